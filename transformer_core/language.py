@@ -36,8 +36,8 @@ def say(text: str, /, **values: Any) -> str:
         values: put in, each as in `str.format`; messages and errors in the reader's language.
     """
     reader = language()
-    said = _catalogue(reader).gettext(text) if text else ""
-    return _put_in(said, values, reader) if values else said
+    translated = _catalogue(reader).gettext(text) if text else ""
+    return _put_in(translated, values, reader) if values else translated
 
 
 def say_number(number: int, one: str, many: str, /, **values: Any) -> str:
@@ -69,8 +69,8 @@ def grouped(number: float, form: str = ",") -> str:
 
 def language() -> str:
     """Return the reader's language, such as "de"."""
-    asked = _fixed.get() or _ask()
-    return asked if asked in LANGUAGES else ENGLISH
+    reader = _fixed.get() or _ask()
+    return reader if reader in LANGUAGES else ENGLISH
 
 
 @contextmanager
@@ -121,8 +121,8 @@ class _Localized(Formatter):
         return _spaced(written) if "," in format_spec else written
 
 
-def _put_in(said: str, values: Mapping[str, Any], reader: str) -> str:
-    return said.format(**values) if reader == ENGLISH else _Localized().vformat(said, (), values)
+def _put_in(text: str, values: Mapping[str, Any], reader: str) -> str:
+    return text.format(**values) if reader == ENGLISH else _Localized().vformat(text, (), values)
 
 
 def _english() -> str:

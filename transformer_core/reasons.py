@@ -96,7 +96,7 @@ def reason(cause: BaseException | str) -> Message:
 
 def _known(words: str) -> Message:
     for message, pattern in _WITH_VALUES:
-        if found := pattern.fullmatch(words):
-            parts: dict[str, Any] = found.groupdict()
+        if match := pattern.fullmatch(words):
+            parts: dict[str, Any] = match.groupdict()
             return Message(message, **parts | {name: _known(parts[name]) for name in ("what", "why") if name in parts})
     return Message(words)

@@ -57,7 +57,7 @@ def show(data: DecodingData) -> None:
     found, trouble = _pair(data)
     known = None if found is None else _known(data, found)
     truth: Links | None = None if known is None else known.cells(known.links)
-    links = hard_alignment(weights[:n_shown]) if known is None else known.cells(known.found(weights))
+    links = hard_alignment(weights[:n_shown]) if known is None else known.cells(known.links_of(weights))
     title = say("Alignment: {who}", who=data.who("cross"))
     figure = alignment_matrix(
         weights,

@@ -145,7 +145,7 @@ def _outputs(data: MasksData, outcome: "DropoutOutcome") -> None:
         f"</td><td>{p_before:.3f}</td><td>{p_now:.3f}</td><td><bdi>{html.escape(said)}</bdi></td>"
         f"<td><bdi>{html.escape(says_now)}</bdi></td><td>{moved:.2f}</td></tr>"
         for place, word, p_before, p_now, said, says_now, moved in zip(
-            data.alone.asked,
+            data.alone.judged,
             data.alone.expected_labels,
             before.probability.tolist(),
             now.probability.tolist(),

@@ -163,7 +163,7 @@ def _outputs(data: MasksData, outcome: "MaskOutcome") -> Outputs:
     rows = [
         OutputRow(place=place, word=word, before=before, now=now, said=said, says=says)
         for place, word, before, now, said, says in zip(
-            text.asked,
+            text.judged,
             text.expected_labels,
             outcome.before.probability.tolist(),
             outcome.now.probability.tolist(),
@@ -190,7 +190,7 @@ def _outputs(data: MasksData, outcome: "MaskOutcome") -> Outputs:
             before=_share(outcome.before.mean_probability),
         )
     counted += f" {say(GEOMETRIC)}"
-    if len(text.asked) < text.n_real.get("target", 0):
+    if len(text.judged) < text.n_real.get("target", 0):
         counted += f" {say(CUT)}"
     return Outputs(
         rows=rows,
@@ -205,7 +205,7 @@ def _words(data: MasksData, outcome: "MaskOutcome") -> list[tuple[str, str, bool
     with_own, with_these = say("With its own masks"), say("With these")
     if not data.card.config.has_decoder:
         before, now = (", ".join(said.labels) for said in (outcome.before, outcome.now))
-        if len(data.text.asked) == len(data.text.inputs["source"]) - data.n_padding:
+        if len(data.text.judged) == len(data.text.inputs["source"]) - data.n_padding:
             return []  # no blank: the chips say it all
         return [(with_own, before, False), (with_these, now, now != before)]
     from transformer_core.analysis.masks.rules import MaskChoice

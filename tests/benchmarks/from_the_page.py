@@ -31,9 +31,9 @@ HEAD, CURVES = ".st-key-hl-train-head", ".st-key-run-curves .js-plotly-plot .sca
 def run() -> list[Row]:
     """Train one after the other, and watch."""
     rows: list[Row] = []
-    with folders(), sync_playwright() as playwright, serve() as server:
-        page = launch(playwright).new_page(viewport={"width": 1440, "height": 900})
-        for corpus in ("copy", "en-fr", "induction"):
+    for corpus in ("copy", "en-fr", "induction"):
+        with folders(), sync_playwright() as playwright, serve() as server:  # a page with trainings opens the last one
+            page = launch(playwright).new_page(viewport={"width": 1440, "height": 900})
             page.goto(f"{server.url}/train")
             choose(page, corpus)
             page.wait_for_timeout(8000)  # a person reads; the process that is kept ready gets ready

@@ -60,7 +60,7 @@ def test_one_of_two_who_wait_is_enough(folder: WatchedFolder):
 
 def test_who_closed_the_page_long_ago_does_not_wait(folder: WatchedFolder):
     long_ago = time.time() - module.UNSEEN_SECONDS - 1
-    os.utime(folder.wanted, (long_ago, long_ago))
+    os.utime(folder.wanted_file, (long_ago, long_ago))
     with pytest.raises(KeyboardInterrupt), CancellableWork(folder):
         until(lambda: False)
 

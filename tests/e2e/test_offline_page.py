@@ -27,7 +27,7 @@ def made_here(values: np.ndarray, tokens: list[str], quantity: QuantityName, mas
     decimals = what.decimals(what.limits(values[mask])[1])
     queries, keys = grid_places((n, n), tokens, tokens)
     rows = [
-        [what.before + number for number in what.told(row, decimals)]
+        [what.before + number for number in what.written(row, decimals)]
         for row in np.nan_to_num(values, neginf=0).tolist()
     ]
     told = []

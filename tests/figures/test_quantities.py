@@ -34,7 +34,7 @@ def test_scores_are_symmetric_around_zero():
 
 @given(st.floats(1e-6, 1.0, exclude_min=True))
 def test_a_power_of_ten_is_told_as_a_weight_of_two_digits(weight: float):
-    (told,) = QUANTITIES["log"].told([weight], 2)
+    (told,) = QUANTITIES["log"].written([weight], 2)
     if told != BELOW:
         assert "e" not in told
         assert math.isclose(float(told), weight, rel_tol=0.05)
@@ -43,9 +43,9 @@ def test_a_power_of_ten_is_told_as_a_weight_of_two_digits(weight: float):
 
 
 def test_numbers_in_words_by_hand():
-    assert QUANTITIES["pattern"].told([0.425, 0.0], 2) == ["0.42", "0.00"]
-    assert QUANTITIES["scores"].told([-2.314, -0.001], 2) == ["−2.31", "0.00"]
-    assert QUANTITIES["log"].told([0.1, 0.00042, 3e-7, 1.0], 2) == ["0.1", "0.00042", BELOW, "1"]
+    assert QUANTITIES["pattern"].written([0.425, 0.0], 2) == ["0.42", "0.00"]
+    assert QUANTITIES["scores"].written([-2.314, -0.001], 2) == ["−2.31", "0.00"]
+    assert QUANTITIES["log"].written([0.1, 0.00042, 3e-7, 1.0], 2) == ["0.1", "0.00042", BELOW, "1"]
     assert rounded(-0.004, 2) == "0.00" and rounded(-0.006, 2) == f"{MINUS}0.01"
 
 

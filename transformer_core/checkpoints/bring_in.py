@@ -38,11 +38,11 @@ def bring_in(source: str, folder: str | os.PathLike[str], *, on_progress: OnProg
     """
     folder = Path(folder)
     refuse_to_replace(folder)
-    found = find(source, on_progress)
-    model, tokenizer = load(found, on_progress=on_progress)
-    card = card_of(found.folder, model, tokenizer, name=str(found.name))
-    if found.commit is not None:
-        card["source"] = {"name": found.name, "commit": found.commit}
+    location = find(source, on_progress)
+    model, tokenizer = load(location, on_progress=on_progress)
+    card = card_of(location.folder, model, tokenizer, name=str(location.name))
+    if location.commit is not None:
+        card["source"] = {"name": location.name, "commit": location.commit}
     try:
         save(folder, model, tokenizer, card)
     except OSError as error:

@@ -112,10 +112,10 @@ class _Source:
         has_own_head = self._has_own_head(family, tables[config.tie_embeddings])
         self.config = untied if has_own_head else config
         self.entries = tables[self.config.tie_embeddings]
-        wanted = {key for entry in self.entries for key in (entry.key, *entry.copies)}
-        others = [key for key in self._keys if key not in wanted]
+        expected = {key for entry in self.entries for key in (entry.key, *entry.copies)}
+        others = [key for key in self._keys if key not in expected]
         unknown = sorted(self._keys[key] for key in others if not self._may_be_ignored(family, key))
-        missing = [entry.key for entry in self.entries if not self._found(entry)]
+        missing = [entry.key for entry in self.entries if not self._keys_of(entry)]
         if missing or unknown:
             raise CheckpointError(self._complaint(family, missing, unknown, classes))
 
@@ -125,7 +125,7 @@ class _Source:
         Raises:
             CheckpointError: the file holds it twice, with different values, or in numbers that are no weights.
         """
-        first, *others = self._found(entry)
+        first, *others = self._keys_of(entry)
         weight = self._weights[first].detach()
         if weight.dtype not in _PRECISIONS:
             raise CheckpointError(
@@ -157,13 +157,15 @@ class _Source:
         except (IndexError, RuntimeError):  # too few axes to be cut
             parts = []
         if [part.shape for part in parts] != shapes:
-            wanted = ", ".join(f"{name} {tuple(shape)}" for name, shape in zip(entry.names, shapes, strict=True))
+            expected_shapes = ", ".join(
+                f"{name} {tuple(shape)}" for name, shape in zip(entry.names, shapes, strict=True)
+            )
             raise CheckpointError(
                 "{where}: {name!r} is {found}, which does not fit {wanted}; the weights belong to another config.json",
                 where=self._where,
                 name=key,
                 found=tuple(weight.shape),
-                wanted=wanted,
+                wanted=expected_shapes,
             )
         return parts
 
@@ -174,7 +176,7 @@ class _Source:
             CheckpointError: two keys of the file mean the same.
         """
         known = {key for entry in entries for key in (entry.key, *entry.copies)}
-        found: dict[str, str] = {}
+        by_table: dict[str, str] = {}
 
         def is_known(key: str) -> bool:
             return key in known or _ignored(family, key) is not None
@@ -186,24 +188,24 @@ class _Source:
             prefixed = family.prefix + in_table
             if not is_known(in_table) and is_known(prefixed):
                 in_table = prefixed
-            if in_table in found:
+            if in_table in by_table:
                 raise CheckpointError(
                     "{where} holds the same weight twice, as {name!r} and {other!r}",
                     where=self._where,
-                    name=found[in_table],
+                    name=by_table[in_table],
                     other=key,
                 )
-            found[in_table] = key
-        return found
+            by_table[in_table] = key
+        return by_table
 
     def _lacks_head(self, family: Family, config: ModelConfig) -> bool:
         """Return whether the file holds nothing of the last layer, but for an embedding that would be tied to it."""
         entries = family.keys(config)
-        found = self._by_table_keys(family, entries)
+        keys = self._by_table_keys(family, entries)
         of_head = {
             key for entry in entries if entry.names[0].startswith("unembed") for key in (entry.key, *entry.copies)
         }
-        return not any(key in found and _ignored(family, key) is None for key in (*of_head, family.head))
+        return not any(key in keys and _ignored(family, key) is None for key in (*of_head, family.head))
 
     def _has_own_head(self, family: Family, tied: Iterable[Entry]) -> bool:
         """Return whether the file holds a last layer that differs from the embedding it is said to be tied to.
@@ -214,7 +216,7 @@ class _Source:
         if embedding is None or family.head not in self._keys:
             return False
         head = self._weights[self._keys[family.head]]
-        others = (key for key in self._found(embedding) if key != self._keys[family.head])
+        others = (key for key in self._keys_of(embedding) if key != self._keys[family.head])
         return not all(_is_same(self._weights[key], head) for key in others)
 
     def _may_be_ignored(self, family: Family, key: str) -> bool:
@@ -236,7 +238,7 @@ class _Source:
             )
         return True
 
-    def _found(self, entry: Entry) -> list[str]:
+    def _keys_of(self, entry: Entry) -> list[str]:
         """Return the keys in the file under which an entry's tensor is there."""
         return [self._keys[key] for key in (entry.key, *entry.copies) if key in self._keys]
 

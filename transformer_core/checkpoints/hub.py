@@ -52,10 +52,10 @@ class HubId:
     @classmethod
     def read(cls, source: str) -> "HubId | None":
         """Return the id that a text is; None for one that cannot be an id."""
-        found = _ID.fullmatch(source)
-        if found is None or ".." in source or "--" in source or source.startswith((".", "-")):
+        match = _ID.fullmatch(source)
+        if match is None or ".." in source or "--" in source or source.startswith((".", "-")):
             return None
-        return cls(found["repo"], found["revision"])
+        return cls(match["repo"], match["revision"])
 
     def __str__(self) -> str:
         return self.repo if self.revision is None else f"{self.repo}@{self.revision}"

@@ -22,7 +22,7 @@ def fetch_tokenizer(hub_id: HubId) -> Path:
         return here
     try:
         commit, files = look_up(hub_id)
-        wanted = [name for name in files if any(fnmatchcase(name, pattern) for pattern in TOKENIZER_FILES)]
+        needed = [name for name in files if any(fnmatchcase(name, pattern) for pattern in TOKENIZER_FILES)]
         paths = [
             Path(
                 hf_hub_download(
@@ -33,7 +33,7 @@ def fetch_tokenizer(hub_id: HubId) -> Path:
                     endpoint=constants.ENDPOINT,
                 )
             )
-            for name in sorted(wanted, key="tokenizer.json".__eq__)  # last: where it is, all is
+            for name in sorted(needed, key="tokenizer.json".__eq__)  # last: where it is, all is
         ]
     except Exception as error:
         raise explained(error, hub_id.repo, hub_id.revision) from error

@@ -75,13 +75,13 @@ def load(
             wrong, and the way out, are in the message.
         ConfigError: a device or precision that is not there, or too little memory.
     """
-    found = source if isinstance(source, Source) else find(source, on_progress)
+    location = source if isinstance(source, Source) else find(source, on_progress)
 
     def read(folder: Path) -> tuple[Transformer, Tokenizer]:
         read_folder = _read_foreign if is_foreign(folder) else _read_ours
-        return read_folder(Source(folder, found.name), device, dtype, device_map, on_progress)
+        return read_folder(Source(folder, location.name), device, dtype, device_map, on_progress)
 
-    return reading_folder(found.folder, read)
+    return reading_folder(location.folder, read)
 
 
 def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) -> Source:

@@ -70,7 +70,7 @@ class Options:
         Raises:
             CheckpointError: it is missing, or something else.
         """
-        value = self._wanted(name, default)
+        value = self._found_or(name, default)
         if type(value) is not int:
             raise self.error(name, Message("a whole number is expected"))
         return value
@@ -96,7 +96,7 @@ class Options:
         Raises:
             CheckpointError: it is missing, or something else.
         """
-        value = self._wanted(name, default)
+        value = self._found_or(name, default)
         if not is_number(value):
             raise self.error(name, Message("a number is expected"))
         return float(value)
@@ -205,7 +205,7 @@ class Options:
             why=why,
         )
 
-    def _wanted(self, name: str, default: Any) -> Any:
+    def _found_or(self, name: str, default: Any) -> Any:
         """Return an option that must be there unless it has a default."""
         value = self.value(name, default)
         if value is None:

@@ -152,7 +152,7 @@ def _follow(device_map: Mapping[str, str | torch.device], parts: Sequence[str]) 
 def _too_large(where: str | Message, dtype: torch.dtype, needed: int, device: torch.device, room: int) -> Message:
     """Return the message about a model that a device has no room for."""
     half = needed * torch.bfloat16.itemsize // dtype.itemsize
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "where": where,
         "needed": in_words(needed),
         "precision": str(dtype).removeprefix("torch."),
@@ -164,10 +164,10 @@ def _too_large(where: str | Message, dtype: torch.dtype, needed: int, device: to
             '{where} needs {needed} in {precision}, and {device} has {room} free; load it with dtype="bfloat16", which '
             'needs {half}, or spread it over devices and disk with device_map="auto"',
             half=in_words(half),
-            **told,
+            **values,
         )
     return Message(
         "{where} needs {needed} in {precision}, and {device} has {room} free; spread it over devices and disk with "
         'device_map="auto"',
-        **told,
+        **values,
     )

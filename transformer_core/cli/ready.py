@@ -43,8 +43,8 @@ def run(run_command: Callable[[Sequence[str]], int], options: argparse.Namespace
     if not line.strip():  # the parent process is gone
         return 0
     try:
-        asked = json.loads(line)
-        arguments, log = [str(argument) for argument in asked["arguments"]], str(asked["log"])
+        request = json.loads(line)
+        arguments, log = [str(argument) for argument in request["arguments"]], str(request["log"])
     except (KeyError, TypeError, ValueError) as error:
         raise HeadlightError(
             "standard input must bring one JSON object with arguments and log; got {error}", error=reason(error)

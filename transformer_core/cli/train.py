@@ -113,13 +113,13 @@ def _run(options: argparse.Namespace, settings: "Settings", processes: "Processe
 
     if options.keep is not None:
         refuse_to_replace(options.keep)
-    asked: dict[str, Any] = {"corpus_name": options.corpus, "settings": settings, "processes": processes}
-    asked["device"] = processes.device(options.device)
+    request: dict[str, Any] = {"corpus_name": options.corpus, "settings": settings, "processes": processes}
+    request["device"] = processes.device(options.device)
     with StopSignals(speaks=processes.is_first) as signals:
         if options.resume:
-            job = go_on(options.run, preset=options.preset, **asked)
+            job = go_on(options.run, preset=options.preset, **request)
         else:
-            job = begin(options.run, preset=options.preset or "tiny", **asked)
+            job = begin(options.run, preset=options.preset or "tiny", **request)
         _train(job, signals, waits=options.queue, tell=tell)
     processes.leave()
     if not processes.is_first:

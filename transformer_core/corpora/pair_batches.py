@@ -95,12 +95,12 @@ class EncodedPairs:
         """Return for each pair the places [link, 2] of the tokens of pronouns and of what they stand for."""
         store, links = self.store, []
         for row, pair in enumerate(pairs):
-            found: list[tuple[int, int]] = []
+            token_links: list[tuple[int, int]] = []
             if pair.antecedents:
                 start, end = store.starts[2 * row : 2 * row + 2]
                 words = places_of_words(tokenizer, store.tokens[start + 1 : end].tolist())  # without <bos>
-                found = [link for one, other in pair.antecedents for link in product(words[one], words[other])]
-            links.append(np.array(found, np.int64).reshape(-1, 2))
+                token_links = [link for one, other in pair.antecedents for link in product(words[one], words[other])]
+            links.append(np.array(token_links, np.int64).reshape(-1, 2))
         return links
 
     def _among(self, rows: NDArray[np.int64], n_tokens: int) -> Bool[Tensor, "batch query key"]:

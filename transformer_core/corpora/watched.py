@@ -53,7 +53,7 @@ class WatchedFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.wanted = path / "wanted"
+        self.wanted_file = path / "wanted"
         self.result = path / "result.json"
         self._progress = path / "progress.json"
 
@@ -64,12 +64,12 @@ class WatchedFolder:
             OSError: the folder cannot be written.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        self.wanted.touch()
+        self.wanted_file.touch()
 
     def give_up(self) -> None:
         """Wait no more; others who wait say so again in time."""
         with suppress(OSError):
-            self.wanted.unlink()
+            self.wanted_file.unlink()
 
     def progress(self) -> Progress:
         """Return how far the work is."""
@@ -148,7 +148,7 @@ class CancellableWork:
             with suppress(OSError):
                 self._folder.write_progress(self.progress)
             with suppress(OSError):
-                seen = self._folder.wanted.stat().st_mtime
+                seen = self._folder.wanted_file.stat().st_mtime
                 unwanted = now if now - seen < UNSEEN_SECONDS else unwanted
             self._is_too_long = now - begun > MOST_SECONDS
             if self._is_too_long or now - unwanted > UNWANTED_SECONDS:

@@ -22,6 +22,6 @@ def first_windows(
         bos_id: stands before the first token.
     """
     targets = np.asarray(stream[: length + stride * (n - 1)]).astype(np.int64)
-    given = np.append(bos_id, targets[:-1])
+    inputs = np.append(bos_id, targets[:-1])
     places = np.arange(0, len(targets) - length + 1, stride)[:n, None] + np.arange(length)  # window pos
-    return given[places], targets[places]
+    return inputs[places], targets[places]

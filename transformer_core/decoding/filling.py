@@ -260,10 +260,11 @@ class FillingTree:
         logits = self.model.logits_of(final[:, places])[0].float()
         log_probs = logits.log_softmax(dim=-1)
         log_probs[:, self._nothing_to_fill] = -math.inf
-        said = log_probs.cpu().numpy()  # [blank, vocab]; this waits for the device
+        at_blanks = log_probs.cpu().numpy()  # [blank, vocab]; this waits for the device
         looked = _rows(acts, places)
         blanks = {
-            place: BlankPrediction(position=place, log_probs=said[i], rows=looked[i]) for i, place in enumerate(places)
+            place: BlankPrediction(position=place, log_probs=at_blanks[i], rows=looked[i])
+            for i, place in enumerate(places)
         }
         return FillingState(tokens=tokens, blanks=blanks, ms=(perf_counter() - start) * 1e3)
 

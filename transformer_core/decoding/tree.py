@@ -65,20 +65,20 @@ class DecodingTree:
         self._cross: tuple[tuple[Tensor, Tensor], ...] = ()  # keys and values of the memory, layer by layer
         self._memory, self._src = None, None
         self._points = _pattern_points(model)
-        given = tokens[0].tolist()
-        for token in given:
+        prompt = tokens[0].tolist()
+        for token in prompt:
             self._check_token(token)
         if model.encoder is not None:
             with torch.inference_mode():
                 self._memory, self._src = model.encode(tokens), tokens
-            given = [config.bos_id]
-        elif config.pad_id in given[config.pad_id == config.bos_id :]:
+            prompt = [config.bos_id]
+        elif config.pad_id in prompt[config.pad_id == config.bos_id :]:
             raise TextError(
                 "the prompt contains padding (token {token}), which nobody reads; leave it out", token=config.pad_id
             )
-        self.max_positions = len(given) + room_for(config, len(given), max_new_tokens)
+        self.max_positions = len(prompt) + room_for(config, len(prompt), max_new_tokens)
         self.n_bytes = 0
-        self.start = _given(given)
+        self.start = _prompt_step(prompt)
         self.read(self.start)
 
     def read(self, *steps: DecodingStep) -> None:
@@ -223,7 +223,7 @@ class DecodingTree:
         return KeyValueCache.of(torch.stack([torch.stack(path) for path in paths]), self._cross)
 
 
-def _given(tokens: Sequence[int]) -> DecodingStep:
+def _prompt_step(tokens: Sequence[int]) -> DecodingStep:
     """Return the last one of the steps that a tree begins with."""
     last = DecodingStep(token=tokens[0], position=0, parent=None, is_given=True)
     for position, token in enumerate(tokens[1:], start=1):

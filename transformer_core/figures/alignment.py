@@ -82,7 +82,7 @@ def alignment_matrix(
     sources = Places(kind="key", tokens=source_labels, n_cells=len(source_labels))
     shown = weights[:n_shown]
     outlined, dotted = ({cell for cell in cells or () if cell[0] < n_shown} for cells in (truth, links))
-    told = cell_words(
+    hover_words = cell_words(
         Places(kind="query", tokens=target_labels[:n_shown], n_cells=n_shown),
         sources,
         np.ones(shown.shape, dtype=bool),
@@ -96,7 +96,9 @@ def alignment_matrix(
     traces: list[Any] = []
     if shown.size:
         every = np.ones(shown.shape, dtype=bool)
-        traces += cell_traces(shown, targets, sources, every, name=say(what.trace), color_axis="coloraxis", told=told)
+        traces += cell_traces(
+            shown, targets, sources, every, name=say(what.trace), color_axis="coloraxis", hover_words=hover_words
+        )
     if max(weights.shape) <= NUMBERS_UP_TO:
         rows, columns = np.indices(shown.shape)
         traces += number_traces(columns.ravel(), rows.ravel(), *what.in_cells(shown.ravel(), (0, 1)))
@@ -116,7 +118,7 @@ def alignment_matrix(
         height=height,
     )
     layout["coloraxis"] = what.colors((0, 1))
-    layout["meta"] |= told.meta
+    layout["meta"] |= hover_words.meta
     layout["shapes"] = _bands(targets, sources, at, chosen)
     if has_legend:
         layout["margin"]["b"] += _LEGEND
@@ -126,15 +128,15 @@ def alignment_matrix(
 
 def _remarks(cell: tuple[int, int], outlined: Cells, dotted: Cells) -> str:
     """Return what is told of a cell beside its weight."""
-    found = [say(name) for name, cells in ((TRUE, outlined), (MOST, dotted)) if cell in cells]
-    return f"<br>{', '.join(found)}" if found else ""
+    remarks = [say(name) for name, cells in ((TRUE, outlined), (MOST, dotted)) if cell in cells]
+    return f"<br>{', '.join(remarks)}" if remarks else ""
 
 
 def _outlines(cells: Cells) -> go.Scatter:
     """Return one line around each cell."""
     around = [(-0.47, -0.47), (0.47, -0.47), (0.47, 0.47), (-0.47, 0.47), (-0.47, -0.47), (np.nan, np.nan)]
-    found = [(column + x, row + y) for row, column in sorted(cells) for x, y in around]
-    corners = np.array(found or [(np.nan, np.nan)])
+    points = [(column + x, row + y) for row, column in sorted(cells) for x, y in around]
+    corners = np.array(points or [(np.nan, np.nan)])
     return go.Scatter(
         name=say(TRUE),
         x=corners[:, 0],
@@ -148,8 +150,8 @@ def _outlines(cells: Cells) -> go.Scatter:
 
 def _dots(cells: Cells) -> go.Scatter:
     """Return a dot in the corner of each cell."""
-    found = [(float(column), float(row)) for row, column in sorted(cells)]
-    middles = np.array(found or [(np.nan, np.nan)])  # of an empty trace the legend would say nothing
+    centres = [(float(column), float(row)) for row, column in sorted(cells)]
+    middles = np.array(centres or [(np.nan, np.nan)])  # of an empty trace the legend would say nothing
     return go.Scatter(
         name=say(MOST),
         x=middles[:, 0] - _CORNER[0],

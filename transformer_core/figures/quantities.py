@@ -83,7 +83,7 @@ class Quantity:
             ticks = {"tickvals": powers, "ticktext": [*texts[:-1], f"\u2264 {texts[-1]}"]}
         else:
             values = [low, (low + high) / 2, high]
-            ticks = {"tickvals": values, "ticktext": self.told(values, self.decimals(high))}
+            ticks = {"tickvals": values, "ticktext": self.written(values, self.decimals(high))}
         above = {
             "text": f"{say(self.unit)}<br>&nbsp;",
             "side": "top",
@@ -97,8 +97,8 @@ class Quantity:
         """Return the decimals of a number in words, by the upper end of the range."""
         return max(0, 2 - math.floor(math.log10(high))) if self.scale == "length" else 2
 
-    def told(self, values: Sequence[int | float], decimals: int) -> list[str]:
-        """Return numbers as they are told in words."""
+    def written(self, values: Sequence[int | float], decimals: int) -> list[str]:
+        """Return numbers as they are written in words."""
         if self.scale == "power":
             below = say(BELOW)
             return [below if value <= FLOOR else _plain(f"{value:.2g}") for value in values]

@@ -65,8 +65,8 @@ def log_ticks(low: float, high: float, *, n_most: int) -> list[float]:
     """
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for digits in ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 5), (1, 3), (1,)):
-        found = [digit * 10.0**decade for decade in decades for digit in digits]
-        found = [value for value in found if low <= value * (1 + 1e-9) and value <= high * (1 + 1e-9)]
-        if found and len(found) <= n_most:
-            return found
-    return found[:: math.ceil(len(found) / n_most)] if found else [low]
+        ticks = [digit * 10.0**decade for decade in decades for digit in digits]
+        ticks = [value for value in ticks if low <= value * (1 + 1e-9) and value <= high * (1 + 1e-9)]
+        if ticks and len(ticks) <= n_most:
+            return ticks
+    return ticks[:: math.ceil(len(ticks) / n_most)] if ticks else [low]

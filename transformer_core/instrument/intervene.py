@@ -51,8 +51,8 @@ def intervene(model: nn.Module, interventions: Mapping[str, Intervention | Seque
     model = uncompiled(model)
     hook_points = named_hook_points(model)
     chains: dict[str, list[Intervention]] = {}
-    for wanted, chosen in interventions.items():
-        for name in matching(hook_points, [wanted]):
+    for pattern, chosen in interventions.items():
+        for name in matching(hook_points, [pattern]):
             chains.setdefault(name, []).extend([chosen] if callable(chosen) else chosen)
     lengths: dict[str, list[tuple[int, int]]] = {}
     handlers: dict[HookPoint, Handler] = {}
@@ -76,8 +76,8 @@ def _acting(
     def act(value: Tensor) -> Tensor:
         site = Site(name=name, first=0 if of_memory else position_offset(), n_heads=n_heads)
         for intervention in chain:
-            given = value if isinstance(intervention, Edit) else value.clone()
-            value = _checked(intervention(given, site), value, site)
+            edited = value if isinstance(intervention, Edit) else value.clone()
+            value = _checked(intervention(edited, site), value, site)
         lengths.setdefault(name, []).append((site.first + value.shape[-2], value.shape[-1]))
         return value
 

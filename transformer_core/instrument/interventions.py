@@ -164,8 +164,8 @@ def resample(
                 site=site.name,
             )
         taken = captured(acts, site)
-        asked = range(site.first, site.first + value.shape[-2])
-        rows = [random.Random(f"{seed}, position {position}").randrange(taken.shape[-2]) for position in asked]
+        positions = range(site.first, site.first + value.shape[-2])
+        rows = [random.Random(f"{seed}, position {position}").randrange(taken.shape[-2]) for position in positions]
         return fitting(taken[..., rows, :].to(value), value, site)
 
     return Edit(selection, drawn)

@@ -231,8 +231,8 @@ class LazyPattern:
 
     def _check(self, batch: int, heads: Sequence[int]) -> None:
         """Check that a text and some heads are there."""
-        for what, n, asked in ((Message("text"), self.shape[0], (batch,)), (Message("head"), self.shape[1], heads)):
-            for index in asked:
+        for what, n, chosen in ((Message("text"), self.shape[0], (batch,)), (Message("head"), self.shape[1], heads)):
+            for index in chosen:
                 if not 0 <= index < n:
                     raise SiteError(
                         "there is no {what} {index} in this pattern of {n}; the last is {last}",

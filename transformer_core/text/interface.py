@@ -58,7 +58,7 @@ class Tokenizer(ABC):
         Raises:
             TextError: the tokenizer has no such token.
         """
-        begin, end = _wanted(self.bos_id, _NO_BEGIN, bos), _wanted(self.eos_id, _NO_END, eos)
+        begin, end = _special(self.bos_id, _NO_BEGIN, bos), _special(self.eos_id, _NO_END, eos)
         return begin + self._ids(encodable(text)) + end
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
@@ -198,9 +198,9 @@ class BackendTokenizer(Tokenizer):
         return self._backend.encode(text, add_special_tokens=False).ids
 
 
-def _wanted(token: int | None, lacking: Message, wanted: bool) -> list[int]:
+def _special(token: int | None, lacking: Message, is_wanted: bool) -> list[int]:
     """Return the token at an end of a sequence, if it is wanted."""
-    if not wanted:
+    if not is_wanted:
         return []
     if token is None:
         raise TextError(lacking)

@@ -87,19 +87,19 @@ class MarianTokenizer(Tokenizer):
 
     def _cut(self, text: str) -> list[tuple[int, str]]:
         """Return the tokens of a text, each with its stretch; special tokens in a text are read as such."""
-        found: list[tuple[int, str]] = []
+        tokens: list[tuple[int, str]] = []
         for stretch in self._specials.split(text):
             if stretch in self._special.values():
-                found.append((self._vocabulary[stretch], stretch))
+                tokens.append((self._vocabulary[stretch], stretch))
                 continue
             if language := _LANGUAGE.match(stretch):
-                found.append((self._number(language.group()), language.group()))
+                tokens.append((self._number(language.group()), language.group()))
                 stretch = stretch[language.end() :]
             if stretch:
                 cut = self._cutter.encode(stretch, out_type="offset_mapping")
                 places = (stretch[start:end] for start, end in cut["offsets"])
-                found += zip(map(self._number, cut["pieces"]), places, strict=True)
-        return found
+                tokens += zip(map(self._number, cut["pieces"]), places, strict=True)
+        return tokens
 
     def _read(self, text: str, architecture: Architecture) -> list[tuple[int, str]]:
         return [*self._cut(text), (self.eos_id, "")]

@@ -42,9 +42,9 @@ def guidance_loss(
     is_pronoun = antecedents.any(dim=-1)  # [batch, query]
     if not is_pronoun.any():
         return pattern.new_zeros(())
-    rows, given = pattern[is_pronoun], antecedents[is_pronoun].to(pattern.dtype)  # [pronoun, key]
+    rows, antecedent = pattern[is_pronoun], antecedents[is_pronoun].to(pattern.dtype)  # [pronoun, key]
     log_weights = rows.clamp_min(torch.finfo(rows.dtype).tiny).log()  # a weight that is rounded to 0 has no logarithm
-    return -(given / given.sum(dim=-1, keepdim=True) * log_weights).sum(dim=-1).mean()
+    return -(antecedent / antecedent.sum(dim=-1, keepdim=True) * log_weights).sum(dim=-1).mean()
 
 
 class GuidedTrainingLoss(nn.Module):

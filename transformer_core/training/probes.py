@@ -54,21 +54,21 @@ def probe(model: Transformer, tokenizer: Tokenizer, training: Batch, held_out: S
     architecture, max_seq_len = model.config.architecture, model.config.max_seq_len
     batches = batches_for(items, tokenizer, architecture, max_seq_len=max_seq_len, batch_size=N_PROBED, seed=_SEED)
     batch = next(batches).to(device)
-    found = _answers(model, training.to(device), tokenizer.mask_id)
+    readings = _answers(model, training.to(device), tokenizer.mask_id)
     counts = batch.targets != IGNORED
     if tokenizer.unk_id is not None:
-        found["unknown"] = _share(batch.targets[counts].eq(tokenizer.unk_id))
+        readings["unknown"] = _share(batch.targets[counts].eq(tokenizer.unk_id))
     if architecture != "encoder_only":
-        found |= _early_end(model, batch)
+        readings |= _early_end(model, batch)
     if architecture == "encoder_decoder":
-        found |= _source_gain(model, batch)
+        readings |= _source_gain(model, batch)
         targets = Counter(tuple(tokenizer.encode(pair.target)) for pair in items)
-        found["same_target"] = max(targets.values()) / len(items)
-        found["empty_target"] = targets[()] / len(items)
+        readings["same_target"] = max(targets.values()) / len(items)
+        readings["empty_target"] = targets[()] / len(items)
         written = [tokens for _, tokens in free_outputs(model, tokenizer, items)]
-        found["cut_outputs"] = sum(tokenizer.eos_id not in tokens for tokens in written) / len(written)
+        readings["cut_outputs"] = sum(tokenizer.eos_id not in tokens for tokens in written) / len(written)
     model.train(was_training)
-    return found
+    return readings
 
 
 def _answers(model: Transformer, batch: Batch, mask_id: int | None) -> dict[str, float]:
@@ -76,13 +76,13 @@ def _answers(model: Transformer, batch: Batch, mask_id: int | None) -> dict[str,
     targets, counts = batch.targets, batch.targets != IGNORED
     logits = model(*batch.inputs)
     right = (logits.argmax(dim=-1) == targets) & counts
-    found = {"training_loss": label_smoothed_cross_entropy(logits.float(), targets, smoothing=0.0).item()}
+    readings = {"training_loss": label_smoothed_cross_entropy(logits.float(), targets, smoothing=0.0).item()}
     if model.config.architecture == "encoder_only":
         if mask_id is None:
-            return found
+            return readings
         hidden = batch.inputs[0].masked_fill(counts, mask_id)
         right_hidden = model(hidden).argmax(dim=-1) == targets
-        return found | {"seen_accuracy": _share(right[counts]), "hidden_accuracy": _share(right_hidden[counts])}
+        return readings | {"seen_accuracy": _share(right[counts]), "hidden_accuracy": _share(right_hidden[counts])}
     fed = batch.inputs[-1]
     order = torch.randperm(int(counts.sum()), generator=torch.Generator().manual_seed(_SEED)).to(fed.device)
     others = fed.clone()
@@ -95,7 +95,7 @@ def _answers(model: Transformer, batch: Batch, mask_id: int | None) -> dict[str,
         logits = model(*batch.inputs[:-1], torch.where(is_hidden & counts, others, fed))
         unseen.append(logits[n_rows, at].argmax(dim=-1) == targets[n_rows, at])
         seen.append(right[n_rows, at])
-    return found | {"seen_accuracy": _share(torch.cat(seen)), "hidden_accuracy": _share(torch.cat(unseen))}
+    return readings | {"seen_accuracy": _share(torch.cat(seen)), "hidden_accuracy": _share(torch.cat(unseen))}
 
 
 def _offset(fed: Int[Tensor, "batch pos"], targets: Int[Tensor, "batch pos"], counts: Bool[Tensor, "batch pos"]) -> int:

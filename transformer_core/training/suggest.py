@@ -35,8 +35,8 @@ def suggest(usual: TrainingConfig, *, n_rows: int, seconds_per_step: float) -> S
     """
     for_corpus = MOST_EPOCHS * n_rows / usual.batch_size
     for_time = MOST_SECONDS / seconds_per_step if seconds_per_step else float("inf")
-    wanted = max(LEAST_STEPS, min(for_corpus, for_time))
-    steps = min(usual.steps, _round(wanted) if wanted < usual.steps else usual.steps)
+    n_steps = max(LEAST_STEPS, min(for_corpus, for_time))
+    steps = min(usual.steps, _round(n_steps) if n_steps < usual.steps else usual.steps)
     training = usual
     if steps < usual.steps:
         training = replace(

@@ -31,7 +31,7 @@ def test_it_is_what_the_model_does_in_training(make, architecture: str):
     site = attentions_of(config)[attention].site(layer)
     torch.manual_seed(7)
     with torch.inference_mode(), tc.capture(trained.train(), site, site.replace("pattern", "z")) as acts:
-        logits = trained(*inputs)[0, list(text.asked)]
+        logits = trained(*inputs)[0, list(text.judged)]
     place: dict[str, Any] = {"attention": attention, "layer": layer, "head": head}
     state = torch.get_rng_state()
     found = run_dropout(model, tokenizer, text, **place, probability=0.3, seed=7)
@@ -44,7 +44,7 @@ def test_it_is_what_the_model_does_in_training(make, architecture: str):
     v = values[site.replace("pattern", "v")][0, head].numpy()
     np.testing.assert_allclose(found.dropped_pattern @ v, acts[site.replace("pattern", "z")][0, head], atol=1e-5)
     np.testing.assert_allclose(np.unique(found.keep), [0, 1 / 0.7], rtol=1e-4)
-    assert found.moved.max() > 1e-3 and len(found.moved) == len(text.asked)
+    assert found.moved.max() > 1e-3 and len(found.moved) == len(text.judged)
     again = run_dropout(model, tokenizer, text, **place, probability=0.3, seed=7)
     np.testing.assert_array_equal(again.keep, found.keep)
     assert (run_dropout(model, tokenizer, text, **place, probability=0.3, seed=8).keep != found.keep).any()

@@ -56,7 +56,7 @@ def test_edits_are_what_plain_python_makes_of_them(make, architecture: str, atte
     np.testing.assert_allclose(outcome.head.pattern, patterns[attention, look_at, 1], atol=1e-5)
     assert outcome.head.empty_rows == (row,) or row in outcome.head.empty_rows
     assert (outcome.head.pattern[row] == 0).all()
-    asked = list(text.asked)
+    asked = list(text.judged)
     np.testing.assert_allclose(outcome.moved, np.abs(after - before)[asked].max(axis=1), atol=2e-4)
     for said, logits in ((outcome.before, before), (outcome.now, after)):
         expected = masked_by_hand.softmax(logits)[asked, text.expected]

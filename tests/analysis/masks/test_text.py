@@ -28,12 +28,12 @@ def test_it_is_the_text_that_is_read_elsewhere(make, architecture: str):
     assert tuple(text.inputs.values()) == model_run.inputs
     sides = {"source": model_run.source, "target": model_run.target}
     assert dict(text.labels) == {side: sides[side] for side in text.inputs}
-    assert len(text.asked) == len(text.expected) == len(text.expected_labels)
+    assert len(text.judged) == len(text.expected) == len(text.expected_labels)
     if architecture == "encoder_only":
-        assert text.asked == tuple(blank.position for blank in model_run.blanks)
+        assert text.judged == tuple(blank.position for blank in model_run.blanks)
     else:
         target = text.inputs["target"]
-        assert text.asked == tuple(range(len(text.expected))) and len(target) - len(text.expected) in (0, 1)
+        assert text.judged == tuple(range(len(text.expected))) and len(target) - len(text.expected) in (0, 1)
         assert text.expected[: len(target) - 1] == target[1:]  # the target of each is the token after it
 
 

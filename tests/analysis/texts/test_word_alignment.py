@@ -136,7 +136,7 @@ def test_a_head_is_judged_by_what_it_finds_among_the_words(words: tc.Tokenizer):
     known = known_alignment(PAIR, words, source, words.encode("c d a"))
     assert known is not None
     weights = np.array([[0.1, 0.0, 0.2, 0.7], [1.0, 0.0, 0.0, 0.0], [0.0, 0.3, 0.1, 0.6], [0.25, 0.25, 0.25, 0.25]])
-    assert known.found(weights) == {(0, 2), (2, 1)}
+    assert known.links_of(weights) == {(0, 2), (2, 1)}
     score = known.score(weights)
     assert score.precision == 1
     assert score.recall == pytest.approx(2 / 3)

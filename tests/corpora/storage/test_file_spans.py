@@ -79,7 +79,7 @@ def found_spans(files: TextFiles, division: Division, block: int) -> NDArray[np.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(file_spans, "LONGEST_TEXT", LONGEST)
         patch.setattr(file_spans, "_BLOCK", block)
-        return np.concatenate(list(file_spans._found(files, division)))[:, :2]
+        return np.concatenate(list(file_spans._span_blocks(files, division)))[:, :2]
 
 
 @given(
@@ -218,6 +218,6 @@ def test_what_was_found_in_a_large_file_is_kept(folder: Path, monkeypatch: pytes
     monkeypatch.setattr(text_files, "LARGE", 10)
     files = some_files(folder, "one\ntwo\nthree\nfour\nfive\n")
     first = divided(files, "lines")
-    monkeypatch.setattr(file_spans, "_found", None)  # so nothing can be searched
+    monkeypatch.setattr(file_spans, "_span_blocks", None)  # so nothing can be searched
     for found, expected in zip(divided(files, "lines"), first, strict=True):
         np.testing.assert_array_equal(found, expected)

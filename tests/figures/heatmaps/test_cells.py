@@ -31,7 +31,13 @@ def test_words_are_made_here_up_to_a_size_and_in_the_browser_above_it():
         assert bool(asked) == is_small
         assert ("customdata" in told.traces) == is_small == (not told.meta)
         traces = cell_traces(
-            np.ones((n, n)), queries, keys, np.tri(n, dtype=bool), name="cells", color_axis="coloraxis", told=told
+            np.ones((n, n)),
+            queries,
+            keys,
+            np.tri(n, dtype=bool),
+            name="cells",
+            color_axis="coloraxis",
+            hover_words=told,
         )
         assert [trace.name for trace in traces] == ["not allowed by the mask", "cells"]
         assert [trace.meta for trace in traces] == [None if is_small else "words"] * 2
@@ -43,4 +49,7 @@ def test_where_all_is_allowed_there_is_one_trace():
     allowed = np.ones((1, 2), dtype=bool)
     told = words(queries, keys, allowed, numbers=lambda: [["5", "6"]], before="", form=".0f", between=" has ")
     assert told.traces["customdata"].tolist() == [["query 0 'a' → key 0 'b' has 5", "query 0 'a' → key 1 'c' has 6"]]
-    assert len(cell_traces(np.ones((1, 2)), queries, keys, allowed, name="n", color_axis="coloraxis", told=told)) == 1
+    assert (
+        len(cell_traces(np.ones((1, 2)), queries, keys, allowed, name="n", color_axis="coloraxis", hover_words=told))
+        == 1
+    )

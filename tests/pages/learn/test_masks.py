@@ -157,7 +157,7 @@ def test_dropout_is_what_the_core_computes(
     n_there = np.count_nonzero(found.pattern)
     n_dropped = np.count_nonzero((found.pattern > 0) & (found.keep == 0))
     assert f"p = 0.40: {n_dropped} of {n_there} weights above 0 are dropped" in words and "multiplied by 1.667" in words
-    assert words.count("<tr") == 1 + len(given.asked)
+    assert words.count("<tr") == 1 + len(given.judged)
     assert str(found.dropped_pattern) in printed(app, monkeypatch)
     (slider,) = app.slider
     slider.set_value(0.0).run()

@@ -58,9 +58,9 @@ class CapturedText:
         """
         with self._lock:
             if site not in self._kept:
-                wanted = "hook_logits" if site == PROBABILITIES else site
-                (found,) = self._captured(wanted).values()
-                values = probabilities(found) if site == PROBABILITIES else found
+                name = "hook_logits" if site == PROBABILITIES else site
+                (value,) = self._captured(name).values()
+                values = probabilities(value) if site == PROBABILITIES else value
                 self._keep(site, values[0].cpu().numpy() if values.dtype == torch.bool else _array(values[0]))
             return self._kept[site]
 

@@ -74,12 +74,12 @@ def _names(config: ModelConfig, box: Box) -> tuple[str, ...]:
 def _read(name: str) -> CodePart:
     """Read a class or a function."""
     module, _, path = name.partition(":")
-    found: Any = import_module(module)
+    part_object: Any = import_module(module)
     for part in path.split("."):
-        found = getattr(found, part)
-    found = inspect.unwrap(found)
-    lines, first = inspect.getsourcelines(found)
-    file = Path(inspect.getsourcefile(found) or "").resolve()
+        part_object = getattr(part_object, part)
+    part_object = inspect.unwrap(part_object)
+    lines, first = inspect.getsourcelines(part_object)
+    file = Path(inspect.getsourcefile(part_object) or "").resolve()
     return CodePart(
         name=path,
         text=inspect.cleandoc("\n" + "".join(lines)) + "\n",

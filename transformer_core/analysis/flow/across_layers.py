@@ -58,8 +58,8 @@ def follow(model_run: "ModelRun", method: Method) -> tuple[Part, ...]:
     if "cross" in means:
         stacks = means["encoder"], means["decoder"], means["cross"]
         if method == "rollout":
-            found = rollout_to_source(*stacks)
-            source, target = found.source[-1], found.target[-1]
+            rollout = rollout_to_source(*stacks)
+            source, target = rollout.source[-1], rollout.target[-1]
         else:
             rows = [flow_to_source(*stacks, query) for query in range(stacks[1].shape[1])]
             source, target = np.stack([row.source for row in rows]), np.stack([row.target for row in rows])

@@ -78,6 +78,6 @@ def _share_wrong(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, pairs
 
 def _verdict(corpus: Corpus, pair: Pair, output: str) -> bool | None:
     """Return whether an output is right by all measures that judge it; None where none does."""
-    found = [measure(pair, output) for measure in corpus.measures.values()]
-    known = [verdict for verdict in found if verdict is not None]
+    verdicts = [measure(pair, output) for measure in corpus.measures.values()]
+    known = [verdict for verdict in verdicts if verdict is not None]
     return all(known) if known else None

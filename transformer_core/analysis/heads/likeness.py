@@ -141,8 +141,8 @@ def clusters(distances: Float[np.ndarray, "head head"], *, n_most: int = 8) -> I
     gaps = np.diff(tree[:, 2])[::-1][: n_most - 1]  # [i]: between the merges that leave i + 2 and i + 1 groups
     if not (gaps > _ROUNDING * tree[-1, 2]).any():
         return np.zeros(n_heads, dtype=int)
-    found = fcluster(tree, int(gaps.argmax()) + 2, criterion="maxclust")
-    _, first, group = np.unique(found, return_index=True, return_inverse=True)
+    labels = fcluster(tree, int(gaps.argmax()) + 2, criterion="maxclust")
+    _, first, group = np.unique(labels, return_index=True, return_inverse=True)
     return first.argsort().argsort()[group]
 
 

@@ -40,8 +40,8 @@ class HeadMatching:
 
     def partner(self, layer: int, head: int) -> tuple[int, int]:
         """Return layer and head of B that a head of A is matched with."""
-        found, in_layer = divmod(int(self.partners[layer * self.n_heads + head]), self.n_heads)
-        return found, in_layer
+        partner_layer, in_layer = divmod(int(self.partners[layer * self.n_heads + head]), self.n_heads)
+        return partner_layer, in_layer
 
 
 def match_heads(

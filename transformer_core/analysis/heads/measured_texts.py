@@ -74,8 +74,8 @@ class MeasuredTexts:
             patterns = torch.cat(layers, dim=1)  # text, layer and head, query, key
             entropies = torch.special.entr(patterns).sum(dim=-1) @ readers.of_queries
             shares = patterns.flatten(start_dim=2) @ readers.of_cells.mT
-            found = torch.cat([entropies, shares], dim=-1).sum(dim=0)
-            sums[name] = (found.unflatten(0, (len(layers), -1)).numpy(), readers.n_texts)
+            measured = torch.cat([entropies, shares], dim=-1).sum(dim=0)
+            sums[name] = (measured.unflatten(0, (len(layers), -1)).numpy(), readers.n_texts)
         return sums
 
     def means(self, name: str, sums: np.ndarray, counts: np.ndarray) -> Means:
@@ -83,10 +83,10 @@ class MeasuredTexts:
         with np.errstate(invalid="ignore"):
             means = np.where(counts > 0, sums / counts, np.nan)
         n = len(ENTROPIES)
-        found = {measure: means[..., i : i + 1] for i, measure in enumerate(ENTROPIES)}
+        by_measure = {measure: means[..., i : i + 1] for i, measure in enumerate(ENTROPIES)}
         for i, measure in enumerate(self.readers[name].measures):
-            found[measure] = means[..., n + i * self.n_orders : n + (i + 1) * self.n_orders].clip(0, 1)
-        return found
+            by_measure[measure] = means[..., n + i * self.n_orders : n + (i + 1) * self.n_orders].clip(0, 1)
+        return by_measure
 
 
 def _readers(
@@ -112,17 +112,17 @@ def _weights(
     attention: Attention, config: ModelConfig, case: Case, special: Collection[int], n_shuffles: int
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Return, for one text, each share's weights [order, query, key], and those of the entropies [query, entropy]."""
-    asking, asked = case.side(attention.queries_from), case.side(attention.keys_from)
+    query_side, key_side = case.side(attention.queries_from), case.side(attention.keys_from)
     is_self = attention.queries_from == attention.keys_from
-    queries = orders_of(asking, special, n_shuffles=n_shuffles)
-    keys = queries if is_self else orders_of(asked, special, n_shuffles=n_shuffles, seed=1)
-    allowed = allowed_cells(attention, config, len(asking), len(asked))
+    queries = orders_of(query_side, special, n_shuffles=n_shuffles)
+    keys = queries if is_self else orders_of(key_side, special, n_shuffles=n_shuffles, seed=1)
+    allowed = allowed_cells(attention, config, len(query_side), len(key_side))
     cells = {}
     if is_self:
-        cells["previous"] = rearranged(previous_cells(len(asking)), queries, keys)
-        cells["induction"] = induction_cells(np.array(asking)[queries], special)
+        cells["previous"] = rearranged(previous_cells(len(query_side)), queries, keys)
+        cells["induction"] = induction_cells(np.array(query_side)[queries], special)
     if attention.name == case.aligned_attention:
-        cells["aligned"] = rearranged(aligned_cells(case, len(asking), len(asked)), queries, keys)
+        cells["aligned"] = rearranged(aligned_cells(case, len(query_side), len(key_side)), queries, keys)
     shares = {measure: share_weights(cells & allowed) for measure, cells in cells.items()}
     return {"diagonality": diagonal_weights(queries, keys, allowed)} | shares, entropy_weights(allowed)
 

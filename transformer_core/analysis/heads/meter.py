@@ -63,12 +63,12 @@ class HeadMeter:
         was_training = model.training
         model.eval()
         try:
-            found = [batch.sums(model) for batch in self._batches]
+            batch_sums = [batch.sums(model) for batch in self._batches]
         finally:
             model.train(was_training)
         measured = []
         for name, attention in attentions_of(model.config).items():
-            sums, counts = (np.sum(part, axis=0) for part in zip(*(batch[name] for batch in found), strict=True))
+            sums, counts = (np.sum(part, axis=0) for part in zip(*(batch[name] for batch in batch_sums), strict=True))
             means = self._batches[0].means(name, sums, counts)
             measured += [
                 _head_measures(HeadName(name, layer, head), {m: values[layer, head] for m, values in means.items()})
@@ -100,10 +100,10 @@ def _batches(config: ModelConfig, cases: Sequence[Case]) -> list[Sequence[Case]]
     return [cases] if config.pad_id is not None or not config.has_encoder else [[case] for case in cases]
 
 
-def _head_measures(name: HeadName, found: Mapping[str, Float[np.ndarray, " order"]]) -> HeadMeasures:
+def _head_measures(name: HeadName, by_name: Mapping[str, Float[np.ndarray, " order"]]) -> HeadMeasures:
     """Return what was found of one head: of each measure the mean, in each order of the tokens."""
-    entropy, relative_entropy = (None if np.isnan(found[m][0]) else float(found[m][0]) for m in ENTROPIES)
-    shares = {measure: _share(found[measure]) for measure in SHARES if measure in found}
+    entropy, relative_entropy = (None if np.isnan(by_name[m][0]) else float(by_name[m][0]) for m in ENTROPIES)
+    shares = {measure: _share(by_name[measure]) for measure in SHARES if measure in by_name}
     return HeadMeasures(
         attention=name.attention,
         layer=name.layer,

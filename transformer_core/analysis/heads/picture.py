@@ -57,8 +57,8 @@ class Side:
 
     def place(self, token: int | None) -> int | None:
         """Return the place in the whole text of what a token belongs to; None where it is not shown."""
-        found = (i for i, tokens in enumerate(self.tokens) if token is not None and token in tokens)
-        place = next(found, None)
+        places = (i for i, tokens in enumerate(self.tokens) if token is not None and token in tokens)
+        place = next(places, None)
         return None if place is None else place + self.first
 
 
@@ -188,11 +188,11 @@ def _slices(window: tuple[Span, Span] | None, n_queries: int, n_keys: int) -> tu
 
 
 def _hidden(
-    attention_maps: "AttentionMaps", wanted: frozenset[Hidden], special: tuple[Sequence[bool], Sequence[bool]]
+    attention_maps: "AttentionMaps", hidden: frozenset[Hidden], special: tuple[Sequence[bool], Sequence[bool]]
 ) -> tuple[Bool[np.ndarray, " query"], Bool[np.ndarray, " key"]]:
     """Return which queries and which keys are left out: special ones on both sides, sinks among the keys."""
-    queries, keys = (np.array(side, dtype=bool) & ("special" in wanted) for side in special)
-    return queries, keys | attention_maps.sinks if "sinks" in wanted else keys
+    queries, keys = (np.array(side, dtype=bool) & ("special" in hidden) for side in special)
+    return queries, keys | attention_maps.sinks if "sinks" in hidden else keys
 
 
 def _rows(attention_maps: "AttentionMaps", spec: ViewSpec, queries: slice) -> Float[np.ndarray, "query key"]:

@@ -54,8 +54,8 @@ def score_heads(model: Transformer, tokenizer: Tokenizer, items: Sequence[Pair] 
             for head in range(model.config.n_heads):
                 with intervene(model, {attention.site(layer, "hook_z"): zero_heads([head])}):
                     effect = _mean_loss(model, cases) - whole
-                found = [share[name, layer] for share in shares]
-                aligned, previous, first, near, antecedent = (_mean([f[i] for f in found], head) for i in range(5))
+                by_layer = [share[name, layer] for share in shares]
+                aligned, previous, first, near, antecedent = (_mean([f[i] for f in by_layer], head) for i in range(5))
                 scores.append(
                     HeadScore(
                         attention=name,

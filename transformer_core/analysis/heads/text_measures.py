@@ -181,14 +181,14 @@ class TextMeasures:
 
     def finished(self) -> dict[str, Float[np.ndarray, " head"]]:
         """Return each measure by its name in MEASURES; NaN where the text gives nothing to measure."""
-        found = {
+        means = {
             name: np.divide(self._sums[name], count) if (count := self._counts[name]) else self._sums[name] + np.nan
             for name in self._names
         }
         if count := self._counts["diagonality"]:
             even = self._even / count
-            found["diagonality"] = ((found["diagonality"] - even) / (1 - even)).clip(0, 1)
-        return found
+            means["diagonality"] = ((means["diagonality"] - even) / (1 - even)).clip(0, 1)
+        return means
 
     def _weights(
         self, mask: Bool[np.ndarray, "query key"], has_choice: Bool[np.ndarray, " query"], queries: np.ndarray
@@ -240,7 +240,11 @@ def measure_text(
         for queries, rows, mask in attention_maps.chunks(layer):
             measures.add(rows, mask, queries.start)
         by_layer.append(measures.finished())
-    return {name: np.stack([found[name] for found in by_layer]) for name in MEASURES if name in by_layer[0]}
+    return {
+        name: np.stack([layer_measures[name] for layer_measures in by_layer])
+        for name in MEASURES
+        if name in by_layer[0]
+    }
 
 
 def is_self_attention(attention: str) -> bool:

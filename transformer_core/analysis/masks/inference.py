@@ -107,24 +107,24 @@ def steps(model: Transformer, inputs: Sequence[Sequence[int]]) -> Steps:
 
 
 def write_four_ways(
-    model: Transformer, given: Sequence[int], *, n_new: int
+    model: Transformer, prompt: Sequence[int], *, n_new: int
 ) -> dict[tuple[bool, bool], tuple[int, ...]]:
     """Write greedily with the look-ahead mask and without, with a cache and without.
 
     Args:
         model: in evaluation mode, with a decoder.
-        given: the source, or the prompt.
+        prompt: the source, or the prompt.
         n_new: tokens to write at most.
 
     Returns:
         by (is masked, has a cache), the tokens that were written.
     """
-    n_begun = 1 if model.config.has_encoder else len(given)
+    n_begun = 1 if model.config.has_encoder else len(prompt)
     without = UNMASKED.interventions(model.config, n_source=None, n_target=None)
-    found = {}
+    ways = {}
     for is_masked in (True, False):
         for has_cache in (True, False):
             with intervene(model, {} if is_masked else without):
-                decoding = greedy_decode(model, tensor_of(given, model), max_new_tokens=n_new, use_cache=has_cache)
-            found[is_masked, has_cache] = tuple(decoding.tokens[0, n_begun:].tolist())
-    return found
+                decoding = greedy_decode(model, tensor_of(prompt, model), max_new_tokens=n_new, use_cache=has_cache)
+            ways[is_masked, has_cache] = tuple(decoding.tokens[0, n_begun:].tolist())
+    return ways

@@ -82,7 +82,7 @@ def leak(
     *fixed, tokens = [list(ids) for ids in inputs]
 
     def logits(ids: Sequence[int]) -> torch.Tensor:
-        return model(*(tensor_of(given, model) for given in (*fixed, ids)))[0].float().cpu()  # [pos, vocab]
+        return model(*(tensor_of(ids_of_side, model) for ids_of_side in (*fixed, ids)))[0].float().cpu()  # [pos, vocab]
 
     moved = np.zeros((len(tokens), len(tokens)), dtype=np.float32)
     after = np.zeros((len(tokens), len(tokens)), dtype=np.int64)
@@ -101,8 +101,8 @@ def other_tokens(tokens: Sequence[int]) -> tuple[int, ...]:
     Where all are the same, a neighbour of it in the vocabulary.
     """
     n = len(tokens)
-    found = []
+    others = []
     for place, token in enumerate(tokens):
         behind = (tokens[(place + step) % n] for step in range(1, n))
-        found.append(next((other for other in behind if other != token), max(token - 1, 0) if token else 1))
-    return tuple(found)
+        others.append(next((other for other in behind if other != token), max(token - 1, 0) if token else 1))
+    return tuple(others)

@@ -113,7 +113,7 @@ class MaskChoice:
             n_target: the same of the target.
         """
         n_real = {"source": n_source, "target": n_target}
-        found = {}
+        by_site = {}
         for name, attention in attentions_of(config).items():
             rule = self.rule(name, n_real[attention.keys_from])
             if rule.kind == "own" and not rule.turned:
@@ -122,5 +122,5 @@ class MaskChoice:
             if self.layer is not None and name == self.attention:
                 layers = range(self.layer, self.layer + 1)
             for layer in layers:
-                found[ATTENTIONS[name].site(layer, "hook_mask")] = rule
-        return found
+                by_site[ATTENTIONS[name].site(layer, "hook_mask")] = rule
+        return by_site

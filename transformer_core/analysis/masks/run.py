@@ -91,14 +91,14 @@ def run_masked(
         layer: of the attention that is looked at.
         head: of that layer.
     """
-    given = text if PRESETS[choice.preset].is_shifted else text.without_padding().unshifted()
-    head_before, logits_before = _run(model, given, {}, choice.attention, layer, head)
-    if given is not text:
+    read_text = text if PRESETS[choice.preset].is_shifted else text.without_padding().unshifted()
+    head_before, logits_before = _run(model, read_text, {}, choice.attention, layer, head)
+    if read_text is not text:
         logits_before = _run(model, text, {}, choice.attention, layer, head)[1]
-    edits = interventions_of(model, given, choice)
-    head_now, logits = _run(model, given, edits, choice.attention, layer, head) if edits else (head_before, None)
+    edits = interventions_of(model, read_text, choice)
+    head_now, logits = _run(model, read_text, edits, choice.attention, layer, head) if edits else (head_before, None)
     if logits is None:
-        logits = logits_before if given is text else _run(model, given, {}, choice.attention, layer, head)[1]
+        logits = logits_before if read_text is text else _run(model, read_text, {}, choice.attention, layer, head)[1]
     alone = text.without_padding()
     moved_by_padding = 0.0
     if any(text.n_padding.values()):
@@ -146,13 +146,13 @@ def preset_masks(
         text: without padding.
         attention: its name.
     """
-    config, found = model.config, {}
+    config, masks = model.config, {}
     for name, preset in presets_of(config).items():
         sides = padded_sides(preset, attention, config) if preset.needs_padding else ()
         padded = text.padded(tokenizer, config.pad_id, sides, N_PADDING)
         choice = MaskChoice(preset=name, size=preset.size or 1, attention=attention)
-        found[name] = masks_of(model, padded, choice)[attention]
-    return found
+        masks[name] = masks_of(model, padded, choice)[attention]
+    return masks
 
 
 @torch.inference_mode()
@@ -169,15 +169,17 @@ def write_masked(model: Transformer, tokenizer: Tokenizer, text: MaskText, choic
     """
     alone = text.without_padding()
     source = text.inputs.get("source")
-    given = alone.inputs["target"][: text.n_given] if source is None else source
-    n_begun = len(given) if source is None else 1
+    prompt = alone.inputs["target"][: text.n_given] if source is None else source
+    n_begun = len(prompt) if source is None else 1
     n_new = len(text.expected) + 1 - n_begun if source is None else len(text.expected) + ROOM
     n_new = min(max(1, n_new), model.config.max_seq_len - n_begun)
     if not n_new:
         return ""
     edits = choice.interventions(model.config, n_source=text.n_real.get("source"), n_target=None)
     with intervene(model, edits):
-        tokens = greedy_decode(model, tensor_of(given, model), max_new_tokens=n_new, use_cache=False).tokens[0].tolist()
+        tokens = (
+            greedy_decode(model, tensor_of(prompt, model), max_new_tokens=n_new, use_cache=False).tokens[0].tolist()
+        )
     return tokenizer.target.decode(tokens[n_begun:])
 
 
@@ -226,7 +228,7 @@ def _scores(source: PatternInputs, head: int) -> Float[Tensor, "query key"]:
 
 def outputs_at(model: Transformer, text: MaskText) -> Float[Tensor, "asked vocab"]:
     """Return the outputs at the places where the model is asked, on the CPU."""
-    final = model.final_states(*_tensors(model, text))[:, list(text.asked)]
+    final = model.final_states(*_tensors(model, text))[:, list(text.judged)]
     return (model.logits_of(final) if model.config.unembed else final)[0].float().cpu()
 
 
@@ -244,8 +246,8 @@ def predictions(model: Transformer, tokenizer: Tokenizer, text: MaskText, logits
     best = likely.argmax(dim=-1).tolist()
     of_output = tokenizer if text.architecture == "encoder_only" else tokenizer.target
     labels = [
-        expected if token == wanted else of_output.labels([token])[0]
-        for token, wanted, expected in zip(best, text.expected, text.expected_labels, strict=True)
+        expected if token == right_token else of_output.labels([token])[0]
+        for token, right_token, expected in zip(best, text.expected, text.expected_labels, strict=True)
     ]
     probability = logits.softmax(dim=-1).gather(-1, torch.tensor(text.expected)[:, None])[:, 0]
     return Predictions(best=tuple(best), labels=tuple(labels), probability=probability.numpy())

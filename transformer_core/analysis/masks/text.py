@@ -20,7 +20,7 @@ class MaskText:
     inputs: Mapping[str, tuple[int, ...]]  # by side, "source" and "target": what the model is given, padding after it
     labels: Mapping[str, tuple[str, ...]]  # of these tokens
     n_real: Mapping[str, int]  # tokens of each side that are no padding
-    asked: tuple[int, ...]  # positions of the output that have a target token
+    judged: tuple[int, ...]  # positions of the output that have a target token
     expected: tuple[int, ...]  # the target token of each of them
     expected_labels: tuple[str, ...]
     n_given: int  # tokens at the beginning of the target that a person gave: <bos>, a prompt
@@ -120,7 +120,7 @@ def mask_text(
     inputs = dict(zip(sides, fixed.inputs, strict=True))
     labels = {side: getattr(fixed, side) for side in sides}
     if fixed.architecture == "encoder_only":
-        asked = fixed.judged or tuple(range(len(inputs["source"])))
+        judged = fixed.judged or tuple(range(len(inputs["source"])))
         expected = fixed.expected or inputs["source"]
         expected_labels = tuple(tokenizer.labels(expected)) if fixed.expected else labels["source"]
     else:
@@ -128,14 +128,14 @@ def mask_text(
         is_whole = bool(fixed.judged) and fixed.judged[-1] == len(tokens) - 1
         last = fixed.expected[-1:] if is_whole else ()
         expected = (*tokens[1:], *last)
-        asked = tuple(range(len(expected)))
+        judged = tuple(range(len(expected)))
         expected_labels = (*labels["target"][1:], *tokenizer.target.labels(last))
     return MaskText(
         architecture=fixed.architecture,
         inputs=inputs,
         labels=labels,
         n_real={side: len(tokens) for side, tokens in inputs.items()},
-        asked=asked,
+        judged=judged,
         expected=expected,
         expected_labels=expected_labels,
         n_given=fixed.n_given,

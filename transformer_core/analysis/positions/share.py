@@ -75,8 +75,8 @@ class ScoreParts:
     def share_of_positions(self) -> float:
         """Return the share of all parts that positions take part in; NaN where there are no differences."""
         shares = self.shares()
-        found = [share for name, share in shares.items() if name in OF_POSITIONS]
-        return float(np.nan if np.isnan([*shares.values()]).any() else sum(found))
+        of_positions = [share for name, share in shares.items() if name in OF_POSITIONS]
+        return float(np.nan if np.isnan([*shares.values()]).any() else sum(of_positions))
 
     @property
     def n_bytes(self) -> int:
@@ -156,14 +156,14 @@ def shares_of_heads(
     n_layers, n_heads = ATTENTIONS[attention].n_layers(model.config), model.config.n_heads
     if n_layers * n_heads > MOST_HEADS:
         return None
-    found = [
+    shares = [
         [
             score_parts(model, inputs, attention=attention, layer=layer, head=head).share_of_positions
             for head in range(n_heads)
         ]
         for layer in range(n_layers)
     ]
-    return np.array(found, dtype=np.float32)
+    return np.array(shares, dtype=np.float32)
 
 
 def _four(

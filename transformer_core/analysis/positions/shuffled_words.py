@@ -99,8 +99,8 @@ def shuffle_words(
         order=tuple(first.tolist()),
         text=text,
         own_text=own_text,
-        output=_said(model, tokenizer, model_run, new_ids) if is_said else None,
-        own_output=_said(model, tokenizer, model_run, ids) if is_said else None,
+        output=_predicted_text(model, tokenizer, model_run, new_ids) if is_said else None,
+        own_output=_predicted_text(model, tokenizer, model_run, ids) if is_said else None,
         own=own,
         shuffled=shuffled,
         mask=mask,
@@ -186,7 +186,7 @@ def _follows(distances: Float[np.ndarray, "2 layer head"]) -> Float[np.ndarray, 
         return np.where(total > 1e-6, (from_places - from_words) / total, np.nan)
 
 
-def _said(model: Transformer, tokenizer: Tokenizer, model_run: ModelRun, ids: Sequence[int]) -> str:
+def _predicted_text(model: Transformer, tokenizer: Tokenizer, model_run: ModelRun, ids: Sequence[int]) -> str:
     """Return what the model says to these tokens: a translation, how it goes on, or the text with its blanks filled."""
     tokens = tensor_of(ids, model)
     config = model.config
@@ -195,7 +195,7 @@ def _said(model: Transformer, tokenizer: Tokenizer, model_run: ModelRun, ids: Se
             return ""
         best = model(tokens)[0].argmax(dim=-1).tolist()
         return tokenizer.decode(
-            [said if one == tokenizer.mask_id else one for one, said in zip(ids, best, strict=True)]
+            [guess if one == tokenizer.mask_id else one for one, guess in zip(ids, best, strict=True)]
         )
     if model_run.architecture == "encoder_decoder":
         room = min(config.max_seq_len, max(LEAST_ROOM, 2 * len(ids)))

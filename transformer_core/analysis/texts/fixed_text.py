@@ -61,37 +61,37 @@ def fix_text(
     Raises:
         TextError, ConfigError: as `analysis.run_text`.
     """
-    said = run_text(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
+    model_run = run_text(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
     room = min(max_tokens, model.config.max_seq_len)
-    ids = EncodedInput.of(tokenizer, text, said.architecture, room).ids
-    inputs, judged, expected = [ids], [blank.position for blank in said.blanks], []
-    if said.architecture == "encoder_only" and judged:
+    ids = EncodedInput.of(tokenizer, text, model_run.architecture, room).ids
+    inputs, judged, expected = [ids], [blank.position for blank in model_run.blanks], []
+    if model_run.architecture == "encoder_only" and judged:
         expected = watch(model, inputs).log_probs_at(judged).argmax(dim=-1).tolist()
-    elif said.architecture == "encoder_decoder":
+    elif model_run.architecture == "encoder_decoder":
         if target is None:
-            whole = _continued(model, ids, n_new=len(said.target))
+            whole = _continued(model, ids, n_new=len(model_run.target))
         else:
-            typed = EncodedInput.of(tokenizer.target, target, said.architecture, room).ids
+            typed = EncodedInput.of(tokenizer.target, target, model_run.architecture, room).ids
             whole = [model.config.bos_id, *typed]
         inputs, judged, expected = [ids, whole[:-1]], [*range(len(whole) - 1)], whole[1:]
-    elif said.architecture == "decoder_only":
-        n_new = len(said.target) - said.n_given + said.is_complete
-        given = ids[: said.n_given]
+    elif model_run.architecture == "decoder_only":
+        n_new = len(model_run.target) - model_run.n_given + model_run.is_complete
+        prompt = ids[: model_run.n_given]
         # Where only the text was read, what would come next is asked for.
-        whole = _continued(model, given, n_new=n_new) if n_new else [*given, watch(model, [given]).best[-1]]
-        inputs, judged = [whole[: len(said.target)]], [*range(said.n_given - 1, len(whole) - 1)]
-        expected = whole[said.n_given :]
+        whole = _continued(model, prompt, n_new=n_new) if n_new else [*prompt, watch(model, [prompt]).best[-1]]
+        inputs, judged = [whole[: len(model_run.target)]], [*range(model_run.n_given - 1, len(whole) - 1)]
+        expected = whole[model_run.n_given :]
     return FixedText(
-        architecture=said.architecture,
+        architecture=model_run.architecture,
         inputs=tuple(map(tuple, inputs)),
-        source=said.source,
-        target=said.target,
-        n_given=said.n_given,
-        output=said.output,
+        source=model_run.source,
+        target=model_run.target,
+        n_given=model_run.n_given,
+        output=model_run.output,
         judged=tuple(judged),
         expected=tuple(expected),
-        left_out=said.left_out,
-        target_left_out=said.target_left_out,
+        left_out=model_run.left_out,
+        target_left_out=model_run.target_left_out,
     )
 
 

@@ -104,10 +104,10 @@ def changes(a: HeadPatterns, b: HeadPatterns, shared: SharedTokens) -> Float[np.
             a=shapes[0],
             b=shapes[1],
         )
-    found = np.zeros(a.shape[:2])
-    for layer, head in np.ndindex(found.shape):
-        found[layer, head] = distance(aligned_head(a, b, shared, (layer, head), (layer, head)))
-    return found
+    changed = np.zeros(a.shape[:2])
+    for layer, head in np.ndindex(changed.shape):
+        changed[layer, head] = distance(aligned_head(a, b, shared, (layer, head), (layer, head)))
+    return changed
 
 
 def distances_by_looking(

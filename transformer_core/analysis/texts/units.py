@@ -69,9 +69,9 @@ def sink_keys(
     n_allowed = mask.sum(axis=1)
     has_choice = n_allowed >= 2
     n_queries = max(int(has_choice.sum()), 1)
-    found = mean_pattern[has_choice].sum(axis=0) / n_queries
+    received = mean_pattern[has_choice].sum(axis=0) / n_queries
     even = (mask[has_choice] / n_allowed[has_choice, None]).sum(axis=0) / n_queries
-    return found > np.maximum(share, SINK_TIMES_EVEN * even)
+    return received > np.maximum(share, SINK_TIMES_EVEN * even)
 
 
 def combine(

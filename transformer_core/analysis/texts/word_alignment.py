@@ -75,7 +75,7 @@ class KnownAlignment:
         n = len(self.judged)
         return 1 - 2 * n / (n + len(self.links)) if n else math.nan
 
-    def found(self, weights: Float[np.ndarray, "tgt src"]) -> Links:
+    def links_of(self, weights: Float[np.ndarray, "tgt src"]) -> Links:
         """Return the links of a head between the judged units and those of the source.
 
         Args:
@@ -87,7 +87,7 @@ class KnownAlignment:
 
     def score(self, weights: Float[np.ndarray, "tgt src"]) -> AlignmentScore:
         """Return how well a head tells the alignment; arguments as for `found`."""
-        return alignment_error_rate(self.found(weights), self.links)
+        return alignment_error_rate(self.links_of(weights), self.links)
 
 
 class KnownPairs:

@@ -167,7 +167,7 @@ def _read_source(
 ) -> ModelRun:
     """Read a source, and generate the target, or its first token alone, or force a given one."""
     source = EncodedInput.of(tokenizer, text, "encoder_decoder", max_tokens)
-    given = EncodedInput(ids=[], labels=(), left_out=range(0))
+    encoded = EncodedInput(ids=[], labels=(), left_out=range(0))
     bos_id, eos_id = model.config.bos_id, model.config.eos_id
     src = tensor_of(source.ids, model)
     if target is None:
@@ -175,9 +175,9 @@ def _read_source(
         written = greedy_decode(model, src, max_new_tokens=room - 1).tokens[0, 1:].tolist()
         labels = tuple(tokenizer.target.labels([bos_id, *written]))
     else:
-        given = EncodedInput.of(tokenizer.target, target, "encoder_decoder", max_tokens)
-        written = given.ids
-        labels = (*tokenizer.target.labels([bos_id]), *given.labels)
+        encoded = EncodedInput.of(tokenizer.target, target, "encoder_decoder", max_tokens)
+        written = encoded.ids
+        labels = (*tokenizer.target.labels([bos_id]), *encoded.labels)
     tgt = [bos_id, *written[:-1]]
     traced = TracedForward(model, src, tensor_of(tgt, model), following=written)
     unknown = [*tokenizer.unknown_words(text), *tokenizer.target.unknown_words(target or "")]
@@ -193,7 +193,7 @@ def _read_source(
         blanks=(),
         unknown=tuple(dict.fromkeys(unknown)),
         left_out=source.left_out,
-        target_left_out=given.left_out,
+        target_left_out=encoded.left_out,
         is_complete=target is not None or written[-1] == eos_id,
         **_about(source=(tokenizer, source.ids), target=(tokenizer.target, tgt)),
         attention_maps=traced.attention_maps,
@@ -240,11 +240,11 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
 
 def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int) -> ModelRun:
     """Read a text with an encoder, and say what may stand in each of its blanks, where it can say anything."""
-    given = EncodedInput.of(tokenizer, text, "encoder_only", max_tokens)
-    traced = TracedForward(model, tensor_of(given.ids, model))
+    encoded = EncodedInput.of(tokenizer, text, "encoder_only", max_tokens)
+    traced = TracedForward(model, tensor_of(encoded.ids, model))
     blanks, best = [], []
     predicts = model.config.unembed
-    for position in (place for place, i in enumerate(given.ids) if predicts and i == tokenizer.mask_id):
+    for position in (place for place, i in enumerate(encoded.ids) if predicts and i == tokenizer.mask_id):
         log_probs, ids = traced.log_probs_at([position])[0].topk(min(N_CANDIDATES, model.config.vocab_size))
         candidates = [
             Candidate(label=tokenizer.labels([i])[0], probability=probability)
@@ -256,7 +256,7 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
     return ModelRun(
         architecture="encoder_only",
         output=_filled_in(text, best),
-        source=given.labels,
+        source=encoded.labels,
         target=(),
         n_given=0,
         following=(),
@@ -264,11 +264,11 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
         log_probs=np.zeros(0, dtype=np.float32),
         blanks=tuple(blanks),
         unknown=tuple(dict.fromkeys(word for part in parts for word in tokenizer.unknown_words(part))),
-        left_out=given.left_out,
+        left_out=encoded.left_out,
         target_left_out=range(0),
         is_complete=True,
         predicts=predicts,
-        **_about(source=(tokenizer, given.ids)),
+        **_about(source=(tokenizer, encoded.ids)),
         attention_maps=traced.attention_maps,
     )
 

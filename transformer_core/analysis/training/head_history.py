@@ -134,14 +134,14 @@ class HeadHistory:
 
         Attentions in which the measure has no meaning, or was never found, are left out.
         """
-        found = {}
+        histories = {}
         for attention in dict.fromkeys(name.attention for name in self.heads):
             rows = [row for row, name in enumerate(self.heads) if name.attention == attention]
             n_layers = 1 + self.heads[rows[-1]].layer
             values = self.values[measure, part][rows].reshape(n_layers, -1, len(self.steps))
             if not np.isnan(values).all():
-                found[attention] = values
-        return found
+                histories[attention] = values
+        return histories
 
 
 def appearances(
@@ -159,7 +159,7 @@ def appearances(
         least_share: of its attention, in [0, 1], that a head lays where the habit does.
         n_spreads: standard deviations of shuffled tokens that this is above their mean.
     """
-    found = []
+    first_steps = []
     for measure in measures if history.heads else ():
         score, chance, spread = (history.values[measure, part] for part in PARTS)
         with np.errstate(invalid="ignore"):
@@ -168,7 +168,7 @@ def appearances(
         stays = np.all([holds[:, i : i + n_starts] for i in range(N_SNAPSHOTS)], axis=0)
         for row in np.flatnonzero(stays.any(axis=1)):
             snapshot = int(stays[row].argmax())
-            found.append(
+            first_steps.append(
                 Appearance(
                     name=history.heads[row],
                     measure=measure,
@@ -178,7 +178,7 @@ def appearances(
                     is_from_start=snapshot == 0,
                 )
             )
-    return sorted(found, key=lambda appearance: appearance.step)  # stable: heads in the order of the forward pass
+    return sorted(first_steps, key=lambda appearance: appearance.step)  # stable: heads in the order of the forward pass
 
 
 def _record(step: int, measures: Sequence[HeadMeasures], *, digits: int | None = None) -> dict[str, Any]:

@@ -67,9 +67,9 @@ def describe_heads(run: Path, folder: Path, *, n_scored: int = N_SCORED) -> None
         corpus = corpus_of(request)
         heads = known_heads(score_heads(model, tokenizer, corpus.held_out[:n_scored]))
         guidance = guidance_facts(model, tokenizer, corpus, request.training)
-        found = ({"heads": heads} if heads else {}) | ({"guidance": guidance} if guidance else {})
-        if found and read_card(folder) == card:  # else another model has taken its place meanwhile
-            write_json(folder / CARD, card | found)
+        described = ({"heads": heads} if heads else {}) | ({"guidance": guidance} if guidance else {})
+        if described and read_card(folder) == card:  # else another model has taken its place meanwhile
+            write_json(folder / CARD, card | described)
     except Exception as error:  # a model is never lost, nor called lost, because its description failed
         why = reason(error) if isinstance(error, HeadlightError | OSError) else f"{type(error).__name__}: {error}"
         raise RunError("what its heads do could not be measured ({error})", error=why) from error

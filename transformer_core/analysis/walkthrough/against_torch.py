@@ -50,8 +50,8 @@ def torch_numbers(
     reason = _why_not(outline)
     sees_nothing = ~values["mask"].astype(bool).any(axis=-1)  # [query]
     with torch.inference_mode():
-        found = _by_module(outline, weights, values, bias) if reason is None else _by_kernel(outline, values)
-    arrays = {name: tensor.numpy().copy() for name, tensor in found.items()}
+        numbers = _by_module(outline, weights, values, bias) if reason is None else _by_kernel(outline, values)
+    arrays = {name: tensor.numpy().copy() for name, tensor in numbers.items()}
     for array in arrays.values():
         array[sees_nothing] = np.nan
     return TorchNumbers(function=MODULE if reason is None else FUNCTION, reason=reason, values=arrays)

@@ -38,7 +38,7 @@ def quantities_of(
         captured: of the first text of a batch, on the CPU, by site.
     """
     sites = outline.sites()
-    found = {name: _of_head(outline, name, captured[site]) for name, site in sites.items() if site is not None}
+    quantities = {name: _of_head(outline, name, captured[site]) for name, site in sites.items() if site is not None}
     if outline.is_projected_in_steps:
         parameter = next(attention.parameters())
         read = captured[sites["x_normalized" if outline.is_pre_norm else "x"] or ""]
@@ -46,14 +46,14 @@ def quantities_of(
         projections = (("q", attention.q, read, outline.head), ("k", attention.k, looked_at, outline.key_value_head))
         for name, projection, source, head in projections:
             projected = projection(source.to(parameter)).to(source).unflatten(-1, (-1, attention.d_head))
-            found[f"{name}_projected"] = projected[0, :, head]
-    scores = found["product"] = found["q"] @ found["k"].T
+            quantities[f"{name}_projected"] = projected[0, :, head]
+    scores = quantities["product"] = quantities["q"] @ quantities["k"].T
     if outline.config.scale_scores:
-        scores = found["scaled"] = scores / math.sqrt(attention.d_head)
+        scores = quantities["scaled"] = scores / math.sqrt(attention.d_head)
     if bias is not None:
-        found["bias"] = bias[outline.head].to(scores)
-        found["biased"] = scores + found["bias"]
-    return {name: found[name].numpy() for name in sites}
+        quantities["bias"] = bias[outline.head].to(scores)
+        quantities["biased"] = scores + quantities["bias"]
+    return {name: quantities[name].numpy() for name in sites}
 
 
 def distance_bias(model: Transformer, outline: Outline, n_positions: int) -> Float[Tensor, "head query key"] | None:

@@ -44,7 +44,7 @@ class Formulas:
         self,
         outline: Outline,
         weights: Weights,
-        given: WalkInputs,
+        inputs: WalkInputs,
         recomputed: Recomputed,
         values: Mapping[str, Float[np.ndarray, "_ _"]],
         keys: Sequence[str],
@@ -54,13 +54,13 @@ class Formulas:
         Args:
             outline: of the head.
             weights: of its block.
-            given: what the walk starts from.
+            inputs: what the walk starts from.
             recomputed: of the other heads, whose numbers the walk does not have from the model.
             values: the model's numbers, by quantity.
             keys: how keys are called.
         """
         self._outline, self._config, self._weights = outline, outline.config, weights
-        self._given, self._recomputed, self._values, self._keys = given, recomputed, values, keys
+        self._inputs, self._recomputed, self._values, self._keys = inputs, recomputed, values, keys
         self._makers = self._attention() | self._rest_of_the_block()
 
     def of(self, name: str, row: int, column: int) -> Formula:
@@ -73,8 +73,8 @@ class Formulas:
         read = "x_normalized" if outline.is_pre_norm else "x"
         looked_at = "memory" if outline.is_cross else read
         return {
-            "x": partial(self._origin, outline.origin_of_x(), self._given.x_parts),
-            "memory": partial(self._origin, outline.origin_of_memory(), self._given.memory_parts),
+            "x": partial(self._origin, outline.origin_of_x(), self._inputs.x_parts),
+            "memory": partial(self._origin, outline.origin_of_memory(), self._inputs.memory_parts),
             "x_normalized": self._norm("x", outline.norm),
             **self._on_the_way("q", read, outline.head),
             **self._on_the_way("k", looked_at, outline.key_value_head),
@@ -200,7 +200,7 @@ class Formulas:
         begins_with_padding = outline.is_causal and config.pad_id == config.bos_id and column == 0
         if config.pad_id is not None and not begins_with_padding:
             conditions.append(r"[t_j ≠ t_{\mathrm{pad}}]")
-            constants |= {"t_j": float(self._given.keys[column]), r"t_{\mathrm{pad}}": float(config.pad_id)}
+            constants |= {"t_j": float(self._inputs.keys[column]), r"t_{\mathrm{pad}}": float(config.pad_id)}
         return Formula(formula=" · ".join(conditions) or "1", constants=constants, note=self._reason(row, column))
 
     def _reason(self, row: int, column: int) -> str:

@@ -79,14 +79,14 @@ def recompute(model: Transformer, outline: Outline, captured: Captured) -> Recom
     block = in_float64(model.get_submodule(outline.block))
     with capture(block, *(site.removeprefix(path) for site in sites)) as activations:
         block(*inputs, rotation=rotation, bias=bias)
-    found = memory | {f"{path}{site}": value.double() for site, value in activations.items()}
+    known = memory | {f"{path}{site}": value.double() for site, value in activations.items()}
     biases = distance_bias(model, outline, x.shape[1])
 
     def of_all_heads(module: str) -> AllHeads:
-        return AllHeads(pattern=found[f"{module}.hook_pattern"][0].numpy(), v=found[f"{module}.hook_v"][0].numpy())
+        return AllHeads(pattern=known[f"{module}.hook_pattern"][0].numpy(), v=known[f"{module}.hook_v"][0].numpy())
 
     return Recomputed(
-        values=quantities_of(outline, attention_of(block, outline), biases, found),
+        values=quantities_of(outline, attention_of(block, outline), biases, known),
         attention=of_all_heads(outline.module),
         cross=of_all_heads(outline.cross) if outline.is_followed_by_cross else None,
         bias=None if biases is None else biases.double().numpy(),

@@ -90,5 +90,5 @@ class ScoreSources:
 
 def _of_kinds(sources: tuple[SourceName, ...], kinds: Collection[SourceKind] | SourceKind | None) -> list[int]:
     """Return which sources are meant."""
-    wanted = (kinds,) if isinstance(kinds, str) else kinds
-    return [i for i, source in enumerate(sources) if wanted is None or source.kind in wanted]
+    chosen = (kinds,) if isinstance(kinds, str) else kinds
+    return [i for i, source in enumerate(sources) if chosen is None or source.kind in chosen]

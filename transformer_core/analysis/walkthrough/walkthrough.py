@@ -35,7 +35,7 @@ class Walkthrough:
         self,
         outline: Outline,
         weights: Weights,
-        given: WalkInputs,
+        inputs: WalkInputs,
         values: Mapping[str, Float[np.ndarray, "_ _"]],
         recomputed: Recomputed,
         labels: tuple[Sequence[str], Sequence[str]],
@@ -44,7 +44,7 @@ class Walkthrough:
         device: str,
     ) -> None:
         """Hold what `walk` has seen."""
-        self._outline, self._weights, self._given, self._recomputed = outline, weights, given, recomputed
+        self._outline, self._weights, self._inputs, self._recomputed = outline, weights, inputs, recomputed
         self._dtype, self._device = dtype, device
         self._values = {name: values[name] for name in outline.sites()}
         self.query_labels, self.key_labels = tuple(labels[0]), tuple(labels[1])
@@ -57,7 +57,7 @@ class Walkthrough:
     @property
     def n_bytes(self) -> int:
         """Memory that it takes, in bytes; the weights are the model's."""
-        parts = [*self._given.x_parts.values(), *self._given.memory_parts.values()]
+        parts = [*self._inputs.x_parts.values(), *self._inputs.memory_parts.values()]
         return sum(array.nbytes for array in (*self._values.values(), *parts)) + self._recomputed.n_bytes
 
     def pairs(self, name: str, query: int) -> Float[np.ndarray, "key d_head"]:
@@ -122,7 +122,7 @@ class Walkthrough:
     @cached_property
     def _formulas(self) -> Formulas:
         keys = [_named(key, label) for key, label in enumerate(self.key_labels)]
-        return Formulas(self._outline, self._weights, self._given, self._recomputed, self._values, keys)
+        return Formulas(self._outline, self._weights, self._inputs, self._recomputed, self._values, keys)
 
     def _shape(self, name: str) -> tuple[int, int]:
         """Return how many rows and columns there are.

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from transformer_core.checkpoints.family import Family
 
-_modules = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
+_modules = [import_module(f"{__name__}.{submodule.name}") for submodule in iter_modules(__path__)]
 
 FAMILIES: Mapping[str, Family] = MappingProxyType(
     {family.model_type: family for module in _modules for family in module.FAMILIES}

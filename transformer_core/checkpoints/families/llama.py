@@ -97,10 +97,10 @@ def read_rotary(options: Options, *, fraction: float | None = None, base: str = 
     """
     options.idle("rope_scaling", "rope_parameters")
     inner = options.inside("rope_scaling" if "rope_scaling" in options else "rope_parameters")
-    for said in (options, inner):
+    for fields in (options, inner):
         if fraction is None:
-            said.must_be("partial_rotary_factor", 1.0, Message("models of this family turn whole heads"))
-        said.idle("original_max_position_embeddings")
+            fields.must_be("partial_rotary_factor", 1.0, Message("models of this family turn whole heads"))
+        fields.idle("original_max_position_embeddings")
     part = 1.0 if fraction is None else inner.number("partial_rotary_factor", fraction)
     rotary: dict[str, Any] = {
         "positions": "rotary_halves",

@@ -94,14 +94,14 @@ def described(
     beside = sorted(set(tensors) - set(keys.values()))
     named = values.get("embedding")
     source, target = named if isinstance(named, list) and len(named) == 2 else (named, named)
-    wanted: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "embedding.0": source,
         "output.weight": values.get("output"),
         "positions": values.get("position_table"),
     }
     if "decoder" in stacks.values():
-        wanted["embedding.1"] = target
-    for name, named_key in wanted.items():
+        fields["embedding.1"] = target
+    for name, named_key in fields.items():
         if named_key is not None and named_key not in beside:
             raise CheckpointError(
                 "{where} has no weight {name!r}, which {config} names; beside its layers it has {known}",
@@ -124,18 +124,18 @@ def read(options: Options) -> ModelConfig:
 
     Source: the classes of torch.nn, which follow Vaswani et al. 2017.
     """
-    found: Mapping[str, tuple[int, ...]] = options.value(_FOUND, {})
+    shapes: Mapping[str, tuple[int, ...]] = options.value(_FOUND, {})
     options.idle("embedding", "output", "position_table")
     n_layers = {
-        stack: len({key.split(".")[2] for key in found if key.startswith(f"{stack}.layers.")}) for stack in STACKS
+        stack: len({key.split(".")[2] for key in shapes if key.startswith(f"{stack}.layers.")}) for stack in STACKS
     }
-    if len(found.get("embedding.0", ())) != 2 or not n_layers["encoder"]:
+    if len(shapes.get("embedding.0", ())) != 2 or not n_layers["encoder"]:
         raise options.error("embedding", Message("name the key of the token embedding of a model with an encoder"))
-    (vocab_size, d_model), table = found["embedding.0"], found.get("positions")
+    (vocab_size, d_model), table = shapes["embedding.0"], shapes.get("positions")
     is_causal, is_pre_norm = options.switch("causal", False), options.switch("norm_first", False)
-    has_bias, has_output = "encoder.layers.0.linear1.bias" in found, "output.weight" in found
+    has_bias, has_output = "encoder.layers.0.linear1.bias" in shapes, "output.weight" in shapes
     is_pair = n_layers["decoder"] > 0
-    last_norms = {f"{stack}.norm.weight" in found for stack in STACKS if n_layers[stack]}
+    last_norms = {f"{stack}.norm.weight" in shapes for stack in STACKS if n_layers[stack]}
     if len(last_norms) != 1 or (is_pre_norm and last_norms != {True}):
         raise options.error(
             "norm_first", Message("this core normalizes what all stacks put out, or none; in pre-norm it always does")
@@ -150,7 +150,7 @@ def read(options: Options) -> ModelConfig:
         architecture="encoder_decoder" if is_pair else "decoder_only" if is_causal else "encoder_only",
         vocab_size=vocab_size,
         d_model=d_model,
-        d_ff=found.get("encoder.layers.0.linear1.weight", (0,))[0],
+        d_ff=shapes.get("encoder.layers.0.linear1.weight", (0,))[0],
         n_heads=options.whole("n_heads"),
         n_encoder_layers=0 if is_causal and not is_pair else n_layers["encoder"],
         n_decoder_layers=n_layers["encoder"] if is_causal and not is_pair else n_layers["decoder"],
@@ -166,7 +166,7 @@ def read(options: Options) -> ModelConfig:
         scale_embeddings=options.switch("scale_embeddings", False),
         tie_embeddings="none",
         unembed=has_output,
-        unembed_bias="output.bias" in found,
+        unembed_bias="output.bias" in shapes,
         dropout=options.number("dropout", 0.1),
         pad_id=options.whole_or_null("pad_id"),
         bos_id=options.whole("bos_id", min(1, vocab_size - 1)),
@@ -224,8 +224,8 @@ def example(tensors: Mapping[str, Tensor]) -> str:
 def _stacks(tensors: Mapping[str, Tensor]) -> dict[str, str]:
     """Return the stacks of layers by what stands before "layers." in their keys: "encoder" or "decoder"."""
     parts: dict[str, set[str]] = {}
-    for found in filter(None, map(_LAYER.fullmatch, tensors)):
-        parts.setdefault(found["stack"], set()).add(found["part"])
+    for match in filter(None, map(_LAYER.fullmatch, tensors)):
+        parts.setdefault(match["stack"], set()).add(match["part"])
     return {
         stack: "decoder" if "multihead_attn" in names else "encoder"
         for stack, names in parts.items()

@@ -84,8 +84,8 @@ def divided(files: TextFiles, division: Division) -> tuple[NDArray[np.int64], ND
 
     def fill(sinks: Mapping[str, Sink]) -> None:
         with SpooledTemporaryFile(max_size=LARGE) as notes:
-            for found in _found(files, division):
-                _note(notes, found)
+            for spans in _span_blocks(files, division):
+                _note(notes, spans)
             chosen = _chosen(notes, files, division)
             waiting = chosen  # those that were not met yet
             for spans, hashes in _noted(notes):
@@ -105,7 +105,7 @@ def source_and_target(line: bytes) -> tuple[str, str] | None:
     return (columns[0], columns[1]) if len(columns) == 2 and all(columns) else None
 
 
-def _found(files: TextFiles, division: Division) -> Iterator[NDArray[np.int64]]:
+def _span_blocks(files: TextFiles, division: Division) -> Iterator[NDArray[np.int64]]:
     """Yield the texts, some at a time, as [text, 3]: the first address, the one after the last, and a hash."""
     for address, block, spans in matches(files, division):
         if division == "pairs":
@@ -181,10 +181,10 @@ def _cut(block: bytes, start: int, end: int) -> list[tuple[int, int]]:
     return [*pieces, (start, end)]
 
 
-def _note(notes: "SpooledTemporaryFile[bytes]", found: NDArray[np.int64]) -> None:
+def _note(notes: "SpooledTemporaryFile[bytes]", spans: NDArray[np.int64]) -> None:
     """Write down what was found, in memory or, if it is much, in a file."""
     try:
-        notes.write(found.tobytes())
+        notes.write(spans.tobytes())
     except OSError as error:
         raise CorpusError(
             "the folder for temporary files, {folder}, cannot be written ({error}); make room there, or set TMPDIR "
@@ -198,8 +198,8 @@ def _noted(notes: "SpooledTemporaryFile[bytes]") -> Iterator[tuple[NDArray[np.in
     """Yield what was written down, many texts at a time: the spans [text, 2] and the hashes."""
     notes.seek(0)
     while some := notes.read(24 * 2**16):
-        found = np.frombuffer(some, np.int64).reshape(-1, 3)
-        yield found[:, :2], found[:, 2]
+        spans = np.frombuffer(some, np.int64).reshape(-1, 3)
+        yield spans[:, :2], spans[:, 2]
 
 
 def _chosen(notes: "SpooledTemporaryFile[bytes]", files: TextFiles, division: Division) -> NDArray[np.int64]:

@@ -142,8 +142,8 @@ def _corpus(
             for part, spans in zip(("train", "held out"), divided(files, division), strict=True)
         )
     prompts, openings = (
-        tuple(_openings(held_out, as_prompts=asked)) or tuple(_openings(train, as_prompts=asked))
-        for asked in (True, False)
+        tuple(_openings(held_out, as_prompts=is_held_out)) or tuple(_openings(train, as_prompts=is_held_out))
+        for is_held_out in (True, False)
     )
     kind = reading.kind or "byte_bpe"
     usual = min(max(files.size // _BYTES_A_TOKEN, _FEWEST_TOKENS), _MOST_TOKENS)

@@ -98,9 +98,9 @@ def kept_bytes(kind: str, made_from: Sequence[str], make: Callable[[], bytes]) -
         made_from: all that they depend on.
         make: makes them.
     """
-    made = cache(make)  # should the disk turn out to be full, it is asked twice
+    make_once = cache(make)  # should the disk turn out to be full, it is asked twice
     arrays = kept_arrays(
-        kind, made_from, _ONE_OF_BYTES, lambda sinks: sinks["bytes"].append(np.frombuffer(made(), np.uint8))
+        kind, made_from, _ONE_OF_BYTES, lambda sinks: sinks["bytes"].append(np.frombuffer(make_once(), np.uint8))
     )
     return arrays["bytes"].tobytes()
 
@@ -230,11 +230,11 @@ def _read(folder: Path, dtypes: Dtypes) -> dict[str, NDArray[Any]]:
 
 def _check(path: Path, *, n_bytes: int, checksum: int) -> None:
     """Compare a file with what is known of it, without mapping it: mapped pages would count as memory of ours."""
-    found = 0
+    crc = 0
     with open(path, "rb") as file:
         while block := file.read(_BLOCK):
-            found = zlib.crc32(block, found)
-    if (path.stat().st_size, found) != (n_bytes, checksum):
+            crc = zlib.crc32(block, crc)
+    if (path.stat().st_size, crc) != (n_bytes, checksum):
         raise ValueError(f"{path} is not as it was written")
 
 

@@ -74,14 +74,14 @@ class KeptItems(Sequence[Item]):
         """Make one item; the items of a slice are not made yet."""
         if isinstance(index, slice):
             return KeptItems(self.arrays, self.rows[index], has_alignments=self.has_alignments)
-        return self._made(self.rows[index : index + 1 or None])[0]
+        return self._read_items(self.rows[index : index + 1 or None])[0]
 
     def __iter__(self) -> Iterator[Item]:
         """Make some items at a time."""
         for start in range(0, len(self.rows), _TOGETHER):
-            yield from self._made(self.rows[start : start + _TOGETHER])
+            yield from self._read_items(self.rows[start : start + _TOGETHER])
 
-    def _made(self, rows: range) -> list[Item]:
+    def _read_items(self, rows: range) -> list[Item]:
         views = {name: array.data for name, array in self.arrays.items()}  # plain numbers, faster one by one
         return [self._item(row, views) for row in rows]
 

@@ -137,10 +137,10 @@ def _ends(file: TextFile, start: int, end: int) -> Iterator[NDArray[np.int64]]:
         while start + len(rest) < end:
             rest += handle.read(min(_BLOCK, end - start - len(rest)))
             is_last = start + len(rest) == end
-            found = _ends_in(np.frombuffer(rest, np.uint8), is_last=is_last)
-            if len(found):
-                yield start + found
-                start, rest = start + int(found[-1]), rest[found[-1] :]
+            ends = _ends_in(np.frombuffer(rest, np.uint8), is_last=is_last)
+            if len(ends):
+                yield start + ends
+                start, rest = start + int(ends[-1]), rest[ends[-1] :]
 
 
 def _ends_in(text: NDArray[np.uint8], *, is_last: bool) -> NDArray[np.int64]:
@@ -148,11 +148,11 @@ def _ends_in(text: NDArray[np.uint8], *, is_last: bool) -> NDArray[np.int64]:
     is_white = _WHITE[text]
     good = 1 + np.flatnonzero(is_white[1:] & ~is_white[:-1])
     other = np.flatnonzero(_is_character(text))
-    wanted = np.arange(_STRETCH, len(text) - (0 if is_last else _LONGEST_WAIT), _STRETCH)
-    found = np.append(good, len(text) + _LONGEST_WAIT)[np.searchsorted(good, wanted)]
-    waits = (found - wanted > _LONGEST_WAIT) & (wanted + _LONGEST_WAIT <= len(text))
-    found[waits] = np.append(other, len(text))[np.searchsorted(other, wanted[waits])]
-    return np.unique(np.append(found[found < len(text)], len(text) if is_last else []).astype(np.int64))
+    equal = np.arange(_STRETCH, len(text) - (0 if is_last else _LONGEST_WAIT), _STRETCH)
+    ends = np.append(good, len(text) + _LONGEST_WAIT)[np.searchsorted(good, equal)]
+    waits = (ends - equal > _LONGEST_WAIT) & (equal + _LONGEST_WAIT <= len(text))
+    ends[waits] = np.append(other, len(text))[np.searchsorted(other, equal[waits])]
+    return np.unique(np.append(ends[ends < len(text)], len(text) if is_last else []).astype(np.int64))
 
 
 def _is_character(text: NDArray[np.uint8]) -> NDArray[np.bool_]:

@@ -89,10 +89,10 @@ def take_in(
         folder.mkdir(parents=True, exist_ok=True)
         _sweep(folder)
         with TemporaryDirectory(prefix=_UNDER_WAY, dir=folder) as place:
-            given = Path(place, "given")
+            upload = Path(place, "given")
             clean = Path(place, "clean.tsv" if is_pairs else "clean.txt")
-            _copy(source, given, title)
-            remarks, fingerprint = _write_clean(given, clean, title, is_pairs, file_name)
+            _copy(source, upload, title)
+            remarks, fingerprint = _write_clean(upload, clean, title, is_pairs, file_name)
             reading = CorpusReading(skip_bad_lines=is_pairs and skip_bad_lines)
             n_bad = _n_bad_lines(clean, title, reading)
             path = folder / fingerprint / file_name
@@ -122,10 +122,10 @@ def _sweep(folder: Path) -> None:
                 shutil.rmtree(left, ignore_errors=True)
 
 
-def _copy(source: Readable, given: Path, title: str | Message) -> None:
+def _copy(source: Readable, upload: Path, title: str | Message) -> None:
     """Copy what was given, as it is."""
     n_bytes = 0
-    with open(given, "wb") as copy:
+    with open(upload, "wb") as copy:
         while block := source.read(_BLOCK):
             n_bytes += len(block)
             if n_bytes > MOST_BYTES:
@@ -138,11 +138,11 @@ def _copy(source: Readable, given: Path, title: str | Message) -> None:
 
 
 def _write_clean(
-    given: Path, clean: Path, title: str | Message, is_pairs: bool, file_name: str
+    upload: Path, clean: Path, title: str | Message, is_pairs: bool, file_name: str
 ) -> tuple[list[Message], str]:
     """Write what was given as UTF-8 text, or as tab-separated pairs; return remarks, and a fingerprint."""
     digest = blake2b(file_name.encode("utf-8"), digest_size=6)  # of the name, too: two names are two texts
-    with open(given, "rb") as file, open(clean, "wb") as out:
+    with open(upload, "rb") as file, open(clean, "wb") as out:
         codec, *remarks = encoding_of(file, title)
         texts = decoded(file, codec, title)
         if is_pairs and PurePath(str(title)).suffix.lower() == ".csv":

@@ -37,9 +37,9 @@ def align_sum(source: str, target: str) -> Alignment:
         first, second = plus - 1 - column, len(source) - 1 - column
         own = [place for place, begin in ((first, 0), (second, plus + 1)) if place >= begin]
         sources.append(tuple(sorted(own + came_from)))
-        made = sum(int(source[place]) for place in own)
-        carries = made + bool(came_from) >= 10
-        came_from = [] if not carries else own if made >= 10 else own + came_from
+        total = sum(int(source[place]) for place in own)
+        carries = total + bool(came_from) >= 10
+        came_from = [] if not carries else own if total >= 10 else own + came_from
     return tuple(reversed(sources))
 
 

@@ -139,8 +139,8 @@ def write_date(form: str, date: datetime.date) -> WrittenDate:
     for literal, field in _pieces(form):
         text += literal
         places = _PLACES[_PART[field]]
-        for place, found in zip(places, _determined(fields[field], len(places)), strict=True):
-            sources[place] = tuple([len(text) + where for where in found])
+        for place, digit in zip(places, _determined(fields[field], len(places)), strict=True):
+            sources[place] = tuple([len(text) + where for where in digit])
         text += fields[field]
     return WrittenDate(text, tuple(sources))
 

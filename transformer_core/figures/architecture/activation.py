@@ -139,10 +139,10 @@ def _cells(
 ) -> list[go.Heatmap]:
     """Return the cells, and before them those that hold no number."""
     gap = 1 if max(cells.shape) <= _FEW else 0
-    told = {"meta": "words", "hovertemplate": HOVER, "hoverongaps": False}
-    where = {"x": [start - 0.5 for start in columns], "y": [start - 0.5 for start in rows]} | told
+    hover_fields = {"meta": "words", "hovertemplate": HOVER, "hoverongaps": False}
+    where = {"x": [start - 0.5 for start in columns], "y": [start - 0.5 for start in rows]} | hover_fields
     if cells.shape == (rows[-1], columns[-1]):
-        where = told
+        where = hover_fields
     z = cells.astype(np.float32)
     traces = [go.Heatmap(name="cells", z=z, coloraxis=axis, xgap=gap, ygap=gap, **where)]
     if np.isnan(z).any():
@@ -154,19 +154,19 @@ def _cells(
 def _spread(counts: Int[np.ndarray, " bin"], edges: Float[np.ndarray, " edge"], axis: str) -> go.Bar:
     """Return a bar for each bin, in the color that its numbers have among the cells."""
     centers = (edges[:-1] + edges[1:]) / 2
-    told = [
+    hover_texts = [
         say("{n} numbers from {low} to {high}", n=f"{count:,}", low=f"{low:.3g}", high=f"{high:.3g}")
         for count, low, high in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True)
     ]
     look = {"color": centers, "coloraxis": axis, "line": {"color": FAINT, "width": 1}}
     axes = {"xaxis": "x3", "yaxis": "y3"}
-    return go.Bar(name="spread", x=centers, y=counts, width=np.diff(edges), marker=look, **hover(told), **axes)
+    return go.Bar(name="spread", x=centers, y=counts, width=np.diff(edges), marker=look, **hover(hover_texts), **axes)
 
 
 def _lengths(lengths: Float[np.ndarray, " pos"], tokens: Sequence[str]) -> go.Bar:
     """Return a bar for each position, beside its row."""
     form = say("position {place} '{token}': length {length}")
-    told = [
+    hover_texts = [
         form.format(place=place, token=escape(isolate(token)), length=f"{n:.3g}")
         for place, (token, n) in enumerate(zip(tokens, lengths.tolist(), strict=True))
     ]
@@ -179,7 +179,7 @@ def _lengths(lengths: Float[np.ndarray, " pos"], tokens: Sequence[str]) -> go.Ba
         marker={"color": STRONG, "line": {"width": 0}},
         xaxis="x2",
         yaxis="y",
-        **hover(told),
+        **hover(hover_texts),
     )
 
 

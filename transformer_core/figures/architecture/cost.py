@@ -54,7 +54,7 @@ def cost_curves(
             mode="lines" if len(lengths) > 1 else "markers",
             line={"color": hue, "width": 2.2, "dash": "dash" if name in dashed else "solid"},
             marker={"color": hue},
-            **hover([_told(name, value, unit, in_bytes=in_bytes) for value in values.tolist()]),
+            **hover([_hover_text(name, value, unit, in_bytes=in_bytes) for value in values.tolist()]),
         )
         for (name, values), hue in zip(known.items(), hues, strict=True)
     ]
@@ -163,7 +163,7 @@ def _byte_ticks(low: float, high: float) -> dict[str, Any]:
     }
 
 
-def _told(name: str, value: float, unit: str, *, in_bytes: bool) -> str:
+def _hover_text(name: str, value: float, unit: str, *, in_bytes: bool) -> str:
     """Return a cost in words."""
-    told = f"{grouped(value / 2**20, ',.2f')} MiB" if in_bytes else f"{grouped(value, ',.0f')} {unit}"
-    return f"{escape(name)}: {escape(told)}"
+    amount = f"{grouped(value / 2**20, ',.2f')} MiB" if in_bytes else f"{grouped(value, ',.0f')} {unit}"
+    return f"{escape(name)}: {escape(amount)}"

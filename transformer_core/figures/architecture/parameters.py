@@ -55,7 +55,7 @@ def parameter_bars(
     names = [in_words(*key) for key in counts]
     values = [*counts.values()]
     form = say("{part}: {n} parameters")
-    told = [form.format(part=escape(name), n=grouped(value)) for name, value in zip(names, values, strict=True)]
+    hover_texts = [form.format(part=escape(name), n=grouped(value)) for name, value in zip(names, values, strict=True)]
     bars = go.Bar(
         name="parameters",
         x=values,
@@ -65,7 +65,7 @@ def parameter_bars(
         text=[f"{_short(value)} · {value / total:.1%}" for value in values],
         textposition="outside",
         cliponaxis=False,
-        **hover(told),
+        **hover(hover_texts),
     )
     layout = figure_layout(title, theme, height=height or 60 + _ROW * len(values), margin=(8, 96, 40, 12)) | {
         "bargap": 0.35,
@@ -91,10 +91,10 @@ def parameter_shares(
     totals = [sum(counts.values()) or 1 for counts in models.values()]
     traces = []
     for part, hue in PART_HUES.items():
-        found = [counts.get(part, 0) for counts in models.values()]
-        if not any(found):
+        part_counts = [counts.get(part, 0) for counts in models.values()]
+        if not any(part_counts):
             continue
-        shares: Float[np.ndarray, " model"] = np.array(found) / np.array(totals)
+        shares: Float[np.ndarray, " model"] = np.array(part_counts) / np.array(totals)
         traces.append(
             go.Bar(
                 name=say(PARTS[part]),
@@ -102,7 +102,7 @@ def parameter_shares(
                 y=rows,
                 orientation="h",
                 marker={"color": hue, "line": {"width": 0}},
-                **hover(_told(part, found, totals, [*models])),
+                **hover(_hover_texts(part, part_counts, totals, [*models])),
             )
         )
     labels = [
@@ -125,7 +125,7 @@ def _row_axis(labels: Sequence[str]) -> dict[str, Any]:
     return label_axis(range(len(labels)), labels, automargin=True, fixedrange=True, range=[len(labels) - 0.5, -0.5])
 
 
-def _told(part: str, found: Sequence[int], totals: Sequence[int], names: Sequence[str]) -> list[str]:
+def _hover_texts(part: str, part_counts: Sequence[int], totals: Sequence[int], names: Sequence[str]) -> list[str]:
     """Return each share in words."""
     return [
         say(
@@ -135,7 +135,7 @@ def _told(part: str, found: Sequence[int], totals: Sequence[int], names: Sequenc
             n=grouped(count),
             share=f"{count / total:.1%}",
         )
-        for name, count, total in zip(names, found, totals, strict=True)
+        for name, count, total in zip(names, part_counts, totals, strict=True)
     ]
 
 

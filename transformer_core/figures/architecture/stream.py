@@ -87,12 +87,12 @@ def _each(sums: Float[np.ndarray, "place pos"], tokens: Sequence[str], places: S
     lines = []
     for position, token in enumerate(tokens):
         lengths, label = sums[:, position], escape(isolate(shorten(token, _LABEL)))
-        told = [
+        hover_texts = [
             form.format(place=escape(place), length=f"{value:.3g}", position=position, token=label)
             for place, value in zip(places, lengths.tolist(), strict=True)
         ]
         look = {"mode": "lines", "line": {"color": translucent(FAINT, 0.55), "width": 1}, "showlegend": False}
-        lines.append(go.Scatter(name="position", x=np.arange(len(sums)), y=lengths, **look, **hover(told)))
+        lines.append(go.Scatter(name="position", x=np.arange(len(sums)), y=lengths, **look, **hover(hover_texts)))
     return lines
 
 
@@ -114,12 +114,12 @@ def _median(
 ) -> go.Scatter:
     """Return the line of a median over all positions; `words` say a point's `place` and `length`."""
     median = np.median(lengths, axis=1)
-    told = [
+    hover_texts = [
         words.format(place=escape(place), length=f"{value:.3g}")
         for place, value in zip(places, median.tolist(), strict=True)
     ]
     look = {"mode": "lines+markers", "line": {"color": hue, "width": 2.5}, "marker": {"color": hue, "size": 6}}
-    return go.Scatter(name=name, x=np.arange(len(places)), y=median, **look, **hover(told))
+    return go.Scatter(name=name, x=np.arange(len(places)), y=median, **look, **hover(hover_texts))
 
 
 def _additions(
@@ -132,7 +132,7 @@ def _additions(
     middle = np.median(shares, axis=1)
     low, high = np.quantile(shares, _MIDDLE, axis=1)
     form = say("{place} adds a vector of length {length} (median): {share} of what it is added to")
-    told = [
+    hover_texts = [
         form.format(place=escape(name), length=f"{length:.3g}", share=f"{share:.0%}")
         for name, length, share in zip(places, np.median(added, axis=1).tolist(), middle.tolist(), strict=True)
     ]
@@ -146,5 +146,5 @@ def _additions(
         showlegend=False,
         xaxis="x2",
         yaxis="y2",
-        **hover(told),
+        **hover(hover_texts),
     )

@@ -109,21 +109,21 @@ _SHARE = {"range": [0, 1 + _NUMBER], "showticklabels": False, "ticks": "", "fixe
 
 def _header(name: str, entropy: float, mark: str) -> str:
     """Return the two lines above a panel."""
-    told = say("entropy {entropy:.2f} nats", entropy=entropy)
+    entropy_text = say("entropy {entropy:.2f} nats", entropy=entropy)
     title = " · ".join(filter(None, (escape(name), mark)))
-    return f"<b>{title}</b><br><span style='font-size:12px'>{told}</span>"
+    return f"<b>{title}</b><br><span style='font-size:12px'>{entropy_text}</span>"
 
 
 def _words(name: str, labels: Sequence[str], values: Float[np.ndarray, " candidate"]) -> list[str]:
     """Return each bar in words."""
     return [
-        f"{escape(name)}: '{escape(isolate(label))}', {_told(value)}<br>"
+        f"{escape(name)}: '{escape(isolate(label))}', {_percent(value)}<br>"
         + (say("number {n} by probability", n=rank + 1) if rank else say("the most probable"))
         for rank, (label, value) in enumerate(zip(labels, values.tolist(), strict=True))
     ]
 
 
-def _told(probability: float) -> str:
+def _percent(probability: float) -> str:
     """Return a probability; none looks like zero that is not."""
     if probability < 0.0005:
         return say("probability below 0.001")

@@ -65,7 +65,7 @@ def label_bars(
     with_numbers = pitch >= _NUMBER or (limits is not None and pitch >= _UPRIGHT)
     traces: list[Any] = []
     for (name, values), hue in zip(bars.items(), hues, strict=False):
-        told = [
+        hover_texts = [
             f"{escape(isolate(label))}{', ' + escape(name) if name else ''}: "
             + (rounded(value, max(decimals, 3)) if np.isfinite(value) else "\u2212∞")
             for label, value in zip(labels, values.tolist(), strict=True)
@@ -85,7 +85,7 @@ def label_bars(
                 textfont={"size": 11 if pitch >= _NUMBER else 9},
                 constraintext="none",  # upright ones would be shrunk to the width of their bars
                 cliponaxis=False,
-                **hover(told),
+                **hover(hover_texts),
             )
         )
     longest = max((text_width(shorten(label)) for label in labels), default=0.0)

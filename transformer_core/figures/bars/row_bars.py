@@ -82,10 +82,10 @@ def row_bars(
     rows = {name: values} | dict(others or {})
     limits = what.limits(np.concatenate([row[is_seen] for row in rows.values()]), largest)
     asking = say("query {place} '{token}'", place=query, token=escape(isolate(query_token)))
-    told = {of: _words(row, asking, keys, what, limits, of if others else "") for of, row in rows.items()}
+    hover_texts = {of: _words(row, asking, keys, what, limits, of if others else "") for of, row in rows.items()}
 
     traces: list[Any] = [*_forbidden(~is_seen, asking, keys, what, limits)]
-    traces.append(_bars(values, is_seen, keys, what, limits, told[name], name=name, with_numbers=not others))
+    traces.append(_bars(values, is_seen, keys, what, limits, hover_texts[name], name=name, with_numbers=not others))
     places = np.arange(len(values)) + first_key
     traces += [
         go.Scatter(
@@ -96,7 +96,7 @@ def row_bars(
             line={"color": hue, "width": 1.5, "shape": "hvh"},
             marker={"color": hue, "size": 5},
             showlegend=True,
-            **hover(told[of]),
+            **hover(hover_texts[of]),
         )
         for (of, row), hue in zip(list(rows.items())[1:], _line_hues(len(rows) - 1), strict=True)
     ]
@@ -141,7 +141,7 @@ def _bars(
     keys: Places,
     what: Quantity,
     limits: Limits,
-    told: list[str],
+    hover_texts: list[str],
     *,
     name: str,
     with_numbers: bool,
@@ -158,7 +158,7 @@ def _bars(
         base=_base(what, limits),
         marker={"color": KEY if with_numbers else translucent(KEY, 0.55), "line": {"width": 0}},
         cliponaxis=False,
-        **hover(told),
+        **hover(hover_texts),
         **numbers,
     )
 
@@ -198,7 +198,7 @@ def _words(
     ahead = say(what.before)
     return [
         f"{before}{asking} \u2192 {key}: {ahead}{number}"
-        for key, number in zip(keys.words, what.told(finite, what.decimals(limits[1])), strict=True)
+        for key, number in zip(keys.words, what.written(finite, what.decimals(limits[1])), strict=True)
     ]
 
 

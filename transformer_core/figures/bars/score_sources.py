@@ -63,7 +63,7 @@ def score_sources_heatmap(
             f"There are {values.shape[0]} rows and {values.shape[1]} columns, but {len(query_sources)} and "
             f"{len(key_sources)} names of sources; give one each."
         )
-    told = _strongest(values, query_sources, key_sources)
+    strongest = _strongest(values, query_sources, key_sources)
     values, rows = _largest(values, query_sources)
     transposed, columns = _largest(values.T, key_sources)
     values = transposed.T
@@ -75,12 +75,12 @@ def score_sources_heatmap(
     pitch = (width - left - _RIGHT) / (n_columns + 1)
     is_slanted = max(text_width(shorten(name, _LABEL)) for name in (*columns, together)) > 0.95 * pitch
     below = 0.6 * max(text_width(shorten(name, _LABEL)) for name in (*columns, together)) if is_slanted else LINE
-    traces = _cells(sums, _told(sums, (*rows, together), (*columns, together), query, key))
+    traces = _cells(sums, _hover_texts(sums, (*rows, together), (*columns, together), query, key))
     if n_columns <= NUMBERS_UP_TO:
         traces += numbers_in_cells(sums, scale, write=lambda value: _signed(value, 2 if abs(value) < 9.995 else 1))
     height = height or round(_TOP + max((n_rows + 1) * _ROW, _LEAST) + below + _AXIS + 12)
     margin = (left, _RIGHT, _TOP, below + _AXIS + 12)
-    layout = figure_layout(title, theme, height=height, margin=margin, subtitle=told) | {
+    layout = figure_layout(title, theme, height=height, margin=margin, subtitle=strongest) | {
         "xaxis": _axis(say("source of {token}", token=key), columns, together, KEY)
         | {"range": [-0.5, n_columns + 0.5], "tickangle": -45 if is_slanted else 0},
         "yaxis": _axis(say("source of {token}", token=query), rows, together, QUERY) | {"range": [n_rows + 0.5, -0.5]},
@@ -95,8 +95,8 @@ def _strongest(
 ) -> str:
     """Say which pair adds, or takes away, most."""
     row, column = divmod(int(np.abs(values).argmax()), len(key_sources))
-    told = {"query": query_sources[row], "key": key_sources[column], "value": _signed(values[row, column].item())}
-    return say("Largest part: {query} × {key} {value}", **told)
+    fields = {"query": query_sources[row], "key": key_sources[column], "value": _signed(values[row, column].item())}
+    return say("Largest part: {query} × {key} {value}", **fields)
 
 
 def _largest(
@@ -111,11 +111,11 @@ def _largest(
     return summed, [*(names[place] for place in kept.tolist()), say("{n} others", n=len(others))]
 
 
-def _cells(sums: Float[np.ndarray, "row column"], told: list[list[str]]) -> list[Any]:
+def _cells(sums: Float[np.ndarray, "row column"], hover_texts: list[list[str]]) -> list[Any]:
     """Return the cells, then the sums of rows, of columns and of all."""
     n_rows, n_columns = sums.shape
     inner, last = slice(None, -1), slice(-1, None)
-    texts = np.array(told, dtype=object)
+    texts = np.array(hover_texts, dtype=object)
     return [
         number_heatmap(
             sums[rows, columns],
@@ -129,7 +129,7 @@ def _cells(sums: Float[np.ndarray, "row column"], told: list[list[str]]) -> list
     ]
 
 
-def _told(
+def _hover_texts(
     sums: Float[np.ndarray, "row column"], rows: Sequence[str], columns: Sequence[str], query: str, key: str
 ) -> list[list[str]]:
     """Each cell in words."""

@@ -67,14 +67,14 @@ def texts_spread(
     heights, tallest = _stacked((seen - low) / (high - low) * (width - 2 * _SIDE) / _POINT)
     size = min(_POINT - 1, max(2.0, (height - _TOP - _BOTTOM) / max(tallest, 1) - 0.5))
     behind = f" {unit}".rstrip()
-    told = [_words(text, texts[text], float(values[text]), behind) for text in known.tolist()]
-    looks = {"mode": "markers", "showlegend": False} | hover(told)
+    hover_texts = [_words(text, texts[text], float(values[text]), behind) for text in known.tolist()]
+    looks = {"mode": "markers", "showlegend": False} | hover(hover_texts)
     dot = {"size": size, "color": STRONG, "opacity": 0.8, "line": {"width": 0}}
     traces = [go.Scatter(name="texts", x=seen, y=heights + 0.5, marker=dot, **looks)]
     if chosen is not None and not np.isnan(values[chosen]):
         at = known == chosen
         mark = {"size": size + 5, "color": WARM, "symbol": "diamond", "opacity": 1, "line": {"width": 0}}
-        looks |= {"customdata": [told[int(at.argmax())]]}
+        looks |= {"customdata": [hover_texts[int(at.argmax())]]}
         traces.append(go.Scatter(name="chosen", x=seen[at], y=heights[at] + 0.5, marker=mark, **looks))
     marks = {escape(level_name): (level, FAINT, "dash") for level_name, level in (levels or {}).items()}
     if seen.size:
@@ -124,20 +124,20 @@ def _stacked(columns: Float[np.ndarray, " text"]) -> tuple[Int[np.ndarray, " tex
 
 def _words(number: int, text: str, value: float, behind: str) -> str:
     """Return a text's value in words, with the text."""
-    told = say("text {number}: {value}", number=number, value=f"{value:.2f}{escape(behind)}")
-    return f"{told}<br>{wrapped(isolate(shorten(text, _TEXT_LENGTH)))}"
+    written = say("text {number}: {value}", number=number, value=f"{value:.2f}{escape(behind)}")
+    return f"{written}<br>{wrapped(isolate(shorten(text, _TEXT_LENGTH)))}"
 
 
 def _labels(marks: Mapping[str, tuple[float, str, str]], ends: tuple[float, float], width: int) -> list[dict[str, Any]]:
     """Return the labels above the lines; one that would touch its neighbour stands a line higher."""
     low, high = ends
-    found, line_ends = [], [-math.inf] * _LABEL_LINES
+    labels, line_ends = [], [-math.inf] * _LABEL_LINES
     for name, (x, color, _) in sorted(marks.items(), key=lambda mark: mark[1][0]):
         text = f"{name} {x:.2f}"
         half = text_width(re.sub("<.*?>|&.*?;", "", text)) / 2
         at = min(max((x - low) / (high - low) * width, half), width - half)
         line = next((i for i, end in enumerate(line_ends) if at - half > end), _LABEL_LINES - 1)
         line_ends[line] = at + half + 6
-        found.append(note(text, x=at / width, y=1, yshift=line * LINE, anchor=(None, "bottom")))
-        found[-1]["font"]["color"] = color
-    return found
+        labels.append(note(text, x=at / width, y=1, yshift=line * LINE, anchor=(None, "bottom")))
+        labels[-1]["font"]["color"] = color
+    return labels

@@ -108,7 +108,7 @@ def step_rows(
     seen = Places(kind="key", tokens=key_labels, n_cells=len(key_labels))
     labels = [*key_labels, *[""] * ((n_keys or 0) - len(key_labels))]
     keys = Places(kind="key", tokens=labels, n_cells=len(labels))
-    told = _told(rows, row_labels, seen, row_name)
+    hover_words = _hover_words(rows, row_labels, seen, row_name)
     room = min(_ROW * len(row_labels), max(_MOST, _LEAST_ROW * len(row_labels)))
     layout = grid_layout(
         heads, keys, title=title, query_name=row_name, key_name=key_name, theme=theme, width=width, height=room
@@ -117,11 +117,11 @@ def step_rows(
     layout["yaxis"] |= heads.axis(row_name, room=room) | {
         "title": {"text": escape(say(row_name)), "font": {"size": 13}}
     }
-    layout["meta"] |= told.meta
+    layout["meta"] |= hover_words.meta
     layout["coloraxis"] = what.colors((0, 1))
     allowed = np.ones(rows.shape, dtype=bool)
     traces: list[Any] = [
-        *cell_traces(rows, heads, keys, allowed, name=say(what.trace), color_axis="coloraxis", told=told)
+        *cell_traces(rows, heads, keys, allowed, name=say(what.trace), color_axis="coloraxis", hover_words=hover_words)
     ]
     if len(labels) <= NUMBERS_UP_TO and room >= _WITH_NUMBERS * len(row_labels):
         places, columns = np.indices(rows.shape)
@@ -130,14 +130,14 @@ def step_rows(
     return go.Figure(data=traces, layout=layout | {"shapes": [*_set_apart(row_labels, keys), *framed]})
 
 
-def _told(rows: Float[np.ndarray, "row key"], row_labels: Sequence[str], keys: Places, row_name: str) -> Words:
+def _hover_words(rows: Float[np.ndarray, "row key"], row_labels: Sequence[str], keys: Places, row_name: str) -> Words:
     """Return what hovering tells of each cell; of many, what the browser needs to compose it, see `cells`."""
     row, mean = escape(say(row_name)), say("mean of these")
     names = [mean if label == MEAN else f"{row} {escape(label)}" for label in row_labels]
     shown = {"hovertemplate": HOVER, "hoverongaps": False}
     if rows.size > MOST_TOLD:
-        told = {"queries": names, "keys": keys.words, "before": "", "format": ".2f", "power": False, "forbidden": ""}
-        return Words({"meta": "words"} | shown, {"words": told})
+        fields = {"queries": names, "keys": keys.words, "before": "", "format": ".2f", "power": False, "forbidden": ""}
+        return Words({"meta": "words"} | shown, {"words": fields})
     texts = [
         [f"{name} \u2192 {key}: {weight:.2f}" for key, weight in zip(keys.words, row, strict=True)]
         for name, row in zip(names, rows.tolist(), strict=True)

@@ -94,7 +94,12 @@ def _from_zero(curves: Mapping[str, Curve]) -> dict[str, Any]:
 
 
 def _lines(
-    names: Mapping[str, str], curves: Mapping[str, Curve], hues: Mapping[str, str], told: str, *, is_named: bool = False
+    names: Mapping[str, str],
+    curves: Mapping[str, Curve],
+    hues: Mapping[str, str],
+    hover_text: str,
+    *,
+    is_named: bool = False,
 ) -> list[go.Scatter]:
     """Return a line for each variant; the first panel names them all, also those that have nothing to draw yet."""
     nothing = Curve(np.zeros(0, dtype=np.int64), np.zeros(0))
@@ -109,7 +114,7 @@ def _lines(
                 mode="lines+markers" if len(curve.steps) <= _FEW else "lines",
                 line={"color": hues[variant], "width": 2.2},
                 marker={"color": hues[variant], "size": 6},
-                hovertemplate=f"{escape(name)}: {told}<extra></extra>",
+                hovertemplate=f"{escape(name)}: {hover_text}<extra></extra>",
                 legendgroup=variant,
                 showlegend=is_named,
             )

@@ -125,7 +125,7 @@ def _lines(
         chance = None if chances is None else chances[layer, head][np.isin(steps, of_head.steps)]
         name = f"<b>{who.format(attention=title, layer=layer, head=head)}</b>"
         by_chance = "" if chance is None else f"<br>{say(_CHANCE)}: %{{customdata:.2f}}"
-        told = f"{after.format(step=STEP)}: %{{y:.2f}} {escape(say(unit))}{by_chance}"
+        hover_text = f"{after.format(step=STEP)}: %{{y:.2f}} {escape(say(unit))}{by_chance}"
         lines.append(
             go.Scatter(
                 name=of_layer.format(layer=layer),
@@ -136,7 +136,7 @@ def _lines(
                 line={"color": hues[layer], "width": 3.5 if is_chosen else 1.3},
                 opacity=1 if is_chosen else 0.8 if chosen is None else 0.65,
                 legendgroup=f"layer {layer}",
-                hovertemplate=f"{name}<br>{told}<extra></extra>",
+                hovertemplate=f"{name}<br>{hover_text}<extra></extra>",
             )
         )
         if is_chosen and chance is not None:

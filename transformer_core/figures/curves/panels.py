@@ -122,8 +122,8 @@ def _snapshot_label(snapshot: int, axis: Mapping[str, Any], header: int, legend:
     fraction = (x - low) / (high - low)
     anchor = "left" if fraction < 0.08 else "right" if fraction > 0.92 else "center"
     text, shift = f"<b>{say('step {step:,}', step=snapshot)}</b>", legend if fraction > 0.5 else header
-    found = note(text, x=x, xref="x", y=1, yshift=shift, anchor=(anchor, "bottom"))
-    return found | {"font": {"size": 12, "color": STRONG}}
+    label = note(text, x=x, xref="x", y=1, yshift=shift, anchor=(anchor, "bottom"))
+    return label | {"font": {"size": 12, "color": STRONG}}
 
 
 def _level_labels(panel: Panel, axis: str) -> list[dict[str, Any]]:
@@ -132,13 +132,13 @@ def _level_labels(panel: Panel, axis: str) -> list[dict[str, Any]]:
     low, high = panel.axis.get("range", (np.nanmin(values), np.nanmax(values))) if values.size else (0, 1)
     apart = (_LINE - 3) * max(high - low, 1e-9) / panel.height
     labels = sorted((panel.levels | panel.ends).items(), key=lambda label: label[1])
-    found = []
+    notes = []
     for i, (words, value) in enumerate(labels):
         is_above = i > 0 and value - labels[i - 1][1] < apart
         is_below = i + 1 < len(labels) and labels[i + 1][1] - value < apart
         anchor = "bottom" if is_above else "top" if is_below else "middle"
-        found.append(note(words, x=1, xshift=4, y=value, yref=axis, anchor=("left", anchor), size=11))
-    return found
+        notes.append(note(words, x=1, xshift=4, y=value, yref=axis, anchor=("left", anchor), size=11))
+    return notes
 
 
 _PLAIN = {"showgrid": True, "tickfont": {"size": 11}, "nticks": 5, "exponentformat": "power"}

@@ -121,7 +121,7 @@ def _matrix(
     refs: Mapping[str, str],
 ) -> list[go.Heatmap]:
     """Return the cells of one part; those that the mask forbids in a neutral color."""
-    told = [
+    hover_texts = [
         [
             f"{query} \u2192 {key}<br>{escape(name)}: {rounded(value, 3)}"
             for key, value in zip(keys.words, row, strict=True)
@@ -131,7 +131,7 @@ def _matrix(
     gap = 1 if max(values.shape) <= 24 else 0
     look = {"hoverongaps": False, "xgap": gap, "ygap": gap, **refs}
     drawn = np.where(mask, values, np.nan)
-    traces = [number_heatmap(drawn, told, name=escape(name), axis="coloraxis3", **look)]
+    traces = [number_heatmap(drawn, hover_texts, name=escape(name), axis="coloraxis3", **look)]
     if not mask.all():
         blank = np.where(mask, np.nan, 0.0).astype(np.float32)
         words = f"{escape(say(FORBIDDEN))}<extra></extra>"
@@ -160,7 +160,7 @@ def part_shares(
         height: px; None: what the bars need.
     """
     values = [0.0 if math.isnan(share) else share for share in shares.values()]
-    told = [
+    hover_texts = [
         f"{escape(name)}: " + (say("no differences") if math.isnan(share) else f"{rounded(100 * share, 1)} %")
         for name, share in shares.items()
     ]
@@ -170,7 +170,7 @@ def part_shares(
         orientation="h",
         marker={"color": [STRONG if value >= 0 else WARM for value in values]},
         width=0.62,
-        **hover(told),
+        **hover(hover_texts),
     )
     layout = figure_layout(title, theme, height=height or _BAR * len(values) + 74, margin=(8, 24, 34, 40)) | {
         "showlegend": False,

@@ -133,8 +133,8 @@ def _accuracy(drawn: Mapping[str, Curve], names: Mapping[str, str] | None, *, lo
             for name, curve in drawn.items()
             if name.startswith(_HELD_OUT) and name != "held_out_loss" and curve.values.max(initial=0) <= 1
         }
-    found = {name: escape(words) for name, words in names.items() if name in drawn}
-    if not found:
+    names_drawn = {name: escape(words) for name, words in names.items() if name in drawn}
+    if not names_drawn:
         return []
     traces = [
         _line(
@@ -145,7 +145,7 @@ def _accuracy(drawn: Mapping[str, Curve], names: Mapping[str, str] | None, *, lo
             log=log,
             mode=_MARKED,
         )
-        for (name, words), hue in zip(found.items(), layer_hues(len(found)), strict=True)
+        for (name, words), hue in zip(names_drawn.items(), layer_hues(len(names_drawn)), strict=True)
     ]
     axis = {"range": [-0.04, 1.04], "tickvals": [0, 0.5, 1]}
     return [Panel(title=say("<b>On what was held out</b>, share"), height=110, axis=axis, traces=traces)]

@@ -215,7 +215,7 @@ def _words(groups: Sequence[_Group]) -> go.Scatter:
         for layer in group.layers
         for head in group.heads
     ]
-    x, y, told = zip(*marks, strict=True)
+    x, y, hover_texts = zip(*marks, strict=True)
     return go.Scatter(
         name="heads",
         x=x,
@@ -223,7 +223,7 @@ def _words(groups: Sequence[_Group]) -> go.Scatter:
         mode="markers",
         marker={"opacity": 0},
         showlegend=False,
-        **hover(told),
+        **hover(hover_texts),
     )
 
 

@@ -79,17 +79,23 @@ def attention_heatmap(
     limits = what.limits(seen, largest)
     decimals = what.decimals(limits[1])
     before = say(what.before) + (say(_AT_MOST) if blocks else "")
-    told = words(
+    hover_words = words(
         queries,
         keys,
         allowed,
-        numbers=lambda: [[before + number for number in what.told(row, decimals)] for row in values.tolist()],
+        numbers=lambda: [[before + number for number in what.written(row, decimals)] for row in values.tolist()],
         before=before,
         form=f".{decimals}f",
         is_power=what.scale == "power",
     )
     traces = cell_traces(
-        what.drawn(values), queries, keys, allowed, name=say(what.trace), color_axis=what.color_axis, told=told
+        what.drawn(values),
+        queries,
+        keys,
+        allowed,
+        name=say(what.trace),
+        color_axis=what.color_axis,
+        hover_words=hover_words,
     )
     if max(values.shape) <= NUMBERS_UP_TO and not blocks:
         rows, columns = np.nonzero(allowed)
@@ -106,7 +112,9 @@ def attention_heatmap(
         number=what.number_width,
         marked=marked,
     )
-    layout["meta"] |= told.meta | ({"blocks": {"queries": queries.starts, "keys": keys.starts}} if blocks else {})
+    layout["meta"] |= hover_words.meta | (
+        {"blocks": {"queries": queries.starts, "keys": keys.starts}} if blocks else {}
+    )
     layout[what.color_axis] = what.colors(limits)
     return go.Figure(
         data=traces,

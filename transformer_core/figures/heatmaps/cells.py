@@ -72,11 +72,11 @@ def words(
         between: what stands between the names of the cell and `numbers`.
     """
     if allowed.size > MOST_TOLD:
-        told = {"queries": queries.words, "keys": keys.words, "before": before, "format": form, "power": is_power}
+        fields = {"queries": queries.words, "keys": keys.words, "before": before, "format": form, "power": is_power}
         traces = {"meta": "words", "hovertemplate": HOVER, "hoverongaps": False}
         if is_power:
-            told["below"] = say(BELOW)
-        return Words(traces, {"words": told | {"forbidden": say(FORBIDDEN)}})
+            fields["below"] = say(BELOW)
+        return Words(traces, {"words": fields | {"forbidden": say(FORBIDDEN)}})
     rows = [
         [f"{query} \u2192 {key}{between}{number}" for key, number in zip(keys.words, row, strict=True)]
         for query, row in zip(queries.words, numbers(), strict=True)
@@ -96,16 +96,18 @@ def cell_traces(
     *,
     name: str,
     color_axis: str,
-    told: Words,
+    hover_words: Words,
 ) -> list[go.Heatmap]:
     """Return the cells with values and, before them, those that the mask does not allow: neutral, not zeros."""
     where = keys.coordinates("x") | queries.coordinates("y")
     gap = 1 if max(values.shape) <= 32 else 0
     z = np.where(allowed, values, np.nan).astype(np.float32)
-    traces = [go.Heatmap(name=name, z=z, coloraxis=color_axis, xgap=gap, ygap=gap, **where, **told.traces)]
+    traces = [go.Heatmap(name=name, z=z, coloraxis=color_axis, xgap=gap, ygap=gap, **where, **hover_words.traces)]
     if not allowed.all():
         blank = np.where(allowed, np.nan, 0.0).astype(np.float32)
-        traces.insert(0, go.Heatmap(name=say(FORBIDDEN), z=blank, coloraxis="coloraxis2", **where, **told.traces))
+        traces.insert(
+            0, go.Heatmap(name=say(FORBIDDEN), z=blank, coloraxis="coloraxis2", **where, **hover_words.traces)
+        )
     return traces
 
 

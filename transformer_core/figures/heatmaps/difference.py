@@ -71,7 +71,7 @@ def difference_heatmap(
     allowed = allowed if mask is None else mask & allowed
     difference = b - a
     one, other = (escape(name) for name in names)
-    told = words(
+    hover_words = words(
         queries,
         keys,
         allowed,
@@ -80,7 +80,9 @@ def difference_heatmap(
         before=f"{other} {MINUS} {one} = ",
         form="+.2f",
     )
-    traces = cell_traces(difference, queries, keys, allowed, name=say("difference"), color_axis="coloraxis3", told=told)
+    traces = cell_traces(
+        difference, queries, keys, allowed, name=say("difference"), color_axis="coloraxis3", hover_words=hover_words
+    )
     if max(a.shape) <= NUMBERS_UP_TO:
         rows, columns = np.nonzero(allowed)
         traces += number_traces(columns + first_key, rows + first_query, *_in_cells(difference[allowed]))
@@ -96,7 +98,7 @@ def difference_heatmap(
         number=_NUMBER,
         marked=marked,
     )
-    layout["meta"] |= told.meta
+    layout["meta"] |= hover_words.meta
     layout["coloraxis3"] = {
         "cmin": -1,
         "cmax": 1,

@@ -92,8 +92,8 @@ def head_grid(
         refs = axis_names(i)
         pitches.append(inner[0] * (box.across[1] - box.across[0]) / max(n_heads, 1))
         row = inner[1] * (box.down[1] - box.down[0]) / max(n_layers, 1)
-        told = _words(of_heads, name, what, unit, decimals)
-        traces.append(number_heatmap(of_heads, told, name=escape(name), axis=scale.axis, xgap=1, ygap=1, **refs))
+        hover_words = _words(of_heads, name, what, unit, decimals)
+        traces.append(number_heatmap(of_heads, hover_words, name=escape(name), axis=scale.axis, xgap=1, ygap=1, **refs))
         if n_heads <= NUMBERS_UP_TO and row >= LINE:
             traces += numbers_in_cells(of_heads, scale, refs, write=lambda value: _short(value, decimals))
         layout[f"xaxis{refs['xaxis'][1:]}"] = {

@@ -75,7 +75,7 @@ def head_map_figure(
     marks = np.where(np.arange(n) == chosen, _RING, _MARK)
     sides = label_sides(px, labels, size=room, radii=marks / 1.6 + 1)  # as plotly keeps texts off marks
 
-    told = [
+    hover_texts = [
         f"<b>{escape(label if words is None else words[i])}</b>"
         + "".join(
             f"<br>{escape(names[which[i]])}"
@@ -105,7 +105,7 @@ def head_map_figure(
             marker={"size": _MARK, "opacity": 0.9, "line": {"width": 0}}
             | {"color": [hues[c] for c in clusters.tolist()], "symbol": [SYMBOLS[m] for m in models.tolist()]},
             showlegend=False,
-            **hover(told),
+            **hover(hover_texts),
         ),
     ]
     if chosen is not None:

@@ -46,7 +46,7 @@ def head_matrix(
     matched, same = say(", matched"), say(", same number")
     alike = say("similarity {value}")
     one, other = (escape(name) for name in names)
-    told = [
+    hover_texts = [
         [
             f"{one}: {words[a]}<br>{other}: {words[b]}<br>{alike.format(value=f'{value:.2f}')}"
             + (matched if partners[a] == b else "")
@@ -56,7 +56,7 @@ def head_matrix(
         for a, row in enumerate(similarity.tolist())
     ]
     z = similarity.astype(np.float32)
-    cells = go.Heatmap(name=say("similarity"), z=z, coloraxis="coloraxis", **hover(told))
+    cells = go.Heatmap(name=say("similarity"), z=z, coloraxis="coloraxis", **hover(hover_texts))
     frames = [
         frame_around((b - 0.5, b + 0.5), (a - 0.5, a + 0.5), color=WARM, width=2)
         for a, b in enumerate(partners.tolist())

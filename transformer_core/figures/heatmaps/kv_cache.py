@@ -201,7 +201,7 @@ def _cells(name: str, places: Places, n_stored: int, n_layers: int, refs: dict[s
     colors = list(_STATES.values())
     edges = [(i + end) / len(colors) for i in range(len(colors)) for end in (0, 1)]
     is_told = 2 * n_layers * n <= MOST_TOLD
-    told = hover(_told(places, n_stored, n_layers))
+    told = hover(_hover_texts(places, n_stored, n_layers))
     gap = 1 if n <= _GRID_UP_TO else 0
     return go.Heatmap(
         name=name,
@@ -217,7 +217,7 @@ def _cells(name: str, places: Places, n_stored: int, n_layers: int, refs: dict[s
     )
 
 
-def _told(places: Places, n_stored: int, n_layers: int) -> np.ndarray:
+def _hover_texts(places: Places, n_stored: int, n_layers: int) -> np.ndarray:
     """Return each cell in words."""
     new, stored = say(_IN_WORDS["new at this step"]), say(_IN_WORDS["stored"])
     words = [f"{place} '{escape(isolate(token))}'" for place, token in enumerate(places.tokens)]

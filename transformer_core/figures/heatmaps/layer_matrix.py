@@ -64,14 +64,16 @@ def layer_matrix(
         for name, side in zip(names, ticks, strict=True)
     ]
     undefined = say("{what} is not defined", what=escape(what))
-    told = [
+    hover_texts = [
         [
             f"{a}<br>{b}<br>" + (undefined if np.isnan(value) else f"{escape(what)} {value:.2f}")
             for b, value in zip(spoken[1], row, strict=True)
         ]
         for a, row in zip(spoken[0], similarity.tolist(), strict=True)
     ]
-    traces: list[Any] = [number_heatmap(similarity, told, name=say("similarity"), axis="coloraxis", xgap=1, ygap=1)]
+    traces: list[Any] = [
+        number_heatmap(similarity, hover_texts, name=say("similarity"), axis="coloraxis", xgap=1, ygap=1)
+    ]
     if max(similarity.shape) <= NUMBERS_UP_TO:
         traces += numbers_in_cells(similarity, _SCALE, write=lambda value: f"{value:.2f}".removeprefix("0"))
     n_rows, n_columns = similarity.shape

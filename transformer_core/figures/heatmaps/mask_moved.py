@@ -116,7 +116,7 @@ def _traces(
 ) -> list[Any]:
     """Return one matrix: what moved, what did not, and the numbers where they have room."""
     axes = axis_names(side)
-    told = [
+    hover_texts = [
         [
             ""
             if np.isnan(value)
@@ -132,7 +132,7 @@ def _traces(
         ]
         for row, values in enumerate(cells.tolist())
     ]
-    common = {"customdata": np.array(told, dtype=object), "hovertemplate": HOVER, "hoverongaps": False}
+    common = {"customdata": np.array(hover_texts, dtype=object), "hovertemplate": HOVER, "hoverongaps": False}
     common |= {"xgap": 1, "ygap": 1, **axes}
     still = np.where(cells <= tolerance, 0.0, np.nan).astype(np.float32)
     moving = np.where(cells > tolerance, cells, np.nan).astype(np.float32)

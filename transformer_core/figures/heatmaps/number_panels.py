@@ -95,8 +95,10 @@ def number_panels(
         start = place[0] * (pitch * n_columns + _GAP) / inner[0]
         end = 1 - place[1] * (row * n_rows + _NAME + _BELOW) / inner[1]
         box = (start, min(start + pitch * n_columns / inner[0], 1.0)), (max(end - row * n_rows / inner[1], 0.0), end)
-        told = _words(name, values, _places(row_name, rows, n_rows), _places(column_name, columns, n_columns), decimals)
-        traces.append(number_heatmap(values, told, name=escape(name), axis=scale.axis, **refs))
+        hover_words = _words(
+            name, values, _places(row_name, rows, n_rows), _places(column_name, columns, n_columns), decimals
+        )
+        traces.append(number_heatmap(values, hover_words, name=escape(name), axis=scale.axis, **refs))
         if with_numbers and n_rows * n_columns <= 400 and row >= LINE:
             traces += numbers_in_cells(values, scale, refs)
         layout[f"xaxis{refs['xaxis'][1:]}"] = _axis(column_name, columns, n_columns, pitch) | {

@@ -68,21 +68,21 @@ class Scale:
 
 
 def number_heatmap(
-    values: Float[np.ndarray, "row column"], told: list[list[str]] | None, *, name: str, axis: str, **rest: Any
+    values: Float[np.ndarray, "row column"], hover_texts: list[list[str]] | None, *, name: str, axis: str, **rest: Any
 ) -> go.Heatmap:
     """Return the cells of a matrix.
 
     Args:
         values: what their colors stand for; a cell without a finite number has none.
-        told: what hovering over each cell shows; None: `rest` says it.
+        hover_texts: what hovering over each cell shows; None: `rest` says it.
         name: of the trace.
         axis: of the colors.
         rest: other parts of the trace.
     """
     gap = 1 if max(values.shape) <= _APART_UP_TO else 0
     shown: dict[str, Any] = {"hovertemplate": HOVER, "hoverongaps": True}
-    if told is not None:
-        shown["customdata"] = np.array(told, dtype=object)
+    if hover_texts is not None:
+        shown["customdata"] = np.array(hover_texts, dtype=object)
     z = np.where(np.isfinite(values), values, np.nan).astype(np.float32)
     return go.Heatmap(**{"name": name, "z": z, "coloraxis": axis, "xgap": gap, "ygap": gap} | shown | rest)
 

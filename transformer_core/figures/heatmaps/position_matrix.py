@@ -92,9 +92,9 @@ def position_matrix(
     scale = Scale.of([values], limits, diverging=diverging, decimals=decimals)
     n_rows, n_columns = values.shape
     before = f"{what} " if what else ""
-    told, meta = _words(values, rows, columns, before, decimals)
+    hover_words, meta = _words(values, rows, columns, before, decimals)
     traces: list[Any] = [
-        number_heatmap(values, None, name=escape(what) or "value", axis=scale.axis, hoverongaps=False, **told)
+        number_heatmap(values, None, name=escape(what) or "value", axis=scale.axis, hoverongaps=False, **hover_words)
     ]
     number = _DIGIT * max((len(rounded(value, decimals)) for value in values[~np.isnan(values)].tolist()), default=1)
     inner = width - _BESIDE - 40, height - 2 * _TITLE - LINE
@@ -130,8 +130,8 @@ def _words(
     """
     names = [[escape(word) for word in side.words] for side in (rows, columns)]
     if values.size > MOST_TOLD:
-        told = {"queries": names[0], "keys": names[1], "before": escape(before), "format": f".{decimals}f"}
-        return {"meta": "words"}, {"words": told | {"power": False, "forbidden": ""}}
+        fields = {"queries": names[0], "keys": names[1], "before": escape(before), "format": f".{decimals}f"}
+        return {"meta": "words"}, {"words": fields | {"power": False, "forbidden": ""}}
     texts = [
         ["" if np.isnan(value) else f"{row} \u2192 {column}: {escape(before)}{rounded(value, decimals)}"]
         for row, of_row in zip(names[0], values.tolist(), strict=True)

@@ -137,8 +137,8 @@ def training_of(request: ExperimentRequest) -> TrainingConfig:
 def not_shifted(batches: Iterator[Batch], *, pad_id: int) -> Iterator[Batch]:
     """Yield batches whose decoder is given its targets as they are, and not shifted right after a <bos>."""
     for batch in batches:
-        given = batch.targets.masked_fill(batch.targets == IGNORED, pad_id)
-        yield Batch((*batch.inputs[:-1], given), batch.targets)
+        unshifted = batch.targets.masked_fill(batch.targets == IGNORED, pad_id)
+        yield Batch((*batch.inputs[:-1], unshifted), batch.targets)
 
 
 def _see_every_token(mask: Tensor, site: Site) -> Tensor:

@@ -249,10 +249,10 @@ def corpus_of(request: RunRequest) -> Corpus:
 
 def _refuse_changes(request: RunRequest, corpus_name: str | None, preset: str | None, settings: Settings) -> None:
     """Check that what is asked on resuming is what the run was begun with; `steps` is free."""
-    asked = {"corpus": corpus_name, "preset": preset, **settings.model, **settings.training, **settings.reading}
+    requested = {"corpus": corpus_name, "preset": preset, **settings.model, **settings.training, **settings.reading}
     begun = {"corpus": request.corpus, "preset": request.preset}
     begun |= request.model.to_dict() | request.training.to_dict() | asdict(request.reading)
-    for name, value in asked.items():
+    for name, value in requested.items():
         if name != "steps" and value != begun[name] and not (name in ("corpus", "preset") and value is None):
             raise RunError(
                 "this run was begun with {name} = {begun}, which cannot change to {value} on the way; leave it out "

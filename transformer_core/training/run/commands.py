@@ -68,11 +68,11 @@ def take(run: Path, names: Collection[str] = _NAMES) -> list[Command]:
     """
     folder = run / _FOLDER
     try:
-        asked = [entry.name for entry in os.scandir(folder) if entry.name in names]
+        names_there = [entry.name for entry in os.scandir(folder) if entry.name in names]
     except (FileNotFoundError, NotADirectoryError):
         return []
     taken: list[tuple[int, Command]] = []
-    for name in asked:
+    for name in names_there:
         mine = _taken(folder, name)
         with suppress(OSError, ValueError):
             (folder / name).replace(mine)  # what is asked from now on is another file

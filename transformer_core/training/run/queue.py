@@ -28,12 +28,12 @@ def n_at_once() -> int:
     Raises:
         ConfigError: that variable is no number from 1 on.
     """
-    wanted = os.environ.get("HEADLIGHT_RUNS_AT_ONCE", "")
-    if not wanted:
+    setting = os.environ.get("HEADLIGHT_RUNS_AT_ONCE", "")
+    if not setting:
         return max(_FEWEST_AT_ONCE, (os.cpu_count() or 1) // 2)
-    if not wanted.isdecimal() or int(wanted) < 1:
-        raise ConfigError("HEADLIGHT_RUNS_AT_ONCE must be a whole number from 1 on, got {wanted!r}", wanted=wanted)
-    return int(wanted)
+    if not setting.isdecimal() or int(setting) < 1:
+        raise ConfigError("HEADLIGHT_RUNS_AT_ONCE must be a whole number from 1 on, got {wanted!r}", wanted=setting)
+    return int(setting)
 
 
 class QueueTurn(NamedTuple):

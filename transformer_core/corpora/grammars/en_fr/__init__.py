@@ -59,8 +59,8 @@ def pronoun(pair: Pair, output: str) -> bool | None:
     expected = _PRONOUN.search(pair.target)
     if not expected or not _IT_OR_THEY.search(pair.source):
         return None
-    found = _PRONOUN.search(output)
-    return found is not None and found[1] == expected[1]
+    match = _PRONOUN.search(output)
+    return match is not None and match[1] == expected[1]
 
 
 en_fr = GeneratedCorpus(

@@ -30,8 +30,13 @@ from transformer_core.corpora.grammars.en_fr.words import Part, Word, nouns_of
 
 def translate(sentence: Sentence) -> Pair:
     """Say a sentence in both languages, and note what depends on what: French words, and English pronouns."""
-    said, meant = english.render_sentence(sentence), french.render_sentence(sentence)
-    return Pair(english.write(said), french.write(meant), _aligned(said, meant), _antecedents(said))
+    english_words, french_words = english.render_sentence(sentence), french.render_sentence(sentence)
+    return Pair(
+        english.write(english_words),
+        french.write(french_words),
+        _aligned(english_words, french_words),
+        _antecedents(english_words),
+    )
 
 
 def align(sentence: Sentence) -> Alignment:
@@ -40,20 +45,22 @@ def align(sentence: Sentence) -> Alignment:
 
 
 def _aligned(english_words: Sequence[Word], french_words: Sequence[Word]) -> Alignment:
-    said = _WhereSaid(english_words)
-    return tuple(tuple(sorted({place for part in parts for place in said.places(part)})) for _, parts in french_words)
+    where_said = _WhereSaid(english_words)
+    return tuple(
+        tuple(sorted({place for part in parts for place in where_said.places(part)})) for _, parts in french_words
+    )
 
 
 def _antecedents(english_words: Sequence[Word]) -> Antecedents:
     """Return each pronoun of the English sentence with each noun that it stands for, as places of words."""
-    said = _WhereSaid(english_words)
+    where_said = _WhereSaid(english_words)
     return tuple(
         (pronoun, noun)
         for pronoun, (_, parts) in enumerate(english_words)
         for record, role in parts
         if isinstance(record, Pronoun) and role == "pronoun"
         for part in nouns_of(record.antecedent)
-        for noun in said.places(part)
+        for noun in where_said.places(part)
     )
 
 

@@ -116,28 +116,28 @@ def render_action(clause: Clause, action: Action) -> list[Word]:
     return words
 
 
-def render_verb_group(said: Part, verb: Verb, tense: Tense, polarity: Polarity, plural: bool) -> list[Word]:
+def render_verb_group(part: Part, verb: Verb, tense: Tense, polarity: Polarity, plural: bool) -> list[Word]:
     """Auxiliary, negation and verb: "crosses", "did not cross", "is crossing", "will never cross".
 
     Args:
-        said: the part of the record that this verb says.
+        part: the part of the record that this verb says.
         verb: which verb.
         tense: when.
         polarity: whether, and how "no" is said.
         plural: whether the subject is more than one.
     """
     auxiliary, form = auxiliary_and_form(verb, tense, plural)
-    negation = (said[0], "negation")
-    parts = (said, FUTURE) if tense == "future" else (said,)
+    negation = (part[0], "negation")
+    parts = (part, FUTURE) if tense == "future" else (part,)
     if polarity == "never":
-        return [*say(auxiliary, *parts), ("never", (negation,)), *say(form, said)]
+        return [*say(auxiliary, *parts), ("never", (negation,)), *say(form, part)]
     if polarity != "yes":
         if not auxiliary:
             auxiliary, form = "did" if tense == "past" else "do" if plural else "does", verb.base
         first, *apart = NEGATIVE[auxiliary][polarity == "n't"].split()
         said_by_first = parts if apart else (*parts, negation)  # "didn't" and "cannot" are one word for both
-        return [(first, said_by_first), *((word, (negation,)) for word in apart), *say(form, said)]
-    return [*say(auxiliary, *parts), *say(form, said)]
+        return [(first, said_by_first), *((word, (negation,)) for word in apart), *say(form, part)]
+    return [*say(auxiliary, *parts), *say(form, part)]
 
 
 def auxiliary_and_form(verb: Verb, tense: Tense, plural: bool) -> tuple[str, str]:

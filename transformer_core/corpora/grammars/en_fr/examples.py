@@ -38,8 +38,8 @@ def deed(subject: Nominal, verb: str, target: Nominal | None, tense: Tense, pola
 
 def quality(subject: Nominal, name: str, tense: Tense = "past", *, too: bool = False) -> Clause:
     """Return a clause that says how something is: "it was too tired"."""
-    said = SENSATIONS[name] if name in SENSATIONS else ADJECTIVES[name]
-    return Clause(subject, State(said, "too" if too else ""), tense)
+    word = SENSATIONS[name] if name in SENSATIONS else ADJECTIVES[name]
+    return Clause(subject, State(word, "too" if too else ""), tense)
 
 
 def reason(subject: NounPhrase, verb: str, target: NounPhrase, referent: NounPhrase, name: str) -> Sentence:

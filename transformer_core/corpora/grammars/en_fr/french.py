@@ -113,16 +113,16 @@ def render_location(location: Location) -> list[Word]:
 def render_state(clause: Clause, state: State) -> list[Word]:
     """Était trop large; n'avait pas faim."""
     quality, subject = (clause, "quality"), clause.subject
-    said: Word
+    word: Word
     if isinstance(state.quality, Sensation):
         words = render_verb_group(clause, AVOIR, ((clause, "verb"), quality))  # "avait" for "was", because of "faim"
-        said = (state.quality.french, (quality,))
+        word = (state.quality.french, (quality,))
     else:
         words = render_verb_group(clause, ETRE, ((clause, "verb"),))
-        said = (state.quality.french(subject.gender, subject.plural), (quality, *agreement_of(subject)))
+        word = (state.quality.french(subject.gender, subject.plural), (quality, *agreement_of(subject)))
     if state.degree:
         words.append((DEGREES[state.degree], ((clause, "degree"),)))
-    words.append(said)
+    words.append(word)
     return words
 
 

@@ -68,9 +68,9 @@ def modified(rng: random.Random) -> tuple[NounPhrase, Tense, Clause]:
 
 def choose_quality(rng: random.Random, phrase: NounPhrase) -> str:
     """Draw a quality that fits a noun and does not contradict its adjectives."""
-    said = [adjective.english for adjective in phrase.adjectives]
+    used = [adjective.english for adjective in phrase.adjectives]
     fitting = [name for name in FITS if fits(name, phrase.noun) and name not in ONLY_BESIDE_NOUN]
-    return rng.choice([name for name in fitting if all(go_together(name, other) for other in said)])
+    return rng.choice([name for name in fitting if all(go_together(name, other) for other in used)])
 
 
 def relative_object(rng: random.Random) -> Sentence:

@@ -103,8 +103,10 @@ def state(rng: random.Random) -> Sentence:
     subject = NounPhrase(noun, plural, rng.choice(("the", "the", "the", "this")), adjectives)
     tense: Tense = rng.choice(("present", "past"))
     polarity = choose_polarity_of_state(rng, quality)
-    said = choose_state(rng, quality, too=12 if polarity == "yes" else 0, very=30 if polarity != "never" else 0)
-    return Sentence("state", (Clause(subject, said, tense, polarity),))
+    quality_state = choose_state(
+        rng, quality, too=12 if polarity == "yes" else 0, very=30 if polarity != "never" else 0
+    )
+    return Sentence("state", (Clause(subject, quality_state, tense, polarity),))
 
 
 def existence(rng: random.Random) -> Sentence:

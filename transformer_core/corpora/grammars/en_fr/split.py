@@ -26,14 +26,14 @@ def combinations(sentence: Sentence) -> frozenset[Combination]:
     For each reason (subject, object, quality); for each deed (subject, verb, object or place); for a sentence that
     describes (noun, its adjective, quality) and for one that says what there is (noun, "be", place).
     """
-    found: set[Combination] = set(sentence.reasons)
+    all_combinations: set[Combination] = set(sentence.reasons)
     for piece in sentence.pieces:
         if isinstance(piece, Existence):
-            found.add((piece.what.noun.english, "be", piece.location.place.noun.english))
+            all_combinations.add((piece.what.noun.english, "be", piece.location.place.noun.english))
         elif not isinstance(piece, Link):
             for clause in clauses(piece):
-                found |= combinations_of_clause(clause)
-    return frozenset(found)
+                all_combinations |= combinations_of_clause(clause)
+    return frozenset(all_combinations)
 
 
 def combinations_of_clause(clause: Clause) -> set[Combination]:

@@ -31,8 +31,8 @@ class Discourse:
             pronoun: "he", "she", "it" or "they", also for his, her, its and the like.
             other_than: who is certainly not meant.
         """
-        found = [who for who, its in self.now.items() if its == pronoun and who != other_than]
-        return found or [who for who, its in self.before.items() if its == pronoun and who != other_than]
+        candidates = [who for who, its in self.now.items() if its == pronoun and who != other_than]
+        return candidates or [who for who, its in self.before.items() if its == pronoun and who != other_than]
 
     def meant_as_object(self, pronoun: str) -> list[str]:
         """Whom him, her or them can mean: not the subject of the clause, unless there is nobody else."""

@@ -22,14 +22,14 @@ class Pattern:
 
     @cached_property
     def _turned_round(self) -> tuple[re.Pattern[str], tuple[Slot, ...]]:
-        found: list[Slot] = []
+        slots: list[Slot] = []
         expression = ""
         for piece in self.wording.pieces():
             if isinstance(piece, tuple):
-                expression += f"(?:{'|'.join(_expression(parts(option), found) for option in piece)})"
+                expression += f"(?:{'|'.join(_expression(parts(option), slots) for option in piece)})"
             else:
-                expression += _expression((piece,), found)
-        return re.compile(expression), tuple(found)
+                expression += _expression((piece,), slots)
+        return re.compile(expression), tuple(slots)
 
     @property
     def slots(self) -> tuple[Slot, ...]:
@@ -53,13 +53,13 @@ def matches(passage: str, n_sentences: int) -> Iterator[tuple[Pattern, re.Match[
 @cache
 def _by_literal(n_sentences: int) -> tuple[tuple[str, Pattern], ...]:
     """All wordings of so many sentences, each behind the longest stretch that all of its texts have."""
-    found = []
+    patterns = []
     for deed in DEEDS.values():
         for wording in deed.says:
             if wording.n_sentences == n_sentences:
                 literal = max((piece for piece in wording.pieces() if isinstance(piece, str)), key=len)
-                found.append((literal, Pattern(deed, wording)))
-    return tuple(found)
+                patterns.append((literal, Pattern(deed, wording)))
+    return tuple(patterns)
 
 
 def any_of(options: Iterable[str]) -> str:
@@ -90,14 +90,14 @@ _THING_FORMS = {
 }
 
 
-def _expression(pieces: Iterable[str | Slot], found: list[Slot]) -> str:
+def _expression(pieces: Iterable[str | Slot], slots: list[Slot]) -> str:
     """The expression for a stretch of literals and slots; the slots are added to those found."""
     expression = ""
     for piece in pieces:
         if isinstance(piece, str):
             expression += re.escape(piece)
         else:
-            found.append(piece)
+            slots.append(piece)
             expression += f"({_slot(piece)})"
     return expression
 

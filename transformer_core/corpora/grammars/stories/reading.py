@@ -23,23 +23,23 @@ def faults(text: str) -> list[str]:
     Args:
         text: a whole tale, such as a model has written.
     """
-    found = list(surface_faults(text))
-    told = sentences(text)
-    if not MIN_SENTENCES <= len(told) <= MAX_SENTENCES:
-        found.append(f"it has {len(told)} sentences; a tale has {MIN_SENTENCES} to {MAX_SENTENCES}")
+    problems = list(surface_faults(text))
+    sentence_list = sentences(text)
+    if not MIN_SENTENCES <= len(sentence_list) <= MAX_SENTENCES:
+        problems.append(f"it has {len(sentence_list)} sentences; a tale has {MIN_SENTENCES} to {MAX_SENTENCES}")
     now = State()
-    while told:
-        best = min(_readings(told, now), key=lambda reading: len(reading.faults), default=None)
+    while sentence_list:
+        best = min(_readings(sentence_list, now), key=lambda reading: len(reading.faults), default=None)
         if best is None:
-            found.append(f"{told[0]!r} is no sentence of a tale")
+            problems.append(f"{sentence_list[0]!r} is no sentence of a tale")
             now.references.discourse.go_on()
-            del told[0]
+            del sentence_list[0]
         else:
-            passage = " ".join(told[: best.n_sentences])
-            found += [f"{passage!r}: {fault}" for fault in best.faults]
+            passage = " ".join(sentence_list[: best.n_sentences])
+            problems += [f"{passage!r}: {fault}" for fault in best.faults]
             now = best.state
-            del told[: best.n_sentences]
-    return found + now.world.loose_ends()
+            del sentence_list[: best.n_sentences]
+    return problems + now.world.loose_ends()
 
 
 @dataclass
@@ -56,25 +56,25 @@ class State:
 
 def is_grammatical(text: str) -> bool:
     """Whether marks and words are right, and each sentence is one that the grammar can make, whatever it means."""
-    told = sentences(text)
-    while told:
-        n_read = max((pattern.wording.n_sentences for pattern, _ in _matches(told)), default=0)
+    sentence_list = sentences(text)
+    while sentence_list:
+        n_read = max((pattern.wording.n_sentences for pattern, _ in _matches(sentence_list)), default=0)
         if not n_read:
             return False
-        del told[:n_read]
+        del sentence_list[:n_read]
     return not any(surface_faults(text))
 
 
-def _matches(told: list[str]) -> Iterator[tuple[Pattern, re.Match[str]]]:
+def _matches(sentence_list: list[str]) -> Iterator[tuple[Pattern, re.Match[str]]]:
     """All wordings that the next sentence, or the next two or three, can be."""
-    for n_sentences in range(1, min(len(told), 3) + 1):
-        passage = " ".join(told[:n_sentences])
+    for n_sentences in range(1, min(len(sentence_list), 3) + 1):
+        passage = " ".join(sentence_list[:n_sentences])
         yield from matches(passage, n_sentences)
 
 
-def _readings(told: list[str], now: State) -> Iterator["Reading"]:
+def _readings(sentence_list: list[str], now: State) -> Iterator["Reading"]:
     """Everything that the next sentence, or the next two or three, can be taken for."""
-    for pattern, match in _matches(told):
+    for pattern, match in _matches(sentence_list):
         yield Reading(pattern, match, now.copy())
         if any(slot.kind == "both" for slot in pattern.slots):
             yield Reading(pattern, match, now.copy(), swapped=True)

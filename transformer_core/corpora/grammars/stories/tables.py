@@ -11,12 +11,12 @@ def rows(table: str) -> list[list[str]]:
 
 def forms(names: str, table: str) -> Forms:
     """Read a table whose first column is the word and whose other columns are its forms; "-" is no form."""
-    found: Forms = {name: {} for name in names.split()}
+    all_forms: Forms = {name: {} for name in names.split()}
     for word, *cells in rows(table):
         for name, cell in zip(names.split(), cells, strict=True):
             if cell != "-":
-                found[name][word] = cell
-    return found
+                all_forms[name][word] = cell
+    return all_forms
 
 
 def features(table: str) -> frozenset[Fact]:
@@ -30,8 +30,8 @@ def features(table: str) -> frozenset[Fact]:
 
 def merged(*tables: Forms) -> Forms:
     """All forms of several tables; the same form may have words in each of them."""
-    found: Forms = {}
+    all_forms: Forms = {}
     for table in tables:
         for form, words in table.items():
-            found.setdefault(form, {}).update(words)
-    return found
+            all_forms.setdefault(form, {}).update(words)
+    return all_forms

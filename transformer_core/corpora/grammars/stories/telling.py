@@ -52,11 +52,11 @@ class Teller:
         Raises:
             NoWordsError: it does not fit into seven sentences.
         """
-        told: list[str] = []
+        sentences: list[str] = []
         for deed, roles in self.plan.events:
-            self.at_the_end = len(told) == len(self.plan.events) - 1
-            told.append(self.put(deed, roles))
-        return " ".join(told)
+            self.at_the_end = len(sentences) == len(self.plan.events) - 1
+            sentences.append(self.put(deed, roles))
+        return " ".join(sentences)
 
     def put(self, deed: Deed, roles: Roles) -> str:
         """Put one event into words that fit here."""

@@ -49,7 +49,7 @@ def sentences(text: str) -> list[str]:
     >>> sentences('"Where is it?" Mia asked. "Here it is!" said Tom. He laughed.')
     ['"Where is it?" Mia asked.', '"Here it is!" said Tom.', 'He laughed.']
     """
-    found, start, quoted = [], 0, False
+    parts, start, quoted = [], 0, False
     for mark in _MARK.finditer(text):
         end = mark.end()
         if mark[0] == '"':
@@ -59,11 +59,11 @@ def sentences(text: str) -> list[str]:
         else:
             ends = not quoted
         if ends:
-            found.append(text[start:end].strip())
+            parts.append(text[start:end].strip())
             start = end
     if text[start:].strip():
-        found.append(text[start:].strip())
-    return found
+        parts.append(text[start:].strip())
+    return parts
 
 
 @dataclass(frozen=True)

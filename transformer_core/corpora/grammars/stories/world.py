@@ -103,23 +103,23 @@ class World:
         same = sorted(fact for fact in self.facts if fact[0] == first[0])
         for fact in (*same, *always(first[0])):
             if len(fact) == len(first) and all(len(p) == 1 or p == w for p, w in zip(first, fact, strict=True)):
-                found = self.fill(rest, roles | {p: w for p, w in zip(first, fact, strict=True) if len(p) == 1})
-                if found is not None:
-                    return found
+                filled = self.fill(rest, roles | {p: w for p, w in zip(first, fact, strict=True) if len(p) == 1})
+                if filled is not None:
+                    return filled
         return None
 
     def obstacles(self, deed: Deed, roles: Mapping[str, str]) -> list[Fact]:
         """What keeps a deed from happening: facts that are missing, and, with "not" in front, facts in the way."""
-        found: list[Fact] = [("not", "happened", deed.name)] if ("happened", deed.name) in self.facts else []
+        unmet: list[Fact] = [("not", "happened", deed.name)] if ("happened", deed.name) in self.facts else []
         for need in deed.needs:
             fact = in_roles(need, roles)
             if fact not in self.facts and fact not in ALWAYS:
-                found.append(fact)
+                unmet.append(fact)
         for bar in deed.forbids:
             fact = in_roles(bar, roles)
             if self.holds(fact):
-                found.append(("not", *fact))
-        return found
+                unmet.append(("not", *fact))
+        return unmet
 
     def happen(self, deed: Deed, roles: Mapping[str, str]) -> None:
         """Change what is true; nothing happens twice in a tale."""
