@@ -233,10 +233,10 @@ def test_where_the_sidebar_is_folded_its_button_covers_nothing(page: Page):
     unfold = page.get_by_role("button", name="Expand sidebar")
     expect(unfold).to_be_visible()
     expect(page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-left", "64px")
-    unfold.hover()  # which waits until it stands still
-    button, text = unfold.bounding_box(), page.get_by_label("Text", exact=True).bounding_box()
-    assert button is not None and text is not None
-    assert button["x"] + button["width"] <= text["x"]
+    page.wait_for_function(  # the button slides to its place, and may begin late
+        "([button, text]) => button.getBoundingClientRect().right <= text.getBoundingClientRect().left",
+        arg=[unfold.element_handle(), page.get_by_label("Text", exact=True).element_handle()],
+    )
     unfold.click()
     expect(page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-left", "36px")
 
