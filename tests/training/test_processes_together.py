@@ -200,6 +200,27 @@ def start_alone(path: Path, corpus: Path, **training: object) -> Path:
     return path
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="a system that does not list the threads of a process")
+def test_whoever_leaves_keeps_no_thread_that_listens_to_the_others(tmp_path: Path):
+    """Those threads aborted a process at its end, once in some hundreds of times."""
+    together = Together(tmp_path / "log", act=learn_and_leave)
+    statuses, lines = together.wait()
+    assert statuses == [0, 0] and len(lines) == 4
+    for line in lines:
+        assert ("gloo" in line) == line.startswith("before"), lines
+
+
+def learn_and_leave(rank: int) -> None:
+    """Take a step with the other process, and print what threads there are before and after leaving."""
+    processes = Processes(rank=rank, size=2)
+    processes.join(torch.device("cpu"))
+    processes.wrap(torch.nn.Linear(2, 1))(torch.ones(1, 2)).sum().backward()
+    for when in ("before", "after"):
+        threads = sorted(path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm"))
+        print(f"{when}: {', '.join(threads)}", flush=True)
+        processes.leave()
+
+
 def test_no_process_goes_on_before_all_have_found_each_other(tmp_path: Path):
     """Where the first ended at once, one that was still looking for it ended with a traceback."""
     together = Together(tmp_path / "log", act=join_late)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
+from importlib import import_module
 from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
@@ -87,6 +88,9 @@ class Processes:
             if device.type == "cuda":
                 torch.cuda.set_device(device)
             backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
+            # Functions of this module take the group that there is when it is imported as a default. If the wrapper
+            # imported it, they would keep ours beyond `leave`, and its threads now and then abort a process at exit.
+            import_module("torch.distributed.nn")
             with self.connected():
                 dist.init_process_group(backend, timeout=_PATIENCE)
             self.total(torch.zeros(1))  # the first, whom all ask for the others, may end only now
