@@ -234,10 +234,12 @@ def test_where_the_sidebar_is_folded_its_button_covers_nothing(page: Page):
     expect(unfold).to_be_visible()
     expect(page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-left", "64px")
     page.wait_for_function(  # the button slides to its place, and may begin late
-        "([button, text]) => button.getBoundingClientRect().right <= text.getBoundingClientRect().left",
-        arg=[unfold.element_handle(), page.get_by_label("Text", exact=True).element_handle()],
+        """() => {
+          const right = document.querySelector('[data-testid="stExpandSidebarButton"]')?.getBoundingClientRect().right;
+          return right <= document.querySelector('[aria-label="Text"]').getBoundingClientRect().left;
+        }"""
     )
-    unfold.click()
+    unfold.press("Enter")
     expect(page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-left", "36px")
 
 
