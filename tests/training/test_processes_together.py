@@ -202,7 +202,7 @@ def start_alone(path: Path, corpus: Path, **training: object) -> Path:
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="a system that does not list the threads of a process")
 def test_whoever_leaves_keeps_no_thread_that_listens_to_the_others(tmp_path: Path):
-    """Those threads aborted a process at its end, once in some hundreds of times."""
+    """A process that kept them was once aborted at its end: the likely cause."""
     together = Together(tmp_path / "log", act=learn_and_leave)
     statuses, lines = together.wait()
     assert statuses == [0, 0] and len(lines) == 4

@@ -89,7 +89,7 @@ class Processes:
                 torch.cuda.set_device(device)
             backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
             # Functions of this module take the group that there is when it is imported as a default. If the wrapper
-            # imported it, they would keep ours beyond `leave`, and its threads now and then abort a process at exit.
+            # imported it, they would keep ours beyond `leave`, with its threads, which may abort a process at exit.
             import_module("torch.distributed.nn")
             with self.connected():
                 dist.init_process_group(backend, timeout=_PATIENCE)
