@@ -26,7 +26,7 @@ TRANSITIONS = """
 window.begun = [];
 window.changed = 0;
 document.addEventListener("transitionrun", ({ target }) => {
-  if (target.matches("[data-stale]")) window.begun.push(target.className);
+  if (target.closest("[data-testid=stMain] [class*=st-emotion-cache]")) window.begun.push(target.className);
 });
 new MutationObserver((records) => {
   window.changed += records.filter(({ target }) => target.dataset.stale === "true").length;
@@ -96,12 +96,34 @@ def test_what_leaves_the_page_is_set_free(page: Page, devtools: CDPSession):
     assert not collected(page, devtools, "Models")["alive"]
 
 
-def test_stale_elements_fade_without_a_transition(page: Page):
+def test_no_element_of_streamlit_changes_by_a_transition(page: Page):
     """react-aria, a library of Streamlit's, keeps every element that is removed during a transition."""
     page.add_init_script(TRANSITIONS)
+    page.goto("/heads")
+    for one in (page.locator("summary").first, page.get_by_role("textbox").first):
+        one.hover()
+        one.focus()
+        page.wait_for_timeout(100)
+    assert page.evaluate("window.begun") == []
     page.goto("/heads?model=stories")
     wait(page)
     for text in ("One day the cat saw a dog.", "One day the dog saw a cat."):
         type_text(page, text)
     assert page.evaluate("window.changed") > 0
     assert page.evaluate("window.begun") == []
+
+
+def test_parts_that_are_drawn_anew_with_every_click_do_not_fade(page: Page):
+    page.goto("/models")
+    fades = page.evaluate(
+        """(keys) => keys.filter((key) => {
+          const [stage, part] = [document.createElement("div"), document.createElement("div")];
+          stage.className = `st-key-hl-${key}`;
+          part.dataset.stale = "true";
+          document.body.append(stage);
+          stage.append(part);
+          return getComputedStyle(part).animationName !== "none";
+        })""",
+        ["arch-site", "blanks", "compare-left", "film-stage", "masks-memory", "steps", "tour", "train-stage", "other"],
+    )
+    assert fades == ["other"]
