@@ -4,6 +4,7 @@
 .DELETE_ON_ERROR:
 
 PYTHON := .venv/bin/python
+NODE := .venv/bin/node
 # Python compiles what it imports; compiling everything that is installed takes longer than installing it.
 PIP := $(PYTHON) -m pip install --disable-pip-version-check --no-compile
 # Python keeps what it compiled, whatever the machine says: without that each of the many processes of the tests begins late.
@@ -19,16 +20,19 @@ run: .venv/app.stamp
 	$(PYTHON) -m streamlit run app.py
 
 # All tests: first the fast ones, on all cores, then those that train, use a real browser, or take long, two at a time.
-test: .venv/dev.stamp
+test: .venv/dev.stamp .venv/node.stamp
+	$(NODE) --test "tests/**/*.test.js"
 	$(PYTHON) -m tests.e2e.browser
 	$(PYTHON) -m pytest -n auto --maxprocesses 4 --dist loadfile -m "not ($(SLOW))"
 	$(PYTHON) -m pytest -n auto --maxprocesses 2 --dist loadfile --no-loadscope-reorder -m "$(SLOW)"
 
 # Lint, format, types, and the direction of imports.
-check: .venv/dev.stamp
+check: .venv/dev.stamp .venv/node.stamp
 	$(PYTHON) -m ruff check
 	$(PYTHON) -m ruff format --check
 	$(PYTHON) -m mypy
+	$(NODE) node_modules/eslint/bin/eslint.js
+	$(NODE) node_modules/typescript/bin/tsc --project .
 	$(PYTHON) -m pytest -q tests/test_arrows.py
 
 # Writes the API reference to docs/api/index.html.
@@ -58,6 +62,11 @@ bench: .venv/bench.stamp
 .venv/dev.stamp: requirements-dev.txt .venv/app.stamp
 	@echo "Installing what the tests and checks need."
 	$(PIP) -r requirements-dev.txt
+	@touch $@
+
+.venv/node.stamp: package-lock.json .venv/dev.stamp
+	@echo "Installing what checks the JavaScript."
+	.venv/bin/npm ci --no-audit --no-fund
 	@touch $@
 
 .venv/bench.stamp: requirements-bench.txt .venv/dev.stamp

@@ -14,7 +14,7 @@ FLOORS = [
     ("app",),
     ("pages.frame",),
     ("pages.<section>",),
-    ("pages.shared",),
+    ("pages.shared", "pages.components"),
     ("pages.learn.lesson_engine",),
     ("transformer_core.__main__", "transformer_core.cli"),
     ("transformer_core",),  # __init__.py, the table of contents
@@ -44,7 +44,7 @@ ENGINE = "pages.learn.lesson_engine"  # of the Tour; it computes, and knows no S
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 # These may know plotly outside figures: one serves its JavaScript, one carries finished figures to the browser.
-CARRY_PLOTLY = ("pages.shared.server", "pages.shared.components")
+CARRY_PLOTLY = ("pages.shared.server", "pages.components")
 
 # Of the core these alone may ask for words in the reader's language; all else raises and returns what can be said.
 SPEAK = (
@@ -63,7 +63,7 @@ def room_of(module: str) -> str:
     if f"{module}.".startswith(f"{ENGINE}."):
         return ENGINE
     if parts[0] == "pages" and len(parts) > 1:
-        return f"pages.{parts[1]}" if parts[1] in ("frame", "shared") else "pages.<section>"
+        return f"pages.{parts[1]}" if parts[1] in ("frame", "shared", "components") else "pages.<section>"
     if parts[0] in ("app", "pages"):
         return parts[0]
     if parts[0] == "transformer_core":

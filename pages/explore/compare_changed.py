@@ -3,10 +3,10 @@
 import numpy as np
 import streamlit as st
 
+from pages.components import figures
 from pages.explore.compare_code import opening
 from pages.explore.compare_data import Arrays, ComparisonData
 from pages.shared import compare_state, prose
-from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, HeadName
 from transformer_core.analysis.flow.divergence import ranked

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pages.components import figures
 from pages.explore.compare_sides import Side, teacher_forced
 from pages.shared import cache, export, state
-from pages.shared.components import figures
 from transformer_core.analysis.texts.side_by_side import SharedTokens
 from transformer_core.errors import mark
 from transformer_core.figures import Figure

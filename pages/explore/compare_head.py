@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from pages.components import figures
 from pages.explore.compare_changed import UNCHANGED
 from pages.explore.compare_code import opening
 from pages.explore.compare_data import ComparisonData
 from pages.explore.compare_sides import Side, head_title
 from pages.shared import compare_state, prose
-from pages.shared.components import figures
 from pages.shared.sources import parse_change
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, pattern_csv

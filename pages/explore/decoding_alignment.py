@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from pages.components import figures
 from pages.explore.decoding_code import looked
 from pages.explore.decoding_data import DecodingData
 from pages.explore.heads_code import KEEP
 from pages.shared import analyses, decoding_state, export, prose, state
-from pages.shared.components import figures
 from pages.shared.corpora import MADE_HERE
 from pages.shared.models import ModelCard, place_of
 from pages.shared.style import theme

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages.components.branches import BranchEnd, Node, branches, sent_node
 from pages.explore.decoding_data import FIRST_LENGTH, N_ALTERNATIVES, DecodingData
 from pages.explore.decoding_nodes import given_nodes, numbers, signed, text_of
 from pages.shared import cache, decoding_state, models, prose
-from pages.shared.components.branches import BranchEnd, Node, branches, sent_node
 from pages.shared.fields import Field
 from transformer_core.errors import mark
 from transformer_core.figures import isolate

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from pages.components import figures
 from pages.explore import decoding_aim, decoding_blanks_data
 from pages.explore.decoding_blanks_data import N_BARS, BlanksData, before
 from pages.shared import export, state
 from pages.shared.answer import probability
-from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.figures.bars.blank_bars import blank_bars

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from pages.components import figures
 from pages.explore.decoding_code import opening
 from pages.explore.decoding_data import DecodingData
 from pages.explore.heads_code import KEEP
 from pages.shared import export, state
-from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark

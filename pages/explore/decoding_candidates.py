@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages.components.candidates import NextTokenDistribution, candidates, sent_sampling, sent_token
 from pages.explore.decoding_data import DecodingData
 from pages.shared import decoding_state, prose
-from pages.shared.components.candidates import NextTokenDistribution, candidates, sent_sampling, sent_token
 from pages.shared.fields import Field
 from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import HeadlightError, mark

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
+from pages.components.branches import Node
 from pages.explore.decoding_data import DecodingData
-from pages.shared.components.branches import Node
 from transformer_core.language import say
 
 _NO_TOKEN = 0  # what the first given token comes behind

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.components.branches import BranchEnd, Kind, Node, branches, sent_node
 from pages.explore import decoding_beams
 from pages.explore.decoding_data import DecodingData
 from pages.explore.decoding_nodes import given_nodes, numbers, text_of
 from pages.shared import decoding_state
-from pages.shared.components.branches import BranchEnd, Kind, Node, branches, sent_node
 from transformer_core.errors import mark
 from transformer_core.figures import isolate
 from transformer_core.language import say

@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from pages.components.writing import Looked, Token, sent_at, sent_forward, writing
 from pages.explore.decoding_data import DecodingData, TokenFacts
 from pages.shared import decoding_state
-from pages.shared.components.writing import Looked, Token, sent_at, sent_forward, writing
 
 if TYPE_CHECKING:
     from transformer_core.decoding.decoding_step import DecodingStep

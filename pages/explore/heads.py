@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.components.overview import Measure, PinnedHead, head_overview
 from pages.explore import heads_across, heads_cell, heads_controls, heads_figure
 from pages.explore.heads_code import code_of
 from pages.explore.heads_data import HeadsData
-from pages.shared import cache, code_expander, components, heads_state, models, overviews, prose, state
+from pages.shared import cache, code_expander, heads_state, models, overviews, prose, state
 from transformer_core.analysis import strongest_cell
 from transformer_core.analysis.heads.picture import HeadPicture
 from transformer_core.analysis.heads.text_measures import MEASURES
@@ -93,7 +94,7 @@ def overview(data: HeadsData) -> None:
     groups, thumbnails = overviews.read(data.source, view.text, view.target)
     order: Literal["", "ascending", "descending"] = heads_state.ORDER.value if heads_state.TINT.value else ""
     hues = category_hues(len(heads_state.MIX.value))
-    components.head_overview(
+    head_overview(
         groups=groups,
         levels=thumbnails,
         chosen={state.ATTENTION: view.attention, state.LAYER: view.layer, state.HEAD: view.head},
@@ -103,7 +104,7 @@ def overview(data: HeadsData) -> None:
         measure=measure(data),
         order=order,
         pinned=[
-            components.PinnedHead(attention=view.attention, layer=share.layer, head=share.head, hue=hue)
+            PinnedHead(attention=view.attention, layer=share.layer, head=share.head, hue=hue)
             for share, hue in zip(heads_state.MIX.value, hues, strict=True)
         ],
         on_pinned=heads_state.on_pinned,
@@ -112,7 +113,7 @@ def overview(data: HeadsData) -> None:
     )
 
 
-def measure(data: HeadsData) -> components.Measure | None:
+def measure(data: HeadsData) -> Measure | None:
     """Return the chosen measure of every head."""
     name = heads_state.TINT.value
     if not name:
@@ -121,7 +122,7 @@ def measure(data: HeadsData) -> components.Measure | None:
     measured = overviews.measures(data.source, view.text, view.target)
     values = {attention: by_name[name] for attention, by_name in measured.items() if name in by_name}
     n_keys = max(data.model_run.attention_maps[attention].shape[3] for attention in values)
-    return components.Measure(
+    return Measure(
         name=say(chosen.inline),
         title=say(chosen.meaning),
         unit=say(chosen.unit),

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from pages.components import figures
 from pages.explore.heads_code import redraw_across
 from pages.explore.heads_data import NAMES, HeadsData
 from pages.shared import cache, export, heads_state, prose, state
-from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis import pattern_csv
 from transformer_core.analysis.heads.table import pattern_arrays

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
+from pages.components import figures
 from pages.explore.heads_code import redraw_cell, redraw_row
 from pages.explore.heads_data import HeadsData, marked
 from pages.shared import export, heads_state, state
-from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.flow.divergence import entropy
 from transformer_core.analysis.heads.picture import HeadPicture, cell_in_all_heads

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from pages.components import figures, lines
 from pages.explore.heads_code import redraw
 from pages.explore.heads_data import HeadsData, marked
 from pages.shared import export, heads_state, prose, state
-from pages.shared.components import figures, lines
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, pattern_csv
 from transformer_core.analysis.heads.picture import HeadPicture, HeadShare

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.components import figures
 from pages.explore.heads_code import read_again
 from pages.explore.heads_data import HeadsData
 from pages.shared import cache, export, heads_state, state
-from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.errors import mark

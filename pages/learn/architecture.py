@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages.components.drawing import drawing
 from pages.learn import (
     architecture_block,
     architecture_cost,
@@ -12,7 +13,6 @@ from pages.learn.architecture_code import code_of
 from pages.learn.architecture_data import MOST_TOKENS, ArchitectureData
 from pages.learn.architecture_labels import on_drawing
 from pages.shared import architecture_state, cache, code_expander, models, prose, state
-from pages.shared.components.drawing import drawing
 from pages.shared.models import ModelCard
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say

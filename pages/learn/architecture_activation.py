@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from pages.components import figures
 from pages.learn import architecture_code
 from pages.learn.architecture_data import ArchitectureData
 from pages.learn.architecture_labels import name_of
 from pages.shared import architecture_state, export, prose, state
-from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.blueprint.activation import ActivationPicture, most_probable, picture_of
 from transformer_core.analysis.blueprint.shapes import PROBABILITIES, Stage, stages

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import numpy as np
 import streamlit as st
 
+from pages.components import figures
 from pages.learn import architecture_code
 from pages.learn.architecture_data import ArchitectureData
 from pages.shared import export, state
-from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.blueprint.forward_cost import (
     PARTS,

@@ -3,8 +3,8 @@
 import html
 from collections.abc import Sequence
 
+from pages.components.drawing import BoxLabel
 from pages.learn.architecture_words import does, title
-from pages.shared.components.drawing import BoxLabel
 from transformer_core.analysis.blueprint.plan import Box
 from transformer_core.analysis.blueprint.shapes import in_numbers, sizes, stages
 from transformer_core.analysis.blueprint.weights import weights_of

@@ -8,11 +8,11 @@ from functools import lru_cache
 import numpy as np
 import streamlit as st
 
+from pages.components import figures
 from pages.learn import architecture_code
 from pages.learn.architecture_data import ArchitectureData
 from pages.learn.architecture_labels import table
 from pages.shared import architecture_state, export, prose, state
-from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.config import ModelConfig

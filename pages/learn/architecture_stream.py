@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from pages.components import figures
 from pages.learn import architecture_code
 from pages.learn.architecture_data import ArchitectureData
 from pages.learn.architecture_labels import STACKS, place_in_words
 from pages.shared import export, prose, state
-from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark

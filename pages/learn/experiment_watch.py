@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.components.figures import live_figure
 from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
-from pages.shared import code_expander, components, experiments, prose
+from pages.shared import code_expander, experiments, prose
 from pages.shared.experiments import Experiment
 from pages.shared.style import theme
 from transformer_core.errors import HeadlightError, mark
@@ -168,7 +169,7 @@ def _curves(laboratory: Laboratory, request: ExperimentRequest, reading: "Experi
         theme=theme(),
     )
     measured = {f"held_out_{name}": curves for name, curves in reading.held_out.items()}
-    components.live_figure(
+    live_figure(
         figure,
         name=f"experiment-{laboratory.kind}",
         csv=_csv({"loss": reading.losses, **measured}),

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from pages.components import figures
 from pages.learn import masks_controls
 from pages.learn.masks_code import dropout_code, dropout_drawn
 from pages.learn.masks_data import MasksData
 from pages.shared import code_expander, export, masks_state, prose, state
 from pages.shared.answer import NO_HEAD
-from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.components.masks.matrix import Arrays, OutputRow, Outputs, mask_matrix, sent_turned
+from pages.components.masks.pictures import Miniature, mask_gallery, sent_name
 from pages.learn import masks_controls
 from pages.learn.masks_code import code_of
 from pages.learn.masks_data import MasksData, ends
 from pages.shared import code_expander, masks_state, prose
 from pages.shared.answer import NO_HEAD
-from pages.shared.components.mask_matrix import Arrays, OutputRow, Outputs, mask_matrix, sent_turned
-from pages.shared.components.mask_pictures import Miniature, mask_gallery, sent_name
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.masks.presets import presets_of
 from transformer_core.errors import mark

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from pages.components import figures
 from pages.learn.masks_code import drawn, inference_code
 from pages.learn.masks_data import MasksData
 from pages.shared import code_expander, export, prose, state
-from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark

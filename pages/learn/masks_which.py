@@ -2,10 +2,10 @@
 
 import streamlit as st
 
+from pages.components.masks.pictures import Miniature, mask_which, sent_name
 from pages.learn.masks_code import which_code
 from pages.learn.masks_data import MasksData, ends
 from pages.shared import code_expander, masks_state, prose
-from pages.shared.components.mask_pictures import Miniature, mask_which, sent_name
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.language import say

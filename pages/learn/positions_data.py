@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pages.components import figures
 from pages.shared import cache, export, positions_state, readings, state
-from pages.shared.components import figures
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from pages.shared.state import View

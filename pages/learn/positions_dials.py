@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from pages.components import dials as component
 from pages.learn.positions_code import lines_of
 from pages.learn.positions_data import MOST_TURNED, PositionsData, chosen_tokens, has_own_vectors, is_of_model
 from pages.shared import positions_state, prose, state
-from pages.shared.components import positions_dials as component
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark

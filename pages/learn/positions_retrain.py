@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.components.figures import live_figure
 from pages.learn import experiments
 from pages.learn.laboratory import Laboratory
-from pages.shared import components
 from pages.shared.experiments import Experiment
 from pages.shared.style import theme
 from transformer_core.errors import mark
@@ -83,7 +83,7 @@ def _lengths(experiment: Experiment, reading: "ExperimentReading") -> None:
         step=reading.measured_at,
         theme=theme(),
     )
-    components.live_figure(
+    live_figure(
         figure,
         name="experiment-lengths",
         csv=_csv(reading),

@@ -5,9 +5,9 @@ from typing import Any
 
 import streamlit as st
 
+from pages.components.steps import At, attention_steps
 from pages.learn.steps_data import StepsData
 from pages.shared import prose, state, steps_state
-from pages.shared.components.steps import At, attention_steps
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.language import say

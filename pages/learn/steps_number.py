@@ -4,9 +4,9 @@ import html
 
 import streamlit as st
 
+from pages.components.steps.number import steps_number
 from pages.learn.steps_data import StepsData
 from pages.shared import steps_state
-from pages.shared.components.steps_number import steps_number
 from transformer_core.errors import mark
 from transformer_core.language import say
 

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.components.figures import live_figure
 from pages.learn.steps_code import redraw_sources
 from pages.learn.steps_data import StepsData
 from pages.shared import export, prose, state
-from pages.shared.components.figures import live_figure
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.components import chapter
 from pages.learn import tour_chapter, tour_contents, tour_lessons, tour_writing
 from pages.shared import cache, prose, state, tour_state
-from pages.shared.components import chapter
 from transformer_core.errors import mark
 from transformer_core.language import say
 

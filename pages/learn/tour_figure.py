@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.components.figures import live_figure
 from pages.learn import tour_lessons
 from pages.shared import prose, tour_state
-from pages.shared.components.figures import live_figure
 from pages.shared.style import theme
 from transformer_core.language import say
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from pages.shared.components.drawing import sent_block
+from pages.components.drawing import sent_block
 from pages.shared.fields import Field, one_of
 from transformer_core.analysis.blueprint.plan import STACKS, Blueprint, Box
 from transformer_core.language import say

@@ -18,6 +18,7 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from pages.components import modules
 from pages.shared import prose, style
 from transformer_core.errors import mark
 from transformer_core.language import say
@@ -101,7 +102,7 @@ class FrontPage:
 
 
 MIDDLEWARE = [Middleware(SecurityHeaders), Middleware(FrontPage)]
-ROUTES = [Mount("/vendor", StaticFiles(directory=Path(plotly.__file__).parent / "package_data"))]
+ROUTES = [Mount("/vendor", StaticFiles(directory=Path(plotly.__file__).parent / "package_data")), modules.ROUTE]
 
 
 @asynccontextmanager

@@ -1,6 +1,6 @@
 """What defines the view of the page Tour: the chapter; and in the session, what was answered.
 
-The session ends with a reload, so the browser keeps what was answered, too (components/chapter.py), and a new session
+The session ends with a reload, so the browser keeps what was answered, too (components/chapter), and a new session
 begins with it.
 """
 

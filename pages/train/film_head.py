@@ -5,7 +5,8 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import components, prose, run_readings, run_state
+from pages.components.figures import live_figure
+from pages.shared import prose, run_readings, run_state
 from pages.shared.answer import probability
 from pages.train.film_data import SnapshotData, head_in_words
 from transformer_core.analysis import ATTENTIONS, pattern_csv, strongest_cell
@@ -80,7 +81,7 @@ def heatmap(data: SnapshotData) -> None:
         title=say(TITLE, step=grouped(data.step), head=head_in_words(*data.head)),
         **axes,
     )
-    components.live_figure(
+    live_figure(
         figure,
         name=data.file_name(f"step{data.step}"),
         csv=pattern_csv(pattern, axes["query_tokens"], axes["key_tokens"], axes["mask"]),

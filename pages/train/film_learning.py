@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.shared import components, prose, run_state, runs
+from pages.components.figures import live_figure
+from pages.shared import prose, run_state, runs
 from pages.shared.runs import Run
 from pages.shared.style import theme
 from pages.train.film_data import SnapshotData, head_in_words
@@ -73,7 +74,7 @@ def loss(data: SnapshotData, found: "Sequence[Appearance]") -> None:
         theme=theme(),
         width=NARROWEST,
     )
-    components.live_figure(
+    live_figure(
         figure,
         name=f"{data.run.name}-loss",
         csv=_csv({name: dict(zip(curve.steps, curve.values, strict=True)) for name, curve in curves.items()}),
@@ -123,7 +124,7 @@ def heads_over_time(data: SnapshotData, history: "HeadHistory", found: "Sequence
         )
         for name in history.heads
     }
-    components.live_figure(
+    live_figure(
         figure,
         name=f"{data.run.name}-heads-{measure}",
         csv=_csv(by_head),

@@ -4,7 +4,8 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import components, prose, run_state
+from pages.components.figures import live_figure
+from pages.shared import prose, run_state
 from pages.train.film_data import SnapshotData, head_in_words
 from transformer_core.analysis import pattern_csv
 from transformer_core.figures import attention_heatmap, difference_heatmap
@@ -79,7 +80,7 @@ def _in_words(data: SnapshotData, other: str, this: str) -> str:
 
 def _figure(figure: Any, name: str, values: Any, axes: dict[str, Any], key: str) -> None:
     csv = pattern_csv(values, axes["query_tokens"], axes["key_tokens"], axes["mask"])
-    components.live_figure(figure, name=name, csv=csv, key=key)
+    live_figure(figure, name=name, csv=csv, key=key)
 
 
 def _on_step() -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.shared import components, film_readings, prose, run_readings, run_state, runs
+from pages.components.figures import live_figure
+from pages.shared import film_readings, prose, run_readings, run_state, runs
 from pages.shared.runs import Run
 from pages.shared.style import theme
 from pages.train.film_data import SnapshotData, far_in_words
@@ -160,7 +161,7 @@ def _draw(data: SnapshotData, other: Run, step: int, matching: "HeadMatching", p
         figure = head_matrix(
             matching.similarity, matching.partners, n_heads=matching.n_heads, names=names, title=title, theme=theme()
         )
-        components.live_figure(figure, name=f"{run.name}-{other.name}-heads", csv=_csv(matching), key="film-matrix")
+        live_figure(figure, name=f"{run.name}-{other.name}-heads", csv=_csv(matching), key="film-matrix")
     ours, theirs = data.pattern(data.place), patterns[layer, head]
     pairs = ((ours, names[0], view.layer, view.head), (theirs, names[1], layer, head))
     for column, (pattern, name, of_layer, of_head) in zip(columns[1:], pairs, strict=True):
@@ -172,7 +173,7 @@ def _draw(data: SnapshotData, other: Run, step: int, matching: "HeadMatching", p
                 **axes,
             )
             csv = pattern_csv(pattern, axes["query_tokens"], axes["key_tokens"], axes["mask"])
-            components.live_figure(
+            live_figure(
                 figure,
                 name=f"{name.partition(',')[0]}-{view.attention}-layer{of_layer}-head{of_head}",
                 csv=csv,

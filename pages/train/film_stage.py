@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import code_expander, components, film_readings, prose, run_readings, run_state, runs
+from pages.components.overview import FilmStrip, head_overview
+from pages.shared import code_expander, film_readings, prose, run_readings, run_state, runs
 from pages.shared.film_readings import FilmRead
 from pages.shared.runs import Run
 from pages.train import film_head, film_learning, film_pair, film_seeds
@@ -178,14 +179,14 @@ def _overview(data: SnapshotData, found: "Sequence[Appearance]") -> None:
     groups, levels, strongest = film_readings.pictures(data.read)
     steps = [int(step) for step in reading.steps]
     attention, layer, head = data.head
-    components.head_overview(
+    head_overview(
         groups=groups,
         levels=levels,
         chosen={"attention": attention, "layer": layer, "head": head},
         version=data.read.identity,
         key=run_state.FILM_OVERVIEW,
         on_chosen=partial(run_state.on_head, run_state.FILM_OVERVIEW),
-        film=components.FilmStrip(
+        film=FilmStrip(
             steps=steps,
             place=data.place,
             signal=st.session_state[run_state.SIGNAL],

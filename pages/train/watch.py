@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.shared import components, overviews, prose, run_models, run_readings, run_state, runs
+from pages.components.figures import live_figure
+from pages.components.overview import head_overview
+from pages.shared import overviews, prose, run_models, run_readings, run_state, runs
 from pages.shared.runs import Run
 from pages.shared.style import theme
 from pages.train import doctor, keep, run_head
@@ -117,9 +119,7 @@ def _curves(run: Run) -> None:
         else ""
     )
     prose.subheading(say("Learning"), say("hover for the numbers{smoothed}", smoothed=smoothed))
-    components.live_figure(
-        figure, name=f"{run.name}-curves", csv=csv, key=run_state.CURVES, height=figure.layout.height
-    )
+    live_figure(figure, name=f"{run.name}-curves", csv=csv, key=run_state.CURVES, height=figure.layout.height)
 
 
 def _csv(curves: Any) -> str:
@@ -174,7 +174,7 @@ def _overview(run: Run, step: int, text: str, model_run: "ModelRun") -> None:
     groups, levels = overviews.of(model_run)
     view = run_state.current()
     with st.container(key="hl-train-overview"):
-        components.head_overview(
+        head_overview(
             groups=groups,
             levels=levels,
             chosen={"attention": view.attention, "layer": view.layer, "head": view.head},
@@ -231,7 +231,7 @@ def _heads_over_time(run: Run) -> None:
         return figure, _heads_csv(history, measure)
 
     figure, csv = throttled("train-heads", (*_seen_of(run), measure, chosen), drawn)
-    components.live_figure(
+    live_figure(
         figure,
         name=f"{run.name}-heads-{measure}",
         csv=csv,

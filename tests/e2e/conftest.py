@@ -1,5 +1,6 @@
 """One server and one Chromium for the session; every browser page is watched for errors and strangers."""
 
+import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from hashlib import sha256
@@ -19,8 +20,9 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.e2e.browser import HEALTH, Server, launch, launch_with_profile, serve
+from tests.e2e.browser import HEALTH, ROOT, Server, launch, launch_with_profile, serve
 
+GALLERY = Path(__file__).parent / "gallery" / "app.py"
 VIEWPORT = {"width": 1440, "height": 900}
 LOCAL_SCHEMES = ("data", "blob", "about")
 
@@ -50,6 +52,15 @@ def server() -> Iterator[Server]:
     """The app, running; a module whose tests need it over other models, or another page, has a fixture of its own."""
     with serve() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def gallery() -> Iterator[Server]:
+    """Single components, each on a page of its own; a module that looks at them gives this one's address."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        with serve((sys.executable, "-m", "streamlit", "run", str(GALLERY))) as server:
+            yield server
 
 
 @pytest.fixture

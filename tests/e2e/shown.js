@@ -22,7 +22,7 @@
     figures[ofKey(plot).replace("st-key-", "")] = {
       title: plot.layout.title?.text ?? "",
       traces: plot._fullData.map(({ type, name, visible, orientation }, i) => {
-        const { x, y, z, xaxis, yaxis } = plot._fullData[i];
+        const { x, y, xaxis, yaxis } = plot._fullData[i];
         const drawn = { type, name, visible, orientation, axes: [xaxis, yaxis] };
         if (type === "heatmap") return { ...drawn, z: numbers(plot.data[i].z) };
         return type === "bar" ? { ...drawn, x: numbers(x), y: numbers(y) } : drawn;

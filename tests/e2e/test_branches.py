@@ -1,29 +1,25 @@
 """The tree of branches in a real Chromium, on a page of its own: forks, beams, walking, growing, and long texts."""
 
 import re
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
-from tests.e2e.browser import Server, serve
+from tests.e2e.browser import Server
 from tests.e2e.conftest import VIEWPORT
 
 pytestmark = pytest.mark.browser
 
-SCRIPT = Path(__file__).with_name("branches_page.py")
 FIRST = "Le chat n' a pas vu le chien parce qu' il était fatigué . <eos>".split()
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    """The page of these tests."""
-    with serve((sys.executable, "-m", "streamlit", "run", str(SCRIPT))) as server:
-        yield server
+@pytest.fixture
+def server_url(gallery: Server) -> str:
+    """The components, each on a page of its own."""
+    return gallery.url
 
 
 @pytest.fixture
@@ -65,7 +61,7 @@ def y_of(item: Locator) -> float:
 
 
 def test_time_runs_from_left_to_right_and_forks_lie_below(open_tree: Callable[..., Page]):
-    page = open_tree("/?tree=forks&at=3")
+    page = open_tree("/branches?tree=forks&at=3")
     boxes = [box(node(page, label)) for label in FIRST]
     assert all(one["x"] + one["width"] < other["x"] for one, other in pairwise(boxes))
     assert len({one["y"] for one in boxes}) == 1
@@ -75,7 +71,7 @@ def test_time_runs_from_left_to_right_and_forks_lie_below(open_tree: Callable[..
     expect(page.locator(".taken path")).to_have_count(len(FIRST))
 
 
-@pytest.mark.parametrize("address", ["/?tree=forks", "/?tree=beams", "/?tree=tall"])
+@pytest.mark.parametrize("address", ["/branches?tree=forks", "/branches?tree=beams", "/branches?tree=tall"])
 @pytest.mark.parametrize("size", [VIEWPORT, {"width": 1024, "height": 700}, {"width": 720, "height": 450}])
 def test_nothing_overlaps(open_tree: Callable[..., Page], address: str, size: dict[str, int]):
     page = open_tree(address, viewport=size)
@@ -92,7 +88,7 @@ def test_nothing_overlaps(open_tree: Callable[..., Page], address: str, size: di
 
 
 def test_a_branch_ends_with_its_text_and_its_log_probability(open_tree: Callable[..., Page]):
-    page = open_tree("/?tree=forks")
+    page = open_tree("/branches?tree=forks")
     end = page.locator(".end").nth(1)
     expect(end).to_contain_text("son petit frère <img·src=x> . <eos>")
     expect(end).to_contain_text("−9.00 nats · −1.50 per token")
@@ -104,7 +100,7 @@ def test_a_branch_ends_with_its_text_and_its_log_probability(open_tree: Callable
 
 
 def test_pointing_and_the_focus_say_what_could_have_stood_there(open_tree: Callable[..., Page]):
-    page = open_tree("/?tree=forks")
+    page = open_tree("/branches?tree=forks")
     expect(tip(page)).to_be_hidden()
     node(page, "n'").hover()
     expect(tip(page)).to_contain_text("probability 0.86, 2 tokens were more probable")
@@ -122,7 +118,7 @@ def test_pointing_and_the_focus_say_what_could_have_stood_there(open_tree: Calla
 
 
 def test_a_click_or_enter_asks_for_a_moment_which_is_outlined(open_tree: Callable[..., Page]):
-    page = open_tree("/?tree=forks&at=3")
+    page = open_tree("/branches?tree=forks&at=3")
     expect(page.locator("[aria-current='true']")).to_have_text("n'")
     node(page, "elle").click()
     expect(node(page, "elle")).to_have_attribute("aria-current", "true")
@@ -136,7 +132,7 @@ def test_a_click_or_enter_asks_for_a_moment_which_is_outlined(open_tree: Callabl
 
 
 def test_arrow_keys_walk_along_branches_and_between_them(open_tree: Callable[..., Page]):
-    page = open_tree("/?tree=forks&at=11")
+    page = open_tree("/branches?tree=forks&at=11")
     expect(page.locator("button.node[tabindex='0']")).to_have_count(1)
     node(page, "il").focus()
     walk = (("ArrowDown", "elle"), ("ArrowDown", "<img·src=x>"), ("ArrowLeft", "frère"), ("ArrowUp", "qu'"))
@@ -147,7 +143,7 @@ def test_arrow_keys_walk_along_branches_and_between_them(open_tree: Callable[...
 
 
 def test_nothing_jumps_when_a_token_is_added(open_tree: Callable[..., Page]):
-    page = open_tree("/?tree=growing&at=3")
+    page = open_tree("/branches?tree=growing&at=3")
     expect(page.locator(".end")).to_have_count(2)
     page.evaluate(
         "for (const it of document.querySelectorAll('*')) it.shadowRoot?.querySelectorAll('.node')"
@@ -166,7 +162,7 @@ def test_nothing_jumps_when_a_token_is_added(open_tree: Callable[..., Page]):
 
 
 def test_beams_that_were_dropped_are_told_apart_and_say_their_score(open_tree: Callable[..., Page]):
-    page = open_tree("/?tree=beams&at=1")
+    page = open_tree("/branches?tree=beams&at=1")
     dropped = page.locator("button.dropped")
     expect(dropped.first).to_contain_text(re.compile(r"−\d+\.00$"))
     expect(dropped.first.locator(".word")).to_have_css("border-top-style", "dashed")
@@ -180,7 +176,7 @@ def test_beams_that_were_dropped_are_told_apart_and_say_their_score(open_tree: C
 
 
 def test_a_long_text_is_scrolled_to_where_one_is_and_the_page_is_not(open_tree: Callable[..., Page]):
-    page = open_tree("/?tree=long&at=70", reduced_motion="reduce")
+    page = open_tree("/branches?tree=long&at=70", reduced_motion="reduce")
     current, around = page.locator("[aria-current='true']"), box(page.locator(".scroller"))
     expect(current).to_have_text("token69")
     assert around["x"] < box(current)["x"] < around["x"] + around["width"] - box(current)["width"]
@@ -195,7 +191,7 @@ def test_a_long_text_is_scrolled_to_where_one_is_and_the_page_is_not(open_tree: 
 
 
 def test_many_branches_are_as_high_as_there_is_room_and_then_scrolled(open_tree: Callable[..., Page]):
-    page = open_tree("/?tree=tall&at=1")
+    page = open_tree("/branches?tree=tall&at=1")
     scroller = page.locator(".scroller")
     assert 300 < box(scroller)["height"] <= 400
     assert scroller.evaluate("it => it.scrollHeight > it.clientHeight")
@@ -210,7 +206,7 @@ def test_many_branches_are_as_high_as_there_is_room_and_then_scrolled(open_tree:
 
 
 def test_a_prompt_is_folded(open_tree: Callable[..., Page]):
-    page = open_tree("/?tree=prompt&at=42")
+    page = open_tree("/branches?tree=prompt&at=42")
     expect(nodes(page).locator(".word")).to_have_text(
         ["… 37 tokens", "given37", "given38", "given39", "The", "cat", "sees", "the", "dog", "."]
     )
@@ -218,13 +214,13 @@ def test_a_prompt_is_folded(open_tree: Callable[..., Page]):
 
 def test_colors_follow_the_theme(open_tree: Callable[..., Page]):
     def color(scheme: str) -> str:
-        page = open_tree("/?tree=forks", color_scheme=scheme)
+        page = open_tree("/branches?tree=forks", color_scheme=scheme)
         return str(node(page, "Le").locator(".word").evaluate("it => getComputedStyle(it).backgroundColor"))
 
     assert color("light") != color("dark")
 
 
 def test_whoever_wants_no_motion_gets_none(open_tree: Callable[..., Page]):
-    page = open_tree("/?tree=forks", reduced_motion="reduce")
+    page = open_tree("/branches?tree=forks", reduced_motion="reduce")
     expect(nodes(page).first).to_have_css("animation-name", "none")
     expect(page.locator(".scroller")).to_have_css("scroll-behavior", "auto")

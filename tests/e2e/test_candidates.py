@@ -3,7 +3,6 @@
 import base64
 import itertools
 import re
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,34 +12,35 @@ import pytest
 import torch
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.e2e.browser import ROOT, Server, serve
-from tests.e2e.candidates_page import logits_of
+from tests.e2e.browser import ROOT, Server
+from tests.e2e.gallery.candidates import logits_of
 from tests.e2e.gate import Gate
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.settings import Sampling
 
 pytestmark = pytest.mark.browser
 
-SCRIPT = Path(__file__).with_name("candidates_page.py")
-ARITHMETIC = ROOT / "pages" / "shared" / "components" / "sampling.js"
+ARITHMETIC = ROOT / "pages" / "components" / "candidates" / "sampling.js"
 TOP = dict(zip(("temperature", "top_k", "top_p", "min_p"), ("Temperature", "Top-k", "Top-p", "Min-p"), strict=True))
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    """The page of these tests."""
-    with serve((sys.executable, "-m", "streamlit", "run", str(SCRIPT))) as server:
-        yield server
+@pytest.fixture
+def server_url(gallery: Server) -> str:
+    """The components, each on a page of its own."""
+    return gallery.url
 
 
 # The arithmetic
 
+IMPORT = """async (text) => {
+  window.arithmetic = await import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+}"""
 ASK = """([scores, asked]) => {
   const floats = (text) => new Float32Array(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
   const ordered = floats(scores);
   const found = asked.map((sampling) => {
-    const left = leave(ordered, sampling);
-    return { ...left, weights: Float64Array.from(ordered, (_, place) => shareOf(left, place)) };
+    const left = arithmetic.leave(ordered, sampling);
+    return { ...left, weights: Float64Array.from(ordered, (_, place) => arithmetic.shareOf(left, place)) };
   });
   const bytes = new Uint8Array(ordered.length * found.length * 8);
   found.forEach(({ weights }, i) => bytes.set(new Uint8Array(weights.buffer), i * weights.byteLength));
@@ -62,7 +62,7 @@ KINDS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
 def reckon(browser: Browser) -> Iterator[Callable[..., tuple[np.ndarray, list[dict[str, Any]]]]]:
     """Does the browser's arithmetic: probabilities by token for each setting, and the rest that is known of it."""
     page = browser.new_page()
-    page.add_script_tag(content=ARITHMETIC.read_text(encoding="utf-8"))
+    page.evaluate(IMPORT, ARITHMETIC.read_text(encoding="utf-8"))
 
     def ask(logits: torch.Tensor, settings: list[Sampling]) -> tuple[np.ndarray, list[dict[str, Any]]]:
         order = np.argsort(logits.numpy(), kind="stable")[::-1]
@@ -114,7 +114,7 @@ def test_a_large_vocabulary_comes_out_the_same_but_for_rounding(reckon: Callable
 # The page
 
 
-def open_page(page: Page, address: str = "/") -> Locator:
+def open_page(page: Page, address: str = "/candidates") -> Locator:
     page.goto(address)
     expect(rows(page).first).to_be_visible()
     return page.locator(".candidates")
@@ -213,7 +213,7 @@ def test_the_mark_is_on_what_the_server_takes_next(page: Page):
 
 def test_until_the_server_answers_nothing_is_marked_but_at_temperature_0(page: Page, tmp_path: Path):
     gate = Gate(tmp_path)
-    shown = open_page(page, f"/?gate={gate.path}")
+    shown = open_page(page, f"/candidates?gate={gate.path}")
     marks = shown.locator(".mark:visible")
     expect(marks).to_have_count(1)
     gate.close()
@@ -296,7 +296,7 @@ def test_a_click_or_enter_writes_a_token_instead(page: Page):
 
 def test_two_clicks_at_one_moment_are_one_choice(page: Page, tmp_path: Path):
     gate = Gate(tmp_path)
-    open_page(page, f"/?gate={gate.path}")
+    open_page(page, f"/candidates?gate={gate.path}")
     gate.close()
     rows(page).nth(1).click()
     rows(page).nth(2).click()
@@ -329,7 +329,7 @@ def test_pointing_at_a_token_says_its_numbers(page: Page):
 
 
 def test_markup_in_a_token_is_text(page: Page):
-    shown = open_page(page, "/?size=tiny")
+    shown = open_page(page, "/candidates?size=tiny")
     expect(rows(page)).to_have_count(2)
     expect(rows(page).first.locator(".label")).to_have_text("<b>bold</b>")  # of two equal ones the higher token
     assert shown.locator("b").count() == 0
@@ -339,7 +339,7 @@ def test_markup_in_a_token_is_text(page: Page):
 @pytest.mark.parametrize("width", [360, 720, 1024])
 def test_nothing_is_cut_off_where_the_window_is_narrow(new_page: Callable[..., Page], width: int):
     page = new_page(viewport={"width": width, "height": 800})
-    shown = open_page(page, "/?size=large")
+    shown = open_page(page, "/candidates?size=large")
     assert shown.evaluate("it => it.scrollWidth <= it.clientWidth")
     for name in TOP:
         expect(slider(page, name)).to_be_visible()

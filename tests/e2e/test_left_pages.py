@@ -32,11 +32,15 @@ new MutationObserver((records) => {
   window.changed += records.filter(({ target }) => target.dataset.stale === "true").length;
 }).observe(document, { attributeFilter: ["data-stale"], subtree: true });
 """
-LEFT = """() => ({
-  alive: window.components.map(({ name, node }) => node.deref() && !node.deref().isConnected && name).filter(Boolean),
-  seen: window.components.length,
-  registered: [...(window.headlightFigures ?? [])].filter(({ root }) => !root.isConnected).length,
-})"""
+LEFT = """async () => {
+  const entries = performance.getEntriesByType("resource");
+  const { FIGURES } = await import(entries.find(({ name }) => name.endsWith("/figures/cells.js")).name);
+  return {
+    alive: window.components.map(({ name, node }) => node.deref() && !node.deref().isConnected && name).filter(Boolean),
+    seen: window.components.length,
+    registered: [...FIGURES].filter(({ root }) => !root.isConnected).length,
+  };
+}"""
 
 
 def go_to(page: Page, name: str) -> None:

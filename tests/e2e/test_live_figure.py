@@ -1,80 +1,19 @@
 """Two live figures on a page of their own: choosing a cell, looking closer, pointing at both at once."""
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.browser import ROOT, Server, serve
+from tests.e2e.browser import Server
 from tests.e2e.gate import Gate
 
 pytestmark = pytest.mark.browser
 
-APP = """\
-from pathlib import Path
-
-import streamlit as st
-
-from pages.shared import server
-
-app = st.App(Path(__file__).with_name("page.py"), middleware=server.MIDDLEWARE, routes=server.ROUTES)
-"""
-PAGE = """\
-import numpy as np
-import streamlit as st
-
-from pages.shared.components import figures
-from tests.e2e.gate import wait_at
-from transformer_core.figures import attention_heatmap
-
-N = 80  # more cells than are sent with their words
-ONE_BLOCK = 16
-tokens = [f"t{place}" for place in range(N)]
-pattern = np.tril(np.full((N, N), 0.25, dtype=np.float32))
-mask = np.tril(np.ones((N, N), dtype=bool))
-state = st.session_state
-state.setdefault("cell", None)
-state.setdefault("window", None)
-
-
-def on_cell():
-    state.cell = figures.sent_cell("one")
-
-
-def on_window():
-    state.window = figures.sent_window("one")
-
-
-def on_part():
-    state.window = figures.sent_window("two")
-
-
-opens = "opens" in st.query_params  # whether the second leads to its parts
-queries, keys = state.window or (range(N), range(N))
-seen = np.s_[queries.start : queries.stop, keys.start : keys.stop]
-labels = tokens[queries.start : queries.stop], tokens[keys.start : keys.stop]
-first = {"first_query": queries.start, "first_key": keys.start}
-one = attention_heatmap(pattern[seen], *labels, mask=mask[seen], title="one", **first)
-blocks = pattern.reshape(N // ONE_BLOCK, ONE_BLOCK, -1, ONE_BLOCK).max(axis=(1, 3))
-two = attention_heatmap(blocks, tokens, tokens, title="two", blocks=(N, N))
-st.html(f"<p class='told'>cell {state.cell}, window {state.window}</p><style>:root {{--hl-stage: 420px}}</style>")
-wait_at(st.query_params.get("gate"))
-left, right = st.columns(2)
-with left:
-    figures.live_figure(
-        one, name="one", key="one", cell=state.cell, on_cell=on_cell, on_window=on_window,
-        is_window=state.window is not None, link="pair",
-    )
-with right:
-    figures.live_figure(
-        two, name="two", key="two", on_window=on_part if opens else None, is_window=opens and state.window is not None,
-        link="pair",
-    )
-"""
-
-TWO_WINDOWS = """() => {
+TWO_WINDOWS = """async () => {
+    const entries = performance.getEntriesByType("resource");
+    const { FIGURES } = await import(entries.find(({ name }) => name.endsWith("/figures/cells.js")).name);
     const { send } = WebSocket.prototype;
     let nSent = 0;
     WebSocket.prototype.send = function (message) { // the second is late: the server has answered the first
@@ -82,7 +21,7 @@ TWO_WINDOWS = """() => {
         for (const start = performance.now(); nSent === 2 && performance.now() - start < 2000; );
         return send.call(this, message);
     };
-    const one = [...window.headlightFigures].find(({ data }) => data.name === "one");
+    const one = [...FIGURES].find(({ data }) => data.name === "one");
     one.send("window", { queries: [20, 50], keys: [10, 30] });
     const next = new MessageChannel();
     next.port1.onmessage = () => one.send("window", { queries: null, keys: null });
@@ -90,22 +29,16 @@ TWO_WINDOWS = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The page above."""
-    folder = tmp_path_factory.mktemp("app")
-    for name, text in {"app.py": APP, "page.py": PAGE}.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(ROOT))
-        with serve((sys.executable, "-m", "streamlit", "run", str(Path(folder, "app.py")))) as server:
-            yield server
+@pytest.fixture
+def server_url(gallery: Server) -> str:
+    """The components, each on a page of its own."""
+    return gallery.url
 
 
 @pytest.fixture
 def figures(page: Page) -> tuple[Locator, Locator]:
     """Both, drawn."""
-    page.goto("/")
+    page.goto("/figures")
     return figure(page, "one"), figure(page, "two")
 
 
@@ -199,7 +132,7 @@ def test_a_double_click_is_one_while_the_page_is_busy(figures: tuple[Locator, Lo
 
 def test_a_double_click_undoes_a_box_that_is_not_answered_yet(page: Page, tmp_path: Path):
     gate = Gate(tmp_path)
-    page.goto(f"/?gate={gate.path}")
+    page.goto(f"/figures?gate={gate.path}")
     one = figure(page, "one")
     gate.close()
     draw_box(one)
@@ -243,7 +176,7 @@ def test_a_double_click_shows_the_whole_of_a_figure_without_windows(figures: tup
 
 @pytest.mark.parametrize("is_answered", [False, True])
 def test_a_double_click_opens_a_part_as_one_click_does(page: Page, *, is_answered: bool):
-    page.goto("/?opens")
+    page.goto("/figures?opens")
     one, two = figure(page, "one"), figure(page, "two")
     mouse = page.mouse
     mouse.move(*cell(two, 1, 1, 5))
@@ -261,7 +194,7 @@ def test_a_double_click_opens_a_part_as_one_click_does(page: Page, *, is_answere
 
 def test_a_finger_chooses_a_cell(new_page: Callable[..., Page]):
     page = new_page(has_touch=True)
-    page.goto("/")
+    page.goto("/figures")
     one = figure(page, "one")
     page.touchscreen.tap(*cell(one, 40, 10))
     told(one, "cell (40, 10), window None")

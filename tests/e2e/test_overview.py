@@ -1,26 +1,21 @@
 """The overview of all heads in a real Chromium, on a page of its own: a measure, an order, heads that are combined."""
 
 import re
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.browser import Server, serve
+from tests.e2e.browser import Server
 
 pytestmark = pytest.mark.browser
 
-SCRIPT = Path(__file__).with_name("overview_page.py")
 BY_ENTROPY = ["1.0", "0.0", "0.2", "0.1", "1.2", "1.1"]  # the encoder's heads, what has no entropy last
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    """The page of these tests."""
-    with serve((sys.executable, "-m", "streamlit", "run", str(SCRIPT))) as server:
-        yield server
+@pytest.fixture
+def server_url(gallery: Server) -> str:
+    """The components, each on a page of its own."""
+    return gallery.url
 
 
 def open_overview(page: Page, address: str) -> None:
@@ -45,7 +40,7 @@ def names(page: Page) -> list[str]:
 
 
 def test_without_a_measure_there_are_neither_bars_nor_hints(page: Page):
-    open_overview(page, "/")
+    open_overview(page, "/overview")
     assert names(page) == ["0.0", "0.1", "0.2", "1.0", "1.1", "1.2"]
     expect(page.locator(".legend")).to_be_hidden()
     expect(page.locator(".bar")).to_have_count(0)
@@ -57,7 +52,7 @@ def test_without_a_measure_there_are_neither_bars_nor_hints(page: Page):
 
 
 def test_a_measure_is_drawn_said_and_explained(page: Page):
-    open_overview(page, "/?measure")
+    open_overview(page, "/overview?measure")
     expect(page.locator(".legend")).to_contain_text("bar: entropy, 0 to 4 nats")
     measured = head(page, "Encoder self-attention, layer 0, head 1")
     expect(measured).to_have_accessible_name(re.compile(r"Strongest: .* entropy 2\.00 nats$"))
@@ -75,7 +70,7 @@ def test_a_measure_is_drawn_said_and_explained(page: Page):
 
 
 def test_heads_stand_in_order_and_arrow_keys_follow_what_is_seen(page: Page):
-    open_overview(page, "/?measure&order=up")
+    open_overview(page, "/overview?measure&order=up")
     assert names(page) == BY_ENTROPY
     expect(page.locator(".group").first.locator(".column")).to_have_text(
         [f"L{name}".replace(".", ".H") for name in BY_ENTROPY]
@@ -88,12 +83,12 @@ def test_heads_stand_in_order_and_arrow_keys_follow_what_is_seen(page: Page):
     page.keyboard.press("Enter")
     expect(page.get_by_text("'attention': 'encoder', 'layer': 1, 'head': 2}")).to_be_visible()
     expect(heads(page).nth(4)).to_have_attribute("aria-pressed", "true")
-    open_overview(page, "/?measure&order=down")
+    open_overview(page, "/overview?measure&order=down")
     assert names(page) == [*BY_ENTROPY[4::-1], BY_ENTROPY[5]]
 
 
 def test_heads_are_combined_with_the_pointer_and_with_a_key(page: Page):
-    open_overview(page, "/?combine")
+    open_overview(page, "/overview?combine")
     one, other = (head(page, f"Encoder self-attention, layer 0, head {i}") for i in (1, 2))
     one.hover()
     expect(page.locator(".tip")).to_contain_text("shift-click: combine")
@@ -109,16 +104,16 @@ def test_heads_are_combined_with_the_pointer_and_with_a_key(page: Page):
 
 
 def test_only_some_attentions_are_drawn_and_the_keyboard_reaches_them(page: Page):
-    open_overview(page, "/?only=cross")
+    open_overview(page, "/overview?only=cross")
     expect(heads(page)).to_have_count(4)
     expect(page.get_by_role("heading")).to_have_text(["Cross-attention"])
     expect(page.locator("button.head[tabindex='0']")).to_have_count(1)
 
 
-@pytest.mark.parametrize("address", ["/?measure&combine", "/?measure&order=up", "/?measure&only=encoder"])
-def test_nothing_overlaps_or_is_cut_at_twice_the_size(page: Page, address: str):
+@pytest.mark.parametrize("asked", ["measure&combine", "measure&order=up", "measure&only=encoder"])
+def test_nothing_overlaps_or_is_cut_at_twice_the_size(page: Page, asked: str):
     page.set_viewport_size({"width": 720, "height": 450})
-    open_overview(page, address)
+    open_overview(page, f"/overview?{asked}")
     boxes = [it.bounding_box() for it in page.locator("button.head, .bar:visible, .cell .column, .row").all()]
     around = page.locator(".overview").bounding_box()
     assert around is not None
@@ -155,7 +150,7 @@ DIVIDED = """(button) => {  // how many pixels of a picture have the divider's c
 
 
 def test_what_the_model_wrote_is_divided_from_what_it_was_given(page: Page):
-    page.goto("/?given=0.5")
+    page.goto("/overview?given=0.5")
     head = page.locator("button.head").first
     expect(head).to_be_visible()
     assert head.evaluate(DIVIDED) == pytest.approx([0.5, 0.5], abs=0.03)

@@ -1,36 +1,33 @@
 """The writing of a text in a real Chromium, on a page of its own: chips, where the model looks, and the player."""
 
 import re
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.browser import ROOT, Server, serve
+from tests.e2e.browser import Server
 from tests.e2e.gate import Gate
 
 pytestmark = pytest.mark.browser
 
 MARKUP = "<img src=x onerror=window.stolen=1>"
 BAR = 24  # px, the height of a weight of 1
-SCRIPT = ROOT / "tests" / "e2e" / "writing_page.py"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    """The page of these tests."""
-    with serve((sys.executable, "-m", "streamlit", "run", str(SCRIPT))) as server:
-        yield server
+@pytest.fixture
+def server_url(gallery: Server) -> str:
+    """The components, each on a page of its own."""
+    return gallery.url
 
 
 @pytest.fixture
 def open_writing(new_page: Callable[..., Page]) -> Callable[..., Page]:
     """Opens the page of these tests, with what its address asks for and Playwright's context options."""
 
-    def open_page(address: str = "/", **options: Any) -> Page:
+    def open_page(address: str = "/writing", **options: Any) -> Page:
         page = new_page(**options)
         page.goto(address)
         expect(chip(page, 0)).to_be_visible()
@@ -114,7 +111,7 @@ def test_bars_numbers_and_curves_say_where_the_model_looks(open_writing: Callabl
 
 def test_going_back_is_seen_before_the_page_answers(open_writing: Callable[..., Page], tmp_path: Path):
     gate = Gate(tmp_path)
-    page = open_writing(f"/?gate={gate.path}")
+    page = open_writing(f"/writing?gate={gate.path}")
     gate.close()
     button(page, "One step back").click()
     is_at(page, 3)
@@ -131,7 +128,7 @@ def test_going_back_is_seen_before_the_page_answers(open_writing: Callable[..., 
 
 
 def test_a_click_on_a_token_makes_it_the_last_one(open_writing: Callable[..., Page]):
-    page = open_writing("/?prompt")
+    page = open_writing("/writing?prompt")
     chip(page, 4).click()
     expect(page.locator(".count")).to_have_text("2 of 4 tokens so far")
     asked(page, "at 2")
@@ -147,7 +144,7 @@ def test_a_click_on_a_token_makes_it_the_last_one(open_writing: Callable[..., Pa
 
 
 def test_playing_writes_token_by_token_until_the_text_ends(open_writing: Callable[..., Page]):
-    page = open_writing("/?n=4&limit=8")
+    page = open_writing("/writing?n=4&limit=8")
     page.get_by_label("Speed").select_option("fast")
     button(page, "Play").click()
     expect(page.locator(".says")).to_have_text("The model ended its text here.")
@@ -166,7 +163,7 @@ def test_playing_writes_token_by_token_until_the_text_ends(open_writing: Callabl
 
 def test_one_thing_is_asked_for_at_a_time_and_nothing_is_lost(open_writing: Callable[..., Page], tmp_path: Path):
     gate = Gate(tmp_path)
-    page = open_writing(f"/?gate={gate.path}")
+    page = open_writing(f"/writing?gate={gate.path}")
     page.locator(".writing").focus()
     gate.close()
     for _ in range(4):
@@ -185,7 +182,7 @@ def test_one_thing_is_asked_for_at_a_time_and_nothing_is_lost(open_writing: Call
 
 
 def test_space_plays_and_a_click_elsewhere_stops(open_writing: Callable[..., Page]):
-    page = open_writing("/?limit=500")
+    page = open_writing("/writing?limit=500")
     page.get_by_label("Speed").select_option("normal")
     chip(page, 4).focus()
     page.keyboard.press(" ")
@@ -206,13 +203,13 @@ def test_space_plays_and_a_click_elsewhere_stops(open_writing: Callable[..., Pag
 
 
 def test_to_the_end_streams_in_growing_parts_and_can_be_stopped(open_writing: Callable[..., Page], tmp_path: Path):
-    page = open_writing("/?n=0&limit=30")
+    page = open_writing("/writing?n=0&limit=30")
     button(page, "To the end").click()
     expect(page.locator(".says")).to_have_text("The model ended its text here.")
     asked(page, "forward 1, forward 2, forward 4, forward 8, forward 8, forward 8")
     is_at(page, 30)
     gate = Gate(tmp_path)
-    other = open_writing(f"/?limit=100000&gate={gate.path}")
+    other = open_writing(f"/writing?limit=100000&gate={gate.path}")
     other.locator(".writing").focus()
     gate.close()
     other.keyboard.press("End")
@@ -247,7 +244,7 @@ def test_the_focus_moves_without_the_moment(open_writing: Callable[..., Page]):
 
 
 def test_nothing_jumps_when_tokens_are_added(open_writing: Callable[..., Page]):
-    page = open_writing("/?limit=60")
+    page = open_writing("/writing?limit=60")
     before = [page.locator(selector).bounding_box() for selector in (".writing", ".player", ".output .pane")]
     first = chip(page, 1).bounding_box()
     page.locator(".writing").focus()
@@ -261,7 +258,7 @@ def test_nothing_jumps_when_tokens_are_added(open_writing: Callable[..., Page]):
     assert after == before
 
 
-@pytest.mark.parametrize("address", ["/?n=300&limit=400&prompt", "/?n=120&limit=200&times=8"])
+@pytest.mark.parametrize("address", ["/writing?n=300&limit=400&prompt", "/writing?n=120&limit=200&times=8"])
 @pytest.mark.parametrize("size", [(1440, 900), (1024, 768), (720, 450)])
 def test_a_long_text_follows_the_moment_and_nothing_overlaps(
     open_writing: Callable[..., Page], address: str, size: tuple[int, int]
@@ -303,7 +300,7 @@ STEPPED = """() => {  // step back once; return where one is at once, and how mu
 def test_a_step_in_a_long_text_is_drawn_at_once_and_changes_only_what_it_must(open_writing: Callable[..., Page]):
     n_changed = {}
     for n in (50, 1000):
-        page = open_writing(f"/?n={n}&limit=1200&prompt")
+        page = open_writing(f"/writing?n={n}&limit=1200&prompt")
         page.locator(".writing").focus()
         place, n_changed[n] = page.evaluate(STEPPED)
         assert place == n + 1  # three tokens were given: it was at n + 2

@@ -59,7 +59,7 @@ def test_a_click_chooses_a_head_and_the_mean(monkeypatch: pytest.MonkeyPatch):
 
 def clicked(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """AppTest calls no component's callbacks: call the one of the figure in the run that follows."""
-    from pages.shared.components import figures
+    from pages.components import figures
 
     drawn = figures.live_figure
 

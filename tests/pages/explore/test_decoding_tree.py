@@ -12,8 +12,8 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from pages.components.branches import Node
 from pages.explore import decoding_beams, decoding_tree
-from pages.shared.components.branches import Node
 from tests.pages.conftest import EXAMPLES, PROMPTS, component, url_of, words_of
 from tests.pages.explore import decoding_parts
 from transformer_core import language

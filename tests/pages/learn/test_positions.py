@@ -13,9 +13,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from pages.components import dials as positions_dials
 from pages.learn import positions_model
 from pages.shared import positions_state, state
-from pages.shared.components import positions_dials
 from tests.model.test_positions import ROWS
 from tests.pages.conftest import EXAMPLES, component, shown_code, through_history, url_of, values_of, words_of
 

@@ -1,0 +1,181 @@
+"""A model as figure 1 of the paper would draw it: boxes to choose, with the arrows between them.
+
+What is clicked comes back as a trigger of the component's key, for one run; `sent_block` checks it like any input.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from pages.components.mounting import component
+from transformer_core.analysis.blueprint.plan import Blueprint, Box
+from transformer_core.analysis.trace.residual_stream import has_added_positions
+from transformer_core.figures.architecture.hues import PART_HUES
+from transformer_core.figures.theme import KEY, QUERY, VALUE
+from transformer_core.language import grouped, say
+
+_LONGEST = 100  # characters of a name that a browser may send
+_TEXT = 34  # characters of a text that stand under a stack
+_HUES = {  # of a box, by its kind, as `PART_HUES` names them
+    "embedding": "token embedding",
+    "positions": "positions",
+    "segments": "segment embedding",
+    "feed_forward": "feed-forward",
+    "transform": "last layer",
+    "linear": "last layer",
+    "softmax": "last layer",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoxLabel:
+    """What stands on a box, and what is said where a person points at it; in the reader's language."""
+
+    title: str
+    sub: str = ""  # smaller, below it
+    tip: Sequence[str] = ()  # a line each
+
+
+def drawing(
+    plan: Blueprint,
+    *,
+    said: Callable[[Box], BoxLabel],
+    texts: Mapping[str, str],
+    output: str,
+    lengths: Mapping[str, int],
+    chosen: str,
+    open_layers: Mapping[str, int],
+    key: str,
+    on_block: Callable[[], None],
+) -> None:
+    """Draw a model; one layer of each stack is open, and the others are plates that open when they are clicked.
+
+    Arrow keys walk from box to box, Enter chooses one.
+
+    Args:
+        plan: of the model.
+        said: gives what is said of a box; all layers of a stack have the same said of them.
+        texts: what each stack reads, by its name.
+        output: what the model says.
+        lengths: tokens that each stack reads, by its name.
+        chosen: the name of a box.
+        open_layers: of each stack, by its name.
+        key: the component's key.
+        on_block: called before the run in which `sent_block` gives what a person chose.
+    """
+    inputs = {"encoder": say("Inputs"), "decoder": say("Outputs (shifted right)")}
+    is_pair = len(plan.stacks) > 1
+    boxes = [_sent(plan, box, said(box)) for box in plan.boxes.values() if not box.layer]
+    stacks = []
+    for stack in plan.stacks:
+        own = [box for box in boxes if box["stack"] == stack]
+        inside = [box for box in own if "*" in box["name"]]
+        stacks.append(
+            {
+                "name": stack,
+                "input": inputs[stack] if is_pair else say("Inputs"),
+                "text": _short(texts[stack]),
+                "shape": f"{grouped(lengths[stack])} × {grouped(plan.config.d_model)}",
+                "layers": plan.layers(stack),
+                "layer": open_layers[stack],
+                "whole": next(box for box in inside if box["kind"] == "layer"),
+                "before": [box for box in own if "*" not in box["name"] and not box["name"].endswith("ln_final")],
+                "inside": [box for box in inside if box["kind"] != "layer"],
+                "after": [box for box in own if box["name"].endswith("ln_final")],
+            }
+        )
+    last = lengths[plan.stacks[-1]]
+    head = [
+        box | {"shape": f"{grouped(last)} × {grouped(plan.config.vocab_size)}" if box["kind"] == "linear" else ""}
+        for box in boxes
+        if not box["stack"]
+    ]
+    data = {
+        "name": say("Drawing of the model"),
+        "stacks": stacks,
+        "head": head,
+        "output": {
+            "name": say("Output probabilities") if plan.config.unembed else say("Final states"),
+            "text": _short(output),
+        },
+        "memory": say("memory, {shape}", shape=stacks[0]["shape"]),
+        "arrows": list(_arrows(plan)),
+        "chosen": chosen,
+        "hues": {name.replace(" ", "-"): hue for name, hue in PART_HUES.items()}
+        | {"query": QUERY, "key": KEY, "value": VALUE},
+    }
+    component(__file__, "drawing", isolated=True)(key=key, data=data, on_block_change=on_block)
+
+
+def sent_block(key: str) -> str | None:
+    """Return the name that a person chose in the drawing of this key; whether there is such a box is not checked."""
+    sent = st.session_state.get(key, {}).get("block")
+    name = sent.get("name") if isinstance(sent, Mapping) else None
+    return name if isinstance(name, str) and 0 < len(name) <= _LONGEST else None
+
+
+def _arrows(plan: Blueprint) -> list[dict[str, Any]]:
+    """Return the arrows of one layer of each stack, and those outside of the layers, with "*" for the layer's number.
+
+    What a layer begins with comes from "below"; the way of the memory, and what goes on from layer to layer, is left to
+    the browser, which knows the plates.
+    """
+    found = []
+    for arrow in plan.arrows:
+        start, end = plan.boxes[arrow.start], plan.boxes[arrow.end]
+        if end.layer or (start.layer is not None and end.layer is None):
+            continue
+        is_memory = end.part == "cross_attn" and arrow.flow in ("key", "value")
+        is_entry = end.layer == 0 and start.layer is None and arrow.flow != "inside"
+        begins = "" if is_memory else f"{end.stack}.below" if is_entry else _starred(start)
+        found.append({"start": begins, "end": _starred(end), "flow": arrow.flow, "memory": is_memory})
+    return found
+
+
+def _sent(plan: Blueprint, box: Box, said: BoxLabel) -> dict[str, Any]:
+    """Return a box as the component reads it."""
+    hue = _HUES.get(box.kind, "normalization")
+    if box.kind == "attention":
+        hue = "cross-attention" if box.part == "cross_attn" else "self-attention"
+    return {
+        "name": _starred(box),
+        "kind": box.kind,
+        "stack": box.stack,
+        "title": said.title,
+        "sub": said.sub,
+        "tip": [*said.tip],
+        "hue": hue.replace(" ", "-"),
+        "heads": min(plan.config.n_heads - 1, 2) if box.kind == "attention" else 0,  # drawn behind the first
+        "mask": _mask(plan, box) if box.kind == "attention" else "",
+        "added": box.kind == "positions" and has_added_positions(plan.config),
+        "small": box.kind in ("positions", "segments"),
+    }
+
+
+def _mask(plan: Blueprint, box: Box) -> str:
+    """Return a picture of four queries and four keys, row by row: "1" where one may look, the last key is padding."""
+    config = plan.config
+    is_causal = box.stack == "decoder" and box.part == "self_attn"
+    window = config.at_layer(box.layer or 0).sliding_window if box.part == "self_attn" else None
+    cells = ""
+    for query in range(4):
+        for key in range(4):
+            is_ahead = is_causal and key > query
+            is_far = window is not None and abs(query - key) > 1
+            is_padding = not is_causal and config.pad_id is not None and key == 3
+            cells += "0" if is_ahead or is_far or is_padding else "1"
+    return cells
+
+
+def _starred(box: Box) -> str:
+    """Return a box's name with "*" for the number of its layer."""
+    if box.layer is None:
+        return box.name
+    return ".".join([box.stack, "*", *([box.part] if box.part else [])])
+
+
+def _short(text: str) -> str:
+    """Return the beginning of a text."""
+    return text if len(text) <= _TEXT else text[: _TEXT - 1].rstrip() + "…"

@@ -1,0 +1,249 @@
+// The cells of a heatmap: chosen with a click or from the keyboard, drawn larger with a drag, pointed at in several
+// figures at once. A person is at a cell {row, column}; what is sent are places in the whole text: a cell {query, key},
+// or a window {queries, keys} of first and last places.
+
+import { say } from "../kit/say.js";
+import { element } from "../kit/theme.js";
+import { gridOf, plain } from "./numbers.js";
+
+export const FIGURES = new Set(); // the views of all that are on the page
+const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+const STILL = 4; // px: what moves further between press and release is no click
+const READ = say("Arrow keys go from cell to cell.");
+const CHOOSE = `${READ} ${say("Enter chooses one, Escape lets it go.")}`;
+const NEARER = `${READ} ${say("Enter shows what lies in one.")}`;
+
+export function makeCells(view) {
+  view.cursor = null; // the cell that the keyboard is at
+  view.press = {}; // the last one of the pointer, {at: px of the page, cell: or null, isSecond: of a double click}
+  view.outline = element("div", "cell");
+  view.outline.hidden = true;
+  view.said = element("div", "said");
+  view.said.setAttribute("aria-live", "polite");
+  view.root.append(view.outline, view.said);
+  view.plot.addEventListener("keydown", (event) => onKey(view, event));
+  view.plot.addEventListener("blur", () => leave(view));
+}
+
+export function listen(view) {
+  // Once the figure is drawn for the first time: plotly's own events, and whether a press is the second of a double
+  // click, which the browser knows; plotly takes two clicks for one where the page is busy, and one for two.
+  view.plot.addEventListener("pointerdown", (event) => pressed(view, event), { capture: true });
+  view.plot.addEventListener("mousedown", (event) => pressedTwice(view, event), { capture: true });
+  view.plot.on("plotly_click", ({ points }) => {
+    const { cell, isSecond } = view.press;
+    if (!cellAt(points) || !cell || isSecond) return;
+    view.plot.focus({ preventScroll: true, focusVisible: false });
+    const opens = isOverview(view) && view.data.windows;
+    view.press.former = { cell: view.data.cell, opens, isWhole: isWhole(view) };
+    choose(view, cell);
+  });
+  view.plot.on("plotly_relayout", (change) => {
+    showCursor(view);
+    if (view.data.windows && view.grid && Object.keys(change).some((name) => /^[xy]axis/.test(name))) zoomed(view);
+  });
+  view.plot.on("plotly_hover", ({ points }) => share(view, cellAt(points)));
+  view.plot.on("plotly_unhover", () => share(view, null));
+}
+
+function pressed(view, event) {
+  view.before = view.press;
+  const { clientX, clientY } = event;
+  view.press = { at: { clientX, clientY }, cell: cellUnder(view, event), isSecond: false };
+}
+
+function pressedTwice(view, event) {
+  // Two quick clicks on different cells are what they are: on cells of what is drawn now, which may have changed.
+  const [first, second] = [view.before, view.press].map(({ at }) => at && cellUnder(view, at));
+  const isElsewhere = first && second && (first.row !== second.row || first.column !== second.column);
+  if (event.button !== 0 || event.detail !== 2 || isElsewhere || !event.target.closest(".draglayer")) return;
+  view.press.isSecond = true;
+  const { former } = view.before;
+  const onRelease = ({ clientX, clientY }) => {
+    const isClick = Math.hypot(clientX - event.clientX, clientY - event.clientY) <= STILL;
+    if (isClick) setTimeout(() => doubleClicked(view, former)); // behind what plotly does with it
+  };
+  window.addEventListener("mouseup", onRelease, { once: true, capture: true });
+}
+
+function doubleClicked(view, former) {
+  // Leads back to the whole text, and what the first of the two clicks chose is taken back; but the part of a whole
+  // overview that it asked for is what both ask for.
+  if (former?.opens && former.isWhole) return;
+  if (former && view.data.clicks && !former.opens) sendCell(view, former.cell);
+  Plotly.relayout(view.plot, view.ranges); // a box that the server has not answered is undone here
+  if (!isWhole(view)) sendWindow(view, { queries: null, keys: null });
+}
+
+export function updateCells(view) {
+  // After each drawing.
+  view.grid = gridOf(view.figure);
+  const { plot, data } = view;
+  plot.setAttribute("aria-label", plain(view.figure.layout.title?.text ?? data.name));
+  plot.setAttribute("role", view.grid ? "application" : "img");
+  plot.tabIndex = view.grid ? 0 : -1;
+  const help = isOverview(view) ? (data.windows ? NEARER : READ) : data.clicks ? CHOOSE : READ;
+  plot.setAttribute("aria-description", view.grid ? help : "");
+  if (view.cursor && !(view.grid && view.cursor.row < view.grid.rows.length - 1)) leave(view);
+  if (view.cursor && view.cursor.column >= view.grid.columns.length - 1) leave(view);
+  showCursor(view);
+}
+
+function showCursor(view) {
+  const { outline, cursor, grid } = view;
+  outline.hidden = !cursor;
+  if (!cursor) return;
+  const { xaxis, yaxis } = view.plot._fullLayout;
+  const ends = (axis, starts, i) => [starts[i] - 0.5, starts[i + 1] - 0.5].map((place) => axis.l2p(place));
+  const [left, right] = ends(xaxis, grid.columns, cursor.column);
+  const [top, bottom] = ends(yaxis, grid.rows, cursor.row);
+  outline.hidden = left < -1 || right > xaxis._length + 1 || top < -1 || bottom > yaxis._length + 1; // zoomed away
+  const px = { left: xaxis._offset + left, top: yaxis._offset + top, width: right - left, height: bottom - top };
+  for (const [name, value] of Object.entries(px)) outline.style[name] = `${value}px`;
+}
+
+function onKey(view, event) {
+  if (!view.grid || event.altKey || event.ctrlKey || event.metaKey) return;
+  if (event.key in MOVES || event.key === "Home" || event.key === "End") {
+    view.cursor = moved(view, event.key);
+    pointAt(view, view.cursor);
+    share(view, view.cursor);
+    view.said.textContent = wordsAt(view, view.cursor);
+    showCursor(view);
+  } else if (event.key === "Enter" && view.cursor) {
+    choose(view, view.cursor);
+  } else if (event.key === "Escape" && (view.cursor || view.data.cell)) {
+    leave(view);
+    if (view.data.clicks && view.data.cell) sendCell(view, null);
+  } else {
+    return;
+  }
+  event.preventDefault();
+}
+
+function moved(view, key) {
+  // Where a key leads; the first one to the chosen cell, or into the corner.
+  const { rows, columns } = view.grid;
+  const from = view.cursor ?? (view.data.cell && cellOf(view, view.data.cell));
+  if (!from) return { row: 0, column: 0 };
+  const last = columns.length - 2;
+  const [down, right] = MOVES[key] ?? [0, key === "Home" ? -from.column : last - from.column];
+  const within = (i, most) => Math.min(Math.max(i, 0), most);
+  return { row: within(from.row + down, rows.length - 2), column: within(from.column + right, last) };
+}
+
+function leave(view) {
+  if (!view.cursor) return;
+  view.cursor = null;
+  showCursor(view);
+  pointAt(view, null);
+  share(view, null);
+}
+
+function choose(view, { row, column }) {
+  const { rows, columns } = view.grid;
+  if (isOverview(view)) {
+    const places = (starts, i) => [starts[i], starts[i + 1] - 1];
+    if (view.data.windows) sendWindow(view, { queries: places(rows, row), keys: places(columns, column) });
+  } else if (view.data.clicks) {
+    const cell = { query: rows[row], key: columns[column] };
+    sendCell(view, isSame(cell, view.data.cell) ? null : cell);
+  }
+}
+
+function sendCell(view, cell) {
+  view.data.cell = cell; // until the server answers
+  view.send("cell", cell ?? { query: null, key: null });
+}
+
+function zoomed(view) {
+  // A box was drawn with the pointer: all places that it touches.
+  const { xaxis, yaxis } = view.plot._fullLayout;
+  const whole = (range, starts) => {
+    const inside = (place) => Math.min(Math.max(place, starts[0]), starts.at(-1) - 1);
+    return /** @type {[number, number]} */ ([inside(Math.round(Math.min(...range))), inside(Math.ceil(Math.max(...range) - 0.5))]);
+  };
+  const { rows, columns } = view.grid;
+  const [queries, keys] = [whole(yaxis.range, rows), whole(xaxis.range, columns)];
+  const isPart = ([first, last], starts) => first > starts[0] || last < starts.at(-1) - 1;
+  if (isPart(queries, rows) || isPart(keys, columns)) sendWindow(view, { queries, keys });
+}
+
+export function sendWindow(view, { queries, keys }) {
+  // null: of the whole text.
+  view.data.isWindow = queries !== null; // until the server answers
+  view.send("window", { queries, keys });
+}
+
+export function rangesOf(figure) {
+  // For `relayout`; plotly writes those that a person zooms to into the figure.
+  const axes = Object.keys(figure.layout).filter((name) => /^[xy]axis\d*$/.test(name));
+  return Object.fromEntries(
+    axes.map((name) => {
+      const { range } = figure.layout[name];
+      return range ? [`${name}.range`, [...range]] : [`${name}.autorange`, true];
+    }),
+  );
+}
+
+export function isWhole({ data, figure }) {
+  return !data.windows || !(data.isWindow || figure.layout.meta?.window);
+}
+
+function isOverview({ figure }) {
+  return Boolean(figure.layout.meta?.blocks);
+}
+
+function isSame(a, b) {
+  return a?.query === b?.query && a?.key === b?.key;
+}
+
+function cellAt(points) {
+  // Of plotly's event.
+  const point = points?.[0];
+  if (point?.data.type !== "heatmap") return null;
+  const [row, column] = point.pointNumber;
+  return { row, column };
+}
+
+function cellUnder(view, { clientX, clientY }) {
+  // The one where the pointer is. What plotly says was under it lags behind by up to 50 ms (`Fx.hover` is throttled):
+  // whoever moves to the next cell and clicks at once would choose the one before.
+  if (!view.grid) return null;
+  const { left, top } = view.plot.getBoundingClientRect();
+  const { xaxis, yaxis } = view.plot._fullLayout;
+  const query = Math.round(yaxis.p2l(clientY - top - yaxis._offset));
+  const key = Math.round(xaxis.p2l(clientX - left - xaxis._offset));
+  return cellOf(view, { query, key });
+}
+
+function cellOf({ grid }, { query, key }) {
+  // Of a place in the text; null where the figure does not show it.
+  const index = (starts, place) => (place < starts.at(-1) ? starts.findLastIndex((start) => start <= place) : -1);
+  const [row, column] = [index(grid.rows, query), index(grid.columns, key)];
+  return row < 0 || column < 0 ? null : { row, column };
+}
+
+function wordsAt({ figure, grid }, { row, column }) {
+  const says = ({ type, z }) => type === "heatmap" && Number.isFinite(z[row][column]);
+  const words = figure.data.findLast(says)?.customdata?.[row]?.[column];
+  return plain(String(words ?? `query ${grid.rows[row]}, key ${grid.columns[column]}`));
+}
+
+function pointAt({ plot, grid }, cell) {
+  // Shows a cell's hover words, or none; that is no event.
+  const middle = (starts, i) => (starts[i] + starts[i + 1] - 1) / 2;
+  if (!cell) return Plotly.Fx.unhover(plot, undefined, undefined, true);
+  const at = { xval: middle(grid.columns, cell.column), yval: middle(grid.rows, cell.row) };
+  Plotly.Fx.hover(plot, at, "xy", true);
+}
+
+function share(view, cell) {
+  // Figures of the same link show the words of the same place.
+  const { link } = view.data;
+  const place = cell && { query: view.grid.rows[cell.row], key: view.grid.columns[cell.column] };
+  for (const other of FIGURES) {
+    const isLinked = link && other !== view && other.grid && other.data.link === link;
+    if (isLinked) pointAt(other, place && cellOf(other, place));
+  }
+}

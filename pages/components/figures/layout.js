@@ -1,0 +1,139 @@
+// A figure laid out for the place that it is drawn in. Saved pages hold these functions too, as text.
+
+import { plain } from "./numbers.js";
+
+export const LAYOUT = {
+  beside: 190, // px, that labels, color bar and margins take from a figure's width
+  least: { grid: 110, plain: 70 }, // px, that they take at least, of a matrix and of bars
+  labels: [13, 12, 11, 10, 9, 8, 7], // px, the sizes of labels, of which the first that fits is taken
+  legible: 9.3, // px, 7 pt: rather than become smaller, labels turn
+  slanted: 1.65, // sizes from one slanted label to the next
+  upright: 1.25, // sizes from one label to the next, where they stand upright or lie one below the other
+  row: 20, // px, the height of a row of few
+  title: 15, // px, the size of a title where it fits
+  small: 12, // px: the size of a title in two lines, where it would be smaller in one
+  letter: 0.47, // the width of a letter, on the average, in sizes
+};
+
+export function layOut(figure, width, height, taken = 0) {
+  // taken: px of the title's line that something else takes.
+  Object.assign(figure.layout, { width, height });
+  dropTightTexts(figure, width);
+  fitColumns(figure, width);
+  fitTitle(figure.layout, width - taken);
+  fitRows(figure, height);
+}
+
+export function fitTitle(layout, room) {
+  const { title, margin, meta } = layout;
+  if (!title?.text) return;
+  const forms = [title.text, ...(meta?.beside?.title ?? [])].map((text) => titleForm({ ...title, text }, room));
+  const [{ lines, size }] = forms;
+  if (size < LAYOUT.title) title.font = { size };
+  if (lines.length > 1) {
+    title.text = lines.join("<br>");
+    title.pad = { ...title.pad, t: (title.pad?.t ?? 0) + 1.3 * size }; // that of the last line
+  }
+  const highest = Math.max(0, ...forms.filter(({ lines }) => lines.length > 1).map(({ size }) => 1.5 * size));
+  if (margin?.t) layout.margin = { ...margin, t: margin.t + highest };
+}
+
+export function titleForm({ text, subtitle }, room) {
+  // Returns the lines of a title, and their size in px.
+  const sizeOf = (line) => Math.min(LAYOUT.title, Math.floor(room / (LAYOUT.letter * line.length)));
+  const size = Math.max(sizeOf(text), LAYOUT.title / 2);
+  const gaps = [...text.matchAll(/ /g)].map(({ index }) => index);
+  if (size >= LAYOUT.small || !gaps.length || text.includes("<") || subtitle) return { lines: [text], size };
+  const away = (gap) => Math.abs(gap - text.length / 2);
+  const gap = gaps.reduce((best, other) => (away(other) < away(best) ? other : best));
+  const lines = [text.slice(0, gap), text.slice(gap + 1)];
+  return { lines, size: Math.min(LAYOUT.small, Math.max(size, Math.min(...lines.map(sizeOf)))) };
+}
+
+export function dropTightTexts(figure, width) {
+  const { textFromWidth = 0 } = figure.layout.meta ?? {}; // px: on less, texts in the figure would overlap
+  if (width < textFromWidth) figure.data = figure.data.filter((trace) => trace.mode !== "text");
+}
+
+export function fitColumns({ data, layout }, width) {
+  // Each matrix of a figure has a part of its width, and labels of its own.
+  const isGrid = data.some(({ type }) => type === "heatmap");
+  const least = LAYOUT.least[isGrid ? "grid" : "plain"];
+  const { l = 80, r = 80, t } = layout.margin ?? {};
+  const roomOf = ({ domain, tickangle }) => {
+    const beside = isGrid && (!domain || layout.yaxis?.automargin) && tickangle !== 0 ? LAYOUT.beside : domain ? l + r : least;
+    return (width - beside) * spanOf({ domain });
+  };
+  const more = axesOf(layout, "x").map((name) => fitLabels(layout, name, roomOf(layout[name])));
+  if (t) layout.margin = { ...layout.margin, t: t + Math.max(0, ...more) };
+}
+
+export function fitRows({ data, layout }, height) {
+  const { t = 100, b = 80 } = layout.margin ?? {};
+  if (!data.some(({ type }) => type === "heatmap")) return;
+  for (const name of axesOf(layout, "y")) fitLabels(layout, name, (height - t - b) * spanOf(layout[name]));
+}
+
+export function axesOf(layout, letter = "[xy]") {
+  return Object.keys(layout).filter((name) => new RegExp(`^${letter}axis\\d*$`).test(name));
+}
+
+export function spanOf({ domain: [from, to] = [0, 1] }) {
+  return to - from;
+}
+
+export function evenHeight(w, { xaxis, yaxis }, label = 0) {
+  // px, of cells about as high as wide, and as their labels, in a plot that is w px wide.
+  const [across, down] = [xaxis, yaxis].map(({ range: [first, last] }) => Math.abs(last - first));
+  const labels = Math.max(Math.min(0.4 * w, LAYOUT.row * (1 + down)), LAYOUT.upright * label * down);
+  return Math.min(Math.max((w * down) / across, labels), 1.5 * w);
+}
+
+export function fitLabels(layout, name, room, sizes = LAYOUT.labels) {
+  // Labels become smaller, and turn, before some are left out; that of a chosen row or column never is.
+  // Returns the px that they are higher than the figure was laid out for.
+  const axis = layout[name];
+  if (axis?.tickmode !== "array" || !axis.range || axis.tickvals.length < 2 || axis.showticklabels === false) return 0;
+  const pixels = room / Math.abs(axis.range[1] - axis.range[0]); // of a place
+  const spacing = pixels * Math.min(...axis.tickvals.slice(1).map((place, i) => Math.abs(place - axis.tickvals[i])));
+  const texts = [...axis.ticktext, ...(layout.meta?.beside?.[name] ?? [])]; // those beside it get the same room
+  const longest = Math.max(...widths(texts, layout.font?.family)); // in sizes
+  const isRow = name.startsWith("y");
+  const own = Math.max(axis.tickfont?.size ?? sizes[0], LAYOUT.legible); // it was laid out for a size of its own
+  const smaller = [own, ...sizes.filter((size) => size < own)];
+  const angles = isRow ? [null] : [0, -45, -90].slice(Math.max(0, [0, -45, -90].indexOf(axis.tickangle)));
+  const apart = (size, angle) =>
+    angle === 0 ? longest * size + 4 : (angle === -45 ? LAYOUT.slanted : LAYOUT.upright) * size;
+  const forms = angles.flatMap((angle) => smaller.map((size) => ({ angle, size })));
+  const isLegible = ({ angle, size }) => angle === angles.at(-1) || size === own || size >= LAYOUT.legible;
+  const fits = ({ angle, size }) => apart(size, angle) <= spacing;
+  const form = forms.filter(isLegible).find(fits) ?? forms.at(-1);
+  axis.tickfont = { ...axis.tickfont, size: form.size };
+  if (!fits(form)) thinOut(axis, apart(form.size, form.angle) / pixels, layout.meta?.chosen?.[name]);
+  return isRow ? 0 : turn(axis, form.angle, longest * form.size);
+}
+
+export function widths(texts, font = "sans-serif") {
+  // Of labels, in sizes.
+  const brush = document.createElement("canvas").getContext("2d");
+  brush.font = `100px ${font}`;
+  return texts.map((text) => brush.measureText(plain(String(text))).width / 100);
+}
+
+export function turn(axis, angle, longest) {
+  // Returns the px above the cells that turned labels take more; below them plotly makes room.
+  const high = (angle) => Math.abs(Math.sin((angle * Math.PI) / 180)) * longest;
+  const more = high(angle) - high(axis.tickangle ?? 0);
+  axis.tickangle = angle;
+  if (axis.automargin || !(more > 0)) return 0;
+  axis.automargin = axis.side !== "top";
+  return axis.automargin ? 0 : more;
+}
+
+export function thinOut(axis, apart, chosen) {
+  // Leaves labels so far apart, in places; first those of a chosen place, then from the first on.
+  const kept = axis.tickvals.includes(chosen) ? [chosen] : [];
+  for (const place of axis.tickvals) if (kept.every((other) => Math.abs(place - other) >= apart)) kept.push(place);
+  axis.ticktext = axis.ticktext.filter((_, i) => kept.includes(axis.tickvals[i]));
+  axis.tickvals = axis.tickvals.filter((place) => kept.includes(place));
+}

@@ -1,0 +1,48 @@
+// A head as soon as it is clicked, or while a film is played: its picture in the overview, drawn large until the
+// server's numbers are there.
+//
+// data.preview of figure.js: {attention, layer, head} of what is drawn, and of a film the {step}; the {name} of the trace
+// that holds the weights, that of {forbidden} cells, and for each attention in {frames} the layout of its heatmaps, with
+// {layer}, {head} and {step} in the title; null where what is drawn is no single head's pattern. A picture of fewer cells
+// than tokens is not drawn.
+
+import { shownHead } from "../kit/channel.js";
+import { leaving } from "../kit/mount.js";
+import { thousands } from "../kit/say.js";
+import { CONFIG, draw } from "./figure.js";
+import { layOut } from "./layout.js";
+
+const TOP = 254; // the level of weight 1; above it the mask does not allow the cell
+
+export function watchClicks(view) {
+  shownHead.listen((head) => preview(view, head), leaving(view.root));
+}
+
+function preview(view, { attention, layer, head, rows, columns, levels, step = view.data?.preview?.step }) {
+  const shown = view.data?.preview;
+  const frame = shown?.frames[attention];
+  if (!view.figure || !frame) return;
+  const isSameHead = shown.attention === attention && shown.layer === layer && shown.head === head;
+  if (isSameHead && shown.step === step) {
+    if (!view.drawn) draw(view); // another one was drawn over it
+    return;
+  }
+  const [last, first] = frame.layout.yaxis.range;
+  if (last - first !== rows || frame.layout.xaxis.range[1] - frame.layout.xaxis.range[0] !== columns) return;
+  const cells = (value) =>
+    Array.from({ length: rows }, (_, row) => Array.from(levels.subarray(row * columns, (row + 1) * columns), value));
+  const figure = { data: [], layout: { ...view.figure.layout, shapes: [], ...structuredClone(frame.layout) } };
+  const named = { layer, head, step: step === undefined ? "" : thousands(step) };
+  figure.layout.title.text = frame.layout.title.text.replace(/\{(layer|head|step)\}/g, (_, name) => named[name]);
+  const silent = { customdata: null, hovertemplate: "", hoverinfo: "skip" };
+  for (const trace of view.figure.data) {
+    if (trace.mode === "text") figure.data.push({ ...trace, text: trace.text.map(() => " ") }); // numbers in cells are the server's
+    if (trace.name !== shown.name) continue;
+    const blank = { ...trace, ...silent, name: shown.forbidden, coloraxis: "coloraxis2" };
+    if (levels.includes(TOP + 1)) figure.data.push({ ...blank, z: cells((level) => (level > TOP ? 0 : NaN)) });
+    figure.data.push({ ...trace, ...silent, z: cells((level) => (level > TOP ? NaN : level / TOP)) });
+  }
+  layOut(figure, view.plot.clientWidth, view.plot.clientHeight);
+  view.drawn = null; // whatever comes next is drawn
+  Plotly.react(view.plot, figure.data, figure.layout, CONFIG);
+}

@@ -1,0 +1,61 @@
+// How a component comes onto the page, and what it leaves behind there: nothing.
+
+/**
+ * Makes the function that Streamlit calls whenever data comes for a component.
+ *
+ * @template View
+ * @param {string} url - the component's module, `import.meta.url`; its root has its file's name as its class
+ * @param {object} parts
+ * @param {string[]} [parts.styles] - addresses of style sheets, from the module's own
+ * @param {(root: HTMLElement) => View} parts.make - fills the empty root, once; what it returns is kept there
+ * @param {(view: View, data: any, send: (name: string, value: unknown) => void) => void} parts.update - takes the data
+ */
+export async function mount(url, { styles = [], make, update }) {
+  const name = /** @type {string[]} */ (url.match(/(\w+)\.js$/))[1];
+  const sheets = await Promise.all(styles.map((style) => load(new URL(style, url))));
+  return ({ data, parentElement, setTriggerValue }) => {
+    /** @type {HTMLElement & {view?: View, leaving?: AbortController}} */
+    const root = parentElement.querySelector(`.${name}`);
+    if (!root?.isConnected) return undefined; // it left while its module was on the way
+    adopt(root, sheets);
+    root.view ??= make(root);
+    update(root.view, data, setTriggerValue);
+    fillPlace(root);
+    return () => cleanUp(root);
+  };
+}
+
+/**
+ * A signal that aborts once the component has left the page, for listeners on the window and the document.
+ *
+ * @param {HTMLElement & {leaving?: AbortController}} root
+ */
+export function leaving(root) {
+  return (root.leaving ??= new AbortController()).signal;
+}
+
+function cleanUp(root) {
+  // Streamlit calls this when the component has left, and also when newer data overtook what it was drawing.
+  if (root.isConnected) return;
+  root.leaving?.abort();
+  root.replaceChildren(); // Streamlit may hold the nodes around it for longer
+  root.view = null;
+}
+
+async function load(url) {
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error(`${url} cannot be read: ${answer.status}`);
+  return new CSSStyleSheet().replace(await answer.text());
+}
+
+function adopt(root, sheets) {
+  const place = root.getRootNode(); // the document, or the component's shadow
+  const missing = sheets.filter((sheet) => !place.adoptedStyleSheets.includes(sheet));
+  place.adoptedStyleSheets.push(...missing);
+}
+
+function fillPlace(root) {
+  // What keeps a place free for the component on the page (waiting.css) hears that it is filled now.
+  const place = root.getRootNode().host?.closest('[data-testid="stElementContainer"]');
+  if (place) place.dataset.drawn = "";
+}

@@ -1,0 +1,50 @@
+// The round buttons of a player, which go along something: to the beginning, back, play or pause, forward, to the end.
+
+import { say } from "./say.js";
+import { element } from "./theme.js";
+
+const DRAWN = {
+  begin: "M4 3v10M12 3 7 8l5 5",
+  back: "M10 3 5 8l5 5",
+  play: "M5 3l8 5-8 5z",
+  pause: "M5 3h2v10H5zM9 3h2v10H9z",
+  forward: "M6 3l5 5-5 5",
+  end: "M12 3v10M4 3l5 5-5 5",
+};
+
+export function makePlayButtons(label, buttons) {
+  // Gives back the group, in which more can stand, and its buttons. Of each: the title, with its key, and what it does.
+  const group = element("div", "player");
+  group.setAttribute("role", "group");
+  group.setAttribute("aria-label", label);
+  const made = {};
+  for (const [name, [title, onClick]] of Object.entries(buttons)) {
+    const button = element("button", name);
+    button.type = "button";
+    const icon = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    icon.setAttribute("viewBox", "0 0 16 16");
+    icon.append(document.createElementNS("http://www.w3.org/2000/svg", "path"));
+    button.append(icon);
+    button.addEventListener("click", onClick);
+    made[name] = button;
+    nameButton(button, name, title);
+  }
+  group.append(...Object.values(made));
+  return [group, made];
+}
+
+function nameButton(button, icon, title) {
+  button.title = title;
+  button.setAttribute("aria-label", title.replace(/ \(.*/, ""));
+  button.querySelector("path").setAttribute("d", DRAWN[icon]);
+}
+
+export function showPlaying(button, isPlaying, isOver) {
+  const play = isOver ? say("Play again (space)") : say("Play (space)");
+  nameButton(button, isPlaying ? "pause" : "play", isPlaying ? say("Pause (space)") : play);
+}
+
+export function setDisabled(button, is) {
+  // Not the attribute of that name: a button that has the focus keeps it.
+  if (button.getAttribute("aria-disabled") !== String(is)) button.setAttribute("aria-disabled", String(is));
+}

@@ -1,0 +1,28 @@
+// Shared by the components: which theme is on the screen, and when it changes.
+
+export function watchTheme(parent, onChange) {
+  // A probe takes Streamlit's background color; its transition tells of every change, whoever makes it.
+  const probe = document.createElement("span");
+  probe.setAttribute("aria-hidden", "true");
+  probe.style.cssText =
+    "position:absolute;width:0;height:0;background-color:var(--st-background-color);transition:background-color 1ms";
+  parent.append(probe);
+  const name = () => {
+    const [red, green, blue] = (getComputedStyle(probe).backgroundColor.match(/[\d.]+/g) ?? [255, 255, 255]).map(Number);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 128 ? "dark" : "light";
+  };
+  let last = name();
+  probe.addEventListener("transitionend", () => {
+    if (name() === last) return;
+    last = name();
+    onChange(last);
+  });
+  return name;
+}
+
+export function element(tag, className, text) {
+  const made = document.createElement(tag);
+  made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}

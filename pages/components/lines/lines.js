@@ -1,0 +1,230 @@
+// Lines from every query to the keys that it attends to: queries on the left, keys on the right, one color a head.
+//
+// data: as packing.py packs it; after the header a weight for every head, query and key (uint16, little endian), as
+// curves.js paints them. What is pointed at, or has the focus, shows its lines alone; a click keeps it so.
+
+import { mount } from "../kit/mount.js";
+import { unpack } from "../kit/packing.js";
+import { say } from "../kit/say.js";
+import { element } from "../kit/theme.js";
+import { paintCurves, sortCurves } from "./curves.js";
+import { announce, findStrongest, nameOf, show, SIDES, strongest, swatch } from "./spotlight.js";
+
+const PITCH = [22, 38]; // px, from one token to the next
+const NUMBER = 34; // px, the width of a written weight
+const N_NUMBERS = 3; // heads whose weights are written beside a token; of more, the largest
+const NARROW = 520; // px, the width below which only the largest is
+
+export default await mount(import.meta.url, {
+  styles: ["./lines.css"],
+  make: makeView,
+  update,
+});
+
+function update(view, data, send) {
+  const { root } = view;
+  const { header, rest } = unpack(data);
+  const former = view.header;
+  const weights = new Uint16Array(rest.slice().buffer);
+  Object.assign(view, { header, weights, nQueries: header.query.length, nKeys: header.key.length });
+  view.steps = sortCurves(weights);
+  view.strongest = findStrongest(view);
+  view.send = (cell) => header.tells && send("cell", cell);
+  root.style.height = header.height === null ? "" : `${header.height}px`;
+  const isSame =
+    former?.generatedFrom === header.generatedFrom &&
+    SIDES.every((side) => former[side].join("\n") === header[side].join("\n"));
+  if (!isSame) fillColumns(view);
+  nameAll(view);
+  if (!isSame || former.chosen.join() !== header.chosen.join()) pin(view, header.chosen);
+  fit(view);
+}
+
+function makeView(root) {
+  const view = { root, tokens: { query: [], key: [] }, columns: {}, titles: {}, pointed: null, isWhole: true };
+  root.setAttribute("role", "group");
+  const parts = { div: ["head", "legend", "scroller", "sheet", "between", "window", "says"], canvas: ["all", "only"] };
+  for (const [tag, names] of Object.entries(parts)) for (const name of names) view[name] = element(tag, name);
+  for (const side of SIDES) {
+    view.titles[side] = element("div", `title ${side}`);
+    view.columns[side] = element("div", `column ${side}`);
+    view.columns[side].setAttribute("role", "group");
+  }
+  view.window.setAttribute("aria-hidden", "true");
+  view.says.setAttribute("aria-hidden", "true"); // the buttons say the same
+  view.head.append(view.titles.query, view.legend, view.titles.key);
+  view.window.append(view.all, view.only);
+  view.between.append(view.window);
+  view.sheet.append(view.columns.query, view.between, view.columns.key);
+  view.scroller.append(view.sheet);
+  root.append(view.head, view.scroller, view.says);
+  listen(view);
+  return view;
+}
+
+function listen(view) {
+  const { root, sheet, scroller } = view;
+  const focused = () => placeOf(sheet.querySelector(".token:focus-visible"));
+  const point = (place) => {
+    if (place?.side === view.pointed?.side && place?.index === view.pointed?.index) return;
+    view.pointed = place;
+    paintOnly(view); // first: it asks for sizes, which are known until tokens are changed
+    show(view);
+  };
+  sheet.addEventListener("mouseover", ({ target }) => point(placeOf(target) ?? focused()));
+  sheet.addEventListener("mouseleave", () => point(focused()));
+  sheet.addEventListener("focusin", ({ target }) => {
+    const place = placeOf(target);
+    setStop(view, place);
+    if (focused()) point(place);
+  });
+  sheet.addEventListener("focusout", () => point(null));
+  sheet.addEventListener("click", ({ target }) => {
+    const place = placeOf(target);
+    if (!place) return;
+    const isPinned = view.pinned[place.side] === place.index;
+    choose(view, { query: null, key: null, [place.side]: isPinned ? null : place.index });
+  });
+  root.addEventListener("keydown", (event) => press(view, event));
+  scroller.addEventListener("scroll", () => paint(view));
+  new ResizeObserver(() => fit(view)).observe(scroller);
+}
+
+function placeOf(target) {
+  const button = target?.closest(".token");
+  return button ? { side: button.dataset.side, index: Number(button.dataset.index) } : null;
+}
+
+function fillColumns(view) {
+  const { header, tokens, columns } = view;
+  view.pointed = null;
+  for (const side of SIDES) {
+    const divided = header.generatedFrom === null ? -1 : header.generatedFrom - header.first[side];
+    tokens[side] = header[side].map((label, index) => {
+      const button = element("button", index === divided && index ? "token divided" : "token");
+      Object.assign(button, { type: "button", tabIndex: -1 });
+      Object.assign(button.dataset, { side, index });
+      const numbers = element("span", "numbers");
+      button.append(element("bdi", "word", label), numbers);
+      return { button, numbers };
+    });
+    columns[side].replaceChildren(...tokens[side].map(({ button }) => button));
+  }
+  view.stop = null;
+  setStop(view, { side: "query", index: 0 });
+  view.scroller.scrollTop = 0;
+}
+
+function nameAll(view) {
+  const { root, header, tokens, titles, columns, legend } = view;
+  const { names, hues } = header;
+  root.setAttribute("aria-label", say("Lines from queries to keys: {names}", { names: names.join("; ") }));
+  legend.replaceChildren(
+    ...names.map((name, head) => {
+      const item = element("span", "item");
+      item.append(swatch(hues[head]), name);
+      return item;
+    }),
+  );
+  for (const side of SIDES) {
+    titles[side].textContent = header.titles[side];
+    titles[side].style.setProperty("--hue", header.colors[side]);
+    columns[side].setAttribute("aria-label", header.titles[side]);
+    tokens[side].forEach(({ button }, index) => {
+      const ofHead = (name) => (names.length > 1 ? `${name}: ` : "");
+      const words = names.map((name, head) => ofHead(name) + strongest(view, side, index, head));
+      const told = { name: nameOf(view, side, index), strongest: words.join("; ") };
+      button.setAttribute("aria-label", say("{name}. Strongest: {strongest}", told));
+    });
+  }
+}
+
+function choose(view, { query, key }) {
+  pin(view, [query, key]);
+  paintOnly(view);
+  show(view);
+  view.send({ query, key });
+}
+
+function pin(view, [query, key]) {
+  view.pinned = { query, key };
+  for (const side of SIDES) {
+    view.tokens[side].forEach(({ button }, index) => {
+      button.setAttribute("aria-pressed", String(view.pinned[side] === index));
+    });
+  }
+  const focused = placeOf(view.sheet.querySelector(".token:focus")); // moved on while the page was answering
+  if (kept(view)) setStop(view, focused ?? kept(view));
+}
+
+function kept({ pinned }) {
+  const side = SIDES.find((side) => pinned[side] !== null);
+  return side ? { side, index: pinned[side] } : null;
+}
+
+export function active(view) {
+  return view.pointed ?? kept(view);
+}
+
+function setStop(view, place) {
+  // The one token that the Tab key comes to.
+  const buttonAt = ({ side, index }) => view.tokens[side][index]?.button;
+  if (view.stop && buttonAt(view.stop)) buttonAt(view.stop).tabIndex = -1;
+  view.stop = place;
+  if (buttonAt(place)) buttonAt(place).tabIndex = 0;
+}
+
+function press(view, event) {
+  if (event.key === "Escape" && kept(view)) return choose(view, { query: null, key: null });
+  const place = placeOf(event.target);
+  if (!place || event.ctrlKey || event.metaKey || event.altKey) return;
+  const { side, index } = place;
+  const wanted = {
+    ArrowUp: [side, index - 1],
+    ArrowDown: [side, index + 1],
+    Home: [side, 0],
+    End: [side, Infinity],
+    ArrowLeft: ["query", index],
+    ArrowRight: ["key", index],
+  }[event.key];
+  if (!wanted) return;
+  event.preventDefault();
+  const tokens = view.tokens[wanted[0]];
+  const { button } = tokens[Math.min(Math.max(wanted[1], 0), tokens.length - 1)];
+  button.focus({ preventScroll: true });
+  button.scrollIntoView({ block: "nearest" });
+}
+
+function fit(view) {
+  // Sets the distance between tokens after the window or the text changed, and draws.
+  const { root, scroller, header, nQueries, nKeys } = view;
+  if (!header || !scroller.clientHeight) return; // it is not seen; it is drawn when it gets its room
+  const nHeads = header.names.length;
+  view.nWritten = nHeads > (root.clientWidth < NARROW ? 1 : N_NUMBERS) ? 1 : nHeads;
+  root.style.setProperty("--numbers", `${NUMBER * view.nWritten}px`);
+  const [least, most] = PITCH;
+  const n = Math.max(nQueries, nKeys);
+  view.pitch = Math.min(Math.max(Math.floor(scroller.clientHeight / n), least), most);
+  root.style.setProperty("--pitch", `${view.pitch}px`);
+  view.window.style.height = `${Math.min(scroller.clientHeight, n * view.pitch)}px`;
+  paint(view);
+  show(view);
+}
+
+function paint(view) {
+  const isWhole = paintCurves(view.all, curvesOf(view), () => true);
+  paintOnly(view);
+  if (isWhole === view.isWhole) return;
+  view.isWhole = isWhole;
+  announce(view, active(view));
+}
+
+function paintOnly(view) {
+  const place = active(view);
+  const isOfPlace = (query, key) => (place.side === "query" ? query : key) === place.index;
+  paintCurves(view.only, curvesOf(view), place ? isOfPlace : () => false);
+}
+
+function curvesOf({ steps, nQueries, nKeys, header, pitch, scroller }) {
+  return { steps, nQueries, nKeys, hues: header.hues, pitch, scrolled: scroller.scrollTop };
+}

@@ -1,0 +1,109 @@
+// Draws a matrix of queries and keys: cells, the labels around them, and what is pointed at.
+
+const SLANT = Math.SQRT1_2;
+const FONT = '12px "Source Sans", "Source Sans 3", "Helvetica Neue", Arial, sans-serif';
+
+export function arrange({ rows, columns, labels, room, most, space }) {
+  // Where the cells lie, in CSS pixels, in a place that is `room` wide; labels take up to `space` of it.
+  const longest = (texts) => Math.min(space, Math.max(0, ...texts.map(widthOf)) + 10);
+  const left = Math.ceil(longest(labels.query));
+  const top = Math.ceil(longest(labels.key) * SLANT) + 12;
+  const beyond = Math.ceil(Math.min(space, widthOf(labels.key.at(-1)) + 10) * SLANT);
+  const fitting = Math.min((room - left - beyond) / columns, most);
+  const pitch = fitting >= 7 ? Math.floor(fitting) : Math.max(fitting, 2);
+  return { left, top, pitch, width: room, height: top + rows * pitch + 2, rows, columns, space };
+}
+
+const measuring = document.createElement("canvas").getContext("2d");
+
+function widthOf(text = "") {
+  measuring.font = FONT;
+  return measuring.measureText(text).width;
+}
+
+function shortened(text, most) {
+  if (widthOf(text) <= most) return text;
+  const letters = [...text];
+  while (letters.length > 1 && widthOf(`${letters.join("")}…`) > most) letters.pop();
+  return `${letters.join("")}…`;
+}
+
+export function placeAt({ left, top, pitch, rows, columns }, x, y) {
+  // What lies under a point: a cell, a query (its label), or a key (its slanted label).
+  const row = Math.floor((y - top) / pitch);
+  if (x < left) return row >= 0 && row < rows ? { row, column: null } : null;
+  if (y < top) {
+    const column = Math.floor((x - (top - y) - left) / pitch);
+    return column >= 0 && column < columns ? { row: null, column } : null;
+  }
+  const column = Math.floor((x - left) / pitch);
+  return row >= 0 && row < rows && column < columns ? { row, column } : null;
+}
+
+export function drawCells(context, grid, paintCell, word) {
+  // paintCell: of a cell its color; word: of a cell what is written into it, with its color, or null.
+  const { left, top, pitch, rows, columns } = grid;
+  const gap = pitch >= 6 ? 1 : 0;
+  for (let row = 0, cell = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++, cell++) {
+      context.fillStyle = paintCell(cell);
+      context.fillRect(left + column * pitch, top + row * pitch, pitch - gap, pitch - gap);
+    }
+  }
+  if (pitch < 15) return;
+  context.font = FONT.replace("12px", `${Math.min(12, Math.floor(pitch * 0.56))}px`);
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  for (let cell = 0; cell < rows * columns; cell++) {
+    const said = word(cell, pitch);
+    if (!said) continue;
+    context.fillStyle = said.color;
+    const [row, column] = [Math.floor(cell / columns), cell % columns];
+    context.fillText(said.text, left + (column + 0.5) * pitch - gap / 2, top + (row + 0.5) * pitch);
+  }
+}
+
+export function drawLabels(context, grid, { labels, hues, colors, pointed, isFaint }) {
+  const { left, top, pitch, rows, columns, space } = grid;
+  const size = Math.min(12, Math.max(7, Math.floor(0.93 * pitch))); // px: labels become smaller before some are left out
+  const step = Math.max(1, Math.ceil((1.08 * size) / pitch));
+  const font = FONT.replace("12px", `${size}px`);
+  context.textBaseline = "middle";
+  const shows = (index, chosen) => {
+    const isBeside = chosen !== null && Math.abs(index - chosen) < step; // the chosen one needs the room
+    return isBeside ? index === chosen : index % step === 0;
+  };
+  context.textAlign = "right";
+  for (let row = 0; row < rows; row++) {
+    if (!shows(row, pointed?.row ?? null)) continue;
+    const isPointed = pointed?.row === row;
+    context.fillStyle = isPointed ? hues.query : isFaint("query", row) ? colors.muted : colors.text;
+    context.font = isPointed ? `600 ${font}` : font;
+    context.fillText(shortened(labels.query[row], space - 12), left - 6, top + (row + 0.5) * pitch);
+  }
+  context.textAlign = "left";
+  for (let column = 0; column < columns; column++) {
+    if (!shows(column, pointed?.column ?? null)) continue;
+    const isPointed = pointed?.column === column;
+    context.fillStyle = isPointed ? hues.key : isFaint("key", column) ? colors.muted : colors.text;
+    context.font = isPointed ? `600 ${font}` : font;
+    context.save();
+    context.translate(left + (column + 0.5) * pitch, top - 5);
+    context.rotate(-Math.PI / 4);
+    context.fillText(shortened(labels.key[column], space - 12), 0, 0);
+    context.restore();
+  }
+}
+
+export function drawFrames(context, { left, top, pitch, rows, columns }, pointed, hues) {
+  if (!pointed) return;
+  const frame = (column, row, width, height, color, thick) => {
+    context.strokeStyle = color;
+    context.lineWidth = thick;
+    context.strokeRect(left + column * pitch - 0.5, top + row * pitch - 0.5, width * pitch, height * pitch);
+  };
+  const { row, column } = pointed;
+  if (row !== null) frame(0, row, columns, 1, hues.query, 1.5);
+  if (column !== null) frame(column, 0, 1, rows, hues.key, 1.5);
+  if (row !== null && column !== null) frame(column, row, 1, 1, hues.cell, 2.5);
+}

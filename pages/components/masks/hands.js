@@ -1,0 +1,127 @@
+// How a mask is edited: with the pointer, and with the keyboard.
+
+import { columnOf, commit, isAllowed, put, putLine, rowOf, turnLine, walk } from "./cells.js";
+import { placeAt } from "./grid.js";
+import { point, redraw, wait } from "./mask_matrix.js";
+
+const KEY_WAIT = 350; // ms behind the last key until the model runs
+
+export function listenToHands(view) {
+  const { canvas } = view.pictures.mask;
+  canvas.addEventListener("pointerdown", (event) => press(view, event));
+  canvas.addEventListener("pointermove", (event) => move(view, event));
+  canvas.addEventListener("pointerup", () => release(view));
+  canvas.addEventListener("pointercancel", () => giveUp(view));
+  canvas.addEventListener("focus", () => {
+    if (!canvas.matches(":focus-visible")) return;
+    view.cursor ??= { row: 0, column: 0 };
+    point(view, view.cursor);
+  });
+  canvas.addEventListener("blur", () => point(view, null));
+  canvas.addEventListener("keydown", (event) => type(view, event));
+  for (const { canvas: other, name } of Object.values(view.pictures)) {
+    other.addEventListener("pointermove", (event) => view.hand ?? point(view, under(view, name, event)));
+    other.addEventListener("pointerleave", () => view.hand ?? point(view, null));
+  }
+}
+
+function under(view, name, event) {
+  const picture = view.pictures[name];
+  const box = picture.canvas.getBoundingClientRect();
+  return picture.grid && placeAt(picture.grid, event.clientX - box.left, event.clientY - box.top);
+}
+
+function press(view, event) {
+  const place = under(view, "mask", event);
+  if (!place || event.button !== 0) return;
+  const { row, column } = place;
+  if (row === null || column === null) {
+    turnLine(view, row === null ? columnOf(view, column) : rowOf(view, row));
+    finish(view);
+    return;
+  }
+  const cell = row * view.columns + column;
+  view.hand = { value: !isAllowed(view, cell), last: cell, before: new Set(view.turned) };
+  view.cursor = place;
+  view.pictures.mask.canvas.setPointerCapture(event.pointerId);
+  put(view, cell, view.hand.value);
+  redraw(view);
+}
+
+function move(view, event) {
+  if (!view.hand) return;
+  const { grid, canvas } = view.pictures.mask;
+  const box = canvas.getBoundingClientRect();
+  const inside = (value, low, high) => Math.min(Math.max(value, low), high);
+  const { left, top, pitch, rows, columns } = grid;
+  const column = inside(Math.floor((event.clientX - box.left - left) / pitch), 0, columns - 1);
+  const row = inside(Math.floor((event.clientY - box.top - top) / pitch), 0, rows - 1);
+  const cell = row * columns + column;
+  if (cell === view.hand.last) return;
+  putLine(view, view.hand.last, cell, view.hand.value);
+  view.hand.last = cell;
+  view.cursor = { row, column };
+  point(view, view.cursor);
+}
+
+function release(view) {
+  if (!view.hand) return;
+  view.hand = null;
+  finish(view);
+}
+
+function giveUp(view) {
+  if (!view.hand) return;
+  view.turned = view.hand.before;
+  view.hand = null;
+  redraw(view);
+}
+
+export function finish(view, options) {
+  if (commit(view, options)) wait(view);
+  redraw(view);
+}
+
+export function goBack(view, by) {
+  if (walk(view, by)) wait(view);
+  redraw(view);
+}
+
+function type(view, event) {
+  const { rows, columns } = view;
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  if (event.ctrlKey || event.metaKey) {
+    if (key !== "z" && key !== "y") return;
+    event.preventDefault();
+    goBack(view, key === "y" || event.shiftKey ? 1 : -1);
+    return;
+  }
+  if (key === "Escape" && view.hand) return giveUp(view);
+  const { row, column } = (view.cursor ??= { row: 0, column: 0 });
+  const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+  const ends = { Home: [row, 0], End: [row, columns - 1], PageUp: [0, column], PageDown: [rows - 1, column] };
+  const wanted = key in steps ? [row + steps[key][0], column + steps[key][1]] : ends[key];
+  if (wanted) {
+    event.preventDefault();
+    const [nextRow, nextColumn] = [wanted[0], wanted[1]];
+    if (nextRow < 0 || nextRow >= rows || nextColumn < 0 || nextColumn >= columns) return;
+    view.cursor = { row: nextRow, column: nextColumn };
+    if (event.shiftKey) {
+      putLine(view, row * columns + column, nextRow * columns + nextColumn, isAllowed(view, row * columns + column));
+      finish(view, { wait: KEY_WAIT });
+    }
+    point(view, view.cursor);
+    return;
+  }
+  const turns = {
+    " ": () => put(view, row * columns + column, !isAllowed(view, row * columns + column)),
+    r: () => turnLine(view, rowOf(view, row)),
+    c: () => turnLine(view, columnOf(view, column)),
+  };
+  const turn = turns[key === "Enter" ? " " : key];
+  if (!turn || event.altKey) return;
+  event.preventDefault();
+  turn();
+  finish(view, { wait: KEY_WAIT });
+  point(view, view.cursor);
+}

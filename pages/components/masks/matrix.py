@@ -1,0 +1,139 @@
+"""The mask that is edited by hand, with what becomes of it: in the scores, in the pattern, and in the output.
+
+What a person turned over comes back as a trigger of the component's key, for one run; `sent_turned` checks it like any
+input. Several edits may be on their way at once: each has a stamp, and the answer says which was the last that it knew.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Bool, Float
+
+from pages.components.mounting import component
+from pages.components.packing import packed
+from transformer_core.figures import isolate
+from transformer_core.figures.mask_colors import CELL, mask_colors
+from transformer_core.figures.theme import KEY, QUERY
+
+MOST_CELLS = 64 * 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputRow:
+    """One place of the output, under the model's own masks and under the edited one."""
+
+    place: int
+    word: str  # the token that is asked for
+    before: float  # its probability under the model's own masks, in [0, 1]
+    now: float  # the same under the edited one
+    said: str  # the most probable token under the model's own masks
+    says: str  # the same under the edited one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outputs:
+    """What a model says, with its own masks and with the edited one."""
+
+    rows: Sequence[OutputRow]
+    words: Sequence[tuple[str, str, bool]]  # a name, a text, and whether it is another one than before
+    counted: str  # in a sentence
+    are_queries: bool  # whether the places are the rows of the mask
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Arrays:
+    """The numbers of the three pictures, all of one shape."""
+
+    scores: Float[np.ndarray, "query key"]  # without the mask
+    pattern: Float[np.ndarray, "query key"]
+    before: Float[np.ndarray, "query key"]  # the pattern under the model's own masks
+    preset: Bool[np.ndarray, "query key"]  # True = may attend; without what was turned over
+    ran: Bool[np.ndarray, "query key"]  # the mask that the model ran with
+
+
+def mask_matrix(
+    arrays: Arrays,
+    outputs: Outputs,
+    *,
+    query_tokens: Sequence[str],
+    key_tokens: Sequence[str],
+    n_real: tuple[int, int],
+    turned: Sequence[tuple[int, int]],
+    captions: Mapping[str, tuple[str, str]],
+    hint: str,
+    of: str,
+    stamp: int,
+    key: str,
+    on_turned: Callable[[], None],
+) -> None:
+    """Draw a mask to be edited, and what becomes of it.
+
+    A click turns a cell over, and a hand that is drawn over others does the same to them; a click on a label turns a
+    row or a column. The three matrices are pointed at together. All is seen at once; on release the server is told.
+
+    Args:
+        arrays: what is drawn.
+        outputs: what the model says.
+        query_tokens: the labels of the rows.
+        key_tokens: the labels of the columns.
+        n_real: how many queries and how many keys are no padding.
+        turned: cells that differ from the preset.
+        captions: title and explanation of `mask`, `scores` and `pattern`.
+        hint: what stands where no cell is pointed at.
+        of: what is edited; with another one, the way back is forgotten.
+        stamp: of the last edit that this answers.
+        key: the component's key.
+        on_turned: called before the run in which `sent_turned` gives what a person turned over.
+
+    Raises:
+        ValueError: arrays and labels do not fit together.
+    """
+    shape = (len(query_tokens), len(key_tokens))
+    parts = asdict(arrays)
+    if other := next((part.shape for part in parts.values() if part.shape != shape), None):
+        raise ValueError(
+            f"There are {shape[0]} query labels and {shape[1]} key labels, but an array of {other[0]} by {other[1]}; "
+            "give one label a row and one a column."
+        )
+    header = {
+        "query": [isolate(token) for token in query_tokens],
+        "key": [isolate(token) for token in key_tokens],
+        "real": {"query": n_real[0], "key": n_real[1]},
+        "turned": [query * shape[1] + column for query, column in turned],
+        "captions": {name: {"title": title, "what": what} for name, (title, what) in captions.items()},
+        "hint": hint,
+        "of": of,
+        "stamp": stamp,
+        "outputs": _said(outputs),
+        "colors": {theme: asdict(colors) for theme, colors in mask_colors().items()},
+        "hues": {"query": QUERY, "key": KEY, "cell": CELL},
+    }
+    floats = (arrays.scores, arrays.pattern, arrays.before)
+    values = [part.astype("<f4").tobytes() for part in floats]
+    values += [part.astype(np.uint8).tobytes() for part in (arrays.preset, arrays.ran)]
+    component(__file__, "mask_matrix", isolated=True)(
+        key=key, data=packed(header, b"".join(values)), on_turned_change=on_turned
+    )
+
+
+def sent_turned(key: str) -> tuple[list[int], int] | None:
+    """Return the cells that differ from the preset, counted row by row, and the stamp of this edit; None: nothing."""
+    sent = st.session_state.get(key, {}).get("turned")
+    match sent:
+        case {"turned": list(cells), "stamp": int(stamp)} if len(cells) <= MOST_CELLS and 0 <= stamp < 2**53:
+            if all(type(cell) is int and 0 <= cell < MOST_CELLS for cell in cells):
+                return sorted(set(cells)), stamp
+    return None
+
+
+def _said(outputs: Outputs) -> dict[str, Any]:
+    """Return what the model says as the component reads it."""
+    return {
+        "rows": [asdict(row) for row in outputs.rows],
+        "words": [{"name": name, "text": text, "isChanged": is_changed} for name, text, is_changed in outputs.words],
+        "counted": outputs.counted,
+        "areQueries": outputs.are_queries,
+    }

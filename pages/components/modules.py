@@ -1,0 +1,75 @@
+"""The components' modules and styles, each at an address that browsers keep: whatever changes has another one.
+
+`/modules/<version>/<language>/<path>` mirrors the tree, so that modules import each other by relative paths. One of
+them, `LANGUAGE`, holds the reader's language and its words; the file in the tree is the English one.
+"""
+
+import hashlib
+import json
+from functools import cache
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+
+import transformer_core
+from transformer_core.language import ENGLISH, LANGUAGES, language, messages
+
+PAGES = Path(__file__).parents[1]
+LANGUAGE = "pages/components/kit/language.js"
+KINDS = {".js": "text/javascript", ".css": "text/css"}
+_FOR_GOOD = {"cache-control": "public, max-age=31536000, immutable"}
+_ONCE = {"cache-control": "no-store"}  # a page that was opened before the server was renewed
+
+
+@cache
+def files() -> dict[str, Path]:
+    """Return all files that have an address, by their paths in it; no other file of the machine has one."""
+    rooms = {"pages": PAGES, "transformer_core": Path(transformer_core.__file__).parent}
+    return {
+        f"{room}/{file.relative_to(folder).as_posix()}": file
+        for room, folder in rooms.items()
+        for file in sorted(folder.rglob("*"))
+        if file.suffix in KINDS
+    }
+
+
+@cache
+def words(language: str) -> str:
+    """Return the module of a language: what modules say, by their English words."""
+    scripts = "".join(file.read_text(encoding="utf-8") for path, file in files().items() if path.endswith(".js"))
+    known = {text: words for text, words in messages(language).items() if _literal(text) in scripts}
+    return f"export const LANGUAGE = {_literal(language)};\nexport const WORDS = {_literal(known)};\n"
+
+
+@cache
+def version(language: str) -> str:
+    """Return what is another one whenever a module, a style or a word of the language is."""
+    digest = hashlib.sha256(words(language).encode())
+    for path, file in files().items():
+        digest.update(path.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def address(file: Path) -> str:
+    """Return the address of a module under pages/, in the reader's language."""
+    return f"/modules/{version(language())}/{language()}/pages/{file.relative_to(PAGES).as_posix()}"
+
+
+def _literal(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+async def _answer(request: Request) -> Response:
+    asked = request.path_params
+    file = files().get(asked["path"])
+    if file is None or asked["language"] not in LANGUAGES:
+        return Response(status_code=404)
+    headers = _FOR_GOOD if asked["version"] == version(asked["language"]) else _ONCE
+    if asked["path"] == LANGUAGE and asked["language"] != ENGLISH:
+        return Response(words(asked["language"]), media_type=KINDS[".js"], headers=headers)
+    return FileResponse(file, media_type=KINDS[file.suffix], headers=headers)
+
+
+ROUTE = Route("/modules/{version}/{language}/{path:path}", _answer)

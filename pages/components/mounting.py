@@ -1,0 +1,33 @@
+"""How Streamlit comes to know a component."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from pages.components import modules
+from transformer_core.language import ENGLISH, language
+
+# Streamlit takes a text of several lines for a module, and of one line for a path.
+_LOADER = """\
+const address = location.origin + "{address}";
+export default (await import(address)).default;
+"""
+
+
+def component(file: str, name: str, *, isolated: bool) -> Callable[..., Any]:
+    """Register a component, and return what puts it on the page.
+
+    Args:
+        file: the Python module that asks for it, `__file__`; the component's own module, `{name}.js`, is beside it.
+        name: also the class of the component's root.
+        isolated: it keeps its styles to itself, and the page's away.
+    """
+    address = modules.address(Path(file).with_name(f"{name}.js"))
+    return st.components.v2.component(
+        f"headlight.{name}" + ("" if language() == ENGLISH else f".{language()}"),
+        html=f'<div class="{name}" lang="{language()}"></div>',  # another place for another language
+        js=_LOADER.format(address=address),
+        isolate_styles=isolated,
+    )

@@ -1,0 +1,12 @@
+// Formulas, as elements of MathML, which browsers draw by themselves; made of trees of [element, text or children].
+
+export const MATH = "http://www.w3.org/1998/Math/MathML";
+const TAGS = new Set(["mrow", "mi", "mo", "mn", "mtext", "msub", "msup", "msubsup", "mfrac", "msqrt"]);
+
+export function makeMath([tag, content]) {
+  if (!TAGS.has(tag)) return document.createTextNode("");
+  const made = document.createElementNS(MATH, tag);
+  if (typeof content === "string") made.textContent = content;
+  else made.append(...content.map(makeMath));
+  return made;
+}

@@ -1,0 +1,199 @@
+"""Writing, token by token: the source, what was given and written behind it, where the model looks, and a player.
+
+What a person asks for comes back as triggers of the component's key, each for one run; `sent_at` and `sent_forward`
+check it like any input.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float, Float32
+
+from pages.components.mounting import component
+from pages.components.packing import packed
+from transformer_core.figures import DARK, LIGHT, Theme, isolate, sequential_scale
+from transformer_core.figures.theme import KEY
+
+Kind = Literal["given", "written", "forced"]
+Weights = Float[np.ndarray, " token"] | None
+Looked = tuple[Weights, Weights]
+"""Where is looked at one step: weights over the source and over the output; None: nothing is drawn."""
+
+MOST_AT_ONCE = 64  # tokens that may be asked for in one step
+_KINDS: tuple[Kind, ...] = ("given", "written", "forced")
+_SHADES = 33  # grounds of chips, for probabilities from 0 to 1
+_BRIGHT = 0.179  # relative luminance; black reads better on a brighter ground, white on a darker: 4.5:1 at least
+
+
+@dataclass(frozen=True, kw_only=True)
+class Token:
+    """A token of the output, and how it came to stand there."""
+
+    label: str  # with what cannot be seen made visible
+    kind: Kind = "written"  # by the model; "forced": chosen by a person; "given": <bos>, or of the prompt
+    log_prob: float | None = None  # nats; None, and the next three, where it was not for the model to say
+    rank: int | None = None  # 0: the most probable
+    entropy: float | None = None  # nats, of the decision
+    alternatives: tuple[tuple[str, float], ...] = ()  # the best of that place: label and probability in [0, 1]
+
+
+def writing(
+    *,
+    source: Sequence[str],
+    output: Sequence[Token],
+    n_given: int,
+    at: int,
+    weights_source: Weights,
+    weights_output: Weights,
+    aim_source: str,
+    aim_output: str,
+    ended: str | None,
+    key: str,
+    on_at: Callable[[], None],
+    on_forward: Callable[[], None],
+    nearby: Mapping[int, Looked] = MappingProxyType({}),
+    height: int | None = None,
+) -> None:
+    """Two lines of tokens, the source and the output, and the player that goes along the output or has it written on.
+
+    Chips are colored by their probability; the last one of this step is outlined, and what was written behind it is
+    faint. A bar over each token says how much the model looks at it in order to say what comes next.
+
+    Args:
+        source: the labels of the encoder's tokens; empty without an encoder.
+        output: all tokens of the branch, the given ones first, and those behind the step that is looked at last.
+        n_given: how many of them are given; one at least.
+        at: how many were written at the step that is looked at; 0: none yet.
+        weights_source: where is looked at this step, in [0, 1]; None: nothing is drawn.
+        weights_output: likewise over the given tokens and the written ones of this step.
+        aim_source: whose weights they are, "cross-attention, layer 1, head 3".
+        aim_output: likewise for the output.
+        ended: why nothing can be written behind the last token of `output`, in a sentence; None where it can.
+        key: the component's key.
+        on_at: called before the run in which `sent_at` gives where a person wants to be.
+        on_forward: called before the run in which `sent_forward` gives by how many tokens to go on.
+        nearby: the weights of other steps, by how many tokens were written: a step there shows them at once.
+        height: px; None: as much as two lines and the player need, and never less at a step.
+
+    Raises:
+        ValueError: counts, labels and weights do not fit together.
+    """
+    if not 1 <= n_given <= len(output) or not 0 <= at <= len(output) - n_given:
+        raise ValueError(
+            f"There are {len(output)} tokens, {n_given} of them given and {at} written at this step; "
+            "give at least one given token, and no step beyond the last token."
+        )
+    steps = {at: (weights_source, weights_output)} | {n: sides for n, sides in nearby.items() if n != at}
+    rows = [_sides(sides, len(source), n_given + n) for n, sides in steps.items()]
+    labels, table = _table(output)
+    header = {
+        "labels": [isolate(label) for label in labels],
+        "kinds": _KINDS,
+        "source": [isolate(label) for label in source],
+        "nOutput": len(output),
+        "nGiven": n_given,
+        "at": at,
+        "steps": [
+            {"n": n, "source": len(of_source), "output": len(of_output)}
+            for n, (of_source, of_output) in zip(steps, rows, strict=True)
+        ],
+        "aims": {"source": aim_source, "output": aim_output},
+        "ended": ended,
+        "answers": st.session_state.get(_answered(key)),
+        "mostAtOnce": MOST_AT_ONCE,
+        "shades": {theme.name: _shades(theme) for theme in (LIGHT, DARK)},
+        "hue": KEY,
+        "height": height,
+    }
+    numbers = np.concatenate([table.ravel(), *(weights for sides in rows for weights in sides)]).astype("<f4")
+    component(__file__, "writing", isolated=True)(
+        key=key,
+        data=packed(header, numbers.tobytes()),
+        on_at_change=lambda: _answer(key, "at", on_at),
+        on_forward_change=lambda: _answer(key, "forward", on_forward),
+    )
+
+
+def sent_at(key: str) -> int | None:
+    """Return how many tokens were written at the step that a person wants to see; None where nothing was sent."""
+    n = _sent(key, "at").get("n")
+    return n if type(n) is int and n >= 0 else None
+
+
+def sent_forward(key: str) -> int | None:
+    """Return by how many tokens a person wants to go on; None where nothing was sent."""
+    n = _sent(key, "forward").get("n")
+    return min(n, MOST_AT_ONCE) if type(n) is int and n > 0 else None
+
+
+def _sent(key: str, event: str) -> dict[str, Any]:
+    """Return what the component of this key sent for this run."""
+    sent = st.session_state.get(key, {}).get(event)
+    return sent if isinstance(sent, dict) else {}
+
+
+def _sides(given: Looked, *n_tokens: int) -> list[np.ndarray]:
+    """Return the weights over the source and over the output at one step; none where nothing is drawn.
+
+    Raises:
+        ValueError: there is not one weight a token.
+    """
+    for side, weights, n in zip(("source", "output"), given, n_tokens, strict=True):
+        if weights is not None and weights.shape != (n,):
+            raise ValueError(
+                f"There are {n} tokens of the {side} to look at, but weights of shape {weights.shape}; "
+                "give one weight a token."
+            )
+    return [np.empty(0) if weights is None else weights for weights in given]
+
+
+def _answer(key: str, event: str, do: Callable[[], None]) -> None:
+    """Do what was asked for, and remember what was asked last: the player sends nothing else until it is answered."""
+    asked = _sent(key, event).get("id")
+    if type(asked) is int:
+        st.session_state[_answered(key)] = asked
+    do()
+
+
+def _answered(key: str) -> str:
+    return f"{key}-answered"
+
+
+def _table(output: Sequence[Token]) -> tuple[list[str], Float32[np.ndarray, "pos column"]]:
+    """Return all labels once, and of each token numbers: what is not there is NaN.
+
+    Returns:
+        The labels; and label, kind, log-probability, rank and entropy, then the labels of the alternatives, then their
+        probabilities. Whole numbers are exact up to 2^24, and no vocabulary is as large.
+    """
+    n = max((len(token.alternatives) for token in output), default=0)
+    places: dict[str, int] = {}
+    rows = []
+    for token in output:
+        lacking = [np.nan] * (n - len(token.alternatives))
+        names = [places.setdefault(label, len(places)) for label, _ in token.alternatives]
+        label, kind = places.setdefault(token.label, len(places)), _KINDS.index(token.kind)
+        facts = (np.nan if number is None else number for number in (token.log_prob, token.rank, token.entropy))
+        rows.append([label, kind, *facts, *names, *lacking, *(prob for _, prob in token.alternatives), *lacking])
+    return [*places], np.array(rows, dtype=np.float32)
+
+
+@cache
+def _shades(theme: Theme) -> list[tuple[str, str]]:
+    """Return the ground of a chip for each of some probabilities from 0 to 1, and what is written on it."""
+    values, colors = zip(*sequential_scale(theme), strict=True)
+    channels = np.array([[int(color[at : at + 2], 16) for at in (1, 3, 5)] for color in colors])
+    probabilities = np.linspace(0, 1, _SHADES)
+    grounds = np.stack([np.interp(probabilities, values, channel) for channel in channels.T], axis=1).round()
+    encoded = grounds / 255
+    linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+    luminance = linear @ np.array([0.2126, 0.7152, 0.0722])  # relative, as WCAG 2.2 defines it
+    return [
+        ("#{:02X}{:02X}{:02X}".format(*map(int, ground)), "#000000" if bright else "#FFFFFF")
+        for ground, bright in zip(grounds, luminance > _BRIGHT, strict=True)
+    ]

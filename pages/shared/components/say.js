@@ -1,5 +1,0 @@
-// Shared by the components: a text in the reader's LANGUAGE, which WORDS holds by its English words; a large number.
-
-const say = (text, values = {}) => (WORDS[text] ?? text).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
-
-const thousands = (n, form) => n.toLocaleString("en", form).replaceAll(",", LANGUAGE === "en" ? "," : "\u202f");

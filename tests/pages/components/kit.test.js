@@ -1,0 +1,52 @@
+// What all components share: words and numbers, what Python packs, what they tell each other.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { shownStep } from "../../../pages/components/kit/channel.js";
+import { unpack } from "../../../pages/components/kit/packing.js";
+import { say, thousands } from "../../../pages/components/kit/say.js";
+
+test("values are put into a text; what has none stays as it is", () => {
+  assert.equal(say("{n} of {m}, {n}", { n: 0, m: "x" }), "0 of x, 0");
+  assert.equal(say("{n} of {m}", { n: 3 }), "3 of {m}");
+  assert.equal(say("{n}", { n: "{m}", m: "no" }), "{m}");
+});
+
+test("thousands are set apart", () => {
+  assert.equal(thousands(1234567), "1,234,567");
+  assert.equal(thousands(999), "999");
+});
+
+test("a header and bytes, wherever they begin in their buffer", () => {
+  const header = Buffer.from(JSON.stringify({ name: "ü", n: 2 }));
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(header.length);
+  const whole = Buffer.concat([Buffer.from("before"), length, header, Buffer.from([7, 8])]);
+  const { header: read, rest } = unpack(new Uint8Array(whole).subarray(6));
+  assert.deepEqual(read, { name: "ü", n: 2 });
+  assert.deepEqual([...rest], [7, 8]);
+});
+
+test("what has left the page is told nothing", () => {
+  const [here, gone] = [new AbortController(), new AbortController()];
+  const heard = [];
+  shownStep.listen((n) => heard.push(["here", n]), here.signal);
+  shownStep.listen((n) => heard.push(["gone", n]), gone.signal);
+  shownStep.send(1);
+  gone.abort();
+  shownStep.send(2);
+  here.abort();
+  shownStep.send(3);
+  assert.deepEqual(heard, [["here", 1], ["gone", 1], ["here", 2]]);
+});
+
+test("who leaves because of what it was told does not silence the others", () => {
+  const [first, second] = [new AbortController(), new AbortController()];
+  let heard = 0;
+  shownStep.listen(() => first.abort(), first.signal);
+  shownStep.listen(() => heard++, second.signal);
+  shownStep.send(1);
+  assert.equal(heard, 1);
+  second.abort();
+});

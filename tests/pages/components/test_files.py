@@ -1,0 +1,86 @@
+"""The components' files: their addresses, the words that they say, and where their colors come from."""
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from pages.components import modules
+from transformer_core.language import add_catalogues, messages, speaking
+
+FOLDER = Path(modules.__file__).parent
+IMPORTED = re.compile(r'from "(\.[^"]+)"|"(\./[^"]+\.css|\.\./[^"]+\.css)"')
+
+
+@pytest.fixture
+def client() -> TestClient:
+    add_catalogues(Path("pages/languages").resolve())
+    modules.words.cache_clear()  # tests before this one may have asked without these catalogues
+    modules.version.cache_clear()
+    return TestClient(Starlette(routes=[modules.ROUTE]))
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.css")), ids=lambda path: path.name)
+def test_no_color_is_written_into_a_style(path: Path):
+    assert not re.search(r"#[0-9a-fA-F]{3,8}\b", path.read_text(encoding="utf-8"))  # colors come from the theme
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.js")), ids=lambda path: str(path.relative_to(FOLDER)))
+def test_what_a_module_asks_for_is_there(path: Path, client: TestClient):
+    address = modules.address(path)
+    answer = client.get(address)
+    assert answer.text == path.read_text(encoding="utf-8")
+    assert answer.headers["content-type"].startswith("text/javascript")
+    assert "immutable" in answer.headers["cache-control"]
+    for script, style in IMPORTED.findall(answer.text):
+        asked = client.get(urlsplit(str(client.base_url.join(address).join(script or style))).path)
+        assert asked.status_code == 200, script or style
+        assert asked.headers["content-type"].startswith("text/css" if style else "text/javascript")
+
+
+def test_only_modules_and_styles_have_an_address(client: TestClient):
+    top = modules.address(FOLDER / "kit" / "mount.js").partition("/pages/")[0]
+    for path in ("pages/components/mounting.py", "pages/frame.py", "../app.py", "pages/../app.py", "nothing.js"):
+        assert client.get(f"{top}/{path}").status_code == 404
+    assert client.get("/modules/x/xx/pages/components/kit/mount.js").status_code == 404
+
+
+def test_what_an_old_page_asks_for_is_not_kept(client: TestClient):
+    answer = client.get("/modules/older/en/pages/components/kit/mount.js")
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_each_language_has_its_words(client: TestClient):
+    with speaking("de"):
+        address = modules.address(FOLDER / "kit" / "language.js")
+    text = client.get(address).text
+    ((language, words),) = re.findall(r"^export const LANGUAGE = (.*);\nexport const WORDS = (.*);\n$", text)
+    assert json.loads(language) == "de"
+    german = messages("de")
+    assert all(german[english] == said for english, said in json.loads(words).items())
+    said = re.findall(r'\bsay\("([^"]+)"', "".join(path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.js")))
+    assert len(said) > 50
+    assert {text for text in said if text in german} <= json.loads(words).keys()
+
+
+def test_a_changed_word_has_another_address(monkeypatch: pytest.MonkeyPatch):
+    before = modules.version("de")
+    modules.version.cache_clear()
+    monkeypatch.setattr(modules, "words", lambda language: "export const WORDS = {};")
+    assert modules.version("de") != before
+    modules.version.cache_clear()
+
+
+def test_a_changed_module_has_another_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    versions = set()
+    for text in ("export const a = 1;", "export const a = 2;"):
+        (tmp_path / "a.js").write_text(text, encoding="utf-8")
+        monkeypatch.setattr(modules, "files", lambda: {"pages/a.js": tmp_path / "a.js"})
+        modules.version.cache_clear()
+        versions.add(modules.version("en"))
+    modules.version.cache_clear()
+    assert len(versions) == 2

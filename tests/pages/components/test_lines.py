@@ -1,0 +1,69 @@
+"""Lines from queries to keys: what is sent to the browser says the same as the patterns."""
+
+import json
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.components.lines import attention_lines
+from tests.pages.conftest import component
+
+
+def causal_heads() -> dict[str, Any]:
+    """Two heads of three tokens, each with more weight on the past; a token is written from right to left."""
+    mask = np.tril(np.ones((3, 3), dtype=bool))
+    uniform = mask / mask.sum(axis=1, keepdims=True)
+    return {
+        "patterns": [uniform, np.eye(3)],
+        "masks": [mask, mask],
+        "query_tokens": ["The", "<b>", "שלום"],
+        "key_tokens": ["The", "<b>", "שלום"],
+        "names": ["layer 0, head 1", "layer 2, head 0"],
+        "hues": ["#5F6CD7", "#C75F12"],
+    }
+
+
+def show() -> None:
+    """The page of these tests."""
+    from pages.components.lines import attention_lines
+    from tests.pages.components.test_lines import causal_heads
+
+    attention_lines(**causal_heads(), first_key=4, chosen=(None, 2), height=300, key="lines", on_cell=lambda: None)
+
+
+def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
+    """The header, and the weights as the browser reads them."""
+    data = component(app, "lines").bytes
+    (length,) = struct.unpack("<I", data[:4])
+    return json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<u2").reshape(2, 3, 3)
+
+
+def test_weights_keep_their_digits_and_the_mask_is_told_from_zero():
+    app = AppTest.from_function(show).run()
+    assert not app.exception
+    _, weights = sent(app)
+    heads = causal_heads()
+    for found, pattern, mask in zip(weights, heads["patterns"], heads["masks"], strict=True):
+        np.testing.assert_array_equal(found == 65_535, ~mask)
+        np.testing.assert_allclose(found[mask] / 65_534, pattern[mask], atol=1e-5)
+
+
+def test_labels_are_sent_as_they_are_and_kept_apart_where_they_run_leftward():
+    header, _ = sent(AppTest.from_function(show).run())
+    assert header["query"] == header["key"] == ["The", "<b>", "\u2068שלום\u2069"]
+    assert header["names"] == ["layer 0, head 1", "layer 2, head 0"]
+    assert header["chosen"] == [None, 2]
+    assert (header["height"], header["tells"]) == (300, True)
+    assert header["titles"] == {"query": "query", "key": "key"}
+    assert header["first"] == {"query": 0, "key": 4}
+
+
+def test_what_does_not_fit_together_is_refused():
+    heads = causal_heads()
+    with pytest.raises(ValueError, match="2 patterns, 2 masks, 2 names and 1 hues"):
+        attention_lines(**heads | {"hues": ["#5F6CD7"]}, key="lines")
+    with pytest.raises(ValueError, match="2 query labels and 3 key labels, but a pattern or mask of 3 by 3"):
+        attention_lines(**heads | {"query_tokens": ["The", "<b>"]}, key="lines")
