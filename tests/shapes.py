@@ -31,7 +31,9 @@ _with_named_axes = jaxtyping.jaxtyped
 def install() -> None:
     """From now on check what is imported of the core and of the lesson engine."""
     vars(jaxtyping)["jaxtyped"] = lambda *, typechecker: typechecker  # what the import hook writes above definitions
-    jaxtyping.install_import_hook(["transformer_core", "pages.learn.lesson_engine"], f"{__name__}.{check.__name__}")
+    jaxtyping.install_import_hook(
+        ["transformer_core", "pages.learn.tour.lesson_engine"], f"{__name__}.{check.__name__}"
+    )
 
 
 def check(definition: Any) -> Any:

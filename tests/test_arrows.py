@@ -15,7 +15,7 @@ FLOORS = [
     ("pages.frame",),
     ("pages.<section>",),
     ("pages.shared", "pages.components"),
-    ("pages.learn.lesson_engine",),
+    ("pages.learn.tour.lesson_engine",),
     ("transformer_core.__main__", "transformer_core.cli"),
     ("transformer_core",),  # __init__.py, the table of contents
     ("transformer_core.figures",),
@@ -40,7 +40,7 @@ FLOORS = [
         "transformer_core.shipped",
     ),
 ]
-ENGINE = "pages.learn.lesson_engine"  # of the Tour; it computes, and knows no Streamlit
+ENGINE = "pages.learn.tour.lesson_engine"  # of the Tour; it computes, and knows no Streamlit
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 # These may know plotly outside figures: one serves its JavaScript, one carries finished figures to the browser.
@@ -239,12 +239,12 @@ def test_page_files_lie_in_a_section():
         ("pages/shared/state.py", "from pages.explore import heads", "lies above"),
         ("transformer_core/analysis/flow/rollout.py", "import streamlit as st", "streamlit stops"),
         ("transformer_core/analysis/flow/rollout.py", "from plotly import graph_objects", "plotly belongs"),
-        ("pages/explore/heads.py", "def f():\n    import plotly.express as px", "plotly belongs"),
+        ("pages/explore/heads/page.py", "def f():\n    import plotly.express as px", "plotly belongs"),
         ("pages/shared/readings.py", "import plotly.graph_objects as go", "plotly belongs"),
         ("transformer_core/figures/heatmap.py", "from torch import Tensor", "numpy arrays"),
-        ("pages/explore/heads.py", "import torch", "no tensor arithmetic"),
-        ("pages/learn/lesson_engine/run.py", "import streamlit as st", "streamlit stops"),
-        ("pages/learn/lesson_engine/run.py", "from pages.shared import state", "lies above"),
+        ("pages/explore/heads/page.py", "import torch", "no tensor arithmetic"),
+        ("pages/learn/tour/lesson_engine/run.py", "import streamlit as st", "streamlit stops"),
+        ("pages/learn/tour/lesson_engine/run.py", "from pages.shared import state", "lies above"),
         ("pages/shared/loaders.py", "import transformers", "loads for seconds"),
         ("transformer_core/model/block.py", "from transformer_core.language import say", "knows no reader"),
         ("transformer_core/training/loop.py", "def f():\n    from ..language import mark", "knows no reader"),
@@ -271,9 +271,9 @@ def test_a_fault_is_seen(tmp_path: Path, file: str, source: str, fault: str):
         ("app.py", "import streamlit\nfrom pages.shared import server"),
         ("pages/shared/server.py", "import plotly"),
         ("pages/frame.py", "from pages.shared import state\nimport streamlit"),
-        ("pages/explore/heads.py", "import transformer_core as tc\nfrom transformer_core.figures import theme"),
+        ("pages/explore/heads/page.py", "import transformer_core as tc\nfrom transformer_core.figures import theme"),
         ("pages/shared/loaders.py", "def load():\n    import torch"),
-        ("pages/learn/lesson_engine/run.py", "import torch\nfrom transformer_core.language import say"),
+        ("pages/learn/tour/lesson_engine/run.py", "import torch\nfrom transformer_core.language import say"),
         (
             "pages/shared/loaders.py",
             "import typing\nif typing.TYPE_CHECKING:\n    import torch",

@@ -46,7 +46,7 @@ HEADERS = {
     "referrer-policy": "no-referrer",
 }
 
-PAGE = re.compile(r"/[a-z-]*")  # all pages lie at the root
+PAGE = re.compile(r"/[\w-]*")  # all pages lie at the root
 HEAD = (
     "<script>window.__streamlit = {BACKEND_BASE_URL: location.origin}</script>"
     f"<script>{Path(__file__).with_name('history.js').read_text(encoding='utf-8')}</script>"

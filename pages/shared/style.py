@@ -6,6 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.shared.page import pages
 from transformer_core.figures.theme import DARK, LIGHT, THEMES, Theme
 
 SHARED_SHEETS = (
@@ -14,6 +15,7 @@ SHARED_SHEETS = (
     "bar.css",
     "facts.css",
     "waiting.css",
+    "experiments.css",
 )  # come first: a page's own sheet has the last word
 ICON = str(Path(__file__).with_name("icon.svg"))
 
@@ -42,10 +44,14 @@ def sheet() -> str:
     without them, and everything would jump. The accents are those of the system's theme, until `apply` knows better.
     """
     folder = Path(__file__).with_name("styles")
-    names = (*SHARED_SHEETS, *sorted({sheet.name for sheet in folder.glob("*.css")} - set(SHARED_SHEETS)))
+    of_pages = [sheet for page in pages().values() for sheet in sorted(page.folder.glob("*.css"))]
     below = f":root {{ --hl-below: {LIGHT.diverging[2]}; }}\n"  # negative numbers; components see it, too
     accents = f"{_accents(LIGHT)}@media (prefers-color-scheme: dark) {{ {_accents(DARK)}}}\n"
-    return below + accents + "".join((folder / name).read_text(encoding="utf-8") for name in names)
+    return (
+        below
+        + accents
+        + "".join(file.read_text(encoding="utf-8") for file in (*(folder / name for name in SHARED_SHEETS), *of_pages))
+    )
 
 
 def _accents(theme: Theme) -> str:

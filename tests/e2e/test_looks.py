@@ -149,7 +149,8 @@ def test_the_papers_base_model_on_the_pages_of_sizes(page: Page):
 def test_pages_without_a_text(width: int, new_page: Callable[..., Page]):
     page = new_page(viewport={"width": width, "height": 900})
     chapters = [
-        f"tour?lesson={path.stem.partition('-')[2]}" for path in sorted((ROOT / "pages/learn/lessons/en").glob("*.md"))
+        f"tour?lesson={path.stem.partition('-')[2]}"
+        for path in sorted((ROOT / "pages/learn/tour/lessons/en").glob("*.md"))
     ]
     seen = {}
     for address in (*chapters, "train", "film", "models"):

@@ -11,7 +11,7 @@ from typing import Any
 from google.protobuf.json_format import MessageToDict  # type: ignore[import-untyped]
 from streamlit.testing.v1 import AppTest
 
-from pages.learn.lesson_engine.six_words import WORDS
+from pages.learn.tour.lesson_engine.six_words import WORDS
 from tests.pages.conftest import EXAMPLES, GAPS, PROMPTS, TARGETS
 
 PLACES = re.compile(r"(\{[^{}]*\}|<[^>]+>|[“”])")  # of values, tags, and quotation marks

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pages.shared import compare_state, decoding_state, fields, heads_state
+from pages.explore.compare import view_fields
+from pages.explore.decoding import view_fields as decoding_fields
+from pages.explore.heads import view_fields as heads_fields
+from pages.shared import fields
 from pages.shared.fields import Field, fill, number, one_of, text_up_to, window, window_in_words, written
 from transformer_core.analysis.heads.picture import HeadShare
 
@@ -101,7 +104,7 @@ def test_any_address_gives_values_or_notes(wanted: dict[str, str]):
     holds_whatever_the_address_says(OWN, wanted)
 
 
-@given(wanted_of(heads_state.FIELDS))
+@given(wanted_of(heads_fields.FIELDS))
 @example({"mix": "0.1+1.3:0.5", "window": "3-3.0-0", "hide": "special+sinks", "measure": "entropy"})
 @example({"mix": "0.1:0.000+1.3:1.000", "mean": "layer"})
 @example({"mix": "0.1+00.01"})
@@ -109,49 +112,49 @@ def test_any_address_gives_values_or_notes(wanted: dict[str, str]):
 @example({"mix": "+".join(f"0.{head}" for head in range(9))})
 @example({"mix": "0.1:٠.٥"})
 def test_any_address_of_the_page_heads_gives_values_or_notes(wanted: dict[str, str]):
-    holds_whatever_the_address_says(heads_state.FIELDS, wanted)
-    fill(heads_state.FIELDS, wanted)
-    mix = heads_state.MIX.value
+    holds_whatever_the_address_says(heads_fields.FIELDS, wanted)
+    fill(heads_fields.FIELDS, wanted)
+    mix = heads_fields.MIX.value
     heads = {(share.layer, share.head) for share in mix}
-    assert len(heads) == len(mix) <= heads_state.MOST_MIXED  # each has a control of its own on the page, from 0 to 1
+    assert len(heads) == len(mix) <= heads_fields.MOST_MIXED  # each has a control of its own on the page, from 0 to 1
     assert all(0 <= share.weight <= 1 for share in mix)
 
 
-@given(wanted_of(compare_state.FIELDS))
+@given(wanted_of(view_fields.FIELDS))
 def test_any_address_of_the_page_compare_gives_values_or_notes(wanted: dict[str, str]):
-    holds_whatever_the_address_says(compare_state.FIELDS, wanted)
+    holds_whatever_the_address_says(view_fields.FIELDS, wanted)
 
 
-@given(wanted_of(decoding_state.FIELDS))
+@given(wanted_of(decoding_fields.FIELDS))
 @example({"branches": "~12.!44.7", "branch": "1", "step": "3", "temperature": "0.75", "top_p": "0.9"})
 @example({"branches": "~~1~01", "temperature": "1e-3", "min_p": "nan", "top_p": "0", "penalty": "inf"})
 @example({"branches": "~".join("5" * (i + 1) for i in range(13))})
 def test_any_address_of_the_page_decoding_gives_values_or_notes(wanted: dict[str, str]):
-    holds_whatever_the_address_says(decoding_state.FIELDS, wanted)
-    assert decoding_state.sampling().temperature == decoding_state.TEMPERATURE.value
-    for branch in decoding_state.BRANCHES.value:
+    holds_whatever_the_address_says(decoding_fields.FIELDS, wanted)
+    assert decoding_fields.sampling().temperature == decoding_fields.TEMPERATURE.value
+    for branch in decoding_fields.BRANCHES.value:
         assert set(branch.forced) <= set(range(len(branch.tokens)))
 
 
 @given(st.lists(SHARES, min_size=1, max_size=8, unique_by=lambda share: (share.layer, share.head)))
 def test_heads_with_weights_are_read_as_they_are_written(mix: list[HeadShare]):
-    text = heads_state.mix_in_words(tuple(mix))
-    assert fill([heads_state.MIX], {"mix": text}) == []
-    assert heads_state.MIX.value == tuple(mix)
+    text = heads_fields.mix_in_words(tuple(mix))
+    assert fill([heads_fields.MIX], {"mix": text}) == []
+    assert heads_fields.MIX.value == tuple(mix)
 
 
 @pytest.mark.parametrize("asked", ["", "0", "0.1:", "0.1:x", "0.1+", "0.1:1.5", "0.1:0.1234", "0.1+0.1", "12345.0"])
 def test_heads_that_are_no_mixture(asked: str):
-    (note,) = fill([heads_state.MIX], {"mix": asked})
+    (note,) = fill([heads_fields.MIX], {"mix": asked})
     assert note.startswith(f"The address asks for mix “{asked}”; it is written as layer.head:weight")
-    assert heads_state.MIX.value == ()
+    assert heads_fields.MIX.value == ()
 
 
 def test_every_choice_of_the_page_heads_can_stand_in_its_address():
-    for field in heads_state.FIELDS:
+    for field in heads_fields.FIELDS:
         assert field.page == "heads" and isinstance(fields.written([field]), dict)
-    names = [field.name for field in heads_state.FIELDS]
+    names = [field.name for field in heads_fields.FIELDS]
     assert len(set(names)) == len(names)
     assert not {*names} & {"model", "text", "packed", "target", "attention", "layer", "head"}  # those of every page
     for value in ("pattern", "scores", "log", "values", "written"):
-        assert fill([heads_state.QUANTITY], {"show": value}) == [] and heads_state.QUANTITY.value == value
+        assert fill([heads_fields.QUANTITY], {"show": value}) == [] and heads_fields.QUANTITY.value == value

@@ -32,14 +32,14 @@ from transformer_core.text.ids import IdTokenizer
 
 OpenApp = Callable[..., AppTest]
 PAGES = (
-    "explore/heads.py",
-    "explore/decoding.py",
-    "explore/compare.py",
-    "learn/steps.py",
-    "learn/positions.py",
-    "learn/masks.py",
-    "learn/architecture.py",
-    "models/models.py",
+    "explore/heads/page.py",
+    "explore/decoding/page.py",
+    "explore/compare/page.py",
+    "learn/steps/page.py",
+    "learn/positions/page.py",
+    "learn/masks/page.py",
+    "learn/architecture/page.py",
+    "models/models/page.py",
 )
 PROMPT = "the cat sees a dog because it was"
 
@@ -82,7 +82,7 @@ def test_what_is_said_of_where_a_model_was_trained(open_app: OpenApp):
     assert sorted(app.selectbox(key="model").options) == [
         *("New", "Tales", "ids (trained elsewhere)", "small (trained elsewhere)"),
     ]
-    for page in ("explore/heads.py", "models/models.py"):
+    for page in ("explore/heads/page.py", "models/models/page.py"):
         app.switch_page(page).run()
         assert not app.exception
         assert "trained elsewhere" in text_of(app).lower() and "not trained" not in text_of(app)
@@ -237,7 +237,7 @@ def test_models_with_an_encoder_read_token_ids_on_all_pages(
         is_unknown = "Which token id is the mask is not known" in text_of(app)
         assert is_unknown == (architecture == "encoder_only")
         assert "type ____" not in text_of(app)
-    app.switch_page("explore/heads.py").run()
+    app.switch_page("explore/heads/page.py").run()
     app.text_input(key="text").set_value("5 ____ 7").run()
     said = (
         "which token is its mask is not known"
@@ -275,7 +275,7 @@ def test_a_text_of_another_script_or_none(open_app: OpenApp):
         for page in PAGES:
             app.switch_page(page).run()
             assert not app.exception, (text, page)
-            has_nothing = not text and page not in ("learn/positions.py", "models/models.py")
+            has_nothing = not text and page not in ("learn/positions/page.py", "models/models/page.py")
             said = ["Type a text above, or choose an example, to see what the model does with it."]
             assert [info.value for info in app.info] == (said if has_nothing else [])
             if has_nothing:

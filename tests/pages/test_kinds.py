@@ -23,7 +23,7 @@ from tests.pages.conftest import (
     values_of,
     words_of,
 )
-from tests.pages.test_heads import HOSTILE
+from tests.pages.explore.heads.test_page import HOSTILE
 
 OpenApp = Callable[..., AppTest]
 

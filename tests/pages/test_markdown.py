@@ -41,7 +41,10 @@ LABELS |= {
     "toggle",
 }
 FREE_OPTIONS = {"pills", "radio", "segmented_control"}  # their options are Markdown, those of a select box are not
-SILENT = {"train/film.py", "learn/tour.py"}  # without a training there is nothing to say; lessons have no such name
+SILENT = {
+    "train/film/page.py",
+    "learn/tour/page.py",
+}  # without a training there is nothing to say; lessons have no such name
 NUMBERS = {"n", "n_found", "step", "layer"}
 
 
@@ -190,18 +193,18 @@ def hostile_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("page", "parameters"),
     [
-        ("train/train.py", {"run": HOSTILE}),
-        ("models/models.py", {"model": HOSTILE}),
-        ("explore/heads.py", {"model": HOSTILE, "layer": HOSTILE, "head": HOSTILE, "attention": HOSTILE}),
-        ("explore/heads.py", {"text": HOSTILE, "heads": HOSTILE, "mix": HOSTILE, "device": HOSTILE}),
-        ("explore/decoding.py", {"text": HOSTILE, "target": HOSTILE}),
-        ("explore/compare.py", {"text": HOSTILE, "b-model": HOSTILE, "b-text": HOSTILE}),
-        ("train/film.py", {"run": HOSTILE}),
-        ("learn/steps.py", {"text": HOSTILE, "model": HOSTILE}),
-        ("learn/masks.py", {"text": HOSTILE, "model": HOSTILE}),
-        ("learn/positions.py", {"text": HOSTILE, "model": HOSTILE}),
-        ("learn/architecture.py", {"text": HOSTILE, "model": HOSTILE}),
-        ("learn/tour.py", {"lesson": HOSTILE}),
+        ("train/train/page.py", {"run": HOSTILE}),
+        ("models/models/page.py", {"model": HOSTILE}),
+        ("explore/heads/page.py", {"model": HOSTILE, "layer": HOSTILE, "head": HOSTILE, "attention": HOSTILE}),
+        ("explore/heads/page.py", {"text": HOSTILE, "heads": HOSTILE, "mix": HOSTILE, "device": HOSTILE}),
+        ("explore/decoding/page.py", {"text": HOSTILE, "target": HOSTILE}),
+        ("explore/compare/page.py", {"text": HOSTILE, "b-model": HOSTILE, "b-text": HOSTILE}),
+        ("train/film/page.py", {"run": HOSTILE}),
+        ("learn/steps/page.py", {"text": HOSTILE, "model": HOSTILE}),
+        ("learn/masks/page.py", {"text": HOSTILE, "model": HOSTILE}),
+        ("learn/positions/page.py", {"text": HOSTILE, "model": HOSTILE}),
+        ("learn/architecture/page.py", {"text": HOSTILE, "model": HOSTILE}),
+        ("learn/tour/page.py", {"lesson": HOSTILE}),
     ],
 )
 def test_hostile_words_are_text_on_every_page(

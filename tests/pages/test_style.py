@@ -6,19 +6,20 @@ from pathlib import Path
 import pytest
 
 from pages.shared import style
+from pages.shared.page import pages
 from transformer_core.figures.theme import DARK, LIGHT
 
 FOLDER = Path(style.__file__).with_name("styles")
+SECTIONS = FOLDER.parents[1]
 
 
 def test_each_sheet_is_there_once_and_the_shared_ones_come_first():
     joined = style.sheet()
-    places = {sheet.name: joined.index(sheet.read_text(encoding="utf-8")) for sheet in FOLDER.glob("*.css")}
-    in_order = sorted(places, key=places.__getitem__)
-    assert in_order[: len(style.SHARED_SHEETS)] == [*style.SHARED_SHEETS]
-    assert in_order[len(style.SHARED_SHEETS) :] == sorted(set(places) - set(style.SHARED_SHEETS))
-    n_written = sum(len(sheet.read_text(encoding="utf-8")) for sheet in FOLDER.glob("*.css"))
-    assert len(joined) == joined.index("/* The frame") + n_written
+    shared = [FOLDER / name for name in style.SHARED_SHEETS]
+    of_pages = [sheet for page in pages().values() for sheet in sorted(page.folder.glob("*.css"))]
+    assert {*shared} == {*FOLDER.glob("*.css")}
+    assert {*of_pages} == {sheet for sheet in SECTIONS.glob("*/*/*.css") if sheet.parts[-3] not in ("components", "shared")}
+    assert joined.endswith("".join(sheet.read_text(encoding="utf-8") for sheet in (*shared, *of_pages)))
 
 
 def test_until_the_page_knows_its_theme_the_systems_accent_stands():

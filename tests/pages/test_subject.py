@@ -27,11 +27,11 @@ def abouts(app: AppTest) -> set[str]:
 @pytest.mark.parametrize(
     ("page", "parameters", "about"),
     [
-        ("explore/heads.py", {}, SUBJECT),
-        ("explore/decoding.py", {"part": "cache"}, SUBJECT),
-        ("explore/compare.py", {"btext": "The dog."}, f"A: {SUBJECT}\nB: English to French: The dog."),
-        ("learn/positions.py", {}, SUBJECT),
-        ("learn/architecture.py", {"part": "cost"}, SUBJECT),
+        ("explore/heads/page.py", {}, SUBJECT),
+        ("explore/decoding/page.py", {"part": "cache"}, SUBJECT),
+        ("explore/compare/page.py", {"btext": "The dog."}, f"A: {SUBJECT}\nB: English to French: The dog."),
+        ("learn/positions/page.py", {}, SUBJECT),
+        ("learn/architecture/page.py", {"part": "cost"}, SUBJECT),
     ],
 )
 def test_a_figure_is_of_the_model_and_the_text(
@@ -51,5 +51,5 @@ def test_a_figure_of_a_training_is_of_it(
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
     app = open_app(model="en-fr", text=EXAMPLES[0])
     app.query_params["run"], app.query_params["text"] = "pairs", "the cat"
-    app.switch_page("train/film.py").run()
+    app.switch_page("train/film/page.py").run()
     assert abouts(app) == {"pairs: the cat"}

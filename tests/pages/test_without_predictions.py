@@ -70,23 +70,23 @@ def test_heads_shows_the_pattern_and_says_that_there_are_no_predictions(
 @pytest.mark.parametrize(
     ("page", "parameters", "n_told"),
     [
-        ("explore/decoding.py", {}, 2),
-        ("explore/compare.py", {}, 3),
-        ("explore/compare.py", {"btext": "", "view": "changed", "bchange": "off:encoder.0.0"}, 3),
-        ("explore/compare.py", {"btext": "", "view": "effect", "bchange": "off:encoder.0.0"}, 4),
-        ("explore/compare.py", {"view": "map"}, 3),
-        ("explore/compare.py", {"view": "layers"}, 3),
-        ("learn/steps.py", {}, 1),
-        ("learn/architecture.py", {}, 1),
-        ("learn/architecture.py", {"part": "cost"}, 1),
-        ("learn/architecture.py", {"part": "stream"}, 1),
-        ("learn/positions.py", {}, 1),
-        ("learn/positions.py", {"part": "shuffle"}, 1),
-        ("learn/masks.py", {"part": "which"}, 1),
-        ("learn/masks.py", {"part": "inference"}, 1),
-        ("learn/masks.py", {"part": "leak"}, 2),
-        ("learn/masks.py", {"part": "dropout"}, 1),
-        ("models/models.py", {}, 1),
+        ("explore/decoding/page.py", {}, 2),
+        ("explore/compare/page.py", {}, 3),
+        ("explore/compare/page.py", {"btext": "", "view": "changed", "bchange": "off:encoder.0.0"}, 3),
+        ("explore/compare/page.py", {"btext": "", "view": "effect", "bchange": "off:encoder.0.0"}, 4),
+        ("explore/compare/page.py", {"view": "map"}, 3),
+        ("explore/compare/page.py", {"view": "layers"}, 3),
+        ("learn/steps/page.py", {}, 1),
+        ("learn/architecture/page.py", {}, 1),
+        ("learn/architecture/page.py", {"part": "cost"}, 1),
+        ("learn/architecture/page.py", {"part": "stream"}, 1),
+        ("learn/positions/page.py", {}, 1),
+        ("learn/positions/page.py", {"part": "shuffle"}, 1),
+        ("learn/masks/page.py", {"part": "which"}, 1),
+        ("learn/masks/page.py", {"part": "inference"}, 1),
+        ("learn/masks/page.py", {"part": "leak"}, 2),
+        ("learn/masks/page.py", {"part": "dropout"}, 1),
+        ("models/models/page.py", {}, 1),
     ],
 )
 def test_no_page_needs_predictions(
@@ -97,7 +97,7 @@ def test_no_page_needs_predictions(
 
 
 def test_an_edited_mask_moves_final_states(open_app: OpenApp, headless: Path):
-    app = opened(open_app, "learn/masks.py", preset="window", size="1")
+    app = opened(open_app, "learn/masks/page.py", preset="window", size="1")
     sent = component(app, "mask_matrix")
     text = bytes(sent.bytes).decode("utf-8", errors="ignore") + str(sent.json)
     assert "Its final states move by" in text

@@ -11,8 +11,8 @@ import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
-from pages.learn import tour_lessons
-from pages.learn.lesson_engine.catalogue import KINDS
+from pages.learn.tour import lessons
+from pages.learn.tour.lesson_engine.catalogue import KINDS
 from pages.shared import locale
 from tests.pages.conftest import EXAMPLES, FRAME
 from tests.pages.learn.experiment_pages import make
@@ -96,7 +96,7 @@ kind: loss
 IN_COPY = frozenset({"dacb"})  # a text of that corpus
 IN_LESSONS = frozenset(  # what a lesson's lines begin with
     {"kind", *(name for kind in KINDS.values() for name in kind.parameters)}
-    | {name for _, names in tour_lessons.PAGES.values() for name in names}
+    | {name for names in lessons.linked().values() for name in names}
 )
 
 
@@ -116,49 +116,49 @@ class Visit:
 
 VISITS = [
     Visit(
-        "learn/tour.py",
+        "learn/tour/page.py",
         {"lesson": "figures"},
         ("tour-narrow",),
         ("tour-figures-0-show", "tour-figures-1-show", "tour-figures-2-choice-1"),
     ),
-    Visit("learn/tour.py", {"lesson": "training"}, clicks=("tour-training-0-0-train",)),
-    Visit("learn/tour.py", {"lesson": "broken"}, ("tour-writing",), names=IN_LESSONS),
-    Visit("learn/steps.py", {"attention": "decoder", "cell": "mask.1.2"}),
-    Visit("learn/steps.py", {"model": "gaps", "cell": "scaled.1.2"}),
+    Visit("learn/tour/page.py", {"lesson": "training"}, clicks=("tour-training-0-0-train",)),
+    Visit("learn/tour/page.py", {"lesson": "broken"}, ("tour-writing",), names=IN_LESSONS),
+    Visit("learn/steps/page.py", {"attention": "decoder", "cell": "mask.1.2"}),
+    Visit("learn/steps/page.py", {"model": "gaps", "cell": "scaled.1.2"}),
     *(
-        Visit("learn/positions.py", {"part": part})
+        Visit("learn/positions/page.py", {"part": part})
         for part in ("table", "waves", "products", "shift", "model", "retrain")
     ),
-    Visit("learn/positions.py", {"part": "model", "in": "shuffle"}),
+    Visit("learn/positions/page.py", {"part": "model", "in": "shuffle"}),
     *(
-        Visit("learn/positions.py", {"encoding": encoding})
+        Visit("learn/positions/page.py", {"encoding": encoding})
         for encoding in ("learned", "rotary_halves", "alibi", "relative_buckets", "none")
     ),
-    Visit("learn/positions.py", {"encoding": "rotary_halves", "vectors": "model", "attention": "encoder"}),
-    *(Visit("learn/masks.py", {"part": part}) for part in ("which", "inference", "leak", "training")),
-    *(Visit("learn/masks.py", {"part": part, "model": "gaps"}) for part in ("which", "inference")),
-    Visit("learn/masks.py", {"preset": "unshifted"}),
-    Visit("learn/masks.py"),
-    Visit("learn/architecture.py"),
-    *(Visit("learn/architecture.py", {"part": part}) for part in ("parameters", "cost", "stream")),
-    *(Visit("learn/architecture.py", {"show": shown}) for shown in ("weights", "text", "code")),
+    Visit("learn/positions/page.py", {"encoding": "rotary_halves", "vectors": "model", "attention": "encoder"}),
+    *(Visit("learn/masks/page.py", {"part": part}) for part in ("which", "inference", "leak", "training")),
+    *(Visit("learn/masks/page.py", {"part": part, "model": "gaps"}) for part in ("which", "inference")),
+    Visit("learn/masks/page.py", {"preset": "unshifted"}),
+    Visit("learn/masks/page.py"),
+    Visit("learn/architecture/page.py"),
+    *(Visit("learn/architecture/page.py", {"part": part}) for part in ("parameters", "cost", "stream")),
+    *(Visit("learn/architecture/page.py", {"show": shown}) for shown in ("weights", "text", "code")),
     Visit(
-        "explore/heads.py",
+        "explore/heads/page.py",
         {"measure": "entropy", "query": "1", "key": "1", "across": "rollout"},
         ("examples", "heads-overview-still"),
     ),
-    Visit("explore/heads.py", {"model": "gaps", "as": "lines"}, ("heads-lines-still",)),
-    *(Visit("explore/decoding.py", {"part": part}) for part in ("alignment", "tree", "beams", "cache", "led")),
-    Visit("explore/decoding.py"),
-    Visit("explore/decoding.py", {"model": "tales", "part": "cache"}),
-    Visit("explore/decoding.py", {"model": "gaps"}),
-    Visit("explore/compare.py"),
-    Visit("explore/compare.py", {"view": "changed", "btext": EXAMPLES[1]}),
-    *(Visit("explore/compare.py", {"view": view}) for view in ("map", "layers", "texts")),
-    Visit("train/train.py"),
-    Visit("train/train.py", {"run": "copy"}, names=IN_COPY),
-    Visit("train/film.py", names=IN_COPY),
-    Visit("models/models.py"),
+    Visit("explore/heads/page.py", {"model": "gaps", "as": "lines"}, ("heads-lines-still",)),
+    *(Visit("explore/decoding/page.py", {"part": part}) for part in ("alignment", "tree", "beams", "cache", "led")),
+    Visit("explore/decoding/page.py"),
+    Visit("explore/decoding/page.py", {"model": "tales", "part": "cache"}),
+    Visit("explore/decoding/page.py", {"model": "gaps"}),
+    Visit("explore/compare/page.py"),
+    Visit("explore/compare/page.py", {"view": "changed", "btext": EXAMPLES[1]}),
+    *(Visit("explore/compare/page.py", {"view": view}) for view in ("map", "layers", "texts")),
+    Visit("train/train/page.py"),
+    Visit("train/train/page.py", {"run": "copy"}, names=IN_COPY),
+    Visit("train/film/page.py", names=IN_COPY),
+    Visit("models/models/page.py"),
 ]
 
 
@@ -186,7 +186,7 @@ def in_numbers(three_kinds: Path, tmp_path_factory: pytest.TempPathFactory) -> I
         patch.setattr(language, "_catalogue", cache(lambda _: Numbers()))
         patch.setattr(language, "_ask", lambda: "de")
         patch.setattr(locale, "ask_for_language", lambda ask: None)
-        patch.setattr(tour_lessons, "SHIPPED", folder / "lessons")
+        patch.setattr(lessons, "SHIPPED", folder / "lessons")
         patch.setattr(Launcher, "warm_up", lambda self: None)
         patch.setenv("HEADLIGHT_LESSONS", str(folder / "none"))
         patch.setenv("HEADLIGHT_RUNS", str(folder))

@@ -4,7 +4,7 @@ import math
 
 import streamlit as st
 
-from pages.components.branches import BranchEnd, Kind, Node, branches, sent_node
+from pages.explore.decoding.components.branches import BranchEnd, Kind, Node, branches, sent_node
 
 SAID = (("chat", 0.6), ("chien", 0.25), ("<b>x</b>", 0.1), ("שלום", 0.03), ("·", 0.02))
 TEXTS = {  # of each tree, its branches: how many tokens of the first one they share, and what comes behind these

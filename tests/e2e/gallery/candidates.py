@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from pages.components import candidates as bars
+from pages.explore.decoding.components import candidates as bars
 from tests.e2e.gate import wait_at
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.settings import Sampling

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from pages.components.writing import Token, sent_at, sent_forward, writing
+from pages.explore.decoding.components.writing import Token, sent_at, sent_forward, writing
 from tests.e2e.gate import wait_at
 
 SOURCE = ["The", "animal", "did", "not", "cross", "<eos>"]

@@ -1,0 +1,173 @@
+"""Which heads changed most from A to B: a cell for each head, and the first of them in a list."""
+
+import numpy as np
+import streamlit as st
+
+from pages.components import figures
+from pages.explore.compare import view_fields
+from pages.explore.compare.code import opening
+from pages.explore.compare.data import Arrays, ComparisonData
+from pages.shared import prose
+from pages.shared.style import theme
+from transformer_core.analysis import ATTENTIONS, HeadName
+from transformer_core.analysis.flow.divergence import ranked
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.analysis.texts.side_by_side import changes
+from transformer_core.errors import mark
+from transformer_core.figures.heatmaps.head_grid import head_grid
+from transformer_core.figures.hues import STRONG
+from transformer_core.language import say, say_message
+
+MOST_LISTED = 12
+UNCHANGED = 0.005  # a distance below it is none in two digits
+LEAST_RANGE = 0.1  # that colors and bars go to at least: less is hardly a change
+LOOK_FOR = mark(
+    "the heads that a change of the text, of the training or of another head reaches at all; those that stay pale do "
+    "the same as before. The number is the Jensen-Shannon distance: the root of the divergence of two rows to base 2, "
+    "averaged over the queries with a choice, from 0 to 1."
+)
+CODE = """
+from transformer_core.analysis.flow.divergence import ranked
+from transformer_core.analysis.texts.side_by_side import SharedTokens, changes
+
+for name in {attentions}:
+    shared = SharedTokens.of({labels_a}, {labels_b})
+    found = changes(a.attention_maps[name], b.attention_maps[name], shared)  # [layer, head], in [0, 1]
+    for layer, head, distance in ranked(found)[:12]:
+        print(name, layer, head, round(distance, 3))
+"""
+
+
+def show(data: ComparisonData) -> None:
+    """Draw how far apart each two heads of the same number are, and the list of the most changed ones."""
+    if data.is_same:
+        prose.note(
+            say(
+                "A and B are the same model on the same text, so no head changed. Give B another text, model, or "
+                "change."
+            )
+        )
+        return
+    shapes = [{name: of.shape[:2] for name, of in model_run.attention_maps.items()} for model_run in data.model_runs]
+    if shapes[0] != shapes[1]:
+        prose.note(
+            say(
+                "Head by head only models of one shape can be compared, and these two have other layers, heads or "
+                "attentions. The map of heads shows which of them are alike."
+            )
+        )
+        return
+    found = _found(data)
+    if not found:
+        prose.note(
+            say(
+                "The two texts have too few tokens in common to say which heads changed; take texts that are more "
+                "alike."
+            )
+        )
+        return
+    with st.container(key="hl-compare-changed"):
+        left, right = st.columns([7, 5], gap="large")
+    most = max(LEAST_RANGE, *(float(of_heads.max()) for of_heads in found.values()))
+    with left:
+        for name, of_heads in found.items():
+            _grid(data, name, of_heads, most)
+    with right:
+        _list(found, most)
+    missing = [say(ATTENTIONS[name].inline) for name in data.model_runs[0].attention_maps if name not in found]
+    if missing:
+        where = say(" and ").join(missing)
+        prose.note(say("In {where}, the two have too few tokens in common to be compared.", where=where))
+    prose.look_for(say(LOOK_FOR))
+
+
+def code(data: ComparisonData) -> str:
+    """Return the lines that compute what is shown."""
+    return opening(data.a, data.b) + CODE.format(
+        attentions=[*data.model_runs[0].attention_maps],
+        labels_a=data.labels_in_code(0, "name"),
+        labels_b=data.labels_in_code(1, "name"),
+    )
+
+
+def most_changed(data: ComparisonData) -> list[tuple[float, HeadName]]:
+    """Return the heads that changed, the most changed first, and how far; none where that has no meaning."""
+    shapes = [{name: of.shape[:2] for name, of in model_run.attention_maps.items()} for model_run in data.model_runs]
+    if data.is_same or shapes[0] != shapes[1]:
+        return []
+    return [one for one in _ranked(_found(data)) if one[0] >= UNCHANGED]
+
+
+def _found(data: ComparisonData) -> Arrays:
+    """Return the distances by attention; of an attention whose tokens cannot be paired, none."""
+    return data.kept("changes", None, lambda: _changes(data))
+
+
+def _changes(data: ComparisonData) -> Arrays:
+    a, b = data.model_runs
+    with st.spinner(say("Comparing all heads …"), show_time=True):
+        pairs = {name: data.shared(name, name) for name in a.attention_maps}
+        return {
+            name: changes(a.attention_maps[name], b.attention_maps[name], shared)
+            for name, shared in pairs.items()
+            if shared.is_telling
+        }
+
+
+def _grid(data: ComparisonData, name: str, of_heads: np.ndarray, most: float) -> None:
+    key = f"compare-changed-{name}"
+    head = data.a.head
+    figure = head_grid(
+        of_heads,
+        title=say("{attention}: how far B is from A", attention=say(ATTENTIONS[name].title)),
+        what=say("Jensen-Shannon distance"),
+        limits=(0.0, most),
+        chosen=(head.layer, head.head) if head.attention == name else None,
+        theme=theme(),
+    )
+    layers, heads = (list(range(n)) for n in of_heads.shape)
+    data.draw(
+        figure,
+        name=f"changed-{name}",
+        key=key,
+        csv=lambda: matrix_csv(of_heads, "layer", layers, "head", heads, "distance"),
+        arrays=lambda: {"distance": of_heads},
+        code=code(data),
+        height=int(figure.layout.height),
+        on_cell=lambda: _open(name, figures.sent_cell(key)),
+    )
+
+
+def _open(attention: str, cell: tuple[int, int] | None) -> None:
+    if cell:
+        view_fields.open_both(HeadName(attention, *cell))
+
+
+def _ranked(found: Arrays) -> list[tuple[float, HeadName]]:
+    """Return the heads of all attentions, the most changed first."""
+    heads = [(change, HeadName(name, *place)) for name, of in found.items() for *place, change in ranked(of)]
+    return sorted(heads, key=lambda one: -one[0])
+
+
+def _list(found: Arrays, most: float) -> None:
+    """Draw the heads that changed most, each with a button that opens it."""
+    changed = [one for one in _ranked(found) if one[0] >= UNCHANGED][:MOST_LISTED]
+    if not changed:
+        prose.note(say("No head changed: all distances are below 0.005."))
+        return
+    st.html(f"<p class='hl-subtitle'>{say('Changed most')}</p>")
+    with st.container(key="hl-compare-list", gap=None):
+        for change, head in changed:
+            with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+                st.html(
+                    f"<div class='hl-compare-bar'><i style='width:{change / most:.0%};background:{STRONG}'></i></div>"
+                    f"<span class='hl-compare-number'>{change:.2f}</span>",
+                    width="content",
+                )
+                st.button(
+                    prose.plain(say_message(head.in_words())),
+                    key=f"compare-open-{view_fields.head_in_words(head)}",
+                    type="tertiary",
+                    on_click=view_fields.open_both,
+                    args=(head,),
+                )

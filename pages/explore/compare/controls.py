@@ -1,0 +1,247 @@
+"""The choices of the page Compare: side A on the left, side B on the right, and what each of them says."""
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.explore.compare import view_fields
+from pages.explore.compare.data import ComparisonData
+from pages.explore.compare.sides import Side, can_be_forced
+from pages.shared import run_readings, runs, state
+from pages.shared.answer import NO_HEAD
+from pages.shared.fields import Field
+from pages.shared.models import ModelCard
+from pages.shared.runs import Run
+from pages.shared.sources import parse_change
+from pages.shared.state import box
+from transformer_core.analysis import HeadName
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.analysis import ModelRun
+
+KINDS = {"": mark("nothing"), "off": mark("heads off"), "even": mark("uniform attention")}
+SAME = ""  # in the place of a head: that of side A
+ABOUT_KINDS = mark(
+    "Switched off: a head writes nothing. Evened out: it looks at all that it may, alike. The rest of the model goes "
+    "on with what it then gets."
+)
+SAYS = {"encoder_decoder": mark("writes"), "decoder_only": mark("goes on"), "encoder_only": mark("fills in")}
+
+
+def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
+    """Draw what can be chosen of the two sides."""
+    found = runs.available()
+    trainings = [name for name, run in found.items() if _snapshots(run)]
+    with st.container(key="hl-compare-sides"):
+        left, right = st.columns(2, gap="medium")
+    with left:
+        with _row("a"):
+            _weights(view_fields.WEIGHTS_A, a, {"": say("the model above")}, trainings)
+            _head_of_a(a)
+            _kind(a, view_fields.CHANGE_A)
+        _snapshot(a, view_fields.WEIGHTS_A)
+        _changed_heads(a, view_fields.CHANGE_A)
+        with _row("a-text"):
+            st.text_input(
+                say("Text of A"), value=view_fields.short(a.text), disabled=True, label_visibility="collapsed"
+            )
+    with right:
+        others = {"": say("the same model")} | {name: card.title for name, card in cards.items() if name != _bar(a)}
+        with _row("b"):
+            _weights(view_fields.WEIGHTS_B, b, others, trainings)
+            _head_of_b(b, a)
+            _kind(b, view_fields.CHANGE_B)
+        _snapshot(b, view_fields.WEIGHTS_B)
+        _changed_heads(b, view_fields.CHANGE_B)
+        with _row("b-text"):
+            st.text_input(
+                say("Text of B"),
+                placeholder=say("The same text as A’s"),
+                label_visibility="collapsed",
+                autocomplete="off",
+                max_chars=view_fields.MOST_TYPED,
+                **box(
+                    view_fields.TEXT_B,
+                    "" if b.text == a.text else view_fields.short(b.text),
+                    lambda text: view_fields.TEXT_B.set(view_fields.short(text)),
+                ),
+            )
+            if can_be_forced(a, b):
+                st.toggle(
+                    say("force A’s output"),
+                    help=say("So both are compared word for word. Without it B writes what it likes best."),
+                    **box(
+                        view_fields.B_WRITES,
+                        not view_fields.B_WRITES.value,
+                        lambda is_forced: view_fields.B_WRITES.set("" if is_forced else "own"),
+                    ),
+                )
+
+
+def tell(data: ComparisonData) -> None:
+    """Draw what each side says to its text."""
+    with st.container(key="hl-compare-says"):
+        columns = st.columns(2, gap="medium")
+    for column, (side, model_run) in zip(columns, data.sides, strict=True):
+        column.html(f"<p class='hl-small'>{_says(side, model_run)}</p>")
+
+
+def _says(side: Side, model_run: "ModelRun") -> str:
+    """Return what a side says, as HTML, and what it could not read."""
+    if not model_run.predicts:
+        return f"{side.letter}, {html.escape(side.name)}: {html.escape(say(NO_HEAD))}"
+    has_said = model_run.architecture != "encoder_only" or bool(model_run.blanks)
+    said = model_run.output.rstrip("\ufffd").strip()
+    is_forced = side.target is not None
+    verb = say("is made to write") if is_forced else say(SAYS[model_run.architecture])
+    shown = say("“{word}”", word=html.escape(said)) if said and has_said else say("nothing")
+    unknown = ", ".join(say("“{word}”", word=html.escape(word[:30])) for word in model_run.unknown[:3])
+    remark = say(" It has never seen {unknown}.", unknown=unknown) if unknown else ""
+    own = _own_way(model_run) if is_forced else ""
+    return f"{side.letter}, {html.escape(side.name)}, {verb} <b dir='auto'>{shown}</b>{own}{remark}"
+
+
+def _own_way(model_run: "ModelRun") -> str:
+    """Return, as HTML, where a model would leave what it is made to write."""
+    detours = [one for one in model_run.detours if one.typed.lower() != one.instead.lower()]
+    if not detours:
+        return say(", as it would by itself")
+    first = detours[0]
+    more = say(", and {n} more", n=len(detours) - 1) if detours[1:] else ""
+    return say(
+        "; by itself it would go on with “{instead}” for “{typed}”{more}",
+        instead=html.escape(first.instead),
+        typed=html.escape(first.typed),
+        more=more,
+    )
+
+
+def _bar(a: Side) -> str:
+    """Return the bar's model where it is side A's: then another choice of it would be the same."""
+    return "" if a.weights.run else state.current().model
+
+
+def _row(letter: str) -> "st.delta_generator.DeltaGenerator":
+    return st.container(key=f"hl-compare-row-{letter}", horizontal=True, gap="small", vertical_alignment="bottom")
+
+
+def _snapshots(run: Run) -> list[int]:
+    try:
+        return run_readings.film(run).snapshots()
+    except (HeadlightError, OSError):
+        return []
+
+
+def _weights(field: Field, side: Side, options: dict[str, str], trainings: list[str]) -> None:
+    """Choose a model, or a training: of that, A begins with the last step, and B with an earlier one to compare."""
+    named = options | {f"{name}@": say("training {name}", name=name) for name in trainings}
+    run = side.weights.run if field.value else ""
+    shown = f"{run}@" if run else field.value
+
+    def take(choice: str) -> None:
+        snapshots = _snapshots(found) if choice.endswith("@") and (found := runs.find(choice[:-1])) else []
+        if field is view_fields.WEIGHTS_A:
+            view_fields.HEAD_A.set(None)
+        first = (
+            snapshots[len(snapshots) // 2]
+            if snapshots and field is view_fields.WEIGHTS_B
+            else max(snapshots, default=0)
+        )
+        field.set(f"{choice}{first}" if snapshots else choice)
+
+    st.selectbox(
+        say("{letter}: model", letter=side.letter),
+        [*named],
+        format_func=lambda name: named[name],
+        disabled=len(named) == 1,
+        help=say("Trainings appear here, with all snapshots of their films, once there are some")
+        if len(named) == 1
+        else None,
+        **box(field, shown if shown in named else "", take),
+    )
+
+
+def _snapshot(side: Side, field: Field) -> None:
+    """Choose the snapshot of a training."""
+    if not field.value or len(side.weights.snapshots) < 2:
+        return
+    name = side.weights.run
+    st.select_slider(
+        say("Snapshot of {letter}", letter=side.letter),
+        side.weights.snapshots,
+        format_func=lambda step: say("step {step:,}", step=step),
+        label_visibility="collapsed",
+        **box(
+            field,
+            side.weights.source.step,
+            lambda step: field.set(f"{name}@{step}"),
+            part="snapshot",
+        ),
+    )
+
+
+def _head_of_a(side: Side) -> None:
+    st.selectbox(
+        say("A: head"),
+        side.weights.heads,
+        format_func=short,
+        **box(view_fields.HEAD_A, side.head, view_fields.choose_head_a),
+    )
+
+
+def _head_of_b(side: Side, a: Side) -> None:
+    """Choose the head of B: one of its own, or the one of the same number as A's."""
+    options: list[HeadName | str] = [SAME, *side.weights.heads]
+    st.selectbox(
+        say("B: head"),
+        options,
+        format_func=lambda head: short(head) if isinstance(head, HeadName) else say("the same"),
+        **box(
+            view_fields.HEAD_B,
+            SAME if side.head == a.head and view_fields.HEAD_B.value is None else side.head,
+            lambda head: view_fields.choose_head_b(head or None),
+        ),
+    )
+
+
+def _kind(side: Side, field: Field) -> None:
+    """Choose what is done to heads."""
+    st.selectbox(
+        say("{letter}: changed", letter=side.letter),
+        [*KINDS],
+        format_func=lambda kind: say(KINDS[kind]),
+        help=say(ABOUT_KINDS),
+        **box(
+            field,
+            parse_change(side.change)[0],
+            lambda kind: view_fields.change_kind(field, kind, side.head),
+            part="kind",
+        ),
+    )
+
+
+def _changed_heads(side: Side, field: Field) -> None:
+    """Choose the heads that are changed."""
+    kind, heads = parse_change(side.change)
+    if kind:
+        st.multiselect(
+            say("Changed heads of {letter}", letter=side.letter),
+            side.weights.heads,
+            format_func=short,
+            label_visibility="collapsed",
+            **box(
+                field,
+                [HeadName(*head) for head in heads],
+                lambda chosen: view_fields.change_heads(field, chosen),
+                part="heads",
+            ),
+        )
+
+
+def short(head: HeadName) -> str:
+    """Return a head as lists call it."""
+    return f"{head.attention} {head.layer}.{head.head}"

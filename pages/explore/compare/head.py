@@ -1,0 +1,289 @@
+"""One head of A beside one of B, and their difference, on the tokens that both texts have."""
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.components import figures
+from pages.explore.compare import view_fields
+from pages.explore.compare.changed import UNCHANGED
+from pages.explore.compare.code import opening
+from pages.explore.compare.data import ComparisonData
+from pages.explore.compare.sides import Side, head_title
+from pages.shared import prose
+from pages.shared.sources import parse_change
+from pages.shared.style import theme
+from transformer_core.analysis import ATTENTIONS, pattern_csv
+from transformer_core.analysis.heads.table import pattern_arrays
+from transformer_core.analysis.texts.side_by_side import SharedTokens, aligned_head, distance
+from transformer_core.analysis.texts.token_alignment import ELSEWHERE, AlignedPatterns, TokenAlignment
+from transformer_core.errors import mark
+from transformer_core.figures import Figure, attention_heatmap, difference_heatmap, isolate
+from transformer_core.figures.labels import shorten, text_width
+from transformer_core.language import say
+
+WIDTH, HEIGHT = 370, 400  # px that each picture is laid out for
+LINK = "compare"
+HALF_LABEL = 6  # characters of each token of a replacement, on an axis
+MOST_NAMED = 4  # tokens that are named in a sentence
+NAMES = {  # of queries and keys, by architecture and by where they come from
+    ("encoder_decoder", "source"): mark("the text"),
+    ("encoder_decoder", "target"): mark("the decoder’s input"),
+    ("decoder_only", "target"): mark("the text"),
+    ("encoder_only", "source"): mark("the text"),
+}
+LOOK_FOR = mark(
+    "indigo cells, where B looks more than A, and orange ones, where it looks less. In each row both add up to the "
+    "same: attention is only moved. Point at a cell to read it in all three; click it to mark it."
+)
+CODE = """
+from transformer_core.analysis.texts.side_by_side import SharedTokens, aligned_head, distance
+
+shared = SharedTokens.of({labels_a}, {labels_b})
+maps_a, maps_b = a.attention_maps[{attention_a!r}], b.attention_maps[{attention_b!r}]
+pair = aligned_head(maps_a, maps_b, shared, {head_a}, {head_b})
+print(pair.b - pair.a)  # [query, key], on the tokens that both texts have
+print(distance(pair))  # mean Jensen-Shannon distance of the rows, base 2, in [0, 1]
+"""
+ALONE = """
+print({letter}.attention_maps[{attention!r}].pattern({layer}, {head}))  # [query, key]
+"""
+
+
+def show(data: ComparisonData) -> None:
+    """Draw the two heads and what is between them."""
+    shared = data.shared(data.a.head.attention, data.b.head.attention)
+    if not shared.is_telling:
+        _apart(data)
+        return
+    maps_a, maps_b = data.attention_maps()
+    pair = aligned_head(maps_a, maps_b, shared, data.a.head[1:], data.b.head[1:])
+    _three(data, shared, pair)
+    _say(data, shared, pair)
+
+
+def code(data: ComparisonData) -> str:
+    """Return the lines that compute what is shown."""
+    a, b = data.a.head, data.b.head
+    if not data.shared(a.attention, b.attention).is_telling:
+        return opening(data.a, data.b) + _alone_lines(data.a) + _alone_lines(data.b)
+    return opening(data.a, data.b) + CODE.format(
+        labels_a=data.labels_in_code(0, repr(a.attention)),
+        labels_b=data.labels_in_code(1, repr(b.attention)),
+        attention_a=a.attention,
+        attention_b=b.attention,
+        head_a=tuple(a[1:]),
+        head_b=tuple(b[1:]),
+    )
+
+
+def _alone_lines(side: Side) -> str:
+    return ALONE.format(letter=side.letter.lower(), **side.head._asdict())
+
+
+def _three(data: ComparisonData, shared: SharedTokens, pair: AlignedPatterns) -> None:
+    """Draw A, B, and B minus A over the same axes, so that a cell is at the same place in each."""
+    n_queries, n_keys = pair.a.shape
+    cell = view_fields.CELL.value
+    if cell and (cell[0] >= n_queries or cell[1] >= n_keys):
+        cell = None
+    mask_a, mask_b = _elsewhere_allowed(pair, shared)
+    own = [_own_labels(data, side, shared, pair) for side in (0, 1)]
+    replaced = _replaced(shared.queries, pair.query_labels), _replaced(shared.keys, _key_labels(pair))
+    with st.container(key="hl-compare-three"):
+        columns = st.columns(3, gap="small")
+    options: dict[str, Any] = {"theme": theme(), "width": WIDTH, "height": HEIGHT, "marked": cell or (None, None)}
+    maps = [
+        attention_heatmap(
+            values.astype(np.float32),
+            own[i][0],
+            own[i][1],
+            title=f"{data.sides[i][0].letter}: {head_title(data.sides[i][0].head)}",
+            mask=mask,
+            **_axes(data, i),
+            **options,
+        )
+        for i, (values, mask) in enumerate(((pair.a, mask_a), (pair.b, mask_b)))
+    ]
+    options |= _axes(data, 0)
+    maps.append(difference_heatmap(pair.a, pair.b, *replaced, title="B − A", mask=pair.mask, **options))
+    _line_up(maps, (*own, replaced))
+    drawn = zip(("A", "B", "difference"), (pair.a, pair.b, pair.b - pair.a), (*own, replaced), strict=True)
+    for column, figure, mask, (name, values, labels) in zip(
+        columns, maps, (mask_a, mask_b, pair.mask), drawn, strict=True
+    ):
+        with column:
+            _draw(data, figure, name, values, labels, mask, cell)
+
+
+def _key_labels(pair: AlignedPatterns) -> tuple[str, ...]:
+    """Return the labels of the columns; the one of all other keys in the reader's language."""
+    return (*pair.key_labels[:-1], say(ELSEWHERE)) if pair.has_elsewhere else pair.key_labels
+
+
+def _replaced(side: TokenAlignment, labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the labels with both tokens of each replacement short enough to be read on an axis."""
+    short = tuple(
+        "→".join(shorten(token, HALF_LABEL) for token in pair.label.split(" → ")) if pair.is_replaced else pair.label
+        for pair in side.pairs
+    )
+    return short + labels[len(short) :]
+
+
+def _line_up(maps: list[Figure], labels: Sequence[tuple[tuple[str, ...], tuple[str, ...]]]) -> None:
+    """Give figures the same margins, so that their cells have one size and their rows one height.
+
+    The browser makes the same room in each for the longest title and the longest label of all.
+    """
+    top = max(figure.layout.margin.t for figure in maps)
+    angle = min(figure.layout.xaxis.tickangle for figure in maps)
+    left = 36 + max(text_width(shorten(token)) for queries, _ in labels for token in queries)
+    longest = {
+        "title": [figure.layout.title.text for figure in maps],
+        "xaxis": [text for figure in maps for text in figure.layout.xaxis.ticktext],
+    }
+    for figure in maps:
+        figure.update_layout(
+            margin={"t": top, "l": left, "r": 62, "autoexpand": False},
+            meta={**(figure.layout.meta or {}), "beside": longest},
+        )
+        figure.update_xaxes(tickangle=angle)
+        figure.update_yaxes(automargin=False)
+
+
+def _draw(
+    data: ComparisonData,
+    figure: Figure,
+    name: str,
+    values: np.ndarray,
+    labels: tuple[tuple[str, ...], tuple[str, ...]],
+    mask: np.ndarray,
+    cell: tuple[int, int] | None,
+) -> None:
+    key, side = f"compare-{name}", data.b if name == "B" else data.a
+    data.draw(
+        figure,
+        name=f"{name}-{view_fields.head_in_words(side.head)}",
+        key=key,
+        csv=lambda: pattern_csv(values, *labels, mask),
+        arrays=lambda: pattern_arrays(values, *labels, mask),
+        code=code(data),
+        height=HEIGHT,
+        cell=cell,
+        on_cell=lambda: view_fields.choose_cell(figures.sent_cell(key)),
+        link=LINK,
+    )
+
+
+def _axes(data: ComparisonData, i: int) -> dict[str, Any]:
+    """Return what queries and keys of a side are, for its axes."""
+    side, model_run = data.sides[i]
+    kind = ATTENTIONS[side.head.attention]
+    queries, keys = (say(NAMES[model_run.architecture, part]) for part in (kind.queries_from, kind.keys_from))
+    return {"query_name": say("query: {queries}", queries=queries), "key_name": say("key: {keys}", keys=keys)}
+
+
+def _own_labels(
+    data: ComparisonData, i: int, shared: SharedTokens, pair: AlignedPatterns
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the labels of the paired tokens as they are in one side's text."""
+    queries, keys = data.labels(i, data.sides[i][0].head.attention)
+    own_queries, own_keys = (
+        tuple(labels[place] for place in (paired.places_b if i else paired.places_a))
+        for labels, paired in ((queries, shared.queries), (keys, shared.keys))
+    )
+    return own_queries, (*own_keys, *_key_labels(pair)[len(own_keys) :])
+
+
+def _apart(data: ComparisonData) -> None:
+    """Draw two heads whose tokens cannot be paired, each over its own."""
+    with st.container(key="hl-compare-two"):
+        columns = st.columns(2, gap="small")
+    for i, column in enumerate(columns):
+        with column:
+            _alone(data, i)
+    prose.note(
+        say(
+            "The two heads look from and at other tokens, so there is no difference to draw: fewer than half of them "
+            "are the same. Choose heads of the same attention, or texts with most of their words in common."
+        )
+    )
+
+
+def _elsewhere_allowed(pair: AlignedPatterns, shared: SharedTokens) -> tuple[np.ndarray, np.ndarray]:
+    """Return both masks; where a text has no other keys, nothing lies elsewhere, which no mask has forbidden."""
+    masks = pair.mask_a.copy(), pair.mask_b.copy()
+    for mask, others in zip(masks, (shared.keys.only_a, shared.keys.only_b), strict=True):
+        if pair.has_elsewhere and not others:
+            mask[:, -1] = True
+    return masks
+
+
+def _alone(data: ComparisonData, i: int) -> None:
+    """Draw the head of one side over its own tokens."""
+    side, model_run = data.sides[i]
+    attention, layer, head = side.head
+    attention_maps = model_run.attention_maps[attention]
+    queries, keys = model_run.labels(attention)
+    values, mask = attention_maps.pattern(layer, head), attention_maps.mask()
+    title = f"{side.letter}: {head_title(side.head)}"
+    figure = attention_heatmap(
+        values, queries, keys, title=title, mask=mask, theme=theme(), height=HEIGHT, **_axes(data, i)
+    )
+    data.draw(
+        figure,
+        name=f"{side.letter}-{view_fields.head_in_words(side.head)}",
+        key=f"compare-own-{side.letter}",
+        csv=lambda: pattern_csv(values, queries, keys, mask),
+        arrays=lambda: pattern_arrays(values, queries, keys, mask),
+        code=opening(side) + _alone_lines(side),
+        height=HEIGHT,
+    )
+
+
+def _say(data: ComparisonData, shared: SharedTokens, pair: AlignedPatterns) -> None:
+    """Say how far apart the heads are, what was paired, and what to look for."""
+    apart = distance(pair)
+    of_all = say(
+        "<b>Jensen-Shannon distance {apart:.2f}</b>, base 2, the mean over the rows: 0 for the same rows, 1 "
+        "for rows that share no key.",
+        apart=apart,
+    )
+    what = _paired(shared.queries, say("queries"))
+    if shared.keys != shared.queries:
+        what += " " + _paired(shared.keys, say("keys"), elsewhere=say("; what lies on them is under “elsewhere”"))
+    if apart < UNCHANGED:
+        what = say("The two do the same here. {what}", what=what)
+    if data.is_same and data.a.head == data.b.head:
+        what = say("A and B are the same; give B another text, model, head, or change.")
+    elif data.a.head == data.b.head and _is_off(data.b):
+        what = say(
+            "This is a head that is switched off in B: it writes nothing, but its pattern does not change by that. "
+            "Look at a head in a later layer, or at the effect on the output."
+        )
+    st.html(
+        f"<p class='hl-look'>{of_all} {html.escape(what)}</p>"
+        f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>"
+    )
+
+
+def _is_off(side: Side) -> bool:
+    kind, heads = parse_change(side.change)
+    return kind == "off" and tuple(side.head) in heads
+
+
+def _paired(side: TokenAlignment, what: str, elsewhere: str = "") -> str:
+    """Return how many tokens were paired, in a sentence."""
+    replaced = [pair.label for pair in side.pairs if pair.is_replaced]
+    alone = len(side.only_a), len(side.only_b)
+    parts = [say("{n} {what} are paired", n=len(side.pairs), what=what)]
+    if replaced:
+        named = ", ".join(isolate(label) for label in replaced[:MOST_NAMED])
+        more = say(" and {n} more", n=len(replaced) - MOST_NAMED) if len(replaced) > MOST_NAMED else ""
+        parts.append(say("{n} of them replaced ({named}{more})", n=len(replaced), named=named, more=more))
+    if any(alone):
+        parts.append(say("{n_a} only A has and {n_b} only B", n_a=alone[0], n_b=alone[1]) + elsewhere)
+    return ", ".join(parts) + "."

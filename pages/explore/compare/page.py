@@ -1,0 +1,154 @@
+"""Compare two sides: heads, layers, texts, checkpoints, snapshots of a training, models, interventions."""
+
+import html
+from collections.abc import Mapping
+from contextlib import suppress
+
+import streamlit as st
+
+from pages.explore.compare import changed as compare_changed
+from pages.explore.compare import controls, effect, layers, map, texts, view_fields
+from pages.explore.compare import head as compare_head
+from pages.explore.compare.data import MOST_TOKENS, ComparisonData
+from pages.explore.compare.sides import Side, resolve
+from pages.shared import cache, code_expander, models, prose, state
+from pages.shared.models import ModelCard
+from pages.shared.state import box
+from transformer_core.analysis import HeadName
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
+
+LEAD = mark(
+    "Two sides, A and B: another text, another head, another model, a snapshot of a training, or the same model with a "
+    "head switched off. What is different then?"
+)
+PROMPTS_ONLY = mark(
+    "Of a decoder-only model the prompt alone is compared, not its continuation: the two sides go on differently, and "
+    "no token of a prompt attends to what comes after it."
+)
+MOST_AT_ONCE = 128  # tokens: of longer texts, which heads changed is worked out when it is asked for
+N_OFFERED = 3  # of the heads that changed most, beside the switch
+VIEWS = {
+    "one": (mark("One head"), compare_head),
+    "changed": (mark("Which heads changed"), compare_changed),
+    "effect": (mark("Effect on the output"), effect),
+    "map": (mark("Map of heads"), map),
+    "layers": (mark("Layers"), layers),
+    "texts": (mark("Many texts"), texts),
+}
+
+
+def page() -> None:
+    """Draw the page, in the order of all pages."""
+    prose.heading(say("Compare"), say(LEAD))
+    if state.current().text:
+        compare()
+
+
+@st.fragment
+def compare() -> None:
+    """Draw the choices and the view; what is chosen here draws only this again."""
+    if view_fields.has_new_text():
+        st.rerun()
+    cards = models.available()
+    card = cards[state.current().model]
+    state.fit(card)
+    last = [*card.attentions][-1]
+    is_new = view_fields.is_first_visit(HeadName(last, card.n_layers(last) - 1, 0))
+    if view_fields.has_new_change() or is_new:
+        _begin(cards)
+    a, b, notes = resolve(cards)
+    controls.choose(a, b, cards)
+    if notes:
+        prose.note(" ".join(notes))
+    data = _read(a, b)
+    if data is not None:
+        controls.tell(data)
+        effect.summarise(data)
+        _view(data)
+    cache.foot()
+    state.publish()
+
+
+def _begin(cards: Mapping[str, ModelCard]) -> None:
+    """Choose the head that changed most, so that there is something to see at once."""
+    a, b, _ = resolve(cards)
+    with suppress(HeadlightError), st.spinner(say("Reading the texts …"), show_time=True):
+        data = ComparisonData.of(a, b)
+        if data.n_tokens <= MOST_AT_ONCE and (changed := compare_changed.most_changed(data)):
+            view_fields.choose_head_a(changed[0][1])
+
+
+def _read(a: Side, b: Side) -> ComparisonData | None:
+    """Return both sides read; None, with a sentence on the page, where one cannot be."""
+    try:
+        with st.spinner(say("Reading the texts …"), show_time=True):
+            return ComparisonData.of(a, b)
+    except HeadlightError as error:
+        prose.warning(
+            say(
+                "{a} ({a_name}) and {b} ({b_name}) cannot be compared: {error}.",
+                a=a.letter,
+                a_name=a.name,
+                b=b.letter,
+                b_name=b.name,
+                error=error,
+            )
+        )
+        return None
+
+
+def _view(data: ComparisonData) -> None:
+    """Draw the chosen view and its code."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="hl-compare-switch"):
+        st.segmented_control(
+            say("View"),
+            [*VIEWS],
+            format_func=lambda name: say(VIEWS[name][0]),
+            required=True,
+            label_visibility="collapsed",
+            **box(view_fields.VIEW, view_fields.VIEW.value),
+        )
+        if view_fields.VIEW.value == "one" and data.n_tokens <= MOST_AT_ONCE:
+            _most_changed(data)
+    name = view_fields.VIEW.value
+    view = VIEWS[name][1]
+    if name != "texts" and data.n_tokens > MOST_TOKENS:
+        prose.note(
+            say(
+                "Texts of up to {most} tokens are compared here, and one of these has {n:,}: all pairs of its tokens "
+                "are too many to be looked at. Shorten the text.",
+                most=MOST_TOKENS,
+                n=data.n_tokens,
+            )
+        )
+        return
+    try:
+        with st.container(key=f"hl-compare-view-{name}"):
+            view.show(data)
+            is_both = name != "texts" and (name != "map" or view_fields.ON_MAP.value == "both")
+            if is_both and any(data.n_compared(i) for i in range(2)):
+                st.html(f"<p class='hl-small'>{html.escape(say(PROMPTS_ONLY))}</p>")
+            code_expander.code(lambda: view.code(data))
+    except HeadlightError as error:
+        prose.warning(say("This cannot be compared: {error}.", error=error))
+
+
+def _most_changed(data: ComparisonData) -> None:
+    """Offer the heads that changed most."""
+    changed = compare_changed.most_changed(data)[:N_OFFERED]
+    if not changed:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-compare-offered"):
+        st.html(f"<span class='hl-try'>{say('Changed most')}</span>", width="content")
+        for change, head in changed:
+            st.button(
+                prose.plain(say("{head} by {change:.2f}", head=controls.short(head), change=change)),
+                key=f"compare-offered-{view_fields.head_in_words(head)}",
+                type="tertiary",
+                on_click=view_fields.open_both,
+                args=(head,),
+            )
+
+
+page()

@@ -1,0 +1,280 @@
+"""The two sides of the page Compare: which weights read which text, and which head of them is looked at."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from pages.explore.compare import view_fields
+from pages.shared import readings, run_models, run_readings, runs, state
+from pages.shared.models import ModelCard
+from pages.shared.sources import Source, parse_change
+from transformer_core.analysis import ATTENTIONS, HeadName, attentions_of
+from transformer_core.config import ModelConfig
+from transformer_core.errors import HeadlightError
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.analysis import ModelRun
+
+MUCH_LIKE = 0.6  # share of words in common, from which two texts are much alike
+Notes = list[str]
+"""What the address asked for and could not have, a sentence each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """A model of the chooser, or a snapshot of a training."""
+
+    name: str  # as people call it
+    source: Source  # without a change
+    config: ModelConfig
+    corpus: str  # that it was trained on
+    examples: tuple[str, ...]
+    snapshots: tuple[int, ...] = ()  # of the training
+    run: str = ""  # of which it is a snapshot
+
+    @property
+    def heads(self) -> list[HeadName]:
+        """All heads, in the order of the model."""
+        return [
+            HeadName(name, layer, head)
+            for name, attention in attentions_of(self.config).items()
+            for layer in range(attention.n_layers(self.config))
+            for head in range(self.config.n_heads)
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """Weights with what is changed in them, the text that they read, and the head that is looked at."""
+
+    letter: str  # "A" or "B"
+    weights: Weights
+    change: str  # as `Source` has it
+    text: str
+    target: str | None  # what an encoder-decoder is made to write; None: what it writes by itself
+    head: HeadName
+
+    @property
+    def source(self) -> Source:
+        """The weights with the change."""
+        return replace(self.weights.source, change=self.change)
+
+    @property
+    def name(self) -> str:
+        """What reads, in words."""
+        kind, heads = parse_change(self.change)
+        listed = ", ".join(f"{attention} {layer}.{head}" for attention, layer, head in heads[:3])
+        more = say(" and {n} more", n=len(heads) - 3) if len(heads) > 3 else ""
+        if kind == "off":
+            return say("{name}, without {heads}", name=self.weights.name, heads=listed + more)
+        if kind == "even":
+            return say("{name}, {heads} with uniform attention", name=self.weights.name, heads=listed + more)
+        return self.weights.name
+
+    @property
+    def file_name(self) -> str:
+        """What reads, for names of files."""
+        return "-".join(filter(None, (self.weights.run or self.weights.source.path.rpartition("/")[2], self.step)))
+
+    @property
+    def step(self) -> str:
+        """The snapshot of a training, for names of files; "": of a model."""
+        step = self.weights.source.step
+        return "" if step is None else f"step{step}"
+
+    def read(self) -> "ModelRun":
+        """Return the model run of its text.
+
+        Raises:
+            HeadlightError: the model cannot be loaded, or the text cannot be read by it.
+        """
+        return self.read_text(self.text, self.target)
+
+    def read_text(self, text: str, target: str | None = None) -> "ModelRun":
+        """Return the model run of another text; else as `read`."""
+        return readings.read(self.source, text, target)
+
+
+def resolve(cards: Mapping[str, ModelCard]) -> tuple[Side, Side, Notes]:
+    """Return the two sides as they were chosen; what is not there any more gives way to what is nearest."""
+    notes: Notes = []
+    view = state.current()
+    bar = _of_card(cards[view.model])
+    weights_a = _weights(view_fields.WEIGHTS_A.value, bar, {}, notes)
+    weights_b = _weights(view_fields.WEIGHTS_B.value, weights_a, cards, notes)
+    head_a = HeadName(view.attention, view.layer, view.head)
+    if weights_a.run and view_fields.HEAD_A.value:
+        head_a = view_fields.HEAD_A.value
+    head_a = _fitted("A", head_a, weights_a, notes)
+    head_b = _fitted("B", view_fields.HEAD_B.value or head_a, weights_b, notes)
+    change_a = _fitted_change("A", view_fields.CHANGE_A.value, weights_a, notes)
+    change_b = _fitted_change("B", view_fields.CHANGE_B.value, weights_b, notes)
+    target = view.target if weights_a.config.architecture == "encoder_decoder" else None
+    a = Side(letter="A", weights=weights_a, change=change_a, text=view.text, target=target, head=head_a)
+    b = replace(a, letter="B", weights=weights_b, change=change_b, target=None, head=head_b)
+    if view_fields.TEXT_B.value is not None:
+        return a, replace(b, text=view_fields.TEXT_B.value or a.text), notes
+    is_like = b == replace(a, letter="B", target=None) and view_fields.HEAD_B.value is None
+    return a, _another(b) if is_like else b, notes
+
+
+def teacher_forced(b: Side, a: Side, model_run: "ModelRun") -> Side:
+    """Return side B, made to write what A writes, where it reads the same text and has the same words.
+
+    Only so are the two compared word for word: else each soon writes something else.
+    """
+    if b.source == a.source and b.text == a.text:
+        return replace(b, target=a.target)  # it writes the same, whatever that is
+    return replace(b, target=model_run.output or None) if can_be_forced(a, b) and not view_fields.B_WRITES.value else b
+
+
+def can_be_forced(a: Side, b: Side) -> bool:
+    """Whether B can be made to write what A writes, which it would not write anyway."""
+    both = [side.weights for side in (a, b)]
+    return (
+        a.text == b.text
+        and a.source != b.source
+        and both[0].corpus == both[1].corpus
+        and all(weights.config.architecture == "encoder_decoder" for weights in both)
+    )
+
+
+def head_title(head: HeadName) -> str:
+    """Return a head as titles of figures call it."""
+    attention = say(ATTENTIONS[head.attention].inline)
+    return say("{attention}, layer {layer}, head {head}", attention=attention, layer=head.layer, head=head.head)
+
+
+def _of_card(card: ModelCard) -> Weights:
+    view = state.current()
+    is_of_bar = card.name == view.model
+    of_view = view if is_of_bar else replace(view, continues=state.wants_continuation(card))
+    return Weights(
+        name=card.title,
+        source=of_view.source(card),
+        config=card.config,
+        corpus=card.corpus,
+        examples=card.examples,
+    )
+
+
+def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], notes: Notes) -> Weights:
+    """Return the wanted weights, or others and a note where they are not there."""
+    if not wanted:
+        return otherwise
+    if wanted in cards:
+        return _of_card(cards[wanted])
+    name, _, step = wanted.rpartition("@")
+    try:
+        run = runs.find(name) if name and step.isdecimal() else None
+        if run is None:
+            notes.append(
+                say(
+                    "There is no model or training “{wanted}” here, so you see {otherwise}.",
+                    wanted=wanted[:60],
+                    otherwise=otherwise.name,
+                )
+            )
+            return otherwise
+        snapshots = tuple(run_readings.film(run).snapshots())
+        if not snapshots:
+            notes.append(
+                say(
+                    "The training {name} has no snapshots to look at, so you see {otherwise}.",
+                    name=name,
+                    otherwise=otherwise.name,
+                )
+            )
+            return otherwise
+        nearest = min(snapshots, key=lambda snapshot: abs(snapshot - int(step)))
+        if nearest != int(step):
+            notes.append(
+                say(
+                    "The film of {name} has no snapshot at step {step}, so you see step {nearest:,}.",
+                    name=name,
+                    step=step[:20],
+                    nearest=nearest,
+                )
+            )
+        return Weights(
+            name=say("{name}, step {nearest:,}", name=name, nearest=nearest),
+            source=Source(str(run.path), run_models.version(run), step=nearest),
+            config=runs.configurations(run)[0],
+            corpus=str((run.request or {}).get("corpus", "")),
+            examples=run_readings.examples(run),
+            snapshots=snapshots,
+            run=name,
+        )
+    except (HeadlightError, OSError) as error:
+        notes.append(
+            say(
+                "The training {name} cannot be read ({error}), so you see {otherwise}.",
+                name=name[:60],
+                error=error,
+                otherwise=otherwise.name,
+            )
+        )
+        return otherwise
+
+
+def _fitted(letter: str, head: HeadName, weights: Weights, notes: Notes) -> HeadName:
+    """Return the head, or the nearest that there is and a note."""
+    attentions, config = attentions_of(weights.config), weights.config
+    attention = head.attention if head.attention in attentions else [*attentions][-1]
+    n_layers = attentions[attention].n_layers(config)
+    nearest = HeadName(attention, min(head.layer, n_layers - 1), min(head.head, config.n_heads - 1))
+    if nearest != head:
+        notes.append(
+            say(
+                "{letter} ({name}) has no head {head}, so you see {letter}’s {nearest}.",
+                letter=letter,
+                name=weights.name,
+                head=view_fields.head_in_words(head),
+                nearest=head_title(nearest),
+            )
+        )
+    return nearest
+
+
+def _fitted_change(letter: str, change: str, weights: Weights, notes: Notes) -> str:
+    """Return the change without heads that there are not, and a note."""
+    kind, heads = parse_change(change)
+    there = [head for head in heads if HeadName(*head) in weights.heads]
+    if heads and not there:
+        notes.append(
+            say(
+                "{letter} ({name}) has none of the heads that were to be changed, so nothing is changed there.",
+                letter=letter,
+                name=weights.name,
+            )
+        )
+    elif len(there) < len(heads):
+        notes.append(
+            say(
+                "{letter} ({name}) does not have all of the heads that were to be changed; those that it has are.",
+                letter=letter,
+                name=weights.name,
+            )
+        )
+    return view_fields.in_words(kind, there)
+
+
+def _another(b: Side) -> Side:
+    """Return something to compare with, where nothing was chosen: a text much like A's, or else the next head.
+
+    Args:
+        b: a side that is like A in all.
+    """
+    words = b.text.split()
+    likeness = {
+        example: SequenceMatcher(None, words, example.split(), autojunk=False).ratio()
+        for example in b.weights.examples
+        if example != b.text
+    }
+    nearest = max(likeness, key=likeness.__getitem__, default="")
+    if likeness.get(nearest, 0.0) >= MUCH_LIKE:
+        return replace(b, text=nearest)
+    heads = [head for head in b.weights.heads if head.attention == b.head.attention]
+    return replace(b, head=heads[(heads.index(b.head) + 1) % len(heads)])

@@ -1,0 +1,284 @@
+"""The same head on many texts: what it does as a rule, how much that varies, and the texts that show it best."""
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from pages.explore.compare import view_fields
+from pages.explore.compare.code import changed, opening, read_of
+from pages.explore.compare.data import ComparisonData
+from pages.explore.compare.samples import MOST_LINES, n_pasted, texts_of
+from pages.explore.compare.sides import Side, head_title
+from pages.shared import analyses, cache, prose
+from pages.shared.state import box
+from pages.shared.style import theme
+from transformer_core.analysis.heads.many_texts import MEASURES, HeadOnText, HeadOverTexts
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.figures.bars.spread import texts_spread
+from transformer_core.language import say, say_message, say_number
+
+MOST_MIB = 16  # of all heads that were measured on a text
+N_TOLD = 3  # texts at each end, and in the middle
+PATIENCE = 0.4  # s, after which it is said how far the reading is
+HEIGHT, HEIGHT_ALONE = 240, 340  # px
+KINDS = {
+    "examples": mark("The model’s examples"),
+    "corpus": mark("Held-out texts of its corpus"),
+    "list": mark("A list of your own"),
+}
+NAMES = {
+    "entropy": mark("Entropy"),
+    "distance": mark("Distance"),
+    "share_on_first": mark("Share on the first token"),
+    "strongest_weight": mark("Strongest weight"),
+}
+INLINE = {  # within a sentence
+    "entropy": mark("entropy"),
+    "distance": mark("distance"),
+    "share_on_first": mark("share on the first token"),
+    "strongest_weight": mark("strongest weight"),
+}
+UNITS = {"entropy": mark("nats"), "distance": mark("tokens")}
+CODE = """
+from transformer_core.analysis.heads.many_texts import HeadOnText, HeadOverTexts
+
+found = []
+for text in {texts}:
+    {model_run}
+    maps = model_run.attention_maps[{attention!r}]
+    pattern, labels = maps.pattern({layer}, {head}), model_run.labels({attention!r})
+    found.append(HeadOnText.of(text, pattern, maps.mask(), *labels))
+print(HeadOverTexts.of(found).measures[{measure!r}])
+"""
+
+
+def show(data: ComparisonData) -> None:
+    """Draw the choices, how the measure is spread over the texts, and the most telling ones."""
+    _choices()
+    if view_fields.TEXTS.value == "list":
+        _paste()
+    try:
+        texts = texts_of(data.a.weights, view_fields.TEXTS.value)
+    except HeadlightError as error:
+        prose.note(prose.sentence(error))
+        if isinstance(error, analyses.AtWorkError):
+            st.button(say("Look again"), key="compare-look-again")
+        return
+    sides = [data.a, data.b] if _differ(data) else [data.a]
+    with st.container(key="hl-compare-texts"):
+        left, right = st.columns([6, 6], gap="large")
+    measure = view_fields.MEASURE.value
+    found = {side.letter: over for side in sides if (over := _measured(side, texts))}
+    with left:
+        for side in sides:
+            if side.letter in found:
+                _spread(data, side, found)
+    with right:
+        _telling(found.get("A"), measure)
+    words = say(
+        "a point is a text, and its place the {measure}. A narrow heap: the head does the same whatever it reads. "
+        "Points far off: texts worth a look. Each is a button that puts its text into the bar above.",
+        measure=say(MEASURES[measure]),
+    )
+    prose.look_for(words)
+
+
+def code(data: ComparisonData) -> str:
+    """Return the lines that compute what is shown of side A."""
+    return _lines(data, data.a)
+
+
+def _lines(data: ComparisonData, side: Side) -> str:
+    try:
+        texts = list(texts_of(data.a.weights, view_fields.TEXTS.value))
+    except HeadlightError:
+        texts = [side.text]
+    return opening(side) + CODE.format(
+        texts=texts,
+        model_run="\n    ".join(changed(side, f"model_run = {read_of(side, 'text', None)}")),
+        measure=view_fields.MEASURE.value,
+        **side.head._asdict(),
+    )
+
+
+def _choices() -> None:
+    with st.container(horizontal=True, gap="medium", key="hl-compare-texts-bar", vertical_alignment="center"):
+        st.segmented_control(
+            say("Texts"),
+            [*KINDS],
+            format_func=lambda kind: say(KINDS[kind]),
+            required=True,
+            label_visibility="collapsed",
+            **box(view_fields.TEXTS, view_fields.TEXTS.value),
+        )
+        st.selectbox(
+            say("Measure"),
+            [*MEASURES],
+            format_func=lambda name: say(NAMES[name]),
+            label_visibility="collapsed",
+            width=240,
+            **box(view_fields.MEASURE, view_fields.MEASURE.value),
+        )
+
+
+def _paste() -> None:
+    st.text_area(
+        say("Texts, one a line"),
+        height=140,
+        placeholder=say("One text a line, then press Ctrl+Enter"),
+        **box(view_fields.LIST, view_fields.listed(), view_fields.take_list),
+    )
+    if (n := n_pasted()) > MOST_LINES:
+        prose.note(say("The list has {n:,} texts; the first {most} are read.", n=n, most=MOST_LINES))
+    if view_fields.is_too_long_for_links():
+        prose.note(
+            say(
+                "This list has more than {n:,} characters, which no address can hold: who opens a link to this page "
+                "sees it without the list.",
+                n=view_fields.MOST_LISTED,
+            )
+        )
+
+
+def _differ(data: ComparisonData) -> bool:
+    """Whether side B says something else of the same texts."""
+    return (data.a.source, data.a.head) != (data.b.source, data.b.head)
+
+
+def _measured(side: Side, texts: Sequence[str]) -> HeadOverTexts | None:
+    """Return what a side's head does on each text; of those that cannot be read, say why. None: none can be."""
+    measures: cache.Store[HeadOnText] = cache.store(
+        mark("heads measured on a text"), most_mib=MOST_MIB, n_bytes=lambda of: 400 + 2 * len(of.text)
+    )
+    found, troubles = [], []
+    began, place = time.monotonic(), st.empty()
+    for i, text in enumerate(texts):
+        if time.monotonic() - began > PATIENCE:
+            told = say("{letter} reads text {i} of {n} …", letter=side.letter, i=i + 1, n=len(texts))
+            place.progress(i / len(texts), text=prose.plain(told))
+        try:
+            found.append(measures.get((side.source, side.head, text), partial(_on, side, text)))
+        except HeadlightError as error:
+            troubles.append(say_message(error))
+    place.empty()
+    if troubles:
+        prose.note(
+            say(
+                "{letter} could not read {n_troubles} of {n} texts: {trouble}.",
+                letter=side.letter,
+                n_troubles=len(troubles),
+                n=len(texts),
+                trouble=troubles[0],
+            )
+        )
+    return HeadOverTexts.of(found) if found else None
+
+
+def _on(side: Side, text: str) -> HeadOnText:
+    model_run = side.read_text(text)
+    attention_maps = model_run.attention_maps[side.head.attention]
+    return HeadOnText.of(
+        text, attention_maps.pattern(*side.head[1:]), attention_maps.mask(), *model_run.labels(side.head.attention)
+    )
+
+
+def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts]) -> None:
+    """Draw how the measure is spread over the texts of one side, on the same axis as that of the other."""
+    measure, over = view_fields.MEASURE.value, found[side.letter]
+    values = _values(over, measure)
+    texts = [text.text for text in over.texts]
+    spreads = {letter: other.measures[measure] for letter, other in found.items()}
+    levels = {
+        say("mean of {letter}", letter=letter): s.mean for letter, s in spreads.items() if s and letter != side.letter
+    }
+    figure = texts_spread(
+        values,
+        texts,
+        measure=say(INLINE[measure]),
+        unit=say(UNITS.get(measure, "")),
+        limits=_limits([_values(other, measure) for other in found.values()], measure),
+        levels=levels,
+        chosen=texts.index(data.a.text) if data.a.text in texts else None,
+        title=f"{side.letter}: {side.name}, {head_title(side.head)}",
+        theme=theme(),
+        height=HEIGHT if len(found) > 1 else HEIGHT_ALONE,
+    )
+    names = [f"{i} {text}" for i, text in enumerate(texts)]
+    data.draw(
+        figure,
+        name=f"texts-{measure}-{side.letter}",
+        key=f"compare-texts-{side.letter}",
+        csv=lambda: matrix_csv(values[:, None], "text", names, "measure", [measure], "value"),
+        arrays=lambda: {measure: values, "texts": np.array(texts, dtype=np.str_)},
+        code=_lines(data, side),
+        height=int(figure.layout.height),
+    )
+    if spread := spreads[side.letter]:
+        told = say_number(
+            spread.n_texts,
+            "{letter}: mean {mean:.2f}{unit}, standard deviation {deviation:.2f}, over {n} text.",
+            "{letter}: mean {mean:.2f}{unit}, standard deviation {deviation:.2f}, over {n} texts.",
+            letter=side.letter,
+            mean=spread.mean,
+            unit=f" {say(UNITS[measure])}" if measure in UNITS else "",
+            deviation=spread.deviation,
+        )
+        st.html(f"<p class='hl-small'>{told}</p>")
+
+
+def _values(over: HeadOverTexts, measure: str) -> np.ndarray:
+    """Return the measure of each text, NaN where it has none."""
+    return np.array([getattr(text, measure) for text in over.texts], dtype=np.float64)
+
+
+def _limits(values: list[np.ndarray], measure: str) -> tuple[float, float]:
+    """Return the ends of the axis: those of shares, or from 0 to the highest of all."""
+    highest = max((float(of[~np.isnan(of)].max(initial=0)) for of in values), default=0.0)
+    return 0.0, 1.0 if measure not in UNITS else max(1.05 * highest, 0.1)
+
+
+def _telling(found: HeadOverTexts | None, measure: str) -> None:
+    """Draw the texts on which the measure is highest, lowest, and nearest to the mean, each as a button."""
+    spread = found.measures[measure] if found else None
+    if found is None or spread is None:
+        prose.note(say("None of these texts gives the head a choice of where to look."))
+        return
+    known = sorted(
+        (text for text in found.texts if getattr(text, measure) is not None), key=lambda text: getattr(text, measure)
+    )
+    nearest = sorted(known, key=lambda text: abs(getattr(text, measure) - spread.mean))
+    groups = {
+        mark("Highest"): known[::-1][:N_TOLD],
+        mark("Lowest"): known[:N_TOLD],
+        mark("Most typical"): nearest[:N_TOLD],
+    }
+    for name, texts in groups.items():
+        st.html(f"<p class='hl-subtitle'>{say(name)}</p>")
+        with st.container(key=f"hl-compare-telling-{name.split()[0].lower()}", gap=None):
+            for i, text in enumerate(texts):
+                _text(text, getattr(text, measure), f"compare-text-{name}-{i}")
+
+
+def _text(text: HeadOnText, value: float, key: str) -> None:
+    query, key_token = text.strongest_labels
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.html(f"<span class='hl-compare-number'>{value:.2f}</span>", width="content")
+        st.button(
+            prose.plain(text.text),
+            key=key,
+            type="tertiary",
+            help=prose.plain(
+                say(
+                    "Look at this text; its strongest link is “{query}” → “{key}” {weight:.2f}",
+                    query=query,
+                    key=key_token,
+                    weight=text.strongest_weight,
+                )
+            ),
+            on_click=view_fields.open_text,
+            args=(text.text,),
+        )

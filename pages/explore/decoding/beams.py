@@ -1,0 +1,235 @@
+"""Beam search from the beginning of the text: all beams that it kept and all that it dropped, as a tree."""
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages.explore.decoding import view_fields
+from pages.explore.decoding.components.branches import BranchEnd, Node, branches, sent_node
+from pages.explore.decoding.data import FIRST_LENGTH, N_ALTERNATIVES, DecodingData
+from pages.explore.decoding.nodes import given_nodes, numbers, signed, text_of
+from pages.shared import cache, models, prose
+from pages.shared.fields import Field
+from transformer_core.errors import mark
+from transformer_core.figures import isolate
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.decoding.beam_tree import BeamCandidate
+    from transformer_core.decoding.decoding_step import DecodingStep
+
+KEY = "decoding-beam-tree"
+MOST_MIB = 32  # of all searches
+HEIGHT = 520  # px
+MOST_BEAMS = 8
+LARGEST_ALPHA = 2.0
+FORMS = {"paper": "((5 + n) / 6)^α", "length": "n^α"}  # what a total is divided by
+CONTEXT = 16  # tokens before one that its label may depend on
+_NODE_BYTES = 1000  # about what a node with its alternatives takes
+LEAD = mark(
+    "At each step the most probable beginnings that are one token longer are kept, as many as there are beams, and "
+    "the others dropped. A text of n tokens scores its total log-probability divided by a penalty for being short. "
+    "Click what was dropped, and the model goes on from there."
+)
+CODE = """
+from transformer_core.decoding.beam_tree import search_beams
+
+found = search_beams(session.tree, {arguments})
+for text in found.finished:
+    print(tokenizer.target.decode([step.token for step in text.step.written()]), text.total, text.score)
+"""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Search:
+    """What is drawn of a search: of torch it holds nothing."""
+
+    nodes: tuple[Node, ...]
+    ends: dict[int, tuple[float, float | None]]  # of each last node the total and the score, nats
+    paths: dict[int, tuple[int, ...]]  # of each node, the tokens that were written up to it
+    dropped: frozenset[int]
+    best: tuple[int, ...]
+    greedy: tuple[tuple[int, ...], float]  # what always taking the most probable token writes, and its total, nats
+
+
+def show(data: DecodingData) -> None:
+    """Draw the search's numbers, its tree, and what it found."""
+    _controls()
+    arguments = _arguments(data)
+    searches: cache.Store[Search] = cache.store(mark("beam searches"), most_mib=MOST_MIB, n_bytes=_n_bytes)
+    with st.spinner(say("Searching …"), show_time=True):
+        key = (data.source, data.view.text, *arguments.values())
+        found = searches.get(key, lambda: _search(data, arguments))
+    written = numbers(found.nodes[len(data.given) - 1].id, [step.token for step in data.written])
+    branches(
+        nodes=found.nodes,
+        at=next(node for node in reversed(written) if node in found.paths),
+        ends=[
+            BranchEnd(
+                id=node,
+                text=text_of(data, found.paths[node]),
+                total=total,
+                n_tokens=len(found.paths[node]),
+                score=score,
+            )
+            for node, (total, score) in found.ends.items()
+        ],
+        key=KEY,
+        on_node=lambda: _open(found),
+        height=HEIGHT,
+        name=mark("Tree of all beams"),
+        path=mark("the text that was found"),
+    )
+    st.html(f"<p class='hl-look'>{html.escape(_in_words(data, found))}</p>")
+
+
+def code(data: DecodingData) -> str:
+    """Return the lines that search again, after those of the page."""
+    return CODE.format(arguments=", ".join(f"{name}={value!r}" for name, value in _arguments(data).items()))
+
+
+def _arguments(data: DecodingData) -> dict[str, Any]:
+    """Return what is searched with."""
+    return {
+        "n_beams": view_fields.N_BEAMS.value,
+        "length_penalty": min(view_fields.PENALTY.value, LARGEST_ALPHA),
+        "penalty_form": view_fields.PENALTY_FORM.value,
+        "max_new_tokens": min(FIRST_LENGTH[data.card.config.architecture], data.tree.max_positions - len(data.given)),
+    }
+
+
+def _controls() -> None:
+    """Draw how many beams there are, and how short texts are held back."""
+    st.html(f"<p class='hl-small'>{say(LEAD)}</p>")
+    with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-beams"):
+        n_beams, penalty, form = (
+            _chosen(field) for field in (view_fields.N_BEAMS, view_fields.PENALTY, view_fields.PENALTY_FORM)
+        )
+        st.slider(say("Beams"), 1, MOST_BEAMS, **n_beams)
+        st.slider(
+            say("Length penalty α"),
+            0.0,
+            LARGEST_ALPHA,
+            step=0.1,
+            help=say(
+                "0: by probability alone, which favours short texts. 0.6: as in “Attention Is All You Need”, sec. 6.1"
+            ),
+            **penalty,
+        )
+        st.segmented_control(
+            say("Divided by"), [*FORMS], format_func=lambda form: prose.plain(FORMS[form]), required=True, **form
+        )
+
+
+def _chosen(field: Field) -> dict[str, Any]:
+    """Return what makes a control show a field, and set it."""
+    key = f"{field.key}-choice"
+    st.session_state[key] = min(field.value, LARGEST_ALPHA) if field is view_fields.PENALTY else field.value
+    return {"key": key, "on_change": lambda: field.set(st.session_state[key])}
+
+
+def _search(data: DecodingData, arguments: dict[str, Any]) -> Search:
+    """Search, and return what is drawn of it."""
+    from transformer_core.decoding.beam_tree import search_beams
+    from transformer_core.decoding.session import DecodingSession
+
+    with models.on(data.source.device), data.source.changed(data.tree.model):
+        tree = search_beams(data.tree, **arguments)
+        greedy = [*DecodingSession.of(data.tree).follow({}, max_new_tokens=arguments["max_new_tokens"])]
+    nodes = given_nodes(data)
+    paths: dict[int, tuple[int, ...]] = {node.id: () for node in nodes}
+    ids, dropped, ends = {data.tree.start: nodes[-1].id}, set[int](), dict[int, tuple[float, float | None]]()
+    best = tuple(step.token for step in tree.best.written())
+    on_path = {*numbers(nodes[-1].id, best)}
+    for level in tree.levels:
+        alternatives = {parent: _alternatives(data, parent) for parent in {one.parent for one in level}}
+        ranked = [(one, numbers(ids[one.parent], [one.token])[-1]) for one in level]
+        straight: dict[DecodingStep, BeamCandidate] = {}  # what goes on in the line of each beam
+        for one, _ in sorted(ranked, key=lambda it: (it[1] not in on_path, it[0].fate == "dropped")):
+            straight.setdefault(one.parent, one)
+        # What was dropped is short: it stands near the beam that it came from, before others that go on.
+        for one, node in sorted(ranked, key=lambda it: (straight[it[0].parent] is not it[0], it[0].fate != "dropped")):
+            paths[node] = (*paths[ids[one.parent]], one.token)
+            nodes.append(_node(data, one, node, ids[one.parent], alternatives[one.parent], node in on_path))
+            if one.step is None:
+                dropped.add(node)
+            else:
+                ids[one.step] = node
+            if one.fate == "ended":
+                ends[node] = one.total, one.score
+    return Search(
+        nodes=tuple(nodes),
+        ends=ends,
+        paths=paths,
+        dropped=frozenset(dropped),
+        best=best,
+        greedy=(tuple(step.token for step in greedy), greedy[-1].total_log_prob),
+    )
+
+
+def _node(
+    data: DecodingData,
+    one: "BeamCandidate",
+    node: int,
+    parent: int,
+    alternatives: tuple[tuple[str, float], ...],
+    on_path: bool,
+) -> Node:
+    context = [step.token for step in one.parent.path()[-CONTEXT:]]
+    assert one.parent.prediction is not None, "the search has read it"
+    return Node(
+        id=node,
+        parent=parent,
+        position=one.parent.position + 1,
+        label=data.tokenizer.labels([*context, one.token])[-1],
+        log_prob=one.log_prob,
+        rank=one.parent.prediction.candidate(one.token).rank,
+        alternatives=alternatives,
+        kind=one.fate,
+        score=one.score,
+        on_path=on_path,
+    )
+
+
+def _alternatives(data: DecodingData, step: "DecodingStep") -> tuple[tuple[str, float], ...]:
+    """Return what is most probable behind a step."""
+    assert step.prediction is not None, "the search has read it"
+    found = step.prediction.candidates(N_ALTERNATIVES)
+    return tuple((data.tokenizer.labels([one.token])[0], one.probability) for one in found)
+
+
+def _open(found: Search) -> None:
+    """A token was clicked: its step is looked at; one that was dropped begins a branch."""
+    node = sent_node(KEY)
+    if node in found.paths:
+        path = found.paths[node]
+        view_fields.open_path(path, forced=[len(path) - 1] if node in found.dropped else ())
+
+
+def _in_words(data: DecodingData, found: Search) -> str:
+    """Say what was found, and what always taking the most probable token gives instead."""
+    best_total, best_score = next(end for node, end in found.ends.items() if found.paths[node] == found.best)
+    assert best_score is not None, "it was searched for"
+    text = say(
+        "“{text}” ({total} nats, score {score})",
+        text=isolate(text_of(data, found.best)),
+        total=signed(best_total),
+        score=signed(best_score),
+    )
+    tokens, total = found.greedy
+    if tokens == found.best:
+        return say(
+            "The search found {text}, as greedy decoding does, which always takes the most probable token.", text=text
+        )
+    other = say("“{text}” ({total} nats)", text=isolate(text_of(data, tokens)), total=signed(total))
+    return say(
+        "The search found {text}. Greedy decoding, which always takes the most probable token, writes {other}.",
+        text=text,
+        other=other,
+    )
+
+
+def _n_bytes(found: Search) -> int:
+    return sum(_NODE_BYTES + 8 * len(path) for path in found.paths.values())

@@ -1,0 +1,168 @@
+"""The page Decoding for a masked model: the blanks of a text are filled one by one, the most certain first."""
+
+import html
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.explore.decoding import blanks_data, blanks_figures
+from pages.explore.decoding.blanks_data import BlanksData, ask, go_back, start_again
+from pages.shared import code_expander, prose, state
+from pages.shared.answer import probability
+from pages.shared.models import ModelCard
+from pages.shared.sources import Source
+from pages.shared.style import theme
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.decoding.prediction import Candidate
+
+LOOK_FOR = mark(
+    "where one word decides two blanks, the second becomes nearly certain once the first is filled. Put another "
+    "token into the first one, and see whether the model lets the second follow."
+)
+
+
+@st.fragment
+def show(card: ModelCard, source: Source, text: str) -> None:
+    """Draw the text with its blanks, and what belongs to this step; a step draws only this again."""
+    try:
+        with st.spinner(say("Reading the text …"), show_time=True):
+            data = blanks_data.current(card, source, text)
+    except HeadlightError as error:
+        prose.note(prose.sentence(error))
+    else:
+        _draw(data)
+    state.publish()
+
+
+def _draw(data: BlanksData) -> None:
+    """Draw one step."""
+    for note in data.notes:
+        prose.note(note)
+    _text(data)
+    _buttons(data)
+    with st.container(key="hl-blanks"):
+        left, right = st.columns([7, 5], gap="medium")
+    with left:
+        blanks_figures.candidates(data)
+        _so_far(data)
+    with right:
+        blanks_figures.one_blank(data)
+    prose.look_for(say(LOOK_FOR))
+    code_expander.code(data.code)
+
+
+def _text(data: BlanksData) -> None:
+    """Draw the tokens of the text: what was given, what was filled in and how probable it was, what is open."""
+    steps, tokens = data.steps, []
+    for place, label in enumerate(data.labels(data.at)):
+        if place in steps:
+            share = steps[place].chosen.probability
+            told = html.escape(say("blank {place}, {how}", place=place, how=_how(data, place)))
+            tokens.append(
+                f"<span class='hl-filled' style='--share:{share:.0%}' title='{told}'>"
+                f"<bdi>{html.escape(label)}</bdi><small>{probability(share)}</small></span>"
+            )
+        elif place in data.state.blanks:
+            kind = "hl-open hl-next" if place == data.next_place else "hl-open"
+            told = html.escape(say("blank {place}, open", place=place))
+            tokens.append(f"<span class='{kind}' title='{told}'>____<small>{place}</small></span>")
+        else:
+            tokens.append(f"<span><bdi>{html.escape(label)}</bdi></span>")
+    st.html(f"<div class='hl-blanks-text' style='--hue:{theme().accent}' dir='auto'>{''.join(tokens)}</div>")
+
+
+def _buttons(data: BlanksData) -> None:
+    """Draw what leads from one step to another, and which blank is next and why."""
+    n, is_full = len(data.at.steps), not data.state.blanks
+    with st.container(key="hl-blanks-bar", horizontal=True, gap="small", vertical_alignment="center"):
+        st.button(say("Back"), key="blanks-back", disabled=not n, on_click=go_back, args=(n - 1,))
+        st.button(
+            say("Fill the next one"),
+            key="blanks-next",
+            type="primary",
+            disabled=is_full,
+            on_click=ask,
+            args=("next",),
+            help=say("The most certain blank, with its most probable token"),
+        )
+        st.button(say("Fill all"), key="blanks-all", disabled=is_full, on_click=ask, args=("all",))
+        st.button(say("Start again"), key="blanks-again", disabled=not data.whole.steps, on_click=start_again)
+    st.html(f"<p class='hl-look'>{_why(data)}</p>")
+
+
+def _why(data: BlanksData) -> str:
+    """Say which blank is filled next, and why that one; as HTML."""
+    if not data.state.blanks:
+        total = _nats(data.at.total_log_prob)
+        return say(
+            "All blanks are filled. One after the other, their tokens have a log-probability of {total} in all.",
+            total=total,
+        )
+    surest, *others = data.state.certain_first
+    told = {"place": surest.position, "token": _told(data, surest.best), "ms": data.state.ms}
+    if not others:
+        return say("<b>Next: blank {place}</b> with {token}. The text was read in {ms:.0f} ms.", **told)
+    second = others[0]
+    return say(
+        "<b>Next: blank {place}</b> with {token}, of which the model is most certain; the second is blank "
+        "{second} with {other}. The text was read in {ms:.0f} ms.",
+        second=second.position,
+        other=_told(data, second.best),
+        **told,
+    )
+
+
+def _so_far(data: BlanksData) -> None:
+    """Say in which order blanks were filled, and what the model would have said all at once."""
+    said = []
+    if data.at.steps:
+        filled = (
+            say(
+                "blank {place} {token} ({how})",
+                place=place,
+                token=_told(data, step.chosen),
+                how=html.escape(_how(data, place)),
+            )
+            for place, step in data.steps.items()
+        )
+        said.append(say("<b>Filled so far:</b> {filled}.", filled=say(", then ").join(filled)))
+    alone = data.given.tree.at_once()
+    if len(alone) > 1:
+        each = ", ".join(
+            say("blank {place} {token}", place=place, token=_told(data, best)) for place, best in alone.items()
+        )
+        said.append(say("<b>All at once</b>, none knowing of the others: {each}.", each=each))
+    if data.beside is not None and data.beside.key != data.at.key:
+        own, other = (_nats(one.total_log_prob) for one in (data.at, data.beside))
+        said.append(
+            say(
+                "<b>They differ:</b> the tokens in the text have {own} in all, those said at once {other}, filled one "
+                "after the other in the same order.",
+                own=own,
+                other=other,
+            )
+        )
+    if said:
+        st.html("".join(f"<p class='hl-small'>{line}</p>" for line in said))
+
+
+def _how(data: BlanksData, place: int) -> str:
+    """Say who filled a blank."""
+    step = data.steps[place]
+    if step.is_models_own:
+        return say("the most certain")
+    n = step.chosen.rank
+    return say("your choice; {n} were more probable", n=n) if n else say("your choice, and its most probable token")
+
+
+def _told(data: BlanksData, chosen: "Candidate") -> str:
+    """Return a candidate with its probability, as HTML."""
+    token = f"<bdi>{html.escape(data.label(chosen.token))}</bdi>"
+    return say("“{token}” {probability}", token=token, probability=probability(chosen.probability))
+
+
+def _nats(log_prob: float) -> str:
+    return f"{log_prob:.2f} nats".replace("-", "−")

@@ -1,0 +1,188 @@
+"""The next-token distribution at this step: the candidates as bars, how one is chosen, and a person's own words."""
+
+import hashlib
+import math
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages.explore.decoding import view_fields
+from pages.explore.decoding.components.candidates import NextTokenDistribution, candidates, sent_sampling, sent_token
+from pages.explore.decoding.data import DecodingData
+from pages.shared import prose
+from pages.shared.fields import Field
+from transformer_core.decoding.settings import Sampling
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.figures import isolate
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.decoding.decoding_step import DecodingStep
+
+KEY = "decoding-candidates"
+OWN = "decoding-own"  # the box for one's own words
+OWN_NOTE = "decoding-own-note"
+MOST_AHEAD = 8_192  # tokens of a vocabulary up to which the distributions before and after this step are sent as well
+NUMBER_WIDTH, OWN_WIDTH = 106, 238  # px: side by side where there is room
+LEAST_PENALTY, MOST_PENALTY = 0.01, 10.0
+MOST_SEED = 999_999
+BROKEN = mark(
+    "The model says nothing that is a number here, so no token is more probable than another. Its weights are "
+    "broken, as after a training that diverged; take an earlier snapshot of that training."
+)
+ABOUT_PENALTY = mark(
+    "Above 1, tokens that are there already become less probable: positive logits are divided by it, negative ones "
+    "multiplied. 1 changes nothing."
+)
+ABOUT_SEED = mark("The same seed draws the same tokens. At temperature 0 nothing is drawn.")
+
+
+def show(data: DecodingData) -> None:
+    """Draw what may come next, or say why nothing does."""
+    place = (
+        "" if data.tree.has_ended(data.at) else say("token {n}, {after}", n=data.n_written, after=_after(data, data.at))
+    )
+    prose.subheading(say("Next-token distribution"), place)
+    if data.ended:
+        prose.note(data.ended)
+    if data.prediction is None:
+        return
+    if not math.isfinite(data.prediction.entropy):
+        prose.note(say(BROKEN))
+        return
+    _bars(data)
+    with st.container(key="hl-decoding-sampling", horizontal=True, gap="small", vertical_alignment="bottom"):
+        _number(
+            say("Repetition penalty"),
+            view_fields.REPETITION,
+            {"min_value": min(LEAST_PENALTY, view_fields.REPETITION.value), "max_value": MOST_PENALTY, "step": 0.1},
+            help=say(ABOUT_PENALTY),
+        )
+        _number(
+            say("Seed"),
+            view_fields.SEED,
+            {"min_value": 0, "max_value": MOST_SEED, "step": 1, "disabled": data.session.sampling.temperature == 0},
+            help=say(ABOUT_SEED),
+        )
+        _own_words(data)
+    if note := st.session_state.pop(OWN_NOTE, ""):
+        prose.note(note)
+
+
+def _bars(data: DecodingData) -> None:
+    """Draw the candidates."""
+    distribution = _distribution(data, data.at)
+    is_small = data.card.config.vocab_size <= MOST_AHEAD
+    nearby = [_distribution(data, one) for one in data.around(1).values() if one is not data.at] if is_small else []
+    candidates(
+        distribution,
+        nearby=[one for one in nearby if math.isfinite(one.entropy)],
+        label=lambda token: data.tokenizer.labels([token])[0],
+        sampling=data.session.sampling,
+        key=KEY,
+        on_token=lambda: _take(data, sent_token(KEY, version=distribution.version)),
+        on_sampling=_choose,
+    )
+
+
+def _distribution(data: DecodingData, step: "DecodingStep") -> NextTokenDistribution:
+    """Return what may come next behind a step that was read."""
+    from transformer_core.decoding.session import DecodingSession
+
+    penalty = Sampling(repetition_penalty=data.session.sampling.repetition_penalty)
+    scores = DecodingSession.of(data.tree, sampling=penalty).distribution(step)
+    assert step.prediction is not None, "it was read to know its distribution"
+    return NextTokenDistribution(
+        n_written=step.position - data.tree.start.position,
+        scores=scores.numpy(),
+        log_probs=step.prediction.log_probs.numpy(),
+        entropy=step.prediction.entropy,
+        next_token=data.session.choice(step) if data.tree.has_room(step) else None,
+        version=_version(data, step),
+        name=_after(data, step),
+    )
+
+
+def _take(data: DecodingData, token: int | None) -> None:
+    """A token was chosen; what came from the browser is checked like any input."""
+    if token is not None and token < data.card.config.vocab_size and data.tree.has_room(data.at):
+        view_fields.fork([token])
+
+
+def _choose() -> None:
+    """A slider was let go."""
+    if sampling := sent_sampling(KEY, view_fields.sampling()):
+        view_fields.set_sampling(
+            {
+                view_fields.TEMPERATURE: sampling.temperature,
+                view_fields.TOP_K: sampling.top_k,
+                view_fields.TOP_P: sampling.top_p,
+                view_fields.MIN_P: sampling.min_p,
+            }
+        )
+
+
+def _number(label: str, field: Field, limits: dict[str, Any], *, help: str) -> None:
+    """Draw a number of the sampling that has no slider."""
+    key = f"{field.key}-box"
+    st.session_state[key] = field.value
+    st.number_input(
+        label,
+        key=key,
+        on_change=lambda: view_fields.set_sampling({field: st.session_state[key]}),
+        help=help,
+        width=NUMBER_WIDTH,
+        **limits,
+    )
+
+
+def _own_words(data: DecodingData) -> None:
+    """Draw a box for words that are forced from this step on."""
+    of_ids = data.card.reads_ids
+    spaces_count = not of_ids and data.tokenizer.encode(" a") != data.tokenizer.encode("a")
+    of_words = say("… a space begins a new word") if spaces_count else say("Words to go on with, then Enter")
+    st.text_input(
+        say("Continue with your own text"),
+        key=OWN,
+        on_change=_lead,
+        args=(data,),
+        disabled=not data.tree.has_room(data.at),
+        placeholder=say("Token ids, then Enter") if of_ids else of_words,
+        autocomplete="off",
+        help=say("These tokens are forced; after them the model continues by itself."),
+        width=OWN_WIDTH,
+    )
+
+
+def _lead(data: DecodingData) -> None:
+    """Lead the model along what was typed, or say why that cannot be."""
+    text, st.session_state[OWN] = st.session_state[OWN], ""
+    try:
+        tokens = data.tokenizer.encode(text) if text.strip() else []
+    except HeadlightError as error:
+        st.session_state[OWN_NOTE] = say("This cannot be written: {error}.", error=error)
+        return
+    room = min(
+        data.tree.max_positions - data.at.position - 1,
+        view_fields.MOST_LED - data.n_written,
+    )
+    if len(tokens) > room:
+        st.session_state[OWN_NOTE] = say(
+            "These are {n:,} tokens, but here is room for {room:,}; write less.", n=len(tokens), room=room
+        )
+    elif tokens:
+        if data.tokenizer.unk_id in tokens:
+            st.session_state[OWN_NOTE] = say(
+                "Some of it has no token of its own: the model reads a stand-in for what it does not know."
+            )
+        view_fields.fork(tokens)
+
+
+def _after(data: DecodingData, step: "DecodingStep") -> str:
+    return say("after “{token}”", token=isolate(data.labels([step])[0]))
+
+
+def _version(data: DecodingData, step: "DecodingStep") -> str:
+    """Return what tells this step from all others."""
+    identity = (data.source, data.view.text, [one.token for one in step.path()])
+    return hashlib.sha256(repr(identity).encode()).hexdigest()

@@ -1,0 +1,248 @@
+// The next-token distribution: the most probable tokens, each with its raw probability (an outline) and what the sliders
+// make of that (a filled bar). Moving a slider draws anew here; letting it go tells the server.
+//
+// data: as packing.py packs it; after the header the scores of the whole vocabulary (float32, little endian), the
+// highest first, for each of the header's distributions, one a step. A row of a distribution is a token at its place among
+// them. The first one is what the server shows; a step in writing.js to another one of them is drawn at once.
+
+import { shownStep } from "../../../../components/kit/channel.js";
+import { leaving, mount } from "../../../../components/kit/mount.js";
+import { unpack } from "../../../../components/kit/packing.js";
+import { say, thousands } from "../../../../components/kit/say.js";
+import { element } from "../../../../components/kit/theme.js";
+import { leave, shareOf } from "./sampling.js";
+import { makeSliders, showSliders, SLIDERS } from "./sliders.js";
+
+const N_SHOWN = 12; // tokens, until more are asked for
+const HINT = say("Point at a token to read its numbers. Click it, or press Enter, to write it instead.");
+const FILTERED = say("filtered out");
+const HEAD = [
+  ["rank", say("rank"), say("By the model itself; 0 is the most probable")],
+  ["word", say("token"), ""],
+  ["own", say("model"), say("Probability by the model itself: the outline")],
+  ["now", say("now"), say("Probability with these settings: the filled bar")],
+];
+const MOVES = { ArrowUp: -1, ArrowDown: 1, Home: -Infinity, End: Infinity };
+
+export default await mount(import.meta.url, {
+  styles: ["./candidates.css", "./sliders.css"],
+  make: makeView,
+  update,
+});
+
+function update(view, data, send) {
+  const { root } = view;
+  const { header, rest } = unpack(data);
+  const scores = new Float32Array(rest.slice().buffer);
+  const { nTokens } = header;
+  const scoresOf = (i) => scores.subarray(i * nTokens, (i + 1) * nTokens);
+  const distributions = header.distributions.map((distribution, i) => ({ ...distribution, scores: scoresOf(i) }));
+  Object.assign(view, { distributions, send });
+  root.style.height = header.height === null ? "" : `${header.height}px`;
+  take(view, header.sampling);
+  show(view, distributions[0]);
+}
+
+function show(view, distribution) {
+  Object.assign(view, { header: distribution, scores: distribution.scores });
+  view.root.setAttribute("aria-label", say("Next-token distribution {place}", { place: distribution.name }).trim());
+  draw(view);
+}
+
+function makeView(root) {
+  const view = { root, rows: [], nShown: N_SHOWN, sent: [], sampling: null, told: null, isMoving: false, typed: null };
+  root.setAttribute("role", "group");
+  view.sliders = makeSliders({ onMove: (...moved) => move(view, ...moved), onRest: () => rest(view) });
+  view.facts = element("p", "facts");
+  view.head = element("div", "head");
+  view.head.setAttribute("aria-hidden", "true"); // each row says it in words
+  for (const [name, text, title] of HEAD) {
+    const item = element("span", name, text);
+    item.title = title;
+    view.head.append(item);
+  }
+  view.list = element("div", "list");
+  view.foot = element("div", "foot");
+  view.says = element("div", "says", HINT);
+  view.says.setAttribute("aria-hidden", "true");
+  view.more = element("button", "more");
+  view.more.type = "button";
+  view.foot.append(view.says, view.more);
+  root.append(view.sliders.box, view.facts, view.head, view.list, view.foot);
+  listen(view);
+  const onStep = (n) => {
+    const distribution = view.distributions.find(({ nWritten }) => nWritten === n);
+    if (distribution) show(view, distribution);
+  };
+  shownStep.listen(onStep, leaving(root));
+  return view;
+}
+
+function listen(view) {
+  const { list, more } = view;
+  const rowAt = (target) => view.rows.find(({ button }) => button === target?.closest(".row"));
+  const point = (row) => {
+    view.pointed = row;
+    announce(view);
+  };
+  list.addEventListener("mouseover", ({ target }) => point(rowAt(target)));
+  list.addEventListener("mouseleave", () => point(rowAt(list.querySelector(".row:focus-visible"))));
+  list.addEventListener("focusin", ({ target }) => {
+    setStop(view, rowAt(target));
+    if (target.matches(":focus-visible")) point(rowAt(target));
+  });
+  list.addEventListener("focusout", () => point(undefined));
+  list.addEventListener("click", ({ target }) => {
+    const row = rowAt(target);
+    if (row) view.send("token", { token: row.said.token, version: view.header.version });
+  });
+  list.addEventListener("keydown", (event) => {
+    const step = MOVES[event.key];
+    if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation(); // the page has keys of its own
+    const seen = view.rows.filter(({ button }) => !button.hidden);
+    const wanted = seen.indexOf(rowAt(event.target)) + step;
+    seen[Math.min(Math.max(wanted, 0), seen.length - 1)].button.focus();
+  });
+  more.addEventListener("click", () => {
+    view.nShown = view.nShown > N_SHOWN ? N_SHOWN : Infinity;
+    draw(view);
+    list.scrollTop = 0;
+  });
+}
+
+function move(view, name, value, typed = null) {
+  view.isMoving = true;
+  view.typed = typed; // the field that is being typed into
+  view.sampling = { ...view.sampling, [name]: value };
+  draw(view);
+}
+
+function rest(view) {
+  view.isMoving = false;
+  view.typed = null;
+  const wanted = inWords(view.sampling);
+  if (wanted === (view.sent.at(-1) ?? view.told)) return;
+  view.sent.push(wanted);
+  view.send("sampling", view.sampling);
+}
+
+function take(view, sampling) {
+  // The server's settings hold, but for those that it says late: a person may have gone on meanwhile.
+  const told = inWords(sampling);
+  const isOld = view.sent.length > 0 && (view.sent.includes(told) || told === view.told);
+  view.told = told;
+  if (told === view.sent.at(-1)) view.sent = [];
+  if (view.isMoving || isOld) return;
+  view.sent = [];
+  view.sampling = sampling;
+}
+
+function inWords(sampling) {
+  return SLIDERS.map(({ name }) => sampling[name]).join(", ");
+}
+
+function draw(view) {
+  const { header, scores, sampling, more } = view;
+  view.left = leave(scores, sampling);
+  view.next = nextOf(view);
+  showSliders(view.sliders, sampling, scores.length, view.typed);
+  showFacts(view);
+  const ordinary = header.rows.slice(0, Math.min(view.nShown, header.n));
+  const next = header.rows.find(({ token }) => token === view.next);
+  const shown = !next || ordinary.includes(next) ? ordinary : [...ordinary, next];
+  while (view.rows.length < shown.length) addRow(view);
+  view.rows.forEach((row, index) => showRow(view, row, shown[index], shown[index] === next && index >= ordinary.length));
+  if (!view.stop || view.stop.button.hidden) setStop(view, view.rows[0]);
+  more.hidden = header.n <= N_SHOWN;
+  more.textContent = view.nShown > N_SHOWN ? say("Show fewer") : say("Show {n} more", { n: header.n - N_SHOWN });
+  announce(view);
+}
+
+function nextOf({ header, sampling, told, left }) {
+  // Which token the server would take is known where it has these settings, too; at temperature 0 it is the first.
+  if (inWords(sampling) === told) return header.next;
+  return sampling.temperature === 0 ? header.rows.find(({ place }) => place === left.first)?.token : null;
+}
+
+function showFacts({ facts, header, scores, left }) {
+  const n = left.end - left.first;
+  const [all, kept] = [scores.length, n].map(thousands);
+  const entropies = { own: header.entropy.toFixed(2), now: left.entropy.toFixed(2) };
+  const entropy = say("Entropy {own} nats, with these settings {now}.", entropies);
+  const held = left.held < 1 ? say(", with {share} of the probability", { share: inDigits(left.held) }) : "";
+  const some = { kept, all, held };
+  const rests =
+    n === scores.length ? say("All {all} tokens may come.", { all }) : say("{kept} of {all} tokens may come{held}.", some);
+  facts.replaceChildren(element("span", "entropy", entropy), " ", element("span", "kept", rests));
+}
+
+function addRow(view) {
+  const button = element("button", "row");
+  Object.assign(button, { type: "button", tabIndex: -1 });
+  const row = { button };
+  for (const name of ["rank", "word", "track", "own", "now"]) button.append((row[name] = element("span", name)));
+  row.label = element("bdi", "label");
+  row.mark = element("span", "mark", say("next"));
+  row.word.append(row.label, row.mark);
+  row.track.append(element("span", "filled"), element("span", "outline"));
+  view.rows.push(row);
+  view.list.append(button);
+}
+
+function showRow(view, row, said, isApart) {
+  const { button } = row;
+  button.hidden = !said;
+  if (!said) return;
+  row.said = said;
+  const { place, token } = said;
+  const own = Math.exp(said.log_prob);
+  const now = shareOf(view.left, place);
+  const isLeft = place >= view.left.first && place < view.left.end;
+  const isNext = token === view.next;
+  const digits = { rank: thousands(said.rank), own: inDigits(own), now: isLeft ? inDigits(now) : "–" };
+  for (const [name, text] of Object.entries(digits)) row[name].textContent = text;
+  row.label.textContent = said.label;
+  row.mark.hidden = !isNext;
+  button.classList.toggle("out", !isLeft);
+  button.classList.toggle("next", isNext);
+  button.classList.toggle("apart", isApart);
+  button.dataset.token = token;
+  button.style.setProperty("--own", own);
+  button.style.setProperty("--now", now);
+  const told = { label: said.label, rank: digits.rank, p: exactly(own), nats: signed(said.log_prob) };
+  row.words = [
+    say("'{label}', rank {rank}: the model {p} ({nats} nats)", told),
+    isLeft ? say("with these settings {p}", { p: exactly(now) }) : FILTERED,
+    ...(isNext ? [say("taken next")] : []),
+  ].join(", ");
+  button.setAttribute("aria-label", say("{words}. Write it here", { words: row.words }));
+}
+
+function announce({ says, pointed }) {
+  const isHint = !pointed || pointed.button.hidden;
+  says.textContent = isHint ? HINT : pointed.words;
+  says.classList.toggle("hint", isHint);
+}
+
+function setStop(view, row) {
+  // The one row that the Tab key comes to.
+  if (view.stop) view.stop.button.tabIndex = -1;
+  view.stop = row;
+  if (row) row.button.tabIndex = 0;
+}
+
+function inDigits(value) {
+  // None looks like 0 that is not, and none like 1.
+  if (value > 0 && value < 0.005) return "<0.01";
+  return value >= 0.995 && value < 1 ? ">0.99" : value.toFixed(2);
+}
+
+function signed(value) {
+  return value.toFixed(2).replace("-", "−");
+}
+
+function exactly(value) {
+  return value > 0 && value < 0.001 ? value.toExponential(1) : value.toFixed(4);
+}

@@ -1,0 +1,215 @@
+// Writing, token by token: the source and the output as chips, and a player that goes along the output.
+//
+// data: as packing.py packs it; after the header numbers (float32, little endian): a row for each token of the output,
+// as writing.py's _table says, then for each of the header's steps the weights over the source and over the output. A
+// step is told by how many tokens were written at it; the header's `at`, the first of them, is the one that the rest of
+// the page shows. Whoever else shows steps hears of every step by an event: see candidates.js.
+
+import { mount } from "../../../../components/kit/mount.js";
+import { unpack } from "../../../../components/kit/packing.js";
+import { say } from "../../../../components/kit/say.js";
+import { element, watchTheme } from "../../../../components/kit/theme.js";
+import { colorAll, fillOutput, fillSource, makeTip, placeOf, point } from "./chips.js";
+import { draw, look } from "./looking.js";
+import { go, goToEnd, hear, makeStepper, step, togglePlay } from "./stepper.js";
+
+export const SIDES = ["source", "output"];
+const SOON = 150; // ms
+const OUTLINE = 5; // px, that belong to a chip below it
+
+export default await mount(import.meta.url, {
+  styles: ["./writing.css", "./chips.css", "../../../../components/kit/play_buttons.css", "./stepper.css"],
+  make: makeView,
+  update,
+});
+
+function update(view, data, send) {
+  const { root } = view;
+  view.send = send;
+  const former = view.header;
+  take(view, data);
+  root.style.height = view.header.height === null ? "" : `${view.header.height}px`;
+  nameParts(view);
+  if (former?.source.join("\n") !== view.header.source.join("\n")) fillSource(view);
+  fillOutput(view);
+  look(view);
+  hear(view, former);
+  if (view.pointed) point(view, view.pointed);
+}
+
+function makeView(root) {
+  const view = { root, items: { source: [], output: [] }, parts: {}, pointed: null, place: null };
+  root.tabIndex = -1;
+  root.setAttribute("role", "group");
+  root.setAttribute("aria-label", say("Writing, token by token"));
+  view.sheet = element("div", "sheet");
+  view.curves = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  view.curves.setAttribute("class", "curves");
+  view.curves.setAttribute("aria-hidden", "true");
+  view.sheet.append(view.curves);
+  for (const side of SIDES) {
+    const part = { box: element("div", `part ${side}`), head: element("div", "head"), pane: element("div", "pane") };
+    Object.assign(part, { title: element("strong", "title"), aim: element("span", "aim"), list: element("div", "list") });
+    part.head.append(part.title, part.aim);
+    part.list.setAttribute("role", side === "source" ? "list" : "group");
+    part.pane.append(part.list);
+    part.box.append(part.head, part.pane);
+    view.sheet.append(part.box);
+    view.parts[side] = part;
+  }
+  view.caret = element("span", "caret");
+  view.caret.append(element("span", "flag", say("next")));
+  view.caret.setAttribute("aria-hidden", "true"); // the outlined chip says the same
+  view.parts.output.pane.append(view.caret);
+  view.scale = element("span", "legend");
+  view.parts.output.head.append(view.scale);
+  view.tip = makeTip();
+  root.append(view.sheet, makeStepper(view), view.tip);
+  view.theme = watchTheme(root, () => view.header && colorAll(view));
+  listen(view);
+  return view;
+}
+
+function take(view, data) {
+  const { header, rest } = unpack(data);
+  const numbers = new Float32Array(rest.slice().buffer);
+  let start = numbers.length - header.steps.reduce((sum, { source, output }) => sum + source + output, 0);
+  const width = header.nOutput ? start / header.nOutput : 0;
+  const next = (n) => numbers.subarray(start, (start += n));
+  const steps = header.steps.map(({ n, source, output }) => [n, { source: next(source), output: next(output) }]);
+  view.weightsOf = new Map(steps);
+  const weights = view.weightsOf.get(header.at);
+  const shades = header.shades[view.theme()];
+  Object.assign(view, { header, width, numbers, weights, shades, nWritten: header.nOutput - header.nGiven });
+}
+
+function listen(view) {
+  const { root, sheet, parts } = view;
+  sheet.addEventListener("mouseover", ({ target }) => point(view, placeOf(target)));
+  sheet.addEventListener("mouseleave", () => point(view, null));
+  sheet.addEventListener("focusin", ({ target }) => {
+    setStop(view, placeOf(target));
+    if (target.matches(":focus-visible") && !view.isPlaying) point(view, placeOf(target));
+  });
+  sheet.addEventListener("focusout", () => point(view, null));
+  sheet.addEventListener("click", ({ target }) => {
+    const place = placeOf(target);
+    const n = place?.side === "output" ? place.index - view.header.nGiven + 1 : -1;
+    if (n >= 0) go(view, n);
+  });
+  root.addEventListener("keydown", (event) => press(view, event));
+  root.addEventListener("keyup", (event) => event.key === " " && placeOf(event.target) && event.preventDefault());
+  for (const { pane } of Object.values(parts)) {
+    pane.addEventListener("scroll", () => {
+      point(view, null);
+      draw(view);
+    });
+    new ResizeObserver(() => draw(view)).observe(pane);
+  }
+}
+
+function nameParts(view) {
+  const { header, parts, root, scale } = view;
+  const hasSource = header.source.length > 0;
+  root.classList.toggle("alone", !hasSource);
+  root.style.setProperty("--hue", header.hue);
+  parts.source.box.hidden = !hasSource;
+  const titles = { source: say("Source"), output: hasSource ? say("Output") : say("Prompt and output") };
+  for (const side of SIDES) {
+    const { title, list, aim } = parts[side];
+    title.textContent = titles[side];
+    list.setAttribute("aria-label", titles[side]);
+    if (aim.dataset.words === header.aims[side]) continue;
+    aim.dataset.words = header.aims[side];
+    const who = header.aims[side];
+    aim.title = say("The bars: how much is looked at each token in order to say the next one; {who}", { who });
+    aim.replaceChildren(element("i", "swatch"), say("looks at, by {who}", { who }));
+  }
+  if (scale.childElementCount) return;
+  const shade = element("i", "gradient");
+  scale.append(say("probability 0"), shade, "1", element("i", "mark forced"), say("forced"));
+  scale.title = say("The color of a token: how probable it was when it was written. Forced: chosen by a person.");
+  colorScale(view);
+}
+
+export function colorScale({ scale, shades }) {
+  const grounds = shades.map(([ground]) => ground);
+  scale.querySelector(".gradient").style.background = `linear-gradient(to right, ${grounds.join()})`;
+}
+
+export function setPlace(view, n) {
+  // Outlines the last token of a step, and puts the caret behind it; at once, whatever the page still shows.
+  const { header, items, caret, parts } = view;
+  const last = header.nGiven + n - 1;
+  items.output.forEach(({ chip }, index) => {
+    if (chip.classList.contains("faint") !== index > last) chip.classList.toggle("faint", index > last);
+    if (chip.hasAttribute("aria-current") === (index === last)) return;
+    if (index === last) chip.setAttribute("aria-current", "true");
+    else chip.removeAttribute("aria-current");
+  });
+  const { chip } = items.output[last];
+  caret.hidden = n === view.nWritten && header.ended !== null;
+  const isFocused = parts.output.list.contains(view.root.getRootNode().activeElement);
+  if (!isFocused) setStop(view, { side: "output", index: last });
+  else if (view.place !== n) chip.focus({ preventScroll: true });
+  clearTimeout(view.paling);
+  const pale = () => view.root.classList.toggle("waiting", !view.weightsOf.has(view.place));
+  const weights = view.weightsOf.get(n) ?? view.weights;
+  if (view.weights !== weights) {
+    view.weights = weights;
+    look(view);
+  }
+  if (n === header.at || view.weightsOf.has(n)) view.root.classList.remove("waiting");
+  else view.paling = setTimeout(pale, SOON); // so that nothing flickers where the page answers soon
+  if (view.place !== n || view.weighed !== view.weights) {
+    reveal(parts.output.pane, chip);
+    const [strongest] = view.strongest.source;
+    if (strongest !== undefined) reveal(parts.source.pane, items.source[strongest].chip);
+  }
+  Object.assign(view, { place: n, weighed: view.weights });
+  draw(view);
+}
+
+function reveal(pane, chip) {
+  // Scrolls the pane, never the page.
+  const top = chip.offsetTop;
+  const bottom = top + chip.offsetHeight + OUTLINE;
+  if (bottom > pane.scrollTop + pane.clientHeight) pane.scrollTop = bottom - pane.clientHeight;
+  if (top < pane.scrollTop) pane.scrollTop = top;
+}
+
+function press(view, event) {
+  const { key, target, shiftKey } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey || target.matches("select")) return;
+  const place = placeOf(target);
+  const isFree = place && (shiftKey || place.side === "source"); // the focus moves, the step stays
+  const by = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[key];
+  if (key === " ") {
+    if (target.matches(".player button")) return; // which it presses
+    togglePlay(view);
+  } else if (key === "ArrowUp" && place) focusOn(view, { side: "source", index: view.stops?.source ?? 0 });
+  else if (key === "ArrowDown" && place) focusOn(view, { side: "output", index: view.header.nGiven + view.place - 1 });
+  else if (by && isFree) focusOn(view, { side: place.side, index: place.index + by });
+  else if (by === Infinity) goToEnd(view);
+  else if (by) step(view, by);
+  else return;
+  event.preventDefault();
+}
+
+function focusOn(view, { side, index }) {
+  const items = view.items[side];
+  if (!items.length) return;
+  const { chip } = items[Math.min(Math.max(index, 0), items.length - 1)];
+  chip.focus({ preventScroll: true });
+  reveal(view.parts[side].pane, chip);
+}
+
+export function setStop(view, place) {
+  // The one token of a side that the Tab key comes to.
+  if (!place) return;
+  const stops = (view.stops ??= {});
+  const chipAt = (index) => view.items[place.side][index]?.chip;
+  if (chipAt(stops[place.side])) chipAt(stops[place.side]).tabIndex = -1;
+  stops[place.side] = place.index;
+  if (chipAt(place.index)) chipAt(place.index).tabIndex = 0;
+}

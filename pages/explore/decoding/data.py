@@ -1,0 +1,268 @@
+"""What the page Decoding shows at one time: the branches that were written, the step, and whose attention."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from pages.explore.decoding import aim as decoding_aim
+from pages.explore.decoding import view_fields
+from pages.shared import cache, models, state
+from pages.shared.models import ModelCard
+from pages.shared.sources import Source
+from pages.shared.state import View
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.errors import mark
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from transformer_core.decoding.decoding_step import DecodingStep
+    from transformer_core.decoding.looking import Aim, Kind
+    from transformer_core.decoding.prediction import NextTokenPrediction
+    from transformer_core.decoding.session import DecodingSession
+    from transformer_core.decoding.tree import DecodingTree
+    from transformer_core.text.interface import Tokenizer
+
+MOST_MIB = 512  # of all trees
+MOST_GIVEN = 512  # tokens of a source or a prompt
+FIRST_LENGTH = {"encoder_decoder": 64, "decoder_only": 24}  # tokens that are written before anybody asks for more
+AHEAD = 8  # tokens that a decoder has written beyond this step, so that a step forward has nothing to wait for
+N_ALTERNATIVES = 5
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TokenFacts:
+    """What there is to say of a token."""
+
+    label: str
+    probability: float | None  # None for what was given before there was anything to say
+    rank: int | None  # 0: the most probable
+    log_prob: float  # nats
+    entropy: float | None  # nats, of the decision
+    alternatives: tuple[tuple[str, float], ...]  # the most probable tokens at that place, with their probabilities
+    kind: str  # "given", "written", or "forced": chosen by a person
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DecodingData:
+    """A step of a text that is being written; all parts of the page draw from it."""
+
+    card: ModelCard
+    view: View
+    source: Source
+    session: "DecodingSession"
+    tokenizer: "Tokenizer"
+    source_labels: tuple[str, ...]  # of the encoder's tokens; () without an encoder
+    source_tokens: tuple[int, ...]
+    left_out: range  # places of the tokens of the text that were not read, for want of room
+    branches: "tuple[tuple[DecodingStep, ...], ...]"  # what was written on each, as far as it is written
+    at: "DecodingStep"  # the last token that was written at this step, or the last one given
+
+    @classmethod
+    def current(cls, card: ModelCard) -> "DecodingData | None":
+        """Return what is to be seen now, written as far as it has to be; None where there is no text.
+
+        Raises:
+            HeadlightError: the model cannot be loaded, or the text cannot be read by it.
+        """
+        from transformer_core.decoding.session import DecodingSession
+
+        state.fit(card)
+        view = state.current()
+        if not view.text:
+            return None
+        source = Source.of(card, view.device, view.precision)
+        view_fields.fit((source, view.text))
+        tree, given, trees = _tree(source, view.text, card)
+        model, tokenizer = source.load()
+        session = DecodingSession.of(tree, sampling=view_fields.sampling())
+        with models.on(source.device), source.changed(model):
+            branches = _written(session, card)
+            here = branches[view_fields.BRANCH.value]
+            at = _step(session, here)
+            if not tree.has_ended(at):
+                tree.read(at)
+        trees.measure((source, view.text))
+        start = tree.start.position
+        view_fields.drawn([tuple(step.token for step in branch) for branch in branches], at.position - start)
+        return cls(
+            card=card,
+            view=view,
+            source=source,
+            session=session,
+            tokenizer=tokenizer.target,
+            source_labels=given.labels if card.config.has_encoder else (),
+            source_tokens=tuple(given.ids) if card.config.has_encoder else (),
+            left_out=given.left_out,
+            branches=branches,
+            at=at,
+        )
+
+    @property
+    def tree(self) -> "DecodingTree":
+        """All that was written behind this text."""
+        return self.session.tree
+
+    @property
+    def branch(self) -> "tuple[DecodingStep, ...]":
+        """What was written on the branch that is looked at, beyond this step too."""
+        return self.branches[view_fields.BRANCH.value]
+
+    @property
+    def n_written(self) -> int:
+        """How many tokens were written at this step."""
+        return self.at.position - self.tree.start.position
+
+    @property
+    def written(self) -> "tuple[DecodingStep, ...]":
+        """What was written up to this step."""
+        return self.branch[: self.n_written]
+
+    @property
+    def given(self) -> "tuple[DecodingStep, ...]":
+        """<bos>, or the prompt."""
+        return tuple(self.tree.start.path())
+
+    @property
+    def prediction(self) -> "NextTokenPrediction | None":
+        """What the model says comes next; None where the text has ended."""
+        return None if self.tree.has_ended(self.at) else self.at.prediction
+
+    @property
+    def ended(self) -> str | None:
+        """Why nothing can be written behind this step, in a sentence; None where it can."""
+        if self.tree.has_ended(self.at):
+            if self.n_written == 1:
+                return say("The model ended its text at once: its first token is the one that ends texts.")
+            return say("The model ended its text here.")
+        if not self.tree.has_room(self.at):
+            n = self.card.config.max_seq_len
+            return say("All {n:,} positions of this model are used, so nothing can be written behind this token.", n=n)
+        if self.is_at_limit:
+            return say("The limit of {n:,} tokens is reached; the model could go on.", n=view_fields.LIMIT.value)
+        return None
+
+    @property
+    def is_at_limit(self) -> bool:
+        """Whether only the page's own limit stands against writing on."""
+        return not self.tree.is_over(self.at) and self.n_written >= view_fields.LIMIT.value
+
+    def labels(self, steps: "Sequence[DecodingStep]") -> tuple[str, ...]:
+        """Return the labels of tokens that follow each other, each in its place behind what comes before."""
+        before = [] if not steps or steps[0].parent is None else steps[0].parent.path()
+        ids = [step.token for step in (*before, *steps)]
+        return tuple(self.tokenizer.labels(ids)[len(before) :])
+
+    @property
+    def output_labels(self) -> tuple[str, ...]:
+        """The labels of all tokens of the branch, given ones first."""
+        return self.labels((*self.given, *self.branch))
+
+    def said(self, steps: "Sequence[DecodingStep]") -> list[TokenFacts]:
+        """Return what there is to say of tokens that follow each other."""
+        forced = set(view_fields.BRANCHES.value[view_fields.BRANCH.value].forced)
+        start = self.tree.start.position
+        return [
+            self._said(step, label, is_forced=step.position - start - 1 in forced)
+            for step, label in zip(steps, self.labels(steps), strict=True)
+        ]
+
+    def _said(self, step: "DecodingStep", label: str, *, is_forced: bool) -> TokenFacts:
+        decision, chosen = step.decision, step.chosen
+        kind = "given" if step.is_given else "forced" if is_forced else "written"
+        alternatives: tuple[tuple[str, float], ...] = ()
+        if decision is not None:
+            found = decision.candidates(N_ALTERNATIVES)
+            alternatives = tuple((self.tokenizer.labels([one.token])[0], one.probability) for one in found)
+        return TokenFacts(
+            label=label,
+            probability=None if chosen is None else chosen.probability,
+            rank=None if chosen is None else chosen.rank,
+            log_prob=step.log_prob,
+            entropy=None if decision is None else decision.entropy,
+            alternatives=alternatives,
+            kind=kind,
+        )
+
+    @cached_property
+    def aim(self) -> "Aim":
+        """Whose attention is looked at: a head, or a mean."""
+        return decoding_aim.current(self.card.config.n_decoder_layers)
+
+    def kinds(self) -> "tuple[Kind, ...]":
+        """Return the attentions of the decoder."""
+        return ("cross", "decoder") if self.card.config.has_encoder else ("decoder",)
+
+    def who(self, kind: "Kind") -> str:
+        """Return whose attention it is, as titles call it."""
+        name, aim = say(ATTENTIONS[kind].inline), self.aim
+        if aim.mean == "all":
+            return say("{attention}, mean of all heads", attention=name)
+        if aim.mean:
+            return say("{attention}, layer {layer}, mean of its heads", attention=name, layer=aim.layer)
+        return say("{attention}, layer {layer}, head {head}", attention=name, layer=aim.layer, head=aim.head)
+
+    def weights(self, kind: "Kind", step: "DecodingStep | None" = None) -> "np.ndarray | None":
+        """Return where is looked at a step, or at this one, to say what comes next; None where nothing does."""
+        from transformer_core.decoding.looking import weights
+
+        prediction = self.prediction if step is None else step.prediction
+        return None if prediction is None else weights(prediction, kind, self.aim)
+
+    def around(self, n_each_way: int) -> "dict[int, DecodingStep]":
+        """Return the steps before and behind this one at which more was read, by how many tokens were written."""
+        steps = (self.tree.start, *self.branch)
+        first = max(0, self.n_written - n_each_way)
+        near = enumerate(steps[first : self.n_written + n_each_way + 1], first)
+        return {n: step for n, step in near if step.prediction is not None and not self.tree.has_ended(step)}
+
+    def file_name(self, *more: str) -> str:
+        """Return the name of a file that is saved, without its ending."""
+        return "-".join([self.view.model, "decoding", *more])
+
+
+def _tree(source: Source, text: str, card: ModelCard) -> "tuple[DecodingTree, Any, cache.Store[Any]]":
+    """Return the tree behind a text, which all who read it share; what the model was given; and where it is kept."""
+    trees: cache.Store[Any] = cache.store(
+        mark("texts written"), most_mib=MOST_MIB, n_bytes=lambda made: made[0].n_bytes
+    )
+
+    def make() -> "tuple[DecodingTree, Any]":
+        from transformer_core.analysis.trace.traced_forward import EncodedInput, tensor_of
+        from transformer_core.decoding.tree import DecodingTree
+
+        model, tokenizer = source.load()
+        config = card.config
+        room = config.max_seq_len if config.has_encoder else max(1, config.max_seq_len - 1)
+        given = EncodedInput.of(tokenizer, text, config.architecture, min(MOST_GIVEN, room))
+        with models.on(source.device), source.changed(model):
+            return DecodingTree(model, tensor_of(given.ids, model)), given
+
+    return *trees.get((source, text), make), trees
+
+
+def _written(session: "DecodingSession", card: ModelCard) -> "tuple[tuple[DecodingStep, ...], ...]":
+    """Return all branches, written as far as they have to be."""
+    first = FIRST_LENGTH[card.config.architecture]
+    ahead = 0 if view_fields.STEP.value is None else view_fields.STEP.value + AHEAD
+    length = min(max(view_fields.LENGTH.value or first, ahead), view_fields.LIMIT.value)
+    written = []
+    for branch in view_fields.BRANCHES.value:
+        forced = {0: branch.tokens} if branch.tokens else {}
+        written.append(tuple(islice(session.follow(forced), max(length, len(branch.tokens)))))
+    return tuple(written)
+
+
+def _step(session: "DecodingSession", branch: "Sequence[DecodingStep]") -> "DecodingStep":
+    """Return the step that is looked at; at the first look, the one behind which the model hesitated most."""
+    wanted = view_fields.STEP.value
+    if wanted is None:
+        return max((step.parent for step in branch if step.parent), key=_entropy, default=session.tree.start)
+    return branch[min(wanted, len(branch)) - 1] if wanted and branch else session.tree.start
+
+
+def _entropy(step: "DecodingStep") -> float:
+    return 0.0 if step.prediction is None else step.prediction.entropy

@@ -1,0 +1,167 @@
+"""Decoding: how does the output come about, token by token, and what else could it have said?"""
+
+import streamlit as st
+
+from pages.explore.decoding import aim, alignment, beams, blanks, candidates, rows, teacher, tree, view_fields, writing
+from pages.explore.decoding import cache as decoding_cache
+from pages.explore.decoding.code import code_of
+from pages.explore.decoding.data import DecodingData
+from pages.explore.decoding.nodes import text_of
+from pages.shared import cache, code_expander, models, prose, state
+from pages.shared.answer import NO_HEAD, NO_MASK
+from pages.shared.models import ModelCard
+from pages.shared.sources import Source
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
+
+LEAD = mark(
+    "The model writes one token at a time. At each step it looks back, finds every token of its vocabulary more or "
+    "less probable, and one of them is taken. Stop anywhere, see where it looks, and let it go on with another one."
+)
+LEAD_BLANKS = mark(
+    "This model does not write from left to right: it reads the whole text at once and says what may stand in each "
+    "blank. Here the blanks are filled one by one, the most certain first, and each changes what is said of the "
+    "others."
+)
+LOOK_FOR = {
+    "encoder_decoder": mark(
+        "where a token is about to be written, its translation and what it must agree with light up in the source. "
+        "Where two candidates are nearly as probable, take the other one, and see what follows change with it."
+    ),
+    "decoder_only": mark(
+        "names and words that were said before light up just before they are said again. Where many candidates are "
+        "nearly as probable the story could go anywhere: take another one, and it will."
+    ),
+}
+PARTS = {  # what the right side shows
+    "heads": mark("Heads"),
+    "alignment": mark("Alignment"),
+    "tree": mark("Branches"),
+    "beams": mark("Beams"),
+    "cache": mark("Cache"),
+    "led": mark("Teacher forcing"),
+}
+PART_BOX = "decoding-part-box"
+
+
+def page() -> None:
+    """Draw the page, in the order of all pages."""
+    view = state.current()
+    card = models.available()[view.model]
+    is_blanks = card.config.architecture == "encoder_only"
+    lead = say(LEAD_BLANKS if is_blanks else LEAD)
+    prose.heading(say("Decoding"), lead)
+    if not view.text:
+        return
+    if not card.config.unembed:
+        prose.note(say(NO_HEAD))
+        return
+    if is_blanks and card.reads_ids:
+        prose.note(say(NO_MASK))
+        return
+    if is_blanks:
+        blanks.show(card, Source.of(card, view.device, view.precision), view.text)
+        cache.foot()
+        return
+    decoding()
+
+
+@st.fragment
+def decoding() -> None:
+    """Draw the text as it is written, and what belongs to this step; a step draws only this again."""
+    card = models.available()[state.current().model]
+    data = _data(card)
+    if data is None:
+        return
+    writing.show(data)
+    _remarks(data)
+    with st.container(key="hl-decoding"):
+        left, right = st.columns([5, 6], gap="medium")
+    with left:
+        candidates.show(data)
+    with right:
+        _part(data)
+    _look_for(data)
+    with st.popover(say("What is written, as plain text"), type="tertiary", icon=":material/notes:"):
+        st.code(text_of(data, [step.token for step in data.branch]), language=None, wrap_lines=True)
+    code_expander.code(lambda: _code(data))
+    cache.foot()
+    state.publish()
+
+
+def _data(card: ModelCard) -> DecodingData | None:
+    """Return what is to be seen; where the address asks for what cannot be, say so and offer to begin anew."""
+    try:
+        return DecodingData.current(card)
+    except HeadlightError as error:
+        prose.warning(say("This text cannot be written on: {error}.", error=error))
+        st.button(say("Write it anew"), on_click=view_fields.start_again, type="primary")
+        return None
+
+
+def _part(data: DecodingData) -> None:
+    """Draw what was chosen to be seen beside the candidates."""
+    parts = [name for name in PARTS if name != "alignment" or data.card.config.has_encoder]
+    with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-choices"):
+        st.session_state[PART_BOX] = view_fields.PART.value if view_fields.PART.value in parts else parts[0]
+        st.segmented_control(
+            say("Show"),
+            parts,
+            format_func=lambda name: say(PARTS[name]),
+            required=True,
+            key=PART_BOX,
+            label_visibility="collapsed",
+            on_change=lambda: view_fields.PART.set(st.session_state[PART_BOX]),
+        )
+        aim.choose(data.card.config.n_decoder_layers, data.card.config.n_heads)
+    match view_fields.PART.value:
+        case "alignment" if data.card.config.has_encoder:
+            alignment.show(data)
+        case "tree" | "beams":
+            tree.show(data)
+        case "cache":
+            decoding_cache.show(data)
+        case "led":
+            teacher.show(data)
+        case _:
+            rows.show(data)
+
+
+def _code(data: DecodingData) -> str:
+    """Return the lines that lead to this step, and those of what is seen beside it."""
+    of_part = {"beams": beams.code, "led": teacher.code}.get(view_fields.PART.value)
+    return code_of(data) + (of_part(data) if of_part else "")
+
+
+def _remarks(data: DecodingData) -> None:
+    """Say what a person should know: how the text ended, and what was left out."""
+    if data.left_out:
+        note = say(
+            "This text is long: its first {n} tokens were read here, the rest was left out.", n=data.left_out.start
+        )
+        prose.note(note)
+    if view_fields.made_room():
+        prose.note(
+            say(
+                "At most {n} branches are kept, so the last of them gave its place to this one; your browser’s Back "
+                "returns to it.",
+                n=view_fields.MOST_BRANCHES,
+            )
+        )
+    if data.is_at_limit:
+        st.button(say("Let it write {n} more", n=view_fields.LIMIT_STEP), on_click=view_fields.allow_more)
+
+
+def _look_for(data: DecodingData) -> None:
+    """Say in one line what is worth looking for."""
+    words = LOOK_FOR[data.card.config.architecture]
+    prose.look_for(say(words))
+    st.page_link(
+        "learn/steps/page.py",
+        label=say("Temperature divides the logits before the softmax, as √d_k divides the scores of attention"),
+        icon=":material/thermostat:",
+        query_params={state.MODEL: data.card.name, state.TEXT: state.current().text, "stage": "scale"},
+    )
+
+
+page()

@@ -1,0 +1,215 @@
+"""Teacher forcing beside free running: the given target, what the model writes by itself, and where they part."""
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.explore.decoding import view_fields
+from pages.explore.decoding.data import DecodingData
+from pages.shared import answer, models, prose, state
+from transformer_core.decoding.settings import GREEDY
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.figures import isolate
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.decoding.decoding_step import DecodingStep
+    from transformer_core.decoding.prediction import Candidate
+    from transformer_core.decoding.session import Comparison
+
+LEAD = mark(
+    "With teacher forcing the model reads the tokens of the target, whatever it would have generated itself, as in "
+    "training. Free-running, it reads its own output."
+)
+BOXES = {  # by architecture: the text that is typed, and what stands in the empty box
+    "encoder_decoder": (
+        mark("Target"),
+        mark("Type what the model is made to write; empty: the branch that you look at"),
+    ),
+    "decoder_only": (mark("Continuation"), mark("Type how the text goes on; empty: the branch that you look at")),
+}
+TYPED = {"encoder_decoder": mark("target"), "decoder_only": mark("continuation")}
+CLOSING = ".,;:!?…)]}’'"  # no space comes before them
+N_FIRST = 3  # of the model's choices, when a token is pointed at
+CODE = """
+comparison = session.beside_free_running({tokens})
+forced, free = ((*comparison.shared, *rest) for rest in (comparison.a, comparison.b))
+for name, steps in {{"teacher forcing": forced, "by itself": free}}.items():
+    labels = tokenizer.target.labels([step.token for step in steps])
+    print(name, [(label, round(step.chosen.probability, 3)) for label, step in zip(labels, steps)])
+    print(steps[-1].total_log_prob, "nats in all")
+print("they part at position", comparison.parting)
+"""
+_BOX = "decoding-forced-box"
+_IS_NEW = "decoding-forced-is-new"  # the bar on top of the page shows the target too
+
+
+def show(data: DecodingData) -> None:
+    """Draw a box for a target, and below it the target and the free-running text, each token with its probability."""
+    if st.session_state.pop(_IS_NEW, False):
+        st.rerun()
+    st.html(f"<p class='hl-small'>{say(LEAD)}</p>")
+    _box(data)
+    try:
+        tokens, n_left_out = _target(data)
+        if not tokens:
+            st.html(f"<p class='hl-small'>{say('This target has no tokens.')}</p>")
+            return
+        with models.on(data.source.device), data.source.changed(data.tree.model):
+            comparison = data.session.beside_free_running(tokens)
+    except HeadlightError as error:
+        prose.warning(say("This target cannot be used: {error}.", error=error))
+        return
+    if n_left_out:
+        remark = say("The text is long: its first {n:,} tokens are read, the rest was left out.", n=len(tokens))
+        prose.note(remark)
+    _rows(data, comparison)
+
+
+def code(data: DecodingData) -> str:
+    """Return the lines that compare the two, after those of the page; "" without a target to force."""
+    try:
+        tokens, _ = _target(data)
+    except HeadlightError:
+        return ""
+    return CODE.format(tokens=tokens) if tokens else ""
+
+
+def _box(data: DecodingData) -> None:
+    """Draw where the text is typed, and a button that takes up what was written."""
+    label, placeholder = BOXES[data.card.config.architecture]
+    with st.container(horizontal=True, vertical_alignment="bottom", key="hl-forced-box"):
+        st.session_state[_BOX] = _typed(data)
+        st.text_input(
+            say(label),
+            key=_BOX,
+            on_change=lambda: _choose(data, st.session_state[_BOX]),
+            placeholder=say(placeholder),
+            autocomplete="off",
+        )
+        if _typed(data):
+            st.button(say("Clear it"), key="decoding-forced-clear", on_click=_choose, args=(data, ""))
+        else:
+            written = data.tokenizer.decode([step.token for step in data.branch]).rstrip("\ufffd")
+            st.button(
+                say("Change what was written"),
+                key="decoding-forced-take",
+                on_click=_choose,
+                args=(data, written),
+                disabled=not state.clean(written),
+                help=say("Take up the branch that you look at, and change some of its words"),
+            )
+
+
+def _typed(data: DecodingData) -> str:
+    return (data.view.target or "") if data.card.config.has_encoder else view_fields.CONTINUATION.value
+
+
+def _choose(data: DecodingData, text: str) -> None:
+    """A text was typed, taken up, or cleared; that of an encoder-decoder is the target of all pages."""
+    text = state.clean(text)
+    if data.card.config.has_encoder:
+        state.set_target(text or None)
+        st.session_state[_IS_NEW] = True
+    else:
+        view_fields.CONTINUATION.set(text)
+
+
+def _target(data: DecodingData) -> tuple[list[int], int]:
+    """Return the tokens of the target, as far as there is room, and how many were left out."""
+    typed, room = _typed(data), data.tree.max_positions - len(data.given)
+    if not typed:
+        return [step.token for step in data.branch], 0
+    encode_for = data.tokenizer.encode_for
+    if data.card.config.has_encoder:
+        tokens = encode_for(typed, "encoder_decoder")
+    else:  # as they are cut behind the text, if that stays as it was
+        typed = typed if typed[0] in CLOSING else f" {typed}"
+        prompt, whole = (encode_for(text, "decoder_only") for text in (data.view.text, data.view.text + typed))
+        tokens = whole[len(prompt) :] if whole[: len(prompt)] == prompt else data.tokenizer.encode(typed)
+    return tokens[:room], max(0, len(tokens) - room)
+
+
+def _rows(data: DecodingData, comparison: "Comparison") -> None:
+    """Draw both texts, and say where they part."""
+    n_shared = len(comparison.shared)
+    forced, free = (*comparison.shared, *comparison.a), (*comparison.shared, *comparison.b)
+    forced_labels, free_labels = data.labels(forced), data.labels(free)
+    parting = n_shared if comparison.parting is not None else None
+    text = say(TYPED[data.card.config.architecture]) if _typed(data) else say("branch")
+    if parting is None:
+        sentence = say("By itself the model writes just what this {text} has.", text=text)
+    else:
+        instead, has = (
+            say(
+                "“{token}” ({probability})",
+                token=isolate(labels[parting]),
+                probability=answer.probability(_chosen(steps[parting]).probability),
+            )
+            for labels, steps in ((free_labels, free), (forced_labels, forced))
+        )
+        sentence = say(
+            "By itself the model would write {instead} where the {text} has {has}.", instead=instead, text=text, has=has
+        )
+    n_first = sum(_chosen(step).rank == 0 for step in forced)
+    by_itself = say("By itself") if data.session.sampling == GREEDY else say("By itself, drawn as chosen")
+    is_cut = not data.tree.has_ended(free[-1])
+    first_choice = say("{n_first} of {n} its first choice", n_first=n_first, n=len(forced))
+    how_far = say("cut after {n}", n=len(free)) if is_cut else say("to its end")
+    rows = (
+        _row(data, say("Teacher forcing"), first_choice, forced, forced_labels, parting),
+        _row(data, by_itself, how_far, free, free_labels, parting),
+    )
+    st.html(f"<p class='hl-look'>{html.escape(sentence)}</p><div class='hl-forced'>{''.join(rows)}</div>")
+
+
+def _row(
+    data: DecodingData,
+    name: str,
+    remark: str,
+    steps: "Sequence[DecodingStep]",
+    labels: Sequence[str],
+    parting: int | None,
+) -> str:
+    """Return one text: a line about the whole, and its tokens."""
+    tokens = (
+        f"<li style='--hl-p:{_chosen(step).probability:.3f}' class='{'hl-parts' if place == parting else ''}' "
+        f"title='{html.escape(_in_words(data, step, label))}'>"
+        f"<bdi>{html.escape(label)}</bdi> <small>{answer.probability(_chosen(step).probability)}</small></li>"
+        for place, (step, label) in enumerate(zip(steps, labels, strict=True))
+    )
+    about = say("{total} nats in all, {remark}", total=_signed(steps[-1].total_log_prob), remark=remark)
+    return f"<div class='hl-label'>{name}<span>{about}</span></div><ol aria-label='{name}'>{''.join(tokens)}</ol>"
+
+
+def _in_words(data: DecodingData, step: "DecodingStep", label: str) -> str:
+    """Return what there is to say of a token: how probable it was, and what the model would rather have had there."""
+    assert step.decision is not None, "the given tokens are not drawn here"
+    first, chosen = step.decision.candidates(N_FIRST), _chosen(step)
+    names = data.tokenizer.labels([one.token for one in first])
+    choices = ", ".join(
+        say("“{token}” {probability}", token=isolate(name), probability=answer.probability(one.probability))
+        for name, one in zip(names, first, strict=True)
+    )
+    return say(
+        "“{token}”: probability {probability}, {nats} nats, number {number} of the model’s choices, which begin with "
+        "{choices}",
+        token=isolate(label),
+        probability=answer.probability(chosen.probability),
+        nats=_signed(step.log_prob),
+        number=chosen.rank + 1,
+        choices=choices,
+    )
+
+
+def _chosen(step: "DecodingStep") -> "Candidate":
+    """Return a token as one that the model chose among, whether it would have taken it or not."""
+    assert step.chosen is not None, "the given tokens are not drawn here"
+    return step.chosen
+
+
+def _signed(nats: float) -> str:
+    """Return a log-probability for reading; what rounds to nothing has no sign."""
+    return f"{round(nats, 2) + 0.0:.2f}".replace("-", "−")

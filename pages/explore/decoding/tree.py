@@ -1,0 +1,168 @@
+"""All branches of a text that is being written, in one tree; or, drawn in the same way, the beams of a search."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.explore.decoding import beams, view_fields
+from pages.explore.decoding.components.branches import BranchEnd, Kind, Node, branches, sent_node
+from pages.explore.decoding.data import DecodingData
+from pages.explore.decoding.nodes import given_nodes, numbers, text_of
+from transformer_core.errors import mark
+from transformer_core.figures import isolate
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.decoding.decoding_step import DecodingStep
+    from transformer_core.decoding.session import Comparison
+
+KEY = "decoding-branch-tree"
+N_BEFORE = 2  # tokens before the place where branches part that their row in the table begins with
+
+
+def show(data: DecodingData) -> None:
+    """Draw the beams where they were chosen, else the tree of all branches, and a row about each."""
+    if view_fields.PART.value == "beams":
+        beams.show(data)
+        return
+    _tree(data)
+    _table(data)
+    if here := view_fields.BRANCH.value:
+        st.button(say("Delete this branch"), on_click=view_fields.without, args=(here,), type="tertiary")
+
+
+def _tree(data: DecodingData) -> None:
+    nodes, steps = _nodes(data)
+    id_of = {step: node for node, step in steps.items()}
+    ends = [
+        BranchEnd(
+            id=id_of[branch[-1]],
+            text=_text(data, branch),
+            total=branch[-1].total_log_prob,
+            n_tokens=len(branch),
+        )
+        for branch in data.branches
+        if branch
+    ]
+    branches(
+        nodes=nodes,
+        at=id_of[data.at],
+        ends=ends,
+        key=KEY,
+        on_node=lambda: _open(steps),
+        name=mark("Tree of all branches"),
+    )
+
+
+def _table(data: DecodingData) -> None:
+    last = [branch[-1] if branch else data.tree.start for branch in data.branches]
+    totals = [step.total_log_prob for step in last]
+    lengths = [len(branch) for branch in data.branches]
+    partings = {"number": [*range(1, len(last) + 1)], "parts": _partings(data, last)} if len(last) > 1 else {}
+    columns = partings | {
+        "branch": _ends(data),
+        "tokens": lengths,
+        "nats": totals,
+        "nats per token": [total / max(1, n_tokens) for total, n_tokens in zip(totals, lengths, strict=True)],
+    }
+    st.dataframe(
+        columns,
+        hide_index=True,
+        height="content",
+        column_config={
+            "number": st.column_config.NumberColumn(say("no."), width=40),
+            "parts": st.column_config.TextColumn(
+                say("where it parts"), width=230, help=say("From the branch above that it has most in common with")
+            ),
+            "branch": st.column_config.TextColumn(say("branch"), width=200),
+            "tokens": st.column_config.NumberColumn(say("tokens"), width=60),
+            "nats": st.column_config.NumberColumn(
+                say("nats"),
+                width=70,
+                format="%.2f",
+                help=say("Log-probability of all that was written on it: the sum over its tokens"),
+            ),
+            "nats per token": st.column_config.NumberColumn(
+                say("nats per token"), width=95, format="%.3f", help=say("The mean over its tokens")
+            ),
+        },
+    )
+
+
+def _nodes(data: DecodingData) -> "tuple[list[Node], dict[int, DecodingStep]]":
+    """Return each token of all branches once, and the step of each."""
+    nodes = given_nodes(data)
+    steps = {node.id: step for node, step in zip(nodes, data.given, strict=True)}
+    start = nodes[-1].id
+    on_path = {*numbers(start, [step.token for step in data.branch])}
+    for branch, led in zip(data.branches, view_fields.BRANCHES.value, strict=True):
+        ids = numbers(start, [step.token for step in branch])
+        n_known = sum(node in steps for node in ids[1:])  # those that it shares with branches before it
+        new = zip(branch[n_known:], data.said(branch[n_known:]), strict=True)
+        for place, (step, said) in enumerate(new, n_known):
+            kind: Kind = "forced" if place in led.forced else "written"
+            node = Node(
+                id=ids[place + 1],
+                parent=ids[place],
+                position=step.position,
+                label=said.label,
+                log_prob=said.log_prob,
+                rank=said.rank,
+                alternatives=said.alternatives,
+                kind="ended" if data.tree.has_ended(step) else kind,
+                on_path=ids[place + 1] in on_path,
+            )
+            nodes.append(node)
+            steps[node.id] = step
+    return nodes, steps
+
+
+def _open(steps: "dict[int, DecodingStep]") -> None:
+    """A token was clicked: the step behind it is looked at; behind a given one, the beginning."""
+    step = steps.get(sent_node(KEY) or 0)
+    if step is not None:
+        view_fields.open_path([one.token for one in step.written()])
+
+
+def _text(data: DecodingData, branch: "Sequence[DecodingStep]") -> str:
+    return text_of(data, [step.token for step in branch])
+
+
+def _ends(data: DecodingData) -> list[str]:
+    """Return what each branch says; where all begin alike, from shortly before the first place where two part."""
+    texts = [_text(data, branch) for branch in data.branches]
+    if len(texts) == 1:
+        return texts
+    tokens = [[step.token for step in branch] for branch in data.branches]
+    n_alike = next((n for n, column in enumerate(zip(*tokens, strict=False)) if len({*column}) > 1), 0)
+    beginning = text_of(data, tokens[0][: max(0, n_alike - N_BEFORE)]) if n_alike > N_BEFORE else ""
+    if not beginning or not all(text.startswith(beginning) for text in texts):
+        return texts
+    return [f"… {text[len(beginning) :].strip()}" for text in texts]
+
+
+def _partings(data: DecodingData, last: "Sequence[DecodingStep]") -> list[str]:
+    """Say of each branch but the first where it parts from the one above it that it has most in common with."""
+    said = [""]
+    for n, other in enumerate(last[1:], 1):
+        comparisons = [data.session.compare(one, other) for one in last[:n]]
+        nearest = max(range(n), key=lambda i: len(comparisons[i].shared))
+        said.append(_parting(data, comparisons[nearest], nearest + 1))
+    return said
+
+
+def _parting(data: DecodingData, comparison: "Comparison", number: int) -> str:
+    """Say where a branch goes another way than the one of a number, from 1."""
+    if not comparison.b:
+        return say("is the beginning of {number}", number=number)
+    if not comparison.a:
+        return say("goes on after the end of {number}", number=number)
+    has, instead = (isolate(data.labels(steps[:1])[0]) for steps in (comparison.a, comparison.b))
+    return say(
+        "from {number} at token {place}: {instead} for {has}",
+        number=number,
+        place=comparison.parting,
+        instead=instead,
+        has=has,
+    )

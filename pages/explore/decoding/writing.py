@@ -1,0 +1,89 @@
+"""The text as it is written: source and output as tokens, where the model looks at this step, and the player."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from pages.explore.decoding import view_fields
+from pages.explore.decoding.components.writing import Looked, Token, sent_at, sent_forward, writing
+from pages.explore.decoding.data import DecodingData, TokenFacts
+
+if TYPE_CHECKING:
+    from transformer_core.decoding.decoding_step import DecodingStep
+
+KEY = "decoding-writing"
+N_NEARBY = 4  # steps before and behind this one that a step shows at once
+
+_TOKENS: "WeakKeyDictionary[DecodingStep, Token]" = WeakKeyDictionary()
+"""What there is to say of a step stays the same, but for who chose it and how it is labeled; it is asked for once."""
+
+
+def show(data: DecodingData) -> None:
+    """Draw what is given and written on this branch, what is looked at, and the player."""
+    has_encoder = data.card.config.has_encoder
+    writing(
+        source=data.source_labels,
+        output=_tokens(data),
+        n_given=len(data.given),
+        at=data.n_written,
+        weights_source=data.weights("cross") if has_encoder else None,
+        weights_output=data.weights("decoder"),
+        aim_source=data.who("cross") if has_encoder else "",
+        aim_output=data.who("decoder"),
+        ended=replace(data, at=data.branch[-1]).ended if data.branch else data.ended,
+        key=KEY,
+        nearby=_nearby(data),
+        on_at=_on_at,
+        on_forward=_on_forward,
+    )
+
+
+def _nearby(data: DecodingData) -> dict[int, Looked]:
+    """Return where is looked at the steps around this one, as far as they are written."""
+    return {
+        n: (data.weights("cross", step) if data.source_labels else None, data.weights("decoder", step))
+        for n, step in data.around(N_NEARBY).items()
+    }
+
+
+def _on_at() -> None:
+    """A person wants to see another step of this branch."""
+    n = sent_at(KEY)
+    if n is not None:
+        view_fields.go_to(min(n, len(view_fields.path())))
+
+
+def _on_forward() -> None:
+    """A person wants to go on, or the player does."""
+    n = sent_forward(KEY)
+    if n is not None:
+        view_fields.go_on(n)
+
+
+def _tokens(data: DecodingData) -> list[Token]:
+    """Return the given tokens, and those of the branch."""
+    steps = (*data.given, *data.branch)
+    n_known = next((place for place, step in enumerate(steps) if step not in _TOKENS), len(steps))
+    fresh = steps[n_known:]
+    for step, said in zip(fresh, data.said(fresh), strict=True):
+        _TOKENS[step] = _token(said)
+    forced = {len(data.given) + place for place in view_fields.BRANCHES.value[view_fields.BRANCH.value].forced}
+    tokens = []
+    for place, (step, label) in enumerate(zip(steps, data.output_labels, strict=True)):
+        token = _TOKENS[step]
+        if token.label != label:  # letters are put together from neighbours, and those behind a token may be others
+            token = replace(token, label=label)
+        tokens.append(replace(token, kind="forced") if place in forced else token)
+    return tokens
+
+
+def _token(said: TokenFacts) -> Token:
+    """Return what there is to say of a token, as the component takes it."""
+    return Token(
+        label=said.label,
+        kind="given" if said.kind == "given" else "written",
+        log_prob=None if said.probability is None else said.log_prob,
+        rank=said.rank,
+        entropy=said.entropy,
+        alternatives=said.alternatives,
+    )

@@ -1,0 +1,130 @@
+"""Across layers: from which tokens what a position holds at the end may have come."""
+
+import html
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from pages.components import figures
+from pages.explore.heads import view_fields
+from pages.explore.heads.code import redraw_across
+from pages.explore.heads.data import NAMES, HeadsData
+from pages.shared import cache, export, prose, state
+from pages.shared.style import theme
+from transformer_core.analysis import pattern_csv
+from transformer_core.analysis.heads.table import pattern_arrays
+from transformer_core.errors import mark
+from transformer_core.figures import attention_heatmap
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.flow.across_layers import Method, Part
+
+MOST_MIB = 32  # of all that was followed across layers
+ABREAST = 2  # figures in a row
+USUAL = "rollout"
+TITLES = {"rollout": mark("Attention rollout"), "flow": mark("Attention flow")}
+FOLLOWING = {
+    "rollout": mark("Following rollout through the layers …"),
+    "flow": mark("Following flow through the layers …"),
+}
+
+
+def show(data: HeadsData) -> None:
+    """Draw how attention adds up across the layers, when it is unfolded."""
+    unfolded = f"{view_fields.ACROSS.key}-unfolded"
+    st.session_state[unfolded] = bool(view_fields.ACROSS.value)
+    with st.expander(
+        say("Across all layers: rollout and flow"),
+        icon=":material/layers:",
+        key=unfolded,
+        on_change=lambda: view_fields.ACROSS.set(USUAL if st.session_state[unfolded] else ""),
+    ):
+        if not view_fields.ACROSS.value:
+            return
+        key = f"{view_fields.ACROSS.key}-segments"
+        st.session_state[key] = view_fields.ACROSS.value
+        st.segmented_control(
+            say("Across all layers"),
+            [*TITLES],
+            key=key,
+            format_func=lambda name: say(TITLES[name]),
+            required=True,
+            label_visibility="collapsed",
+            on_change=lambda: view_fields.ACROSS.set(st.session_state[key] or USUAL),
+        )
+        _draw(data, view_fields.ACROSS.value)
+
+
+def _draw(data: HeadsData, method: "Method") -> None:
+    """Draw rows of final positions and columns of input tokens, from each side that they may come from."""
+    from transformer_core.analysis.flow.across_layers import ASSUMES, MOST_TOKENS, follow
+
+    n_tokens = max(max(attention_maps.shape[2:]) for attention_maps in data.model_run.attention_maps.values())
+    if n_tokens > MOST_TOKENS[method]:
+        values = {"most": MOST_TOKENS[method], "n": n_tokens}
+        if method == "rollout":
+            note = say(
+                "Attention rollout is computed for texts of up to {most} tokens; this one has {n:,}. "
+                "Take a shorter text.",
+                **values,
+            )
+        else:
+            note = say(
+                "Attention flow is computed for texts of up to {most} tokens; this one has {n:,}. "
+                "Take a shorter text, or look at the rollout.",
+                **values,
+            )
+        prose.note(note)
+        return
+    followed: cache.Store[tuple[Part, ...]] = cache.store(
+        mark("rollouts and flows"), most_mib=MOST_MIB, n_bytes=_n_bytes
+    )
+    key = (data.source, data.view.text, data.view.target, method)
+    with st.spinner(say(FOLLOWING[method]), show_time=True):
+        parts = followed.get(key, lambda: follow(data.model_run, method))
+    for first in range(0, len(parts), ABREAST):
+        for place, column in enumerate(st.columns(ABREAST, gap="medium"), first):
+            if place < len(parts):
+                with column:
+                    _part(data, method, place, parts[place])
+    st.html(f"<p class='hl-look'><b>{say('What it assumes:')}</b> {html.escape(say(ASSUMES[method]))}</p>")
+
+
+def _part(data: HeadsData, method: str, place: int, part: "Part") -> None:
+    names = {side: say(NAMES[data.model_run.architecture, side]) for side in (part.of, part.side)}
+    queries, keys = getattr(data.model_run, part.of), getattr(data.model_run, part.side)
+    title = say("{method}: {of}, from {side}", method=say(TITLES[method]), of=names[part.of], side=names[part.side])
+    axes: dict[str, Any] = {
+        "query_name": say("final state: {of}", of=names[part.of]),
+        "key_name": say("input: {of}", of=names[part.side]),
+    }
+    figure = attention_heatmap(
+        part.values.astype(np.float32),
+        queries,
+        keys,
+        title=title,
+        mask=part.mask,
+        theme=theme(),
+        **axes,
+    )
+    name = f"{data.view.model}-{method}-{part.of}-{part.side}"
+    table = (part.values.astype(np.float32), queries, keys, part.mask)
+    figures.live_figure(
+        figure,
+        name=name,
+        files=lambda: export.files(
+            name=name,
+            csv=lambda: pattern_csv(*table),
+            arrays=lambda: pattern_arrays(*table),
+            code=redraw_across(data, part, method=method, place=place, title=title, name=name, **axes),
+            state=state.in_words(),
+            model=data.card.path,
+        ),
+        key=f"heads-across-{part.of}-{part.side}",
+    )
+
+
+def _n_bytes(parts: "tuple[Part, ...]") -> int:
+    return sum(part.values.nbytes + part.mask.nbytes for part in parts)

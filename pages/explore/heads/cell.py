@@ -1,0 +1,141 @@
+"""The chosen query and key: the query's row as bars, and the same cell in all heads."""
+
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from pages.components import figures
+from pages.explore.heads import view_fields
+from pages.explore.heads.code import redraw_cell, redraw_row
+from pages.explore.heads.data import HeadsData, marked
+from pages.shared import export, state
+from pages.shared.style import theme
+from transformer_core.analysis.flow.divergence import entropy
+from transformer_core.analysis.heads.picture import HeadPicture, cell_in_all_heads
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
+from transformer_core.figures.bars.row_bars import row_bars
+from transformer_core.figures.heatmaps.head_grid import head_grid
+from transformer_core.figures.labels import shorten
+from transformer_core.language import say
+
+HEIGHT = 270  # px
+MOST_IN_ALL = 2048  # tokens: of longer texts, a row of every head takes seconds
+HINT = mark(
+    "Click a cell, or walk there with the arrow keys and press Enter: its row stands here as bars over the keys, and "
+    "beside it the same cell in every head of every layer."
+)
+
+
+def show(data: HeadsData, shown: HeadPicture) -> None:
+    """Draw what belongs to the chosen query and key; a hint while none is chosen."""
+    query, key = marked(data, shown)
+    if query is None:
+        st.html(f"<p class='hl-small'>{say(HINT)}</p>")
+        return
+    with st.container(key="hl-cell"):
+        left, right = st.columns([7, 5], gap="medium")
+    with left:
+        _row(data, shown, query, key)
+    with right:
+        if key is None:
+            st.html(f"<p class='hl-small'>{say('Click a cell of this row to see it in every head.')}</p>")
+        else:
+            _in_all_heads(data, shown, query, key)
+
+
+def _row(data: HeadsData, shown: HeadPicture, query: int, key: int | None) -> None:
+    """Draw where the chosen query looks."""
+    tokens = shown.queries.tokens[query - shown.queries.first]
+    of_row = replace(data.spec, window=((tokens.start, tokens.stop - 1), _span_of_keys(data)))
+    row = data.picture_of(of_row)
+    if row.values.shape[0] != 1 or row.blocks:
+        too_many = say("This row has too many keys to be drawn as bars; draw a box to see a part.")
+        st.html(f"<p class='hl-small'>{too_many}</p>")
+        return
+    values, allowed = row.values[0].astype(np.float64), row.mask[0]
+    is_weight = data.spec.quantity in ("pattern", "log")
+    label = row.queries.labels[0]
+    figure = row_bars(
+        values,
+        row.keys.labels,
+        query=query,
+        query_token=label,
+        entropy=float(entropy(values)) if is_weight and data.spec.window is None else None,
+        allowed=allowed,
+        first_key=row.keys.first,
+        quantity=data.spec.quantity,
+        largest=shown.largest,
+        chosen=key,
+        key_name=data.axis_names["key_name"],
+        theme=theme(),
+        height=HEIGHT,
+    )
+    names = [f"{place} {label}" for place, label in enumerate(row.keys.labels, row.keys.first)]
+    name = data.file_name(f"query{query}")
+    figures.live_figure(
+        figure,
+        name=name,
+        files=lambda: export.files(
+            name=name,
+            csv=lambda: matrix_csv(row.values, "query", [f"{query} {label}"], "key", names, data.spec.quantity),
+            arrays=lambda: {"row": row.values[0], "mask": row.mask[0], "key_tokens": np.array(row.keys.labels)},
+            code=redraw_row(data, of_row, query, key, name),
+            state=state.in_words(),
+            model=data.card.path,
+        ),
+        key="heads-row",
+        height=HEIGHT,
+    )
+
+
+def _in_all_heads(data: HeadsData, shown: HeadPicture, query: int, key: int) -> None:
+    """Draw the weight between the chosen query and key in every head."""
+    if not data.attention_maps.is_short and max(data.attention_maps.shape[2:]) > MOST_IN_ALL:
+        note = say("The same cell in every head is shown for texts of up to {n:,} tokens.", n=MOST_IN_ALL)
+        st.html(f"<p class='hl-small'>{note}</p>")
+        return
+    queries, keys = shown.queries.tokens[query - shown.queries.first], shown.keys.tokens[key - shown.keys.first]
+    values = cell_in_all_heads(data.attention_maps, queries, keys)
+    sides = ((query, shown.queries), (key, shown.keys))
+    asking, looked_at = (shorten(side.labels[place - side.first]) for place, side in sides)
+    title = say("“{asking}” → “{looked_at}” in every head", asking=asking, looked_at=looked_at)
+    figure = head_grid(
+        values.astype(np.float64),
+        title=title,
+        what=say("weight"),
+        limits=(0.0, 1.0),
+        chosen=(data.view.layer, data.view.head),
+        theme=theme(),
+        height=HEIGHT,
+    )
+    layers, heads = (list(range(n)) for n in values.shape)
+    name = f"{data.view.model}-{data.view.attention}-query{query}-key{key}"
+    figures.live_figure(
+        figure,
+        name=name,
+        files=lambda: export.files(
+            name=name,
+            csv=lambda: matrix_csv(values, "layer", layers, "head", heads, "weight"),
+            arrays=lambda: {"weight": values},
+            code=redraw_cell(data, queries, keys, title, name),
+            state=state.in_words(),
+            model=data.card.path,
+        ),
+        key="heads-in-all",
+        height=HEIGHT,
+        on_cell=lambda: _open(figures.sent_cell("heads-in-all")),
+    )
+
+
+def _open(cell: tuple[int, int] | None) -> None:
+    """A head was clicked: it becomes the chosen one."""
+    if cell is not None:
+        state.choose_head(state.current().attention, *cell)
+        view_fields.MIX.set(())
+        view_fields.MEAN.set("")
+
+
+def _span_of_keys(data: HeadsData) -> tuple[int, int]:
+    return data.spec.window[1] if data.spec.window else (0, data.attention_maps.shape[3] - 1)

@@ -1,0 +1,169 @@
+"""What the page Heads shows at one time: a text that was read, the chosen head, and what is to be seen of it."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pages.explore.heads import view_fields
+from pages.shared import cache, readings, state
+from pages.shared.models import ModelCard
+from pages.shared.sources import Source
+from pages.shared.state import View
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, ViewSpec, picture
+from transformer_core.errors import mark
+from transformer_core.figures.quantities import QUANTITIES
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.analysis import ModelRun
+    from transformer_core.analysis.trace.attention_maps import AttentionMaps
+
+MOST_MIB = 96  # of all pictures
+NAMES = {  # of queries and keys, by architecture and by where they come from
+    ("encoder_decoder", "source"): mark("the text"),
+    ("encoder_decoder", "target"): mark("the decoder's input"),
+    ("decoder_only", "target"): mark("the text"),
+    ("encoder_only", "source"): mark("the text"),
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeadsData:
+    """A head on a text; all parts of the page draw from it."""
+
+    card: ModelCard
+    view: View
+    source: Source
+    model_run: "ModelRun"
+    spec: ViewSpec
+
+    @classmethod
+    def current(cls, card: ModelCard) -> "HeadsData | None":
+        """Return what is to be seen now; None where there is no text.
+
+        Raises:
+            HeadlightError: the model cannot be loaded, or the text cannot be read by it.
+        """
+        state.fit(card)
+        view, model_run = state.current(), readings.current(card)
+        if model_run is None:
+            return None
+        view_fields.fit(*model_run.attention_maps[view.attention].shape)
+        source = view.source(card)
+        return cls(card=card, view=view, source=source, model_run=model_run, spec=_spec(view, model_run))
+
+    @property
+    def attention_maps(self) -> "AttentionMaps":
+        """The attention of the chosen head."""
+        return self.model_run.attention_maps[self.view.attention]
+
+    @property
+    def picture(self) -> HeadPicture:
+        """What is drawn of the chosen head, or heads.
+
+        Raises:
+            HeadlightError: nothing of it can be drawn.
+        """
+        return self.picture_of(self.spec)
+
+    def picture_of(self, spec: ViewSpec) -> HeadPicture:
+        """Return what a spec shows of the chosen attention; made once for all sessions.
+
+        Raises:
+            HeadlightError: nothing of it can be drawn.
+        """
+        pictures: cache.Store[HeadPicture] = cache.store(mark("pictures"), most_mib=MOST_MIB, n_bytes=_n_bytes)
+        key = (self.source, self.view.text, self.view.target, self.view.attention, spec)
+        sides = self.model_run.sides(self.view.attention)
+        return pictures.get(key, lambda: picture(self.attention_maps, spec, **sides))
+
+    @property
+    def axis_names(self) -> dict[str, Any]:
+        """What queries and keys are, for the axes of figures."""
+        return self.axis_names_of(self.view.attention)
+
+    def axis_names_of(self, attention: str) -> dict[str, Any]:
+        """Return what queries and keys of an attention are."""
+        kind, architecture = ATTENTIONS[attention], self.model_run.architecture
+        queries, keys = say(NAMES[architecture, kind.queries_from]), say(NAMES[architecture, kind.keys_from])
+        return {
+            "query_name": say("query: {queries}", queries=f"{queries}{self._own_part}"),
+            "key_name": say("key: {keys}", keys=f"{keys}{self._own_part}"),
+        }
+
+    @property
+    def title(self) -> str:
+        """The title of the large figure."""
+        return f"{say(QUANTITIES[self.spec.quantity].title)}: {self.who}"
+
+    @property
+    def who(self) -> str:
+        """The chosen head or heads, as titles call them."""
+        attention = say(ATTENTIONS[self.view.attention].inline)
+        if view_fields.MEAN.value == "all":
+            return say("{attention}, mean of all heads", attention=attention)
+        if view_fields.MEAN.value == "layer":
+            return say("{attention}, layer {layer}, mean of its heads", attention=attention, layer=self.view.layer)
+        if len(self.spec.heads) > 1:
+            heads = ", ".join(f"{s.layer}.{s.head}" for s in self.spec.heads)
+            return say("{attention}, mean of heads {heads}", attention=attention, heads=heads)
+        return say(
+            "{attention}, layer {layer}, head {head}", attention=attention, layer=self.view.layer, head=self.view.head
+        )
+
+    def file_name(self, *more: str) -> str:
+        """Return the name of a file that is saved, without its ending."""
+        view, spec = self.view, self.spec
+        parts = [view.model, view.attention]
+        if len(spec.heads) == 1:
+            parts += [f"layer{view.layer}", f"head{view.head}"]
+        else:
+            parts += [f"{len(spec.heads)}heads"]
+        return "-".join([*parts, *([] if spec.quantity == "pattern" else [spec.quantity]), *more])
+
+    @property
+    def generated_from(self) -> int | None:
+        """The first token that a decoder-only model wrote itself; None where it wrote none."""
+        model_run = self.model_run
+        has_written = model_run.architecture == "decoder_only" and model_run.n_given < len(model_run.target)
+        return model_run.n_given if has_written else None
+
+    @property
+    def given_share(self) -> float | None:
+        """The share of the tokens that a decoder-only model was given; None where it wrote none itself."""
+        return None if self.generated_from is None else self.generated_from / len(self.model_run.target)
+
+    @property
+    def _own_part(self) -> str:
+        """Where in the text the model began to write, if it continued a prompt."""
+        n = self.generated_from
+        return "" if n is None else say(" (generated from token {n} on)", n=n)
+
+
+def _spec(view: View, model_run: "ModelRun") -> ViewSpec:
+    """Return what the controls ask for."""
+    n_layers, n_heads = model_run.attention_maps[view.attention].shape[:2]
+    heads: tuple[HeadShare, ...] = view_fields.MIX.value or (HeadShare(layer=view.layer, head=view.head),)
+    if view_fields.MEAN.value == "all":
+        heads = tuple(HeadShare(layer=layer, head=head) for layer in range(n_layers) for head in range(n_heads))
+    elif view_fields.MEAN.value == "layer":
+        heads = tuple(HeadShare(layer=view.layer, head=head) for head in range(n_heads))
+    return ViewSpec(
+        heads=heads,
+        quantity=view_fields.QUANTITY.value,
+        in_words=view_fields.UNIT.value == "word",
+        hidden=frozenset(part for part in view_fields.HIDDEN.value.split("+") if part),
+        renormalise=view_fields.REST.value == "share",
+        window=view_fields.WINDOW.value,
+    )
+
+
+def _n_bytes(made: HeadPicture) -> int:
+    labels = sum(map(len, (*made.queries.labels, *made.keys.labels)))
+    n_tokens = len(made.queries.tokens) + len(made.keys.tokens)
+    return int(made.values.nbytes) + int(made.mask.nbytes) + 60 * n_tokens + labels
+
+
+def marked(data: HeadsData, shown: HeadPicture) -> tuple[int | None, int | None]:
+    """Return the chosen query and key as places in a picture."""
+    return shown.queries.place(view_fields.QUERY.value), shown.keys.place(view_fields.KEY.value)

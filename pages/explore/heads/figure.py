@@ -1,0 +1,194 @@
+"""The chosen head, or heads, large: as a heatmap or as lines from queries to keys."""
+
+import html
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.components import figures, lines
+from pages.explore.heads import view_fields
+from pages.explore.heads.code import redraw
+from pages.explore.heads.data import HeadsData, marked
+from pages.shared import export, prose, state
+from pages.shared.style import theme
+from transformer_core.analysis import ATTENTIONS, pattern_csv
+from transformer_core.analysis.heads.picture import HeadPicture, HeadShare
+from transformer_core.analysis.heads.table import pattern_arrays
+from transformer_core.errors import HeadlightError
+from transformer_core.figures import attention_heatmap
+from transformer_core.figures.bipartite import bipartite_lines
+from transformer_core.figures.categories import category_hues
+from transformer_core.figures.heatmaps.attention import heatmap_frame
+from transformer_core.figures.heatmaps.cells import FORBIDDEN
+from transformer_core.figures.quantities import QUANTITIES
+from transformer_core.language import say
+
+STILL_WIDTH = 560  # px
+MOST_LINES = 512  # tokens on a side that lines can be told apart between
+
+
+def show(data: HeadsData) -> HeadPicture | None:
+    """Draw the head; return what was drawn, or None where nothing could be."""
+    try:
+        shown = data.picture
+    except HeadlightError as error:
+        prose.note(prose.sentence(error))
+        return None
+    is_small = max(len(shown.queries.tokens), len(shown.keys.tokens)) <= MOST_LINES
+    if view_fields.DRAWING.value == "lines" and is_small:
+        draw_lines(data, shown)
+    else:
+        if view_fields.DRAWING.value == "lines":
+            note = say(
+                "Lines are drawn between at most {n} tokens: draw a box into the heatmap to see a part of the text.",
+                n=MOST_LINES,
+            )
+            st.html(f"<p class='hl-small'>{note}</p>")
+        draw_heatmap(data, shown)
+    return shown
+
+
+def draw_heatmap(data: HeadsData, shown: HeadPicture) -> None:
+    """Draw rows of queries and columns of keys."""
+    query, key = marked(data, shown)
+    figure = attention_heatmap(
+        shown.values,
+        shown.queries.labels,
+        shown.keys.labels,
+        quantity=data.spec.quantity,
+        title=data.title,
+        mask=shown.mask,
+        first_query=shown.queries.first,
+        first_key=shown.keys.first,
+        blocks=shown.blocks,
+        largest=shown.largest,
+        marked=(query, key),
+        generated_from=shown.keys.place(data.generated_from),
+        theme=theme(),
+        **data.axis_names,
+    )
+    figures.live_figure(
+        figure,
+        name=data.file_name(),
+        key=state.HEATMAP,
+        files=lambda: files(data, shown),
+        cell=(query, key) if query is not None and key is not None else None,
+        is_window=data.spec.window is not None,
+        on_cell=lambda: view_fields.choose_cell(figures.sent_cell(state.HEATMAP), shown),
+        on_window=lambda: view_fields.choose_window(figures.sent_window(state.HEATMAP), shown),
+        preview=_preview(data),
+    )
+
+
+def _preview(data: HeadsData) -> Mapping[str, Any] | None:
+    """Return what it takes to draw another head as soon as it is clicked; None where no single head is drawn."""
+    spec, view = data.spec, data.view
+    if len(spec.heads) > 1 or spec.quantity != "pattern" or spec.in_words or spec.hidden or spec.window:
+        return None
+    return {
+        "attention": view.attention,
+        "layer": view.layer,
+        "head": view.head,
+        "name": say(QUANTITIES["pattern"].trace),
+        "forbidden": say(FORBIDDEN),
+        "frames": {name: {"layout": _frame(data, name)} for name in data.model_run.attention_maps},
+    }
+
+
+def _frame(data: HeadsData, attention: str) -> Mapping[str, Any]:
+    """Return the layout of the heatmaps of an attention, without a head."""
+    name = say(ATTENTIONS[attention].inline)
+    who = say("{attention}, layer {layer}, head {head}", attention=name, layer="{layer}", head="{head}")
+    title = f"{say(QUANTITIES['pattern'].title)}: {who}"
+    labels, names = data.model_run.labels(attention), data.axis_names_of(attention)
+    return heatmap_frame(*labels, title=title, generated_from=data.generated_from, **names)
+
+
+def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
+    """Draw a curve for each weight; of several heads, each in a color of its own."""
+    shares = (
+        data.spec.heads if 1 < len(data.spec.heads) <= view_fields.MOST_MIXED and not view_fields.MEAN.value else ()
+    )
+    weights = replace(data.spec, quantity="pattern")  # lines have no other quantity
+    specs = [replace(weights, heads=(HeadShare(layer=s.layer, head=s.head),)) for s in shares] or [weights]
+    each = [data.picture_of(spec) for spec in specs]
+    names = [f"{share.layer}.{share.head}" for share in shares] or [data.who]
+    query, key = marked(data, shown)
+    attention = say(ATTENTIONS[data.view.attention].inline)
+    who = say("{attention}, heads {heads}", attention=attention, heads=", ".join(names)) if shares else data.who
+    title = say("Attention as lines: {who}", who=who)
+    st.html(f"<p class='hl-figure-title'>{html.escape(title)}</p>")
+    lines.attention_lines(
+        patterns=[picture.values.astype(np.float32) for picture in each],
+        masks=[picture.mask for picture in each],
+        query_tokens=each[0].queries.labels,
+        key_tokens=each[0].keys.labels,
+        first_query=shown.queries.first,
+        first_key=shown.keys.first,
+        names=names,
+        hues=category_hues(len(each)),
+        chosen=(
+            None if query is None else query - shown.queries.first,
+            None if key is None else key - shown.keys.first,
+        ),
+        generated_from=shown.keys.place(data.generated_from),
+        key="heads-lines",
+        on_cell=lambda: view_fields.choose_line("heads-lines", shown),
+        **data.axis_names,
+    )
+    with st.popover(say("Save"), type="tertiary", key="heads-lines-still", on_change="rerun") as still:
+        if still.open:
+            figure = bipartite_lines(
+                [picture.values.astype(np.float32) for picture in each],
+                each[0].queries.labels,
+                each[0].keys.labels,
+                names=names if shares else (),
+                chosen=(query, key),
+                first_query=shown.queries.first,
+                first_key=shown.keys.first,
+                title=title,
+                theme=theme(),
+                **data.axis_names,
+            )
+            name = data.file_name("lines")
+            with st.container(width=STILL_WIDTH):
+                figures.live_figure(
+                    figure,
+                    name=name,
+                    key="heads-still",
+                    files=lambda: files(data, shown),
+                    height=460,
+                    opens=True,
+                )
+
+
+def files(data: HeadsData, shown: HeadPicture) -> Mapping[str, bytes]:
+    """Return the numbers of the heatmap, the lines that draw it again, and what was looked at."""
+    table: dict[str, Any] = {
+        "query_tokens": _units(shown, "queries"),
+        "key_tokens": _units(shown, "keys"),
+        "first_query": shown.queries.first if not shown.blocks else 0,
+        "first_key": shown.keys.first if not shown.blocks else 0,
+    }
+    return export.files(
+        name=data.file_name(),
+        csv=lambda: pattern_csv(shown.values, mask=shown.mask, **table),
+        arrays=lambda: pattern_arrays(shown.values, mask=shown.mask, **table),
+        code=redraw(data, marked(data, shown)),
+        state=state.in_words(),
+        model=data.card.path,
+    )
+
+
+def _units(shown: HeadPicture, side: str) -> list[str]:
+    """Return what the rows or the columns stand for; in an overview, the places of each block."""
+    labels, n = getattr(shown, side).labels, shown.values.shape[side == "keys"]
+    if not shown.blocks:
+        return list(labels)
+    ends = [cell * len(labels) // n for cell in range(n + 1)]
+    first = getattr(shown, side).first
+    return [f"{first + start} to {first + end - 1}" for start, end in pairwise(ends)]

@@ -1,0 +1,156 @@
+"""Heads: what does every head attend to in my text?"""
+
+import html
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.components.overview import Measure, PinnedHead, head_overview
+from pages.explore.heads import across, controls, figure, view_fields
+from pages.explore.heads import cell as heads_cell
+from pages.explore.heads.code import code_of
+from pages.explore.heads.data import HeadsData
+from pages.shared import cache, code_expander, models, overviews, prose, state
+from transformer_core.analysis import strongest_cell
+from transformer_core.analysis.heads.picture import HeadPicture
+from transformer_core.analysis.heads.text_measures import MEASURES
+from transformer_core.errors import mark
+from transformer_core.figures import isolate
+from transformer_core.figures.categories import category_hues
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+LEAD = mark(
+    "Every head of every layer, on your text. In each picture a row is a token that asks (query) and a column a "
+    "token that it may look at (key). Choose a head to read it token by token."
+)
+MANY_HEADS = 8  # more of them side by side take more of the page
+LOOK_FOR_WITHOUT_HEAD = mark(
+    "lines beside the diagonal look at the neighbours; columns that every row looks at, often the ends, are attention "
+    "sinks."
+)
+LOOK_FOR = {  # by architecture and attention
+    ("encoder_decoder", "encoder"): mark(
+        "words that fetch what they depend on, as a pronoun its noun; lines beside the diagonal look one word back "
+        "or ahead."
+    ),
+    ("encoder_decoder", "decoder"): mark(
+        "rows that reach back to a word that they must agree with. No row may look to its right: the gray cells lie "
+        "in the future."
+    ),
+    ("encoder_decoder", "cross"): mark(
+        "each row is about to write the next word, and its strong cells are where it reads; steps off the diagonal "
+        "change the word order."
+    ),
+    ("decoder_only", "decoder"): mark(
+        "a line just below the diagonal: each token looks at the one before it; a dark first column: a head with "
+        "nothing to fetch rests there; where something is said twice, a stripe in the second half that points to "
+        "what came after it the first time (induction). The gray cells lie in the future."
+    ),
+    ("encoder_only", "encoder"): mark(
+        "lines beside the diagonal look at the neighbours; the rows of the masks gather what speaks for the missing "
+        "word; columns that every row looks at, often the ends, are where heads rest."
+    ),
+}
+
+
+def page() -> None:
+    """Draw the page, in the order of all pages."""
+    prose.heading(say("Heads"), say(LEAD))
+    if state.current().text:
+        heads()
+
+
+@st.fragment
+def heads() -> None:
+    """Draw the overview, the chosen head and its code; a click on a head draws only this again."""
+    card = models.available()[state.current().model]
+    data = HeadsData.current(card)
+    if data is None:
+        return
+    with st.container(key="hl-stage"):
+        left, right = st.columns([5, 7] if card.config.n_heads <= MANY_HEADS else [6, 7], gap="medium")
+    with left:
+        controls.over_overview(data)
+        with st.container(key="hl-overview"):
+            overview(data)
+    with right:
+        controls.over_head(data)
+        with st.container(key="hl-heatmap"):
+            shown = figure.show(data)
+    look_for(data, shown)
+    if shown is not None:
+        heads_cell.show(data, shown)
+    across.show(data)
+    code_expander.code(lambda: code_of(data))
+    cache.foot()
+    state.publish()
+
+
+def overview(data: HeadsData) -> None:
+    """Draw all heads of every attention that the model has, or of the chosen one."""
+    view = data.view
+    groups, thumbnails = overviews.read(data.source, view.text, view.target)
+    order: Literal["", "ascending", "descending"] = view_fields.ORDER.value if view_fields.TINT.value else ""
+    hues = category_hues(len(view_fields.MIX.value))
+    head_overview(
+        groups=groups,
+        levels=thumbnails,
+        chosen={state.ATTENTION: view.attention, state.LAYER: view.layer, state.HEAD: view.head},
+        version=repr((data.source, view.text, view.target)),
+        key=state.OVERVIEW,
+        on_chosen=state.on_head,
+        measure=measure(data),
+        order=order,
+        pinned=[
+            PinnedHead(attention=view.attention, layer=share.layer, head=share.head, hue=hue)
+            for share, hue in zip(view_fields.MIX.value, hues, strict=True)
+        ],
+        on_pinned=view_fields.on_pinned,
+        only=(view.attention,) if view_fields.ONLY.value else None,
+        given=data.given_share,
+    )
+
+
+def measure(data: HeadsData) -> Measure | None:
+    """Return the chosen measure of every head."""
+    name = view_fields.TINT.value
+    if not name:
+        return None
+    chosen, view = MEASURES[name], data.view
+    measured = overviews.measures(data.source, view.text, view.target)
+    values = {attention: by_name[name] for attention, by_name in measured.items() if name in by_name}
+    n_keys = max(data.model_run.attention_maps[attention].shape[3] for attention in values)
+    return Measure(
+        name=say(chosen.inline),
+        title=say(chosen.meaning),
+        unit=say(chosen.unit),
+        low="",
+        high="",
+        values=values,
+        ends=chosen.range(n_keys),
+    )
+
+
+def look_for(data: HeadsData, shown: HeadPicture | None) -> None:
+    """Say in one line what is worth looking for, and the strongest link of what is shown."""
+    words = LOOK_FOR[data.model_run.architecture, data.view.attention]
+    words = words if data.model_run.predicts else LOOK_FOR_WITHOUT_HEAD
+    lines = [f"<b>{say('What to look for:')}</b> {html.escape(say(words))}"]
+    guided = data.card.guided_head
+    if guided is not None and data.view.attention == "encoder":
+        lines.append(html.escape(say(models.GUIDED, layer=guided[0], head=guided[1])))
+    if shown is not None and shown.blocks is None and data.spec.quantity in ("pattern", "log"):
+        cell = strongest_cell(shown.values, shown.mask)
+        query, key = (isolate(label[:30]) for label in (shown.queries.labels[cell.query], shown.keys.labels[cell.key]))
+        link = say("“{query}” → “{key}” {weight:.2f}", query=query, key=key, weight=cell.value)
+        spec = data.spec
+        is_whole_head = len(spec.heads) == 1 and not (spec.window or spec.hidden)
+        what = say("The strongest link of this head:") if is_whole_head else say("The strongest link of what is shown:")
+        lines.append(f"<b>{html.escape(what)}</b> {html.escape(link)}")
+    st.html("".join(f"<p class='hl-look'>{line}</p>" for line in lines))
+
+
+page()

@@ -1,0 +1,13 @@
+"""Architecture: what is inside, which shape has each tensor, where are the parameters?"""
+
+from pages.learn.architecture.view_fields import FIELDS
+from pages.shared.page import Page
+from transformer_core.errors import mark
+
+PAGE = Page(
+    package=__name__,
+    place=5,
+    title=mark("Architecture"),
+    icon="account_tree",
+    fields=FIELDS,
+)

@@ -1,0 +1,180 @@
+"""What passed the hook points of the chosen block on this text: the numbers, how long vectors are, how it is spread."""
+
+import html
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from pages.components import figures
+from pages.learn.architecture import code, view_fields
+from pages.learn.architecture.data import ArchitectureData
+from pages.learn.architecture.labels import name_of
+from pages.shared import export, prose, state
+from pages.shared.style import theme
+from transformer_core.analysis.blueprint.activation import ActivationPicture, most_probable, picture_of
+from transformer_core.analysis.blueprint.shapes import PROBABILITIES, Stage, stages
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.figures.architecture.activation import activation_figure
+from transformer_core.language import grouped, say
+
+if TYPE_CHECKING:
+    from transformer_core.text.interface import Tokenizer
+
+SITE_BOX, HEAD_BOX = "architecture-site-box", "architecture-head-box"
+N_TOKENS = 32  # of the vocabulary, whose logits are drawn
+HEIGHT = 540  # px
+FIRST = ("hook_pattern", "hook_post", "hook_normalized", "hook_resid_post", "hook_embed")  # to look at first
+NOTHING = mark("There is no hook point in this block: choose the attention that it acts in, or another block.")
+PAIRS = ("hook_attn_scores", "hook_mask", "hook_pattern")
+
+
+def show(data: ArchitectureData) -> None:
+    """Draw the hook point that was chosen."""
+    found = {stage.site: stage for stage in stages(data.card.config, data.box) if stage.site}
+    if not found:
+        st.html(f"<p class='hl-small'>{html.escape(say(NOTHING))}</p>")
+        return
+    site = view_fields.SITE.value
+    if site not in found:
+        site = next((name for stem in FIRST for name in found if name.endswith(stem)), [*found][-1])
+    stage = found[site]
+    with st.container(horizontal=True, vertical_alignment="bottom", key="hl-arch-site"):
+        st.session_state[SITE_BOX] = site
+        st.selectbox(
+            say("Activation"),
+            [*found],
+            format_func=lambda name: f"{say(found[name].what)} · {name.rpartition('.')[2]}",
+            key=SITE_BOX,
+            on_change=lambda: view_fields.SITE.set(st.session_state[SITE_BOX]),
+        )
+        if "head" in stage.axes or "kv_head" in stage.axes:
+            _choose_head(data, stage)
+    try:
+        _draw(data, stage)
+    except HeadlightError as error:
+        prose.warning(say("This cannot be captured: {why}.", why=error))
+
+
+def _choose_head(data: ArchitectureData, stage: Stage) -> None:
+    """Draw the choice of the head, which is the one that all pages look at."""
+    config = data.card.config
+    n_heads = config.n_kv_heads if "kv_head" in stage.axes else config.n_heads
+    st.session_state[HEAD_BOX] = min(data.view.head, n_heads - 1)
+
+    def on_head() -> None:
+        st.session_state[state.HEAD] = st.session_state[HEAD_BOX]
+
+    st.selectbox(say("Head"), range(n_heads), key=HEAD_BOX, on_change=on_head, width=90)
+
+
+def _draw(data: ArchitectureData, stage: Stage) -> None:
+    """Draw the activation, and say what its numbers are like."""
+    seen = _seen(data, stage)
+    shown: ActivationPicture = seen["picture"]
+    figure = activation_figure(
+        shown.cells,
+        seen["tokens"],
+        title=name_of(data.card.config, data.box),
+        subtitle=say(stage.what),
+        rows=shown.rows,
+        columns=shown.columns,
+        n_columns=shown.n_columns,
+        column_name=seen["column_name"],
+        column_tokens=seen["column_tokens"],
+        row_name=seen["row_name"],
+        lengths=shown.lengths,
+        counts=shown.counts,
+        edges=shown.edges,
+        theme=theme(),
+        height=HEIGHT,
+    )
+    name = data.file_name(stage.site.replace(".", "-"))
+
+    def files() -> Mapping[str, bytes]:
+        values = seen["values"]
+        return export.files(
+            name=name,
+            csv=lambda: matrix_csv(
+                values,
+                "position",
+                [f"{place} {label}" for place, label in enumerate(seen["tokens"])],
+                "column",
+                [str(column) for column in seen["columns"]],
+                "value",
+            ),
+            arrays=lambda: {"values": values, "columns": np.array(seen["columns"])},
+            code=code.captured(data, stage.site),
+            state=state.in_words(),
+            model=data.card.path,
+        )
+
+    figures.live_figure(figure, name=name, key="architecture-activation", files=files, height=HEIGHT)
+    facts = [
+        (say("numbers"), grouped(shown.n_finite)),
+        (say("mean"), f"{shown.mean:.4g}"),
+        (say("standard deviation"), f"{shown.deviation:.4g}"),
+        (say("exactly 0"), f"{shown.share_of_zeros:.1%}"),
+    ]
+    cells = "".join(f"<div><span>{html.escape(of)}</span>{html.escape(value)}</div>" for of, value in facts)
+    st.html(f"<div class='hl-facts-list hl-arch-facts'>{cells}</div>")
+    remarks = [say("A cell shows the number of the largest size in its block.")] if shown.is_pooled else []
+    if seen["n_chosen"]:
+        remarks.append(
+            say(
+                "The figure draws {n} of {vocab:,} tokens, those with the highest values; the statistics are over all.",
+                n=seen["n_chosen"],
+                vocab=seen["n_columns"],
+            )
+        )
+    if remarks:
+        st.html(f"<p class='hl-small'>{html.escape(' '.join(remarks))}</p>")
+
+
+def _seen(data: ArchitectureData, stage: Stage) -> dict[str, Any]:
+    """Return what is drawn of a hook point: its picture, and what its rows and columns are."""
+    values = data.values(stage.site)
+    stem = stage.site.rpartition(".")[2]
+    labels = data.labels[data.stack_of(data.box)]
+    keys = data.labels["encoder"] if data.box.part == "cross_attn" else labels
+    of_keys = "key" in stage.axes and stem not in PAIRS  # rows are keys then
+    allowed = data.values(stage.site.replace(stem, "hook_mask")) if stem == "hook_pattern" else None
+    picture = picture_of(values, head=data.view.head, are_vectors=stem not in PAIRS, allowed=allowed)
+    whole = values if values.ndim == 2 else values[min(data.view.head, len(values) - 1)]
+    found = {
+        "picture": picture,
+        "values": whole,
+        "tokens": keys if of_keys else labels,
+        "columns": range(whole.shape[1]),
+        "column_name": say("dimension"),
+        "column_tokens": None,
+        "row_name": "",
+        "n_chosen": 0,  # of the columns; 0: all are drawn
+        "n_columns": whole.shape[1],
+    }
+    if stem in PAIRS:
+        found |= {
+            "column_name": say("key"),
+            "column_tokens": keys if len(keys) <= 48 else None,
+            "row_name": say("query"),
+        }
+    elif stem == "hook_logits" or stage.site == PROBABILITIES:
+        chosen, tokens = most_probable(whole, N_TOKENS)
+        _, tokenizer = data.source.load()
+        of_target: Tokenizer = tokenizer.target
+        drawn = picture_of(chosen, are_vectors=False)
+        everything = picture_of(whole, are_vectors=False)  # what is said of the numbers is said of all of them
+        found |= {
+            "picture": replace(
+                everything, cells=drawn.cells, rows=drawn.rows, columns=drawn.columns, n_columns=drawn.n_columns
+            ),
+            "values": chosen,
+            "column_name": say("token of the vocabulary"),
+            "n_chosen": len(tokens),
+            "columns": tokens.tolist(),
+            "column_tokens": [of_target.labels([token])[0] for token in tokens.tolist()],
+        }
+    return found

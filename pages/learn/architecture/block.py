@@ -1,0 +1,167 @@
+"""The chosen block from all sides: what it does, its shapes and weights, a text on its way through it, its code."""
+
+import html
+
+import streamlit as st
+
+from pages.learn.architecture import activation, view_fields
+from pages.learn.architecture.data import ArchitectureData
+from pages.learn.architecture.labels import name_of, parameters_in_words, shape_in_words, table
+from pages.learn.architecture.words import does, sources
+from pages.shared import prose
+from transformer_core.analysis.blueprint.code import code_of
+from transformer_core.analysis.blueprint.shapes import in_numbers, input_site, stages
+from transformer_core.analysis.blueprint.weights import weights_of
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import grouped, say
+
+VIEWS = {
+    "shapes": mark("Shapes"),
+    "weights": mark("Weights"),
+    "text": mark("On this text"),
+    "code": mark("Code"),
+}
+BOX = "architecture-view-box"
+
+
+def show(data: ArchitectureData) -> None:
+    """Draw the block."""
+    config, box = data.card.config, data.box
+    where = f"<code>{html.escape(box.module)}</code>" if box.module else ""
+    told = html.escape(" · ".join([*sources(config, box), parameters_in_words(config, box)]))
+    st.html(
+        f"<div class='hl-arch-block'><h2 class='hl-subtitle'>{html.escape(name_of(config, box))}</h2>"
+        f"<p class='hl-arch-does'>{html.escape(say(does(config, box)))}</p>"
+        f"<p class='hl-small'>{told}</p>{where}</div>"
+    )
+    st.session_state[BOX] = view_fields.SHOWN.value
+    st.segmented_control(
+        say("Show"),
+        [*VIEWS],
+        format_func=lambda name: say(VIEWS[name]),
+        required=True,
+        key=BOX,
+        label_visibility="collapsed",
+        on_change=lambda: view_fields.SHOWN.set(st.session_state[BOX]),
+    )
+    match view_fields.SHOWN.value:
+        case "text":
+            activation.show(data)
+        case "code":
+            _code(data)
+        case "weights":
+            _weights(data)
+        case _:
+            _shapes(data)
+
+
+def _shapes(data: ArchitectureData) -> None:
+    """List what passes the block: its shape in symbols and with this text's numbers, and its hook point."""
+    _typed_shapes(data)
+    config, box = data.card.config, data.box
+    numbers = data.sizes_of(box)
+    rows = []
+    for stage in stages(config, box):
+        axes = "".join(f"<span>{html.escape(axis)}</span>" for axis in stage.axes)
+        site = stage.site.removeprefix(f"{box.module}.") if stage.is_hook_point else ""
+        rows.append(
+            [
+                f"<div>{html.escape(say(stage.what))}</div><code>{html.escape(site)}</code>",
+                f"<div class='hl-arch-axes'>{axes}</div>",
+                shape_in_words(in_numbers(stage.axes, numbers)),
+            ]
+        )
+    head = [
+        say("what passes, and its hook point"),
+        say("shape"),
+        say("as typed") if data.has_typed_shapes else say("on this text"),
+    ]
+    st.html(table(head, rows, kind="hl-arch-shapes"))
+    if box.kind == "feed_forward":
+        _convolutions(data)
+
+
+def _convolutions(data: ArchitectureData) -> None:
+    """Compute the network on this text as convolutions too, and say how far both are apart."""
+    from transformer_core.analysis.blueprint.convolution import convolution_error
+    from transformer_core.model.feed_forward import FeedForward
+
+    config, box = data.card.config, data.box
+    try:
+        network = data.source.load()[0].get_submodule(box.module)
+        assert isinstance(network, FeedForward)
+        block = box.module.removesuffix(".mlp")
+        x, output = data.values(input_site(config, box)), data.values(f"{block}.hook_mlp_out")
+        error = convolution_error(network, x, output)
+    except HeadlightError as error_of_model:
+        prose.warning(say("This cannot be captured: {why}.", why=str(error_of_model)))
+        return
+    words = say(
+        "The same network as convolutions of kernel size 1 over the positions (sec. 3.3), with the same weights "
+        "[{d_ff}, {d_model}, 1] and [{d_model}, {d_ff}, 1]: computed both ways on this text, the largest difference is "
+        "{error}.",
+        d_ff=config.d_ff,
+        d_model=config.d_model,
+        error=f"{error:.1e}",
+    )
+    st.html(f"<p class='hl-look'>{html.escape(words)}</p>")
+
+
+def _typed_shapes(data: ArchitectureData) -> None:
+    """Draw where the shape of a batch can be typed, which every shape then follows."""
+    labels = {"encoder": say("Shape of the source"), "decoder": say("Shape of the target")}
+    if len(data.plan.stacks) == 1:
+        labels = dict.fromkeys(labels, say("Shape of the tokens"))
+    with st.container(horizontal=True, gap="small", key="hl-arch-typed"):
+        for stack in data.plan.stacks:
+            field, key = view_fields.SHAPES[stack], f"architecture-shape-{stack}"
+            st.session_state[key] = str(field.value or "")
+            st.text_input(
+                labels[stack],
+                key=key,
+                placeholder=f"[{data.batch}, {data.lengths[stack]}]",
+                autocomplete="off",
+                max_chars=20,
+                on_change=lambda stack=stack, key=key: view_fields.type_shape(stack, st.session_state[key]),
+            )
+    if trouble := st.session_state.get(view_fields.TROUBLE):
+        prose.note(trouble)
+    longest, most = max(data.shape_lengths.values()), data.card.config.max_seq_len
+    if longest > most:
+        words = say(
+            "{n:,} tokens are more than the {most:,} positions of this model; the shapes are those that a longer one "
+            "would have.",
+            n=longest,
+            most=most,
+        )
+        prose.note(words)
+
+
+def _weights(data: ArchitectureData) -> None:
+    """List the matrices of the block, or say that it has none; of a layer, what each of its parts has."""
+    config, box = data.card.config, data.box
+    weights = weights_of(config)[box.name]
+    if not weights:
+        st.html(f"<p class='hl-small'>{html.escape(say('This block has no weights: nothing in it is trained.'))}</p>")
+        return
+    rows = []
+    for weight in weights:
+        name = weight.name.removeprefix(f"{box.module}.")
+        symbol, _, small = weight.symbol.partition("_")
+        written = f"<i>{symbol}<sub>{small}</sub></i>" if symbol else ""
+        shared = (
+            say("shared with {name}", name=weight.shared_with) if weight.shared_with else grouped(weight.n_parameters)
+        )
+        rows.append([f"<code>{html.escape(name)}</code>", written, shape_in_words(weight.shape), shared])
+    total = sum(weight.n_parameters for weight in weights)
+    rows.append([f"<b>{html.escape(say('together'))}</b>", "", "", f"<b>{grouped(total)}</b>"])
+    head = [say("weight"), "", say("shape"), say("parameters")]
+    st.html(table(head, rows, kind="hl-arch-weights"))
+
+
+def _code(data: ArchitectureData) -> None:
+    """Show the classes and functions that run."""
+    for i, part in enumerate(code_of(data.card.config, data.box)):
+        place = say("{file}, line {line}", file=part.file, line=part.line)
+        with st.expander(f"**{prose.plain(part.name)}** · {prose.plain(place)}", expanded=not i):
+            st.code(part.text, language="python", height=420 if part.text.count("\n") > 20 else "content")

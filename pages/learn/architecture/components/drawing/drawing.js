@@ -1,0 +1,208 @@
+// A model as figure 1 of "Attention Is All You Need" would draw it: one layer of each stack is open, the others are
+// plates. What is pointed at, or has the focus, lights up with the arrows that lead there and away; a click chooses it.
+//
+// data: stacks, head, output, arrows and hues, as drawing.py sends them; boxes of a layer have "*" for its number.
+
+import { mount } from "../../../../components/kit/mount.js";
+import { say } from "../../../../components/kit/say.js";
+import { element } from "../../../../components/kit/theme.js";
+import { drawArrows, fillEdges } from "./flow.js";
+import { arrange } from "./layout.js";
+import { choose, drop, groupOf, mark, point, press, setStop, shape, svg } from "./walk.js";
+
+export const SVG = "http://www.w3.org/2000/svg";
+const LARGEST = 1.08; // times its own size
+
+export default await mount(import.meta.url, {
+  styles: ["./drawing.css"],
+  make: makeView,
+  update,
+});
+
+function update(view, data, send) {
+  const { root } = view;
+  view.data = data;
+  view.chosen = data.chosen;
+  view.send = (name) => send("block", { name });
+  for (const [kind, hue] of Object.entries(data.hues)) root.style.setProperty(`--${kind}`, hue);
+  for (const stack of data.stacks) view.layers[stack.name] = Math.min(stack.layer, stack.layers - 1);
+  draw(view);
+}
+
+function makeView(root) {
+  const view = { root, layers: {}, groups: new Map(), pointed: null };
+  view.svg = svg("svg", "sheet");
+  view.svg.setAttribute("role", "group");
+  view.layersOf = ["frames", "plates", "arrows", "boxes", "labels"].map((name) => svg("g", name));
+  view.svg.append(...view.layersOf);
+  view.tip = element("div", "tip");
+  view.tip.popover = "manual"; // above everything, and cut by nothing
+  view.tip.setAttribute("aria-hidden", "true"); // the boxes' names say the same
+  root.append(view.svg, view.tip);
+  listen(view);
+  return view;
+}
+
+function listen(view) {
+  const { svg: sheet } = view;
+  sheet.addEventListener("pointerover", ({ target }) => point(view, nodeOf(target) ?? focused(view)));
+  sheet.addEventListener("pointerleave", () => point(view, focused(view)));
+  sheet.addEventListener("focusin", ({ target }) => {
+    setStop(view, nodeOf(target));
+    if (focused(view)) point(view, focused(view));
+  });
+  sheet.addEventListener("focusout", () => point(view, null));
+  sheet.addEventListener("click", ({ target }) => nodeOf(target) && choose(view, nodeOf(target)));
+  sheet.addEventListener("keydown", (event) => press(view, event));
+}
+
+export const nodeOf = (target) => target?.closest?.(".node") ?? null;
+const focused = (view) => view.svg.querySelector(".node:focus-visible");
+
+export function draw(view) {
+  const { data, layers } = view;
+  const plan = arrange(data, layers);
+  view.plan = plan;
+  view.svg.setAttribute("viewBox", `0 0 ${plan.width} ${plan.height}`);
+  view.svg.style.maxWidth = `${Math.round(plan.width * LARGEST)}px`;
+  view.svg.setAttribute("aria-label", data.name);
+  fillEdges(plan, data);
+  drawFrames(view);
+  drawPlates(view);
+  drawBoxes(view);
+  drawArrows(view);
+  drawLabels(view);
+  mark(view);
+  if (view.pointed && !view.pointed.isConnected) point(view, null);
+}
+
+function drawFrames(view) {
+  for (const frame of view.plan.frames) {
+    const key = `${frame.stack}.*`;
+    const group = groupOf(view, key, 0, () => {
+      const made = svg("g", "node frame");
+      made.append(svg("rect", "ground"), svg("text", "layer"), svg("text", "times"));
+      return made;
+    });
+    const { left, right } = frame.frame;
+    const [ground, layer, times] = group.children;
+    shape(ground, { x: left, y: frame.y - frame.height / 2, width: right - left, height: frame.height, rx: 12 });
+    const isLeft = frame.side < 0;
+    layer.textContent = say("layer {layer}", { layer: frame.layer });
+    shape(layer, { x: isLeft ? right - 12 : left + 12, y: frame.y - frame.height / 2 + 17 });
+    layer.setAttribute("text-anchor", isLeft ? "end" : "start");
+    times.textContent = `${frame.layers} ×`;
+    shape(times, { x: isLeft ? left - 10 : right + 10, y: frame.y + 6 });
+    times.setAttribute("text-anchor", isLeft ? "end" : "start");
+    const box = view.data.stacks.find(({ name }) => name === frame.stack).whole;
+    describe(view, group, box, frame);
+  }
+}
+
+function drawPlates(view) {
+  const known = new Set();
+  for (const plate of view.plan.plates) {
+    const key = `plate ${plate.stack} ${plate.layer}`;
+    known.add(key);
+    const group = groupOf(view, key, 1, () => {
+      const made = svg("g", "node plate");
+      made.append(svg("rect", "ground"), svg("text", "layer"));
+      return made;
+    });
+    const [ground, layer] = group.children;
+    const { left, right } = plate.frame;
+    shape(ground, { x: left, y: plate.y - plate.height / 2, width: right - left, height: plate.height, rx: Math.min(6, plate.height / 2) });
+    layer.textContent = plate.isNamed ? say("layer {layer}", { layer: plate.layer }) : "";
+    shape(layer, { x: plate.x, y: plate.y + 3.7 });
+    group.dataset.stack = plate.stack;
+    group.dataset.layer = plate.layer;
+    group.setAttribute("role", "button");
+    group.setAttribute("aria-label", say("Open layer {layer}", { layer: plate.layer }));
+  }
+  drop(view, (key) => key.startsWith("plate ") && !known.has(key));
+}
+
+function drawBoxes(view) {
+  const known = new Set();
+  for (const [key, item] of view.plan.items) {
+    known.add(key);
+    const group = groupOf(view, key, 3, () => makeBox(item));
+    group.style.transform = `translate(${item.x}px, ${item.y}px)`;
+    fillBox(group, item);
+    describe(view, group, item.box, item);
+  }
+  drop(view, (key) => view.groups.get(key).matches(".box") && !known.has(key));
+}
+
+function makeBox({ box, round }) {
+  const made = svg("g", `node box ${box.kind}`);
+  const parts = round ? [svg("circle", "ground"), svg("path", "plus")] : [svg("rect", "ground"), svg("text", "title"), svg("text", "sub")];
+  for (let i = 0; i < box.heads; i += 1) parts.unshift(svg("rect", "head"));
+  if (box.mask) parts.push(maskOf(box.mask));
+  made.append(...parts);
+  return made;
+}
+
+function fillBox(group, { box, width, height, round }) {
+  group.style.setProperty("--hue", `var(--${box.hue})`);
+  const ground = group.querySelector(".ground");
+  if (round) {
+    shape(ground, { r: width / 2 });
+    group.querySelector(".plus").setAttribute("d", "M-6 0H6M0 -6V6");
+    return;
+  }
+  shape(ground, { x: -width / 2, y: -height / 2, width, height, rx: 8 });
+  [...group.querySelectorAll(".head")].forEach((head, i) => {
+    const by = 3 * (box.heads - i);
+    shape(head, { x: -width / 2 + by, y: -height / 2 - by, width: width - by, height, rx: 8 });
+  });
+  const [title, sub] = group.querySelectorAll("text");
+  title.textContent = box.title;
+  sub.textContent = box.sub;
+  const room = width - 14 - (box.mask ? 26 : 0);
+  for (const [text, size] of [[title, box.small ? 11.5 : 13.5], [sub, 11]]) fitText(text, room, size);
+  const x = box.mask ? -11 : 0;
+  shape(title, { x, y: box.sub ? -3 : 4.5 });
+  shape(sub, { x, y: 13 });
+}
+
+function fitText(text, room, size) {
+  // A long name is written smaller, so that it is never cut.
+  text.style.fontSize = `${size}px`;
+  const length = text.getComputedTextLength?.() ?? 0;
+  if (length > room) text.style.fontSize = `${(size * room) / length}px`;
+}
+
+function maskOf(cells) {
+  // A small picture of who may look at whom: rows are queries.
+  const made = svg("g", "mask");
+  [...cells].forEach((cell, i) => {
+    const one = svg("rect", cell === "1" ? "may" : "may not");
+    shape(one, { x: 72 + 5 * (i % 4), y: -10 + 5 * Math.floor(i / 4), width: 4, height: 4, rx: 0.8 });
+    made.append(one);
+  });
+  return made;
+}
+
+function describe(view, group, box, { layer }) {
+  const open = layer ?? view.layers[box.stack];
+  group.dataset.box = box.name;
+  group.setAttribute("role", "button");
+  let name = box.title;
+  if (box.kind === "layer") name = say("Layer {layer}", { layer: open });
+  else if (box.name.includes("*")) name += `, ${say("layer {layer}", { layer: open })}`;
+  group.tip = [name, ...box.tip];
+  group.setAttribute("aria-label", group.tip.join(". "));
+}
+
+function drawLabels(view) {
+  const { plan, layersOf } = view;
+  const made = plan.labels.map(({ x, y, text, kind, anchor }) => {
+    const label = svg("text", `label ${kind}`);
+    shape(label, { x, y });
+    label.setAttribute("text-anchor", anchor ?? "middle");
+    label.textContent = text;
+    return label;
+  });
+  layersOf[4].replaceChildren(...made);
+}

@@ -1,0 +1,160 @@
+// Walking over the drawing of a model: what is chosen, pointed at, or reached with the arrow keys.
+
+import { element } from "../../../../components/kit/theme.js";
+import { draw, nodeOf, SVG } from "./drawing.js";
+
+const STEPS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
+
+export function groupOf(view, key, place, make) {
+  if (!view.groups.has(key)) {
+    const made = make();
+    made.setAttribute("tabindex", "-1");
+    view.groups.set(key, made);
+    view.layersOf[place].append(made);
+  }
+  return view.groups.get(key);
+}
+
+export function drop(view, isGone) {
+  for (const key of [...view.groups.keys()].filter(isGone)) {
+    view.groups.get(key).remove();
+    view.groups.delete(key);
+  }
+}
+
+export function mark(view) {
+  // Shows what is chosen, and lets Tab stop there.
+  const nodes = [...view.groups.values()];
+  for (const node of nodes) node.setAttribute("aria-pressed", String(nameOf(view, node) === view.chosen));
+  const chosen = nodes.find((node) => node.getAttribute("aria-pressed") === "true");
+  if (!nodes.some((node) => node.matches(":focus"))) setStop(view, chosen ?? nodes[0]);
+}
+
+export function setStop(view, node) {
+  if (!node) return;
+  for (const other of view.groups.values()) other.setAttribute("tabindex", other === node ? "0" : "-1");
+}
+
+function nameOf(view, node) {
+  // The name of a box, with the number of its layer.
+  const { box, stack, layer } = node.dataset;
+  if (!box) return `${stack}.${layer}`;
+  return box.replace("*", view.layers[box.split(".")[0]]);
+}
+
+export function choose(view, node) {
+  const { stack, layer } = node.dataset;
+  let name = nameOf(view, node);
+  if (layer !== undefined) {
+    // Another layer: the same box in it, where one of this stack's layers is looked at.
+    const parts = view.chosen.split(".");
+    if (parts[0] === stack && parts.length === 3) name = [stack, layer, parts[2]].join(".");
+    view.layers[stack] = Number(layer);
+  }
+  view.chosen = name;
+  draw(view);
+  if (layer !== undefined && node.matches(":focus")) reach(view, name)?.focus({ preventScroll: true });
+  view.send(name);
+}
+
+function reach(view, name) {
+  return [...view.groups.values()].find((node) => nameOf(view, node) === name);
+}
+
+export function press(view, event) {
+  const node = nodeOf(event.target);
+  if (!node || event.altKey || event.ctrlKey || event.metaKey) return;
+  if (event.key === "Enter" || event.key === " ") {
+    choose(view, node);
+  } else if (event.key in STEPS) {
+    nearest(view, node, STEPS[event.key])?.focus();
+  } else if (event.key === "Escape") {
+    point(view, null);
+  } else {
+    return;
+  }
+  event.preventDefault();
+}
+
+function nearest(view, node, [right, down]) {
+  // The next thing in a direction: what lies straight ahead comes before what is nearer, but aside.
+  const middle = (one) => {
+    const { left, top, width, height } = one.querySelector(".ground").getBoundingClientRect();
+    return [left + width / 2, one.matches(".frame") ? top + 10 : top + height / 2];
+  };
+  const [x, y] = middle(node);
+  let found = null;
+  let least = Infinity;
+  for (const other of view.groups.values()) {
+    const [otherX, otherY] = middle(other);
+    const [ahead, aside] = right ? [(otherX - x) * right, Math.abs(otherY - y)] : [(otherY - y) * down, Math.abs(otherX - x)];
+    if (other === node || ahead < 3) continue;
+    const distance = ahead + 3 * aside;
+    if (distance < least) [found, least] = [other, distance];
+  }
+  return found;
+}
+
+export function point(view, node) {
+  view.pointed = node;
+  view.svg.classList.toggle("pointing", Boolean(node));
+  const name = node?.dataset.box ?? (node ? plateNames(view, node) : null);
+  const names = new Set([name].flat().filter(Boolean));
+  const near = new Set(names);
+  const arrows = [...view.layersOf[2].querySelectorAll(".arrow")];
+  // What goes around a sub-layer belongs to its path: both meet in the same sum.
+  const sums = new Set(arrows.filter(({ dataset }) => names.has(dataset.start)).map(({ dataset }) => dataset.end));
+  for (const arrow of arrows) {
+    const { start, end } = arrow.dataset;
+    const isAround = arrow.matches(".residual") && sums.has(end);
+    const isLit = names.has(start) || names.has(end) || isAround;
+    arrow.classList.toggle("lit", isLit);
+    if (isLit) [start, end].forEach((one) => near.add(one));
+  }
+  for (const other of view.groups.values()) {
+    other.classList.toggle("lit", other === node);
+    other.classList.toggle("near", near.has(other.dataset.box));
+  }
+  placeTip(view, node);
+}
+
+function plateNames(view, node) {
+  // What arrows call a plate.
+  const { stack, layer } = node.dataset;
+  const plates = view.plan.plates.filter((plate) => plate.stack === stack);
+  const open = view.layers[stack];
+  const at = Number(layer);
+  const calls = { entry: open - 1, above: open + 1, bottom: 0, top: plates.at(-1)?.layer };
+  return Object.keys(calls).filter((part) => calls[part] === at).map((part) => `${stack}.${part}`);
+}
+
+function placeTip(view, node) {
+  const { tip } = view;
+  const lines = node && (node.tip ?? [node.getAttribute("aria-label")]);
+  if (!lines) {
+    if (tip.matches(":popover-open")) tip.hidePopover();
+    return;
+  }
+  const [first, ...rest] = lines;
+  tip.replaceChildren(element("b", "", first), ...rest.map((line) => element("div", "", line)));
+  if (!tip.matches(":popover-open")) tip.showPopover();
+  const box = (node.matches(".frame") ? node.querySelector(".layer") : node).getBoundingClientRect();
+  const { width, height } = tip.getBoundingClientRect();
+  // Beside the frame, so that what lights up is not covered.
+  const stack = (node.dataset.box ?? "").split(".")[0] || node.dataset.stack;
+  const frame = view.groups.get(`${stack}.*`) ?? view.groups.get(`${view.data.stacks.at(-1).name}.*`);
+  const right = Math.max(box.right, frame.querySelector(".ground").getBoundingClientRect().right) + 8;
+  const left = right + width < innerWidth - 8 ? right : Math.max(8, box.left - width - 12);
+  tip.style.left = `${left}px`;
+  tip.style.top = `${Math.min(Math.max(8, box.top + box.height / 2 - height / 2), innerHeight - height - 8)}px`;
+}
+
+export function svg(tag, className) {
+  const made = document.createElementNS(SVG, tag);
+  made.setAttribute("class", className);
+  return made;
+}
+
+export function shape(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+}

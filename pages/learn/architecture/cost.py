@@ -1,0 +1,175 @@
+"""What the whole model costs by the length of a text: reading, writing with and without a cache, and memory."""
+
+import html
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+
+from pages.components import figures
+from pages.learn.architecture import code
+from pages.learn.architecture.data import ArchitectureData
+from pages.shared import export, state
+from pages.shared.style import theme
+from transformer_core.analysis.blueprint.forward_cost import (
+    PARTS,
+    crossing,
+    memory,
+    reading_costs,
+    several_lengths,
+    writing_cost,
+)
+from transformer_core.analysis.blueprint.weights import n_parameters
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
+from transformer_core.figures.architecture.cost import cost_curves, share_areas
+from transformer_core.figures.architecture.hues import COST_HUES
+from transformer_core.figures.hues import FAINT, STRONG, WARM
+from transformer_core.language import grouped, say
+
+NAMES = {
+    "projections": mark("projections"),
+    "attention": mark("attention itself"),
+    "feed_forward": mark("feed-forward"),
+    "unembedding": mark("last layer"),
+}
+COUNTED = mark(
+    "Counted are the products of matrices: “projections” make queries, keys, values and the output of attention, "
+    "“attention itself” is queries times keys and weights times values. One multiply-add is two floating-point "
+    "operations."
+)
+BOTH = mark("Source and target are both as long as the axis says.")
+CROSSES = mark(
+    "From {n} tokens on attention itself costs more than the feed-forward networks: it grows with the square of the "
+    "length, all else with the length."
+)
+BEYOND = mark("This model takes {most} tokens at most, so it never gets there.")
+NEVER = mark("Attention itself never costs more than the feed-forward networks here.")
+NO_FEED_FORWARD = mark("This model has no feed-forward networks.")
+ONE_TEXT = mark("All is for one of the {n} texts of the batch.")
+SPARES = mark("To write {n} tokens one by one, the cache spares {share} of the multiply-adds.")
+
+
+def show(data: ArchitectureData) -> None:
+    """Draw four figures: operations of reading, shares of them, operations of writing, memory."""
+    config = data.card.config
+    here = max(data.shape_lengths.values())
+    lengths = several_lengths(max(config.max_seq_len, here))
+    crossed = crossing(config, "attention", "feed_forward") if config.d_ff else None
+    marks = {_here(data): here} | ({say("attention overtakes"): crossed} if crossed and crossed > 1 else {})
+    with st.container(key="hl-arch-cost"):
+        left, right = st.columns(2, gap="medium")
+    costs = reading_costs(config, lengths)
+    shown = {say(NAMES[part]): costs[part] for part in PARTS if costs[part].any()}
+    hues = [COST_HUES[part] for part in PARTS if costs[part].any()]
+    with left:
+        of_forward = {say("all together"): costs["total"]} | shown
+        figure = cost_curves(
+            lengths,
+            of_forward,
+            hues=[FAINT, *hues],
+            title=say("Reading a text once"),
+            unit=say("multiply-adds"),
+            marks=marks,
+            dashed=[say("all together")],
+            theme=theme(),
+        )
+        _figure(data, figure, "reading", lengths, of_forward)
+        if config.has_decoder:
+            _writing(data, lengths, here)
+    with right:
+        figure = share_areas(
+            lengths, shown, hues=hues, title=say("Who has which share of it"), marks=marks, theme=theme()
+        )
+        _figure(data, figure, "shares", lengths, shown)
+        _memory(data, lengths, here)
+    st.html(f"<p class='hl-look'>{html.escape(' '.join(_sentences(data, crossed, here)))}</p>")
+
+
+def _here(data: ArchitectureData) -> str:
+    """Return what the marked length is that of."""
+    return say("as typed") if data.has_typed_shapes else say("this text")
+
+
+def _writing(data: ArchitectureData, lengths: list[int], here: int) -> None:
+    """Draw what it costs to write a text token by token, with the cache and without."""
+    config = data.card.config
+    curves = {
+        say("without a cache"): np.array([writing_cost(config, n, cached=False) for n in lengths], dtype=np.float64),
+        say("with the cache"): np.array([writing_cost(config, n, cached=True) for n in lengths], dtype=np.float64),
+    }
+    figure = cost_curves(
+        lengths,
+        curves,
+        hues=[WARM, STRONG],
+        title=say("Writing a text token by token, all steps together"),
+        unit=say("multiply-adds"),
+        marks={_here(data): here},
+        theme=theme(),
+    )
+    _figure(data, figure, "writing", lengths, curves)
+
+
+def _memory(data: ArchitectureData, lengths: list[int], here: int) -> None:
+    """Draw what lies in memory."""
+    config = data.card.config
+    n, width = n_parameters(config), code.bytes_per_number(data)
+    held = [memory(config, length, n_parameters=n, bytes_per_number=width) for length in lengths]
+    curves = {
+        say("weights"): np.array([one.weights for one in held], dtype=np.float64),
+        say("all patterns, written out"): np.array([one.patterns for one in held], dtype=np.float64),
+    }
+    hues = [FAINT, COST_HUES["attention"]]
+    if config.has_decoder:
+        curves[say("KV cache")] = np.array([one.cache for one in held], dtype=np.float64)
+        hues.append(STRONG)
+    figure = cost_curves(
+        lengths,
+        curves,
+        hues=hues,
+        title=say("Memory"),
+        unit="",
+        marks={_here(data): here},
+        in_bytes=True,
+        theme=theme(),
+    )
+    _figure(data, figure, "memory", lengths, curves)
+
+
+def _figure(
+    data: ArchitectureData, figure: "figures.Figure", of: str, lengths: list[int], curves: Mapping[str, np.ndarray]
+) -> None:
+    """Draw a figure, with its numbers to take away."""
+    name = data.file_name(of)
+    values = np.stack([*curves.values()], axis=1)
+
+    def files() -> Mapping[str, bytes]:
+        return export.files(
+            name=name,
+            csv=lambda: matrix_csv(values, "tokens", lengths, "of", [*curves], "cost"),
+            arrays=lambda: {"lengths": np.array(lengths), "costs": values, "names": np.array([*curves])},
+            code=code.code_of(data, "cost"),
+            state=state.in_words(),
+            model=data.card.path,
+        )
+
+    height = int(figure.layout.height)
+    figures.live_figure(figure, name=name, key=f"architecture-cost-{of}", files=files, height=height)
+
+
+def _sentences(data: ArchitectureData, crossed: int | None, here: int) -> list[str]:
+    """Return what there is to notice."""
+    config = data.card.config
+    found = [say(BOTH)] if config.architecture == "encoder_decoder" else []
+    if not config.d_ff:
+        found.append(say(NO_FEED_FORWARD))
+    elif crossed is None:
+        found.append(say(NEVER))
+    else:
+        found.append(say(CROSSES, n=grouped(crossed)))
+        found += [say(BEYOND, most=grouped(config.max_seq_len))] if crossed > config.max_seq_len else []
+    if config.has_decoder:
+        cached, uncached = (writing_cost(config, here, cached=is_cached) for is_cached in (True, False))
+        found.append(say(SPARES, n=here, share=f"{1 - cached / uncached:.0%}"))
+    found += [say(ONE_TEXT, n=grouped(data.batch))] if data.batch > 1 else []
+    return [*found, say(COUNTED)]

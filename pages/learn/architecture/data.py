@@ -1,0 +1,155 @@
+"""What the page Architecture shows at one time: the plan of a model, a block of it, and a text on its way through."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pages.learn.architecture import view_fields
+from pages.shared import cache, models, readings, state
+from pages.shared.models import ModelCard
+from pages.shared.sources import Source
+from pages.shared.state import View
+from transformer_core.analysis.blueprint.plan import Blueprint, Box, blueprint_of
+from transformer_core.analysis.blueprint.shapes import sizes
+from transformer_core.config import ModelConfig
+from transformer_core.errors import mark
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from transformer_core.analysis import ModelRun
+    from transformer_core.analysis.blueprint.capture import CapturedText
+    from transformer_core.analysis.blueprint.stream import Stream
+
+MOST_TOKENS = 512  # of a text, and of the decoder's input, that are captured
+MOST_MIB = 256  # of all that is captured
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ArchitectureData:
+    """A block of a model, and a text; all parts of the page draw from it."""
+
+    card: ModelCard
+    view: View
+    source: Source
+    model_run: "ModelRun"
+    plan: Blueprint
+    box: Box
+    missed: str  # the block that was wanted, where the model has none of that name
+
+    @classmethod
+    def current(cls, card: ModelCard) -> "ArchitectureData | None":
+        """Return what is to be seen now; None where there is no text.
+
+        Raises:
+            HeadlightError: the model cannot be loaded, or the text cannot be read by it.
+        """
+        state.fit(card)
+        view, model_run = state.current(), readings.current(card)
+        if model_run is None:
+            return None
+        plan = blueprint_of(card.config)
+        box, missed = view_fields.fit(plan)
+        source = view.source(card)
+        return cls(card=card, view=view, source=source, model_run=model_run, plan=plan, box=box, missed=missed)
+
+    @cached_property
+    def inputs(self) -> tuple[tuple[int, ...], ...]:
+        """The tokens that are captured: of the text, and of the decoder's input."""
+        return tuple(tokens[:MOST_TOKENS] for tokens in self.model_run.inputs)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the text is longer than what is captured."""
+        return any(len(tokens) > MOST_TOKENS for tokens in self.model_run.inputs)
+
+    @property
+    def lengths(self) -> Mapping[str, int]:
+        """How many tokens each stack reads here, by its name."""
+        return {stack: len(tokens) for stack, tokens in zip(self.plan.stacks, self.inputs, strict=True)}
+
+    @property
+    def labels(self) -> Mapping[str, tuple[str, ...]]:
+        """The labels of the tokens that each stack reads, by its name."""
+        sides = {"encoder": self.model_run.source, "decoder": self.model_run.target}
+        return {stack: sides[stack][:MOST_TOKENS] for stack in self.plan.stacks}
+
+    def stack_of(self, box: Box) -> str:
+        """Return the stack whose positions a block has: its own, or the last one's."""
+        return box.stack or self.plan.stacks[-1]
+
+    @property
+    def shape_lengths(self) -> dict[str, int]:
+        """How many tokens each stack reads for the shapes: as was typed, else those of the text."""
+        typed = {stack: view_fields.SHAPES[stack].value for stack in self.plan.stacks}
+        return {stack: typed[stack].pos if typed[stack] else n for stack, n in self.lengths.items()}
+
+    @property
+    def sharings(self) -> tuple[str, ...]:
+        """Which weights of this model can be shared, as `tie_embeddings` has it; none without a last linear layer."""
+        if not self.card.config.unembed:
+            return ()
+        return ("three_way", "target", "none") if len(self.plan.stacks) > 1 else ("target", "none")
+
+    @property
+    def shared_config(self) -> ModelConfig:
+        """The model's configuration with the weight sharing that is chosen."""
+        chosen = view_fields.TYING.value
+        return replace(self.card.config, tie_embeddings=chosen) if chosen in self.sharings else self.card.config
+
+    @property
+    def batch(self) -> int:
+        """How many texts are read together, for the shapes: as was typed, else this one."""
+        typed = (view_fields.SHAPES[stack].value for stack in self.plan.stacks)
+        return next((shape.batch for shape in typed if shape), 1)
+
+    @property
+    def has_typed_shapes(self) -> bool:
+        """Whether the shapes are those of a batch that was typed."""
+        return (self.batch, self.shape_lengths) != (1, dict(self.lengths))
+
+    def sizes_of(self, box: Box) -> dict[str, int]:
+        """Return the number that each symbol of a shape stands for."""
+        return sizes(self.card.config, box, batch=self.batch, lengths=self.shape_lengths)
+
+    def values(self, site: str) -> "np.ndarray":
+        """Return what passed a hook point while this text was read.
+
+        Raises:
+            HeadlightError: the model cannot be run.
+        """
+        with self._captured() as captured:
+            return captured.values(site)
+
+    def streams(self) -> "dict[str, Stream]":
+        """Return the residual stream of each stack while this text was read.
+
+        Raises:
+            HeadlightError: the model cannot be run.
+        """
+        with self._captured() as captured:
+            return captured.streams()
+
+    @contextmanager
+    def _captured(self) -> "Iterator[CapturedText]":
+        """Give the one capture of this text, which all who read it share."""
+        texts: cache.Store[CapturedText] = cache.store(
+            mark("texts captured"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes
+        )
+        key = (self.source, self.view.text, self.view.target)
+        captured = texts.get(key, self._capture)
+        model, _ = self.source.load()
+        with models.on(self.source.device), self.source.changed(model):
+            yield captured
+        texts.measure(key)
+
+    def _capture(self) -> "CapturedText":
+        from transformer_core.analysis.blueprint.capture import CapturedText
+
+        return CapturedText(self.source.load()[0], self.inputs)
+
+    def file_name(self, *more: str) -> str:
+        """Return the name of a file that is saved, without its ending."""
+        return "-".join([self.view.model, "architecture", *more])

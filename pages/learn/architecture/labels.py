@@ -1,0 +1,130 @@
+"""What stands on the blocks of the drawing, and what is said of them, in the reader's language."""
+
+import html
+from collections.abc import Sequence
+
+from pages.learn.architecture.components.drawing import BoxLabel
+from pages.learn.architecture.words import does, title
+from transformer_core.analysis.blueprint.plan import Box
+from transformer_core.analysis.blueprint.shapes import in_numbers, sizes, stages
+from transformer_core.analysis.blueprint.weights import weights_of
+from transformer_core.analysis.trace.residual_stream import has_added_positions
+from transformer_core.config import ModelConfig
+from transformer_core.errors import mark
+from transformer_core.language import grouped, say, say_number
+
+ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU"}
+STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}
+ENDS = {"self_attn": mark("self-attention"), "cross_attn": mark("cross-attention"), "mlp": mark("feed-forward")}
+
+
+def on_drawing(config: ModelConfig, box: Box, lengths: dict[str, int]) -> BoxLabel:
+    """Return what stands on a block.
+
+    Args:
+        config: of the model.
+        box: the block.
+        lengths: tokens that each stack reads, by its name.
+    """
+    return BoxLabel(title=say(title(config, box)), sub=_sub(config, box), tip=_tip(config, box, lengths))
+
+
+def name_of(config: ModelConfig, box: Box) -> str:
+    """Return a block's name with where it stands, for a heading."""
+    name = say(title(config, box))
+    if box.kind == "layer" and config.architecture != "encoder_decoder":
+        return say("Layer {layer}", layer=box.layer)
+    if box.kind == "layer":
+        return say("Layer {layer} of the {stack}", layer=box.layer, stack=say(STACKS[box.stack]))
+    is_alone = config.architecture != "encoder_decoder" or not box.stack
+    if box.layer is not None and is_alone:
+        return say("{name}, layer {layer}", name=name, layer=box.layer)
+    if box.layer is not None:
+        return say("{name}, {stack}, layer {layer}", name=name, stack=say(STACKS[box.stack]), layer=box.layer)
+    return name if is_alone else say("{name}, {stack}", name=name, stack=say(STACKS[box.stack]))
+
+
+def place_in_words(name: str) -> str:
+    """Return what a place of the stream is called, such as "0 self-attention", by the name of its box."""
+    parts = name.split(".")
+    if len(parts) == 2:
+        return say("embedding")
+    return f"{parts[1]} {say(ENDS[parts[2]])}"
+
+
+def parameters_in_words(config: ModelConfig, box: Box) -> str:
+    """Return how many parameters a block has, and whether it shares some."""
+    weights = weights_of(config)[box.name]
+    n = sum(weight.n_parameters for weight in weights)
+    shared = sum(weight.n_numbers for weight in weights if weight.shared_with)
+    if shared and not n:
+        return say("no parameters of its own: it shares {n}", n=grouped(shared))
+    return say_number(n, "{n} parameter", "{count} parameters", count=grouped(n)) if n else say("no parameters")
+
+
+def shape_in_words(sizes_of: Sequence[int]) -> str:
+    """Return a shape without the axis of the batch."""
+    return " × ".join(grouped(size) for size in sizes_of)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, kind: str = "") -> str:
+    """Return a table as HTML; cells that begin with "<" are HTML already, others are text."""
+
+    def cell(text: str) -> str:
+        return text if text.startswith("<") else html.escape(text)
+
+    top = "".join(f"<th>{html.escape(text)}</th>" for text in head)
+    body = "".join("<tr>" + "".join(f"<td>{cell(text)}</td>" for text in row) + "</tr>" for row in rows)
+    return f"<table class='hl-arch-table {kind}'><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _sub(config: ModelConfig, box: Box) -> str:
+    """Return the small line on a block."""
+    match box.kind:
+        case "embedding":
+            return f"{grouped(config.vocab_size)} × {grouped(config.d_model)}"
+        case "positions" if config.positions == "learned":
+            return f"{grouped(config.max_seq_len)} × {grouped(config.d_model)}"
+        case "positions" if has_added_positions(config):
+            return "sin, cos"
+        case "positions" if config.has_rotary_positions:
+            return say("apply RoPE")
+        case "positions":
+            return say("added to scores")
+        case "segments":
+            return f"{config.n_segments} × {grouped(config.d_model)}"
+        case "attention":
+            heads = say_number(config.n_heads, "{n} head of {width}", "{n} heads of {width}", width=config.d_head)
+            n_shared = config.n_kv_heads
+            return heads if n_shared == config.n_heads else say("{heads}, {n} of K and V", heads=heads, n=n_shared)
+        case "feed_forward":
+            widths = " → ".join(map(grouped, (config.d_model, config.d_ff, config.d_model)))
+            return f"{widths}, {ACTIVATIONS[config.activation]}"
+        case "linear":
+            return f"{grouped(config.d_model)} → {grouped(config.vocab_size)}"
+    return ""
+
+
+def _tip(config: ModelConfig, box: Box, lengths: dict[str, int]) -> list[str]:
+    """Return what is said of a block where a person points at it."""
+    found = stages(config, box)
+    numbers = sizes(config, box, batch=1, lengths=lengths)
+    first, last = (shape_in_words(in_numbers(stage.axes[1:], numbers)) for stage in (found[0], found[-1]))
+    lines = [say(does(config, box))]
+    if box.kind == "positions" and found[-1].axes[0] != "batch":
+        return lines
+    lines.append(first if first == last else f"{first} → {last}")
+    return [*lines, *_mask_in_words(config, box), parameters_in_words(config, box)]
+
+
+def _mask_in_words(config: ModelConfig, box: Box) -> list[str]:
+    """Return what an attention may not look at."""
+    if box.kind != "attention":
+        return []
+    is_cross, window = box.part == "cross_attn", config.at_layer(box.layer or 0).sliding_window
+    reasons = [
+        *([say("what comes later")] if box.stack == "decoder" and not is_cross else []),
+        *([say("padding")] if config.pad_id is not None else []),
+        *([say("what is farther away than {n} tokens", n=window)] if window and not is_cross else []),
+    ]
+    return [say("masked: {what}", what=", ".join(reasons))] if reasons else [say("no mask")]

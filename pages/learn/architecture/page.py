@@ -1,0 +1,123 @@
+"""Architecture: what is inside, which shape has each tensor, where are the parameters?"""
+
+import streamlit as st
+
+from pages.learn.architecture import block, cost, parameters, stream, view_fields
+from pages.learn.architecture.code import code_of
+from pages.learn.architecture.components.drawing import drawing
+from pages.learn.architecture.data import MOST_TOKENS, ArchitectureData
+from pages.learn.architecture.labels import on_drawing
+from pages.shared import cache, code_expander, models, prose, state
+from pages.shared.models import ModelCard
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
+
+LEAD = mark(
+    "Figure 1 of the paper, drawn from this model: every block that it has, and none that it has not. Choose one to "
+    "see the shapes that pass it, its weights, your text on its way through it, and the code that runs."
+)
+PARTS = {
+    "drawing": mark("Drawing"),
+    "parameters": mark("Parameters"),
+    "cost": mark("Cost"),
+    "stream": mark("Residual stream"),
+}
+LOOK = mark(
+    "the stream runs straight up; each sub-layer reads it and adds what it found to what goes around it. Point at "
+    "a block, and what it takes in and hands out lights up."
+)
+MISSED = mark("This model has no block “{name}”; you see another one.")
+CUT = mark("This text is long: its first {n} tokens are captured here.")
+PART_BOX = "architecture-part-box"
+
+
+def page() -> None:
+    """Draw the page, in the order of all pages."""
+    prose.heading(say("Architecture"), say(LEAD))
+    if state.current().text:
+        architecture()
+
+
+@st.fragment
+def architecture() -> None:
+    """Draw the model, or what was chosen to be seen of it; a click draws only this again."""
+    data = _data(models.available(view_fields.PAGE)[state.current().model])
+    if data is None:
+        return
+    _parts()
+    look = ""
+    match view_fields.PART.value:
+        case "parameters":
+            parameters.show(data)
+            look = parameters.look(data)
+        case "cost":
+            cost.show(data)
+        case "stream":
+            stream.show(data)
+        case _:
+            _drawing(data)
+            look = say(LOOK)
+    if look:
+        prose.look_for(look)
+    code_expander.code(lambda: code_of(data, view_fields.PART.value))
+    cache.foot()
+    state.publish()
+
+
+def _data(card: ModelCard) -> ArchitectureData | None:
+    """Return what is to be seen; where it cannot be, say so."""
+    try:
+        data = ArchitectureData.current(card)
+    except HeadlightError as error:
+        prose.warning(say("This cannot be shown: {why}.", why=error))
+        return None
+    if data is None:
+        return None
+    notes = [say(MISSED, name=data.missed)] if data.missed else []
+    notes += [say(CUT, n=MOST_TOKENS)] if data.is_cut else []
+    if notes:
+        prose.note(" ".join(notes))
+    return data
+
+
+def _parts() -> None:
+    """Draw the choice of the part."""
+    st.session_state[PART_BOX] = view_fields.PART.value
+    st.segmented_control(
+        say("Show"),
+        [*PARTS],
+        format_func=lambda name: say(PARTS[name]),
+        required=True,
+        key=PART_BOX,
+        label_visibility="collapsed",
+        on_change=lambda: view_fields.PART.set(st.session_state[PART_BOX]),
+    )
+
+
+def _drawing(data: ArchitectureData) -> None:
+    """Draw the model, and the chosen block beside it."""
+    is_pair = len(data.plan.stacks) > 1
+    config, lengths = data.card.config, data.shape_lengths
+    texts = {
+        "encoder": data.view.text,
+        "decoder": " ".join(data.labels.get("decoder", ())) if is_pair else data.view.text,
+    }
+    with st.container(key="hl-arch-stage" if is_pair else "hl-arch-stage-alone"):
+        left, right = st.columns([6, 5] if is_pair else [2, 3], gap="medium")
+    with left:
+        drawing(
+            data.plan,
+            said=lambda box: on_drawing(config, box, lengths),
+            texts=texts,
+            output=data.model_run.output if data.model_run.predicts else "",
+            lengths=lengths,
+            chosen=data.box.name,
+            open_layers=view_fields.open_layers(),
+            key=view_fields.DRAWING,
+            on_block=view_fields.on_block,
+        )
+    with right:
+        block.show(data)
+
+
+page()

@@ -1,0 +1,180 @@
+"""Where the parameters are: of this model part by part, and beside it the two models of the paper."""
+
+import html
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+import streamlit as st
+
+from pages.components import figures
+from pages.learn.architecture import code, view_fields
+from pages.learn.architecture.data import ArchitectureData
+from pages.learn.architecture.labels import table
+from pages.shared import export, prose, state
+from pages.shared.style import theme
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.config import ModelConfig
+from transformer_core.errors import mark
+from transformer_core.figures.architecture.parameters import in_words, parameter_bars, parameter_shares
+from transformer_core.language import grouped, say
+from transformer_core.model.presets import transformer_base, transformer_big
+
+PAPER = {mark("the paper’s base"): transformer_base, mark("the paper’s big"): transformer_big}
+NOTE = mark(
+    "The paper names 65 million for base and 213 million for big, with a vocabulary of about 37,000 tokens; counted "
+    "here from the same configurations with exactly {vocab} tokens: {base} and {big}."
+)
+LOOK = mark(
+    "{part} has the largest share here, {share:.0%}. The token embedding grows with the vocabulary, one vector a "
+    "token; all else grows with the layers and with the square of d_model. Normalizations hardly count."
+)
+LOOK_AT_A_LAYER = mark(
+    "In a layer the feed-forward network has {feed_forward} parameters and an attention {attention}: d_ff is "
+    "{ratio:.2g} · d_model here, in the paper 4 · d_model, and there it has twice as many."
+)
+ALONE = mark("Embedding and output shared")  # of a model with one embedding
+SHARING = {
+    "three_way": mark("All three shared"),
+    "target": mark("Target and output shared"),
+    "none": mark("None shared"),
+}
+ABOUT_SHARING = mark(
+    "Weight sharing (sec. 3.4): the source embedding, the target embedding and the last linear layer can be one matrix "
+    "[vocab, d_model]. {what}: {n} parameters, {change} than this model as it is. Sharing all three needs one "
+    "vocabulary for both languages. It suits languages that share many subwords; with two alphabets, as in English and "
+    "Chinese, few rows serve both sides, and a separate source embedding may be better."
+)
+ABOUT_SHARING_ALONE = mark(
+    "Weight sharing (sec. 3.4): the embedding and the last linear layer can be one matrix [vocab, d_model]. {what}: "
+    "{n} parameters, {change} than this model as it is."
+)
+
+
+def show(data: ArchitectureData) -> None:
+    """Draw the bars, the comparison and the table."""
+    is_pair = len(data.plan.stacks) > 1
+    config = data.shared_config
+    _sharing(data, config)
+    counts = {(stack if is_pair else "", part): n for (stack, part), n in _counts(config).items()}
+    total = sum(counts.values())
+    with st.container(key="hl-arch-parameters"):
+        left, right = st.columns([6, 5], gap="medium")
+    with left:
+        _bars(data, counts, total)
+    with right:
+        _shares(data)
+    st.html(_table(counts, total))
+
+
+def _sharing(data: ArchitectureData, config: ModelConfig) -> None:
+    """Draw which matrices of tokens are one, and what that changes."""
+    own, is_pair = data.card.config, len(data.plan.stacks) > 1
+    if not data.sharings:
+        return
+    names = SHARING if is_pair else SHARING | {"target": ALONE}
+    chosen = config.tie_embeddings
+    st.segmented_control(
+        say("Weight sharing"),
+        data.sharings,
+        format_func=lambda name: prose.plain(say(names[name])),
+        required=True,
+        **state.box(
+            view_fields.TYING,
+            chosen,
+            lambda name: view_fields.TYING.set("" if name == own.tie_embeddings else name),
+        ),
+    )
+    total, of_own = (sum(_counts(one).values()) for one in (config, own))
+    words = say(
+        ABOUT_SHARING if is_pair else ABOUT_SHARING_ALONE,
+        what=say(names[chosen]),
+        n=grouped(total),
+        change=say("{n} more", n=grouped(total - of_own))
+        if total >= of_own
+        else say("{n} fewer", n=grouped(of_own - total)),
+    )
+    st.html(f"<p class='hl-small'>{html.escape(words)}</p>")
+
+
+def look(data: ArchitectureData) -> str:
+    """Return what to look for in this model."""
+    config = data.card.config
+    by_part = _by_part(config)
+    largest = max(by_part, key=lambda part: by_part[part])
+    share = by_part[largest] / sum(by_part.values())
+    found = [say(LOOK, part=in_words("", largest), share=share)]
+    stack = data.plan.stacks[-1]
+    layers = data.plan.layers(stack)
+    feed_forward, attention = (_counts(config).get((stack, part), 0) for part in ("feed-forward", "self-attention"))
+    if layers and feed_forward and attention:
+        found.append(
+            say(
+                LOOK_AT_A_LAYER,
+                feed_forward=grouped(feed_forward // layers),
+                attention=grouped(attention // layers),
+                ratio=config.d_ff / config.d_model,
+            )
+        )
+    return " ".join(found)
+
+
+def _bars(data: ArchitectureData, counts: Mapping[tuple[str, str], int], total: int) -> None:
+    """Draw a bar for each part."""
+    title = say("{n} parameters, part by part", n=grouped(total))
+    figure = parameter_bars(counts, title=title, theme=theme())
+    name = data.file_name("parameters")
+
+    def files() -> Mapping[str, bytes]:
+        values = np.array([[*counts.values()]]).T
+        parts = [in_words(*key) for key in counts]
+        return export.files(
+            name=name,
+            csv=lambda: matrix_csv(values, "part", parts, "of", ["model"], "parameters"),
+            arrays=lambda: {"counts": values[:, 0], "parts": np.array(parts)},
+            code=code.code_of(data, "parameters"),
+            state=state.in_words(),
+            model=data.card.path,
+        )
+
+    height = int(figure.layout.height)
+    figures.live_figure(figure, name=name, key="architecture-parameters", files=files, height=height)
+
+
+def _shares(data: ArchitectureData) -> None:
+    """Draw the shares of this model and of the paper's two."""
+    models = {data.card.title: _by_part(data.card.config)}
+    models |= {say(name): _by_part(preset()) for name, preset in PAPER.items()}
+    figure = parameter_shares(models, title=say("Shares, beside the models of the paper"), theme=theme())
+    name = data.file_name("parameter-shares")
+    rows = [f"{model},{part},{n}" for model, counts in models.items() for part, n in counts.items()]
+    csv = "\n".join(["model,part,parameters", *rows]) + "\n"
+    height = int(figure.layout.height)
+    figures.live_figure(figure, name=name, key="architecture-shares", csv=csv, height=height)
+    base, big = (sum(_by_part(preset()).values()) for preset in PAPER.values())
+    told = say(NOTE, vocab=grouped(transformer_base().vocab_size), base=grouped(base), big=grouped(big))
+    st.html(f"<p class='hl-small'>{html.escape(told)}</p>")
+
+
+def _table(counts: Mapping[tuple[str, str], int], total: int) -> str:
+    """Return all parts with their shares."""
+    rows = [[in_words(*key), grouped(n), f"{n / total:.1%}"] for key, n in counts.items()]
+    rows.append([f"<b>{html.escape(say('together'))}</b>", f"<b>{grouped(total)}</b>", ""])
+    return table([say("part"), say("parameters"), say("share")], rows, kind="hl-arch-counts")
+
+
+@lru_cache(maxsize=32)
+def _counts(config: ModelConfig) -> Mapping[tuple[str, str], int]:
+    """Return how many parameters each part of each stack has; counted once, as the modules are built for it."""
+    from transformer_core.analysis.heads.inventory import parameters_by_part
+
+    return parameters_by_part(config)
+
+
+def _by_part(config: ModelConfig) -> dict[str, int]:
+    """Return how many parameters each part has, in all stacks together."""
+    found: Counter[str] = Counter()
+    for (_, part), n in _counts(config).items():
+        found[part] += n
+    return dict(found)

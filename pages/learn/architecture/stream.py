@@ -1,0 +1,83 @@
+"""The residual stream through the layers on this text: how long its vectors are, and what each sub-layer adds."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.components import figures
+from pages.learn.architecture import code
+from pages.learn.architecture.data import ArchitectureData
+from pages.learn.architecture.labels import STACKS, place_in_words
+from pages.shared import export, prose, state
+from pages.shared.style import theme
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.figures.architecture.hues import PART_HUES
+from transformer_core.figures.architecture.stream import stream_figure
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.blueprint.stream import Stream
+
+HUES = {"self_attn": "self-attention", "cross_attn": "cross-attention", "mlp": "feed-forward"}
+LOOK_PRE = mark(
+    "in pre-norm nothing shortens the stream, so it grows from layer to layer, and what a late sub-layer adds weighs "
+    "less. A single position that is much longer than all others is often the first one."
+)
+LOOK_POST = mark(
+    "in post-norm each sum is normalized before it is handed on, so the stream begins each sub-layer at much the same "
+    "length. Where a bar is high, a sub-layer changed much of what was there."
+)
+HEIGHT = 480  # px
+
+
+def show(data: ArchitectureData) -> None:
+    """Draw the stream of each stack."""
+    try:
+        streams = data.streams()
+    except HeadlightError as error:
+        prose.warning(say("This cannot be captured: {why}.", why=error))
+        return
+    with st.container(key="hl-arch-stream"):
+        columns = st.columns(len(streams), gap="medium")
+    for column, (stack, stream) in zip(columns, streams.items(), strict=True):
+        with column:
+            _figure(data, stack, stream)
+    words = LOOK_PRE if data.card.config.norm_position == "pre" else LOOK_POST
+    prose.look_for(say(words))
+
+
+def _figure(data: ArchitectureData, stack: str, stream: "Stream") -> None:
+    """Draw one stack's stream."""
+    is_pair = len(data.plan.stacks) > 1
+    places = [place_in_words(name) for name in stream.names]
+    title = say("Residual stream: {stack}", stack=say(STACKS[stack])) if is_pair else say("Residual stream")
+    figure = stream_figure(
+        stream.sums,
+        stream.added,
+        stream.shares,
+        places=places,
+        hues=[PART_HUES[HUES[name.rpartition(".")[2]]] for name in stream.names[1:]],
+        tokens=data.labels[stack],
+        title=title,
+        read=stream.read if data.card.config.norm_position == "post" else None,
+        theme=theme(),
+        height=HEIGHT,
+    )
+    name = data.file_name("stream", stack)
+
+    def files() -> Mapping[str, bytes]:
+        positions = [f"{place} {label}" for place, label in enumerate(data.labels[stack])]
+        arrays = {"sums": stream.sums, "read": stream.read, "added": stream.added, "places": np.array(places)}
+        return export.files(
+            name=name,
+            csv=lambda: matrix_csv(stream.sums, "place", places, "position", positions, "length"),
+            arrays=lambda: arrays,
+            code=code.code_of(data, "stream"),
+            state=state.in_words(),
+            model=data.card.path,
+        )
+
+    figures.live_figure(figure, name=name, key=f"architecture-stream-{stack}", files=files, height=HEIGHT)

@@ -1,0 +1,125 @@
+"""What defines the view of the page Architecture, beside the model, the text and the head."""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+import streamlit as st
+
+from pages.learn.architecture.components.drawing import sent_block
+from pages.shared.fields import Field, one_of
+from transformer_core.analysis.blueprint.plan import STACKS, Blueprint, Box
+from transformer_core.language import say
+
+PAGE = "architecture"
+DRAWING = "architecture-drawing"  # key of the component
+_BLOCK = re.compile(r"[a-z_]{1,30}(?:\.\d{1,4})?(?:\.[a-z_0-9]{1,30})?")
+_SITE = re.compile(r"[a-z_0-9.]{1,100}")
+_SHAPE = re.compile(r"(\d{1,5})\.(\d{1,7})")
+_TYPED_SHAPE = re.compile(r"\s*[\[(]?\s*(\d{1,5})\s*[,x×.;\s]\s*(\d{1,7})\s*[\])]?\s*")
+_OPEN = "architecture-open-layers"  # the layer of each stack that is open on the drawing
+
+
+def _written_as(form: re.Pattern[str], example: str) -> Callable[[str], str]:
+    """Return a check for a name."""
+
+    def read(text: str) -> str:
+        if not form.fullmatch(text):
+            raise ValueError(say("it is written as {example}", example=example))
+        return text
+
+    return read
+
+
+class TokensShape(NamedTuple):
+    """The shape of a batch of texts as tokens."""
+
+    batch: int
+    pos: int
+
+    def __str__(self) -> str:
+        """Write it as PyTorch does."""
+        return f"[{self.batch}, {self.pos}]"
+
+
+def _shape(text: str, form: re.Pattern[str] = _SHAPE) -> TokensShape:
+    """Read a shape, such as "32.128" of an address.
+
+    Raises:
+        ValueError: it is not written so, or has no text or no token.
+    """
+    found = form.fullmatch(text)
+    if not found or not int(found[1]) or not int(found[2]):
+        raise ValueError(say("it is a number of texts and a number of tokens, each at least 1: [32, 128]"))
+    return TokensShape(int(found[1]), int(found[2]))
+
+
+def _shape_in_words(shape: TokensShape) -> str:
+    return f"{shape.batch}.{shape.pos}"
+
+
+BLOCK: Field = Field(PAGE, "block", None, _written_as(_BLOCK, "decoder.0.cross_attn"))  # None: see `first_to_look_at`
+PART = Field(PAGE, "part", "drawing", one_of("drawing", "parameters", "cost", "stream"))
+SHOWN = Field(PAGE, "show", "shapes", one_of("shapes", "weights", "text", "code"))  # of the chosen block
+SITE: Field = Field(PAGE, "site", None, _written_as(_SITE, "encoder.hook_embed"))  # None: the one to look at first
+SHAPES: dict[str, Field] = {  # of the tokens that each stack reads; None: those of the text
+    "encoder": Field(PAGE, "src", None, _shape, _shape_in_words),
+    "decoder": Field(PAGE, "tgt", None, _shape, _shape_in_words),
+}
+TYING = Field(PAGE, "sharing", "", one_of("", "three_way", "target", "none"))  # "": as the model has it
+FIELDS: tuple[Field, ...] = (BLOCK, PART, SHOWN, SITE, *SHAPES.values(), TYING)
+TROUBLE = "architecture-shape-trouble"  # session key: what is wrong with a shape that was typed
+
+
+def type_shape(stack: str, text: str) -> None:
+    """A shape was typed for what a stack reads; nothing: the text's own. The other stack reads as many texts."""
+    st.session_state[TROUBLE] = ""
+    if not text.strip():
+        SHAPES[stack].set(None)
+        return
+    try:
+        shape = _shape(text, _TYPED_SHAPE)
+    except ValueError as error:
+        st.session_state[TROUBLE] = say("“{text}” is no shape; {error}.", text=text[:30], error=error)
+        return
+    SHAPES[stack].set(shape)
+    for field in SHAPES.values():
+        if field.value and field.value.batch != shape.batch:
+            field.set(field.value._replace(batch=shape.batch))
+
+
+def choose_block(name: str) -> None:
+    """A block was chosen."""
+    BLOCK.set(name)
+    SITE.set(None)
+
+
+def on_block() -> None:
+    """A block was clicked on the drawing; what came from the browser is checked against the plan by `fit`."""
+    if name := sent_block(DRAWING):
+        choose_block(name)
+
+
+def fit(plan: Blueprint) -> tuple[Box, str]:
+    """Return the chosen block, and what there is to say where the wanted one is not in this model.
+
+    Args:
+        plan: of the model.
+    """
+    wanted = BLOCK.value
+    missed = "" if wanted is None or wanted in plan.boxes else wanted
+    if missed:
+        BLOCK.set(None)
+        SITE.set(None)
+    box = plan.boxes[BLOCK.value or plan.first_to_look_at()]
+    layers = st.session_state.setdefault(_OPEN, {})
+    for stack in STACKS:
+        layers[stack] = min(layers.get(stack, plan.layers(stack)), max(plan.layers(stack) - 1, 0))
+    if box.layer is not None:
+        layers[box.stack] = box.layer
+    return box, missed
+
+
+def open_layers() -> dict[str, int]:
+    """Return the layer of each stack that is open on the drawing; `fit` must have run."""
+    return dict(st.session_state[_OPEN])

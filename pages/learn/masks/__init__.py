@@ -1,0 +1,13 @@
+"""Masks: what may look at what, and what goes wrong otherwise?"""
+
+from pages.learn.masks.view_fields import FIELDS
+from pages.shared.page import Page
+from transformer_core.errors import mark
+
+PAGE = Page(
+    package=__name__,
+    place=4,
+    title=mark("Masks"),
+    icon="grid_off",
+    fields=FIELDS,
+)

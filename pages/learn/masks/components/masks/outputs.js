@@ -1,0 +1,50 @@
+// What the model says at each place, with its own masks and with these: a chip a token, two bars for its probability.
+
+import { say } from "../../../../components/kit/say.js";
+import { element } from "../../../../components/kit/theme.js";
+
+export function fillOutputs(view) {
+  const { outputs } = view.header;
+  const { words, chips, counted } = view.parts;
+  words.replaceChildren(
+    ...outputs.words.map(({ name, text, isChanged }) => {
+      const line = element("div", isChanged ? "line changed" : "line");
+      line.append(element("span", "name", name), element("bdi", "text", text));
+      return line;
+    }),
+  );
+  counted.textContent = outputs.counted;
+  chips.replaceChildren(...outputs.rows.map((row) => makeChip(row)));
+}
+
+function makeChip({ place, word, before, now, said, says }) {
+  const isChanged = said !== says;
+  const chip = element("div", isChanged ? "chip changed" : "chip");
+  chip.dataset.place = place;
+  const bars = element("span", "bars");
+  for (const [name, value] of Object.entries({ before, now })) {
+    const bar = element("i", name);
+    bar.style.setProperty("--share", `${100 * value}%`);
+    bars.append(bar);
+  }
+  chip.append(element("bdi", "word", word), bars, element("span", "numbers", `${inShort(before)} → ${inShort(now)}`));
+  const values = { place, word, before: inShort(before), now: inShort(now), said, says };
+  if (isChanged) chip.append(element("bdi", "says", says));
+  chip.title = isChanged
+    ? say("place {place}: “{word}” has {now}, before {before}; the model says “{says}”, before “{said}”", values)
+    : say("place {place}: “{word}” has {now}, before {before}; the model says “{says}”, as before", values);
+  return chip;
+}
+
+function inShort(probability) {
+  // None looks like zero or one that is not.
+  if (probability > 0 && probability < 0.005) return "<.01";
+  return probability.toFixed(2).replace(/^0/, "");
+}
+
+export function lightChips(view) {
+  const row = view.pointed?.row ?? null;
+  for (const chip of view.parts.chips.children) {
+    chip.classList.toggle("lit", view.header.outputs.areQueries && row === Number(chip.dataset.place));
+  }
+}

@@ -1,0 +1,161 @@
+"""Dropout on the pattern: which weights a training drops, how the others grow, and what becomes of the output."""
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from pages.components import figures
+from pages.learn.masks import controls, view_fields
+from pages.learn.masks.code import dropout_code, dropout_drawn
+from pages.learn.masks.data import MasksData
+from pages.shared import code_expander, export, prose, state
+from pages.shared.answer import NO_HEAD
+from pages.shared.style import theme
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
+from transformer_core.figures.heatmaps.number_panels import number_panels
+from transformer_core.language import say, say_number
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.masks.dropout import DropoutOutcome
+
+CLAIM = mark(
+    "In training, dropout sets each attention weight to 0 with probability p and multiplies the others by 1 / (1 − p), "
+    "so that the expected value of each weight stays the same. A row then no longer sums to 1. At inference nothing is "
+    "dropped. Here the model runs once with dropout on the pattern of every attention, in every layer, as in training."
+)
+ROWS = mark(
+    "p = {p:.2f}: {n} of {all} weights above 0 are dropped, the others are multiplied by {scale:.3f}. The rows of the "
+    "pattern now sum to {low:.2f} to {high:.2f}."
+)
+LOOK_FOR = mark(
+    "a row that puts all its weight on one key loses everything when this one is dropped; a row that spreads its "
+    "weight loses little. Raise p, or choose another seed: other weights are dropped, and other predictions change."
+)
+
+
+def show(data: MasksData) -> None:
+    """Draw the part."""
+    st.html(f"<p class='hl-masks-about'>{html.escape(say(CLAIM))}</p>")
+    _controls(data)
+    outcome = data.dropped(view_fields.DROPOUT.value, view_fields.SEED.value)
+    _figure(data, outcome)
+    _rows(outcome)
+    _outputs(data, outcome)
+    prose.look_for(say(LOOK_FOR))
+    code_expander.code(lambda: dropout_code(data))
+
+
+def _controls(data: MasksData) -> None:
+    """Draw how much is dropped, with which random numbers, and which head is looked at."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="hl-masks-dropout"):
+        p, seed = view_fields.DROPOUT, view_fields.SEED
+        st.slider(say("Dropout p"), 0.0, view_fields.MOST_DROPOUT, step=0.05, width=260, **state.box(p, float(p.value)))
+        st.number_input(say("Seed"), 0, 999_999, width=140, **state.box(seed, seed.value))
+        controls.head(data)
+
+
+def _figure(data: MasksData, outcome: "DropoutOutcome") -> None:
+    """Draw the pattern before, what dropout keeps, and the pattern after."""
+    queries, keys = data.alone.sides(data.view.attention)
+    kept = (outcome.keep > 0).astype(np.float32)
+    told: dict[str, Any] = {
+        "rows": queries,
+        "columns": keys,
+        "title": say("Pattern with dropout, {who}", who=_who(data)),
+        "row_name": say("query"),
+        "column_name": say("key"),
+        "limits": (0.0, 1.0),  # so that the pattern is seen whatever p is
+    }
+    names = say("Pattern before"), say("Dropout mask: 1 = kept"), say("Pattern after")
+    panels = dict(zip(names, (outcome.pattern, kept, outcome.dropped_pattern), strict=True))
+    figure = number_panels(panels, **told, theme=theme(), width=700)
+    name = data.file_name("dropout")
+
+    def files() -> Mapping[str, bytes]:
+        places = [f"{index} {label}" for index, label in enumerate(queries)]
+        columns = [f"{index} {label}, {panel}" for panel in names for index, label in enumerate(keys)]
+        return export.files(
+            name=name,
+            csv=lambda: matrix_csv(np.hstack([*panels.values()]), "query", places, "key", columns, "weight"),
+            arrays=lambda: {"pattern": outcome.pattern, "keep": outcome.keep, "after": outcome.dropped_pattern},
+            code=dropout_code(data) + dropout_drawn(data, names, file=name, **told),
+            state=state.in_words(),
+            model=data.card.path,
+        )
+
+    height = int(figure.layout.height)
+    figures.live_figure(figure, name=name, key="masks-dropout-figure", files=files, height=height)
+
+
+def _who(data: MasksData) -> str:
+    view = data.view
+    return f"{say(ATTENTIONS[view.attention].inline)} L{view.layer}.H{view.head}"
+
+
+def _rows(outcome: "DropoutOutcome") -> None:
+    """Say what dropout did to the weights."""
+    p, is_there = view_fields.DROPOUT.value, outcome.pattern > 0
+    sums = outcome.dropped_pattern.sum(axis=1)
+    says = say(
+        ROWS,
+        p=p,
+        n=int((is_there & (outcome.keep == 0)).sum()),
+        all=int(is_there.sum()),
+        scale=1 / (1 - p),
+        low=float(sums.min()),
+        high=float(sums.max()),
+    )
+    if outcome.dropped_pattern.max() > 1:
+        says += f" {say('Weights above 1 have the color of 1.')}"
+    st.html(f"<p class='hl-masks-fact'>{html.escape(says)}</p>")
+
+
+def _outputs(data: MasksData, outcome: "DropoutOutcome") -> None:
+    """Draw the predictions without dropout and with it."""
+    before, now = outcome.before, outcome.now
+    most = float(outcome.moved.max())
+    if not data.card.config.unembed:
+        moved = say("Its final states move by {moved:.2f} at most.", moved=most)
+        prose.text(f"{say(NO_HEAD)} {moved}")
+        return
+    n_changed = sum(one != other for one, other in zip(before.best, now.best, strict=True))
+    says = say_number(
+        len(before.best),
+        "In one forward pass: {changed} of {n} prediction changes. Mean token probability (geometric): {before:.2f} "
+        "without dropout, {now:.2f} with it. Max. logit difference: {moved:.2f}.",
+        "In one forward pass: {changed} of {n} predictions change. Mean token probability (geometric): {before:.2f} "
+        "without dropout, {now:.2f} with it. Max. logit difference: {moved:.2f}.",
+        changed=n_changed,
+        before=before.mean_probability,
+        now=now.mean_probability,
+        moved=most,
+    )
+    heads = (
+        *(say("position"), say("target token"), say("its probability"), say("with dropout")),
+        *(say("prediction"), say("with dropout"), say("max. logit difference")),
+    )
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
+    rows = "".join(
+        f"<tr class='{'hl-masks-other' if said != says_now else ''}'><td>{place}</td><td><bdi>{html.escape(word)}</bdi>"
+        f"</td><td>{p_before:.3f}</td><td>{p_now:.3f}</td><td><bdi>{html.escape(said)}</bdi></td>"
+        f"<td><bdi>{html.escape(says_now)}</bdi></td><td>{moved:.2f}</td></tr>"
+        for place, word, p_before, p_now, said, says_now, moved in zip(
+            data.alone.judged,
+            data.alone.expected_labels,
+            before.probability.tolist(),
+            now.probability.tolist(),
+            before.labels,
+            now.labels,
+            outcome.moved.tolist(),
+            strict=True,
+        )
+    )
+    st.html(
+        f"<p class='hl-masks-fact'>{html.escape(says)}</p>"
+        f"<div class='hl-masks-table'><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )

@@ -1,0 +1,234 @@
+"""A mask to be edited: a gallery of presets, the matrix, and what becomes of scores, pattern and output."""
+
+import html
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.learn.masks import controls, view_fields
+from pages.learn.masks.code import code_of
+from pages.learn.masks.components.masks.matrix import Arrays, OutputRow, Outputs, mask_matrix, sent_turned
+from pages.learn.masks.components.masks.pictures import Miniature, mask_gallery, sent_name
+from pages.learn.masks.data import MasksData, ends
+from pages.shared import code_expander, prose
+from pages.shared.answer import NO_HEAD
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.masks.presets import presets_of
+from transformer_core.errors import mark
+from transformer_core.language import say, say_number
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.masks.run import MaskOutcome
+
+GALLERY, MATRIX = "masks-gallery", "masks-matrix"
+LOOK_FOR = mark(
+    "forbid one key of a row, and its weight goes to the others; forbid a whole row, and the head writes 0 there. "
+    "Allow a cell above the diagonal of the decoder, and its query sees a token that it has yet to say."
+)
+LOOK_FOR_ENCODER = mark(
+    "forbid one key of a row, and its weight goes to the others; forbid a whole row, and the head writes 0 there. "
+    "Narrow the window, and see which blank needs what stands far away."
+)
+MOVED = mark("“{preset}” acts on the {shown}, so you see its mask. With another preset you are back at the {chosen}.")
+CUT = mark("The last position has no target token, for the text was cut there.")
+GEOMETRIC = mark("The mean is geometric: e to the mean log-probability, which is 1 / perplexity.")
+
+
+def show(data: MasksData) -> None:
+    """Draw the part."""
+    _gallery(data)
+    with st.container(key="hl-masks-controls"):
+        left, right = st.columns([4, 7], gap="medium", vertical_alignment="center")
+    with left:
+        _about(data)
+    with right:
+        controls.show(data)
+    _moved(data)
+    _matrix(data)
+    _padding(data)
+    words = say(LOOK_FOR if data.card.config.has_decoder else LOOK_FOR_ENCODER)
+    prose.look_for(words)
+    code_expander.code(lambda: code_of(data))
+
+
+def _gallery(data: MasksData) -> None:
+    """Draw all presets in small, the chosen one as it was edited."""
+    masks = {**data.preset_masks(), data.preset.name: data.outcome.head.allowed}
+    items = [
+        Miniature(
+            name=name,
+            title=say(preset.title),
+            cells=masks[name],
+            words={
+                "group": say("Well-known mistakes") if preset.is_mistake else say("Masks"),
+                "help": say(preset.what),
+            },
+        )
+        for name, preset in presets_of(data.card.config).items()
+    ]
+    mask_gallery(
+        items,
+        chosen=data.preset.name,
+        key=GALLERY,
+        on_chosen=lambda: view_fields.choose_preset(sent_name(GALLERY), data.card.config),
+    )
+
+
+def _about(data: MasksData) -> None:
+    """Say what the preset is for; of a mistake, what one sees go wrong."""
+    preset = data.preset
+    says = f"<b>{html.escape(say(preset.title))}.</b> {html.escape(say(preset.what))}"
+    if preset.is_mistake:
+        says += f" <b>{html.escape(say('What goes wrong:'))}</b> {html.escape(say(preset.sees))}"
+    st.html(f"<p class='hl-masks-about'>{says}</p>")
+
+
+def _moved(data: MasksData) -> None:
+    """Say so where the preset is shown at another attention than the chosen one."""
+    chosen = view_fields.moved_from()
+    if chosen is not None:
+        shown, chosen = (say(ATTENTIONS[name].inline) for name in (data.view.attention, chosen))
+        prose.note(say(MOVED, preset=say(data.preset.title), shown=shown, chosen=chosen))
+
+
+def _matrix(data: MasksData) -> None:
+    """Draw the mask that is edited, and what becomes of it."""
+    view, outcome, given, n_padding = data.view, data.outcome, data.given, data.n_padding
+    queries, keys = given.sides(view.attention)
+    query_side, key_side = ends(view.attention)
+    turned = view_fields.EDITS.value
+    head = outcome.head
+
+    def on_turned() -> None:
+        if (sent := sent_turned(MATRIX)) is not None:
+            view_fields.turn(sent[0], len(keys), sent[1])
+
+    mask_matrix(
+        Arrays(
+            scores=head.scores,
+            pattern=head.pattern,
+            before=outcome.head_before.pattern,
+            preset=head.without(turned),
+            ran=head.allowed,
+        ),
+        _outputs(data, outcome),
+        query_tokens=queries,
+        key_tokens=keys,
+        n_real=(given.n_real[query_side], given.n_real[key_side]),
+        turned=turned,
+        captions={
+            "mask": (
+                say("Mask."),
+                say(
+                    "Queries ({queries}) are rows, keys ({keys}) are columns. Click a cell, draw over cells, or click "
+                    "a label.",
+                    queries=data.side(query_side),
+                    keys=data.side(key_side),
+                ),
+            ),
+            "scores": (say("Scores."), say("−∞ where the mask forbids.")),
+            "pattern": (say("Pattern."), say("0 there; the rest of a row sums to 1.")),
+        },
+        hint=_hint(outcome),
+        of=f"{data.source} {view.text} {view.target} {view.attention} {data.preset.name} {data.size} {n_padding}",
+        stamp=st.session_state.get(view_fields.STAMP, 0),
+        key=MATRIX,
+        on_turned=on_turned,
+    )
+
+
+def _hint(outcome: "MaskOutcome") -> str:
+    """Return what stands below the pictures while no cell is pointed at."""
+    rows = outcome.head.empty_rows
+    if not rows:
+        return say("Point at a cell: it is marked in all three, with its numbers here.")
+    return say_number(
+        len(rows),
+        "Query {rows} may look at nothing: its row of the pattern is all 0, and the head writes 0 there.",
+        "{n} queries may look at nothing ({rows}): their rows of the pattern are all 0, and the head writes 0 there.",
+        rows=", ".join(map(str, rows[:6])) + (" …" if len(rows) > 6 else ""),
+    )
+
+
+def _outputs(data: MasksData, outcome: "MaskOutcome") -> Outputs:
+    """Return what the model says with its own masks and with the chosen ones; nothing where it says nothing."""
+    text = data.text
+    query_side, _ = ends(data.view.attention)
+    if not data.card.config.unembed:
+        counted = say(NO_HEAD)
+        if not data.is_own:
+            moved = say("Its final states move by {moved:.2f} at most.", moved=float(outcome.moved.max()))
+            counted = f"{counted} {moved}"
+        return Outputs(rows=[], words=[], counted=counted, are_queries=query_side == text.output_side)
+    rows = [
+        OutputRow(place=place, word=word, before=before, now=now, said=said, says=says)
+        for place, word, before, now, said, says in zip(
+            text.judged,
+            text.expected_labels,
+            outcome.before.probability.tolist(),
+            outcome.now.probability.tolist(),
+            outcome.before.labels,
+            outcome.now.labels,
+            strict=True,
+        )
+    ]
+    counted = say_number(
+        len(rows),
+        "In one forward pass: {changed} of {n} prediction changes. Mean token probability (geometric): {before} with "
+        "the model’s own masks, {now} with these. Max. logit difference: {moved:.2f}.",
+        "In one forward pass: {changed} of {n} predictions change. Mean token probability (geometric): {before} with "
+        "the model’s own masks, {now} with these. Max. logit difference: {moved:.2f}.",
+        changed=outcome.n_changed,
+        before=_share(outcome.before.mean_probability),
+        now=_share(outcome.now.mean_probability),
+        moved=float(outcome.moved.max()),
+    )
+    if data.is_own:
+        counted = say(
+            "In one forward pass, the mean token probability is {before} (geometric). Turn a cell over, or choose "
+            "another mask, and see it change.",
+            before=_share(outcome.before.mean_probability),
+        )
+    counted += f" {say(GEOMETRIC)}"
+    if len(text.judged) < text.n_real.get("target", 0):
+        counted += f" {say(CUT)}"
+    return Outputs(
+        rows=rows,
+        words=_words(data, outcome),
+        counted=counted,
+        are_queries=query_side == text.output_side,
+    )
+
+
+def _words(data: MasksData, outcome: "MaskOutcome") -> list[tuple[str, str, bool]]:
+    """Return what the model says in words: what it writes by itself, or fills in."""
+    with_own, with_these = say("With its own masks"), say("With these")
+    if not data.card.config.has_decoder:
+        before, now = (", ".join(said.labels) for said in (outcome.before, outcome.now))
+        if len(data.text.judged) == len(data.text.inputs["source"]) - data.n_padding:
+            return []  # no blank: the chips say it all
+        return [(with_own, before, False), (with_these, now, now != before)]
+    from transformer_core.analysis.masks.rules import MaskChoice
+
+    before = data.written(MaskChoice(attention=data.view.attention))
+    if not data.preset.is_shifted:
+        return [(with_own, before, False)]
+    now = before if data.is_own else data.written(data.choice)
+    return [(with_own, before or "–", False), (with_these, now or "–", now != before)]
+
+
+def _padding(data: MasksData) -> None:
+    """Say what padding rows do, where there are some."""
+    if not data.n_padding:
+        return
+    says = say(
+        "A padding row is computed like any other, for a batch is one block of numbers; but nobody asks for its "
+        "output, the loss leaves it out, and as a key it is forbidden. So padding changes nothing for real tokens: "
+        "with the model’s own masks their logits move by {moved} at most, which is rounding.",
+        moved=f"{data.outcome.moved_by_padding:.0e}".replace("e-0", "e−").replace("0e+00", "0"),
+    )
+    st.html(f"<p class='hl-small'><b>{html.escape(say('What padding rows do:'))}</b> {html.escape(says)}</p>")
+
+
+def _share(probability: float) -> str:
+    return f"{probability:.2f}" if probability >= 0.005 else say("below 0.01")

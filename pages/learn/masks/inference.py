@@ -1,0 +1,155 @@
+"""Why a decoder is masked at inference, too: one pass against steps, with a cache and without."""
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from pages.components import figures
+from pages.learn.masks.code import drawn, inference_code
+from pages.learn.masks.data import MasksData
+from pages.shared import code_expander, export, prose, state
+from pages.shared.style import theme
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
+from transformer_core.figures.heatmaps.mask_moved import in_words, moved_pair
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.masks.inference import Steps
+
+CLAIM = mark(
+    "When a model writes, the future does not exist yet: what could a mask still hide? With a KV cache, nothing: each "
+    "step asks with one new row, and only the past has keys. But wherever several tokens are read at once (in "
+    "training, for a prompt, or without a cache), earlier rows would see later tokens, and what was computed for them "
+    "would change with every token that is added."
+)
+ENCODER = mark(
+    "This model is an encoder: it reads the whole text at once and writes nothing step by step. There is no future to "
+    "hide, in training or later; only padding is masked. Choose a model with a decoder to see what a look-ahead mask "
+    "is for when it writes."
+)
+HOVER = mark(
+    "{row_label}: the output after token {column} “{column_label}” differs by {value} from what it was when this token "
+    "was the last one"
+)
+LOOK_FOR = mark(
+    "on the left a row that was computed once stays as it is, but for rounding: that is why a cache may keep it. On "
+    "the right each new token changes all rows before it."
+)
+
+
+def show(data: MasksData) -> None:
+    """Draw the part."""
+    if not data.card.config.has_decoder:
+        prose.note(say(ENCODER))
+        return
+    steps = data.steps()
+    st.html(f"<p class='hl-masks-about'>{html.escape(say(CLAIM))}</p>")
+    _facts(steps)
+    with st.container(key="hl-masks-inference"):
+        left, right = st.columns([4, 7], gap="medium")
+    with left:
+        _table(data, steps)
+    with right:
+        _figure(data, steps)
+    _four_ways(data)
+    prose.look_for(say(LOOK_FOR))
+    code_expander.code(lambda: inference_code(data))
+
+
+def _facts(steps: "Steps") -> None:
+    """Tell the largest differences."""
+    facts = [
+        (say("one pass under the mask − steps with a cache"), steps.most_apart),
+        (say("the same, steps without any mask"), steps.most_apart_unmasked),
+        (say("earlier rows as the text grows, with the mask"), steps.most_grown),
+        (say("earlier rows as the text grows, without it"), steps.most_grown_unmasked),
+    ]
+    told = [(name, say("logits differ by {value}", value=in_words(value))) for name, value in facts]
+    cells = "".join(f"<div><span>{html.escape(name)}</span>{html.escape(value)}</div>" for name, value in told)
+    st.html(f"<div class='hl-facts-list hl-masks-facts'>{cells}</div>")
+
+
+def _table(data: MasksData, steps: "Steps") -> None:
+    """Draw what each row of the one pass says beside what its step says."""
+    tokenizer = data.loaded[1].target
+    labels = data.alone.labels["target"]
+    said = [tokenizer.labels([token])[0] for token in steps.best.tolist()]
+    heads = (
+        *(say("row"), say("token"), say("prediction")),
+        *(say("in one pass"), say("incremental"), say("max. logit difference")),
+    )
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
+    rows = "".join(
+        f"<tr><td>{row}</td><td><bdi>{html.escape(label)}</bdi></td><td><bdi>{html.escape(best)}</bdi></td>"
+        f"<td>{at_once:.6f}</td><td>{stepwise:.6f}</td><td>{html.escape(in_words(apart))}</td></tr>"
+        for row, (label, best, at_once, stepwise, apart) in enumerate(
+            zip(labels, said, steps.in_one_pass.tolist(), steps.in_steps.tolist(), steps.apart.tolist(), strict=True)
+        )
+    )
+    below = say(
+        "Row i of one masked pass is step i of incremental decoding: the probability of its prediction in both, and by "
+        "how much its logits differ at most."
+    )
+    st.html(
+        f"<div class='hl-masks-table'><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f"<p class='hl-small'>{html.escape(below)}</p>"
+    )
+
+
+def _figure(data: MasksData, steps: "Steps") -> None:
+    """Draw by how much earlier outputs move as the text grows, with the mask and without."""
+    labels = data.alone.labels["target"]
+    lengths = [say("{n} read", n=length + 1) for length in range(len(labels))]
+    told: dict[str, Any] = {
+        "titles": (say("With the look-ahead mask"), say("Without")),
+        "rows": lengths,
+        "columns": labels,
+        "row_name": say("tokens in one pass"),
+        "column_name": say("output after"),
+        "hover": HOVER,
+        "title": say("Max. logit difference of each output as the text grows"),
+        "subtitle": say(
+            "grey: at most {tolerance}, which is rounding; dots: this token is not there yet",
+            tolerance=in_words(steps.tolerance),
+        ),
+        "tolerance": steps.tolerance,
+    }
+    figure = moved_pair((steps.grown, steps.grown_unmasked), **told, theme=theme(), height=470)
+    name = data.file_name("growing")
+
+    def files() -> Mapping[str, bytes]:
+        places = [f"{index} {label}" for index, label in enumerate(labels)]
+        columns = [f"{place}, {masks}" for masks in ("masked", "unmasked") for place in places]
+        return export.files(
+            name=name,
+            csv=lambda: matrix_csv(
+                np.hstack([steps.grown, steps.grown_unmasked]), "tokens read", lengths, "output", columns, "logits"
+            ),
+            arrays=lambda: {"masked": steps.grown, "unmasked": steps.grown_unmasked, "tokens": np.array(labels)},
+            code=inference_code(data) + drawn(data, "(found.grown, found.grown_unmasked)", file=name, **told),
+            state=state.in_words(),
+            model=data.card.path,
+        )
+
+    figures.live_figure(figure, name=name, key="masks-growing-figure", files=files, height=470)
+
+
+def _four_ways(data: MasksData) -> None:
+    """Draw what the model writes with the mask and without, with a cache and without."""
+    written = data.four_ways()
+    names = {
+        (True, True): say("With the mask, with a cache"),
+        (True, False): say("With the mask, without a cache"),
+        (False, True): say("Without the mask, with a cache"),
+        (False, False): say("Without the mask, without a cache"),
+    }
+    lines = "".join(
+        f"<div class='{'hl-masks-other' if text != written[True, True] else ''}'><span>{html.escape(names[way])}</span>"
+        f"<bdi>{html.escape(text or '–')}</bdi></div>"
+        for way, text in written.items()
+    )
+    st.html(f"<p class='hl-subtitle'>{html.escape(say('What it writes'))}</p><div class='hl-masks-ways'>{lines}</div>")

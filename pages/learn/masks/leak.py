@@ -1,0 +1,228 @@
+"""The leak test: change one token, and see which outputs move; with the right mask none before it."""
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from pages.components import figures
+from pages.learn.masks import view_fields
+from pages.learn.masks.code import drawn, leak_code
+from pages.learn.masks.data import MasksData
+from pages.shared import code_expander, export, prose, state
+from pages.shared.style import theme
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.analysis.masks.presets import PRESETS
+from transformer_core.errors import mark
+from transformer_core.figures.heatmaps.mask_moved import in_words, moved_pair
+from transformer_core.figures.labels import isolate
+from transformer_core.language import say, say_number
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.masks.leak import Change, Leak
+    from transformer_core.analysis.masks.rules import MaskChoice
+    from transformer_core.text.interface import Tokenizer
+
+MOST_TURNED = 6  # outputs that are named
+CLAIM = mark(
+    "Each token is changed in turn, and all outputs are computed anew. A cell says by how much the logits of an output "
+    "(row) move at most when a token (column) is another one. An output that saw no later token cannot move with it: "
+    "above the diagonal everything is exactly 0."
+)
+CLAIM_ENCODER = mark(
+    "Each token is changed in turn, and all outputs are computed anew. A cell says by how much the logits of an output "
+    "(row) move at most when a token (column) is another one. This model reads both ways, so everything moves; beside "
+    "it the same with a look-ahead mask, which it was not trained with."
+)
+HOVER = mark("change token {column} “{column_label}” → output {row} (after “{row_label}”): logits move by {value}")
+UNKNOWN = mark("“{word}” is not in the vocabulary and is replaced by {token}.")
+FIRST = mark("One token is changed into one: “{token}”, the first of the {n} that you typed.")
+NONE_READ = mark("No token could be read from what you typed; another token of the text stands in.")
+HOVER_ENCODER = mark("change token {column} “{column_label}” → output {row} (“{row_label}”): logits move by {value}")
+
+
+def show(data: MasksData) -> None:
+    """Draw the part."""
+    is_encoder = not data.card.config.has_decoder
+    st.html(f"<p class='hl-masks-about'>{html.escape(say(CLAIM_ENCODER if is_encoder else CLAIM))}</p>")
+    place = _controls(data)
+    replacements, remarks = _replacements(data)
+    for remark in remarks:
+        prose.note(remark)
+    other = _other(data)
+    own, changed = data.leak(replacements), data.leak(replacements, other)
+    _figure(data, own, changed, other, place, replacements)
+    _facts(data, own, changed, other, place, replacements)
+    code_expander.code(lambda: leak_code(data, replacements, other))
+
+
+def _controls(data: MasksData) -> int:
+    """Draw which token is changed, and into which; return the place of the token."""
+    labels = data.alone.labels[data.alone.output_side]
+    place = min(len(labels) // 2 if view_fields.CHANGED.value is None else view_fields.CHANGED.value, len(labels) - 1)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="hl-masks-leak"):
+        st.selectbox(
+            say("Changed token"),
+            range(len(labels)),
+            format_func=lambda index: f"{index}  {labels[index]}",
+            width=220,
+            **view_fields.box("masks-changed-box", place, view_fields.CHANGED.set),
+        )
+        st.text_input(
+            say("New token"),
+            placeholder=say("another token of the text"),
+            max_chars=100,
+            width=260,
+            **view_fields.box(
+                "masks-token-box",
+                view_fields.TOKEN.value,
+                lambda text: view_fields.TOKEN.set(text.strip()),
+            ),
+        )
+    return place
+
+
+def _replacements(data: MasksData) -> tuple[tuple[int, ...], list[str]]:
+    """Return what stands in the place of each token, and what is to be said of a typed one."""
+    from transformer_core.analysis.masks.leak import other_tokens
+
+    tokens = data.alone.inputs[data.alone.output_side]
+    others = other_tokens(tokens)
+    if not view_fields.TOKEN.value:
+        return others, []
+    tokenizer = data.loaded[1]
+    tokenizer = tokenizer.target if data.card.config.has_decoder else tokenizer
+    ids = tokenizer.encode(view_fields.TOKEN.value)
+    if not ids:
+        return others, [say(NONE_READ)]
+    chosen = ids[0]
+    (label,), unknown = tokenizer.labels([chosen]), tokenizer.unknown_words(view_fields.TOKEN.value)
+    remarks = [say(UNKNOWN, word=isolate(unknown[0][:30]), token=label)] if chosen == tokenizer.unk_id else []
+    if len(ids) > 1:
+        remarks.append(say(FIRST, token=isolate(label), n=len(ids)))
+    return tuple(other if token == chosen else chosen for token, other in zip(tokens, others, strict=True)), remarks
+
+
+def _other(data: MasksData) -> "MaskChoice":
+    """Return the masks beside the model's own: those of the editor; where they are its own, what tells most."""
+    from transformer_core.analysis.masks.rules import MaskChoice
+
+    if not data.is_own:
+        return data.choice
+    is_encoder = not data.card.config.has_decoder
+    return (
+        MaskChoice(preset="look_ahead", attention="encoder")
+        if is_encoder
+        else MaskChoice(preset="none", attention="decoder")
+    )
+
+
+def _title(data: MasksData, other: "MaskChoice") -> str:
+    """Return what the masks beside the model's own are called."""
+    if data.is_own:
+        return (
+            say("Without a look-ahead mask")
+            if data.card.config.has_decoder
+            else say("With a look-ahead mask, for comparison")
+        )
+    name = say(PRESETS[other.preset].title)
+    if other.turned:
+        return say("With the mask of the editor: {preset}, edited", preset=name)
+    return say("With the mask of the editor: {preset}", preset=name)
+
+
+def _figure(
+    data: MasksData, own: "Leak", changed: "Leak", other: "MaskChoice", place: int, replacements: tuple[int, ...]
+) -> None:
+    """Draw both matrices."""
+    labels = data.alone.labels[data.alone.output_side]
+    is_encoder = not data.card.config.has_decoder
+    told: dict[str, Any] = {
+        "titles": (say("With the model’s own masks"), _title(data, other)),
+        "rows": labels,
+        "columns": labels,
+        "row_name": say("output at") if is_encoder else say("output after"),
+        "column_name": say("changed token"),
+        "hover": HOVER_ENCODER if is_encoder else HOVER,
+        "title": say("Max. logit difference, by output and changed token"),
+        "subtitle": say("grey: exactly 0"),
+        "tolerance": 0.0,
+    }
+    figure = moved_pair((own.moved, changed.moved), **told, chosen=place, theme=theme(), height=500)
+    name = data.file_name("leak")
+
+    def files() -> Mapping[str, bytes]:
+        places = [f"{index} {label}" for index, label in enumerate(labels)]
+        return export.files(
+            name=name,
+            csv=lambda: matrix_csv(
+                np.hstack([own.moved, changed.moved]),
+                "output",
+                places,
+                "changed",
+                [f"{changed_place}, {masks}" for masks in ("own masks", "other masks") for changed_place in places],
+                "logits",
+            ),
+            arrays=lambda: {"own": own.moved, "other": changed.moved, "tokens": np.array(labels)},
+            code=leak_code(data, replacements, other) + drawn(data, "(own.moved, other.moved)", file=name, **told),
+            state=state.in_words(),
+            model=data.card.path,
+        )
+
+    figures.live_figure(figure, name=name, key="masks-leak-figure", files=files, height=500)
+
+
+def _facts(
+    data: MasksData, own: "Leak", changed: "Leak", other: "MaskChoice", place: int, replacements: tuple[int, ...]
+) -> None:
+    """Tell what the change of the chosen token did, with both masks."""
+    text = data.alone
+    labels = text.labels[text.output_side]
+    tokenizer = data.loaded[1]
+    tokenizer = tokenizer.target if data.card.config.has_decoder else tokenizer
+    new = tokenizer.labels([replacements[place]])[0]
+    lines = [html.escape(say("Token {place} “{old}” becomes “{new}”.", place=place, old=labels[place], new=new))]
+    for title, of in ((say("With the model’s own masks"), own), (_title(data, other), changed)):
+        change = of.change(place)
+        says = [
+            say("outputs before it move by {most}", most=in_words(change.most_before)),
+            say_number(
+                change.n_from_it,
+                "from it on {n} output moves, by up to {most}",
+                "from it on {n} outputs move, by up to {most}",
+                most=in_words(change.most_from_it),
+            ),
+            *_turned(change, tokenizer),
+            _leaks(of),
+        ]
+        lines.append(f"<b>{html.escape(title)}:</b> {html.escape('; '.join(says))}.")
+    st.html("".join(f"<p class='hl-masks-fact'>{line}</p>" for line in lines))
+
+
+def _leaks(of: "Leak") -> str:
+    """Say how many cells above the diagonal leak, over all changed tokens."""
+    if not of.n_leaks:
+        return say(
+            "over all tokens nothing leaks: above the diagonal all {n} cells are exactly 0", n=of.from_later.size
+        )
+    return say(
+        "over all tokens {leaks} of {n} cells above the diagonal leak, by up to {most}",
+        leaks=of.n_leaks,
+        n=of.from_later.size,
+        most=in_words(of.most_leaked),
+    )
+
+
+def _turned(change: "Change", tokenizer: "Tokenizer") -> list[str]:
+    """Say which outputs now find another token most probable."""
+    if not change.turned:
+        return []
+    labels = tokenizer.labels
+    shown = ", ".join(
+        say("{place} “{before}” → “{after}”", place=at, before=labels([before])[0], after=labels([after])[0])
+        for at, before, after in change.turned[:MOST_TURNED]
+    )
+    more = " …" if len(change.turned) > MOST_TURNED else ""
+    return [say("now says another token at {places}", places=shown + more)]

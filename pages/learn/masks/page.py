@@ -1,0 +1,89 @@
+"""Masks: what may look at what, and what goes wrong otherwise?"""
+
+import streamlit as st
+
+from pages.learn.masks import controls, dropout, edit, inference, leak, view_fields, which
+from pages.learn.masks.data import MOST_TOKENS, MasksData
+from pages.shared import cache, models, prose, state
+from pages.shared.answer import NO_HEAD
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
+
+LEAD = mark(
+    "A mask says which keys a query may look at. Where it forbids, the score becomes −∞ before the softmax, and so the "
+    "weight 0. Choose a mask or draw one: the model runs again."
+)
+PARTS = {
+    "edit": mark("Edit a mask"),
+    "which": mark("Which mask where"),
+    "inference": mark("Causal mask at inference"),
+    "leak": mark("Leak test"),
+    "dropout": mark("Dropout"),
+    "training": mark("Train with the wrong mask"),
+}
+DRAWN_BY = {
+    "edit": edit.show,
+    "which": which.show,
+    "inference": inference.show,
+    "leak": leak.show,
+    "dropout": dropout.show,
+}
+
+
+def page() -> None:
+    """Draw the page, in the order of all pages."""
+    prose.heading(say("Masks"), say(LEAD))
+    if state.current().text:
+        masks()
+
+
+@st.fragment
+def masks() -> None:
+    """Draw the part that was chosen; a click draws only this again."""
+    card = models.available()[state.current().model]
+    part = view_fields.PART.value
+    with st.container(key="hl-masks-parts", horizontal=True, vertical_alignment="center"):
+        st.segmented_control(
+            say("Show"),
+            [*PARTS],
+            format_func=lambda name: say(PARTS[name]),
+            required=True,
+            label_visibility="collapsed",
+            wrap=True,
+            **view_fields.box("masks-part-box", part, view_fields.PART.set),
+        )
+        beside = st.container(width="content")
+    try:
+        if part == "training":
+            _training()
+        else:
+            data = MasksData.current(card)
+            if part in ("edit", "dropout") and len(card.attentions) > 1:
+                with beside:
+                    controls.attention(data)
+            _remark(data)
+            if part == "leak" and not card.config.unembed:
+                prose.note(say(NO_HEAD))
+            else:
+                DRAWN_BY[part](data)
+    except HeadlightError as error:
+        said = say("This cannot be shown: {error}.", error=error)
+        prose.note(said)
+    cache.foot()
+    state.publish()
+
+
+def _remark(data: MasksData) -> None:
+    """Say what was left out."""
+    if data.alone.left_out:
+        said = say("The text is long: here it is read up to {n} tokens on each side.", n=MOST_TOKENS)
+        prose.note(said)
+
+
+def _training() -> None:
+    from pages.learn.masks import training
+
+    training.show()
+
+
+page()

@@ -1,0 +1,14 @@
+"""Positions: how does the model know the order of its tokens, and what do other encodings do?"""
+
+from pages.learn.positions.view_fields import FIELDS
+from pages.shared.page import Page
+from transformer_core.errors import mark
+
+PAGE = Page(
+    package=__name__,
+    place=3,
+    title=mark("Positions"),
+    icon="straighten",
+    subject="model",
+    fields=FIELDS,
+)

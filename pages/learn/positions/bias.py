@@ -1,0 +1,246 @@
+"""Biases of the scores: ALiBi's line for each head, and T5's buckets with what the model learned for them."""
+
+import html
+
+import numpy as np
+import streamlit as st
+
+from pages.learn.positions import view_fields
+from pages.learn.positions.code import lines_of
+from pages.learn.positions.data import USUAL_HEADS, PositionsData
+from pages.learn.positions.drawing import draw_curves, draw_matrix, side_by_side
+from pages.shared import prose, state
+from pages.shared.style import theme
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
+from transformer_core.figures.curves.position_curves import Line, position_curves
+from transformer_core.figures.heatmaps.position_matrix import Side
+from transformer_core.figures.hues import layer_hues
+from transformer_core.figures.theme import KEY, QUERY
+from transformer_core.language import say
+
+HEIGHT = 400  # px
+MOST_NAMED = 12  # heads that all have a place in the legend
+NO_BUCKETS = mark(
+    "These are the 32 buckets of T5, up to distance 128. What is added for each is learned, and {model} has no such "
+    "biases."
+)
+LOOK_ALIBI = mark(
+    "each head has a slope of its own, from steep to nearly flat: the first heads see their neighbours only, the last "
+    "ones far back. Nothing here ends at the length of the training, so the lines go on for longer texts."
+)
+LOOK_BUCKETS = mark(
+    "near distances have a bucket each; farther ones share buckets that grow by the logarithm of the distance, and "
+    "from the farthest on all share the last. So the model can tell next from next but one, but not 100 from 110."
+)
+LOOK_LEARNED = mark(
+    "a head whose curve has a peak prefers one distance, whatever the words; a flat one does not care about distances. "
+    "The steps at the ends are the wide buckets."
+)
+
+
+def show(data: PositionsData) -> None:
+    """Draw the biases by distance, and those of a head as a matrix."""
+    if data.encoding == "alibi":
+        _alibi(data)
+    elif data.is_own:
+        _learned(data)
+    else:
+        _buckets(data)
+
+
+def _sides(n: int) -> tuple[Side, Side]:
+    """Return queries as rows and keys as columns."""
+    return (
+        Side(
+            title=say("position of the query"),
+            words=[say("query at {position}", position=place) for place in range(n)],
+            hue=QUERY,
+        ),
+        Side(
+            title=say("position of the key"),
+            words=[say("key at {position}", position=place) for place in range(n)],
+            hue=KEY,
+        ),
+    )
+
+
+def _alibi(data: PositionsData) -> None:
+    """Draw the slopes of all heads, and the bias of one."""
+    from transformer_core.analysis.positions.bias import alibi_by_distance, alibi_matrix, slopes
+
+    config, n = data.card.config, data.n
+    n_heads = view_fields.N_HEADS.value or (config.n_heads if data.is_own else USUAL_HEADS)
+    head = min(view_fields.BIAS_HEAD.value, n_heads - 1)
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.number_input(
+            say("Heads"),
+            min_value=1,
+            max_value=view_fields.MOST_HEADS,
+            width=120,
+            **state.box(view_fields.N_HEADS, n_heads),
+        )
+        _choose_head(n_heads, head)
+    left, right = side_by_side("hl-positions-bias")
+    with left:
+        _lines(
+            data,
+            np.arange(n),
+            alibi_by_distance(n_heads, n),
+            [
+                say("head {head}: slope {slope}", head=number, slope=f"{slope:.4g}")
+                for number, slope in enumerate(slopes(n_heads).tolist())
+            ],
+            head,
+            title=say("What is added to the score, by distance"),
+            x_title=say("distance of query and key"),
+        )
+    with right:
+        _matrix(data, alibi_matrix(n_heads, head, n), head)
+    prose.look_for(say(LOOK_ALIBI))
+
+
+def _learned(data: PositionsData) -> None:
+    """Draw what the model learned for its buckets."""
+    from transformer_core.analysis.positions.bias import learned_bias
+
+    model, _ = data.source.load()
+    found = learned_bias(model, data.stack, data.n)
+    n_heads = len(found.matrix)
+    head = min(view_fields.BIAS_HEAD.value, n_heads - 1)
+    _choose_head(n_heads, head)
+    left, right = side_by_side("hl-positions-bias")
+    with left:
+        _lines(
+            data,
+            found.distance,
+            found.by_distance,
+            [say("head {head}", head=number) for number in range(n_heads)],
+            head,
+            title=say("What the model learned to add to the score, by distance"),
+            x_title=say("position of the key minus that of the query"),
+        )
+    with right:
+        _matrix(data, found.matrix[head], head)
+    prose.look_for(say(LOOK_LEARNED))
+
+
+def _buckets(data: PositionsData) -> None:
+    """Draw which distance falls in which bucket."""
+    from transformer_core.analysis.positions.bias import buckets
+
+    st.segmented_control(
+        say("A query sees"),
+        ["past", "all"],
+        format_func={"past": say("what came before it"), "all": say("the whole text")}.__getitem__,
+        required=True,
+        **state.box(view_fields.LOOK_AHEAD, view_fields.LOOK_AHEAD.value),
+    )
+    is_causal = view_fields.LOOK_AHEAD.value == "past"
+    found = buckets(data.n, is_causal=is_causal)
+    n = data.n
+    left, right = side_by_side("hl-positions-bias")
+    words = say("distance {x}: bucket {y}")
+    with left:
+        draw_curves(
+            data,
+            found.distance,
+            [Line(name="", values=found.bucket, is_stepped=True, words=words)],
+            name="buckets",
+            axis="distance",
+            arrays={"distance": found.distance, "bucket": found.bucket},
+            columns=("bucket",),
+            quantity="number",
+            title=say("The bucket of each distance"),
+            x_title=say("position of the key minus that of the query"),
+            y_title=say("bucket"),
+            y_format="d",
+            height=HEIGHT,
+        )
+    matrix = found.matrix.astype(np.float64)
+    if is_causal:
+        matrix[np.triu_indices(n, 1)] = np.nan
+    with right:
+        draw_matrix(
+            data,
+            matrix,
+            *_sides(n),
+            name="bucket-matrix",
+            axes=("query", "key"),
+            quantity="bucket",
+            array="bucket",
+            title=say("The bucket of each query and key"),
+            what=say("bucket"),
+            diverging=False,
+            decimals=0,
+            has_numbers=n <= 24,
+            width=560,
+            height=HEIGHT,
+        )
+    st.html(f"<p class='hl-small'>{html.escape(say(NO_BUCKETS, model=data.card.title))}</p>")
+    prose.look_for(say(LOOK_BUCKETS))
+
+
+def _choose_head(n_heads: int, head: int) -> None:
+    """Draw which head's matrix is shown."""
+    st.selectbox(say("Head of the matrix"), range(n_heads), width=160, **state.box(view_fields.BIAS_HEAD, head))
+
+
+def _lines(
+    data: PositionsData,
+    distance: np.ndarray,
+    values: np.ndarray,
+    names: list[str],
+    head: int,
+    *,
+    title: str,
+    x_title: str,
+) -> None:
+    """Draw the bias of each head by distance; of many heads, a few are in the legend."""
+    in_legend = {0, head, len(names) - 1} if len(names) > MOST_NAMED else range(len(names))
+    words = say("{head}, distance {x}: {y}")
+    lines = [
+        Line(
+            name=name if number in in_legend else "",
+            values=of_head,
+            hue=hue,
+            words=words.replace("{head}", name),
+            is_strong=number == head,
+        )
+        for number, (name, of_head, hue) in enumerate(zip(names, values, layer_hues(len(names)), strict=True))
+    ]
+    figure = position_curves(
+        distance,
+        lines,
+        title=title,
+        x_title=x_title,
+        y_title=say("added to the score"),
+        theme=theme(),
+        height=HEIGHT,
+    )
+    data.draw(
+        figure,
+        name="bias",
+        csv=lambda: matrix_csv(values, "head", range(len(values)), "distance", distance.tolist(), "bias"),
+        arrays=lambda: {"distance": distance, "bias": values},
+        code=lines_of(data),
+    )
+
+
+def _matrix(data: PositionsData, matrix: np.ndarray, head: int) -> None:
+    """Draw what a head adds to each score."""
+    n = len(matrix)
+    draw_matrix(
+        data,
+        matrix,
+        *_sides(n),
+        name="bias-matrix",
+        axes=("query", "key"),
+        quantity="bias",
+        array="bias",
+        title=say("The bias of head {head}", head=head),
+        what=say("added"),
+        has_numbers=n <= 12,
+        width=560,
+        height=HEIGHT,
+    )

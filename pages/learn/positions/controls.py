@@ -1,0 +1,144 @@
+"""The controls of the page Positions: the encoding, well-known tables of it, the part, and how large it is."""
+
+import html
+
+import streamlit as st
+
+from pages.learn.positions import view_fields
+from pages.learn.positions.data import NAMES, PositionsData, in_words
+from pages.shared import prose, state
+from pages.shared.models import ModelCard
+from transformer_core.errors import mark
+from transformer_core.language import say
+
+PART_NAMES = {
+    "table": mark("Table"),
+    "waves": mark("Waves"),
+    "products": mark("Dot products"),
+    "shift": mark("Shift"),
+    "dials": mark("Rotary angles"),
+    "bias": mark("Bias"),
+    "model": mark("In this model"),
+    "retrain": mark("Ablate the encoding"),
+}
+FORMULAS = {
+    "sinusoidal_halves": mark(
+        "Added to the embeddings: sin(pos / 10000^(2i/d)) for all pairs i on the left, cos(pos / 10000^(2i/d)) on the "
+        "right. Nothing is learned."
+    ),
+    "sinusoidal_interleaved": mark(
+        "Added to the embeddings: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)), as "
+        "the paper has it. Nothing is learned."
+    ),
+    "learned": mark("Added to the embeddings: a vector for each position, learned like a word; there is none beyond."),
+    "rotary_halves": mark(
+        "Nothing is added: pair i of each query and each key, numbers i and i + d/2 of the head, is turned by the "
+        "angle pos · base^(−2i/d)."
+    ),
+    "rotary_interleaved": mark(
+        "Nothing is added: pair i of each query and each key, numbers 2i and 2i+1 of the head, is turned by the angle "
+        "pos · base^(−2i/d)."
+    ),
+    "alibi": mark("Added to each score: minus the slope of the head times the distance of query and key."),
+    "relative_buckets": mark("Added to each score: a number that the head learned for the bucket of the distance."),
+    "none": mark(
+        "Nothing tells the order. With a look-ahead mask a model can still find it out, as each token sees another "
+        "number of keys; without one, it cannot."
+    ),
+}
+
+
+def show(data: PositionsData) -> None:
+    """Draw what is chosen here."""
+    is_of_model = data.part in view_fields.OF_THE_MODEL
+    with st.container(key="hl-positions-choices", horizontal=True, gap="small", vertical_alignment="bottom"):
+        if not is_of_model:  # a model has the encoding that it has
+            st.selectbox(
+                say("Encoding"),
+                view_fields.ENCODINGS,
+                format_func=lambda encoding: _name(encoding, data.card),
+                width=290,
+                **state.box(
+                    view_fields.ENCODING,
+                    data.encoding,
+                    lambda encoding: view_fields.choose_encoding(encoding or data.encoding),
+                ),
+            )
+        if not is_of_model and not data.lacks_table:
+            _sizes(data)
+        about = say(FORMULAS[data.encoding])
+        if is_of_model:
+            about = say(
+                "{model} uses: {encoding}.", model=data.card.title, encoding=in_words(data.card.config.positions)
+            )
+        st.html(f"<p class='hl-small hl-positions-formula'>{html.escape(about)}</p>")
+    _tables(data)
+    st.segmented_control(
+        say("Show"),
+        view_fields.parts(data.encoding),
+        format_func=lambda part: say(PART_NAMES[part]),
+        required=True,
+        label_visibility="collapsed",
+        **state.box(view_fields.PART, data.part),
+    )
+
+
+def _name(encoding: str, card: ModelCard) -> str:
+    """Return what an encoding is called, and whether it is the model's."""
+    name = say(NAMES[encoding])
+    return say("{encoding} (this model’s)", encoding=name) if card.config.positions == encoding else name
+
+
+def _tables(data: PositionsData) -> None:
+    """Draw the buttons of tables that people know, and of what the model has."""
+    config = data.card.config
+    is_sinusoidal = config.positions.startswith("sinusoidal")
+    n = min(config.max_seq_len, view_fields.MOST_POSITIONS) if is_sinusoidal else None
+    width = min(config.d_model, view_fields.MOST_WIDTH) if is_sinusoidal else None
+    own = say("{model}: {encoding}", model=data.card.title, encoding=in_words(config.positions))
+    with st.container(key="hl-positions-tables", horizontal=True, gap="small", vertical_alignment="center"):
+        st.html(f"<span class='hl-try'>{html.escape(say('Try'))}</span>", width="content")
+        for key, label, told in (
+            ("known", say("The classic 20 × 512 plot"), ("sinusoidal_halves", 20, 512)),
+            ("published", say("A published table, 10 × 6"), ("sinusoidal_interleaved", 10, 6)),
+            ("own", own, (config.positions, n, width)),
+        ):
+            st.button(
+                prose.plain(label),
+                key=f"positions-{key}",
+                type="tertiary",
+                on_click=view_fields.open_table,
+                args=told,
+            )
+
+
+def _sizes(data: PositionsData) -> None:
+    """Draw how many positions there are, and how wide they are."""
+    most = view_fields.MOST_POSITIONS
+    if data.encoding == "learned":
+        most = min(most, data.card.config.max_seq_len)
+    least = min(2, most) if data.part == "shift" else 1
+    st.number_input(
+        say("Positions, {least} to {most}", least=least, most=most),
+        step=1,
+        width=160,
+        **state.box(
+            view_fields.N, data.n, lambda n: view_fields.N.set(None if n is None else min(max(n, least), most))
+        ),
+    )
+    if data.part == "bias" or data.encoding == "learned":
+        return
+    st.number_input(
+        say("Width of the head, 2 to {most}", most=view_fields.MOST_WIDTH)
+        if data.is_rotary
+        else say("Width, 2 to {most}", most=view_fields.MOST_WIDTH),
+        step=2,
+        width=210 if data.is_rotary else 160,
+        **state.box(view_fields.WIDTH, data.width, _choose_width),
+    )
+
+
+def _choose_width(width: int | None) -> None:
+    """A width was typed; an odd one, which no pairs make, gives way to the next, and one beyond an end to that."""
+    within = None if width is None else min(max(width, 2), view_fields.MOST_WIDTH)
+    view_fields.WIDTH.set(None if within is None else within + within % 2)

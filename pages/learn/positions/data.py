@@ -1,0 +1,250 @@
+"""What the page Positions shows at one time: an encoding, a part of it, its sizes, and the model beside it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pages.components import figures
+from pages.learn.positions import view_fields
+from pages.shared import cache, export, readings, state
+from pages.shared.models import ModelCard
+from pages.shared.sources import Source
+from pages.shared.state import View
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
+from transformer_core.figures import Figure
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.positions.tables import PositionTable, Stack
+    from transformer_core.analysis.trace.model_run import ModelRun
+
+MOST_MIB = 64  # of all that was computed for this page
+NAMES = {
+    "sinusoidal_halves": mark("Sinusoidal, in halves"),
+    "sinusoidal_interleaved": mark("Sinusoidal, interleaved"),
+    "learned": mark("Learned"),
+    "rotary_halves": mark("Rotary, in halves"),
+    "rotary_interleaved": mark("Rotary, interleaved"),
+    "alibi": mark("ALiBi, a line by distance"),
+    "relative_buckets": mark("T5, buckets of distances"),
+    "none": mark("None"),
+}
+USUAL_N = {"table": 20, "waves": 128, "products": 64, "shift": 64, "dials": 128, "bias": 32}  # positions of a part
+USUAL_N_BUCKETS = 160  # so that the last bucket is seen
+USUAL_WIDTH = {"table": 512, "waves": 512, "products": 512, "shift": 16}  # of a sinusoidal table
+USUAL_HEAD_WIDTH = 32  # of rotary positions, where the model has none
+BASE = 10_000.0  # of sinusoidal and of usual rotary positions
+USUAL_HEADS = 8  # with slopes, as published
+MOST_TURNED = 128  # numbers of a head that have dials, two each
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PositionsData:
+    """An encoding and a part of it; all parts of the page draw from it."""
+
+    card: ModelCard
+    view: View
+    source: Source
+    encoding: str
+    part: str
+
+    @classmethod
+    def current(cls, card: ModelCard) -> "PositionsData":
+        """Return what is to be seen now."""
+        state.fit(card)
+        view = state.current()
+        source = view.source(card)
+        return cls(
+            card=card,
+            view=view,
+            source=source,
+            encoding=view_fields.ENCODING.value,
+            part=view_fields.part(),
+        )
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the model uses this encoding."""
+        return self.card.config.positions == self.encoding
+
+    @property
+    def is_rotary(self) -> bool:
+        """Whether queries and keys are turned."""
+        return self.encoding.startswith("rotary")
+
+    @property
+    def lacks_table(self) -> bool:
+        """Whether the encoding lies in a model's weights, and not in this model's."""
+        return self.encoding == "learned" and not self.is_own
+
+    @property
+    def stack(self) -> "Stack":
+        """Return the stack of the chosen attention, whose own positions are looked at."""
+        config = self.card.config
+        return (
+            "encoder"
+            if config.has_encoder and (self.view.attention == "encoder" or not config.has_decoder)
+            else "decoder"
+        )
+
+    @property
+    def n(self) -> int:
+        """How many positions are drawn."""
+        most = view_fields.MOST_POSITIONS
+        if self.encoding == "learned":
+            most = min(most, self.card.config.max_seq_len)
+            return min(view_fields.N.value or most, most)
+        usual = USUAL_N_BUCKETS if self.encoding == "relative_buckets" else USUAL_N.get(self.part, 1)
+        if self.part == "table" and self.is_rotary:
+            usual = USUAL_N["products"]
+        return max(view_fields.N.value or usual, 2 if self.part == "shift" else 1)
+
+    @property
+    def width(self) -> int:
+        """How many numbers a position has, or a head whose queries and keys are turned."""
+        config = self.card.config
+        if self.encoding == "learned":
+            return config.d_model
+        if self.is_rotary:
+            usual = config.d_head if config.has_rotary_positions and config.d_head % 2 == 0 else USUAL_HEAD_WIDTH
+            chosen = view_fields.WIDTH.value or usual
+            return min(chosen, MOST_TURNED) if self.part == "dials" else chosen
+        return view_fields.WIDTH.value or USUAL_WIDTH.get(self.part, 2)
+
+    @property
+    def base(self) -> float:
+        """Return the base of the wavelengths: the longest is nearly 2 pi times as many positions."""
+        config = self.card.config
+        return config.rotary_base if self.is_rotary and config.has_rotary_positions else BASE
+
+    @cached_property
+    def table(self) -> "PositionTable":
+        """The table of the encoding.
+
+        Raises:
+            HeadlightError: the encoding has none, or the model has not learned it.
+        """
+        from transformer_core.analysis.positions import tables
+
+        if self.encoding == "learned":
+            model, _ = self.source.load()
+            whole = tables.learned_table(model, self.stack)
+            return tables.PositionTable(values=whole.values[: self.n], columns=())
+        return tables.fixed_table(self.encoding, self.n, self.width, self.card.config)  # type: ignore[arg-type]
+
+    @property
+    def model_run(self) -> "ModelRun | None":
+        """The model run of the text.
+
+        Raises:
+            HeadlightError: the model cannot be loaded, or the text cannot be read by it.
+        """
+        return readings.current(self.card)
+
+    def file_name(self, *more: str) -> str:
+        """Return the name of a file that is saved, without its ending."""
+        return "-".join(["positions", self.encoding.replace("_", "-"), *more])
+
+    def draw(
+        self,
+        figure: Figure,
+        *,
+        name: str,
+        csv: Callable[[], str],
+        arrays: Callable[[], Mapping[str, np.ndarray]],
+        code: str,
+        **options: Any,
+    ) -> None:
+        """Draw a figure with its menu to take it away.
+
+        Args:
+            figure: what is drawn.
+            name: of the figure on this page, which is also its place.
+            csv: gives its numbers as a table.
+            arrays: gives them by name.
+            code: the lines that give the same numbers.
+            options: as `live_figure` has them.
+        """
+        file = self.file_name(name)
+        figures.live_figure(
+            figure,
+            name=file,
+            key=f"positions-figure-{name}",
+            height=int(figure.layout.height),
+            files=lambda: export.files(
+                name=file,
+                csv=csv,
+                arrays=arrays,
+                code=code,
+                state=state.in_words(),
+                model=self.card.path,
+            ),
+            **options,
+        )
+
+    def draw_heads(self, figure: Figure, *, name: str, values: np.ndarray, code: str) -> None:
+        """Draw a number for each head [layer, head]; a click chooses one. Arguments as for `draw`."""
+        n_layers, n_heads = values.shape
+        key = f"positions-figure-{name}"
+
+        def choose() -> None:
+            cell = figures.sent_cell(key)
+            if cell is not None and cell[0] < n_layers and cell[1] < n_heads:
+                state.choose_head(self.view.attention, *cell)
+
+        self.draw(
+            figure,
+            name=name,
+            csv=lambda: matrix_csv(values, "layer", range(n_layers), "head", range(n_heads), name),
+            arrays=lambda: {name: values},
+            code=code,
+            cell=(self.view.layer, self.view.head),
+            on_cell=choose,
+        )
+
+
+def computed(key: tuple[Any, ...], make: Callable[[], Any], n_bytes: Callable[[Any], int]) -> Any:
+    """Return what was computed for this page, once for all sessions.
+
+    Args:
+        key: plain words and numbers that say what it is, the name of its kind first.
+        make: computes it.
+        n_bytes: how much it takes.
+    """
+    store: cache.Store[tuple[Any, int]] = cache.store("positions", most_mib=MOST_MIB, n_bytes=lambda made: made[1])
+
+    def measured() -> tuple[Any, int]:
+        made = make()
+        return made, n_bytes(made)
+
+    return store.get(key, measured)[0]
+
+
+def in_words(encoding: str) -> str:
+    """Return what an encoding is called."""
+    return say(NAMES[encoding])
+
+
+__all__ = ["MOST_TURNED", "NAMES", "USUAL_HEADS", "PositionsData", "computed", "in_words"]
+
+
+def has_own_vectors(data: PositionsData) -> bool:
+    """Whether the chosen head turns its queries and keys so."""
+    return data.is_own and data.view.attention != "cross" and bool(data.view.text)
+
+
+def is_of_model(data: PositionsData) -> bool:
+    """Whether the chosen head's query and key are turned, and not one vector twice."""
+    return has_own_vectors(data) and view_fields.VECTORS.value == "model"
+
+
+def chosen_tokens(data: PositionsData) -> tuple[int, int]:
+    """Return the places of the tokens whose query and key are turned, within the text."""
+    assert data.model_run is not None, "without a text there are no tokens"
+    last = len(data.model_run.labels(data.view.attention)[0]) - 1
+    query, key = view_fields.TOKENS.value or (last, 0)
+    return min(query, last), min(key, last)

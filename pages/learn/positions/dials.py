@@ -1,0 +1,180 @@
+"""Rotary positions as turning dials, and the product of query and key by their distance."""
+
+import html
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.learn.positions import view_fields
+from pages.learn.positions.code import lines_of
+from pages.learn.positions.components import dials as component
+from pages.learn.positions.data import MOST_TURNED, PositionsData, chosen_tokens, has_own_vectors, is_of_model
+from pages.shared import prose, state
+from pages.shared.style import theme
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
+from transformer_core.figures.curves.position_curves import Line, position_curves
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.positions.dials import Dials
+
+KEY_OF_DIALS = "positions-dials"
+USUAL_PLACES = (24, 12)
+LOOK = mark(
+    "the first hands race, the last hardly move. Play moves query and key on together: all hands turn, but the angle "
+    "between the two hands of a dial stays, and so does the product. Only the distance counts; drag one hand, or move "
+    "one slider, and the product changes."
+)
+LOOK_MODEL = mark(
+    "these are a query and a key of the chosen head, before they are turned. At the places where their tokens stand "
+    "the product is the head’s score; move them, and you see which distances this pair of words prefers."
+)
+
+
+def show(data: PositionsData) -> None:
+    """Draw the dials, and below them the product at every distance."""
+    has_own, is_model = has_own_vectors(data), is_of_model(data)
+    with st.container(key="hl-positions-vectors", horizontal=True, gap="small", vertical_alignment="bottom"):
+        if has_own:
+            st.segmented_control(
+                say("What is rotated"),
+                ["same", "model"],
+                format_func={
+                    "same": say("same vector as query and key"),
+                    "model": say("the head’s query and key"),
+                }.__getitem__,
+                required=True,
+                **state.box(view_fields.VECTORS, "model" if is_model else "same"),
+            )
+        tokens = _tokens(data) if is_model else None
+    dials = head_dials(data, *tokens) if tokens else same_dials(data)
+    n = data.n
+    query, key = (min(place, n - 1) for place in view_fields.PLACES.value or tokens or USUAL_PLACES)
+    of_query, of_key = dials.hands
+    component.turning_dials(
+        speeds=dials.speeds,
+        query=of_query,
+        key_vector=of_key,
+        rest=dials.rest,
+        scale=dials.scale,
+        places=(query, key),
+        n_positions=n,
+        names=(say("query at"), say("key at")),
+        key=KEY_OF_DIALS,
+        on_places=lambda: _moved(n),
+    )
+    _by_distance(data, dials, n, query - key)
+    if not tokens and data.width == MOST_TURNED and (view_fields.WIDTH.value or 0) > MOST_TURNED:
+        note = say("Of wide heads, {n} numbers are drawn.", n=MOST_TURNED)
+        st.html(f"<p class='hl-small'>{html.escape(note)}</p>")
+    prose.look_for(say(LOOK_MODEL if tokens else LOOK))
+
+
+def same_dials(data: PositionsData) -> "Dials":
+    """Return one vector as query and as key."""
+    from transformer_core.analysis.positions.dials import same_vector
+
+    return same_vector(data.encoding, data.width, data.card.config)  # type: ignore[arg-type]
+
+
+def head_dials(data: PositionsData, query: int, key: int) -> "Dials":
+    """Return a query and a key of the chosen head."""
+    from transformer_core.analysis.positions.dials import head_vectors
+
+    model, _ = data.source.load()
+    assert data.model_run is not None, "without a text there is no head's query"
+    view = data.view
+    return head_vectors(
+        model,
+        data.model_run.inputs,
+        attention=view.attention,
+        layer=view.layer,
+        head=view.head,
+        query=query,
+        key=key,
+    )
+
+
+def _tokens(data: PositionsData) -> tuple[int, int]:
+    """Draw whose query and key are turned, and by which head; return the places of the tokens."""
+    assert data.model_run is not None, "without a text there are no tokens"
+    labels = data.model_run.labels(data.view.attention)[0]
+    tokens = chosen_tokens(data)
+    for which, (label, part) in enumerate(((say("Query of"), "query"), (say("Key of"), "key"))):
+        st.selectbox(
+            label,
+            range(len(labels)),
+            format_func=lambda place: f"{place} {labels[place]}",
+            width=170,
+            **state.box(
+                view_fields.TOKENS,
+                tokens[which],
+                partial(_choose_token, tokens, which),
+                part=part,
+            ),
+        )
+    config, view = data.card.config, data.view
+    n_layers = data.card.n_layers(view.attention)
+    for label, key, n, chosen in (
+        (say("Layer"), state.LAYER, n_layers, view.layer),
+        (say("Head"), state.HEAD, config.n_heads, view.head),
+    ):
+        box = f"positions-dials-{key}"
+        st.session_state[box] = chosen
+        st.selectbox(label, range(n), key=box, width=100, on_change=_choose_index, args=(key, box))
+    return tokens
+
+
+def _choose_index(key: str, box: str) -> None:
+    """A layer or a head was chosen."""
+    st.session_state[key] = st.session_state[box]
+
+
+def _choose_token(tokens: tuple[int, int], which: int, place: int | None) -> None:
+    """Another token was chosen: its query, or its key, stands where the token does."""
+    if place is not None:
+        chosen = (place, tokens[1]) if which == 0 else (tokens[0], place)
+        view_fields.PLACES.set(None)
+        view_fields.TOKENS.set(chosen)
+
+
+def _moved(n: int) -> None:
+    """Query and key were put to other places."""
+    places = component.sent_places(KEY_OF_DIALS, n)
+    if places is not None:
+        view_fields.PLACES.set(places)
+
+
+def _by_distance(data: PositionsData, dials: "Dials", n: int, distance: int) -> None:
+    """Draw the product at every distance, the present one marked."""
+    distances = np.arange(1 - n, n)
+    products = dials.products(distances)
+    words = say("distance {x}: product {y}")
+    figure = position_curves(
+        distances,
+        [Line(name="", values=products, words=words)],
+        title=say("The product of query and key at every distance"),
+        x_title=say("position of the query minus that of the key"),
+        y_title=say("product"),
+        mark=distance,
+        theme=theme(),
+        width=900,
+        height=250,
+    )
+    of_query, of_key = dials.hands
+    data.draw(
+        figure,
+        name="turned",
+        csv=lambda: matrix_csv(products[:, None], "distance", distances.tolist(), "of", ["product"], "value"),
+        arrays=lambda: {
+            "distance": distances,
+            "product": products,
+            "speeds": dials.speeds,
+            "query": of_query,
+            "key": of_key,
+        },
+        code=lines_of(data),
+    )

@@ -1,0 +1,98 @@
+"""How the parts of the page Positions draw what they have alike: matrices, curves, and what to look for in them."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from pages.learn.positions.code import lines_of
+from pages.learn.positions.data import PositionsData
+from pages.shared.style import theme
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.figures.curves.position_curves import Line, position_curves
+from transformer_core.figures.heatmaps.position_matrix import Side, position_matrix
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+
+def side_by_side(key: str) -> "tuple[DeltaGenerator, DeltaGenerator]":
+    """Return two columns; where the window is narrow, the style sheet of this key puts one below the other."""
+    with st.container(key=key):
+        left, right = st.columns(2, gap="medium")
+    return left, right
+
+
+def draw_matrix(
+    data: PositionsData,
+    values: np.ndarray,
+    rows: Side,
+    columns: Side,
+    *,
+    name: str,
+    axes: tuple[str, str],
+    quantity: str,
+    array: str,
+    whole: np.ndarray | None = None,
+    **options: Any,
+) -> None:
+    """Draw a matrix, which can be taken away.
+
+    Args:
+        data: what is seen.
+        values: the numbers that are drawn [row, column].
+        rows: what the rows are.
+        columns: what the columns are.
+        name: of the figure on this page.
+        axes: what rows and columns are, in the table that is taken away.
+        quantity: what the numbers are there.
+        array: what they are among the arrays.
+        whole: what is taken away, where only a part of it is drawn.
+        options: as `position_matrix` has them.
+    """
+    taken = values if whole is None else whole
+    row_axis, column_axis = axes
+    data.draw(
+        position_matrix(values, rows, columns, theme=theme(), **options),
+        name=name,
+        csv=lambda: matrix_csv(taken, row_axis, range(taken.shape[0]), column_axis, range(taken.shape[1]), quantity),
+        arrays=lambda: {array: taken},
+        code=lines_of(data),
+    )
+
+
+def draw_curves(
+    data: PositionsData,
+    places: np.ndarray,
+    lines: Sequence[Line],
+    *,
+    name: str,
+    axis: str,
+    arrays: Mapping[str, np.ndarray],
+    columns: Sequence[str],
+    quantity: str,
+    **options: Any,
+) -> None:
+    """Draw curves over positions or distances, whose numbers can be taken away.
+
+    Args:
+        data: what is seen.
+        places: positions or distances, rising.
+        lines: the curves.
+        name: of the figure on this page.
+        axis: what the places are, in the table that is taken away.
+        arrays: what is taken away by name.
+        columns: which of these arrays have a number for each place and are in the table.
+        quantity: what the numbers are there.
+        options: as `position_curves` has them.
+    """
+    data.draw(
+        position_curves(places, lines, theme=theme(), **options),
+        name=name,
+        csv=lambda: matrix_csv(
+            np.stack([arrays[column] for column in columns], axis=1), axis, places.tolist(), "of", columns, quantity
+        ),
+        arrays=lambda: arrays,
+        code=lines_of(data),
+    )

@@ -1,0 +1,227 @@
+"""Positions in the chosen model: what share they have in a head's scores, and what a head follows when words move."""
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.explore.heads.data import NAMES as SIDE_NAMES
+from pages.learn.positions import shuffle, view_fields
+from pages.learn.positions.code import lines_of
+from pages.learn.positions.data import PositionsData, computed
+from pages.shared import prose, state
+from pages.shared.models import ModelCard
+from pages.shared.style import theme
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
+from transformer_core.figures import head_grid
+from transformer_core.figures.curves.position_parts import part_shares, position_parts
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.positions.share import PartName, ScoreParts
+
+MOST_DRAWN = 64  # tokens of a side, whose cells can be seen in small matrices
+MOST_TOKENS = 512  # of a side, whose scores are taken apart
+PART_NAMES = {
+    "content_content": mark("content → content"),
+    "content_position": mark("content → position"),
+    "position_content": mark("position → content"),
+    "position_position": mark("position → position"),
+    "unturned": mark("without rotation"),
+    "turning": mark("effect of the rotation"),
+    "distance": mark("the bias of the distance"),
+    "rest": mark("rest: biases, segments"),
+}
+LOOK = {
+    "added": mark(
+        "“position → position” is the same for every text: a diagonal there is a head that looks at a fixed distance. "
+        "“content → content” is about the words. What earlier layers wrote counts as content, although they may have "
+        "copied positions into it."
+    ),
+    "turned": mark(
+        "on the left what query and key would make of each other side by side at one place; then what their distance "
+        "changes in it. A head whose second part is strong looks at distances."
+    ),
+    "bias": mark("the bias is the same for every text; what query and key make of each other is about the words."),
+    "none": mark("nothing is added, turned or biased here: the scores are about what the tokens hold alone."),
+}
+HOW = mark(
+    "Shares: the softmax does not see what all keys of a query have in common, so each row counts around its mean. A "
+    "part’s share is its covariance with the scores by their variance; together they are 100%, and one that works "
+    "against the others is below 0."
+)
+FROZEN = mark(
+    "Between these sources and the scores stand normalizations. Their statistics are held as they are on this text; so "
+    "held, the split is exact."
+)
+
+
+def show(data: PositionsData) -> None:
+    """Draw what is asked of the model, and of which head."""
+    if not data.view.text:
+        return
+    with st.container(key="hl-positions-model", horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.segmented_control(
+            say("Ask"),
+            ["sources", "shuffle"],
+            format_func={"sources": say("What a score is made of"), "shuffle": say("Shuffle the words")}.__getitem__,
+            required=True,
+            label_visibility="collapsed",
+            **state.box(view_fields.IN_MODEL, view_fields.IN_MODEL.value),
+        )
+        _head(data.card)
+        if view_fields.IN_MODEL.value == "shuffle":
+            shuffle.choose_order()
+    if view_fields.IN_MODEL.value == "shuffle":
+        shuffle.show(data)
+    else:
+        _sources(data)
+
+
+def _head(card: ModelCard) -> None:
+    """Draw which head is looked at."""
+    view = state.current()
+    names = [*card.attentions]
+    choices = [(say("Layer"), state.LAYER, range(card.n_layers(view.attention)), view.layer, 100)]
+    choices += [(say("Head"), state.HEAD, range(card.config.n_heads), view.head, 100)]
+    if len(names) > 1:
+        box = "positions-model-attention"
+        st.session_state[box] = view.attention
+        st.selectbox(
+            say("Attention"),
+            names,
+            format_func=lambda name: say(ATTENTIONS[name].title),
+            key=box,
+            width=230,
+            on_change=_choose,
+            args=(state.ATTENTION, box),
+        )
+    for label, key, numbers, chosen, width in choices:
+        box = f"positions-model-{key}"
+        st.session_state[box] = chosen
+        st.selectbox(label, numbers, key=box, width=width, on_change=_choose, args=(key, box))
+
+
+def _choose(key: str, box: str) -> None:
+    """An attention, a layer or a head was chosen."""
+    st.session_state[key] = st.session_state[box]
+
+
+def _sources(data: PositionsData) -> None:
+    """Draw the parts of the scores side by side, and their shares."""
+    model_run = data.model_run
+    assert model_run is not None, "there is a text"
+    view = data.view
+    labels = model_run.labels(view.attention)
+    if max(map(len, labels)) > MOST_TOKENS:
+        prose.note(say("Scores are split for texts of at most {n} tokens; shorten the text.", n=MOST_TOKENS))
+        return
+    if max(map(len, labels)) > MOST_DRAWN:
+        prose.note(
+            say(
+                "This text is long: the matrices show its first {n} tokens, and the shares are over all of them.",
+                n=MOST_DRAWN,
+            )
+        )
+    key = ("parts", data.source, view.text, view.target, view.attention, view.layer, view.head)
+    found = computed(key, lambda: _computed(data), lambda made: made.n_bytes)
+    shares = found.shares()
+    kind = ATTENTIONS[view.attention]
+    sides = [say(SIDE_NAMES[model_run.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
+    attention = say(kind.inline)
+    figure = position_parts(
+        {say(PART_NAMES[name]): part[:MOST_DRAWN, :MOST_DRAWN] for name, part in found.parts.items()},
+        {say(PART_NAMES[name]): share for name, share in shares.items()},
+        found.scores[:MOST_DRAWN, :MOST_DRAWN],
+        found.mask[:MOST_DRAWN, :MOST_DRAWN],
+        labels[0][:MOST_DRAWN],
+        labels[1][:MOST_DRAWN],
+        title=say(
+            "The scores of {attention}, layer {layer}, head {head}, as a sum",
+            attention=attention,
+            layer=view.layer,
+            head=view.head,
+        ),
+        query_name=say("query: {what}", what=sides[0]),
+        key_name=say("key: {what}", what=sides[1]),
+        theme=theme(),
+    )
+    names = [*found.parts]
+    stacked = np.stack([found.parts[name] for name in names]).reshape(len(names), -1)
+    cells = [f"{query}.{key}" for query in range(len(labels[0])) for key in range(len(labels[1]))]
+    data.draw(
+        figure,
+        name="sources",
+        csv=lambda: matrix_csv(stacked, "part", names, "query.key", cells, "score"),
+        arrays=lambda: {**{str(name): found.parts[name] for name in names}, "scores": found.scores, "mask": found.mask},
+        code=lines_of(data),
+    )
+    _shares(data, shares)
+    exact = say(
+        "The parts add up to the model’s scores; the largest difference is {error}.", error=f"{found.error:.1e}"
+    )
+    notes = [exact, *([say(FROZEN)] if found.is_frozen else []), say(HOW)]
+    st.html(f"<p class='hl-small'>{html.escape(' '.join(notes))}</p>")
+    prose.look_for(say(LOOK["added" if "position_position" in found.parts else _acting(found)]))
+
+
+def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
+    """Draw the share of each part, and beside it that of positions in every head."""
+    with st.container(key="hl-positions-shares"):
+        left, right = st.columns([3, 2], gap="medium")
+    names = [*shares]
+    bars = part_shares(
+        {say(PART_NAMES[name]): share for name, share in shares.items()},
+        title=say("Which part decides between the keys"),
+        theme=theme(),
+    )
+    with left:
+        data.draw(
+            bars,
+            name="shares",
+            csv=lambda: matrix_csv(np.array([*shares.values()])[:, None], "part", names, "of", ["share"], "share"),
+            arrays=lambda: {"shares": np.array([*shares.values()]), "parts": np.array(names)},
+            code=lines_of(data),
+        )
+    view = data.view
+    key = ("shares", data.source, view.text, view.target, view.attention)
+    of_heads = computed(key, lambda: _of_heads(data), lambda made: 0 if made is None else made.nbytes)
+    if of_heads is None:
+        return
+    grid = head_grid(
+        of_heads,
+        title=say("The share of positions in every head"),
+        what=say("share of positions"),
+        diverging=True,
+        limits=(-1.0, 1.0),
+        chosen=(view.layer, view.head),
+        theme=theme(),
+        width=400,
+    )
+    with right:
+        data.draw_heads(grid, name="positions-of-heads", values=of_heads, code=lines_of(data))
+
+
+def _of_heads(data: PositionsData) -> "np.ndarray | None":
+    from transformer_core.analysis.positions.share import shares_of_heads
+
+    model, _ = data.source.load()
+    assert data.model_run is not None, "there is a text"
+    return shares_of_heads(model, data.model_run.inputs, attention=data.view.attention)
+
+
+def _acting(found: "ScoreParts") -> str:
+    return "turned" if "turning" in found.parts else "bias" if "distance" in found.parts else "none"
+
+
+def _computed(data: PositionsData) -> "ScoreParts":
+    from transformer_core.analysis.positions.share import score_parts
+
+    model, _ = data.source.load()
+    assert data.model_run is not None, "there is a text"
+    view = data.view
+    return score_parts(model, data.model_run.inputs, attention=view.attention, layer=view.layer, head=view.head)

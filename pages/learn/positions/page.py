@@ -1,0 +1,78 @@
+"""Positions: how does the model know the order of its tokens, and what do other encodings do?"""
+
+import streamlit as st
+
+from pages.learn.positions import bias, controls, dials, model, products, table, view_fields, waves
+from pages.learn.positions.code import lines_of
+from pages.learn.positions.data import PositionsData, in_words
+from pages.shared import cache, code_expander, models, prose, state
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
+
+LEAD = mark(
+    "Attention alone treats its tokens as an unordered set. A positional encoding tells it where each token "
+    "stands: it is added to the embeddings, rotates queries and keys, or is added to the scores."
+)
+DRAWN_BY = {
+    "table": table.show,
+    "waves": waves.show,
+    "products": products.show,
+    "shift": products.show_shift,
+    "dials": dials.show,
+    "bias": bias.show,
+    "model": model.show,
+}
+
+
+def page() -> None:
+    """Draw the page, in the order of all pages."""
+    prose.heading(say("Positions"), say(LEAD))
+    positions()
+
+
+@st.fragment
+def positions() -> None:
+    """Draw an encoding; a click draws only this again."""
+    card = models.available()[state.current().model]
+    data = PositionsData.current(card)
+    controls.show(data)
+    try:
+        if data.part == "retrain":
+            _retrain()
+        elif data.lacks_table and data.part in view_fields.PARTS_OF["learned"]:
+            _lacks(data)
+        else:
+            DRAWN_BY[data.part](data)
+            code_expander.code(lambda: lines_of(data))
+    except HeadlightError as error:
+        prose.note(prose.sentence(error))
+    cache.foot()
+    state.publish()
+
+
+def _lacks(data: PositionsData) -> None:
+    """Say that the model has not learned its positions, and lead to one that has."""
+    uses = in_words(data.card.config.positions)
+    says = say(
+        "Learned positions lie in a model’s weights, and {model} has none: it uses another encoding ({encoding}).",
+        model=data.card.title,
+        encoding=uses,
+    )
+    prose.note(says)
+    for name, card in models.available().items():
+        if card.config.positions != "learned":
+            continue
+        if st.button(
+            prose.plain(say("Look at {model}", model=card.title)), key=f"positions-open-{name}", type="primary"
+        ):
+            st.session_state[state.NEXT_MODEL] = name
+            st.rerun()
+
+
+def _retrain() -> None:
+    from pages.learn.positions import retrain
+
+    retrain.show()
+
+
+page()

@@ -1,0 +1,179 @@
+"""What positions have in common: their dot products, how those fall with the distance, and the turn of a shift."""
+
+import html
+
+import numpy as np
+import streamlit as st
+
+from pages.learn.positions import view_fields
+from pages.learn.positions.data import PositionsData, computed
+from pages.learn.positions.drawing import draw_curves, draw_matrix, side_by_side
+from pages.shared import prose, state
+from transformer_core.errors import mark
+from transformer_core.figures.curves.position_curves import Line
+from transformer_core.figures.heatmaps.position_matrix import Side
+from transformer_core.figures.hues import FAINT, STRONG
+from transformer_core.figures.theme import KEY, QUERY
+from transformer_core.language import say
+
+HEIGHT = 440  # px
+MOST_DRAWN = 32  # numbers of the matrix of a shift
+LOOK = {
+    "sinusoidal": mark(
+        "the matrix has the same number along each diagonal: the product depends on the distance alone, and falls with "
+        "it, if not evenly. The diagonal itself is half the width, as sin² + cos² = 1 in each pair."
+    ),
+    "learned": mark(
+        "how much of a diagonal is of one colour is what the training found out about distances. The band around the "
+        "curve goes from the least to the largest product at each distance."
+    ),
+    "rotary": mark(
+        "one vector, turned to the query’s position and to the key’s: their product depends on the distance alone. The "
+        "nearer, the larger; the ripples are the fast pairs, which have come round again."
+    ),
+}
+LOOK_SHIFT = mark(
+    "the matrix knows the shift and not the position: the same turns take every row k places on. What is left after "
+    "the turn, about a ten-millionth, is the rounding of the table."
+)
+
+
+def show(data: PositionsData) -> None:
+    """Draw all products, and beside them how they fall with the distance."""
+    from transformer_core.analysis.positions.products import by_distance, table_products, turned_products
+    from transformer_core.analysis.positions.tables import rotary_config
+
+    n = data.n
+    if data.is_rotary:
+        config = rotary_config(data.encoding, data.width, data.card.config)  # type: ignore[arg-type]
+        key = ("products", data.encoding, data.width, n, data.source.path, data.source.version)
+        products = computed(key, lambda: turned_products(config, n), lambda made: made.nbytes)
+    else:
+        products = table_products(data.table.values)
+        n = len(products)
+    left, right = side_by_side("hl-positions-products")
+    words = [say("position {position}", position=place) for place in range(n)]
+    side = Side(title=say("position"), words=words)
+    rows, columns = side, side
+    if data.is_rotary:
+        rows = Side(title=say("position of the query"), words=words, hue=QUERY)
+        columns = Side(title=say("position of the key"), words=words, hue=KEY)
+    with left:
+        draw_matrix(
+            data,
+            products,
+            rows,
+            columns,
+            name="products",
+            axes=("position", "other"),
+            quantity="product",
+            array="products",
+            title=say("Dot product of each two positions"),
+            what=say("product"),
+            has_numbers=n <= 12,
+            decimals=2,
+            width=600,
+            height=HEIGHT,
+        )
+    found = by_distance(products)
+    hover = say("{x} apart: mean {y}")
+    with right:
+        draw_curves(
+            data,
+            np.arange(n),
+            [Line(name="", values=found.mean, low=found.least, high=found.most, words=hover)],
+            name="decay",
+            axis="distance",
+            arrays={"mean": found.mean, "least": found.least, "most": found.most},
+            columns=("mean", "least", "most"),
+            quantity="product",
+            title=say("Product by distance"),
+            x_title=say("distance in positions"),
+            y_title=say("dot product"),
+            height=HEIGHT,
+        )
+    st.html(f"<p class='hl-small'>{html.escape(_spread(found.spread))}</p>")
+    prose.look_for(say(LOOK["rotary" if data.is_rotary else data.encoding.split("_")[0]]))
+
+
+def _spread(spread: float) -> str:
+    """Say how much products at one distance differ."""
+    return say("The largest difference between two products at the same distance is {spread}.", spread=f"{spread:.2g}")
+
+
+def show_shift(data: PositionsData) -> None:
+    """Draw the matrix that takes every position k places on, and what it leaves."""
+    from transformer_core.analysis.positions.shift import shift
+
+    table = data.table
+    n = len(table.values)
+    k = min(view_fields.SHIFT.value, n - 1)
+    if n > 2:
+        st.slider(say("Shift k, in positions"), 1, n - 1, width=420, **state.box(view_fields.SHIFT, k))
+    found = shift(table, k)
+    left, right = side_by_side("hl-positions-shift")
+    with left:
+        _matrix(data, found.matrix, k)
+    with right:
+        _residual(data, found.turned, found.unturned, k)
+    largest = say(
+        "|PE(pos + {k}) − R PE(pos)| is at most {turned} at all {n} positions; without R it is up to {unturned}.",
+        k=k,
+        n=len(found.turned),
+        turned=f"{found.turned.max():.1e}",
+        unturned=f"{found.unturned.max():.2f}",
+    )
+    st.html(f"<p class='hl-facts'>{html.escape(largest)}</p>")
+    prose.look_for(say(LOOK_SHIFT))
+
+
+def _matrix(data: PositionsData, matrix: np.ndarray, k: int) -> None:
+    """Draw the matrix, of a wide one its first pairs."""
+    width = len(matrix)
+    drawn = [place for place, column in enumerate(data.table.columns) if column.pair < MOST_DRAWN // 2]
+    seen = matrix[np.ix_(drawn, drawn)]
+    words = [say("dimension {dimension}", dimension=place) for place in drawn]
+    ticks = [str(place) for place in drawn]
+    title = say("R for k = {k}, which turns each pair by its angle", k=k)
+    if len(drawn) < width:
+        title = say("{title}: the fastest {n} of {all} pairs", title=title, n=len(drawn) // 2, all=width // 2)
+    draw_matrix(
+        data,
+        seen,
+        Side(title=say("dimension at pos + k"), words=words, ticks=ticks),
+        Side(title=say("dimension at pos"), words=words, ticks=ticks),
+        name="shift",
+        axes=("to", "from"),
+        quantity="value",
+        array="matrix",
+        whole=matrix,
+        title=title,
+        limits=(-1.0, 1.0),
+        has_numbers=len(drawn) <= 16,
+        width=560,
+        height=HEIGHT,
+    )
+
+
+def _residual(data: PositionsData, turned: np.ndarray, unturned: np.ndarray, k: int) -> None:
+    """Draw what is left after the turn, and without it."""
+    floor = np.finfo(np.float32).eps / 64  # an exact 0 has no place on an axis of powers of ten
+    draw_curves(
+        data,
+        np.arange(len(turned)),
+        [
+            Line(name=say("without rotation"), values=np.maximum(unturned, floor), hue=FAINT),
+            Line(name=say("after rotation"), values=np.maximum(turned, floor), hue=STRONG),
+        ],
+        name="residual",
+        axis="position",
+        arrays={"turned": turned, "unturned": unturned, "k": np.array(k)},
+        columns=("turned", "unturned"),
+        quantity="difference",
+        title=say("The largest difference to the row k places on"),
+        x_title=say("position"),
+        y_title=say("difference"),
+        is_log=True,
+        y_format=".1e",
+        height=HEIGHT,
+    )

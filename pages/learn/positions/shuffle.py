@@ -1,0 +1,142 @@
+"""The same text with its words in another order: what a head still looks at, the words or the places."""
+
+import html
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.explore.heads.data import NAMES as SIDE_NAMES
+from pages.learn.positions import view_fields
+from pages.learn.positions.code import lines_of
+from pages.learn.positions.data import PositionsData, computed
+from pages.shared import prose
+from pages.shared.style import theme
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
+from transformer_core.figures import attention_heatmap, head_grid
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.positions.shuffled_words import ShuffledWords
+
+HEIGHT = 430  # px
+LOOK = mark(
+    "where the two patterns have the same picture, the head follows places: a diagonal stays a diagonal, whatever the "
+    "words. Where the same pairs of words light up at other places, it follows the words."
+)
+HOW = mark(
+    "The number of a head: how far the shuffled pattern is from what it would be if it stayed in its places, and how "
+    "far from what it would be if it moved with its words, each as half the sum of the differences in a row, over the "
+    "keys that both orders allow. 1: wholly with the words, −1: wholly in its places; taken over {n} orders."
+)
+
+
+def choose_order() -> None:
+    """Draw the button of another order."""
+    seed = view_fields.SEED.value
+    st.button(
+        say("Another order"),
+        key="positions-order",
+        icon=":material/shuffle:",
+        on_click=view_fields.SEED.set,
+        args=((seed + 1) % 1000,),
+    )
+
+
+def show(data: PositionsData) -> None:
+    """Draw both patterns, what the model says to both, and the number of every head."""
+    from transformer_core.analysis.positions.shuffled_words import N_ORDERS
+
+    view = data.view
+    key = ("shuffled", data.source, view.text, view.target, view.attention, view_fields.SEED.value)
+    found = computed(key, lambda: _computed(data), lambda made: made.n_bytes)
+    st.html(_outputs(found))
+    with st.container(key="hl-positions-shuffle"):
+        columns = st.columns([5, 5, 3], gap="small")
+    for column, name, pattern, which in (
+        (columns[0], "own", found.own, 0),
+        (columns[1], "shuffled", found.shuffled, 1),
+    ):
+        with column:
+            _pattern(data, found, name, pattern[view.layer, view.head], which)
+    with columns[2]:
+        _follows(data, found)
+    how = say(HOW, n=N_ORDERS)
+    st.html(f"<p class='hl-small'>{html.escape(how)}</p>")
+    prose.look_for(say(LOOK))
+
+
+def _computed(data: PositionsData) -> "ShuffledWords":
+    from transformer_core.analysis.positions.shuffled_words import shuffle_words
+
+    model, tokenizer = data.source.load()
+    assert data.model_run is not None, "there is a text"
+    seed = view_fields.SEED.value
+    return shuffle_words(model, tokenizer, data.model_run, attention=data.view.attention, seed=seed)
+
+
+def _outputs(found: "ShuffledWords") -> str:
+    """Return both texts, and what the model says to them."""
+    rows = []
+    for name, text, output in (
+        (say("as it was"), found.own_text, found.own_output),
+        (say("shuffled"), found.text, found.output),
+    ):
+        said = f"<b dir='auto'>{html.escape(output)}</b>" if output else ""
+        arrow = "<i aria-hidden='true'>→</i>" if output else ""
+        rows.append(f"<div><span>{html.escape(name)}</span><em dir='auto'>{html.escape(text)}</em>{arrow}{said}</div>")
+    return f"<div class='hl-positions-orders'>{''.join(rows)}</div>"
+
+
+def _pattern(data: PositionsData, found: "ShuffledWords", name: str, pattern: np.ndarray, which: int) -> None:
+    """Draw the pattern of the chosen head in one order."""
+    view = data.view
+    kind = ATTENTIONS[view.attention]
+    queries, keys = found.query_labels[which], found.key_labels[which]
+    order = say("as it was") if which == 0 else say("shuffled")
+    sides = [say(SIDE_NAMES[data.card.config.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
+    title = say("Layer {layer}, head {head}: {order}", layer=view.layer, head=view.head, order=order)
+    figure = attention_heatmap(
+        pattern,
+        queries,
+        keys,
+        title=title,
+        mask=found.mask,
+        query_name=say("query: {what}", what=sides[0]),
+        key_name=say("key: {what}", what=sides[1]),
+        theme=theme(),
+        width=430,
+        height=HEIGHT,
+    )
+    data.draw(
+        figure,
+        name=f"shuffle-{name}",
+        csv=lambda: matrix_csv(
+            pattern,
+            "query",
+            [f"{place} {label}" for place, label in enumerate(queries)],
+            "key",
+            [f"{place} {label}" for place, label in enumerate(keys)],
+            "weight",
+        ),
+        arrays=lambda: {"pattern": pattern, "mask": found.mask, "order": np.array(found.order)},
+        code=lines_of(data),
+    )
+
+
+def _follows(data: PositionsData, found: "ShuffledWords") -> None:
+    """Draw the number of every head."""
+    view = data.view
+    figure = head_grid(
+        found.follows,
+        title=say("Words (1) or places (−1)"),
+        what=say("follows"),
+        limits=(-1.0, 1.0),
+        diverging=True,
+        chosen=(view.layer, view.head),
+        theme=theme(),
+        width=300,
+    )
+    data.draw_heads(figure, name="follows", values=found.follows, code=lines_of(data))

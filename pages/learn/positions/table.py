@@ -1,0 +1,97 @@
+"""The table of an encoding: a row for each position, a column for each of its numbers."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pages.learn.positions.code import lines_of
+from pages.learn.positions.data import PositionsData, in_words
+from pages.shared import prose
+from pages.shared.style import theme
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
+from transformer_core.figures.heatmaps.position_matrix import Side, position_matrix
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.positions.tables import Column
+
+LOOK = {
+    "sinusoidal_halves": mark(
+        "the left half are sines, the right half cosines, so the picture splits in the centre. In each half the "
+        "columns turn ever more slowly from left to right: the first count single positions, the last hardly move."
+    ),
+    "sinusoidal_interleaved": mark(
+        "sines and cosines stand side by side. The first columns change at every position, the last hardly at all, "
+        "like the digits of a number: no two rows are the same."
+    ),
+    "learned": mark(
+        "no pattern was given, yet neighbouring rows may have grown alike. Rows that the training reached seldom, at "
+        "the end, often look different."
+    ),
+    "rotary": mark(
+        "sines and cosines of the angles by which queries and keys are turned: the same numbers as in a sinusoidal "
+        "table, but they are multiplied with and not added."
+    ),
+}
+LEAST_HEIGHT, MOST_HEIGHT, ROW = 330, 600, 16  # px
+
+
+def show(data: PositionsData) -> None:
+    """Draw the table, and say what to look for."""
+    table = data.table
+    n, width = table.values.shape
+    columns = Side(
+        title=say("dimension"),
+        words=[_in_words(place, table.columns) for place in range(width)],
+        ticks=[_tick(column) for column in table.columns] if table.columns and width <= 16 else None,
+    )
+    title = say("{encoding}: {n} positions, {width} numbers each", encoding=in_words(data.encoding), n=n, width=width)
+    if data.encoding == "learned":
+        title = say("{title}, of the {stack}", title=title, stack=say(STACKS[data.stack]))
+    figure = position_matrix(
+        table.values,
+        Side(title=say("position"), words=[say("position {position}", position=place) for place in range(n)]),
+        columns,
+        title=title,
+        limits=(-1.0, 1.0) if table.columns else None,
+        decimals=4,
+        cut=width // 2 if table.columns and data.encoding.endswith("halves") and width > 2 else None,
+        theme=theme(),
+        width=900,
+        height=min(max(120 + ROW * n, LEAST_HEIGHT), MOST_HEIGHT),
+    )
+    data.draw(
+        figure,
+        name="table",
+        csv=lambda: matrix_csv(table.values, "position", range(n), "dimension", range(width), "value"),
+        arrays=lambda: {"table": table.values, "denominators": np.array([one.denominator for one in table.columns])},
+        code=lines_of(data),
+    )
+    prose.look_for(say(LOOK.get(data.encoding, LOOK["rotary"])))
+
+
+STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}
+
+
+def _in_words(place: int, columns: "tuple[Column, ...]") -> str:
+    """Return a column in a hover text."""
+    if not columns:
+        return say("dimension {dimension}", dimension=place)
+    column = columns[place]
+    return say(
+        "dimension {dimension}, {function}(position / {denominator})",
+        dimension=place,
+        function=column.function,
+        denominator=denominator(column),
+    )
+
+
+def _tick(column: "Column") -> str:
+    """Return what stands above a column of a small table."""
+    return f"{column.function}\n÷ {denominator(column)}"
+
+
+def denominator(column: "Column") -> str:
+    """Return what the position is divided by, with six digits."""
+    return f"{column.denominator:#.6g}".removesuffix(".")

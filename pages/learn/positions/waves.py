@@ -1,0 +1,143 @@
+"""Each number of an encoding as a wave over the positions, and how long the waves of all are."""
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.learn.positions import view_fields
+from pages.learn.positions.code import lines_of
+from pages.learn.positions.data import PositionsData
+from pages.shared import prose, state
+from pages.shared.style import theme
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
+from transformer_core.figures.categories import category_hues
+from transformer_core.figures.curves.position_curves import Line, position_curves
+from transformer_core.figures.hues import STRONG, WARM
+from transformer_core.language import grouped, say
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.positions.tables import PositionTable
+
+HEIGHT = 360  # px
+LOOK = mark(
+    "each pair of a sine and a cosine is a clock hand. The wavelengths grow by the same factor from one pair to the "
+    "next, a straight line on a logarithmic axis, from 2π positions to nearly 2π times the base: fast ones tell "
+    "neighbours apart, slow ones tell the beginning from the end."
+)
+LOOK_LEARNED = mark(
+    "nobody gave these numbers a shape. Where a curve is smooth, the training made neighbouring positions alike; where "
+    "it is jagged, each position has its own mark."
+)
+
+
+def show(data: PositionsData) -> None:
+    """Draw some of the waves, and all wavelengths."""
+    table = data.table
+    dimensions = _dimensions(table)
+    with st.container(key="hl-positions-waves"):
+        left, right = st.columns([3, 2] if table.columns else [1, 0.001], gap="medium")
+    with left:
+        st.multiselect(
+            say("Dimensions"),
+            range(table.values.shape[1]),
+            format_func=lambda place: _name(place, table),
+            max_selections=view_fields.MOST_DIMENSIONS,
+            placeholder=say("choose dimensions"),
+            **state.box(
+                view_fields.DIMENSIONS,
+                list(dimensions),
+                lambda chosen: view_fields.DIMENSIONS.set(tuple(chosen) or None),
+            ),
+        )
+        _waves(data, table, dimensions)
+    if table.columns:
+        with right:
+            _wavelengths(data, table)
+    prose.look_for(say(LOOK if table.columns else LOOK_LEARNED))
+
+
+def _dimensions(table: "PositionTable") -> tuple[int, ...]:
+    """Return the dimensions whose waves are drawn: the chosen ones that there are, or some of all speeds."""
+    from transformer_core.analysis.positions.tables import spread_dimensions
+
+    width = table.values.shape[1]
+    chosen = tuple(place for place in view_fields.DIMENSIONS.value or () if place < width)
+    return chosen or spread_dimensions(table)
+
+
+def _name(place: int, table: "PositionTable") -> str:
+    """Return what a dimension is called."""
+    if not table.columns:
+        return str(place)
+    column = table.columns[place]
+    return f"{place}: {column.function}, λ {grouped(column.wavelength, ',.1f')}"
+
+
+def _waves(data: PositionsData, table: "PositionTable", dimensions: tuple[int, ...]) -> None:
+    """Draw the values of some dimensions over the positions."""
+    n = len(table.values)
+    words = say("position {x}: {y}")
+    lines = [
+        Line(name=_name(place, table), values=table.values[:, place], hue=hue, words=f"{_name(place, table)}, {words}")
+        for place, hue in zip(dimensions, category_hues(len(dimensions)), strict=True)
+    ]
+    figure = position_curves(
+        np.arange(n),
+        lines,
+        title=say("The values of some dimensions at each position"),
+        x_title=say("position"),
+        y_title=say("value"),
+        y_range=(-1.08, 1.08) if table.columns else None,
+        y_format=".4f",
+        theme=theme(),
+        width=720,
+        height=HEIGHT,
+    )
+    chosen = table.values[:, list(dimensions)]
+    data.draw(
+        figure,
+        name="waves",
+        csv=lambda: matrix_csv(chosen, "position", range(n), "dimension", dimensions, "value"),
+        arrays=lambda: {"values": chosen, "dimensions": np.array(dimensions)},
+        code=lines_of(data),
+    )
+
+
+def _wavelengths(data: PositionsData, table: "PositionTable") -> None:
+    """Draw the wavelength of each dimension."""
+    width = len(table.columns)
+    wavelengths = np.array([column.wavelength for column in table.columns])
+    base = data.base
+    levels = {"2π": math.tau, f"{grouped(2 * base, ',.0f')}π": math.tau * base}
+    words = say("dimension {x}: its values come again after {y} positions")
+    if data.encoding.endswith("halves"):  # each half rises by itself
+        sines = np.arange(width) < width // 2
+        lines = [
+            Line(name=name, values=np.where(is_there, wavelengths, np.nan), hue=hue, words=words)
+            for name, is_there, hue in ((say("sines"), sines, STRONG), (say("cosines"), ~sines, WARM))
+        ]
+    else:
+        lines = [Line(name="", values=wavelengths, words=words)]
+    figure = position_curves(
+        np.arange(width),
+        lines,
+        title=say("Wavelength of each dimension"),
+        x_title=say("dimension"),
+        y_title=say("wavelength in positions"),
+        is_log=True,
+        levels=levels,
+        y_format=",.1f",
+        theme=theme(),
+        width=480,
+        height=HEIGHT + 72,
+    )
+    data.draw(
+        figure,
+        name="wavelengths",
+        csv=lambda: matrix_csv(wavelengths[:, None], "dimension", range(width), "of", ["wavelength"], "positions"),
+        arrays=lambda: {"wavelengths": wavelengths},
+        code=lines_of(data),
+    )

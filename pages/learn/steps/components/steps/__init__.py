@@ -1,0 +1,184 @@
+"""Attention step by step: a figure through which the numbers of a head flow, stage by stage, all of it in the browser.
+
+What a person chooses there is shown at once; the component's value holds `view` in the run after that: stage, query,
+key, and the number whose formula is asked for, or None. `pages.learn.steps.view_fields` checks it like any input.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from pages.components.mounting import component
+from pages.components.packing import packed
+from pages.shared.step_texts import NOTICES, TITLES
+from transformer_core.analysis.walkthrough import Quantity, Stage, formula_tree
+from transformer_core.errors import mark
+from transformer_core.figures import DARK, LIGHT, Theme, isolate
+from transformer_core.figures.theme import KEY, QUERY, VALUE
+from transformer_core.language import say
+
+SHORT = {  # what the line of stages calls each; marked English, or a formula
+    "input": mark("input"),
+    "norm": mark("norm"),
+    "projection": "q, k, v",
+    "qk_norm": mark("norm q, k"),
+    "rotation": "RoPE",
+    "product": "q · k",
+    "scale": "÷ √d_k",
+    "bias": mark("bias"),
+    "mask": mark("mask"),
+    "softmax": mark("softmax"),
+    "weigh": mark("weigh v"),
+    "z": mark("add up"),
+    "concat": mark("all heads"),
+    "output": "W_O",
+    "add_norm": mark("add & norm"),
+    "add": mark("add"),
+    "cross": mark("cross"),
+    "norm_2": mark("norm"),
+    "feed_forward": mark("feed-forward"),
+    "add_norm_2": mark("add & norm"),
+    "add_2": mark("add"),
+}
+HUES = {  # the fixed hues; "weight": the sequential scale; all else is orange below zero and indigo above
+    **dict.fromkeys(("q_projected", "q_normalized", "q"), "query"),
+    **dict.fromkeys(("k_projected", "k_normalized", "k"), "key"),
+    **dict.fromkeys(("v", "z", "concat", "cross_concat", "weighted"), "value"),
+    "pattern": "weight",
+}
+CAPTIONS = {"product": "q·k", "scaled": "÷√d", "biased": "+B", "mask": mark("mask")}  # short enough for a cell
+PAIRS = {  # what belongs to a query and each key: made in the browser
+    "elementwise": ("q ⊙ k", mark("Query and key, multiplied number by number")),
+    "weighted": ("A v", mark("Values, multiplied by their weights")),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class At:
+    """Where the figure goes; places are counted from the first query and key that are shown."""
+
+    stage: str
+    query: int
+    key: int | None  # None: the one with the largest weight
+    cell: tuple[str, int, int] | None  # name of a quantity, row and column; None: none is marked
+
+
+def attention_steps(
+    *,
+    stages: Sequence[Stage],
+    quantities: Sequence[Quantity],
+    query_tokens: Sequence[str],
+    key_tokens: Sequence[str],
+    n_queries: int,
+    n_keys: int,
+    head: int,
+    n_heads: int,
+    d_head: int,
+    at: At,
+    signal: int,
+    key: str,
+    on_view: Callable[[], None],
+    is_self: bool = True,
+    first_query: int = 0,
+    first_key: int = 0,
+) -> None:
+    """The way of one query through a head, from left to right, with a player that goes along its stages.
+
+    Args:
+        stages: in the order in which the model computes.
+        quantities: those that the stages name, with the rows and the columns of the tokens that are shown.
+        query_tokens: the labels of the queries that are shown.
+        key_tokens: likewise of the keys.
+        n_queries: how many there are in the whole text.
+        n_keys: likewise.
+        head: the number of the head among those that are put side by side.
+        n_heads: how many these are.
+        d_head: the width of each.
+        at: where the figure goes, if `signal` has grown.
+        signal: how often the page has sent the figure somewhere.
+        key: the component's key.
+        on_view: called before the run in which the component's value holds `view`.
+        is_self: queries and keys are the same tokens.
+        first_query: the place in the whole text of the first query that is shown.
+        first_key: likewise.
+
+    Raises:
+        ValueError: a quantity does not fit the tokens.
+    """
+    sizes = {"query": len(query_tokens), "key": len(key_tokens)}
+    for quantity in quantities:
+        wanted = sizes[quantity.rows], sizes.get(quantity.columns, quantity.values.shape[1])
+        if quantity.values.shape != wanted:
+            raise ValueError(
+                f"The figure shows {sizes['query']} queries and {sizes['key']} keys, but {quantity.name} has the shape "
+                f"{quantity.values.shape}; give its rows and columns of these tokens, {wanted}."
+            )
+    whole = {"query": n_queries, "key": n_keys}
+    header = {
+        "stages": [_stage(stage) for stage in stages],
+        "quantities": [_quantity(quantity, whole) for quantity in quantities],
+        "pairs": {
+            name: {
+                "symbol": symbol,
+                "caption": symbol,
+                "title": say(title),
+                "hue": HUES.get(name, ""),
+                "size": f"key {n_keys}, d_head {d_head}",
+            }
+            for name, (symbol, title) in PAIRS.items()
+        },
+        "query": [isolate(token) for token in query_tokens],
+        "key": [isolate(token) for token in key_tokens],
+        "first": {"query": first_query, "key": first_key},
+        "nQueries": n_queries,
+        "nKeys": n_keys,
+        "head": head,
+        "nHeads": n_heads,
+        "dHead": d_head,
+        "isSelf": is_self,
+        "at": {"stage": at.stage, "query": at.query, "key": at.key, "cell": _cell(at.cell)},
+        "signal": signal,
+        "colors": {theme.name: _colors(theme) for theme in (LIGHT, DARK)},
+    }
+    values: list[Float[np.ndarray, "row column"]] = [quantity.values for quantity in quantities]
+    numbers = b"".join(of.astype("<f4").tobytes() for of in values)
+    component(__file__, "steps", isolated=True)(key=key, data=packed(header, numbers), on_view_change=on_view)
+
+
+def _stage(stage: Stage) -> dict[str, Any]:
+    return {
+        "name": stage.name,
+        "short": say(SHORT[stage.name]),
+        "title": say(TITLES[stage.name]),
+        "formula": formula_tree(stage.formula),
+        "notice": say(NOTICES[stage.notice]),
+        "matrices": stage.matrices,
+    }
+
+
+def _quantity(quantity: Quantity, whole: Mapping[str, int]) -> dict[str, Any]:
+    width = quantity.values.shape[1]
+    n_rows, n_columns = whole[quantity.rows], whole.get(quantity.columns, width)
+    return {
+        "name": quantity.name,
+        "symbol": say(quantity.symbol),
+        "caption": say(CAPTIONS.get(quantity.name, quantity.symbol)),
+        "title": say(quantity.title),
+        "rows": quantity.rows,
+        "columns": quantity.columns,
+        "shape": quantity.values.shape,
+        "size": f"{quantity.rows} {n_rows}, {quantity.columns} {n_columns}",
+        "hue": HUES.get(quantity.name, ""),
+    }
+
+
+def _cell(cell: tuple[str, int, int] | None) -> dict[str, Any] | None:
+    return cell and dict(zip(("name", "row", "column"), cell, strict=True))
+
+
+def _colors(theme: Theme) -> dict[str, Any]:
+    names = ("background", "text", "muted", "accent", "border", "forbidden", "sequential", "diverging")
+    return {name: getattr(theme, name) for name in names} | {"query": QUERY, "key": KEY, "value": VALUE}

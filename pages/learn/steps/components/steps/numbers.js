@@ -1,0 +1,78 @@
+// What the steps are made of: every quantity of one head on one text with its numbers, and each number in words.
+//
+// data: as packing.py packs it; after the header the numbers of each quantity (float32, little endian), row by row.
+// What belongs to one query and all keys (weighted values, the products of q and k) is made here, in single precision.
+
+import { unpack } from "../../../../components/kit/packing.js";
+import { say } from "../../../../components/kit/say.js";
+
+export const PRODUCT = "elementwise"; // q and k, number by number: rows are keys
+export const WEIGHTED = "weighted"; // each value times its weight: rows are keys
+
+export function readSteps(data) {
+  const { header, rest } = unpack(data);
+  const numbers = new Float32Array(rest.slice().buffer);
+  let start = 0;
+  const quantities = new Map();
+  for (const told of header.quantities) {
+    const [n, width] = told.shape;
+    quantities.set(told.name, { ...told, n, width, values: numbers.subarray(start, (start += n * width)) });
+  }
+  for (const quantity of quantities.values()) quantity.most = largest(quantity.values);
+  return { header, quantities };
+}
+
+function largest(values) {
+  let most = 0;
+  for (const value of values) if (Math.abs(value) > most && Number.isFinite(value)) most = Math.abs(value);
+  return most || 1;
+}
+
+export function makeOfQuery({ quantities, query, header }) {
+  // Fills in what belongs to the chosen query alone, and to each key.
+  const [q, pattern] = [quantities.get("q"), quantities.get("pattern")];
+  const make = (name, other, factor) => {
+    const { n, width, values: given, most } = quantities.get(other);
+    const values = given.map((value, i) => value * factor(Math.floor(i / width), i % width));
+    const of = { ...header.pairs[name], name, n, width, values, rows: "key", columns: "d_head" };
+    quantities.set(name, { ...of, most: name === WEIGHTED ? most : largest(values) });
+  };
+  make(PRODUCT, "k", (_, column) => valueAt(q, query, column));
+  make(WEIGHTED, "v", (key) => valueAt(pattern, query, key));
+}
+
+export function valueAt(quantity, row, column) {
+  return quantity.values[row * quantity.width + column];
+}
+
+export function writeNumber(value, decimals = 4) {
+  if (value === -Infinity) return "−∞";
+  if (value === Infinity) return "∞";
+  const size = Math.abs(value);
+  let text = size.toFixed(decimals);
+  if (size && size < 0.5 * 10 ** -decimals) text = size.toExponential(2);
+  else if (size >= 1000) text = size.toFixed(decimals > 2 ? 1 : 0);
+  return value < 0 && Number(text) ? `−${text.replace("e-", "e−")}` : text.replace("e-", "e−");
+}
+
+export function tokenOf({ header }, side, index) {
+  return say("{place} “{token}”", { place: header.first[side] + index, token: header[side][index] });
+}
+
+export function wordsOf(view, quantity, row, column) {
+  // "q, query 3 “it”, dimension 12: 0.4213"
+  const value = valueAt(quantity, row, column);
+  const isMask = quantity.name === "mask";
+  const number = isMask ? (value ? say("may be looked at") : say("not allowed")) : writeNumber(value);
+  const parts = [quantity.symbol];
+  if (quantity.rows === "query") parts.push(say("query {token}", { token: tokenOf(view, "query", row) }));
+  if (quantity.name === PRODUCT) parts.push(say("query {token}", { token: tokenOf(view, "query", view.query) }));
+  if (quantity.rows === "key") parts.push(say("key {token}", { token: tokenOf(view, "key", row) }));
+  if (quantity.columns === "key") parts.push(say("key {token}", { token: tokenOf(view, "key", column) }));
+  else if (quantity.columns === "head d_head") {
+    const { dHead } = view.header;
+    const place = { head: Math.floor(column / dHead), dimension: column % dHead };
+    parts.push(say("head {head}, dimension {dimension}", place));
+  } else parts.push(say("dimension {dimension}", { dimension: column }));
+  return `${parts.join(", ")}: ${number}`;
+}

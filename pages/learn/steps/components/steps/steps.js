@@ -1,0 +1,202 @@
+// Attention step by step: one figure through which the numbers of a head flow, stage by stage, as a person goes along.
+//
+// The header's `at` is where the page wants to be: stage, query, key and cell; it counts where `signal` has grown. All else
+// that a person chooses is shown at once and told to the page (`view`), which answers below the figure.
+
+import { ask } from "./asked.js";
+import { mount } from "../../../../components/kit/mount.js";
+import { say } from "../../../../components/kit/say.js";
+import { element, watchTheme } from "../../../../components/kit/theme.js";
+import { makePalette } from "./colors.js";
+import { heights, makeColumns } from "./columns.js";
+import { makeLens, showLens } from "./lens.js";
+import { linkStages } from "./links.js";
+import { makeOfQuery, PRODUCT, readSteps, tokenOf, WEIGHTED } from "./numbers.js";
+import { paint } from "./paint.js";
+import { fillPlayer, makePlayer, pause, press, showPlayer } from "./player.js";
+import { listen } from "./pointing.js";
+import { makeStage, showStage } from "./stage.js";
+import { fillKeys, fillQueries, makeQueries, showKeys, showQueries } from "./tokens.js";
+import { travel } from "./travel.js";
+
+const SOON = 220; // ms until the page is told of a stage or a query
+
+export default await mount(import.meta.url, {
+  styles: ["../../../../components/kit/play_buttons.css", "./steps.css", "./player.css", "./stage.css", "./tokens.css", "./lens.css"],
+  make: makeView,
+  update,
+});
+
+function update(view, data, send) {
+  const { root } = view;
+  view.send = send;
+  const former = view.header;
+  Object.assign(view, readSteps(data), { layouts: null, motion: null, pointed: null, pointedKey: null });
+  Object.assign(view, makeColumns(view));
+  view.born = linkStages(view);
+  view.lines = heights(view);
+  view.palette = makePalette(view.header, view.theme());
+  for (const hue of ["query", "key"]) root.style.setProperty(`--${hue}`, view.palette.hues[hue]);
+  if (view.header.signal !== former?.signal) take(view, view.header.at);
+  fit(view);
+  makeOfQuery(view);
+  fillPlayer(view);
+  fillQueries(view);
+  fillKeys(view);
+  view.figure.style.height = `${view.lines.height}px`;
+  measure(view);
+  showAll(view);
+}
+
+function makeView(root) {
+  const view = { root, stage: 0, query: 0, key: 0, cell: null };
+  root.tabIndex = -1;
+  root.setAttribute("role", "group");
+  root.setAttribute("aria-label", say("Attention step by step"));
+  view.figure = element("div", "figure");
+  view.canvas = document.createElement("canvas");
+  view.canvas.tabIndex = 0;
+  view.canvas.setAttribute("role", "img");
+  view.labels = element("div", "labels");
+  view.tip = element("div", "tip");
+  view.tip.hidden = true;
+  view.figure.append(view.canvas, view.labels, view.tip);
+  root.append(makePlayer(view), makeStage(view), makeQueries(view), view.figure, makeLens(view));
+  view.theme = watchTheme(root, () => {
+    if (!view.header) return;
+    view.palette = makePalette(view.header, view.theme());
+    showAll(view);
+  });
+  root.addEventListener("keydown", (event) => press(view, event));
+  root.addEventListener("keyup", (event) => event.key === " " && event.target.matches(".stop") && event.preventDefault());
+  listen(view);
+  new ResizeObserver(() => {
+    if (view.header && measure(view)) paint(view);
+  }).observe(view.figure);
+  return view;
+}
+
+function take(view, { stage, query, key, cell }) {
+  const place = view.header.stages.findIndex(({ name }) => name === stage);
+  Object.assign(view, { stage: Math.max(place, 0), stageName: null, query, key, cell });
+}
+
+function fit(view) {
+  // Keeps what is chosen within what this head has.
+  const { header, quantities } = view;
+  const place = header.stages.findIndex(({ name }) => name === view.stageName);
+  if (place >= 0) view.stage = place;
+  view.stage = Math.min(view.stage, header.stages.length - 1);
+  view.stageName = header.stages[view.stage].name;
+  view.query = Math.min(Math.max(view.query, 0), header.query.length - 1);
+  if (view.key === null || view.key >= header.key.length || view.key < 0) view.key = strongestKey(view);
+  const of = view.cell && quantities.get(view.cell.name);
+  if (!of || view.cell.row >= of.n || view.cell.column >= of.width) view.cell = null;
+}
+
+function strongestKey({ quantities, query }) {
+  const pattern = quantities.get("pattern");
+  const row = pattern.values.subarray(query * pattern.width, (query + 1) * pattern.width);
+  return row.indexOf(Math.max(...row));
+}
+
+function measure(view) {
+  // Takes the figure's width; returns whether it can be drawn.
+  const { clientWidth } = view.figure;
+  if (!clientWidth) return false;
+  view.font = getComputedStyle(view.root).fontFamily;
+  Object.assign(view, { width: clientWidth, layouts: null });
+  return true;
+}
+
+function showAll(view) {
+  showPlayer(view);
+  showStage(view);
+  showQueries(view);
+  showKeys(view);
+  showLens(view);
+  describe(view);
+  if (view.width) paint(view);
+}
+
+function describe(view) {
+  const { title } = view.header.stages[view.stage];
+  const told = { title, query: tokenOf(view, "query", view.query), key: tokenOf(view, "key", view.key) };
+  view.canvas.setAttribute("aria-label", say("Stage {title}: query {query}, key {key}", told));
+}
+
+export function moveTo(view, stage) {
+  const to = Math.min(Math.max(stage, 0), view.header.stages.length - 1);
+  if (to === view.stage) return;
+  const from = view.stage;
+  Object.assign(view, { stage: to, stageName: view.header.stages[to].name, pointed: null });
+  view.tip.hidden = true;
+  showPlayer(view);
+  showStage(view);
+  showLens(view);
+  describe(view);
+  travel(view, from);
+  tellSoon(view);
+}
+
+export function chooseQuery(view, query) {
+  Object.assign(view, { query, cell: null });
+  view.key = strongestKey(view);
+  makeOfQuery(view);
+  showQueries(view);
+  showKeys(view);
+  showLens(view);
+  describe(view);
+  paint(view);
+  tellSoon(view);
+}
+
+export function chooseKey(view, key, hasFocus = false) {
+  view.key = Math.min(Math.max(key, 0), view.header.key.length - 1);
+  showKeys(view);
+  showLens(view);
+  describe(view);
+  paint(view);
+  if (hasFocus) view.keys[view.key].focus({ preventScroll: true });
+  tellSoon(view);
+}
+
+export function pointAtKey(view, key) {
+  if (view.pointedKey === key) return;
+  view.pointedKey = key;
+  showLens(view);
+  if (!view.motion) paint(view);
+}
+
+export function chooseCell(view, mark) {
+  pause(view);
+  ask();
+  const { rows, columns } = view.quantities.get(mark.name);
+  view.cell = mark;
+  if (rows === "key") view.key = mark.row;
+  else if (columns === "key") view.key = mark.column;
+  showKeys(view);
+  showLens(view);
+  paint(view);
+  tell(view, {});
+}
+
+function tellSoon(view) {
+  clearTimeout(view.telling);
+  view.telling = setTimeout(() => tell(view, {}), SOON);
+}
+
+export function tell(view, wanted) {
+  // Places are those in the whole text; what belongs to a query and a key has a row for each pair of them.
+  clearTimeout(view.telling);
+  const { header, query, key, cell, stageName, quantities } = view;
+  const { first, nKeys } = header;
+  const place = ({ name, row, column }) => {
+    const { rows, columns } = quantities.get(name);
+    const of = row + (first[rows] ?? 0);
+    const inPairs = [PRODUCT, WEIGHTED].includes(name) ? (query + first.query) * nKeys + of : of;
+    return [name, inPairs, column + (columns === "key" ? first.key : 0)];
+  };
+  const at = { stage: stageName, query: query + first.query, key: key + first.key, cell: cell && place(cell) };
+  view.send("view", { ...at, ...wanted });
+}

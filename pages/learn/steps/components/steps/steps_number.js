@@ -1,0 +1,126 @@
+// A number and its formula, with the value of each symbol and each summand in it, and what other computations give.
+
+import { isAwaited } from "./asked.js";
+import { mount } from "../../../../components/kit/mount.js";
+import { say, thousands } from "../../../../components/kit/say.js";
+import { element } from "../../../../components/kit/theme.js";
+import { makeMath, MATH } from "./formula.js";
+
+const AT_ONCE = 12; // terms; of more, the largest
+const ALL = 16; // terms that are all shown
+const PATIENCE = 5000; // ms after a click in the figure in which the answer comes into sight
+
+export default await mount(import.meta.url, {
+  styles: ["./steps_number.css"],
+  make: (root) => ({ root }),
+  update,
+});
+
+function update(view, data) {
+  const { root } = view;
+  const value = Number(data.value);
+  const head = element("div", "head");
+  head.append(element("span", "place", data.place), element("strong", "value", `= ${exact(value)}`));
+  const formula = element("div", "formula");
+  formula.append(mathOf(data.formula, "block"), ...data.constants.map(constant));
+  const parts = [head, formula];
+  if (data.note) parts.push(element("p", "note", data.note));
+  if (data.terms.length) parts.push(termsOf(data));
+  parts.push(checks(data));
+  root.replaceChildren(...parts);
+  if (!isAwaited(PATIENCE)) return;
+  const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  requestAnimationFrame(() => root.scrollIntoView({ block: "nearest", behavior: isCalm ? "auto" : "smooth" }));
+}
+
+function mathOf(tree, display) {
+  const math = document.createElementNS(MATH, "math");
+  math.setAttribute("display", display);
+  math.append(makeMath(tree));
+  return math;
+}
+
+function constant([symbol, given]) {
+  const made = element("span", "constant");
+  const number = Number(given);
+  const whole = String(number); // such as 32, or 0.00001
+  made.append(mathOf(symbol, "inline"), ` = ${whole.length < 9 ? whole.replace("-", "−") : exact(number)}`);
+  return made;
+}
+
+function termsOf(data) {
+  const { terms, factors } = data;
+  const box = element("div", "terms");
+  const size = (term) => Math.abs(Number(term.value)) || 0;
+  const most = Math.max(...terms.map(size), 1e-30);
+  const isLong = terms.length > ALL;
+  const sorted = isLong ? [...terms].sort((one, other) => size(other) - size(one)) : terms;
+  const make = (term) => {
+    const made = element("span", "term");
+    made.style.setProperty("--share", `${(100 * size(term)) / most}%`);
+    made.classList.toggle("below", Number(term.value) < 0);
+    const product = element("span", "product");
+    product.append(factor(term.a, factors[0]));
+    if (term.b !== null) product.append(" · ", factor(term.b, factors[1]));
+    made.append(element("bdi", "label", term.label), product);
+    made.append(element("b", "sum", term.b === null ? `e^(S − max) = ${short(term.value)}` : short(term.value)));
+    return made;
+  };
+  box.append(...(isLong ? sorted.slice(0, AT_ONCE) : sorted).map(make));
+  if (!isLong) return box;
+  const rest = sorted.slice(AT_ONCE);
+  const together = rest.reduce((sum, { value }) => sum + Number(value), 0);
+  const told = { n: thousands(rest.length), sum: short(together) };
+  const more = element("button", "more", say("and {n} more, together {sum}", told));
+  more.type = "button";
+  more.addEventListener("click", () => {
+    const made = rest.map(make);
+    more.replaceWith(...made);
+    made[0].tabIndex = -1;
+    made[0].focus({ preventScroll: true });
+  });
+  box.append(more);
+  return box;
+}
+
+function factor(number, of) {
+  const made = element("span", "factor", short(number));
+  if (of?.hue) made.style.setProperty("--hue", of.hue);
+  return made;
+}
+
+function checks({ value, recomputed, difference, torch, torchName }) {
+  const table = element("dl", "checks");
+  const row = (name, number, what = "") => {
+    const line = element("div", "");
+    line.append(element("dt", "", name), element("dd", "", number), element("dd", "what", what));
+    table.append(line);
+  };
+  const away = (gap) => {
+    const number = gap ? gap.toExponential(1).replace("e-", "e−") : "0";
+    return say("difference {number}", { number });
+  };
+  row(say("The model's"), exact(Number(value)));
+  row(say("Recomputed in float64"), exact(Number(recomputed)), away(Number(difference)));
+  if (torch !== null) {
+    const gap = Number(torch) === Number(value) ? 0 : Math.abs(Number(torch) - Number(value));
+    row(torchName, exact(Number(torch)), away(gap));
+  }
+  return table;
+}
+
+function exact(number) {
+  if (Number.isNaN(number)) return "NaN";
+  if (!Number.isFinite(number)) return number > 0 ? "∞" : "−∞";
+  const size = Math.abs(number);
+  const text = size && size < 1e-4 ? size.toExponential(6) : size.toPrecision(8);
+  return (number < 0 ? "−" : "") + text.replace("e-", "e−");
+}
+
+function short(given) {
+  const number = Number(given);
+  if (!Number.isFinite(number)) return exact(number);
+  const size = Math.abs(number);
+  const text = size && size < 1e-3 ? size.toExponential(1) : size.toFixed(size >= 100 ? 1 : 4);
+  return (number < 0 ? "−" : "") + text.replace("e-", "e−");
+}

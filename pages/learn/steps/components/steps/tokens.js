@@ -1,0 +1,98 @@
+// The tokens: those that may ask, as chips above the figure, and those that are looked at, in front of their rows.
+
+import { say } from "../../../../components/kit/say.js";
+import { element } from "../../../../components/kit/theme.js";
+import { LANE, STRIP } from "./columns.js";
+import { tokenOf, valueAt } from "./numbers.js";
+import { chooseKey, chooseQuery, pointAtKey, tell } from "./steps.js";
+
+export function makeQueries(view) {
+  view.queries = element("div", "queries");
+  view.queries.setAttribute("role", "group");
+  view.queries.setAttribute("aria-label", say("Query"));
+  view.queries.addEventListener("keydown", (event) => pressQuery(view, event));
+  return view.queries;
+}
+
+export function fillQueries(view) {
+  const { header } = view;
+  const { query: first } = header.first;
+  view.chips = header.query.map((label, index) => {
+    const chip = element("button", "chip");
+    chip.type = "button";
+    chip.append(element("bdi", "word", label), element("small", "place", String(first + index)));
+    chip.title = say("query {token}", { token: tokenOf(view, "query", index) });
+    chip.addEventListener("click", () => chooseQuery(view, index));
+    return chip;
+  });
+  const beyond = (className, label, title, place) => {
+    const button = element("button", `beyond ${className}`, label);
+    Object.assign(button, { type: "button", title });
+    button.addEventListener("click", () => tell(view, { query: place, key: null, cell: null }));
+    return button;
+  };
+  const end = first + header.query.length;
+  view.queries.replaceChildren(
+    element("span", "title", say("Query")),
+    ...(first > 0 ? [beyond("earlier", "‹", say("Earlier tokens"), first - 1)] : []),
+    ...view.chips,
+    ...(end < header.nQueries ? [beyond("later", "›", say("Later tokens"), end)] : []),
+  );
+}
+
+export function showQueries(view) {
+  view.chips.forEach((chip, index) => {
+    chip.setAttribute("aria-pressed", String(index === view.query));
+    chip.tabIndex = index === view.query ? 0 : -1;
+  });
+}
+
+function pressQuery(view, event) {
+  const at = view.chips.indexOf(event.target);
+  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: view.chips.length - 1 }[event.key];
+  if (at < 0 || to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  const index = Math.min(Math.max(to, 0), view.chips.length - 1);
+  chooseQuery(view, index);
+  view.chips[index].focus({ preventScroll: true });
+}
+
+export function fillKeys(view) {
+  const { header } = view;
+  view.keys = header.key.map((label, index) => {
+    const button = element("button", "key");
+    Object.assign(button, { type: "button", title: say("key {token}", { token: tokenOf(view, "key", index) }) });
+    button.append(element("bdi", "word", label));
+    button.addEventListener("click", () => chooseKey(view, index));
+    button.addEventListener("mouseenter", () => pointAtKey(view, index));
+    button.addEventListener("mouseleave", () => pointAtKey(view, null));
+    return button;
+  });
+  view.asking = element("bdi", "asking");
+  delete view.labels.dataset.place; // these are new, and stand nowhere yet
+  view.labels.replaceChildren(view.asking, ...view.keys);
+}
+
+export function showKeys(view) {
+  view.asking.textContent = view.header.query[view.query];
+  view.asking.title = say("query {token}", { token: tokenOf(view, "query", view.query) });
+  const mask = view.quantities.get("mask");
+  view.keys.forEach((button, index) => {
+    button.setAttribute("aria-pressed", String(index === view.key));
+    button.tabIndex = index === view.key ? 0 : -1;
+    button.classList.toggle("forbidden", Boolean(mask) && !valueAt(mask, view.query, index));
+  });
+}
+
+export function placeTokens(view, { x, w }) {
+  const { lines, labels } = view;
+  const place = `${x.toFixed(1)}.${w.toFixed(1)}.${lines.pitch}.${lines.n}`;
+  if (labels.dataset.place === place) return;
+  labels.dataset.place = place;
+  Object.assign(labels.style, { left: `${x}px`, width: `${w}px` });
+  Object.assign(view.asking.style, { top: `${LANE}px`, height: `${STRIP}px`, lineHeight: `${STRIP}px` });
+  view.keys.forEach((button, row) => {
+    const size = { top: `${lines.top + row * lines.pitch}px`, height: `${lines.pitch}px` };
+    Object.assign(button.style, size, { lineHeight: `${lines.pitch}px` });
+  });
+}

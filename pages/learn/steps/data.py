@@ -1,0 +1,206 @@
+"""What the page Attention step by step shows at one time: a head on a text, and which tokens of it have room."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pages.learn.steps import view_fields
+from pages.learn.steps.view_fields import MatrixCell
+from pages.shared import state, walkthroughs
+from pages.shared.models import ModelCard
+from pages.shared.sources import Source
+from pages.shared.state import View
+from transformer_core.analysis import ATTENTIONS, strongest_cell
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.analysis import ModelRun
+    from transformer_core.analysis.walkthrough import Number, Quantity, Walkthrough
+    from transformer_core.analysis.walkthrough.sources import ScoreSources
+
+MOST_SHOWN = 24  # queries, and keys
+HOP = MOST_SHOWN // 2  # tokens by which the shown part of a long text moves on
+PAIRS = ("elementwise", "weighted")  # quantities with a row for each pair of query and key
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StepsData:
+    """A head on a text; all parts of the page draw from it."""
+
+    card: ModelCard
+    view: View
+    source: Source
+    model_run: "ModelRun"
+    walk: "Walkthrough"
+
+    @classmethod
+    def current(cls, card: ModelCard) -> "StepsData | None":
+        """Return what is to be seen now; None where there is no text.
+
+        Raises:
+            HeadlightError: the model cannot be loaded, or the text cannot be read by it.
+        """
+        view_fields.first_look(card)
+        state.fit(card)
+        view = state.current()
+        if not view.text:
+            return None
+        source = view.source(card)
+        of_text = (source, view.text, view.target)
+        model_run = walkthroughs.read(*of_text)
+        walk = walkthroughs.walk(*of_text, attention=view.attention, layer=view.layer, head=view.head)
+        data = cls(card=card, view=view, source=source, model_run=model_run, walk=walk)
+        shapes = {name: quantity.values.shape for name, quantity in walk.quantities.items()}
+        n_queries, n_keys = shapes["pattern"]
+        d_head = shapes["v"][1]
+        of_pairs = dict.fromkeys(PAIRS, (n_queries * n_keys, d_head))
+        view_fields.fit(n_queries, n_keys, data.first_look, shapes | of_pairs)
+        return data
+
+    @property
+    def first_look(self) -> int:
+        """The query to look at first: that of the open number, or the word that attends most to one other word.
+
+        It is one that the model was given, not one that it wrote, where there is such a word.
+        """
+        quantities = self.walk.quantities
+        cell: MatrixCell | None = view_fields.CELL.value
+        of_cell = quantities.get(cell.matrix) if cell else None
+        if cell and of_cell and of_cell.rows == "query" and cell.row < len(of_cell.values):
+            return cell.row
+        within = None if self.is_cross else MOST_SHOWN - 1  # so that both have room
+        n_queries, n_keys = map(len, self.labels)
+        of_queries, of_keys = (np.array([_is_word(label) for label in side]) for side in self.labels)
+        if self.model_run.architecture == "decoder_only":
+            of_queries &= np.arange(n_queries) < self.model_run.n_given
+        among = of_queries[:, None] & of_keys
+        if not self.is_cross:
+            among &= ~np.eye(n_queries, n_keys, dtype=bool)
+        mask = quantities["mask"].values > 0
+        return strongest_cell(quantities["pattern"].values, mask, within=within, among=among).query
+
+    @property
+    def who(self) -> str:
+        """The head in words."""
+        view = self.view
+        attention = say(ATTENTIONS[view.attention].inline)
+        return say("{attention}, layer {layer}, head {head}", attention=attention, layer=view.layer, head=view.head)
+
+    @property
+    def is_cross(self) -> bool:
+        """Whether the keys are tokens of another text than the queries."""
+        kind = ATTENTIONS[self.view.attention]
+        return kind.queries_from != kind.keys_from
+
+    @property
+    def labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The labels of all queries and all keys."""
+        return self.model_run.labels(self.view.attention)
+
+    @property
+    def query(self) -> int:
+        """The chosen query, as a place in the text."""
+        query: int = view_fields.QUERY.value
+        return query
+
+    @property
+    def key(self) -> int:
+        """The chosen key; without a choice that of the open number, or the one that the query looks at most."""
+        chosen: int | None = view_fields.KEY.value
+        cell: MatrixCell | None = view_fields.CELL.value
+        if chosen is None and cell is not None and cell.matrix in self.walk.quantities:
+            quantity = self.walk.quantities[cell.matrix]
+            chosen = cell.column if quantity.columns == "key" else cell.row if quantity.rows == "key" else None
+        return self.strongest_key if chosen is None else chosen
+
+    @property
+    def strongest_key(self) -> int:
+        """The key that the query looks at most."""
+        return int(self.walk.quantities["pattern"].values[self.query].argmax())
+
+    @cached_property
+    def shown(self) -> tuple[range, range]:
+        """The queries and the keys that are shown: of a long text those around the query, and around its key.
+
+        In self-attention they are the same tokens, among them both where both have room.
+        """
+        n_queries, n_keys = map(len, self.labels)
+        queries, key = _around(self.query, n_queries), self.strongest_key
+        if self.is_cross:
+            return queries, _around(key, n_keys)
+        if key not in queries and abs(key - self.query) < MOST_SHOWN:
+            first = min(key, self.query, n_keys - MOST_SHOWN)
+            queries = range(first, first + MOST_SHOWN)
+        return queries, queries
+
+    @property
+    def weight_elsewhere(self) -> float:
+        """How much of the query's attention lies on keys that have no room."""
+        keys = self.shown[1]
+        return 1 - float(self.walk.quantities["pattern"].values[self.query, keys.start : keys.stop].sum())
+
+    @property
+    def quantities(self) -> "list[Quantity]":
+        """The quantities of the figure, of the tokens that are shown."""
+        queries, keys = self.shown
+        spans = {"query": slice(queries.start, queries.stop), "key": slice(keys.start, keys.stop)}
+        found = []
+        for quantity in self.walk.quantities.values():
+            if quantity.name == "memory" and not self.is_cross:
+                continue  # of another text than this attention's keys
+            rows, columns = spans[quantity.rows], spans.get(quantity.columns, slice(None))
+            found.append(replace(quantity, values=quantity.values[rows, columns]))
+        return found
+
+    @property
+    def scores(self) -> str:
+        """The quantity that holds what the dot products came to."""
+        return "scaled" if "scaled" in self.walk.quantities else "product"
+
+    @property
+    def number(self) -> "Number | None":
+        """The number whose formula is open."""
+        cell: MatrixCell | None = view_fields.CELL.value
+        return cell and self.walk.number(*cell)
+
+    def where_shown(self, cell: MatrixCell | None, query: int) -> tuple[str, int, int] | None:
+        """Return where the figure has a number, counted from what is shown; None: nowhere while a query is chosen."""
+        if cell is None:
+            return None
+        queries, keys = self.shown
+        spans, row = {"query": queries, "key": keys}, cell.row
+        if cell.matrix in PAIRS:
+            of_query, row = divmod(cell.row, len(self.labels[1]))
+            rows, columns = (keys if of_query == query else range(0)), range(self.card.config.d_head)
+        else:
+            quantity = self.walk.quantities[cell.matrix]
+            rows = spans[quantity.rows]
+            columns = spans.get(quantity.columns, range(quantity.values.shape[1]))
+        if row not in rows or cell.column not in columns:
+            return None
+        return cell.matrix, rows.index(row), columns.index(cell.column)
+
+    @property
+    def split(self) -> "ScoreSources":
+        """What the scores are made of.
+
+        Raises:
+            HeadlightError: the model cannot be loaded.
+        """
+        view = self.view
+        return walkthroughs.sources(
+            *(self.source, view.text, view.target), attention=view.attention, layer=view.layer, head=view.head
+        )
+
+
+def _is_word(label: str) -> bool:
+    """Return whether a token is neither punctuation alone nor one of the special ones, such as <eos>."""
+    return any(map(str.isalnum, label)) and not (label.startswith("<") and label.endswith(">"))
+
+
+def _around(place: int, n: int) -> range:
+    """Return the tokens that are shown: all, or some around a place; they stay the same while it moves a little."""
+    first = max(0, min((place - HOP // 2) // HOP * HOP, n - MOST_SHOWN))
+    return range(first, min(first + MOST_SHOWN, n))

@@ -1,0 +1,31 @@
+"""The number that a person asked for, with its own formula and the numbers that it was made of."""
+
+import html
+
+import streamlit as st
+
+from pages.learn.steps import view_fields
+from pages.learn.steps.components.steps.number import steps_number
+from pages.learn.steps.data import StepsData
+from transformer_core.errors import mark
+from transformer_core.language import say
+
+ASK = mark("Click any number, in the figure or below it, and its formula opens here with the numbers it was made of.")
+
+
+def show(data: StepsData) -> None:
+    """Draw the number; where none was asked for, say how to ask."""
+    number = data.number
+    if number is None:
+        st.html(f"<p class='hl-small'>{html.escape(say(ASK))}</p>")
+        return
+    with st.container(key="hl-steps-number"):
+        steps_number(number, torch_name=data.walk.proof().torch_function, key="steps-number")
+        st.button(
+            say("Close"),
+            key="steps-close",
+            type="tertiary",
+            icon=":material/close:",
+            on_click=view_fields.CELL.set,
+            args=(None,),
+        )

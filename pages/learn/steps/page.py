@@ -1,0 +1,119 @@
+"""Attention step by step: how does this head turn these vectors into this pattern and this output, number by number?"""
+
+import html
+
+import streamlit as st
+
+from pages.learn.steps import figure, number, proof, view_fields, why
+from pages.learn.steps.code import code_of
+from pages.learn.steps.data import MOST_SHOWN, StepsData
+from pages.shared import cache, code_expander, models, prose, state
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.figures import isolate
+from transformer_core.language import say
+
+LEAD = mark(
+    "Follow one token through one head: what it asks, what the others offer, how much it takes from each, and what "
+    "comes of it. All numbers are those of the model on your text; click any of them to see how it was made."
+)
+LOOK_FOR = mark(
+    "choose another query above the figure, and the same stages end elsewhere. The softmax turns differences into "
+    "shares: a key whose score is ahead by a few takes nearly all of the weight, and z becomes almost its value. At "
+    "the addition compare O, what the attention adds, with X, what was there before."
+)
+CUT = mark("This text is long: {n} of its tokens were left out, and the walk goes through the others.")
+PART = mark(
+    "{n_queries} queries and {n_keys} keys have room here, those around the chosen query; all {all_keys} keys count "
+    "in every sum."
+)
+ELSEWHERE = mark("{share:.0%} of this query’s attention goes to keys without room here, most of it to {key} “{token}”.")
+GUIDED = mark(
+    "This head was guided: in training it was shown which noun each pronoun stands for. All others found their job by "
+    "themselves."
+)
+LEAST_ELSEWHERE = 0.01  # of the attention, that is told
+
+
+def page() -> None:
+    """Draw the page, in the order of all pages."""
+    prose.heading(say("Attention step by step"), say(LEAD))
+    if state.current().text:
+        view_fields.forget_figure()
+        steps()
+
+
+@st.fragment
+def steps() -> None:
+    """Draw the figure and what belongs to it; wherever the figure goes, only this is drawn again."""
+    data = _data()
+    if data is None:
+        return
+    with st.container(key="hl-steps"):
+        figure.controls(data)
+        figure.draw(data)
+        _remarks(data)
+        _guidance(data)
+        number.show(data)
+        proof.show(data)
+    prose.look_for(say(LOOK_FOR))
+    if data.card.config.has_decoder:
+        st.page_link(
+            "explore/decoding/page.py",
+            label=say("√d_k is a temperature of the scores: compare the temperature of the logits in Decoding"),
+            icon=":material/thermostat:",
+            query_params={state.MODEL: data.view.model, state.TEXT: data.view.text, "temperature": "2"},
+        )
+    why.show(data)
+    code_expander.code(lambda: code_of(data))
+    cache.foot()
+    state.publish()
+
+
+def _data() -> StepsData | None:
+    """Return what is to be seen; where this head cannot be walked through, say why."""
+    try:
+        return StepsData.current(models.available(view_fields.PAGE)[state.current().model])
+    except HeadlightError as error:
+        prose.warning(say("This head cannot be walked through: {why}.", why=error))
+        return None
+
+
+def _remarks(data: StepsData) -> None:
+    """Say what has no room."""
+    left_out = len(data.model_run.left_out) + len(data.model_run.target_left_out)
+    n_all = tuple(map(len, data.labels))
+    lines = [say(CUT, n=left_out)] if left_out else []
+    if max(n_all) > MOST_SHOWN:
+        n_queries, n_keys = map(len, data.shown)
+        lines.append(say(PART, n_queries=n_queries, n_keys=n_keys, all_keys=n_all[1]))
+        lines += _elsewhere(data)
+    if lines:
+        st.html(f"<p class='hl-small'>{html.escape(' '.join(lines))}</p>")
+
+
+def _guidance(data: StepsData) -> None:
+    """Say of a guided head that it is one."""
+    view = data.view
+    if view.attention != "encoder" or (view.layer, view.head) != data.card.guided_head:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(f"<p class='hl-small'>{html.escape(say(GUIDED))}</p>", width="content")
+        st.page_link(
+            "learn/tour/page.py",
+            label=say("Does it matter? See the Tour"),
+            icon=":material/menu_book:",
+            query_params={"lesson": "does-the-picture-matter"},
+            width="content",
+        )
+
+
+def _elsewhere(data: StepsData) -> list[str]:
+    """Say where the query looks beyond what is shown."""
+    share = data.weight_elsewhere
+    if share < LEAST_ELSEWHERE or data.strongest_key in data.shown[1]:
+        return []
+    key = data.strongest_key
+    return [say(ELSEWHERE, share=share, key=key, token=isolate(data.labels[1][key]))]
+
+
+page()

@@ -1,0 +1,88 @@
+"""Why this cell? The score of the chosen query and key as the sum of what earlier parts of the model wrote for both."""
+
+import html
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.components.figures import live_figure
+from pages.learn.steps.code import redraw_sources
+from pages.learn.steps.data import StepsData
+from pages.shared import export, prose, state
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.figures import isolate
+from transformer_core.figures.bars.score_sources import score_sources_heatmap
+from transformer_core.figures.quantities import rounded
+from transformer_core.language import say, say_message
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.walkthrough.sources import ScoreSources
+
+ABOUT = mark(
+    "What the query and the key are made of is a sum: of the token's own embedding, its position, and what each head "
+    "and each feed-forward network before has written. So the score is a sum over all pairs of them, and each cell "
+    "says what one pair adds. Click another key in the figure above to ask about it."
+)
+SUM = mark("Together they make {score}, the score before the mask, to within {error}.")
+SUM_WITH_BIAS = mark("Together they make {score}, to within {error}; the distance adds {bias}.")
+FORBIDDEN = mark("The mask does not allow this key, so that nothing comes of it.")
+FROZEN = mark(
+    "Normalizations lie between: each counts as a division by the number that it did divide by on this text (frozen "
+    "statistics). Without one of the sources that number would have been another."
+)
+
+
+def show(data: StepsData) -> None:
+    """Draw the cells of the chosen pair, and say what they add up to."""
+    st.html(f"<h2 class='hl-subtitle'>{say('Why this cell?')}</h2><p class='hl-small'>{html.escape(say(ABOUT))}</p>")
+    try:
+        split = data.split
+    except HeadlightError as error:
+        prose.warning(say("This score cannot be split: {why}.", why=error))
+        return
+    values = split.cell(data.query, data.key)
+    query, key = (
+        say(words, token=f"{place} '{isolate(labels[place][:30])}'")
+        for words, place, labels in zip(
+            (mark("query {token}"), mark("key {token}")), (data.query, data.key), data.labels, strict=True
+        )
+    )
+    of_query, of_key = (
+        [say_message(source.label()) for source in side] for side in (split.sources_of_query, split.sources_of_key)
+    )
+    title = say("Score: {query} → {key}, {head}", query=query, key=key, head=data.who)
+    figure = score_sources_heatmap(values, of_query, of_key, query=query, key=key, title=title)
+    name = f"why-{data.view.attention}-{data.view.layer}-{data.view.head}-{data.query}-{data.key}"
+    with st.container(key="hl-steps-why"):
+        live_figure(
+            figure,
+            name=name,
+            key="steps-why",
+            height=int(figure.layout.height),
+            files=lambda: export.files(
+                name=name,
+                csv=lambda: matrix_csv(values, "source of the query", of_query, "source of the key", of_key, "score"),
+                arrays=lambda: {"score": values},
+                code=redraw_sources(data, query, key, title, name),
+                state=state.in_words(),
+                model=data.card.path,
+            ),
+        )
+    st.html(f"<p class='hl-look'>{html.escape(_sum(data, split))}</p>")
+
+
+def _sum(data: StepsData, split: "ScoreSources") -> str:
+    """Say what the cells add up to, and what has to be known about them."""
+    told = {"score": _number(data, data.scores), "error": f"{split.largest_error:.0e}"}
+    has_bias = split.bias is not None
+    lines = [say(SUM_WITH_BIAS, **told, bias=_number(data, "bias")) if has_bias else say(SUM, **told)]
+    if not data.walk.quantities["mask"].values[data.query, data.key]:
+        lines.append(say(FORBIDDEN))
+    if split.has_frozen_norms:
+        lines.append(say(FROZEN))
+    return " ".join(lines)
+
+
+def _number(data: StepsData, quantity: str) -> str:
+    return rounded(float(data.walk.quantities[quantity].values[data.query, data.key]), 4)

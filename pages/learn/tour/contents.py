@@ -1,0 +1,79 @@
+"""The contents of the tour: all chapters under their headings, what is done, and what is open."""
+
+import html
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.learn.tour import view_fields
+from pages.shared import prose
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from pages.learn.tour.lesson_engine.lesson import BrokenLesson, Lesson
+
+    Lessons = Sequence[Lesson | BrokenLesson]
+
+DONE, OPEN, BROKEN = ":material/check_circle:", ":material/radio_button_unchecked:", ":material/error:"
+
+
+def n_questions(lesson: "Lesson | BrokenLesson") -> int:
+    """Return how many questions a lesson has; one that is broken is never done."""
+    return len(getattr(lesson, "questions", (None,)))
+
+
+def show(lessons: "Lessons", open_one: "Lesson | BrokenLesson") -> None:
+    """Draw the contents beside the chapter."""
+    with st.container(key="hl-tour-contents", gap=None):
+        _entries(lessons, open_one, key="wide")
+        _progress(lessons)
+
+
+def show_narrow(lessons: "Lessons", open_one: "Lesson | BrokenLesson") -> None:
+    """Draw the contents folded, for narrow windows."""
+    place = lessons.index(open_one)
+    with st.container(key="hl-tour-contents-narrow"):
+        label = say("{number} of {n}: {title}", number=place + 1, n=len(lessons), title=open_one.title)
+        with st.popover(
+            prose.plain(label), icon=":material/menu_book:", key="tour-narrow", on_change="rerun"
+        ) as folded:
+            if folded.open:
+                with st.container(gap=None, height=460, border=False):
+                    _entries(lessons, open_one, key="narrow")
+
+
+def _entries(lessons: "Lessons", open_one: "Lesson | BrokenLesson", *, key: str) -> None:
+    number = 0
+    for group, of_group in groupby(lessons, key=lambda lesson: lesson.group):
+        if group:
+            st.html(f"<p class='hl-tour-group'>{html.escape(group)}</p>")
+        for lesson in of_group:
+            number += 1
+            is_open = lesson is open_one
+            st.button(
+                f"{prose.plain(number)}\u2002{prose.plain(lesson.title)}",
+                key=f"tour-{key}-{'open' if is_open else 'other'}-{number}",
+                icon=_icon(lesson),
+                type="tertiary",
+                width="stretch",
+                on_click=view_fields.go_to,
+                args=(lesson.name,),
+            )
+
+
+def _icon(lesson: "Lesson | BrokenLesson") -> str:
+    if not hasattr(lesson, "parts"):
+        return BROKEN
+    return DONE if view_fields.is_done(lesson.name, n_questions(lesson)) else OPEN
+
+
+def _progress(lessons: "Lessons") -> None:
+    n_done = view_fields.n_done([(lesson.name, n_questions(lesson)) for lesson in lessons])
+    told = say("{done} of {n} done", done=n_done, n=len(lessons))
+    share = round(100 * n_done / len(lessons))
+    st.html(
+        f"<div class='hl-tour-progress' style='--hl-done:{share}%'><i></i></div>"
+        f"<p class='hl-small'>{html.escape(told)}</p>"
+    )

@@ -1,0 +1,139 @@
+"""A live figure of a chapter, by its name in the catalogue, with what can be moved."""
+
+import html
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.components.figures import live_figure
+from pages.learn.tour import lessons, view_fields
+from pages.shared import prose
+from pages.shared.style import theme
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from pages.learn.tour.lesson_engine.drawn import Slider, Strip, Table
+    from pages.learn.tour.lesson_engine.evidence import Evidence
+    from pages.learn.tour.lesson_engine.lesson import FigureSpec, Lesson
+
+TOLD_EVERY = 8  # steps of a training
+
+
+def show(lesson: "Lesson", spec: "FigureSpec", evidence: "Evidence", name: str) -> None:
+    """Draw a figure.
+
+    Args:
+        lesson: that it belongs to.
+        spec: which figure, with its parameters.
+        evidence: the lesson's numbers.
+        name: tells it from the chapter's other figures.
+
+    Raises:
+        LessonError: it cannot be drawn from this model and text.
+    """
+    from pages.learn.tour.lesson_engine.catalogue import KINDS, read_parameters
+    from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip
+
+    kind, key = KINDS[spec.kind], f"tour-{lesson.name}-{name}"
+    given = read_parameters(spec)
+    is_trained = not kind.trains or _training(lesson, spec, given, key)
+    if spec.kind == "loss" and not is_trained:
+        return
+    sliders = kind.sliders(spec)
+    moved = {slider.name: float(st.session_state.get(f"{key}-{slider.name}", slider.start)) for slider in sliders}
+    drawn = kind.draw(
+        FigureData(
+            lesson=lesson,
+            spec=spec,
+            evidence=evidence,
+            given=given,
+            moved=moved,
+            is_trained=is_trained,
+            theme=theme(),
+        )
+    )
+    with st.container(key=f"hl-tour-figure-{name}", gap="small"):
+        if isinstance(drawn, Plot):
+            height = int(drawn.figure.layout.height or 400)
+            live_figure(drawn.figure, name=f"{lesson.name}-{name}", key=key, csv=drawn.csv, height=height)
+        elif isinstance(drawn, Strip):
+            _strip(drawn)
+        else:
+            _table(drawn)
+        if sliders:
+            _sliders(sliders, key)
+
+
+def _sliders(sliders: "tuple[Slider, ...]", key: str) -> None:
+    columns = st.columns(len(sliders))
+    for column, slider in zip(columns, sliders, strict=True):
+        is_whole = slider.step == int(slider.step)
+        number = int if is_whole else float
+        column.slider(
+            slider.label,
+            min_value=number(slider.low),
+            max_value=number(slider.high),
+            value=number(slider.start),
+            step=number(slider.step),
+            key=f"{key}-{slider.name}",
+        )
+
+
+def _training(lesson: "Lesson", spec: "FigureSpec", given: "dict[str, object]", key: str) -> bool:
+    """Train the six words where a person asked for it, and say how far it is; return whether it was asked for."""
+    seed = view_fields.seed(lesson.name)
+    is_wanted = view_fields.wants_training(lesson.name)
+    if spec.kind == "distributions":
+        st.button(
+            say("Train it now") if not is_wanted else say("Train it again, from other random weights"),
+            key=f"{key}-train",
+            type="primary" if not is_wanted else "secondary",
+            icon=":material/model_training:",
+            on_click=view_fields.train,
+            args=(lesson.name,),
+        )
+    if not is_wanted:
+        return False
+    place = st.empty()
+
+    def tell(step: int, loss: float) -> None:
+        if step % TOLD_EVERY == 0:
+            told = say("Step {step}: loss {loss} nats a word", step=step, loss=f"{loss:.2f}")
+            place.progress(min(step / lessons.six_word_steps(), 1.0), text=prose.plain(told))
+
+    trained = lessons.evidence_of(lesson, seed=seed or 0, on_step=tell)
+    smoothing = given.get("smoothing", 0.0)
+    trained.six_words(float(str(smoothing)))
+    place.empty()
+    return True
+
+
+def _strip(strip: "Strip") -> None:
+    """Draw tokens in a row."""
+    notes = strip.notes or ("",) * len(strip.labels)
+    weights = strip.weights or (0.0,) * len(strip.labels)
+    chips = "".join(
+        f"<span style='--hl-p:{min(weight, 1.0):.3f}'><bdi>{html.escape(label)}</bdi>"
+        f"<small>{html.escape(note)}</small></span>"
+        for label, note, weight in zip(strip.labels, notes, weights, strict=True)
+    )
+    st.html(
+        f"<figure class='hl-tour-strip'><figcaption>{html.escape(strip.title)}</figcaption><div>{chips}</div></figure>"
+    )
+
+
+def _table(table: "Table") -> None:
+    """Draw words and numbers in rows."""
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in table.columns)
+    codes = table.codes or ("",) * len(table.rows)
+    rows = "".join(
+        f"<tr{' class=hl-marked' if place == table.marked else ''}>"
+        f"<td>{html.escape(row[0])}{f'<code>{html.escape(code)}</code>' if code else ''}</td>"
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
+        + "</tr>"
+        for place, (row, code) in enumerate(zip(table.rows, codes, strict=True))
+    )
+    st.html(
+        f"<div class='hl-tour-table'><table><caption>{html.escape(table.title)}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )

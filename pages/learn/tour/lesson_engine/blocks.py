@@ -1,0 +1,105 @@
+"""How a lesson's file is divided: lines at its head, prose, and blocks that begin with a word in square brackets.
+
+    title: Where does it look?
+    model: en-fr
+
+    Prose in Markdown, as much as there is to say.
+
+    [question]
+    ask: Which word does this head look at?
+    choice: animal
+    choice: street
+
+A block is a few lines `key: value` up to the next empty line; a line that begins with blanks goes on with the last one.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pages.learn.tour.lesson_engine.errors import LessonError
+
+BLOCKS = ("figure", "question", "check", "link")
+_KEY = re.compile(r"([A-Za-z][A-Za-z_ ]*?)\s*:(?:\s+(.*))?$")
+_BEGINNING = re.compile(r"\[([A-Za-z]+)\]\s*$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A key and its value."""
+
+    key: str
+    value: str
+    line: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """Some entries, or a stretch of prose."""
+
+    kind: str  # "head", "prose", or one of `BLOCKS`
+    entries: tuple[Entry, ...]
+    prose: str
+    line: int
+
+
+def divide(text: str) -> list[Block]:
+    """Return the blocks of a lesson, the head first.
+
+    Raises:
+        LessonError: a line that cannot be there.
+    """
+    lines = text.removeprefix("\ufeff").splitlines()
+    first = next((i for i, line in enumerate(lines) if line.strip()), len(lines))
+    end = _end(lines, first)
+    blocks = [Block(kind="head", entries=_entries(lines, first, end), prose="", line=first + 1)]
+    at, prose_from = end, end
+    while at < len(lines):
+        beginning = _BEGINNING.match(lines[at])
+        if beginning is None:
+            at += 1
+            continue
+        if beginning[1].lower() not in BLOCKS:
+            raise LessonError(
+                "there is no block [{name}], only {there}", name=beginning[1], there=_listed(BLOCKS), line=at + 1
+            )
+        blocks += _prose(lines, prose_from, at)
+        end = _end(lines, at + 1)
+        blocks.append(Block(kind=beginning[1].lower(), entries=_entries(lines, at + 1, end), prose="", line=at + 1))
+        at = prose_from = end
+    return blocks + _prose(lines, prose_from, len(lines))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"[{name}]" for name in names)
+
+
+def _end(lines: Sequence[str], first: int) -> int:
+    """Return where the lines from `first` on end: at an empty one, at another block, or at the end of the file."""
+    return next((i for i in range(first, len(lines)) if not lines[i].strip() or _BEGINNING.match(lines[i])), len(lines))
+
+
+def _entries(lines: Sequence[str], first: int, end: int) -> tuple[Entry, ...]:
+    entries: list[Entry] = []
+    for i in range(first, end):
+        line = lines[i]
+        if line[0] in " \t" and entries:
+            last = entries.pop()
+            entries.append(Entry(key=last.key, value=f"{last.value} {line.strip()}".strip(), line=last.line))
+            continue
+        match = _KEY.match(line.strip())
+        if match is None:
+            raise LessonError(
+                "here stands “{text}”, and a key with a colon is needed, such as title: …",
+                text=line.strip()[:40],
+                line=i + 1,
+            )
+        entries.append(Entry(key=match[1].lower().replace("_", " "), value=(match[2] or "").strip(), line=i + 1))
+    return tuple(entries)
+
+
+def _prose(lines: Sequence[str], first: int, end: int) -> list[Block]:
+    while first < end and not lines[first].strip():
+        first += 1
+    text = "\n".join(lines[first:end]).rstrip()
+    return [Block(kind="prose", entries=(), prose=text, line=first + 1)] if text else []

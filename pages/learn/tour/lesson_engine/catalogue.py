@@ -1,0 +1,196 @@
+"""The live figures that a lesson can have, by name: what each takes, what can be moved, and who draws it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError
+from pages.learn.tour.lesson_engine.parameters import (
+    ATTENTION,
+    EXPRESSION,
+    EXPRESSIONS,
+    PLACE,
+    WORDS,
+    YES,
+    Parameter,
+    number,
+    one_of,
+    whole,
+)
+from transformer_core.errors import mark
+
+if TYPE_CHECKING:
+    from pages.learn.tour.lesson_engine.drawn import Drawn, FigureData, Slider
+    from pages.learn.tour.lesson_engine.lesson import FigureSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureKind:
+    """A kind of figure."""
+
+    parameters: Mapping[str, Parameter]
+    home: str  # the module that draws it
+    needs: tuple[str, ...] = ()  # parameters that must be there
+    trains: bool = False  # it shows a training, which begins when a person asks for it
+    meaning: str = ""  # for who writes lessons; said
+
+    def sliders(self, spec: "FigureSpec") -> "tuple[Slider, ...]":
+        """Return what can be moved beneath the figure."""
+        found = getattr(import_module(self.home), "SLIDERS", {}).get(spec.kind)
+        return () if found is None else found(read_parameters(spec))
+
+    def draw(self, data: "FigureData") -> "Drawn":
+        """Draw the figure.
+
+        Raises:
+            LessonError: it cannot be drawn from this model and text.
+        """
+        draw: Callable[[FigureData], Drawn] = getattr(
+            import_module(self.home), f"draw_{data.spec.kind.replace('-', '_')}"
+        )
+        return draw(data)
+
+
+_HEAD: Mapping[str, Parameter] = {
+    "attention": ATTENTION,
+    "layer": whole(0, 200),
+    "head": whole(0, 200),
+    "title": WORDS,
+    "right": YES,
+    "other": YES,
+}
+_ROW = {"query": PLACE, "writing": PLACE}
+_HEADS, _NUMBERS, _LEARNING = (
+    f"pages.learn.tour.lesson_engine.drawing_{name}" for name in ("heads", "numbers", "learning")
+)
+
+KINDS: Mapping[str, FigureKind] = {
+    "head": FigureKind(
+        parameters={**_HEAD, **_ROW, "key": PLACE, "quantity": one_of("pattern", "scores"), "prompt": YES},
+        home=_HEADS,
+        meaning=mark("a head's pattern, or its scores, as a heatmap"),
+    ),
+    "heads": FigureKind(
+        parameters={"attention": ATTENTION, "layer": whole(0, 200), "title": WORDS, "right": YES, "other": YES},
+        home=_HEADS,
+        meaning=mark("the patterns of all heads, or of those of a layer"),
+    ),
+    "row": FigureKind(
+        parameters={**_HEAD, **_ROW}, home=_HEADS, meaning=mark("where one query looks, a bar for each key")
+    ),
+    "lines": FigureKind(
+        parameters={**_HEAD, **_ROW}, home=_HEADS, meaning=mark("a head's pattern as lines from queries to keys")
+    ),
+    "mask": FigureKind(
+        parameters={"attention": ATTENTION, "title": WORDS, "right": YES, "other": YES},
+        home=_HEADS,
+        meaning=mark("who may attend to whom"),
+    ),
+    "softmax": FigureKind(
+        parameters={**_HEAD, **_ROW, "scale": number(0, 20)},
+        home=_HEADS,
+        meaning=mark("a query's scores as weights, with a factor before the softmax to be moved"),
+    ),
+    "steps": FigureKind(
+        parameters={**_HEAD, **_ROW},
+        home=_HEADS,
+        meaning=mark("one query's way from q · k to weights, in numbers for each key"),
+    ),
+    "effects": FigureKind(
+        parameters={"title": WORDS}, home=_HEADS, meaning=mark("how much the loss rises where a head is switched off")
+    ),
+    "tokens": FigureKind(
+        parameters={
+            "side": one_of("source", "target"),
+            "values": EXPRESSION,
+            "numbers": YES,
+            "title": WORDS,
+            "other": YES,
+        },
+        home=_NUMBERS,
+        meaning=mark("the tokens in a row, with their numbers in the vocabulary, or with values"),
+    ),
+    "matrix": FigureKind(
+        parameters={"values": EXPRESSION, "title": WORDS, "numbers": YES, "signed": YES, "decimals": whole(0, 6)},
+        needs=("values",),
+        home=_NUMBERS,
+        meaning=mark("any numbers with two axes, as colors"),
+    ),
+    "bars": FigureKind(
+        parameters={
+            "values": EXPRESSION,
+            "beside": EXPRESSION,
+            "title": WORDS,
+            "names": WORDS,
+            "decimals": whole(0, 6),
+            "from": number(-1e6, 1e6),
+            "to": number(-1e6, 1e6),
+        },
+        needs=("values",),
+        home=_NUMBERS,
+        meaning=mark("any numbers with one axis, as bars; others beside them"),
+    ),
+    "positions": FigureKind(
+        parameters={
+            "n": whole(1, 512),
+            "width": whole(2, 1024),
+            "layout": one_of("interleaved", "halves"),
+            "numbers": YES,
+            "title": WORDS,
+        },
+        home=_NUMBERS,
+        meaning=mark("the table of sines and cosines"),
+    ),
+    "shapes": FigureKind(
+        parameters={"values": EXPRESSIONS, "title": WORDS},
+        home=_NUMBERS,
+        meaning=mark("the shapes of what passes through the model, on this text"),
+    ),
+    "beams": FigureKind(
+        parameters={"beams": whole(1, 8), "tokens": whole(1, 64), "title": WORDS},
+        home=_NUMBERS,
+        meaning=mark("the beginnings that a beam search considers, step by step"),
+    ),
+    "distributions": FigureKind(
+        parameters={"smoothing": number(0, 0.9), "title": WORDS},
+        home=_LEARNING,
+        trains=True,
+        meaning=mark("what the six-word model is to say, and what it says before and after its training"),
+    ),
+    "loss": FigureKind(
+        parameters={"smoothing": number(0, 0.9), "title": WORDS},
+        home=_LEARNING,
+        trains=True,
+        meaning=mark("the loss of the six-word model by step, trained while one looks"),
+    ),
+    "smoothing": FigureKind(
+        parameters={"smoothing": number(0, 0.9), "words": whole(2, 40), "title": WORDS},
+        home=_LEARNING,
+        meaning=mark("a smoothed target, with the smoothing to be moved"),
+    ),
+    "warm-up": FigureKind(
+        parameters={"width": whole(1, 8192), "steps": whole(1, 100_000), "title": WORDS},
+        home=_LEARNING,
+        meaning=mark("the learning rate by step, with d_model and the warm-up to be moved"),
+    ),
+}
+
+
+def read_parameters(spec: "FigureSpec") -> dict[str, object]:
+    """Return a figure's parameters, each as its kind reads it.
+
+    Raises:
+        LessonError: one that is needed is missing, or one cannot be read.
+    """
+    kind = KINDS[spec.kind]
+    for name in kind.needs:
+        if name not in spec.parameters:
+            raise LessonError("the figure {kind} needs {name}: …", kind=spec.kind, name=name, line=spec.line)
+    found: dict[str, object] = {}
+    for name, text in spec.parameters.items():
+        try:
+            found[name] = kind.parameters[name].read(text)
+        except ExpressionError as error:
+            raise LessonError(error.message, line=spec.lines[name]) from error
+    return found

@@ -1,0 +1,294 @@
+"""The figures of lessons that show heads."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Slider, Table, csv_of
+from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError
+from pages.learn.tour.lesson_engine.evaluation import plain_number
+from pages.learn.tour.lesson_engine.value import Values
+from transformer_core.analysis.heads.table import pattern_csv
+from transformer_core.analysis.trace.attentions import ATTENTIONS
+from transformer_core.figures import attention_heatmap, bipartite_lines, head_grid
+from transformer_core.figures.bars.label_bars import label_bars
+from transformer_core.figures.bars.row_bars import row_bars
+from transformer_core.figures.heatmaps.all_heads import all_heads
+from transformer_core.figures.heatmaps.number_panels import number_panels
+from transformer_core.figures.token_axes import HEIGHT
+from transformer_core.language import say
+
+_ROW, _AROUND = 36, 120  # px: of a row of a pattern with few tokens, about as wide; of all that lies around the rows
+
+SLIDERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Slider, ...]]] = {
+    "softmax": lambda given: (
+        Slider(
+            name="scale",
+            label=say("Score multiplier (inverse temperature)"),
+            low=0.0,
+            high=12.0,
+            step=0.1,
+            start=float(given.get("scale", 1.0)),
+        ),
+    ),
+}
+
+
+def who(data: FigureData) -> str:
+    """Return which head is meant, as titles call it."""
+    return say(
+        "{attention}, layer {layer}, head {head}",
+        attention=say(ATTENTIONS[data.attention].inline),
+        layer=data.parameter("layer"),
+        head=data.parameter("head"),
+    )
+
+
+def draw_head(data: FigureData) -> Plot:
+    """Draw a pattern, or scores."""
+    quantity = data.given.get("quantity", "pattern")
+    values = data.of_head(quantity)
+    if data.given.get("prompt"):
+        values = _given_only(values, data)
+    rows, columns = (_labels(values, place) for place in (0, 1))
+    mask = _mask(data, values)
+    key = data.given.get("key")
+    named = say("Attention pattern: {head}", head=who(data))
+    if quantity == "scores":
+        named = say("Scores before the softmax: {head}", head=who(data))
+    figure = attention_heatmap(
+        values.array,
+        rows,
+        columns,
+        quantity=quantity,
+        title=data.given.get("title") or named,
+        mask=mask,
+        marked=(data.query, None if key is None else _place(data, values, key)),
+        query_name=_name("query", data, 0),
+        key_name=_name("key", data, 1),
+        theme=data.theme,
+        height=min(_AROUND + _ROW * len(rows), HEIGHT),
+    )
+    return Plot(figure=figure, csv=_csv(values, mask))
+
+
+def _given_only(values: Values, data: FigureData) -> Values:
+    """Return the part of a pattern, or of scores, without what the model wrote itself."""
+    places = {"source": len(data.run.model_run.source), "target": data.run.model_run.n_given}
+    n_rows, n_columns = (places[side] for side in data.run.sides[data.attention])
+    axes = tuple(
+        replace(axis, size=n, labels=axis.labels[:n], names={name: of[:n] for name, of in axis.names.items()})
+        for axis, n in zip(values.axes, (n_rows, n_columns), strict=True)
+    )
+    return Values(array=values.array[:n_rows, :n_columns], axes=axes)
+
+
+def draw_heads(data: FigureData) -> Plot:
+    """Draw the patterns of a layer's heads, or of all."""
+    run = data.run
+    attention = ATTENTIONS[data.attention]
+    layer = data.given.get("layer")
+    layers = range(attention.n_layers(run.model.config)) if layer is None else [layer]
+    found = [data.ask(f"{data.of} pattern[{data.attention}, {number}]", parameter="layer") for number in layers]
+    patterns = np.stack([values.array for values in found])  # [layer, head, query, key]
+    title = say(attention.title)
+    shown = data.given.get("title") or (
+        say("All heads: {attention}", attention=say(attention.inline))
+        if layer is None
+        else say("All heads of layer {layer}: {attention}", layer=layer, attention=say(attention.inline))
+    )
+    mask = _mask(data, Values(array=patterns[0, 0], axes=found[0].axes[1:]))
+    figure = all_heads({title: patterns}, {title: mask}, title=shown, theme=data.theme, width=560)
+    rows = [
+        (number, head, query, key, float(patterns[i, head, query, key]))
+        for i, number in enumerate(layers)
+        for head, query, key in np.ndindex(*patterns.shape[1:])
+    ]
+    return Plot(figure=figure, csv=csv_of(("layer", "head", "query", "key", "weight"), rows))
+
+
+def draw_row(data: FigureData) -> Plot:
+    """Draw where one query looks."""
+    values = data.of_head("pattern")
+    query = data.query or 0
+    labels = _labels(values, 1)
+    writing = data.given.get("writing")
+    asking = _labels(values, 0)[query] if writing is None else str(writing)
+    title = data.given.get("title") or (
+        say("Where “{token}” looks: {head}", token=asking, head=who(data))
+        if writing is None
+        else say("Where it looks to write “{token}”: {head}", token=asking, head=who(data))
+    )
+    figure = row_bars(
+        values.array[query],
+        labels,
+        query=query,
+        query_token=_labels(values, 0)[query],
+        allowed=_mask(data, values)[query],
+        title=title,
+        key_name=_name("key", data, 1),
+        theme=data.theme,
+        height=320,
+    )
+    return Plot(figure=figure, csv=csv_of(("key", "token", "weight"), _numbered(labels, values.array[query])))
+
+
+def draw_lines(data: FigureData) -> Plot:
+    """Draw a pattern as lines."""
+    values = data.of_head("pattern")
+    rows, columns = (_labels(values, place) for place in (0, 1))
+    figure = bipartite_lines(
+        [values.array.astype(np.float32)],
+        rows,
+        columns,
+        chosen=(data.query, None),
+        title=data.given.get("title") or say("Attention pattern: {head}", head=who(data)),
+        query_name=_name("query", data, 0),
+        key_name=_name("key", data, 1),
+        theme=data.theme,
+    )
+    return Plot(figure=figure, csv=_csv(values, _mask(data, values)))
+
+
+def draw_mask(data: FigureData) -> Plot:
+    """Draw a mask: 1 where a query may attend."""
+    values = data.ask(f"{data.of} mask[{data.attention}]", parameter="attention")
+    rows, columns = (_labels(values, place) for place in (0, 1))
+    title = say("The mask: {attention}", attention=say(ATTENTIONS[data.attention].inline))
+    figure = number_panels(
+        {"": values.array.astype(np.float64)},
+        rows,
+        columns,
+        title=data.given.get("title") or title,
+        row_name=say("query"),
+        column_name=say("key"),
+        limits=(0.0, 1.0),
+        decimals=0,
+        with_colors=False,
+        theme=data.theme,
+    )
+    return Plot(figure=figure, csv=_csv(values, np.ones(values.array.shape, dtype=bool)))
+
+
+def draw_softmax(data: FigureData) -> Plot:
+    """Draw a query's scores, times a factor, as weights."""
+    values = data.of_head("scores")
+    query = data.query or 0
+    scale = data.moved.get("scale", 1.0)
+    token = _labels(values, 0)[query]
+    scores = values.array[query].astype(np.float64)
+    allowed = np.isfinite(scores)
+    raised = np.where(allowed, np.exp(scale * (np.where(allowed, scores, 0) - scores[allowed].max())), 0.0)
+    weights = raised / raised.sum()
+    labels = _labels(values, 1)
+    entropy = float(-(weights[weights > 0] * np.log(weights[weights > 0])).sum())
+    title = say(
+        "Softmax of {scale} × the scores of “{token}”: entropy {entropy} nats",
+        scale=plain_number(scale, 1),
+        token=token,
+        entropy=plain_number(entropy, 2),
+    )
+    figure = label_bars(
+        {"": weights},
+        labels,
+        title=title,
+        label_name=say("key"),
+        value_name=say("weight"),
+        limits=(0.0, 1.0),
+        theme=data.theme,
+    )
+    return Plot(figure=figure, csv=csv_of(("key", "token", "weight"), _numbered(labels, weights)))
+
+
+def draw_steps(data: FigureData) -> Table:
+    """Tell one query's way to its weights: q · k, scaled and masked, and the softmax of it."""
+    scores, pattern = data.of_head("scores"), data.of_head("pattern")
+    query = data.query or 0
+    q, k = data.of_head("q").array[query].astype(np.float64), data.of_head("k").array.astype(np.float64)
+    if len(k) != pattern.array.shape[1]:
+        raise LessonError("keys are shared by several heads here, so that they are not told", line=data.spec.line)
+    products = k @ q
+    rows = tuple(
+        (label, plain_number(float(product), 2), plain_number(float(score), 2), plain_number(float(weight), 3))
+        for label, product, score, weight in zip(
+            _labels(pattern, 1), products, scores.array[query], pattern.array[query], strict=True
+        )
+    )
+    token = _labels(pattern, 0)[query]
+    return Table(
+        title=data.given.get("title") or say("“{token}” and each key: {head}", token=token, head=who(data)),
+        columns=(say("key"), say("q · k"), say("score"), say("weight")),
+        rows=tuple((label, product, _finite(score), weight) for label, product, score, weight in rows),
+        marked=int(pattern.array[query].argmax()),
+    )
+
+
+def draw_effects(data: FigureData) -> Plot:
+    """Draw how much the loss on this text rises where a head is switched off."""
+    from pages.learn.tour.lesson_engine.effects import loss_rises
+
+    rises = loss_rises(data.run)
+    figure = head_grid(
+        {say(ATTENTIONS[name].title): values for name, values in rises.items()},
+        title=data.given.get("title") or say("How much worse this text goes without a head"),
+        what=say("the loss rises by"),
+        unit=say("nats"),
+        diverging=True,
+        theme=data.theme,
+        width=560,
+    )
+    rows = [
+        (name, layer, head, float(values[layer, head]))
+        for name, values in rises.items()
+        for layer, head in np.ndindex(*values.shape)
+    ]
+    return Plot(figure=figure, csv=csv_of(("attention", "layer", "head", "rise in nats"), rows))
+
+
+def _csv(values: Values, mask: np.ndarray) -> str:
+    """Return the numbers of a head as a table."""
+    rows, columns = (_labels(values, place) for place in (0, 1))
+    array = values.array.astype(np.float64)
+    return pattern_csv(array, mask=mask, query_tokens=list(rows), key_tokens=list(columns))
+
+
+def _labels(values: Values, place: int) -> tuple[str, ...]:
+    axis = values.axes[place]
+    return axis.labels or tuple(map(str, range(axis.size)))
+
+
+def _name(kind: str, data: FigureData, place: int) -> str:
+    """Return what an axis is called: query or key, and of which text."""
+    run = data.run
+    side = run.sides[data.attention][place]
+    kind = say("query") if kind == "query" else say("key")
+    if len(set(run.sides[data.attention])) == 1:
+        return kind
+    return say("{kind}, of the source", kind=kind) if side == "source" else say("{kind}, of the target", kind=kind)
+
+
+def _mask(data: FigureData, values: Values) -> np.ndarray:
+    """Return where the mask allows; everywhere, where the pattern is not drawn as it was computed."""
+    run = data.run
+    mask = run.sites[ATTENTIONS[data.attention].site(data.parameter("layer"), "hook_mask")][0]
+    if data.given.get("prompt"):
+        mask = mask[tuple(map(slice, values.array.shape))]
+    is_as_computed = mask.shape == values.array.shape and not np.any(np.nan_to_num(values.array, neginf=0)[~mask])
+    return mask if is_as_computed else np.ones(values.array.shape, dtype=bool)
+
+
+def _place(data: FigureData, values: Values, key: str | float) -> int:
+    try:
+        return values.axes[1].place("key", key)
+    except ExpressionError as error:
+        raise LessonError(error.message, line=data.spec.lines["key"]) from error
+
+
+def _finite(number: str) -> str:
+    return "\u2212∞" if "inf" in number else number
+
+
+def _numbered(labels: tuple[str, ...], values: np.ndarray) -> list[tuple[object, ...]]:
+    return [(place, label, float(value)) for place, (label, value) in enumerate(zip(labels, values, strict=True))]

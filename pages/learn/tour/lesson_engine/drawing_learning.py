@@ -1,0 +1,156 @@
+"""The figures of lessons that show how a model is trained: targets, losses, learning rates."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Slider, csv_of
+from pages.learn.tour.lesson_engine.evaluation import plain_number
+from pages.learn.tour.lesson_engine.six_words import STEPS, WORDS, smoothed_target
+from transformer_core.figures.bars.label_bars import label_bars
+from transformer_core.figures.curves.plain_lines import plain_lines
+from transformer_core.figures.heatmaps.number_panels import number_panels
+from transformer_core.language import grouped, say
+from transformer_core.training.schedule import warmup_learning_rate
+
+_N_POINTS = 400  # of the learning rate's curve
+
+SLIDERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Slider, ...]]] = {
+    "smoothing": lambda given: (
+        Slider(
+            name="smoothing",
+            label=say("Label smoothing"),
+            low=0.0,
+            high=0.9,
+            step=0.01,
+            start=float(given.get("smoothing", 0.1)),
+        ),
+    ),
+    "warm-up": lambda given: (
+        Slider(name="width", label="d_model", low=64, high=2048, step=64, start=float(given.get("width", 512))),
+        Slider(
+            name="steps",
+            label=say("Steps of the warm-up"),
+            low=100,
+            high=20_000,
+            step=100,
+            start=float(given.get("steps", 4000)),
+        ),
+    ),
+}
+
+
+def draw_distributions(data: FigureData) -> Plot:
+    """Draw what is right beside what the untrained and the trained model say."""
+    made = data.evidence.six_words(data.given.get("smoothing", 0.0), steps=STEPS if data.is_trained else 0)
+    panels = {say("target"): made.target, say("untrained"): made.untrained}
+    if data.is_trained:
+        panels[say("trained")] = made.trained
+    figure = number_panels(
+        panels,
+        made.to_say,
+        WORDS,
+        title=data.given.get("title") or say("“i am a student <eos>”: what is right, and what the model says"),
+        row_name=say("to say"),
+        column_name=say("word"),
+        limits=(0.0, 1.0),
+        stacked=True,
+        theme=data.theme,
+    )
+    rows = [
+        (name, right, *map(float, row))
+        for name, panel in panels.items()
+        for right, row in zip(made.to_say, panel, strict=True)
+    ]
+    return Plot(figure=figure, csv=csv_of(("what", "to say", *WORDS), rows))
+
+
+def draw_loss(data: FigureData) -> Plot:
+    """Draw the loss of the six words' training."""
+    made = data.evidence.six_words(data.given.get("smoothing", 0.0))
+    return loss_figure(made.losses, data=data)
+
+
+def loss_figure(losses: np.ndarray, *, data: FigureData) -> Plot:
+    """Draw the losses so far."""
+    steps = np.arange(1, len(losses) + 1)
+    figure = plain_lines(
+        {"": (steps, losses)},
+        title=data.given.get("title") or say("The loss of the six-word model"),
+        x_name=say("step"),
+        y_name=say("nats a word"),
+        y_format=".3f",
+        x_limits=(0, STEPS),
+        y_limits=(0.0, 2.4),
+        levels={say("guessing: ln 6"): float(np.log(len(WORDS)))},
+        theme=data.theme,
+        height=280,
+    )
+    return Plot(
+        figure=figure, csv=csv_of(("step", "loss in nats"), [*zip(steps.tolist(), losses.tolist(), strict=True)])
+    )
+
+
+def draw_smoothing(data: FigureData) -> Plot:
+    """Draw a smoothed target beside the one-hot one."""
+    smoothing = data.moved.get("smoothing", 0.1)
+    n = data.given.get("words", len(WORDS))
+    labels = WORDS if n == len(WORDS) else tuple(map(str, range(n)))
+    right = 1 if n == len(WORDS) else 0
+    bars = {
+        say("one-hot"): smoothed_target(right, n),
+        say("smoothed"): smoothed_target(right, n, smoothing=smoothing),
+    }
+    figure = label_bars(
+        bars,
+        labels,
+        title=data.given.get("title")
+        or say(
+            "The target where “{word}” is right, smoothed by {smoothing}",
+            word=labels[right],
+            smoothing=plain_number(smoothing, 2),
+        ),
+        label_name=say("word"),
+        value_name=say("probability"),
+        limits=(0.0, 1.0),
+        decimals=3,
+        theme=data.theme,
+    )
+    rows = [(label, *(float(of[place]) for of in bars.values())) for place, label in enumerate(labels)]
+    return Plot(figure=figure, csv=csv_of(("word", *bars), rows))
+
+
+def draw_warm_up(data: FigureData) -> Plot:
+    """Draw the paper's learning rate, beside that of the paper's base model."""
+    d_model, warmup = int(data.moved.get("width", 512)), int(data.moved.get("steps", 4000))
+    last = max(5 * warmup, 20_000)
+    steps = np.unique(
+        np.concatenate([np.geomspace(1, last, _N_POINTS), np.linspace(1, last, _N_POINTS), [warmup]]).astype(int)
+    )
+    lines = {
+        say("d_model {d_model}, warm-up {warmup}", d_model=d_model, warmup=grouped(warmup)): (
+            steps,
+            _rates(steps, d_model, warmup),
+        )
+    }
+    if (d_model, warmup) != (512, 4000):
+        lines[say("the paper's base model")] = (steps, _rates(steps, 512, 4000))
+    highest = warmup_learning_rate(warmup, d_model=d_model, warmup_steps=warmup)
+    figure = plain_lines(
+        lines,
+        title=data.given.get("title")
+        or say("Learning rate: highest {rate} at step {step}", rate=f"{highest:.2e}", step=grouped(warmup)),
+        x_name=say("step"),
+        y_name=say("learning rate"),
+        y_format=".3e",
+        marks={} if len(lines) > 1 else {say("end of the warm-up"): float(warmup)},
+        theme=data.theme,
+        height=340,
+    )
+    rows = [(int(step), float(rate)) for step, rate in zip(steps, _rates(steps, d_model, warmup), strict=True)]
+    return Plot(figure=figure, csv=csv_of(("step", "learning rate"), rows))
+
+
+def _rates(steps: np.ndarray, d_model: int, warmup: int) -> np.ndarray:
+    return np.array([warmup_learning_rate(int(step), d_model=d_model, warmup_steps=warmup) for step in steps])

@@ -1,0 +1,155 @@
+"""What a lesson's figure comes to: a plotly figure, tokens in a row, or a table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError
+from pages.learn.tour.lesson_engine.evaluation import in_words
+from pages.learn.tour.lesson_engine.evidence import Evidence
+from pages.learn.tour.lesson_engine.expression import parse
+from pages.learn.tour.lesson_engine.lesson import FigureSpec, Lesson
+from pages.learn.tour.lesson_engine.run import Run
+from pages.learn.tour.lesson_engine.value import Values
+from transformer_core.errors import HeadlightError
+from transformer_core.figures import Figure
+from transformer_core.figures.theme import LIGHT, Theme
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plot:
+    """A plotly figure, and its numbers as a table."""
+
+    figure: Figure
+    csv: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strip:
+    """Tokens in a row."""
+
+    title: str
+    labels: tuple[str, ...]
+    notes: tuple[str, ...]  # small, beneath each; () for none
+    weights: tuple[float, ...]  # in [0, 1], how deep each ground is; () for none
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Rows of words and numbers."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    marked: int | None = None  # a row that stands out
+    codes: tuple[str, ...] = ()  # how each row's first cell is called in code; () for none
+
+
+Drawn = Plot | Strip | Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slider:
+    """A number that a person moves beneath a figure."""
+
+    name: str
+    label: str  # said
+    low: float
+    high: float
+    step: float
+    start: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureData:
+    """What a figure is drawn from."""
+
+    lesson: Lesson
+    spec: FigureSpec
+    evidence: Evidence
+    given: Mapping[str, Any]  # the parameters, as they were read
+    moved: Mapping[str, float] = field(default_factory=dict)  # where the sliders stand
+    is_trained: bool = True  # whether a person has asked for the training that the figure shows
+    theme: Theme = LIGHT
+
+    def parameter(self, name: str) -> Any:
+        """Return a parameter: of the figure, else of the lesson; None where neither says."""
+        if name in self.given:
+            return self.given[name]
+        found = getattr(self.lesson, name, None)
+        return 0 if found is None and name in ("layer", "head") else found
+
+    @property
+    def attention(self) -> str:
+        """The attention that is meant; that of the lesson, or the model's last."""
+        found: str = self.parameter("attention") or [*self.run.sides][-1]
+        return found
+
+    def ask(self, source: str, *, parameter: str = "") -> Values:
+        """Return numbers of the model.
+
+        Args:
+            source: an expression.
+            parameter: the one that holds it, for the line that an error names.
+
+        Raises:
+            LessonError: it asks for what is not there, or gives no numbers.
+        """
+        try:
+            found = self.evidence.answer(parse(source))
+            if not isinstance(found, Values):
+                raise ExpressionError(
+                    "a figure shows numbers, and “{source}” is {what}", source=source, what=in_words(found)
+                )
+        except HeadlightError as error:
+            raise LessonError(error.message, line=self.spec.lines.get(parameter, self.spec.line)) from error
+        return found
+
+    def of_head(self, name: str) -> Values:
+        """Return a quantity of the head that is meant.
+
+        Raises:
+            LessonError: the model has no such head.
+        """
+        return self.ask(
+            f"{self.of} {name}[{self.attention}, {self.parameter('layer')}, {self.parameter('head')}]",
+            parameter="layer",
+        )
+
+    @property
+    def of(self) -> str:
+        """Which run is drawn: "right" is the model without its mistake, "other" the lesson's other text, "" its own."""
+        return next((which for which in ("right", "other") if self.given.get(which)), "")
+
+    @property
+    def run(self) -> Run:
+        """The run that is drawn."""
+        return self.evidence.run_of(self.of)
+
+    @property
+    def query(self) -> int | None:
+        """The place of the query that is meant; None where none is.
+
+        Raises:
+            LessonError: there is no such token.
+        """
+        for name in ("query", "writing"):
+            if name in self.given:
+                axes = self.of_head("pattern").axes
+                try:
+                    return axes[0].place(name, self.given[name])
+                except ExpressionError as error:
+                    raise LessonError(error.message, line=self.spec.lines[name]) from error
+        return None
+
+
+def csv_of(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Return a table as CSV."""
+    import csv
+    import io
+
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return written.getvalue()

@@ -1,0 +1,139 @@
+"""The numbers that a lesson speaks of: of a model's run on its text, and of the six words' training."""
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from pages.learn.tour.lesson_engine.errors import ExpressionError
+from pages.learn.tour.lesson_engine.evaluation import evaluate, in_words, plain_number
+from pages.learn.tour.lesson_engine.expression import parse
+from pages.learn.tour.lesson_engine.getters import Parts
+from pages.learn.tour.lesson_engine.mistakes import MISTAKES
+from pages.learn.tour.lesson_engine.quantities import quantity
+from pages.learn.tour.lesson_engine.run import Run
+from pages.learn.tour.lesson_engine.six_words import STEPS, WORDS, SixWords
+from pages.learn.tour.lesson_engine.syntax import Expression
+from pages.learn.tour.lesson_engine.value import Axis, Result, Values
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say_message
+
+OF_SIX_WORDS = {
+    "untrained": mark("what the six-word model says before its training [pos, vocab]"),
+    "trained": mark("what it says after it [pos, vocab]"),
+    "aim": mark("what it is to say: one-hot, or smoothed [pos, vocab]"),
+    "loss": mark("its loss at each step, nats a word [step]"),
+    "translation": mark("what it writes by itself"),
+}
+"""What can be asked of the six words' training; in brackets the smoothing of the labels: trained[0.1]."""
+
+TRAINED = ("trained", "loss", "translation")
+"""Those for which there must have been a training."""
+
+MakeRun = Callable[[str, bool], Run]
+"""Gives the run with a mistake, by its name, or the right one, by ""; True: on the lesson's other text. Made once."""
+
+Train = Callable[[float, bool, int], SixWords]
+"""Gives a training with a smoothing of the labels, its targets shifted or not, and so many steps: made once."""
+
+
+class Evidence:
+    """What there is to be asked of, each made when it is first asked for."""
+
+    def __init__(self, *, make_run: MakeRun, train: Train, mistake: str = "") -> None:
+        """Keep how the numbers are made.
+
+        Args:
+            make_run: runs the lesson's model on its text.
+            train: trains the six-word model.
+            mistake: that the lesson's model has; "": none.
+        """
+        self.mistake = mistake
+        self._make_run, self._train = make_run, train
+
+    @cached_property
+    def run(self) -> Run:
+        """The run that the lesson shows, with its mistake, if it has one."""
+        return self._make_run("" if self._is_in_training else self.mistake, False)
+
+    @cached_property
+    def right_run(self) -> Run:
+        """The run of the right model."""
+        return self._make_run("", False)
+
+    @cached_property
+    def other_run(self) -> Run:
+        """The run on the lesson's other text."""
+        return self._make_run("" if self._is_in_training else self.mistake, True)
+
+    def run_of(self, which: str) -> Run:
+        """Return a run: "" the one that is shown, "right" without its mistake, "other" on the other text."""
+        return {"": lambda: self.run, "right": lambda: self.right_run, "other": lambda: self.other_run}[which]()
+
+    def six_words(self, smoothing: float = 0.0, *, is_right: bool = False, steps: int = STEPS) -> SixWords:
+        """Return the six words' training, with the lesson's mistake, if it lies there; 0 steps: before it."""
+        return self._train(smoothing, is_right or not self._is_in_training, steps)
+
+    def quantity(self, name: str, parts: Parts, *, of: str = "") -> Result:
+        """Return a quantity by its name.
+
+        Raises:
+            ExpressionError: there is none.
+        """
+        if name in ("true", "false") and not parts:
+            return name == "true"
+        if name in OF_SIX_WORDS:
+            return self._of_six_words(name, parts, is_right=of == "right")
+        return quantity(self.run_of(of), name, parts)
+
+    def ask(self, source: str) -> Result:
+        """Return what an expression comes to.
+
+        Raises:
+            ExpressionError: it cannot be read, or asks for what is not there.
+        """
+        return self.answer(parse(source))
+
+    def answer(self, expression: Expression) -> Result:
+        """Return what an expression that was read comes to.
+
+        Raises:
+            ExpressionError: it asks for what is not there.
+        """
+        try:
+            return evaluate(expression, self)
+        except ExpressionError:
+            raise
+        except HeadlightError as error:
+            raise ExpressionError(error.message) from error
+
+    def told(self, source: str, decimals: int | None = None) -> str:
+        """Return what an expression comes to, as it stands in a sentence.
+
+        Raises:
+            ExpressionError: it cannot be read, asks for what is not there, or gives many numbers.
+        """
+        result = self.ask(source)
+        if isinstance(result, str):
+            return result
+        if isinstance(result, bool):
+            return say_message(in_words(result))
+        return plain_number(result.number, decimals)
+
+    @property
+    def _is_in_training(self) -> bool:
+        return bool(self.mistake) and MISTAKES[self.mistake].is_in_training
+
+    def _of_six_words(self, name: str, parts: Parts, *, is_right: bool) -> Result:
+        smoothing = parts[0] if parts else 0.0
+        if len(parts) > 1 or isinstance(smoothing, str) or not 0 <= smoothing < 1:
+            raise ExpressionError("{name} takes the smoothing, from 0 to below 1: {name}[0.1]", name=name)
+        steps = STEPS if name in TRAINED else 0
+        made = self.six_words(smoothing, is_right=is_right, steps=steps)
+        if name == "translation":
+            return " ".join(made.written)
+        if name == "loss":
+            return Values(array=made.losses, axes=(Axis(name="step", size=len(made.losses)),))
+        array: np.ndarray = {"untrained": made.untrained, "trained": made.trained, "aim": made.target}[name]
+        pos = Axis(name="pos", size=len(made.reads), labels=made.reads, names={"writing": made.to_say})
+        return Values(array=array, axes=(pos, Axis(name="vocab", size=len(WORDS), labels=WORDS)))

@@ -1,0 +1,247 @@
+"""How the quantities of a run are got: each function takes the run and what stands in the quantity's brackets."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from pages.learn.tour.lesson_engine import effects
+from pages.learn.tour.lesson_engine.errors import ExpressionError
+from pages.learn.tour.lesson_engine.run import Run
+from pages.learn.tour.lesson_engine.searching import searched
+from pages.learn.tour.lesson_engine.value import Axis, Result, Values, number
+from transformer_core.analysis.trace.attentions import ATTENTIONS
+from transformer_core.model.positions import sinusoidal_table
+
+Parts = tuple[str | float, ...]
+Get = Callable[[Run, Parts], Result]
+
+
+def of_head(stem: str, rows: str, columns: str) -> Get:
+    """Return what gets an attention's site: of a layer [head, row, column], of a head [row, column]."""
+
+    def get(run: Run, parts: Parts) -> Result:
+        attention, layer, *head = parts
+        array = run.sites[attention_site(run, attention, layer, stem)]
+        sides = dict(zip(("query", "key"), run.sides[str(attention)], strict=True))
+        rows_axis = run.axis(rows, sides[rows])
+        if columns in sides:
+            columns_axis = run.axis(columns, sides[columns])
+        else:
+            columns_axis = Axis(name=columns, size=array.shape[-1])
+        values = Values(array=array, axes=(Axis(name="head", size=len(array)), rows_axis, columns_axis))
+        return values.at("head", head[0]) if head else values
+
+    return get
+
+
+def of_attention(stem: str) -> Get:
+    """Return what gets what an attention adds to the residual stream [pos, d_model]."""
+
+    def get(run: Run, parts: Parts) -> Result:
+        attention, layer = parts
+        return _on_stream(run, run.sites[attention_site(run, attention, layer, stem)], run.sides[str(attention)][0])
+
+    return get
+
+
+def of_layer(stem: str, width: str = "d_model") -> Get:
+    """Return what gets a site of a block [pos, width]."""
+
+    def get(run: Run, parts: Parts) -> Result:
+        stack, layer = parts
+        side = _side(run, stack)
+        return _on_stream(run, _captured(run, f"{stack}.blocks.{_plain(layer)}.{stem}"), side, width)
+
+    return get
+
+
+def of_stack(stem: str) -> Get:
+    """Return what gets a site of a stack [pos, d_model]."""
+
+    def get(run: Run, parts: Parts) -> Result:
+        (stack,) = parts
+        side = _side(run, stack)
+        return _on_stream(run, _captured(run, f"{stack}.{stem}"), side)
+
+    return get
+
+
+def mask(run: Run, parts: Parts) -> Result:
+    """Return the mask of an attention, True = may attend, [query, key]; the same for all heads."""
+    (attention,) = parts
+    array = run.sites[attention_site(run, attention, 0.0, "hook_mask")]
+    queries, keys = run.sides[str(attention)]
+    return Values(array=array[0], axes=(run.axis("query", queries), run.axis("key", keys)))
+
+
+def normalized(*, is_plain: bool) -> Get:
+    """Return what gets a normalization's output, or what it was before its weights and biases."""
+
+    def get(run: Run, parts: Parts) -> Result:
+        stack, layer, norm = parts
+        side = _side(run, stack)
+        name = f"{stack}.blocks.{_plain(layer)}.{norm}"
+        array = _captured(run, f"{name}.hook_normalized")
+        if is_plain:
+            weights = {key: weight.detach().numpy() for key, weight in run.model.get_submodule(name).named_parameters()}
+            array = (array - weights.get("bias", 0)) / weights["weight"]
+        return _on_stream(run, array, side)
+
+    return get
+
+
+def logits(*, as_probabilities: bool) -> Get:
+    """Return what gets the logits, or the probabilities, of all tokens behind each position [pos, vocab]."""
+
+    def get(run: Run, parts: Parts) -> Result:
+        return probabilities(run, run.logits) if as_probabilities else _of_vocabulary(run, run.logits)
+
+    return get
+
+
+def probabilities(run: Run, logits: np.ndarray) -> Values:
+    """Return the softmax of logits of a run, its own or those of a changed model [pos, vocab]."""
+    array = logits.astype(np.float64)
+    array = np.exp(array - array.max(axis=-1, keepdims=True))
+    return _of_vocabulary(run, array / array.sum(axis=-1, keepdims=True))
+
+
+def _of_vocabulary(run: Run, array: np.ndarray) -> Values:
+    side = "target" if run.model.decoder is not None else "source"
+    n = array.shape[-1]
+    labels = tuple(run.tokenizer.target.tokens(range(n)))
+    axes = (run.axis("pos", side), Axis(name="vocab", size=n, labels=labels))
+    return Values(array=array.astype(np.float64), axes=axes)
+
+
+def of_card(run: Run, parts: Parts) -> Result:
+    """Return a number of the model's card, measured when the model was made: the group that it stands in, its name.
+
+    Raises:
+        ExpressionError: there is no such number.
+    """
+    group, name = map(str, parts)
+    facts = run.card.get(group)
+    found = facts.get(name) if isinstance(facts, Mapping) else None
+    if not isinstance(found, int | float):
+        raise ExpressionError("the card of this model has no number “{name}” in “{group}”", name=name, group=group)
+    return number(found)
+
+
+def embedding(run: Run, parts: Parts) -> Result:
+    """Return the embeddings of the tokens of the text before they are scaled [pos, d_model]."""
+    (stack,) = parts
+    side = _side(run, stack)
+    table = run.model.get_parameter(f"{stack}.embed.weight").detach().numpy()
+    place = 0 if side == "source" or len(run.model_run.inputs) == 1 else 1
+    return _on_stream(run, table[list(run.model_run.inputs[place])], side)
+
+
+def positions(run: Run, parts: Parts) -> Result:
+    """Return the sinusoidal table, sines and cosines in turn [pos, d_model]."""
+    rows, width = parts
+    if (
+        isinstance(rows, str)
+        or isinstance(width, str)
+        or not (1 <= rows <= 512 and 2 <= width <= 1024 and width % 2 == 0)
+    ):
+        raise ExpressionError("positions takes 1 to 512 positions and an even width up to 1024: positions[10, 6]")
+    table = sinusoidal_table(int(rows), int(width)).numpy()
+    return Values(array=table, axes=(Axis(name="pos", size=int(rows)), Axis(name="d_model", size=int(width))))
+
+
+def output(run: Run, parts: Parts) -> Result:
+    """Return what the model wrote."""
+    return run.model_run.output
+
+
+def n_tokens(run: Run, parts: Parts) -> Result:
+    """Return how many tokens a text has."""
+    (side,) = parts
+    if side not in ("source", "target"):
+        raise ExpressionError("n_tokens takes source or target")
+    return number(len(getattr(run.model_run, str(side))))
+
+
+def written(name: str) -> Get:
+    """Return what gets the text, or its log-probability in nats, that a search finds; greedy, or with beams."""
+    is_greedy, is_text = name.startswith("greedy"), name.endswith("text")
+
+    def get(run: Run, parts: Parts) -> Result:
+        n_beams, n_tokens = (1.0, *parts) if is_greedy else parts
+        found = searched(run, _whole(n_beams), _whole(n_tokens))
+        return found.words if is_text else number(found.log_prob)
+
+    return get
+
+
+def loss_rise(run: Run, parts: Parts) -> Result:
+    """Return by how much the loss on the text rises, in nats a token, where heads of a layer are switched off."""
+    attention, layer, *heads = parts
+    if any(isinstance(part, str) or part != int(part) for part in (layer, *heads)):
+        raise ExpressionError("layers and heads are whole numbers, from 0 on")
+    return number(effects.loss_rise(run, str(attention), int(layer), [int(head) for head in heads]))
+
+
+def text_loss(run: Run, parts: Parts) -> Result:
+    """Return the loss on what the right model wrote, in nats a token."""
+    return number(effects.text_loss(run))
+
+
+def _whole(part: str | float) -> int:
+    if isinstance(part, str) or part != int(part) or not 1 <= part <= 64:
+        raise ExpressionError("“{part}” must be a whole number from 1 to 64", part=part)
+    return int(part)
+
+
+def number_of(field: str) -> Get:
+    """Return what gets a number of the configuration."""
+
+    def get(run: Run, parts: Parts) -> Result:
+        return number(getattr(run.model.config, field))
+
+    return get
+
+
+def _on_stream(run: Run, array: np.ndarray, side: str, width: str = "d_model") -> Values:
+    return Values(array=array, axes=(run.axis("pos", side), Axis(name=width, size=array.shape[-1])))
+
+
+def attention_site(run: Run, attention: str | float, layer: str | float, stem: str) -> str:
+    """Return the name of an attention's site.
+
+    Raises:
+        ExpressionError: the model has no such attention or layer.
+    """
+    if attention not in run.sides:
+        there = ", ".join(run.sides)
+        raise ExpressionError("this model has no attention “{name}”, only {there}", name=f"{attention}", there=there)
+    n_layers = ATTENTIONS[str(attention)].n_layers(run.model.config)
+    if isinstance(layer, str) or layer not in range(n_layers):
+        raise ExpressionError(
+            "this model has no layer “{layer}”, only 0 to {last}", layer=_plain(layer), last=n_layers - 1
+        )
+    return ATTENTIONS[str(attention)].site(int(layer), stem)
+
+
+def _plain(part: str | float) -> str:
+    return part if isinstance(part, str) else f"{part:g}"
+
+
+def _side(run: Run, stack: str | float) -> str:
+    """Return which text a stack reads.
+
+    Raises:
+        ExpressionError: the model has no such stack.
+    """
+    stacks = {"encoder": run.model.encoder, "decoder": run.model.decoder}
+    if stacks.get(str(stack)) is None:
+        there = ", ".join(name for name, found in stacks.items() if found is not None)
+        raise ExpressionError("this model has no stack “{name}”, only {there}", name=stack, there=there)
+    return "source" if stack == "encoder" else "target"
+
+
+def _captured(run: Run, site: str) -> np.ndarray:
+    if site not in run.sites:
+        raise ExpressionError("this model has no site “{site}”", site=site)
+    return run.sites[site]

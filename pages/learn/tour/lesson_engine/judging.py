@@ -1,0 +1,154 @@
+"""Whether an answer is right, and whether what a lesson claims holds: by the model's numbers."""
+
+from dataclasses import dataclass
+
+from pages.learn.tour.lesson_engine import syntax as tree
+from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError
+from pages.learn.tour.lesson_engine.evaluation import in_words, plain_number
+from pages.learn.tour.lesson_engine.evidence import TRAINED, Evidence
+from pages.learn.tour.lesson_engine.lesson import Asked, Check, Choice, Prose, Question, Told
+from pages.learn.tour.lesson_engine.syntax import COMPARISONS, names_in
+from pages.learn.tour.lesson_engine.typed import number_typed
+from pages.learn.tour.lesson_engine.value import Values
+from transformer_core.errors import Message
+from transformer_core.language import say_message
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What there is to say of an answer."""
+
+    is_right: bool
+    right: str  # what is right, in words
+    is_computed: bool  # from the model's numbers
+
+
+def judge(question: Question, evidence: Evidence, given: str) -> Verdict:
+    """Return whether an answer is right.
+
+    Args:
+        question: what was asked.
+        evidence: the numbers that the right answer is computed from.
+        given: the text of a choice, a token, or a number as it was typed.
+
+    Raises:
+        LessonError: the question has no right answer, or more than one.
+    """
+    if question.choices:
+        right = right_choice(question, evidence)
+        is_computed = question.answer is not None or isinstance(right.is_right, Asked)
+        return Verdict(is_right=given == right.text, right=right.text, is_computed=is_computed)
+    assert question.answer is not None, "the reader saw to it"
+    result = _result(question.answer, evidence)
+    if isinstance(result, Values):
+        value = _single(result, question.answer)
+        typed = number_typed(given)
+        is_right = typed is not None and abs(typed - value) <= question.within
+        return Verdict(is_right=is_right, right=plain_number(value), is_computed=True)
+    words = result if isinstance(result, str) else say_message(in_words(result))
+    return Verdict(is_right=given == words, right=words, is_computed=True)
+
+
+def right_choice(question: Question, evidence: Evidence) -> Choice:
+    """Return the right one of the choices.
+
+    Raises:
+        LessonError: none is, or several are.
+    """
+    right = [choice for choice in question.choices if _is_right(choice, question, evidence)]
+    if len(right) != 1:
+        told = ", ".join(f"“{choice.text}”" for choice in right)
+        if right:
+            what = [Message("several choices are right by the model's numbers: {choices}", choices=told)]
+        else:
+            what = [Message("none of the choices is right by the model's numbers")]
+        if not right and question.answer is not None:
+            what.append(Message(", whose answer is {answer}", answer=in_words(_result(question.answer, evidence))))
+        raise LessonError(Message.joined("", what), line=question.line)
+    return right[0]
+
+
+def check(claims: Check, evidence: Evidence) -> None:
+    """See whether all holds that a check says.
+
+    Raises:
+        LessonError: it does not; the message tells both sides.
+    """
+    for asked in claims.holds:
+        result = _result(asked, evidence)
+        if not isinstance(result, bool):
+            raise LessonError(
+                "a check is a comparison, such as a == b, and this is {what}", what=in_words(result), line=asked.line
+            )
+        if not result:
+            raise LessonError(
+                "this does not hold: {source}{sides}",
+                source=asked.source,
+                sides=_sides(asked, evidence),
+                line=asked.line,
+            )
+
+
+def prose(text: Prose, evidence: Evidence) -> str:
+    """Return the Markdown of some paragraphs, with the numbers put in.
+
+    Args:
+        text: the paragraphs.
+        evidence: the numbers. What Markdown would read as markup in a word is escaped.
+
+    Raises:
+        LessonError: a number cannot be computed.
+    """
+    return "".join(piece if isinstance(piece, str) else _told(piece, evidence) for piece in text.pieces)
+
+
+def needs_training(text: Prose) -> bool:
+    """Return whether numbers in some paragraphs come from the six words' training."""
+    told = (piece.asked.expression for piece in text.pieces if isinstance(piece, Told))
+    return any(name in TRAINED for expression in told for name in names_in(expression))
+
+
+def _told(told: Told, evidence: Evidence) -> str:
+    try:
+        words = evidence.told(told.asked.source, told.decimals)
+    except ExpressionError as error:
+        raise LessonError(error.message, line=told.asked.line) from error
+    return "".join(f"\\{letter}" if letter in "\\`*_[]<>$#~|:" else letter for letter in words)
+
+
+def _is_right(choice: Choice, question: Question, evidence: Evidence) -> bool:
+    if isinstance(choice.is_right, Asked):
+        result = _result(choice.is_right, evidence)
+        if not isinstance(result, bool):
+            raise LessonError("“right when” needs a comparison, such as a < b", line=choice.is_right.line)
+        return result
+    if choice.is_right is not None or question.answer is None:
+        return bool(choice.is_right)
+    result = _result(question.answer, evidence)
+    if isinstance(result, Values):
+        typed = number_typed(choice.text)
+        return typed is not None and abs(typed - _single(result, question.answer)) <= question.within
+    return choice.text == (result if isinstance(result, str) else say_message(in_words(result)))
+
+
+def _result(asked: Asked, evidence: Evidence) -> Values | str | bool:
+    try:
+        return evidence.answer(asked.expression)
+    except ExpressionError as error:
+        raise LessonError(error.message, line=asked.line) from error
+
+
+def _single(values: Values, asked: Asked) -> float:
+    try:
+        return values.number
+    except ExpressionError as error:
+        raise LessonError(error.message, line=asked.line) from error
+
+
+def _sides(asked: Asked, evidence: Evidence) -> str | Message:
+    """Return what both sides of a comparison came to, in words."""
+    found = asked.expression
+    if not isinstance(found, tree.Joined) or found.sign not in COMPARISONS:
+        return ""
+    left, right = (in_words(evidence.answer(side)) for side in (found.left, found.right))
+    return Message(" (left is {left}, right is {right})", left=left, right=right)

@@ -1,0 +1,218 @@
+"""What a lesson can ask of a model's run, by name: pattern[cross, 1, 3], embed[encoder], d_head."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pages.learn.tour.lesson_engine import changed
+from pages.learn.tour.lesson_engine.errors import ExpressionError
+from pages.learn.tour.lesson_engine.getters import (
+    Get,
+    Parts,
+    embedding,
+    logits,
+    loss_rise,
+    mask,
+    n_tokens,
+    normalized,
+    number_of,
+    of_attention,
+    of_card,
+    of_head,
+    of_layer,
+    of_stack,
+    output,
+    positions,
+    text_loss,
+    written,
+)
+from pages.learn.tour.lesson_engine.run import Run
+from pages.learn.tour.lesson_engine.value import Result
+from transformer_core.errors import mark
+
+
+@dataclass(frozen=True, kw_only=True)
+class Quantity:
+    """One thing that can be asked for."""
+
+    parts: str  # what stands in its brackets
+    meaning: str  # for who writes lessons; said
+    get: Get
+    n_left_out: int = 0  # parts at the end that may be left out: without a head, all heads are meant
+    n_more: int = 0  # parts that may follow: further heads
+
+    @property
+    def n_parts(self) -> range:
+        """How many parts there may be in its brackets."""
+        most = len(self.parts.split(",")) if self.parts else 0
+        return range(most - self.n_left_out, most + self.n_more + 1)
+
+
+def quantity(run: Run, name: str, parts: Parts) -> Result:
+    """Return a quantity of a run.
+
+    Raises:
+        ExpressionError: there is none of this name, or its brackets hold something else.
+    """
+    if name not in QUANTITIES:
+        raise ExpressionError(
+            "there is nothing called “{name}”; there are {there}", name=name, there=", ".join(sorted(QUANTITIES))
+        )
+    found = QUANTITIES[name]
+    if len(parts) not in found.n_parts:
+        raise ExpressionError("write {wanted}", wanted=f"{name}[{found.parts}]" if found.parts else name)
+    return found.get(run, parts)
+
+
+_HEAD = "attention, layer, head"
+QUANTITIES: Mapping[str, Quantity] = {
+    "pattern": Quantity(
+        parts=_HEAD,
+        n_left_out=1,
+        meaning=mark("attention weights [query, key]"),
+        get=of_head("hook_pattern", "query", "key"),
+    ),
+    "scores": Quantity(
+        parts=_HEAD,
+        n_left_out=1,
+        meaning=mark("scaled scores before the softmax [query, key], −∞ where the mask forbids"),
+        get=of_head("hook_attn_scores", "query", "key"),
+    ),
+    "mask": Quantity(
+        parts="attention", meaning=mark("who may attend to whom [query, key]: 1 where allowed, else 0"), get=mask
+    ),
+    "q": Quantity(
+        parts=_HEAD, n_left_out=1, meaning=mark("queries [query, d_head]"), get=of_head("hook_q", "query", "d_head")
+    ),
+    "k": Quantity(
+        parts=_HEAD, n_left_out=1, meaning=mark("keys [key, d_head]"), get=of_head("hook_k", "key", "d_head")
+    ),
+    "v": Quantity(
+        parts=_HEAD, n_left_out=1, meaning=mark("values [key, d_head]"), get=of_head("hook_v", "key", "d_head")
+    ),
+    "z": Quantity(
+        parts=_HEAD,
+        n_left_out=1,
+        meaning=mark("weighted sums of values [query, d_head]"),
+        get=of_head("hook_z", "query", "d_head"),
+    ),
+    "result": Quantity(
+        parts=_HEAD,
+        n_left_out=1,
+        meaning=mark("what a head writes to the residual stream [query, d_model]"),
+        get=of_head("hook_result", "query", "d_model"),
+    ),
+    "attn_out": Quantity(
+        parts="attention, layer",
+        meaning=mark("what an attention adds to the residual stream [pos, d_model]"),
+        get=of_attention("hook_attn_out"),
+    ),
+    "embedding": Quantity(
+        parts="stack", meaning=mark("embeddings of the tokens before scaling [pos, d_model]"), get=embedding
+    ),
+    "embed": Quantity(
+        parts="stack", meaning=mark("embeddings of the tokens, scaled [pos, d_model]"), get=of_stack("hook_embed")
+    ),
+    "pos_embed": Quantity(
+        parts="stack", meaning=mark("what the positions add [pos, d_model]"), get=of_stack("hook_pos_embed")
+    ),
+    "positions": Quantity(
+        parts="n, width", meaning=mark("the paper's table of sines and cosines [pos, d_model]"), get=positions
+    ),
+    **{
+        name: Quantity(parts="stack, layer", meaning=meaning, get=of_layer(f"hook_{name}"))
+        for name, meaning in {
+            "resid_pre": mark("residual stream before a layer [pos, d_model]"),
+            "resid_mid": mark("residual stream after the self-attention [pos, d_model]"),
+            "resid_mid_cross": mark("residual stream after the cross-attention [pos, d_model]"),
+            "resid_post": mark("residual stream after a layer [pos, d_model]"),
+            "mlp_out": mark("what the feed-forward network adds [pos, d_model]"),
+        }.items()
+    },
+    "mlp_pre": Quantity(
+        parts="stack, layer",
+        meaning=mark("the feed-forward network's numbers before the activation [pos, d_ff]"),
+        get=of_layer("mlp.hook_pre", "d_ff"),
+    ),
+    "mlp_post": Quantity(
+        parts="stack, layer",
+        meaning=mark("the feed-forward network's numbers after the activation [pos, d_ff]"),
+        get=of_layer("mlp.hook_post", "d_ff"),
+    ),
+    "normalized": Quantity(
+        parts="stack, layer, norm",
+        meaning=mark("output of a normalization (ln1, ln_cross, ln2) [pos, d_model]"),
+        get=normalized(is_plain=False),
+    ),
+    "standardized": Quantity(
+        parts="stack, layer, norm",
+        meaning=mark("the same before its weights and biases [pos, d_model]"),
+        get=normalized(is_plain=True),
+    ),
+    "logits": Quantity(parts="", meaning=mark("scores of all tokens [pos, vocab]"), get=logits(as_probabilities=False)),
+    "probs": Quantity(
+        parts="", meaning=mark("probabilities of all tokens [pos, vocab]"), get=logits(as_probabilities=True)
+    ),
+    "output": Quantity(parts="", meaning=mark("what the model wrote"), get=output),
+    "output_without": Quantity(
+        parts=_HEAD, meaning=mark("what it writes with a head switched off"), get=changed.output(changed.switched_off)
+    ),
+    "probs_without": Quantity(
+        parts=_HEAD,
+        meaning=mark("probabilities of all tokens with a head switched off [pos, vocab]"),
+        get=changed.probs(changed.switched_off),
+    ),
+    "output_looking": Quantity(
+        parts=f"{_HEAD}, query, key",
+        meaning=mark("what it writes where a head's query looks at one key only"),
+        get=changed.output(changed.looking),
+    ),
+    "probs_looking": Quantity(
+        parts=f"{_HEAD}, query, key",
+        meaning=mark("probabilities of all tokens where a head's query looks at one key only [pos, vocab]"),
+        get=changed.probs(changed.looking),
+    ),
+    "card": Quantity(
+        parts="group, name",
+        meaning=mark("a number of the model's card, such as card[metrics, exact_match]"),
+        get=of_card,
+    ),
+    "text_loss": Quantity(
+        parts="", meaning=mark("loss on what the correct model wrote, nats per token"), get=text_loss
+    ),
+    "loss_rise": Quantity(
+        parts=_HEAD,
+        n_more=15,
+        meaning=mark("by how much the loss rises, in nats per token, with one head, or several, switched off"),
+        get=loss_rise,
+    ),
+    "n_tokens": Quantity(parts="side", meaning=mark("how many tokens the source or the target has"), get=n_tokens),
+    "greedy_text": Quantity(
+        parts="n", meaning=mark("the n tokens that greedy decoding writes"), get=written("greedy_text")
+    ),
+    "beam_text": Quantity(
+        parts="beams, n", meaning=mark("the text of n tokens that a beam search finds"), get=written("beam_text")
+    ),
+    "greedy_log_prob": Quantity(
+        parts="n",
+        meaning=mark("log-probability of the n tokens that greedy decoding writes, nats"),
+        get=written("greedy_log_prob"),
+    ),
+    "beam_log_prob": Quantity(
+        parts="beams, n",
+        meaning=mark("log-probability of the text that a beam search finds, nats"),
+        get=written("beam_log_prob"),
+    ),
+    "d_head": Quantity(parts="", meaning=mark("the width of a head"), get=number_of("d_head")),
+    **{
+        name: Quantity(parts="", meaning=meaning, get=number_of(name))
+        for name, meaning in {
+            "d_model": mark("the width of the residual stream"),
+            "d_ff": mark("the width of the feed-forward network"),
+            "n_heads": mark("heads per layer"),
+            "n_encoder_layers": mark("layers of the encoder"),
+            "n_decoder_layers": mark("layers of the decoder"),
+            "vocab_size": mark("tokens of the vocabulary"),
+        }.items()
+    },
+}
+"""All quantities of a model's run; those of the six words are `evidence.OF_SIX_WORDS`."""

@@ -1,0 +1,109 @@
+"""One run of a model on a text, with all that was seen in it; rightly, or with a mistake."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from pages.learn.tour.lesson_engine.mistakes import MISTAKES
+from pages.learn.tour.lesson_engine.value import WRITING, Axis
+from transformer_core.analysis.trace.attentions import attentions_of
+from transformer_core.analysis.trace.model_run import ModelRun, run_text
+from transformer_core.analysis.trace.traced_forward import tensor_of
+from transformer_core.instrument.capture import capture
+from transformer_core.model.transformer import Transformer
+from transformer_core.text.interface import Tokenizer
+
+MOST_TOKENS = 64  # on each side of a lesson's text
+MOST_NEW_TOKENS = 24  # that a decoder writes behind it
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Run:
+    """What every site of a model held."""
+
+    model: Transformer  # the one that was run
+    tokenizer: Tokenizer
+    model_run: ModelRun  # of the right model: the tokens, what it wrote, and its patterns
+    sites: Mapping[str, np.ndarray]  # by the sites' names, without the batch's axis
+    logits: Float[np.ndarray, "pos vocab"]
+    sides: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of each attention: whose queries, whose keys
+    card: Mapping[str, Any] = field(default_factory=dict)  # what was measured of the model when it was made
+    found: dict[Hashable, Any] = field(default_factory=dict)  # what was computed of it later
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that it takes, in bytes."""
+        return self.logits.nbytes + sum(array.nbytes for array in self.sites.values()) + self.model_run.n_bytes
+
+    def axis(self, name: str, side: str) -> Axis:
+        """Return an axis of tokens.
+
+        Args:
+            name: "query", "key" or "pos".
+            side: "source" or "target".
+        """
+        labels = getattr(self.model_run, side)
+        names = {}
+        if side == "target" and name != "key":
+            names[WRITING] = self.model_run.following
+        return Axis(name=name, size=len(labels), labels=labels, names=names)
+
+
+@torch.inference_mode()
+def run(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    *,
+    target: str | None = None,
+    mistake: str = "",
+    card: Mapping[str, Any] | None = None,
+) -> Run:
+    """Let a model read and answer a text, then run it once over both, watched at all sites.
+
+    Args:
+        model: in evaluation mode, on the CPU and in single precision: lessons tell exact numbers.
+        tokenizer: the model's.
+        text: the source, the prompt, or a text with blanks.
+        target: for an encoder-decoder, what to make it write; None: what it writes by itself.
+        mistake: one of `MISTAKES`, that the watched run has; what was written comes from the right model.
+        card: of the model, for what lessons say of it.
+
+    Raises:
+        TextError: a text without a token.
+        ConfigError: a mistake that this model or text cannot have.
+    """
+    model_run = run_text(model, tokenizer, text, target=target, max_tokens=MOST_TOKENS, max_new_tokens=MOST_NEW_TOKENS)
+    inputs = [tensor_of(ids, model) for ids in model_run.inputs]
+    wrong = MISTAKES[mistake] if mistake else None
+    runs = wrong.copied(model) if wrong else model
+    with wrong.running(runs) if wrong else torch.inference_mode(), capture(runs, "*") as acts:
+        logits = runs(*inputs)
+    sites = {
+        name: value[0].float().numpy() if value.is_floating_point() else value[0].numpy()
+        for name, value in acts.items()
+    }
+    sides = {name: (kind.queries_from, kind.keys_from) for name, kind in attentions_of(model.config).items()}
+    if wrong and wrong.has_roles_swapped:
+        sides["cross"] = ("source", "target")
+    if wrong and wrong.has_axes_swapped:
+        sites = {name: _swapped(name, value, sides) for name, value in sites.items()}
+    return Run(
+        model=runs,
+        tokenizer=tokenizer,
+        model_run=model_run,
+        sites=sites,
+        logits=logits[0].float().numpy(),
+        sides=sides,
+        card=card or {},
+    )
+
+
+def _swapped(name: str, value: np.ndarray, sides: Mapping[str, tuple[str, str]]) -> np.ndarray:
+    """Return a square pattern with its axes swapped, as who draws it wrongly sees it; all else as it is."""
+    is_square = value.ndim == 3 and value.shape[-1] == value.shape[-2]
+    return value.swapaxes(-1, -2) if name.endswith("hook_pattern") and is_square else value

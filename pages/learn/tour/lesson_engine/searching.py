@@ -1,0 +1,71 @@
+"""What a lesson says of decoding: the text that is written greedily, and those that a beam search considered."""
+
+from dataclasses import dataclass
+
+from pages.learn.tour.lesson_engine.run import Run
+from transformer_core.analysis.trace.traced_forward import tensor_of
+from transformer_core.decoding.beam_tree import search_beams
+from transformer_core.decoding.decoding_step import DecodingStep
+from transformer_core.decoding.tree import DecodingTree
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beginning:
+    """A beginning of a text, and what became of it."""
+
+    words: str  # of what was written
+    log_prob: float  # nats, of all of it
+    fate: str  # "kept", "ended" or "dropped"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Searched:
+    """A text that was written, and what was considered on the way."""
+
+    words: str
+    log_prob: float  # nats, of what was written
+    levels: tuple[tuple[Beginning, ...], ...]  # after each token, the best first
+
+
+def searched(run: Run, n_beams: int, n_tokens: int) -> Searched:
+    """Return what a beam search finds.
+
+    Args:
+        run: of a model that writes.
+        n_beams: beginnings that are kept at each step; 1: the most probable token each time.
+        n_tokens: at most so many.
+
+    Raises:
+        ConfigError: a model that does not write, or more tokens than it has room for.
+    """
+    key = ("searched", n_beams, n_tokens)
+    if key not in run.found:
+        run.found[key] = _search(run, n_beams, n_tokens)
+    found: Searched = run.found[key]
+    return found
+
+
+def _search(run: Run, n_beams: int, n_tokens: int) -> Searched:
+    given = list(run.model_run.inputs[0])
+    if run.model.config.architecture == "decoder_only":
+        given = given[: run.model_run.n_given]
+    tree = DecodingTree(run.model, tensor_of(given, run.model))
+    found = search_beams(tree, n_beams=n_beams, max_new_tokens=n_tokens)
+    levels = tuple(
+        tuple(
+            Beginning(words=_words(run, tree, one.parent, one.token), log_prob=one.total, fate=one.fate)
+            for one in level
+        )
+        for level in found.levels
+    )
+    best = found.finished[0]
+    return Searched(words=_words(run, tree, best.parent, best.token), log_prob=best.total, levels=levels)
+
+
+def _words(run: Run, tree: DecodingTree, behind: DecodingStep, token: int) -> str:
+    """Return what was written up to a token, as it goes on behind the prompt."""
+    path = [step.token for step in behind.path()]
+    n_given = tree.start.position + 1
+    tokenizer = run.tokenizer.target
+    whole, given = tokenizer.decode([*path, token]), tokenizer.decode(path[:n_given])
+    return whole[len(given) :].strip() if whole.startswith(given) else whole

@@ -1,0 +1,112 @@
+"""What expressions are made of: numbers with named axes, words, and yes or no."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Shaped
+
+from pages.learn.tour.lesson_engine.errors import ExpressionError
+from transformer_core.errors import Message
+
+WRITING = "writing"  # the same places as the queries of a decoder, by the token that is written there
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """One axis of an array: its name in the field's vocabulary, and the words by which its places can be named."""
+
+    name: str  # such as "query", "key", "d_head"
+    size: int
+    labels: tuple[str, ...] = ()  # of the places; () where they have numbers only
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # other names of the axis, with their labels
+
+    def place(self, name: str, where: "str | float") -> int:
+        """Return which place of the axis is meant.
+
+        Args:
+            name: of the axis, or another name that it has.
+            where: a number from 0, or a label.
+
+        Raises:
+            ExpressionError: there is no such place, or several have this label.
+        """
+        if isinstance(where, str):
+            labels = self.labels if name == self.name else self.names[name]
+            found = [place for place, label in enumerate(labels) if label == where]
+            if len(found) == 1:
+                return found[0]
+            if found:
+                places = ", ".join(map(str, found))
+                raise ExpressionError(
+                    "“{label}” stands there {n} times; write the number of the place: {places}",
+                    label=where,
+                    n=len(found),
+                    places=places,
+                )
+            there = ", ".join(f"“{label}”" for label in labels[:30]) or Message("numbers only")
+            raise ExpressionError("there is no {axis} “{label}”, only {there}", axis=name, label=where, there=there)
+        place = int(where)
+        if place != where or not 0 <= place < self.size:
+            raise ExpressionError(
+                "there is no {axis} {place}, only 0 to {last}", axis=name, place=f"{where:g}", last=self.size - 1
+            )
+        return place
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Values:
+    """An array whose axes have names; a single number has none."""
+
+    array: Shaped[np.ndarray, "..."]
+    axes: tuple[Axis, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check that the axes are those of the array."""
+        assert self.array.shape == tuple(axis.size for axis in self.axes), (self.array.shape, self.axes)
+
+    @property
+    def number(self) -> float:
+        """The number, where it is one.
+
+        Raises:
+            ExpressionError: there are several.
+        """
+        if self.axes:
+            raise ExpressionError(
+                "here must be one number, and there are {shape}; choose with “at”, or take a sum, a mean, a max",
+                shape=self.in_words(),
+            )
+        return float(self.array)
+
+    def in_words(self) -> str:
+        """Return the shape, such as "query 7 x key 9"."""
+        return " × ".join(f"{axis.name} {axis.size}" for axis in self.axes)
+
+    def axis(self, name: str) -> int:
+        """Return which of the axes has a name.
+
+        Raises:
+            ExpressionError: none has.
+        """
+        for place, axis in enumerate(self.axes):
+            if name == axis.name or name in axis.names:
+                return place
+        there = ", ".join(axis.name for axis in self.axes) or Message("none")
+        raise ExpressionError("there is no axis “{axis}” here, only {there}", axis=name, there=there)
+
+    def at(self, name: str, where: "str | float") -> "Values":
+        """Return what is at one place of an axis."""
+        index = self.axis(name)
+        place = self.axes[index].place(name, where)
+        rest = (*self.axes[:index], *self.axes[index + 1 :])
+        return Values(array=np.asarray(np.take(self.array, place, axis=index)), axes=rest)
+
+
+Result = Values | str | bool
+"""What an expression gives: numbers, a word, or yes or no."""
+
+
+def number(value: float) -> Values:
+    """Return a single number as what expressions are made of."""
+    return Values(array=np.array(value, dtype=np.float64))

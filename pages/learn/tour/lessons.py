@@ -1,0 +1,164 @@
+"""The lessons that are here, and the numbers of the models that they speak of, each made once."""
+
+import os
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pages.shared import cache, models, state
+from pages.shared.models import APP, ROOT, ModelCard
+from pages.shared.page import pages
+from pages.shared.sources import Source
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import language, say
+
+if TYPE_CHECKING:
+    from pages.learn.tour.lesson_engine.evidence import Evidence
+    from pages.learn.tour.lesson_engine.lesson import BrokenLesson, Lesson, Link
+    from pages.learn.tour.lesson_engine.run import Run
+    from pages.learn.tour.lesson_engine.six_words import SixWords
+
+SHIPPED = APP / "pages" / "learn" / "tour" / "lessons"
+MOST_MIB = 192  # of all runs
+OWN = "own."  # what the names of a teacher's lessons begin with
+_OF_HEAD = ("text", "target", "attention", "layer", "head", "model")
+
+
+def own_folder() -> Path:
+    """Return where a teacher's lessons are: `lessons`, or what HEADLIGHT_LESSONS says."""
+    return Path(os.environ.get("HEADLIGHT_LESSONS", ROOT / "lessons")).resolve()
+
+
+def here() -> "list[Lesson | BrokenLesson]":
+    """Return all lessons in the reader's language, the shipped ones first; each file is read again when it changes."""
+    from pages.learn.tour.lesson_engine.folder import files_of
+
+    folders = (SHIPPED, own_folder())
+    stamps = tuple(
+        (str(path), path.stat().st_mtime_ns, path.stat().st_size)
+        for folder in folders
+        for path in files_of(folder, language())
+        if path.is_file()
+    )
+    return list(_read(folders, language(), stamps))
+
+
+def linked() -> Mapping[str, tuple[str, ...]]:
+    """Return the pages that links open, and of each what a link can choose there."""
+    found = {url: page for url, page in pages().items() if page.subject not in ("lessons", "models")}
+    return {url: (*(field.name for field in page.fields), *_OF_HEAD) for url, page in found.items()}
+
+
+def not_read() -> list[str]:
+    """Return what lies in a teacher's folder and is no lesson for its ending alone."""
+    from pages.learn.tour.lesson_engine import folder
+
+    return folder.not_read(own_folder(), language())
+
+
+@lru_cache(maxsize=8)
+def _read(
+    folders: tuple[Path, ...], of_language: str, stamps: tuple[tuple[str, int, int], ...]
+) -> "tuple[Lesson | BrokenLesson, ...]":
+    """Return the lessons of some folders; `stamps` tells one state of the files from another."""
+    from pages.learn.tour.lesson_engine.folder import read_lessons
+
+    shipped, own = folders
+    return (
+        *read_lessons(shipped, of_language, root=APP, pages=linked()),
+        *read_lessons(own, of_language, root=ROOT, pages=linked(), before=OWN, group=say("Your own")),
+    )
+
+
+def card_of(lesson: "Lesson") -> ModelCard:
+    """Return the model that a lesson speaks of; the first one that is here, where it names none.
+
+    Raises:
+        HeadlightError: it is not here.
+    """
+    cards = models.available()
+    name = lesson.model or next(iter(cards))
+    if name not in cards:
+        raise HeadlightError(
+            "this lesson speaks of the model “{name}”, and here are {there}", name=name, there=", ".join(cards)
+        )
+    return cards[name]
+
+
+def text_of(lesson: "Lesson", card: ModelCard) -> str:
+    """Return the text that a lesson reads; the model's first example, where it names none."""
+    return lesson.text or next(iter(card.examples), "")
+
+
+def view_of(lesson: "Lesson", link: "Link", card: ModelCard) -> dict[str, str]:
+    """Return what the address of a link says: the lesson's model, text and head, and what the link says itself.
+
+    Args:
+        lesson: that the link belongs to.
+        link: to a page.
+        card: the lesson's model.
+    """
+    view = {
+        state.MODEL: card.name,
+        state.TEXT: text_of(lesson, card),
+        state.TARGET: lesson.target,
+        state.ATTENTION: lesson.attention or None,
+        state.LAYER: lesson.layer,
+        state.HEAD: lesson.head,
+    } | dict(link.fields)
+    return {name: str(value) for name, value in view.items() if value is not None}
+
+
+def evidence_of(lesson: "Lesson", *, seed: int = 0, on_step: Callable[[int, float], None] | None = None) -> "Evidence":
+    """Return the numbers that a lesson speaks of; they are made when they are asked for.
+
+    Args:
+        lesson: which names model, text and mistake.
+        seed: of the six words' first weights.
+        on_step: told of each step while they are trained.
+    """
+    from pages.learn.tour.lesson_engine.evidence import Evidence
+
+    return Evidence(
+        make_run=partial(_run, lesson), train=partial(_train, seed=seed, on_step=on_step), mistake=lesson.mistake
+    )
+
+
+def _run(lesson: "Lesson", mistake: str, is_other: bool) -> "Run":
+    """Run a lesson's model, always on the CPU in single precision: lessons tell exact numbers."""
+    from pages.learn.tour.lesson_engine.run import run
+    from transformer_core.checkpoints.checkpoint import read_card
+
+    card = card_of(lesson)
+    if is_other and not lesson.other:
+        raise HeadlightError("this lesson has no other text; give it one: other: …")
+    source, text = Source.of(card), lesson.other if is_other else text_of(lesson, card)
+    target = None if is_other else lesson.target
+    runs: cache.Store[Run] = cache.store(mark("lessons"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
+
+    def make() -> "Run":
+        model, tokenizer = source.load()
+        return run(model, tokenizer, text, target=target, mistake=mistake, card=read_card(models.place_of(card.path)))
+
+    return runs.get((source, text, target, mistake), make)
+
+
+def _train(
+    smoothing: float, is_shifted: bool, steps: int, *, seed: int, on_step: Callable[[int, float], None] | None
+) -> "SixWords":
+    from pages.learn.tour.lesson_engine.six_words import train_six_words
+
+    trained: cache.Store[SixWords] = cache.store(mark("six words"), most_mib=4, n_bytes=lambda made: 8192)
+
+    def make() -> "SixWords":
+        return train_six_words(smoothing=smoothing, is_shifted=is_shifted, steps=steps, seed=seed, on_step=on_step)
+
+    return trained.get((smoothing, is_shifted, steps, seed), make)
+
+
+def six_word_steps() -> int:
+    """Return how many steps the six words are trained for."""
+    from pages.learn.tour.lesson_engine.six_words import STEPS
+
+    return STEPS

@@ -1,0 +1,76 @@
+"""Tour: the paper in its own order, each idea live; predict, then see."""
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.learn.tour import chapter as tour_chapter
+from pages.learn.tour import contents, lessons, view_fields, writing
+from pages.learn.tour.components import chapter
+from pages.shared import cache, prose, state
+from transformer_core.errors import mark
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from pages.learn.tour.lesson_engine.lesson import BrokenLesson, Lesson
+
+LEAD = mark(
+    "“Attention Is All You Need” from beginning to end, on models that run while you read. Each chapter asks you to "
+    "predict something before it shows you; what is right is computed from the model’s own numbers."
+)
+MOST_NAMED = 5  # of files that are no lessons
+
+
+def page() -> None:
+    """Draw the page."""
+    prose.heading(say("Tour"), say(LEAD))
+    tour()
+
+
+@st.fragment
+def tour() -> None:
+    """Draw the contents and the open chapter; an answer, or another chapter, draws only this again."""
+    all_lessons = lessons.here()
+    if not all_lessons:
+        prose.note(say("There is no lesson here."))
+        return
+    _tell_of_others()
+    open_one = _open_one(all_lessons)
+    view_fields.see(open_one.name)
+    with st.container(key="hl-tour"):
+        left, right = st.columns([3, 13], gap="medium")
+    with left:
+        contents.show(all_lessons, open_one)
+    with right:
+        contents.show_narrow(all_lessons, open_one)
+        tour_chapter.show(open_one, place=all_lessons.index(open_one), all_lessons=all_lessons)
+        writing.show()
+        chapter.keep(open_one.name, view_fields.answers(open_one.name))
+    cache.foot()
+    state.publish()
+
+
+def _tell_of_others() -> None:
+    """Name the files beside a teacher's lessons that are none, so that nobody waits for one in vain."""
+    if others := lessons.not_read():
+        named = ", ".join(others[:MOST_NAMED]) + (", …" if len(others) > MOST_NAMED else "")
+        told = say(
+            "In {folder}, only files that end in .md are lessons; not read: {files}. Give a lesson among them that "
+            "ending, or move the file.",
+            folder=str(lessons.own_folder()),
+            files=named,
+        )
+        prose.note(told)
+
+
+def _open_one(all_lessons: "list[Lesson | BrokenLesson]") -> "Lesson | BrokenLesson":
+    """Return the lesson that the address names; the first, with a note, where there is no such."""
+    wanted = view_fields.LESSON.value
+    found = next((lesson for lesson in all_lessons if lesson.name == wanted), None)
+    if found is None and wanted:
+        told = say("There is no lesson “{name}” here, so you see the first.", name=wanted[:60])
+        prose.note(told)
+    return found or all_lessons[0]
+
+
+page()

@@ -1,0 +1,145 @@
+"""A question of a chapter: first it is asked, then it shows what was answered and what is right."""
+
+import html
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.learn.tour import view_fields
+from pages.shared import prose
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from pages.learn.tour.lesson_engine.evidence import Evidence
+    from pages.learn.tour.lesson_engine.judging import Verdict
+    from pages.learn.tour.lesson_engine.lesson import Lesson, Question
+
+MOST_TYPED = 40  # characters of a number
+
+
+def show(lesson: "Lesson", question: "Question", number: int, evidence: "Evidence") -> None:
+    """Draw a question, or its answer.
+
+    Raises:
+        LessonError: it has no right answer by the model's numbers.
+    """
+    given = view_fields.answers(lesson.name)
+    is_answered = number < len(given)
+    with st.container(key=f"hl-tour-question-{number}{'-answered' if is_answered else ''}", gap="small"):
+        kicker = say("Your prediction") if not is_answered else say("Your prediction and the computed answer")
+        st.html(f"<p class='hl-tour-kicker'>{html.escape(kicker)}</p>")
+        prose.markdown(question.ask)
+        if is_answered:
+            _answered(lesson, question, number, given[number], evidence)
+        else:
+            _asked(lesson, question, number, evidence)
+
+
+def _asked(lesson: "Lesson", question: "Question", number: int, evidence: "Evidence") -> None:
+    key = f"tour-{lesson.name}-{number}"
+    if question.choices:
+        for place, choice in enumerate(question.choices):
+            st.button(
+                prose.plain(choice.text),
+                key=f"{key}-choice-{place}",
+                width="stretch",
+                on_click=view_fields.answer,
+                args=(lesson.name, number, choice.text),
+            )
+    elif question.tokens:
+        _tokens(lesson, question, number, evidence, key)
+    else:
+        _number(lesson, number, key)
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+        if question.hint:
+            with st.popover(say("A hint"), type="tertiary"):
+                prose.markdown(question.hint)
+        st.button(
+            say("Reveal answer"),
+            key=f"{key}-show",
+            type="tertiary",
+            on_click=view_fields.answer,
+            args=(lesson.name, number, None),
+        )
+
+
+def _tokens(lesson: "Lesson", question: "Question", number: int, evidence: "Evidence", key: str) -> None:
+    """Ask for one of the tokens of a text."""
+    labels: tuple[str, ...] = getattr(evidence.run.model_run, question.tokens)
+
+    def choose() -> None:
+        place = st.session_state[key]
+        if place is not None:
+            view_fields.answer(lesson.name, number, labels[place])
+
+    st.pills(
+        say("Which token?"),
+        range(len(labels)),
+        format_func=lambda place: prose.plain(labels[place]),
+        key=key,
+        on_change=choose,
+        label_visibility="collapsed",
+    )
+
+
+def _number(lesson: "Lesson", number: int, key: str) -> None:
+    """Ask for a number."""
+    from pages.learn.tour.lesson_engine.typed import number_typed
+
+    def take() -> None:
+        typed = str(st.session_state[key])[:MOST_TYPED]
+        if number_typed(typed) is not None:
+            view_fields.answer(lesson.name, number, typed)
+
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.text_input(
+            say("Your number"),
+            key=key,
+            on_change=take,
+            placeholder=say("a number, then Enter"),
+            label_visibility="collapsed",
+            autocomplete="off",
+            width=220,
+        )
+        st.button(say("Answer"), key=f"{key}-take", on_click=take)
+    typed = str(st.session_state.get(key) or "")
+    if typed and number_typed(typed) is None:
+        st.html(f"<p class='hl-small'>{html.escape(say('Please enter a number, such as 28, 0.5 or sqrt(3).'))}</p>")
+
+
+def _answered(lesson: "Lesson", question: "Question", number: int, given: str | None, evidence: "Evidence") -> None:
+    from pages.learn.tour.lesson_engine.judging import judge
+
+    with st.spinner(say("Computing …")):
+        verdict = judge(question, evidence, given or "")
+    choices = [choice.text for choice in question.choices]
+    if choices:
+        lines = "".join(_choice(text, given, verdict) for text in choices)
+        told = f"<ul class='hl-tour-choices'>{lines}</ul>"
+    else:
+        sentence = say("It is {right}.", right=verdict.right)
+        if given is not None and not verdict.is_right:
+            sentence = say("You said {given}. It is {right}.", given=given, right=verdict.right)
+        elif verdict.is_right:
+            sentence = say("Yes: it is {right}.", right=verdict.right)
+        told = f"<p class='hl-tour-verdict' data-right='{verdict.is_right}'>{html.escape(sentence)}</p>"
+    if verdict.is_computed:
+        how = html.escape(say("Computed from the model’s numbers just now."))
+        told += f"<p class='hl-small hl-tour-computed'>{how}</p>"
+    st.html(told)
+    st.button(
+        say("Try again"),
+        key=f"tour-{lesson.name}-{number}-again",
+        type="tertiary",
+        on_click=view_fields.ask_again,
+        args=(lesson.name, number),
+    )
+
+
+def _choice(text: str, given: str | None, verdict: "Verdict") -> str:
+    """Return one of the choices as it stands there once the question is answered."""
+    is_right, is_given = text == verdict.right, text == given
+    kind = "right" if is_right else "wrong" if is_given else "other"
+    mark = "✓" if is_right else "✗" if is_given else ""
+    remark = f"<small>{html.escape(say('your prediction'))}</small>" if is_given else ""
+    return f"<li data-kind='{kind}'><b>{mark}</b><span>{html.escape(text)}</span>{remark}</li>"

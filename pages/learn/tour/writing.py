@@ -1,0 +1,89 @@
+"""How a teacher writes a lesson: the form of the file, and all that it can name."""
+
+import html
+from collections.abc import Iterable
+
+import streamlit as st
+
+from pages.learn.tour import lessons
+from pages.shared import prose
+from transformer_core.errors import mark
+from transformer_core.language import say
+
+EXAMPLE = """title: Where does it look?
+model: en-fr
+text: The cat sees the dog.
+attention: cross
+layer: 1
+head: 0
+
+Some **Markdown**, with numbers of the model: {{max(pattern[cross, 1, 0] at writing "chat") : 2}}.
+
+[figure]
+kind: head
+
+[question]
+ask: Which word does the head look at to write “chat”?
+tokens: source
+answer: argmax(pattern[cross, 1, 0] at writing "chat")
+
+What stands behind a question is shown once it is answered.
+
+[check]
+claim: Each row adds up to 1.
+holds: sum(pattern[cross, 1, 0] over key) == 1 within 1e-5
+
+[link]
+page: heads
+label: Open this head
+"""
+HOW = mark(
+    "A lesson is a text file such as this one, with the ending .md, in the folder {folder}. It is read again whenever "
+    "it changes. If something in it is wrong, the page names the line."
+)
+
+
+def show() -> None:
+    """Draw the instructions, folded."""
+    title = say("Write a lesson of your own")
+    with st.expander(prose.plain(title), icon=":material/edit_note:", key="tour-writing", on_change="rerun") as folded:
+        if not folded.open:
+            return
+        told = say(HOW, folder=str(lessons.own_folder()))
+        st.html(f"<p class='hl-lead'>{html.escape(told)}</p>")
+        st.code(EXAMPLE, language="markdown")
+        for title, rows in _lists():
+            st.html(f"<h3 class='hl-subtitle'>{html.escape(title)}</h3>{_table(rows)}")
+
+
+def _lists() -> Iterable[tuple[str, list[tuple[str, str]]]]:
+    """Yield what a lesson can name: figures, quantities, functions, mistakes and pages."""
+    from pages.learn.tour.lesson_engine.catalogue import KINDS
+    from pages.learn.tour.lesson_engine.evidence import OF_SIX_WORDS
+    from pages.learn.tour.lesson_engine.functions import NAMES
+    from pages.learn.tour.lesson_engine.mistakes import MISTAKES
+    from pages.learn.tour.lesson_engine.quantities import QUANTITIES
+
+    yield (
+        say("Figures"),
+        [(f"kind: {name}", f"{say(kind.meaning)} ({', '.join(kind.parameters)})") for name, kind in KINDS.items()],
+    )
+    quantities = [(f"{name}[{one.parts}]" if one.parts else name, say(one.meaning)) for name, one in QUANTITIES.items()]
+    yield say("Numbers of the model"), quantities + [(name, say(meaning)) for name, meaning in OF_SIX_WORDS.items()]
+    chosen = [
+        ('at query 3, key "cat"', say("what is at one place of an axis, by number or by token")),
+        ('at writing "chat"', say("the row that decides this token")),
+        ("right pattern[…]", say("the same of the model without its mistake")),
+        ("other pattern[…]", say("the same of the lesson’s other text")),
+        (", ".join(NAMES), say("functions; “over key” goes along an axis")),
+    ]
+    yield say("Choosing and computing"), chosen
+    yield say("Mistakes"), [(f"mistake: {name}", say(one.title)) for name, one in MISTAKES.items()]
+    yield say("Pages"), [(f"page: {name}", ", ".join(fields)) for name, fields in lessons.linked().items()]
+
+
+def _table(rows: list[tuple[str, str]]) -> str:
+    lines = "".join(
+        f"<tr><td><code>{html.escape(name)}</code></td><td>{html.escape(meaning)}</td></tr>" for name, meaning in rows
+    )
+    return f"<div class='hl-tour-names'><table><tbody>{lines}</tbody></table></div>"

@@ -1,0 +1,336 @@
+"""Models: which models are here, what is each good for, and how do I bring in my own?"""
+
+import html
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import streamlit as st
+
+from pages.shared import model_store, models, prose, state
+from pages.shared.models import ModelCard
+from transformer_core.devices import in_words
+from transformer_core.errors import HeadlightError, Message, mark
+from transformer_core.language import grouped, say, say_message, say_number
+
+LEAD = mark(
+    "Every model that is here, and what it is good for. Look at one from all sides, download it as a file, or import "
+    "your own."
+)
+KIND_IN_WORDS = {
+    "encoder-decoder": mark("It reads a text and writes another"),
+    "decoder-only": mark("It goes on with a text"),
+    "encoder-only": mark("It fills in the blanks of a text"),
+}
+FAMILIES = mark(
+    "GPT-2, GPT-NeoX (Pythia), BERT, RoBERTa, DistilBERT, MarianMT, T5, Llama, Mistral, Qwen2, Qwen3 and SmolLM "
+    "models, nanoGPT’s ckpt.pt, and state dicts of torch.nn.Transformer with a config.json beside them. Weights as "
+    "safetensors or as files of torch.save; no code of a model is run."
+)
+UPLOADED = mark(
+    "What was downloaded here, a Hugging Face folder, or nanoGPT’s ckpt.pt. A larger one is imported by its path, in "
+    "the tab beside this one."
+)
+LONG_LIST, LIST_HEIGHT = 5, 620  # models; a longer list is as high as so many pixels, and scrolls by itself
+NO_PREDICTIONS = mark("It reads a text; it has no head to predict with")
+
+
+def page() -> None:
+    """Draw the page, in the order of all pages."""
+    prose.heading(say("Models"), say(LEAD))
+    cards = models.available()
+    chosen = cards.get(state.current().model) if cards else None
+    if cards and chosen is None:  # its folder went away a moment ago
+        st.rerun()
+    with st.container(key="hl-models"):
+        left, right = st.columns([5, 7], gap="medium")
+    with left:
+        import_a_model()
+        choose(cards, chosen)
+        not_usable(cards)
+    if chosen is not None:
+        with right:
+            details(chosen)
+
+
+def choose(cards: Mapping[str, ModelCard], chosen: ModelCard | None) -> None:
+    """List the models; a click makes one the model of all pages."""
+    if not cards:
+        return
+    prose.subheading(say_number(len(cards), "One model is here", "{n} models are here"))
+    with st.container(height=LIST_HEIGHT if len(cards) > LONG_LIST else "content", border=False, key="hl-models-list"):
+        _cards(cards, chosen)
+
+
+def _cards(cards: Mapping[str, ModelCard], chosen: ModelCard | None) -> None:
+    for index, (name, card) in enumerate(cards.items()):
+        is_chosen = card is chosen
+        with st.container(
+            border=True,
+            horizontal=True,
+            vertical_alignment="center",
+            key="hl-model-list-chosen" if is_chosen else f"hl-model-list-{index}",
+        ):
+            st.html(
+                f"<div class='hl-model'>{html.escape(card.title)}</div>"
+                f"<p class='hl-small'>{html.escape(card.description if card.is_shipped else _kind(card) + '.')}</p>"
+                f"<p class='hl-small'>{_size(card)}</p>"
+            )
+            if is_chosen:
+                st.badge(say("chosen"), color="primary")
+            else:
+                st.button(say("Choose"), key=f"choose-{name}", on_click=state.choose_model, args=(name, cards))
+
+
+def _kind(card: ModelCard) -> str:
+    """Return what a model does."""
+    return say(KIND_IN_WORDS[card.kind] if card.config.unembed else NO_PREDICTIONS)
+
+
+def _size(card: ModelCard) -> str:
+    return say("{kind}, {n} parameters", kind=say(card.kind), n=prose.amount(card.n_parameters))
+
+
+def not_usable(cards: Mapping[str, ModelCard]) -> None:
+    """Say which folders among the models are none, and why."""
+    folders = model_store.unusable(cards)
+    if not folders:
+        return
+    with st.expander(
+        say_number(len(folders), "One folder here is no model to use", "{n} folders here are no model to use")
+    ):
+        for folder in folders:
+            with st.container(horizontal=True, vertical_alignment="center", key=f"hl-model-folder-{folder.name}"):
+                st.html(
+                    f"<div class='hl-model'>{html.escape(folder.name)}</div>"
+                    f"<p class='hl-small'>{html.escape(folder.reason)}</p>"
+                )
+                if folder.is_foreign and st.button(say("Import"), key=f"bring-in-{folder.name}"):
+                    bring_in_source(str(models.folder() / folder.name))
+                if folder.can_be_deleted and st.button(say("Delete …"), key=f"delete-{folder.name}"):
+                    confirm_deletion(folder.name, folder.name)
+
+
+def import_a_model() -> None:
+    """Import a model by id or path, or as a file; what came of it is told here, too."""
+    prose.subheading(say("Import a model"))
+    if note := st.session_state.pop(state.MODELS_NOTE, ""):
+        prose.info(note, icon=":material/check:")
+    by_id, by_file = st.tabs([say("By id or path"), say("Upload")])
+    with by_id, st.form("bring-in-by-id", border=False):
+        source = st.text_input(
+            say("Id on the Hugging Face Hub, or path on this machine"),
+            placeholder="openai-community/gpt2",
+            help=say(FAMILIES),
+        )
+        if st.form_submit_button(say("Import"), key="import-path") and source.strip():
+            bring_in_source(source.strip())
+    with by_file, st.form("bring-in-a-file", border=False, clear_on_submit=True):
+        file = st.file_uploader(
+            say("A model’s folder as a zip file, or a .pt file, up to {n} MB", n=st.get_option("server.maxUploadSize")),
+            type=["zip", "pt", "pth", "ckpt"],
+            help=f"{say(UPLOADED)} {say(FAMILIES)}",
+        )
+        if st.form_submit_button(say("Import"), key="import-upload") and file is not None:
+            with st.spinner(say("Unpacking and checking the model …"), show_time=True):
+                take_in(lambda: model_store.unpack(file, Path(file.name).stem))
+
+
+def bring_in_source(source: str) -> None:
+    """Load a model from elsewhere, telling how far it has come, and keep it."""
+    place = st.empty()
+    place.progress(0.0, text=say("Looking for the model …"))
+
+    def show(done: int, in_all: int, what: Message) -> None:
+        words = say_message(what)
+        text = say(
+            "{what}: {done:,.0f} of {in_all:,.0f} MiB",
+            what=f"{words[:1].upper()}{words[1:]}",
+            done=done / 2**20,
+            in_all=in_all / 2**20,
+        )
+        place.progress(min(1.0, done / max(1, in_all)), text=prose.plain(text))
+
+    take_in(lambda: model_store.bring_in(source, on_progress=show), before_warning=place.empty)
+
+
+def take_in(take: Callable[[], str], *, before_warning: Callable[[], object] = lambda: None) -> None:
+    """Take a model in, and go on with it; or say in one sentence why not."""
+    try:
+        name = take()
+    except HeadlightError as error:
+        before_warning()
+        prose.warning(say("This model could not be imported: {error}.", error=error))
+        return
+    card = models.available().get(name)
+    if card is not None:
+        note = say("“{title}” is here now, and chosen on all pages.", title=card.title)
+        if card.reads_ids:
+            note += " " + say("It came without a tokenizer, so its texts are token ids, such as 464 3290 318.")
+        st.session_state[state.MODELS_NOTE] = note
+        st.session_state[state.NEXT_MODEL] = name
+    st.rerun()
+
+
+def details(card: ModelCard) -> None:
+    """Show one model from all sides."""
+    whose = say("trained elsewhere") if card.is_imported else say("your own")
+    prose.subheading(card.title, say("comes with Headlight") if card.is_shipped else whose)
+    what = _kind(card)
+    st.html(f"<p class='hl-look'>{html.escape(what)}: {html.escape(card.claim())}.</p>")
+    if card.guided_head is not None:
+        layer, head = card.guided_head
+        st.html(f"<p class='hl-look'>{html.escape(say(models.GUIDED, layer=layer, head=head))}</p>")
+    if card.heads:
+        known = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in card.heads)
+        title = say("What its heads are known to do")
+        st.html(f"<p class='hl-look'><b>{title}</b></p><ul class='hl-look'>{known}</ul>")
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        hand_out(card)
+        if not card.is_shipped and st.button(say("Delete …"), icon=":material/delete:", key=f"delete-{card.name}"):
+            confirm_deletion(card.name, card.title)
+        st.page_link("explore/heads/page.py", label=say("Look at its heads"), icon=":material/grid_view:")
+    parameters, configuration, tokenizer, whole_card = st.tabs(
+        [say("Parameters"), say("Configuration"), say("Tokenizer"), say("Card")]
+    )
+    for tab, show in (
+        (parameters, parameters_of),
+        (configuration, configuration_of),
+        (tokenizer, tokenizer_of),
+        (whole_card, card_of),
+    ):
+        with tab:
+            try:
+                show(card)
+            except HeadlightError as error:
+                prose.warning(say("This cannot be shown: {error}.", error=error))
+
+
+def hand_out(card: ModelCard) -> None:
+    """Hand the model out as a file, unless it is too large for that."""
+    if model_store.n_bytes(card) > model_store.MAX_HANDED_OUT:
+        too_large = say("Too large for one file: to pass it on, copy {path}.", path=html.escape(card.path))
+        st.html(f"<p class='hl-small'>{too_large}</p>")
+        return
+    st.download_button(
+        say("Download (.zip)"),
+        data=lambda: model_store.pack(card),
+        file_name=f"{card.name}.zip",
+        mime="application/zip",
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+def parameters_of(card: ModelCard) -> None:
+    """Show where the parameters are."""
+    view = state.current()
+    models.load(card.path, card.version, view.device, view.precision)  # so that what is counted is there
+    table = model_store.parameter_table(card.path, card.version, card)
+    facts = say(
+        "{n:,} parameters, {size} on the disk. What several parts share is counted once.",
+        n=table["parameters"].sum(),
+        size=in_words(model_store.n_bytes(card)),
+    )
+    st.html(f"<p class='hl-look'>{facts}</p>")
+    said = table.assign(
+        stack=[say(model_store.STACKS[stack]) for stack in table["stack"]], part=[*map(say, table["part"])]
+    )
+    st.dataframe(
+        said.style.format({"parameters": grouped}),
+        hide_index=True,
+        height="content",
+        column_config={
+            "stack": st.column_config.TextColumn(say("stack")),
+            "part": st.column_config.TextColumn(say("part")),
+            "parameters": st.column_config.NumberColumn(say("parameters")),
+            "share": st.column_config.ProgressColumn(say("share"), format="%.1f%%", min_value=0.0, max_value=100.0),
+        },
+    )
+
+
+def configuration_of(card: ModelCard) -> None:
+    """Show the settings that shape the model."""
+    about = say(
+        "What shapes this model; settings of parts that it does not have are left out. Sections, equations and tables "
+        "are those of “Attention Is All You Need”."
+    )
+    st.html(f"<p class='hl-look'>{about}</p>")
+    st.dataframe(
+        model_store.configuration_table(card),
+        hide_index=True,
+        height="content",
+        column_config={
+            "setting": st.column_config.TextColumn(say("setting")),
+            "value": st.column_config.TextColumn(say("value"), width=150),
+            "meaning": st.column_config.TextColumn(say("meaning")),
+        },
+    )
+
+
+def tokenizer_of(card: ModelCard) -> None:
+    """Show how the model cuts the text, and all of its tokens."""
+    fact = html.escape(model_store.tokenizer_fact(card))
+    text = state.current().text
+    tokens = "".join(
+        f"<span><bdi>{html.escape(label)}</bdi><small>{number}</small></span>"
+        for label, number in (model_store.tokens_of(card, text) if text else [])
+    )
+    st.html(
+        f"<p class='hl-look'>{fact} {say('Your text, as the model reads it:')}</p><div class='hl-tokens'>{tokens}</div>"
+    )
+    wanted = st.text_input(say("Find a token"), placeholder=say("a part of it, or its number"))
+    table, n_found = model_store.token_table(card, wanted)
+    st.dataframe(
+        table,
+        hide_index=True,
+        height=360,
+        column_config={
+            "number": st.column_config.NumberColumn(say("number"), width="small"),
+            "token": st.column_config.TextColumn(say("token")),
+            "role": st.column_config.TextColumn(say("role")),
+        },
+    )
+    if n_found > len(table):
+        prose.caption(say("The first {n:,} of {n_found:,} tokens.", n=len(table), n_found=n_found))
+
+
+def card_of(card: ModelCard) -> None:
+    """Show what is written about the model."""
+    values = model_store.whole_card(card.path)
+    command = values.get("trained", {}).get("command") if isinstance(values.get("trained"), dict) else None
+    if isinstance(command, str):
+        st.html(f"<p class='hl-look'>{say('This command makes it again:')}</p>")
+        st.code(command, language="bash", wrap_lines=True)
+    st.json(values, expanded=1)
+
+
+def confirm_deletion(name: str, title: str) -> None:
+    """Ask before a model is deleted."""
+    st.dialog(say("Delete this model?"))(_confirm)(name, title)
+
+
+def _confirm(name: str, title: str) -> None:
+    """Ask once more."""
+    prose.text(say("“{title}” will be gone for good. Keep a copy if you may want it back. Its folder is", title=title))
+    st.code(models.at_root(models.folder() / name), language=None, wrap_lines=True)
+    with st.container(horizontal=True):
+        is_kept = st.button(say("Keep it"), type="primary")
+        if st.button(say("Delete it"), on_click=delete, args=(name, title)) or is_kept:
+            st.rerun()
+
+
+def delete(name: str, title: str) -> None:
+    """Delete a model, and say so; if it was the chosen one, another is."""
+    cards = models.available()
+    try:
+        model_store.delete(name)
+    except HeadlightError as error:
+        st.session_state[state.MODELS_NOTE] = say("“{title}” was not deleted: {error}.", title=title, error=error)
+        return
+    st.session_state[state.MODELS_NOTE] = say("“{title}” was deleted.", title=title)
+    others = [other for other in cards if other != name]
+    if others and name == st.session_state.get(state.MODEL):
+        state.choose_model(others[0], cards)
+
+
+page()

@@ -1,0 +1,66 @@
+"""What the app knows of each page: a record, which the frame, the links of lessons, the style sheets and tests read."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Literal
+
+from pages.shared.fields import Field
+from transformer_core.errors import mark
+
+FOLDER = Path(__file__).parents[1]
+SECTIONS = {  # the folders that pages lie in, in this order
+    "learn": mark("Learn"),
+    "explore": mark("Explore"),
+    "train": mark("Train"),
+    "models": mark("Models"),
+}
+
+Subject = Literal["text", "model", "models", "lessons", "run"]
+"""What a page shows: a model on a text; a model, which needs none; all models, also where none can be read; models and
+texts that it brings; or a training."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """The record of a page, `PAGE` in the `__init__.py` of its folder; `page.py` beside it draws the page."""
+
+    package: str  # `__name__`: pages.<section>.<address>
+    place: int  # among the pages of its section
+    title: str  # marked
+    icon: str  # the name of one of Google's Material Symbols
+    subject: Subject = "text"
+    fields: Sequence[Field] = ()  # of its view, beside model, text and head
+
+    @property
+    def section(self) -> str:
+        """One of `SECTIONS`."""
+        return self.package.split(".")[1]
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return self.package.split(".")[2]
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        return FOLDER / self.section / self.url
+
+    @property
+    def script(self) -> str:
+        """What draws it, as Streamlit names it."""
+        return f"{self.section}/{self.url}/page.py"
+
+
+@cache
+def pages() -> Mapping[str, Page]:
+    """Return all pages by their addresses, in the order of the navigation."""
+    found: list[Page] = []
+    for section in SECTIONS:
+        names = [file.parent.name for file in sorted((FOLDER / section).glob("*/page.py"))]
+        records = [import_module(f"pages.{section}.{name}").PAGE for name in names]
+        found += sorted(records, key=lambda page: page.place)
+    return {page.url: page for page in found}

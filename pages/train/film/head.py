@@ -1,0 +1,216 @@
+"""The chosen head at the chosen snapshot: its heatmap, what the model says then, and the lines that give the same."""
+
+import html
+from typing import Any
+
+import streamlit as st
+
+from pages.components.figures import live_figure
+from pages.shared import prose, run_readings, run_state
+from pages.shared.answer import probability
+from pages.train.film.data import SnapshotData, head_in_words
+from transformer_core.analysis import ATTENTIONS, pattern_csv, strongest_cell
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.figures import attention_heatmap, isolate
+from transformer_core.figures.heatmaps.attention import heatmap_frame
+from transformer_core.figures.heatmaps.cells import FORBIDDEN
+from transformer_core.figures.quantities import QUANTITIES
+from transformer_core.language import grouped, say
+
+TITLE = mark("Attention pattern after step {step}: {head}")
+TEACHER_FORCING = {  # how the snapshots are made alike
+    "encoder_decoder": mark("All snapshots are teacher-forced on “{output}”, {whose};"),
+    "decoder_only": mark("All snapshots read the text followed by “{output}”, which the last one wrote;"),
+    "encoder_only": mark("All snapshots are asked for the words that the last one fills in, “{output}”;"),
+}
+WRITES = {
+    "encoder_decoder": mark("After step {step:,} it writes"),
+    "decoder_only": mark("After step {step:,} it goes on"),
+    "encoder_only": mark("After step {step:,} it fills in"),
+}
+MAX_SHOWN = 60  # characters of the target
+LOOK_FOR = mark(
+    "press play. At first the pictures are pale and alike: each head spreads its attention evenly, or as chance has "
+    "it. Then some sharpen within a few moments, and the loss falls with them. A diamond over the slider: here a "
+    "head took up a habit."
+)
+CODE = """\
+from pathlib import Path
+
+import torch
+
+import transformer_core as tc
+from transformer_core.training.run.film import Film
+
+film = Film(Path({path!r}))
+last, tokenizer = film.load({last})  # all other snapshots are teacher-forced on its output
+model, _ = film.load({step})
+ids = tokenizer.encode_for({text!r}, {architecture!r})
+{left_out}{tokens}
+site = {site!r}
+with torch.inference_mode(), tc.capture(model, site) as acts:
+    model({inputs})
+pattern = acts[site][0, {head}]  # [query, key]: head {head} of layer {layer} after step {step}
+print(pattern)
+"""
+TOKENS = {
+    "encoder_decoder": """\
+src = torch.tensor([ids])
+tokens = tc.greedy_decode(last, src, max_new_tokens={n_new}).tokens  # what the last snapshot writes
+""",
+    "typed": """\
+src = torch.tensor([ids])
+ids = tokenizer.target.encode_for({target!r}, {architecture!r})
+{target_left_out}tokens = torch.tensor([[model.config.bos_id, *ids]])
+""",
+    "decoder_only": """\
+tokens = tc.greedy_decode(last, torch.tensor([ids]), max_new_tokens={n_new}).tokens[:, :{n_tokens}]  # and the prompt
+""",
+    "encoder_only": """\
+tokens = torch.tensor([ids])
+""",
+}
+INPUTS = {"encoder_decoder": "src, tokens[:, :-1]", "decoder_only": "tokens", "encoder_only": "tokens"}
+
+
+def heatmap(data: SnapshotData) -> None:
+    """Draw the chosen head at the chosen snapshot."""
+    pattern, axes = data.pattern(data.place), data.axes
+    figure = attention_heatmap(
+        pattern,
+        title=say(TITLE, step=grouped(data.step), head=head_in_words(*data.head)),
+        **axes,
+    )
+    live_figure(
+        figure,
+        name=data.file_name(f"step{data.step}"),
+        csv=pattern_csv(pattern, axes["query_tokens"], axes["key_tokens"], axes["mask"]),
+        key=run_state.FILM_HEATMAP,
+        preview=_preview(data),
+    )
+
+
+def _preview(data: SnapshotData) -> dict[str, Any]:
+    """Return what it takes to draw other snapshots while the film is played, and other heads when clicked."""
+    attention, layer, head = data.head
+    return {
+        "attention": attention,
+        "layer": layer,
+        "head": head,
+        "step": data.step,
+        "name": say(QUANTITIES["pattern"].trace),
+        "forbidden": say(FORBIDDEN),
+        "frames": {name: {"layout": _frame(data, name)} for name in data.read.reading.patterns},
+    }
+
+
+def _frame(data: SnapshotData, attention: str) -> dict[str, Any]:
+    """Return the layout of the heatmaps of an attention, without a snapshot and a head."""
+    axes = data.axes_of(attention)
+    del axes["theme"]
+    return heatmap_frame(**axes, title=say(TITLE, step="{step}", head=head_in_words(attention, "{layer}", "{head}")))
+
+
+def says(data: SnapshotData) -> None:
+    """Say what the model of this snapshot makes of the text by itself."""
+    fixed = data.read.reading.fixed
+    try:
+        own = run_readings.read(data.run, data.step, data.view.text)
+    except HeadlightError as error:
+        prose.caption(
+            say("What the model said after step {step:,} cannot be known: {error}.", step=data.step, error=error)
+        )
+        return
+    has_said = fixed.architecture != "encoder_only" or own.blanks
+    remark = say("mean token probability {p} (geometric)", p=probability(own.mean_probability)) if fixed.target else ""
+    said = own.output.strip() if has_said else ""
+    instead = say("nothing") if has_said else say("Type ____ where the model should guess a word.")
+    label = say(WRITES[fixed.architecture], step=data.step)
+    st.html(
+        f"<div {_of_snapshot(data)}><div class='hl-label'>{label}<span>{remark}</span></div>"
+        f"<div class='hl-answer{'' if said else ' hl-none'}' dir='auto'>{html.escape(said or instead)}</div></div>"
+    )
+
+
+def teacher_forcing(data: SnapshotData) -> None:
+    """Say what makes the snapshots alike, and how probable this one finds it; another target can be typed."""
+    reading = data.read.reading
+    fixed = reading.fixed
+    if not fixed.judged:
+        return
+    if data.view.target:
+        whose = say("which you typed")
+    else:
+        whose = say("what step {step:,} writes", step=int(reading.steps[-1]))
+    words = say(TEACHER_FORCING[fixed.architecture], output=isolate(_short(fixed.output.strip())), whose=whose)
+    finds = probability(float(reading.mean_probability[data.place]))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-film-forced"):
+        this_one = say("this one finds a token of that <b>{p}</b> probable.", p=html.escape(finds))
+        st.html(
+            f"<p class='hl-small'>{html.escape(words)} <span {_of_snapshot(data)}>{this_one}</span></p>",
+            width="content",
+        )
+        if fixed.architecture == "encoder_decoder":
+            with st.popover(f":primary[{say('change target')}]", type="tertiary", key="film-lead"):
+                st.text_input(
+                    say("Target that all snapshots are teacher-forced on"),
+                    key=run_state.TARGET,
+                    on_change=run_state.on_target,
+                    placeholder=say("Empty: what the last snapshot writes"),
+                    autocomplete="off",
+                    persist_state="session",
+                )
+
+
+def look_for(data: SnapshotData) -> None:
+    """Say what is worth looking for, and this head's strongest link."""
+    axes = data.axes
+    cell = strongest_cell(data.pattern(data.place), axes["mask"])
+    query, key = isolate(axes["query_tokens"][cell.query][:30]), isolate(axes["key_tokens"][cell.key][:30])
+    strongest = say("The strongest link of this head after step {step:,}:", step=data.step)
+    link = say("“{query}” → “{key}” {weight:.2f}", query=query, key=key, weight=cell.value)
+    st.html(
+        f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>"
+        f"<p class='hl-look'><span {_of_snapshot(data)}><b>{strongest}</b> {html.escape(link)}</span></p>"
+    )
+
+
+def _of_snapshot(data: SnapshotData) -> str:
+    """Return what marks words about a snapshot; the player hides them while it shows another one."""
+    return f"class='hl-of-snapshot' data-step='{data.step}'"
+
+
+def code(data: SnapshotData) -> str:
+    """Return the lines that compute the chosen pattern at the chosen snapshot."""
+    reading, view = data.read.reading, data.view
+    fixed = reading.fixed
+    architecture = fixed.architecture
+    is_typed = bool(view.target) and architecture == "encoder_decoder"
+    tokens = TOKENS["typed" if is_typed else architecture].format(
+        n_new=len(fixed.expected),
+        n_tokens=len(fixed.target),
+        target=view.target,
+        architecture=architecture,
+        target_left_out=_left_out(fixed.target_left_out),
+    )
+    return CODE.format(
+        path=str(data.run.path),
+        last=int(reading.steps[-1]),
+        step=data.step,
+        text=view.text,
+        architecture=architecture,
+        left_out=_left_out(fixed.left_out),
+        tokens=tokens,
+        site=ATTENTIONS[view.attention].site(view.layer),
+        inputs=INPUTS[architecture],
+        head=view.head,
+        layer=view.layer,
+    )
+
+
+def _left_out(places: range) -> str:
+    return f"del ids[{places.start}:{places.stop}]  # as much as is read here\n" if places else ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"

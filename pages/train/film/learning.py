@@ -1,0 +1,187 @@
+"""How the training went around the chosen snapshot: its loss, what its heads scored, and when heads took up habits."""
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages.components.figures import live_figure
+from pages.shared import prose, run_state, runs
+from pages.shared.runs import Run
+from pages.shared.style import theme
+from pages.train.film.data import SnapshotData, head_in_words
+from pages.train.train.words import MEASURES, UNIT, UNITS
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say, say_message
+
+NARROWEST = 350  # px: the column of the loss, where the window is as narrow as two have room in
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.training.curves import Curve
+    from transformer_core.analysis.training.head_history import Appearance, HeadHistory
+
+
+def history_of(run: Run) -> "tuple[HeadHistory | None, list[Appearance]]":
+    """Return what was measured of the heads, and when they took up habits; nothing where it cannot be read."""
+    from transformer_core.analysis.training.head_history import HeadHistory, appearances
+
+    try:
+        history = HeadHistory.from_records(runs.head_records(run))
+    except HeadlightError as error:
+        prose.caption(say("What was measured of the heads cannot be read: {error}.", error=error))
+        return None, []
+    return (history, appearances(history)) if history.heads else (None, [])
+
+
+def losses(run: Run) -> "dict[str, Curve]":
+    """Return the loss of the batches and of what was held out, as far as it was logged and can be read."""
+    from transformer_core.analysis.training.curves import curves_of
+
+    try:
+        curves = curves_of(runs.records(run))
+    except HeadlightError as error:
+        prose.caption(say("The losses cannot be read: {error}.", error=error))
+        return {}
+    return {name: curve for name, curve in curves.items() if name in ("loss", "held_out_loss")}
+
+
+def lines(data: SnapshotData) -> dict[str, tuple[list[float], tuple[float, float]]]:
+    """Return what is drawn above the slider: the loss, and the probability of the target."""
+    from transformer_core.analysis.training.curves import smoothed
+    from transformer_core.analysis.training.film_reading import values_at
+
+    reading, curve, found = data.read.reading, losses(data.run).get("loss"), {}
+    if curve is not None:
+        values = values_at(smoothed(curve), reading.steps).round(4).tolist()
+        found[say("loss")] = values, (min(values), max(values))
+    if reading.fixed.judged:
+        found[say("probability")] = reading.mean_probability.round(4).tolist(), (0.0, 1.0)
+    return found
+
+
+def loss(data: SnapshotData, found: "Sequence[Appearance]") -> None:
+    """Draw the loss with the chosen snapshot, and a mark where a head took up a habit."""
+    from transformer_core.figures import training_curves
+
+    prose.subheading(say("Loss"), say("and when heads take up habits"))
+    curves = losses(data.run)
+    figure = training_curves(
+        curves,
+        appearances=[(appearance.step, say_message(appearance.in_words())) for appearance in found],
+        snapshot=data.step,
+        n_steps=data.run.n_steps,
+        theme=theme(),
+        width=NARROWEST,
+    )
+    live_figure(
+        figure,
+        name=f"{data.run.name}-loss",
+        csv=_csv({name: dict(zip(curve.steps, curve.values, strict=True)) for name, curve in curves.items()}),
+        key=run_state.FILM_LOSS,
+        height=figure.layout.height,
+    )
+
+
+def heads_over_time(data: SnapshotData, history: "HeadHistory", found: "Sequence[Appearance]") -> None:
+    """Draw one measure of every head over the steps, with the chosen snapshot and head."""
+    from transformer_core.analysis.training.head_history import HABITS, LEAST_SHARE
+    from transformer_core.figures import heads_over_time as figure_of
+
+    prose.subheading(say("Heads over time"), say("one line a head, measured on held-out texts"))
+    measures = [measure for measure in MEASURES if history.by_attention(measure)]
+    if not measures:
+        return
+    measure = st.segmented_control(
+        say("Measure"),
+        measures,
+        default=max(measures, key=[appearance.measure for appearance in found].count),
+        required=True,
+        format_func=lambda name: say(MEASURES[name]),
+        key="film-measure",
+        label_visibility="collapsed",
+    )
+    is_habit = measure in HABITS
+    figure = figure_of(
+        history.steps,
+        history.by_attention(measure),
+        chances=history.by_attention(measure, "chance") if is_habit else None,
+        unit=UNITS.get(measure, UNIT),
+        threshold=LEAST_SHARE if is_habit else None,
+        chosen=data.head,
+        appearances=[
+            ((a.name.attention, a.name.layer, a.name.head), a.step, say_message(a.in_words()))
+            for a in found
+            if a.measure == measure
+        ],
+        snapshot=data.step,
+        n_steps=data.run.n_steps,
+        theme=theme(),
+    )
+    by_head = {
+        f"{name.attention} layer {name.layer} head {name.head}": dict(
+            zip(history.steps, history.series(measure, name), strict=True)
+        )
+        for name in history.heads
+    }
+    live_figure(
+        figure,
+        name=f"{data.run.name}-heads-{measure}",
+        csv=_csv(by_head),
+        key=run_state.FILM_HEADS,
+        height=figure.layout.height,
+    )
+
+
+def appearances(data: SnapshotData, found: "Sequence[Appearance]") -> None:
+    """List when heads took up habits, each with a button that goes to that snapshot and head."""
+    from transformer_core.analysis.training.head_history import rule
+
+    prose.subheading(say("When heads appear"), say("{n} times", n=len(found)) if found else "")
+    st.html(f"<p class='hl-small'>{html.escape(say_message(rule()))}</p>")
+    if not found:
+        st.html(f"<p class='hl-look'>{say('No head of this training took up one of these habits.')}</p>")
+        return
+    with st.container(key="hl-film-appearances", gap=None):
+        for i, appearance in enumerate(found):
+            st.button(
+                f"**{prose.plain(_when(appearance))}** {prose.plain(_what(appearance))}",
+                key=f"film-appearance-{i}",
+                type="tertiary",
+                help=prose.plain(say_message(appearance.in_words())),
+                on_click=run_state.go_to,
+                args=(_snapshot_of(data, appearance), *appearance.name),
+            )
+
+
+def marks(film_steps: Sequence[int], found: "Sequence[Appearance]") -> list[tuple[int, str]]:
+    """Return the places of the snapshots at which heads took up habits, each with its sentences."""
+    by_place: dict[int, list[str]] = {}
+    for appearance in found:
+        place = min(range(len(film_steps)), key=lambda i: abs(film_steps[i] - appearance.step))
+        by_place.setdefault(place, []).append(say_message(appearance.in_words()))
+    return [(place, "\n".join(sentences)) for place, sentences in sorted(by_place.items())]
+
+
+def _snapshot_of(data: SnapshotData, appearance: "Appearance") -> int:
+    reading = data.read.reading
+    return int(reading.steps[reading.place(appearance.step)])
+
+
+def _when(appearance: "Appearance") -> str:
+    return say("from the start") if appearance.is_from_start else say("step {step:,}", step=appearance.step)
+
+
+def _what(appearance: "Appearance") -> str:
+    return f"{say(_KINDS[appearance.measure])}: {head_in_words(*appearance.name)}, {appearance.score:.2f}"
+
+
+_KINDS = {"previous": mark("previous token"), "induction": mark("induction"), "aligned": mark("alignment")}
+
+
+def _csv(columns: Mapping[str, Mapping[Any, Any]]) -> str:
+    """Return numbers by step as a table, a line a step."""
+    import pandas as pd
+
+    table = pd.DataFrame({name: pd.Series(values) for name, values in columns.items()})
+    return str(table.sort_index().rename_axis("step").to_csv())

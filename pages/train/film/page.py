@@ -1,0 +1,199 @@
+"""Film: when did this head come about? Any text at any moment of the training."""
+
+import html
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from pages.shared import prose, run_readings, run_state, runs
+from pages.shared.runs import Run
+from pages.train.film import stage
+from pages.train.film.data import far_in_words
+from transformer_core.analysis import attentions_of
+from transformer_core.config import ModelConfig
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say, say_number
+
+LEAD = mark(
+    "When did this head come about? A training keeps snapshots of itself, dense early and thinning out. Read any "
+    "text with the weights of any of these snapshots, and watch the heads take shape."
+)
+CHOSEN_RUN = "film-chosen-run"  # key of the choice
+TICK = 3.0  # seconds between two looks at a film that grows
+
+
+def page() -> None:
+    """Draw the page: the choice of the training, then its film."""
+    found = runs.available()
+    notes = [note for note in [st.session_state.pop(run_state.NOTE, "")] if note]
+    run = _run(found, notes)
+    left, right = st.columns([8, 4], vertical_alignment="bottom")
+    with left:
+        prose.heading(say("Film"), say(LEAD))
+    if run is None:
+        prose.note(say("There is no training here yet; the film of the first one begins with its first step."))
+        return
+    with right:
+        _choose(found, run)
+    try:
+        config, snapshots = runs.configurations(run)[0], run_readings.film(run).snapshots()
+    except (HeadlightError, OSError) as error:
+        begins = say("{run} is about to begin; its film begins with its first step.", run=run.name)
+        prose.note(begins if run.is_at_work else say("This film cannot be read: {error}.", error=error))
+        _grows(run, 0)
+        return
+    _facts(run, snapshots)
+    _grows(run, len(snapshots))
+    if len(snapshots) < 2:
+        return
+    notes += _within(config, snapshots)
+    with st.container(key="hl-film-notes"):
+        if notes:
+            prose.note(" ".join(notes))
+    stage.show(run.name, tuple(snapshots))
+
+
+def _run(found: Mapping[str, Run], notes: list[str]) -> Run | None:
+    """Return the wanted run; without one, the newest with a film; none where there are no runs."""
+    wanted = run_state.current().run
+    if wanted in found:
+        return found[wanted]
+    if not found:
+        return None
+    nearest = next(
+        (run for run in found.values() if len(run_readings.film(run).snapshots()) > 1), next(iter(found.values()))
+    )
+    if wanted:
+        notes.append(
+            say("There is no training “{wanted}” here, so you see {nearest}.", wanted=wanted[:60], nearest=nearest.name)
+        )
+        run_state.choose_run(nearest.name)
+    st.session_state[run_state.RUN] = nearest.name
+    return nearest
+
+
+def _choose(found: Mapping[str, Run], run: Run) -> None:
+    st.session_state[CHOSEN_RUN] = run.name
+    st.selectbox(
+        say("Training"),
+        [*found],
+        key=CHOSEN_RUN,
+        format_func=lambda name: found[name].title,
+        on_change=run_state.on_run,
+        args=(CHOSEN_RUN, [*found]),
+    )
+
+
+def _facts(run: Run, snapshots: list[int]) -> None:
+    """Say how long and how large the film is; one that cannot be played, in one sentence."""
+    limit = int(run.request["training"]["film_megabytes"]) if run.request else 0
+    if not snapshots:
+        why = (
+            say("its first snapshot comes with its first step")
+            if run.is_at_work
+            else say("its snapshots are not there any more")
+        )
+        why = why if limit else say("it was asked for none (film_megabytes is 0)")
+        prose.note(say("{run} has no film; {why}.", run=run.name, why=why))
+        return
+    size = run_readings.film(run).n_bytes() / 1e6
+    if len(snapshots) == 1:
+        more = (
+            say("the next one comes soon")
+            if run.is_at_work
+            else say("a film needs two; let this training go on, or another")
+        )
+        prose.note(
+            say(
+                "The film of {run} has one snapshot, step {step:,} ({size:,.1f} MB); {more}.",
+                run=run.name,
+                step=snapshots[0],
+                size=size,
+                more=more,
+            )
+        )
+        return
+    facts = say(
+        "{n} snapshots from step {first:,} to {last:,}, {size:,.0f} MB of at most {limit:,} MB. Where a film is full, "
+        "the snapshots closest to others are left out.",
+        n=len(snapshots),
+        first=snapshots[0],
+        last=snapshots[-1],
+        size=size,
+        limit=limit,
+    )
+    st.html(f"<p class='hl-small'>{facts}</p>")
+
+
+def _grows(run: Run, n_known: int) -> None:
+    """Say when a training that goes on has new snapshots, and take them in when a person asks."""
+    with st.container(key="hl-film-grows"):  # which stays when the training ends: what is below keeps its place
+        if run.is_at_work:
+            st.fragment(_new_snapshots, run_every=TICK)(run.name, n_known)
+
+
+def _new_snapshots(name: str, n_known: int) -> None:
+    run = runs.find(name)
+    if run is None:
+        st.rerun()
+    n_now = len(run_readings.film(run).snapshots())
+    if (n_known < 2 <= n_now) or not run.is_at_work:
+        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        trained = say("{run} is being trained: {far}.", run=html.escape(name), far=far_in_words(run))
+        st.html(f"<p class='hl-small'>{trained}</p>", width="content")
+        if n_now > n_known:
+            new = say_number(n_now - n_known, "Take in {n} new snapshot", "Take in {n} new snapshots")
+            if st.button(
+                prose.plain(new),
+                key="film-take-in",
+                type="tertiary",
+                icon=":material/add_photo_alternate:",
+                on_click=_last,
+            ):
+                st.rerun()
+
+
+def _last() -> None:
+    """The last snapshot was asked for; it counts also where the page is drawn anew before it comes to the button."""
+    run_state.choose({run_state.SNAPSHOT: None})
+
+
+def _within(config: ModelConfig, snapshots: Sequence[int]) -> list[str]:
+    """Keep the view within what there is, and say where that is not what was asked for."""
+    view, attentions, notes = run_state.current(), attentions_of(config), []
+    wanted = view.snapshot
+    if wanted is not None and wanted not in snapshots:
+        nearest = min(snapshots, key=lambda snapshot: abs(snapshot - wanted))
+        notes.append(
+            say(
+                "The film has no snapshot at step {step}, so you see step {nearest:,}.",
+                step=str(wanted)[:20],
+                nearest=nearest,
+            )
+        )
+        st.session_state[run_state.SNAPSHOT] = nearest
+    if view.attention and view.attention not in attentions:
+        notes.append(
+            say(
+                "There is no attention “{attention}” in this model; it has {attentions}.",
+                attention=view.attention,
+                attentions=", ".join(attentions),
+            )
+        )
+    run_state.fit(config)
+    now = run_state.current()
+    if (view.layer, view.head) != (now.layer, now.head):
+        notes.append(
+            say(
+                "There is no layer {layer}, head {head}, so you see layer {now_layer}, head {now_head}.",
+                layer=str(view.layer)[:20],
+                head=str(view.head)[:20],
+                now_layer=now.layer,
+                now_head=now.head,
+            )
+        )
+    return notes
+
+
+page()

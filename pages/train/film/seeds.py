@@ -1,0 +1,271 @@
+"""Two trainings side by side, with their heads matched: a head's number means nothing, what it does may come again."""
+
+import html
+import shlex
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages.components.figures import live_figure
+from pages.shared import film_readings, prose, run_readings, run_state, runs
+from pages.shared.runs import Run
+from pages.shared.style import theme
+from pages.train.film.data import SnapshotData, far_in_words
+from transformer_core.analysis import ATTENTIONS, pattern_csv
+from transformer_core.errors import HeadlightError
+from transformer_core.figures import attention_heatmap, head_matrix
+from transformer_core.language import say, say_number
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.heads.matching import HeadMatching
+
+_OTHER_RUN = "film-other-run"  # key of the choice
+_AT_WORK = "film-other-at-work"  # session key: the other run, while it is trained
+TICK = 4.0  # seconds between two looks at a training that is not over
+MANY_PAIRS = 48  # more are listed for the chosen layer alone
+N_TEXTS = 4  # on which heads are matched: the person's, and examples
+
+
+def comparable(run: Run, found: Mapping[str, Run], wanted: str) -> dict[str, Run]:
+    """Return the other runs whose heads can be matched with those of a run, or could be once their film begins.
+
+    Args:
+        run: that is looked at.
+        found: all runs.
+        wanted: one that was begun from here; it counts before its folder says what it is.
+    """
+    from transformer_core.analysis.training.film_reading import reads_like
+
+    film, others = run_readings.film(run), {}
+    for name, other in found.items():
+        if name == run.name or name.isdecimal():  # the address could not tell such a name from a step
+            continue
+        try:
+            has_begun = bool(run_readings.film(other).snapshots())
+            is_like = reads_like(film, run_readings.film(other)) if has_begun else _is_sibling(run, other)
+            if is_like or (name == wanted and other.request is None):
+                others[name] = other
+        except (HeadlightError, OSError):
+            continue
+    return others
+
+
+def show(data: SnapshotData, others: Mapping[str, Run]) -> None:
+    """Draw the choice of the other training, the matrix of all pairs, and the chosen head beside its partner."""
+    runs.launcher().warm_up()
+    run, wanted = data.run, data.view.other
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        if others:
+            st.session_state[_OTHER_RUN] = wanted if wanted in others else next(iter(others))
+            st.selectbox(
+                say("Beside {run}", run=run.name),
+                [*others],
+                key=_OTHER_RUN,
+                format_func=lambda name: others[name].title,
+                on_change=_on_run,
+                width=320,
+            )
+        if run.request is not None:
+            st.button(
+                say("Train the same with another seed"),
+                key="film-sibling",
+                icon=":material/casino:",
+                on_click=_train_sibling,
+                args=(run, others),
+                help=say(
+                    "Begins a training with this one’s command and the next seed; it appears here when it has begun"
+                ),
+            )
+    if not others:
+        none = say("There is no other training of this shape, on the same tokens, to match heads with.")
+        st.html(f"<p class='hl-look'>{none}</p>")
+        return
+    other = others[st.session_state[_OTHER_RUN]]
+    if wanted not in (other.name, run.name):
+        prose.note(
+            say(
+                "There is no training “{wanted}” of this shape, so you see {other}.",
+                wanted=wanted[:60],
+                other=other.name,
+            )
+        )
+    st.session_state[run_state.OTHER] = other.name
+    st.fragment(_compare, run_every=TICK if other.is_at_work else None)(data, other.name)
+
+
+def _compare(data: SnapshotData, name: str) -> None:
+    """Match the heads of both; while the other is trained, again and again."""
+    other = runs.find(name)
+    if other is None:
+        st.rerun()
+    if other.is_at_work:
+        trained = say("{run} is being trained: {far}.", run=html.escape(name), far=far_in_words(other))
+        st.html(f"<p class='hl-small'>{trained}</p>")
+    elif st.session_state.get(_AT_WORK) == name:
+        st.session_state[_AT_WORK] = ""
+        st.rerun()
+    st.session_state[_AT_WORK] = name if other.is_at_work else ""
+    snapshots = run_readings.film(other).snapshots()
+    if not snapshots:
+        st.html(f"<p class='hl-look'>{say('The film of {run} has not begun yet.', run=html.escape(name))}</p>")
+        return
+    step = min(snapshots, key=lambda snapshot: abs(snapshot - data.step))
+    try:
+        matching, n_texts = _match(data, other, step)
+        partner = film_readings.read_one(other, step, data.read.reading.fixed)
+    except HeadlightError as error:
+        prose.warning(say("The two cannot be compared: {error}.", error=error))
+        return
+    _draw(data, other, step, matching, partner.patterns[data.view.attention], n_texts)
+
+
+def _match(data: SnapshotData, other: Run, step: int) -> "tuple[HeadMatching, int]":
+    """Return the matching of the chosen attention's heads on the person's text and some examples, and on how many."""
+    from transformer_core.analysis.heads.matching import match_heads
+
+    attention, own = data.view.attention, data.read.reading
+    texts = [text for text in run_readings.examples(data.run) if text != data.view.text]
+    pairs = [(own.fixed, own.patterns[attention][data.place], own.masks[attention])]
+    for text in texts[: N_TEXTS - 1]:
+        fixed = film_readings.fixed(data.run, own.steps.tolist(), text, "")
+        one = film_readings.read_one(data.run, data.step, fixed)
+        pairs.append((fixed, one.patterns[attention], one.masks[attention]))
+    theirs = [film_readings.read_one(other, step, fixed).patterns[attention] for fixed, _, _ in pairs]
+    ours, masks = [patterns for _, patterns, _ in pairs], [mask for _, _, mask in pairs]
+    return match_heads(ours, theirs, masks=masks), len(pairs)
+
+
+def _draw(data: SnapshotData, other: Run, step: int, matching: "HeadMatching", patterns: Any, n_texts: int) -> None:
+    run, view = data.run, data.view
+    title = say(ATTENTIONS[view.attention].title)
+    told = say(
+        "A head’s number means nothing: it comes from the seed. Heads of {attention} with the <b>same number</b> are "
+        "<b>{same:.2f}</b> alike on the average; <b>matched</b> by where they look, <b>{matched:.2f}</b>. (1: equal "
+        "patterns, 0: patterns that never look at the same key; on {texts}.)",
+        attention=say(ATTENTIONS[view.attention].inline),
+        same=matching.mean_same_number,
+        matched=matching.mean_matched,
+        texts=say_number(n_texts, "one text", "{n} texts"),
+    )
+    st.html(f"<p class='hl-look'>{told}</p>")
+    layer, head = matching.partner(view.layer, view.head)
+    names = (
+        say("{name}, step {step:,}", name=run.name, step=data.step),
+        say("{name}, step {step:,}", name=other.name, step=step),
+    )
+    axes = data.axes
+    with st.container(key="hl-film-seeds"):
+        columns = st.columns(3, gap="small")
+    with columns[0]:
+        figure = head_matrix(
+            matching.similarity, matching.partners, n_heads=matching.n_heads, names=names, title=title, theme=theme()
+        )
+        live_figure(figure, name=f"{run.name}-{other.name}-heads", csv=_csv(matching), key="film-matrix")
+    ours, theirs = data.pattern(data.place), patterns[layer, head]
+    pairs = ((ours, names[0], view.layer, view.head), (theirs, names[1], layer, head))
+    for column, (pattern, name, of_layer, of_head) in zip(columns[1:], pairs, strict=True):
+        with column:
+            figure = attention_heatmap(
+                pattern,
+                title=say("{name}: layer {layer}, head {head}", name=name, layer=of_layer, head=of_head),
+                width=360,
+                **axes,
+            )
+            csv = pattern_csv(pattern, axes["query_tokens"], axes["key_tokens"], axes["mask"])
+            live_figure(
+                figure,
+                name=f"{name.partition(',')[0]}-{view.attention}-layer{of_layer}-head{of_head}",
+                csv=csv,
+                key=f"film-seed-{'ours' if pattern is ours else 'theirs'}",
+            )
+    _pairs(data, matching)
+
+
+def _pairs(data: SnapshotData, matching: "HeadMatching") -> None:
+    """List the pairs; a click on one chooses its head."""
+    view = data.view
+    aside = say("this training’s ↔ the other’s, and how alike they are (same number in brackets)")
+    st.html(f"<div class='hl-label'>{say('Matched heads')}<span>{aside}</span></div>")
+    is_many = len(matching.partners) > MANY_PAIRS
+    layers = [view.layer] if is_many else range(matching.n_layers)
+    with st.container(key="hl-film-pairs", gap=None):
+        for layer in layers:
+            for head in range(matching.n_heads):
+                number = layer * matching.n_heads + head
+                other_layer, other_head = matching.partner(layer, head)
+                alike, same = matching.matched[number], matching.similarity[number, number]
+                words = say(
+                    "layer {layer}, head {head} ↔ layer {other_layer}, head {other_head}: {alike:.2f} ({same:.2f})",
+                    layer=layer,
+                    head=head,
+                    other_layer=other_layer,
+                    other_head=other_head,
+                    alike=alike,
+                    same=same,
+                )
+                is_chosen = (layer, head) == (view.layer, view.head)
+                st.button(
+                    f"**{prose.plain(words)}**" if is_chosen else prose.plain(words),
+                    key=f"film-pair-of-{layer}-{head}",
+                    type="tertiary",
+                    on_click=run_state.go_to,
+                    args=(data.step, view.attention, layer, head),
+                )
+
+
+def _csv(matching: "HeadMatching") -> str:
+    """Return the similarities as a table, a line a pair."""
+    lines = ["layer_a,head_a,layer_b,head_b,similarity,matched"]
+    for a, row in enumerate(matching.similarity.tolist()):
+        for b, similarity in enumerate(row):
+            places = *divmod(a, matching.n_heads), *divmod(b, matching.n_heads)
+            lines.append(",".join(map(str, (*places, f"{similarity:.6f}", int(matching.partners[a] == b)))))
+    return "\n".join(lines) + "\n"
+
+
+def sibling(run: Run, others: Mapping[str, Run]) -> tuple[str, list[str]]:
+    """Return name and arguments of the same training with the next seed that no run of its kind has.
+
+    Args:
+        run: whose command is taken; its settings stay.
+        others: the runs that may be of its kind.
+    """
+    words, own_seed = _split(run)
+    seed = 1 + max([own_seed, *(_split(other)[1] for other in others.values() if _is_sibling(run, other))])
+    return runs.free_name(f"{run.name.partition('-seed')[0]}-seed{seed}"), [*words, "--seed", str(seed)]
+
+
+def _is_sibling(run: Run, other: Run) -> bool:
+    """Return whether two runs were asked for the same, but for the seed."""
+    return run.request is not None and other.request is not None and _split(run)[0] == _split(other)[0]
+
+
+def _split(run: Run) -> tuple[list[str], int]:
+    """Return the arguments of `train` that made a run, without its folder and seed; and the seed."""
+    request = run.request or {}
+    words = shlex.split(str(request.get("command", "")))
+    words = words[words.index("train") + 1 :] if "train" in words else []
+    kept = []
+    while words:
+        word = words.pop(0)
+        if word in ("--run", "--seed") and words:
+            words.pop(0)
+        else:
+            kept.append(word)
+    return kept, int(request.get("training", {}).get("seed", 0))
+
+
+def _train_sibling(run: Run, others: Mapping[str, Run]) -> None:
+    name, arguments = sibling(run, others)
+    try:
+        runs.start(name, [*arguments, "--device", "auto"])
+    except HeadlightError as error:
+        st.session_state[run_state.NOTE] = say("The training was not begun: {error}.", error=error)
+        return
+    run_state.choose({run_state.OTHER: name})
+    st.session_state[run_state.NOTE] = say("{name} begins; it is compared below as it learns.", name=name)
+
+
+def _on_run() -> None:
+    run_state.choose({run_state.OTHER: st.session_state[_OTHER_RUN]})

@@ -1,0 +1,228 @@
+"""The film of one training: the text, all heads with their player, the chosen head, and what belongs to them."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.components.overview import FilmStrip, head_overview
+from pages.shared import code_expander, film_readings, prose, run_readings, run_state, runs
+from pages.shared.film_readings import FilmRead
+from pages.shared.runs import Run
+from pages.train.film import head as film_head
+from pages.train.film import learning, pair, seeds
+from pages.train.film.data import SnapshotData
+from transformer_core.config import ModelConfig
+from transformer_core.errors import HeadlightError, TextError, mark
+from transformer_core.language import grouped, say, say_message
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.training.head_history import Appearance
+
+TEXTS = {
+    "encoder_decoder": (mark("Text"), mark("Type a text, then press Enter")),
+    "decoder_only": (mark("Prompt"), mark("Type how a text begins, then press Enter")),
+    "encoder_only": (mark("Text with blanks"), mark("Type a text with ____ for words to guess, then press Enter")),
+}
+COMPARISON = "film-comparison"  # key of the choice
+NOTHING, SNAPSHOTS, TRAININGS = mark("Nothing"), mark("Two snapshots"), mark("Two trainings")
+MANY_HEADS = 8  # more of them side by side take more of the page
+
+
+@st.fragment
+def show(name: str, snapshots: tuple[int, ...]) -> None:
+    """Draw the film and all that belongs to its snapshot and head; what is chosen there draws only this again.
+
+    Args:
+        name: of the run.
+        snapshots: of its film, as far as they were taken in.
+    """
+    run = runs.find(name)
+    if run is None:
+        st.rerun()
+    _data(run, snapshots)
+    run_state.publish()
+
+
+def _data(run: Run, snapshots: tuple[int, ...]) -> None:
+    config = runs.configurations(run)[0]
+    run_state.fit(config)
+    with st.container(key="hl-film-bar"):
+        left, right = st.columns([5, 7], gap="medium")
+    remarks, progress = st.container(key="hl-film-remarks"), st.container(key="hl-film-progress")
+    with left:
+        _text(run, config)
+    if not run_state.current().text:
+        prose.note(say("Type a text above, and every snapshot of the film reads it."))
+        return
+    try:
+        with progress:
+            read = _read(run, snapshots)
+    except HeadlightError as error:
+        what = say("This text cannot be read") if isinstance(error, TextError) else say("This film cannot be shown")
+        with remarks:
+            prose.warning(f"{what}: {say_message(error)}.")
+        return
+    said = _remarks(read)
+    place = _place(read)
+    if said:
+        with remarks:
+            prose.note(" ".join(said))
+    data = SnapshotData(run=run, read=read, place=place, view=run_state.current())
+    history, found = learning.history_of(run)
+    film_head.teacher_forcing(data)
+    _stage(data, found)
+    with right:  # late: it loads the model of this snapshot
+        film_head.says(data)
+    film_head.look_for(data)
+    code_expander.code(lambda: film_head.code(data))
+    with st.container(key="hl-film-below"):
+        left, right = st.columns([7, 5], gap="medium")
+    with left:
+        if history is not None:
+            learning.heads_over_time(data, history, found)
+    with right:
+        learning.loss(data, found)
+        learning.appearances(data, found)
+    _compare(data)
+
+
+def _text(run: Run, config: ModelConfig) -> None:
+    """Draw where a text is typed; an example of the corpus stands there first."""
+    if not st.session_state[run_state.TEXT]:
+        with suppress(HeadlightError):
+            st.session_state[run_state.TEXT] = next(iter(run_readings.examples(run)), "")
+    label, placeholder = TEXTS[config.architecture]
+    st.text_input(
+        say(label),
+        key=run_state.TEXT,
+        on_change=run_state.on_text,
+        placeholder=say(placeholder),
+        autocomplete="off",
+        persist_state="session",
+    )
+
+
+def _read(run: Run, snapshots: Sequence[int]) -> FilmRead:
+    """Return the text read at all snapshots, and say how far that is while it takes long."""
+    view = run_state.current()
+    bars: list[st.delta_generator.DeltaGenerator] = []
+
+    def tell(n_read: int, n: int, step: int) -> None:
+        if not bars:
+            bars.append(st.progress(0.0))
+        bars[0].progress(n_read / n, say("Step {step:,}: {n_read} of {n} snapshots", step=step, n_read=n_read, n=n))
+
+    with st.spinner(say("Reading the text …"), show_time=True):
+        read = film_readings.read(run, snapshots, view.text, view.target, tell)
+    for bar in bars:
+        bar.empty()
+    return read
+
+
+def _remarks(read: FilmRead) -> list[str]:
+    """Return what a person should know before trusting the view."""
+    reading, remarks = read.reading, []
+    if read.damaged:
+        told = ", ".join(grouped(snapshot.step) for snapshot in read.damaged[:8])
+        more = say(" and {n} more", n=len(read.damaged) - 8) if len(read.damaged) > 8 else ""
+        remarks.append(
+            say(
+                "What was kept of step {told}{more} is damaged and left out; the other snapshots are as they were.",
+                told=told,
+                more=more,
+            )
+        )
+    if reading.fixed.left_out:
+        remarks.append(
+            say("This text is long: its first {n} tokens are read, the rest is not.", n=reading.fixed.left_out.start)
+        )
+    if reading.fixed.target_left_out:
+        remarks.append(say("The target is long: its first {n} tokens are read.", n=reading.fixed.target_left_out.start))
+    if read.n_left_out:
+        remarks.append(
+            say(
+                "A browser has room for {n} of the film’s snapshots; {n_left_out} are left out.",
+                n=len(reading.steps),
+                n_left_out=read.n_left_out,
+            )
+        )
+    if any(size > read.side for mask in reading.masks.values() for size in mask.shape):
+        remarks.append(
+            say("The small pictures show the largest weight of several cells at a time, the large one each cell.")
+        )
+    return remarks
+
+
+def _place(read: FilmRead) -> int:
+    """Return the place of the snapshot that is shown, and note its step in the view."""
+    wanted, steps = run_state.current().snapshot, read.reading.steps
+    place = len(steps) - 1 if wanted is None else read.reading.place(min(wanted, int(steps[-1])))
+    st.session_state[run_state.SNAPSHOT] = int(steps[place])
+    return place
+
+
+def _stage(data: SnapshotData, found: "Sequence[Appearance]") -> None:
+    """Draw all heads with the player, and the chosen one."""
+    many = data.read.reading.patterns[data.view.attention].shape[2] > MANY_HEADS
+    with st.container(key="hl-film-stage"):
+        left, right = st.columns([6, 7] if many else [5, 7], gap="medium")
+    with left, st.container(key="hl-film-overview"):
+        _overview(data, found)
+    with right, st.container(key="hl-film-heatmap"):
+        film_head.heatmap(data)
+
+
+def _overview(data: SnapshotData, found: "Sequence[Appearance]") -> None:
+    reading = data.read.reading
+    groups, levels, strongest = film_readings.pictures(data.read)
+    steps = [int(step) for step in reading.steps]
+    attention, layer, head = data.head
+    head_overview(
+        groups=groups,
+        levels=levels,
+        chosen={"attention": attention, "layer": layer, "head": head},
+        version=data.read.identity,
+        key=run_state.FILM_OVERVIEW,
+        on_chosen=partial(run_state.on_head, run_state.FILM_OVERVIEW),
+        film=FilmStrip(
+            steps=steps,
+            place=data.place,
+            signal=st.session_state[run_state.SIGNAL],
+            strongest=strongest,
+            labels={name: film_readings.labels(reading.fixed, name) for name in reading.patterns},
+            lines=learning.lines(data),
+            marks=learning.marks(steps, found),
+            on_snapshot=run_state.on_snapshot,
+        ),
+    )
+
+
+def _compare(data: SnapshotData) -> None:
+    """Draw two snapshots, or two trainings, beside each other."""
+    other = data.view.other
+    others = seeds.comparable(data.run, runs.available(), other)
+    chosen = SNAPSHOTS if other.isdecimal() else TRAININGS if other else NOTHING
+    prose.subheading(say("Beside each other"), say("the chosen head"))
+    st.session_state[COMPARISON] = chosen
+    st.segmented_control(
+        say("Beside each other"),
+        [NOTHING, SNAPSHOTS, TRAININGS],
+        format_func=lambda name: prose.plain(say(name)),
+        key=COMPARISON,
+        required=True,
+        label_visibility="collapsed",
+        on_change=_on_comparison,
+        args=(pair.default(data), next(iter(others), data.run.name)),
+    )
+    if chosen == SNAPSHOTS:
+        pair.show(data)
+    elif chosen == TRAININGS:
+        seeds.show(data, others)
+
+
+def _on_comparison(step: str, name: str) -> None:
+    chosen = st.session_state[COMPARISON]
+    run_state.choose({run_state.OTHER: {SNAPSHOTS: step, TRAININGS: name}.get(chosen, "")})

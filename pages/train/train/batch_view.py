@@ -1,0 +1,200 @@
+"""What a training reads, as tensors: the windows of a running text, and one real batch with its padding."""
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.shared import analyses, prose
+from pages.shared.corpora import Choice
+from pages.train.train import batch_probabilities
+from transformer_core.config import Architecture, ModelConfig
+from transformer_core.corpora.reading import CorpusReading
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
+from transformer_core.training.config import TrainingConfig
+
+if TYPE_CHECKING:
+    from transformer_core.corpora.batching import Batch, Batches
+    from transformer_core.corpora.corpus import Corpus
+    from transformer_core.corpora.corpus_stats import CorpusStats
+    from transformer_core.text.interface import Tokenizer
+
+OPEN, INDEX = "train-batch-open", "train-batch-index"  # session keys
+_N_WINDOWS, _N_ROWS, _MOST_POSITIONS = 3, 8, 64  # that are shown, the rows and positions of a batch at most
+_TITLES: Mapping[Architecture, tuple[str, ...]] = {  # of the inputs and the targets
+    "encoder_decoder": (mark("source"), mark("decoder input"), mark("target")),
+    "decoder_only": (mark("input"), mark("target")),
+    "encoder_only": (mark("input"), mark("target")),
+}
+
+
+@dataclass(frozen=True)
+class Feed:
+    """The batches of a training; all who look share them, one at a time."""
+
+    corpus: "Corpus"
+    tokenizer: "Tokenizer"
+    batches: "Batches"
+    lock: Lock
+
+    def batch(self, index: int) -> "Batch":
+        """Return a batch of the first epoch, the one that the training sees there."""
+        from transformer_core.corpora.batching import BatchPosition
+
+        with self.lock:
+            return next(self.batches.seek(BatchPosition(epoch=0, index=index)))
+
+
+def show(choice: Choice, stats: "CorpusStats", model: ModelConfig, training: TrainingConfig) -> None:
+    """Draw what such a training reads; nothing is made before somebody asks for it."""
+    title = say("Windows and batch")
+    with st.expander(prose.plain(title), icon=":material/grid_on:", key=OPEN, on_change="rerun") as folded:
+        if not folded.open:
+            return
+        try:
+            reading = analyses.reading_here(choice.reading)
+            feed = _feed(
+                analyses.place_of(choice.corpus),
+                tuple(sorted(reading.items())),
+                model.architecture,
+                (model.max_seq_len, training.batch_size, training.seed, training.stride),
+                stats.to_json(),
+            )
+            if stats.items == "stretches" and model.architecture == "decoder_only":
+                _windows(feed, model, training)
+            _batch(choice, stats, feed, model, training)
+        except HeadlightError as error:
+            prose.warning(prose.sentence(error))
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _feed(
+    corpus_name: str,
+    reading: tuple[tuple[str, str | int | bool], ...],
+    architecture: Architecture,
+    sizes: tuple[int, int, int, int | None],
+    version: str,
+) -> Feed:
+    from transformer_core.corpora import load_corpus
+    from transformer_core.corpora.batching import batches_for, refuse_stride
+    from transformer_core.corpora.prepare import tokenizer_of
+
+    max_seq_len, batch_size, seed, stride = sizes
+    corpus = load_corpus(corpus_name, reading=CorpusReading(**dict(reading)))  # type: ignore[arg-type]  # what the widgets offer
+    refuse_stride(stride, corpus.train, max_seq_len=max_seq_len)
+    tokenizer = tokenizer_of(corpus, architecture)
+    batches = batches_for(
+        corpus.train,
+        tokenizer,
+        architecture,
+        max_seq_len=max_seq_len,
+        batch_size=batch_size,
+        seed=seed,
+        stride=stride,
+    )
+    return Feed(corpus, tokenizer, batches, Lock())
+
+
+def _windows(feed: Feed, model: ModelConfig, training: TrainingConfig) -> None:
+    """Draw the first windows of the running text, with the targets below the inputs."""
+    from transformer_core.corpora.text_batches import TextBatches
+    from transformer_core.corpora.windows import first_windows
+
+    assert isinstance(feed.batches, TextBatches), "a decoder learns from texts"
+    usual = model.max_seq_len
+    left, right = st.columns(2)
+    key = f"{usual}-{training.stride}"
+    length = int(left.number_input(say("Window length"), 2, 4096, min(usual, 4096), key=f"train-window-{key}"))
+    stride = int(right.number_input(say("Stride"), 1, 4096, training.stride or usual, key=f"train-stride-{key}"))
+    tokens = feed.batches.pieces.store.tokens
+    bos_id = feed.tokenizer.bos_id or 0
+    given, targets = first_windows(tokens, length=length, stride=stride, n=_N_WINDOWS, bos_id=bos_id)
+    rows = [row for pair in zip(given.tolist(), targets.tolist(), strict=True) for row in pair]
+    names = [
+        name for i in range(len(given)) for name in (say("window {i}, input", i=i), say("window {i}, target", i=i))
+    ]
+    _table(say("The first windows"), (len(given), length), names, rows, np.zeros((len(rows), length), bool), feed)
+    words = say(
+        "The input is the text shifted right behind the begin token, so below each input stands the token to predict. "
+        "This training takes windows of {length} with a stride of {stride}; both are among its settings.",
+        length=usual,
+        stride=training.stride or usual,
+    )
+    st.html(f"<p class='hl-small'>{html.escape(words)}</p>")
+
+
+def _batch(choice: Choice, stats: "CorpusStats", feed: Feed, model: ModelConfig, training: TrainingConfig) -> None:
+    """Draw one batch, and what a model says of it."""
+    n = feed.batches.batches_per_epoch
+    index = st.session_state.get(INDEX, 0) % n
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for name, icon, step in ((say("Previous"), "chevron_left", -1), (say("Next"), "chevron_right", 1)):
+            st.button(
+                prose.plain(name),
+                icon=f":material/{icon}:",
+                key=f"train-batch-{icon}",
+                on_click=lambda step=step: st.session_state.update({INDEX: (index + step) % n}),
+            )
+        st.html(
+            f"<p class='hl-small'>{html.escape(say('Batch {i:,} of {n:,} in the first epoch', i=index + 1, n=n))}</p>"
+        )
+    batch = feed.batch(index)
+    n_in_all = len(batch.targets)
+    # neighbours are of like length; rows from all over the batch show its padding
+    chosen = [int(row) for row in np.unique(np.linspace(0, n_in_all - 1, _N_ROWS).astype(np.int64))]
+    tensors = [tensor.numpy() for tensor in (*batch.inputs, batch.targets)]
+    for name, tensor, is_grey in zip(
+        _TITLES[model.architecture], tensors, _grey(batch, feed.tokenizer, model.architecture), strict=True
+    ):
+        names = [say("row {i}", i=i) for i in chosen]
+        _table(say(name), tensor.shape, names, tensor[chosen].tolist(), is_grey[chosen], feed)
+    words = [say("Grey cells are padding, or count for nothing in the loss.")]
+    if len(chosen) < n_in_all:
+        words.append(say("{n} of its {all:,} rows are shown.", n=len(chosen), all=n_in_all))
+    st.html(f"<p class='hl-small'>{html.escape(' '.join(words))}</p>")
+    batch_probabilities.show(choice, stats, feed.tokenizer, batch, model, training)
+
+
+def _grey(batch: "Batch", tokenizer: "Tokenizer", architecture: Architecture) -> Iterator[np.ndarray]:
+    """Yield, for each tensor of a batch, which cells are padding, or targets that do not count; [batch, pos]."""
+    from transformer_core.corpora.batching import IGNORED
+
+    is_ignored = (batch.targets == IGNORED).numpy()
+    for tokens in batch.inputs:
+        is_last = tokens is batch.inputs[-1]
+        yield is_ignored if is_last and architecture != "encoder_only" else tokens.numpy() == tokenizer.pad_id
+    yield is_ignored
+
+
+def _table(
+    title: str,
+    shape: Sequence[int],
+    names: Sequence[str],
+    rows: Sequence[Sequence[int]],
+    is_grey: np.ndarray,
+    feed: Feed,
+) -> None:
+    """Draw rows of tokens: each cell its label, and below it its id."""
+    n = min(_MOST_POSITIONS, max(map(len, rows), default=0))
+    head = "".join(f"<th>{pos}</th>" for pos in range(n))
+    lines = []
+    for name, ids, grey in zip(names, rows, is_grey, strict=True):
+        labels = iter(feed.tokenizer.labels([i for i in ids if i >= 0]))  # together: a character may take two tokens
+        cells = "".join(
+            f"<td class='{'hl-grey' if is_padding else ''}'><bdi>{html.escape(label)}</bdi><small>{i}</small></td>"
+            for i, label, is_padding in zip(
+                ids[:n], [next(labels) if i >= 0 else "–" for i in ids][:n], grey[:n], strict=True
+            )
+        )
+        lines.append(f"<tr><th>{html.escape(name)}</th>{cells}</tr>")
+    cut = say(", the first {n} positions", n=n) if rows and len(rows[0]) > n else ""
+    label = f"{html.escape(title)} <code>{[*shape]}</code>{html.escape(cut)}"
+    st.html(
+        f"<div class='hl-label'>{label}</div><div class='hl-batch'><table><thead><tr><th></th>{head}</tr></thead>"
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
+    )

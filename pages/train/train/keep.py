@@ -1,0 +1,98 @@
+"""A training that rests or is over: keep its model, make it again, or put it away."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import streamlit as st
+
+from pages.shared import code_expander, model_store, models, prose, run_state, runs
+from pages.shared.runs import Run
+from transformer_core.errors import HeadlightError
+from transformer_core.language import say
+
+
+@dataclass
+class _Request:
+    """A click on "Save as model", and what came of it: one object, as each access to the session may end a script."""
+
+    name: str
+    next_step: Literal["save", "describe", "none"] = "save"
+    kept: model_store.Kept | None = None
+    trouble: str = ""
+
+
+def offer(run: Run, step: int) -> None:
+    """Keep the model, so that all pages can choose it; and the command that makes it again.
+
+    Args:
+        run: nobody trains it now.
+        step: after which its model was saved last.
+    """
+    prose.subheading(say("Save as model"), say("with the weights of step {step:,}; available on every page", step=step))
+    # The page may be drawn anew at any moment, as when the training ends: a click notes what is wanted before anything
+    # is drawn, each step is done once, and what came of it is said until the next click.
+    name, request_key = f"keep-name-{run.name}", f"keep-request-{run.name}"
+    session = st.session_state
+    with st.form("keep-model", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input(say("Name"), value=run.name, max_chars=60, key=name)
+        st.form_submit_button(
+            say("Save as model"),
+            type="primary",
+            icon=":material/inventory_2:",
+            on_click=lambda: session.update({request_key: _Request(" ".join(session[name].split()) or run.name)}),
+        )
+    if request_key in session:
+        _answer(session[request_key], run)
+    if run.request:
+        command = str(run.request["command"])
+        code_expander.command(say("Reproduce from the command line"), lambda: command)
+
+
+def _answer(request: _Request, run: Run) -> None:
+    """Save a model and measure its heads, as far as that is still to be done, and say what came of it."""
+    if request.next_step == "save":
+        try:
+            request.kept, request.next_step = model_store.keep_run(run.path, request.name), "describe"
+        except HeadlightError as error:
+            request.trouble, request.next_step = say("The model was not saved: {error}.", error=error), "none"
+    if request.kept and request.kept.name in models.available():
+        _kept(request.kept)
+        if request.next_step == "describe":
+            with st.spinner(say("It is saved. Measuring what its heads do, for its card …"), show_time=True):
+                try:
+                    model_store.describe_heads(run.path, request.kept.name)
+                except HeadlightError as error:
+                    request.trouble = say("The model is saved, but {error}.", error=error)
+                request.next_step = "none"
+    if request.trouble:
+        prose.warning(request.trouble)
+
+
+def _kept(kept: model_store.Kept) -> None:
+    """Say what was kept, and offer to look at it."""
+    prose.success(say("Saved as “{name}”, as it was after step {step:,}.", name=kept.title, step=kept.step))
+    if st.button(say("Look at its heads"), icon=":material/grid_view:", key="open-kept"):
+        st.switch_page("explore/heads/page.py", query_params={"model": kept.name})
+
+
+def put_away(run: Run) -> None:
+    """Delete a run that nobody works on."""
+    with st.popover(say("Delete this training …"), type="tertiary", icon=":material/delete:", key="delete-run"):
+        gone = say("Its weights, its film and its measurements go. Models that you kept of it stay.")
+        st.html(f"<p class='hl-small'>{gone}</p>")
+        st.button(
+            prose.plain(say("Delete {name}", name=run.name)),
+            key="delete-run-really",
+            type="primary",
+            on_click=_delete,
+            args=(run,),
+        )
+
+
+def _delete(run: Run) -> None:
+    try:
+        runs.delete(run)
+    except HeadlightError as error:
+        st.session_state[run_state.NOTE] = say("It was not deleted: {error}.", error=error)
+    else:
+        run_state.choose_run("")

@@ -1,0 +1,106 @@
+"""Train: how does a model learn this corpus, now, before my eyes?"""
+
+import html
+from collections.abc import Sequence
+from importlib import import_module
+from threading import Thread
+
+import streamlit as st
+
+from pages.shared import prose, run_state, runs
+from pages.train.train import setup, watch
+from transformer_core.errors import mark
+from transformer_core.language import say
+
+LEAD = mark(
+    "Train a model of your own and watch its heads form. A training is a process of its own: it goes on when this "
+    "page is closed, and is found again when you come back."
+)
+NEW = ""  # in place of a run's name: the next one
+
+
+def page() -> None:
+    """Draw the page: what is to be trained, or a training that was begun."""
+    session, found = st.session_state, runs.available()
+    ended = session.setdefault(run_state.ENDED, [])  # a list that stays the same: a script may end at any other write
+    ended += runs.ended_since_last_visit(found)
+    name = run_state.current().run
+    if name and name not in found:
+        session[run_state.NOTE] = say(
+            "There is no training “{name}” here; begin a new one, or choose another.", name=name
+        )
+        run_state.choose_run(NEW)
+    elif not name and not session.get(run_state.IS_HERE) and not session[run_state.NEW_CHOSEN]:
+        _come_back(found, ended)
+    session[run_state.IS_HERE] = True
+    left, right = st.columns([8, 4], vertical_alignment="bottom")
+    with left:
+        prose.heading(say("Train"), say(LEAD))
+    if found:
+        with right:
+            choose(found)
+    if note := session.pop(run_state.NOTE, ""):
+        prose.info(note)
+    _offer(found, ended)
+    if run_state.current().run:
+        watch.page(found[run_state.current().run])
+    else:
+        runs.launcher().warm_up()
+        _import_what_watching_takes()
+        setup.page()
+
+
+def _come_back(found: dict[str, runs.Run], ended: Sequence[str]) -> None:
+    """Open what is being trained, or else what ended since the last visit."""
+    candidates = [run for run in found.values() if run.is_at_work or run.name in ended]
+    if not candidates:
+        return
+    opened, *others = [run for run in candidates if run.is_at_work] or candidates
+    run_state.choose_run(opened.name)
+    if not opened.is_at_work:
+        st.session_state[run_state.NOTE] = say("While you were away: {trainings}.", trainings=opened.title)
+    elif others:
+        titles = ", ".join(run.title for run in others)
+        st.session_state[run_state.NOTE] = say("In this list, too: {trainings}.", trainings=titles)
+
+
+def _offer(found: dict[str, runs.Run], ended: list[str]) -> None:
+    """Offer to open what ended since the last visit, and was not opened yet."""
+    chosen = run_state.current().run
+    ended[:] = [name for name in found if name in ended and name != chosen and not found[name].is_at_work]
+    if not ended:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="hl-train-ended"):
+        st.html(f"<p class='hl-small'>{html.escape(say('Ended since your last visit:'))}</p>")
+        for name in ended:
+            st.button(prose.plain(found[name].title), key=f"open-{name}", on_click=run_state.choose_run, args=(name,))
+
+
+@st.cache_resource(show_spinner=False)
+def _import_what_watching_takes() -> Thread:
+    """Import beside the page what the first look at a training would wait for."""
+    names = (
+        "analysis.training.curves",
+        "analysis.training.head_history",
+        "figures.curves.training",
+        "figures.curves.heads_over_time",
+    )
+    thread = Thread(target=lambda: [*map(import_module, (f"transformer_core.{name}" for name in names))], daemon=True)
+    thread.start()
+    return thread
+
+
+def choose(found: dict[str, runs.Run]) -> None:
+    """Choose a training, or a new one."""
+    st.session_state[setup.CHOSEN_RUN] = run_state.current().run
+    st.selectbox(
+        say("Training"),
+        [NEW, *found],
+        key=setup.CHOSEN_RUN,
+        format_func=lambda name: found[name].title if name in found else say("A new training …"),
+        on_change=run_state.on_run,
+        args=(setup.CHOSEN_RUN, [NEW, *found]),
+    )
+
+
+page()

@@ -1,0 +1,125 @@
+"""The head of a training: how it stands, how far it is and how long it will take, and what can be asked of it."""
+
+import html
+from typing import Any
+
+import streamlit as st
+
+from pages.shared import prose, run_state, runs
+from pages.shared.runs import Run
+from pages.train.train.words import duration, loss_in_digits
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say, say_message
+
+FACTORS = {"× 0.1": 0.1, "× 0.3": 0.3, "× 0.5": 0.5, "× 1": 1.0, "× 2": 2.0, "× 3": 3.0}
+
+
+def show(run: Run) -> None:
+    """Draw the head."""
+    words, color = runs.STATES[run.state]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-train-head"):
+        st.html(f"<div class='hl-model'>{html.escape(run.name)}</div>", width="content")
+        st.badge(prose.plain(say(words)), color=color)  # type: ignore[arg-type]  # one of Streamlit's colors
+        st.html(f"<p class='hl-small'>{html.escape(_how_far(run))}</p>", width="stretch")
+        with st.container(horizontal=True, gap="small", width="content", key="hl-train-controls"):
+            _controls(run)
+    if run.n_steps:
+        st.progress(min(1.0, run.step / run.n_steps))
+    if run.state == "failed" and run.request is None:  # else the diagnosis says it
+        prose.warning(prose.sentence(run.reason))
+    elif run.state == "failed" and runs.saved_step(run) is None:
+        prose.caption(say("Nothing was saved, so this training cannot be resumed; start a new one."))
+    elif run.state == "stopped":
+        stopped = say("Stopped at step {step:,}. Resume it, or save its model below.", step=run.step)
+        prose.info(stopped if run.step else say("Stopped before the first step."))
+    elif run.state == "queued" and run.reason:
+        prose.info(prose.sentence(run.reason))
+    elif run.request is None:
+        prose.caption(say("The process begins, reads the corpus and makes the first weights."))
+
+
+def _how_far(run: Run) -> str:
+    if not run.n_steps:
+        return ""
+    far = say("step {step:,} of {n:,}", step=run.step, n=run.n_steps)
+    if run.state == "running" and run.reason:
+        return f"{far}, {say_message(run.reason)}"
+    records = _records(run)
+    last = next((record for record in reversed(records) if "seconds" in record), None)
+    if last is None:
+        return far
+    far = say("{far}, loss {loss}", far=far, loss=loss_in_digits(last["loss"]))
+    recent = records[-max(5, len(records) // 4) :]
+    first = next((record for record in recent if "seconds" in record), last)
+    if run.state != "running":
+        return say("{far}, {time} of training", far=far, time=duration(last["seconds"]))
+    if last["step"] <= first["step"]:
+        return far
+    seconds_a_step = (last["seconds"] - first["seconds"]) / (last["step"] - first["step"])
+    left = seconds_a_step * (run.n_steps - run.step)
+    return say(
+        "{far}, {rate:,.0f} tokens/s, about {time} left", far=far, rate=last["tokens_per_second"], time=duration(left)
+    )
+
+
+def _records(run: Run) -> list[dict[str, Any]]:
+    try:
+        return runs.records(run)
+    except HeadlightError:
+        return []
+
+
+def _controls(run: Run) -> None:
+    """Offer what can be asked of the run as it stands; nothing changes its place when it is paused or goes on."""
+    is_paused = run.state == "paused"
+    if run.state == "running" or is_paused:
+        if is_paused:
+            _ask(run, mark("Resume"), "resume", ":material/play_arrow:")
+        else:
+            _ask(run, mark("Pause"), "pause", ":material/pause:")
+        _ask(
+            run, mark("Step"), "step", ":material/skip_next:", mark("Do one step; pause first"), disabled=not is_paused
+        )
+        _ask(run, mark("Snapshot"), "snapshot", ":material/photo_camera:", mark("Add this snapshot to the film"))
+        _rate(run)
+    if run.state in ("running", "paused", "queued"):
+        _ask(run, mark("Stop"), "stop", ":material/stop:", mark("Save and end; it can go on later"))
+    elif run.request is not None and (
+        run.state == "stopped" or (run.state == "failed" and runs.saved_step(run) is not None)
+    ):
+        st.button(say("Resume"), key="run-go-on", icon=":material/play_arrow:", on_click=_go_on, args=(run,))
+
+
+def _ask(run: Run, label: str, command: str, icon: str, tip: str | None = None, *, disabled: bool = False) -> None:
+    st.button(
+        prose.plain(say(label)),
+        key=f"run-{command}",
+        icon=icon,
+        help=prose.plain(say(tip)) if tip else None,
+        disabled=disabled,
+        on_click=_tell,
+        args=(run, command),
+    )
+
+
+def _rate(run: Run) -> None:
+    with st.popover(say("Learning rate"), key="run-rate", icon=":material/speed:"):
+        prose.caption(
+            say("Multiply what the schedule says, from the next step on. The command of the run remembers it.")
+        )
+        factor = st.segmented_control(say("Times"), [*FACTORS], default="× 1", key="run-rate-factor", required=True)
+        st.button(say("Change it"), key="run-rate-change", on_click=_tell, args=(run, "learning-rate", FACTORS[factor]))
+
+
+def _tell(run: Run, command: str, value: float = 1.0) -> None:
+    try:
+        runs.ask(run, command, value)
+    except HeadlightError as error:
+        st.session_state[run_state.NOTE] = say("That did not reach the training: {error}.", error=error)
+
+
+def _go_on(run: Run) -> None:
+    try:
+        runs.resume(run)
+    except HeadlightError as error:
+        st.session_state[run_state.NOTE] = say("The training did not go on: {error}.", error=error)

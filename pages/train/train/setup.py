@@ -1,0 +1,325 @@
+"""What is to be trained: the corpus, the model and the pace, with what is known of them before the start."""
+
+import html
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, get_args
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages.shared import corpora, models, prose, run_state, runs
+from pages.shared.corpora import MADE_HERE, Choice
+from pages.train.train import batch_view, own_text, settings
+from pages.train.train.words import duration
+from transformer_core.analysis.heads.inventory import parameters_by_part
+from transformer_core.config import Activation, Architecture, ModelConfig, Norm, NormPosition, Positions
+from transformer_core.errors import ConfigError, HeadlightError, mark
+from transformer_core.language import say, say_message
+from transformer_core.model.presets import PRESETS
+from transformer_core.training.config import OptimizerName, Precision, Schedule, TrainingConfig
+from transformer_core.training.presets import preset_training
+
+if TYPE_CHECKING:
+    from transformer_core.training.suggest import Suggestion
+
+CHOSEN_RUN = "train-chosen-run"
+SOURCE, GENERATED = "train-source", "train-corpus"
+_MADE, _OWN = mark("Made here"), mark("Your own text")
+USUAL_PRESETS = {"copy": "tiny-one-layer", "en-fr": "tiny-pre-norm", "induction": "tiny-attention"}  # of corpora
+KINDS: dict[Architecture, str] = {
+    "encoder_decoder": mark("encoder-decoder"),
+    "decoder_only": mark("decoder"),
+    "encoder_only": mark("encoder"),
+}
+LEARNS: dict[Architecture, str] = {
+    "encoder_decoder": mark("reads the source and writes the target, as in the paper"),
+    "decoder_only": mark("says each next token of a text"),
+    "encoder_only": mark("guesses tokens of a text that are masked"),
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be trained."""
+
+    model: ModelConfig
+    training: TrainingConfig
+    device: str
+    suggestion: "Suggestion | None"  # of how long, for a text of one's own
+
+
+def page() -> None:
+    """Draw what is to be chosen on the left, and what is known of it on the right."""
+    with st.container(key="hl-train-new"):
+        left, right = st.columns([5, 7], gap="medium")
+    with left:
+        choice = _corpus()
+        if choice is None:
+            return
+        architecture, preset = _model(choice)
+    with right:
+        warnings = st.container()
+        stats = corpora.show(choice, architecture)
+    if stats is None:
+        return
+    with left:
+        asked = _settings(choice, preset, stats)
+        if asked is not None:
+            _start(choice, preset, stats, asked, warnings)
+    if asked is not None:
+        with right:
+            batch_view.show(choice, stats, asked.model, asked.training)
+
+
+def _corpus() -> Choice | None:
+    """Choose a corpus; None while there is none."""
+    source = st.segmented_control(
+        say("Corpus"),
+        [_MADE, _OWN],
+        format_func=lambda name: prose.plain(say(name)),
+        default=_MADE,
+        required=True,
+        key=SOURCE,
+        persist_state="session",
+    )
+    if source == _OWN:
+        return own_text.choose()
+    name = st.selectbox(
+        say("Which one"),
+        [*MADE_HERE],
+        format_func=lambda name: say(MADE_HERE[name][0]),
+        key=GENERATED,
+        label_visibility="collapsed",
+        persist_state="session",
+    )
+    return Choice(name=name, corpus=name, is_pairs=MADE_HERE[name][1], run_name=name)
+
+
+def _model(choice: Choice) -> tuple[Architecture, str]:
+    """Choose the kind of the model, and the preset that it begins with."""
+    kinds = [kind for kind in KINDS if (kind == "encoder_decoder") == choice.is_pairs]
+    kind = kinds[0]
+    if len(kinds) > 1:
+        kind = st.segmented_control(
+            say("Model"),
+            kinds,
+            default=kinds[0],
+            required=True,
+            format_func=lambda kind: say(KINDS[kind]),
+            key="new-kind",
+            persist_state="session",
+        )
+    presets = [name for name, preset in PRESETS.items() if preset(1000).architecture == kind]
+    usual = USUAL_PRESETS.get(choice.name, presets[0])
+    preset = st.selectbox(
+        say("Size") if len(kinds) > 1 else say("Model"),
+        presets,
+        index=presets.index(usual if usual in presets else presets[0]),
+        format_func=settings.preset_in_words,
+        key=f"new-preset-{choice.name}-{kind}",
+        persist_state="session",
+        help=say(
+            "The {kind} {learns}. Everything below starts from this preset and can be changed.",
+            kind=say(KINDS[kind]),
+            learns=say(LEARNS[kind]),
+        ),
+    )
+    return kind, preset
+
+
+def _settings(choice: Choice, preset: str, stats: Any) -> "Asked | None":
+    """Choose all the rest; None, with a sentence on the page, where it makes no sense."""
+    from transformer_core.corpora.checks import n_rows
+    from transformer_core.training.suggest import suggest
+
+    usual_model, usual_training = PRESETS[preset](stats.vocab_size), preset_training(preset, choice.name)
+    fields = settings.Fields(f"new-{preset}-{choice.name}")
+    suggestion = None
+    if not choice.is_made_here:  # presets are made for the corpora that are made here
+        a_step = _seconds(usual_model, replace(usual_training, steps=1), stats) if len(models.devices()) == 1 else 0.0
+        suggestion = suggest(usual_training, n_rows=n_rows(stats, usual_model.max_seq_len), seconds_per_step=a_step)
+        usual_training = suggestion.training
+        fields = settings.Fields(f"new-{preset}-{choice.corpus}-{sorted(choice.reading.items())}")
+    try:
+        with st.expander(say("Shape of the model"), icon=":material/schema:"):
+            model = _shape(fields, usual_model)
+        with st.expander(say("How it is trained"), icon=":material/tune:"):
+            training, device = _pace(fields, usual_training, model, has_windows=stats.items == "stretches")
+        return Asked(model, training, device, suggestion)
+    except ConfigError as error:
+        prose.warning(say("These settings do not fit: {error}.", error=error))
+        return None
+
+
+def _seconds(model: ModelConfig, training: TrainingConfig, stats: Any) -> float:
+    """Return about how long a training takes on this machine's processor."""
+    from transformer_core.training.estimate import estimated_seconds, products_per_second
+
+    return estimated_seconds(
+        model,
+        training,
+        tokens_per_row=corpora.tokens_per_item(stats),
+        products_per_second=products_per_second(),
+    )
+
+
+def _shape(fields: settings.Fields, usual: ModelConfig) -> ModelConfig:
+    with st.container(key="hl-train-shape"):
+        n_layers = fields.whole("n_layers", mark("Layers"), max(usual.n_encoder_layers, usual.n_decoder_layers), 1, 48)
+        n_heads = fields.whole("n_heads", mark("Heads per layer"), usual.n_heads, 1, 64)
+        d_model = fields.whole("d_model", mark("Width (d_model)"), usual.d_model, 8, 4096)
+        d_ff = fields.whole("d_ff", mark("Feed-forward width"), usual.d_ff, 0, 16384)
+        positions = fields.one_of("positions", mark("Positions"), get_args(Positions), usual.positions)
+        max_seq_len = fields.whole("max_seq_len", mark("Longest text, tokens"), usual.max_seq_len, 4, 4096)
+        norm = fields.one_of("norm", mark("Norm"), get_args(Norm), usual.norm)
+        norm_position = fields.one_of(
+            "norm_position", mark("Norm position"), get_args(NormPosition), usual.norm_position
+        )
+        activation = fields.one_of("activation", mark("Activation"), get_args(Activation), usual.activation)
+        dropout = fields.fraction("dropout", mark("Dropout"), usual.dropout, 0.0, 0.9)
+        dropout_pattern = fields.fraction(
+            "dropout_pattern", mark("Dropout on the pattern"), usual.dropout_pattern, 0.0, 0.9
+        )
+    layers: dict[str, Any] = {}
+    if usual.has_encoder:
+        layers["n_encoder_layers"] = n_layers
+    if usual.has_decoder:
+        layers["n_decoder_layers"] = n_layers
+    return usual.changed(
+        **layers,
+        n_heads=n_heads,
+        d_model=d_model,
+        d_ff=d_ff,
+        positions=positions,
+        norm=norm,
+        norm_position=norm_position,
+        activation=activation,
+        max_seq_len=max_seq_len,
+        dropout=dropout,
+        dropout_pattern=dropout_pattern,
+    )
+
+
+def _pace(
+    fields: settings.Fields, usual: TrainingConfig, model: ModelConfig, *, has_windows: bool
+) -> tuple[TrainingConfig, str]:
+    """Choose the pace, and of a running text how far its windows are apart.
+
+    Raises:
+        ConfigError: settings that make no sense.
+    """
+    device, precision, stride = models.CPU, usual.precision, 0
+    with st.container(key="hl-train-pace"):
+        steps = fields.whole("steps", mark("Steps"), usual.steps, 1, 10_000_000)
+        batch_size = fields.whole("batch_size", mark("Batch size"), usual.batch_size, 1, 100_000)
+        factor = fields.positive(
+            "learning_rate_factor",
+            mark("Learning rate multiplier"),
+            usual.learning_rate_factor,
+        )
+        schedule = fields.one_of("schedule", mark("Schedule"), get_args(Schedule), usual.schedule)
+        warmup_steps = fields.whole("warmup_steps", mark("Warm-up steps"), usual.warmup_steps, 1, 1_000_000)
+        clip_norm = fields.fraction("clip_norm", mark("Gradient clipping (0 = off)"), usual.clip_norm or 0.0, 0.0, 1e6)
+        optimizer = fields.one_of("optimizer", mark("Optimizer"), get_args(OptimizerName), usual.optimizer)
+        weight_decay = fields.fraction("weight_decay", mark("Weight decay (AdamW only)"), usual.weight_decay, 0.0, 1.0)
+        smoothing = fields.fraction("label_smoothing", mark("Label smoothing"), usual.label_smoothing, 0.0, 0.9)
+        accumulate = fields.whole("accumulate", mark("Gradient accumulation steps"), usual.accumulate, 1, 1024)
+        if has_windows:
+            stride = fields.whole("stride", mark("Stride of windows (0: their length)"), usual.stride or 0, 0, 4096)
+        seed = fields.whole("seed", mark("Seed"), usual.seed, 0, 2**32 - 1)
+        film_megabytes = fields.whole(
+            "film_megabytes", mark("Snapshot storage limit (MB)"), usual.film_megabytes, 0, 100_000
+        )
+        if len(models.devices()) > 1:
+            device = fields.one_of("device", mark("Device"), models.devices(), models.devices()[1])
+            precision = fields.one_of("precision", mark("Precision"), get_args(Precision), usual.precision)
+    training = replace(
+        usual,
+        steps=steps,
+        batch_size=batch_size,
+        schedule=schedule,
+        learning_rate_factor=factor,
+        warmup_steps=warmup_steps,
+        label_smoothing=smoothing,
+        optimizer=optimizer,
+        weight_decay=weight_decay if optimizer == "adamw" else 0.0,
+        clip_norm=clip_norm or None,
+        seed=seed,
+        accumulate=accumulate,
+        stride=stride or None,
+        film_megabytes=film_megabytes,
+        precision=precision,
+    )
+    if stride > model.max_seq_len:
+        raise ConfigError(
+            "stride ({stride}) must be at most max_seq_len ({most}), or tokens between two windows are left out",
+            stride=stride,
+            most=model.max_seq_len,
+        )
+    highest = factor * (model.d_model * warmup_steps) ** -0.5
+    rises = say("The learning rate rises to {rate:.2g} at step {steps:,}.", rate=highest, steps=warmup_steps)
+    st.html(f"<p class='hl-small'>{rises}</p>")
+    return training, device
+
+
+def _start(choice: Choice, preset: str, stats: Any, asked: Asked, warnings: DeltaGenerator) -> None:
+    """Say what it will be, and begin; what is wrong with the corpus stands where it is shown."""
+    model, training, device = asked.model, asked.training, asked.device
+    n_parameters = sum(parameters_by_part(model).values())
+    facts = [say("{n} parameters", n=prose.amount(n_parameters)), say("{n:,} steps", n=training.steps)]
+    if device == models.CPU:
+        seconds = _seconds(model, training, stats)
+        facts.append(say("about {time} on this machine", time=duration(seconds)))
+    with st.container(border=True, key="hl-train-start"):
+        st.html(f"<p class='hl-facts'>{html.escape(' · '.join(facts))}</p>")
+        _say_why(asked)
+        if _is_refused(choice, stats, model, training, warnings):
+            return
+        if st.button(say("Start training"), type="primary", icon=":material/play_arrow:", key="start-training"):
+            arguments = settings.arguments(choice, preset, model, training, device)
+            name = runs.free_name(choice.run_name)
+            try:
+                runs.start(name, arguments)
+            except HeadlightError as error:
+                prose.warning(say("The training did not begin: {error}.", error=error))
+                return
+            run_state.choose_run(name)
+            st.rerun()
+
+
+def _say_why(asked: Asked) -> None:
+    """Say why the steps that are proposed are fewer than the preset's, as long as nobody changed them."""
+    suggestion = asked.suggestion
+    if suggestion is None or not suggestion.is_shorter or asked.training.steps != suggestion.training.steps:
+        return
+    values = {"steps": asked.training.steps, "usual": suggestion.usual_steps, "n": suggestion.epochs}
+    if suggestion.is_for_time:
+        why = say(
+            "{steps:,} steps in place of the preset’s {usual:,}, so that a first training does not take too long on "
+            "this machine. With more steps it learns more.",
+            **values,
+        )
+    else:
+        why = say(
+            "{steps:,} steps in place of the preset’s {usual:,}: the text is small, and the model reads it about "
+            "{n:,.0f} times in these. With more steps it mostly learns it by heart.",
+            **values,
+        )
+    st.html(f"<p class='hl-small'>{html.escape(why)}</p>")
+
+
+def _is_refused(
+    choice: Choice, stats: Any, model: ModelConfig, training: TrainingConfig, warnings: DeltaGenerator
+) -> bool:
+    """Say what is wrong with the corpus for such a training; return whether it cannot begin."""
+    from transformer_core.corpora.checks import check
+
+    found = check(stats, max_seq_len=model.max_seq_len, batch_size=training.batch_size)
+    fatal = [say_message(finding.sentence) for finding in found if finding.is_fatal]
+    told = [say_message(finding.sentence) for finding in found if not finding.is_fatal and not choice.is_made_here]
+    if fatal:
+        prose.warning(" ".join(fatal))
+    with warnings:
+        for sentence in told:
+            prose.warning(sentence)
+    return bool(fatal)

@@ -1,0 +1,274 @@
+"""A training to watch: how far it is, what it says, where its heads look, and what to do with it."""
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages.components.figures import live_figure
+from pages.components.overview import head_overview
+from pages.shared import overviews, prose, run_models, run_readings, run_state, runs
+from pages.shared.runs import Run
+from pages.shared.style import theme
+from pages.train.train import doctor, keep, run_head
+from pages.train.train.look import Sample, look_at
+from pages.train.train.throttle import throttled
+from pages.train.train.words import MEASURES, UNIT, UNITS
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import language, say, say_message
+
+if TYPE_CHECKING:
+    from transformer_core.analysis import ModelRun
+    from transformer_core.analysis.training.head_history import Appearance, HeadHistory
+    from transformer_core.figures import Figure
+
+_TITLE = "train-title"  # session key: of the run, as the list says it, which is not drawn each second
+TICK = 1.0  # seconds between two looks at a run that is trained
+NARROWEST = (350, 480)  # px: the two columns, where the window is as narrow as two have room in
+RESTING = ("paused", "stopped", "finished", "failed")  # states in which nobody trains the model
+OUTPUTS = {  # what the newest weights make of some texts; and where those are not of the step that the head tells
+    "encoder_decoder": (mark("Output"), mark("Output, as it was at step {step:,}")),
+    "decoder_only": (
+        mark("Continuations, sampled at temperature 0.8"),
+        mark("Continuations, sampled at temperature 0.8, as they were at step {step:,}"),
+    ),
+    "encoder_only": (mark("Filled masks"), mark("Filled masks, as they were at step {step:,}")),
+}
+LOOK_FOR = mark(
+    "At first every head spreads its attention evenly, and its picture is flat. Then some sharpen, often all at once, "
+    "and the loss falls with them. Attention shows where a head looks, not yet what it is good for."
+)
+
+
+def page(run: Run) -> None:
+    """Draw one training; while a process works on it, each second anew."""
+    st.session_state[_TITLE] = run.title
+    st.fragment(_live, run_every=TICK if run.is_at_work else None)(run.name)
+
+
+def _live(name: str) -> None:
+    run = runs.find(name)
+    if run is None:
+        st.rerun()
+    run_head.show(run)
+    if run.request is None or run.state == "queued":
+        if not run.is_at_work:
+            keep.put_away(run)
+        _follow(run)
+        return
+    try:
+        run_state.fit(runs.configurations(run)[0])
+    except HeadlightError as error:
+        prose.warning(say("This training cannot be read: {error}.", error=error))
+        keep.put_away(run)
+        return
+    if run.state == "failed":
+        doctor.show(run)  # there is no more to say of it than why
+    with st.container(key="hl-train-stage"):
+        left, right = st.columns([5, 7], gap="medium")
+    with left:
+        _curves(run)
+    with right:
+        _attention(run)
+        _heads_over_time(run)
+    with left:
+        if run.state != "failed":
+            doctor.show(run)
+        saved = runs.saved_step(run)
+        if saved is not None and run.state in RESTING:
+            keep.offer(run, saved)
+        if not run.is_at_work:
+            keep.put_away(run)
+    run_state.publish()
+    _follow(run)
+
+
+def _follow(run: Run) -> None:
+    """Draw the whole page anew when the run's process begins, rests or ends: the list says it, too."""
+    if st.session_state.get(_TITLE) != run.title:
+        st.session_state[_TITLE] = run.title
+        st.rerun()
+
+
+def _curves(run: Run) -> None:
+    """Draw loss, accuracy, learning rate and gradient."""
+    from transformer_core.analysis.training.curves import curves_of
+    from transformer_core.figures.curves.training import training_curves
+
+    def drawn() -> tuple["Figure", str]:
+        curves = curves_of(runs.records(run))
+        figure = training_curves(
+            {name: curve for name, curve in curves.items() if name not in ("seconds", "tokens_per_second")},
+            references=doctor.references(run),
+            n_steps=run.n_steps,
+            theme=theme(),
+            width=NARROWEST[0],
+        )
+        return figure, _csv(curves)
+
+    try:
+        figure, csv = throttled("train-curves", _seen_of(run), drawn)
+    except HeadlightError as error:
+        prose.warning(say("The measurements cannot be read: {error}.", error=error))
+        return
+    smoothing = runs.configurations(run)[1].label_smoothing
+    smoothed = (
+        say("; training smooths its targets by {smoothing:g}, so its loss is higher", smoothing=smoothing)
+        if smoothing
+        else ""
+    )
+    prose.subheading(say("Learning"), say("hover for the numbers{smoothed}", smoothed=smoothed))
+    live_figure(figure, name=f"{run.name}-curves", csv=csv, key=run_state.CURVES, height=figure.layout.height)
+
+
+def _csv(curves: Any) -> str:
+    """Return all curves as a table, a line a step."""
+    import pandas as pd
+
+    table = pd.DataFrame({name: pd.Series(curve.values, index=curve.steps) for name, curve in curves.items()})
+    return str(table.rename_axis("step").to_csv())
+
+
+def _attention(run: Run) -> None:
+    """Draw all heads on a text by the newest weights, and what the model makes of it, and of some others."""
+    try:
+        examples = run_readings.examples(run)
+    except HeadlightError:
+        prose.caption(say("The first weights come in a moment."))
+        return
+    if not st.session_state[run_state.TEXT] and examples:
+        st.session_state[run_state.TEXT] = examples[0]
+    st.text_input(
+        say("A text of yours"),
+        key=run_state.TEXT,
+        on_change=run_state.on_text,
+        placeholder=say("Type a text, then press Enter"),
+        autocomplete="off",
+        persist_state="session",
+    )
+    text = run_state.current().text
+    try:
+        look = throttled("train-look", (*_seen_of(run), text), lambda: look_at(run, text, examples))
+    except HeadlightError as error:
+        prose.caption(say("The model cannot be looked at yet: {error}.", error=error))
+        return
+    if look.problem:
+        prose.warning(say("This text cannot be read: {error}.", error=look.problem))
+    _says(run, look.step, look.samples)
+    if look.model_run is not None:
+        _overview(run, look.step, text, look.model_run)
+
+
+def _says(run: Run, step: int, samples: Sequence[Sample]) -> None:
+    rows = "".join(
+        f"<tr><td><bdi>{html.escape(given)}</bdi></td><td>→</td><td><bdi>{html.escape(output) or '∅'}</bdi></td></tr>"
+        for given, output in samples
+    )
+    now, then = OUTPUTS[run.architecture]
+    label = say(now) if step >= run.step else say(then, step=step)
+    st.html(f"<div class='hl-label'>{label}</div><table class='hl-samples'>{rows}</table>")
+
+
+def _overview(run: Run, step: int, text: str, model_run: "ModelRun") -> None:
+    groups, levels = overviews.of(model_run)
+    view = run_state.current()
+    with st.container(key="hl-train-overview"):
+        head_overview(
+            groups=groups,
+            levels=levels,
+            chosen={"attention": view.attention, "layer": view.layer, "head": view.head},
+            version=f"{run.name} {step} {text}",
+            key=run_state.OVERVIEW,
+            on_chosen=run_state.on_head,
+        )
+    st.html(f"<p class='hl-small'>{html.escape(say(LOOK_FOR))}</p>")
+
+
+def _heads_over_time(run: Run) -> None:
+    """Draw one measure of every head over the steps, with the snapshots at which heads took up habits."""
+    from transformer_core.analysis.training.head_history import HABITS, LEAST_SHARE
+    from transformer_core.figures.curves.heads_over_time import heads_over_time
+
+    try:
+        history, found = throttled("train-history", _seen_of(run), lambda: _history(run))
+    except HeadlightError as error:
+        prose.caption(say("What was measured of the heads cannot be read: {error}.", error=error))
+        return
+    measures = [measure for measure in MEASURES if history.heads and history.by_attention(measure)]
+    if not measures:
+        return
+    prose.subheading(say("Heads over time"), say("one line a head"))
+    measure = st.segmented_control(
+        say("Measure"),
+        measures,
+        default=measures[0],
+        required=True,
+        format_func=lambda name: say(MEASURES[name]),
+        key="run-measure",
+        label_visibility="collapsed",
+    )
+    view = run_state.current()
+    chosen = (view.attention, view.layer, view.head) if view.attention else None
+
+    def drawn() -> tuple["Figure", str]:
+        figure = heads_over_time(
+            history.steps,
+            history.by_attention(measure),
+            chances=history.by_attention(measure, "chance") if measure in HABITS else None,
+            unit=UNITS.get(measure, UNIT),
+            threshold=LEAST_SHARE if measure in HABITS else None,
+            chosen=chosen,
+            appearances=[
+                ((a.name.attention, a.name.layer, a.name.head), a.step, say_message(a.in_words()))
+                for a in found
+                if a.measure == measure
+            ],
+            n_steps=run.n_steps,
+            theme=theme(),
+            width=NARROWEST[1],
+        )
+        return figure, _heads_csv(history, measure)
+
+    figure, csv = throttled("train-heads", (*_seen_of(run), measure, chosen), drawn)
+    live_figure(
+        figure,
+        name=f"{run.name}-heads-{measure}",
+        csv=csv,
+        key=run_state.HEADS_FIGURE,
+        height=figure.layout.height,
+    )
+    _appeared([say_message(appearance.in_words()) for appearance in found])
+
+
+def _history(run: Run) -> "tuple[HeadHistory, list[Appearance]]":
+    """Return what was measured of the heads, and which of them took up a habit."""
+    from transformer_core.analysis.training.head_history import HeadHistory, appearances
+
+    history = HeadHistory.from_records(runs.head_records(run))
+    return history, appearances(history)
+
+
+def _appeared(sentences: Sequence[str]) -> None:
+    if sentences:
+        items = "".join(f"<div>{html.escape(sentence)}</div>" for sentence in sentences)
+        st.html(f"<div class='hl-findings hl-appeared'>{items}</div>")
+
+
+def _heads_csv(history: "HeadHistory", measure: str) -> str:
+    """Return one measure of all heads as a table, a line a snapshot."""
+    import pandas as pd
+
+    columns = {
+        f"{attention} layer {layer} head {head}": heads[layer, head]
+        for attention, heads in history.by_attention(measure).items()
+        for layer in range(heads.shape[0])
+        for head in range(heads.shape[1])
+    }
+    return str(pd.DataFrame(columns, index=pd.Index(history.steps, name="step")).to_csv())
+
+
+def _seen_of(run: Run) -> tuple[object, ...]:
+    """Return what tells two views of a training apart, but for the steps that go by while it runs."""
+    step = run.step if run.state != "running" else None
+    return run_models.version(run), run.state, step, st.context.theme.type, language()

@@ -1,0 +1,145 @@
+"""The page Compare where an address, a training or a text asks for what there is not: one calm sentence each."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pages.explore.compare import data, mapped, samples
+from tests.pages.conftest import url_of, words_of
+from tests.pages.explore.compare.compare_page import OpenApp, figures_of, open_compare
+from tests.pages.train.small_films import STEPS, TEXTS, save_run
+from transformer_core.analysis import HeadName
+from transformer_core.corpora import CorpusReading, load_corpus
+from transformer_core.training.run.launch import Launcher
+
+pytestmark = pytest.mark.slow
+
+WRONG = {
+    ("with", "nosuch"): "There is no model or training “nosuch” here, so you see English to French.",
+    ("with", "nosuch@12"): "There is no model or training “nosuch@12” here",
+    ("with", "../../etc@1"): "There is no model or training",
+    ("at", "nosuch"): "There is no model or training “nosuch” here",
+    (
+        "bhead",
+        "cross.9.9",
+    ): "B (English to French) has no head cross.9.9, so you see B’s cross-attention, layer 1, head 3.",
+    ("bhead", "cross"): "it is written as attention, layer and head: cross.1.2",
+    ("bhead", "sideways.0.0"): "B (English to French) has no head sideways.0.0",
+    ("bchange", "off:cross.7.7"): "B (English to French) has none of the heads that were to be changed",
+    ("change", "off"): "it is written as off or even, a colon, and heads joined by +",
+    ("cell", "x"): "it is written as the places of a query and a key: 7.12",
+    ("view", "sideways"): "it can be one, changed, effect, map, layers, texts",
+    ("measure", "beauty"): "it can be entropy, distance, share_on_first, strongest_weight",
+}
+
+
+@pytest.mark.parametrize(("field", "value"), WRONG)
+@pytest.mark.usefixtures("checkpoints")
+def test_what_an_address_asks_for_wrongly(open_app: OpenApp, field: str, value: str):
+    app = open_compare(open_app, **{field: value})
+    assert WRONG[field, value] in words_of(app)
+    assert len(figures_of(app)) == 3
+
+
+@pytest.mark.usefixtures("checkpoints")
+def test_a_cell_beyond_the_text_is_not_marked(open_app: OpenApp):
+    app = open_compare(open_app, cell="99.99")
+    assert all(not figure["layout"].get("shapes") for figure in figures_of(app).values())
+    app = open_compare(open_app, cell="1.2")
+    assert all(len(figure["layout"]["shapes"]) == 3 for figure in figures_of(app).values())
+
+
+@pytest.mark.usefixtures("checkpoints")
+def test_without_a_text_nothing_is_compared(open_app: OpenApp):
+    app = open_compare(open_app, text="")
+    assert not figures_of(app)
+    assert [info.value.startswith("Type a text above") for info in app.info] == [True]
+
+
+@pytest.mark.usefixtures("three_kinds_here")
+def test_models_of_other_kinds_are_shown_as_far_as_they_can_be(open_app: OpenApp):
+    for view, sentence in {
+        "one": "there is no difference to draw",
+        "changed": "other layers, heads or attentions",
+        "map": "too few tokens in common to lie on one map",
+        "layers": "cut this text into other tokens",
+    }.items():
+        app = open_compare(open_app, **{"with": "tales"}, view=view)
+        words = words_of(app)
+        assert sentence in words
+        assert "B (Tales) has no head cross.1.0, so you see B’s decoder self-attention, layer 0, head 0." in words
+
+
+@pytest.mark.usefixtures("checkpoints")
+def test_texts_of_a_corpus_that_is_not_here(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch):
+    def no_corpus(*_: object) -> None:
+        raise samples.CorpusError("there is no corpus 'lost'")
+
+    monkeypatch.setattr(samples, "_held_out", no_corpus)
+    app = open_compare(open_app, view="texts", texts="corpus")
+    assert "There is no corpus &#x27;lost&#x27;." in words_of(app)
+
+
+def test_a_snapshot_that_is_gone_gives_way_to_the_nearest(
+    open_app: OpenApp, checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    save_run(tmp_path / "runs" / "pairs")
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
+    app = open_compare(open_app, **{"at": "pairs@4", "with": "pairs@58"}, text=TEXTS[0])
+    assert "The film of pairs has no snapshot at step 58, so you see step 60." in words_of(app)
+    assert len(figures_of(app)) == 3
+    app.select_slider(key="compare-with-snapshot").set_value(STEPS[0]).run()
+    assert url_of(app)["with"] == "pairs@0"
+    app.selectbox(key="compare-ahead-box").set_value(HeadName("encoder", 1, 3)).run()
+    assert url_of(app)["ahead"] == "encoder.1.3"
+    app.selectbox(key="compare-with-box").set_value("other").run()
+    assert url_of(app)["with"] == "other"
+    app.selectbox(key="compare-with-box").set_value("pairs@").run()
+    assert url_of(app)["with"] == f"pairs@{STEPS[len(STEPS) // 2]}"  # not the last, which is often A itself
+    assert not app.exception
+
+
+@pytest.mark.usefixtures("checkpoints")
+def test_long_texts_are_refused_where_all_pairs_are_needed(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(data, "MOST_TOKENS", 8)
+    for view in ("one", "changed", "map", "layers"):
+        app = open_compare(open_app, view=view)
+        assert "Texts of up to 8 tokens are compared here, and one of these has 31" in words_of(app)
+        assert not figures_of(app)
+    assert figures_of(open_compare(open_app, view="texts"))
+
+
+@pytest.mark.usefixtures("checkpoints")
+def test_a_map_that_would_take_too_long_is_refused(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(mapped, "MOST_WORK", 8 * 8 * 10 * 10)
+    app = open_compare(open_app, view="map", heads="a", attention="encoder")
+    assert "A map of 8 heads takes texts of at most 10 tokens; shorten the text." in words_of(app)
+
+
+def test_a_sample_of_a_corpus_is_held_out():
+    sample = samples._held_out("copy", 1, CorpusReading(), "encoder_decoder")
+    held_out = {item.source for item in load_corpus("copy", seed=1).held_out}
+    assert len(sample) == samples.N_SAMPLED
+    assert held_out.issuperset(sample)
+
+
+@pytest.mark.usefixtures("checkpoints")
+def test_a_corpus_that_was_never_generated_here_is_not_waited_for(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[Sequence[str]] = []
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments: asked.append(arguments))
+    app = open_compare(open_app, view="texts", texts="corpus")
+    assert "The corpus en-fr is generated now, the first time here; look again in a moment." in words_of(app)
+    assert [button.label for button in app.button if button.key == "compare-look-again"] == ["Look again"]
+    assert asked[0][:3] == ["inspect", "--corpus", "en-fr"]
+
+
+def test_a_sample_of_a_file_is_held_out_as_the_training_read_it(tmp_path: Path):
+    path = tmp_path / "lines.txt"
+    path.write_text("".join(f"This is line {i} of a text.\n" for i in range(100)))
+    sample = samples._held_out(str(path), 0, CorpusReading(division="stream"), "decoder_only")
+    assert all("line 9" in text for text in sample) and "line 99" in sample[-1]  # the last tenth

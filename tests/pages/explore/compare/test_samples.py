@@ -1,0 +1,18 @@
+"""Held-out texts of a corpus in a file that changes: those that the weights at hand were trained beside."""
+
+from pathlib import Path
+
+import pytest
+
+from pages.explore.compare.samples import _held_out
+from transformer_core.corpora.reading import CorpusReading
+
+
+def test_a_file_that_was_replaced_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "mine.txt"
+    for word in ("secret", "public"):
+        file.write_text("".join(f"{word} {i}\n" for i in range(40)), encoding="utf-8")
+        texts = _held_out(str(file), 0, CorpusReading(), "decoder_only", f"of what was trained on {word}")
+        assert texts
+        assert all(text.startswith(word) for text in texts)

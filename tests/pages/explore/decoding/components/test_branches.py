@@ -1,0 +1,131 @@
+"""The tree of branches: what is sent to the browser says what the nodes say, and what comes back is checked."""
+
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.explore.decoding.components.branches import BranchEnd, Node, branches
+from tests.pages.conftest import component
+
+
+def chain(n: int, *, n_given: int) -> list[Node]:
+    """One branch; every token behind the given ones has probability 1/2."""
+    said = (("a", 0.5), ("b", 0.25))
+    nodes = []
+    for i in range(n):
+        node = Node(id=10 + i, parent=9 + i if i else None, position=i, label=f"t{i}", kind="given")
+        written = {"kind": "written", "log_prob": math.log(0.5), "rank": 0, "alternatives": said}
+        nodes.append(node if i < n_given else replace(node, **written))  # type: ignore[arg-type]
+    return nodes
+
+
+def page() -> None:
+    """The page of these tests, with the tree that the session holds."""
+    import streamlit as st
+
+    from pages.explore.decoding.components.branches import branches, sent_node
+
+    branches(key="tree", on_node=lambda: None, **st.session_state["tree-given"])
+    st.session_state["chosen"] = sent_node("tree")
+
+
+def run(sent: object = None, **given: Any) -> AppTest:
+    """Run the page, with what the browser sent for this run."""
+    app = AppTest.from_function(page)
+    app.session_state["tree-given"] = {"ends": [], **given}
+    if sent is not None:
+        app.session_state["tree"] = sent
+    app.run()
+    assert not app.exception
+    return app
+
+
+def data_of(**given: Any) -> dict[str, Any]:
+    """What the browser gets."""
+    return json.loads(component(run(**given), "branches").json)
+
+
+def test_a_node_says_its_probability_rank_and_place():
+    nodes = chain(3, n_given=1)
+    nodes.append(replace(nodes[2], id=5, label="שלום", rank=1, alternatives=(), kind="dropped", score=-2.5))
+    data = data_of(nodes=nodes, at=11)
+    root, first, _, other = data["nodes"]
+    assert (root["parent"], root["p"], root["log"], root["kind"]) == (None, None, None, "given")
+    assert (first["id"], first["parent"], first["position"], first["label"]) == (11, 10, 1, "t1")
+    assert first["p"] == pytest.approx(0.5) and first["log"] == pytest.approx(-0.6931, abs=1e-4)
+    assert (other["label"], other["rank"], other["score"]) == ("שלום", 1, -2.5)
+    assert data["at"] == 11
+
+
+def test_alternatives_that_nodes_share_are_sent_once():
+    data = data_of(nodes=chain(6, n_given=1), at=10)
+    assert data["alternatives"] == [[], [["a", 0.5], ["b", 0.25]]]
+    assert [node["alternatives"] for node in data["nodes"]] == [0, 1, 1, 1, 1, 1]
+
+
+def test_what_is_never_written_has_probability_zero_and_no_number_that_json_lacks():
+    nodes = chain(2, n_given=1)
+    nodes[1] = replace(nodes[1], log_prob=-math.inf, kind="forced")
+    ends = [BranchEnd(id=11, text="no", total=-math.inf, n_tokens=1)]
+    data = data_of(nodes=nodes, at=11, ends=ends)
+    assert (data["nodes"][1]["p"], data["nodes"][1]["log"], data["ends"][0]["total"]) == (0.0, None, None)
+
+
+@pytest.mark.parametrize(("n_given", "labels"), [(4, ["t0", "t1", "t2", "t3"]), (40, ["… 37 tokens", "t37"])])
+def test_a_long_prompt_is_folded(n_given: int, labels: list[str]):
+    data = data_of(nodes=chain(n_given + 2, n_given=n_given), at=10 + n_given)
+    assert [node["label"] for node in data["nodes"]][: len(labels)] == labels
+    assert data["nodes"][0]["parent"] is None
+    for before, node in zip(data["nodes"], data["nodes"][1:], strict=False):
+        assert node["parent"] == before["id"]
+    assert len(data["nodes"]) == (6 if n_given == 4 else 1 + 3 + 2)
+
+
+def test_who_looks_into_a_folded_prompt_looks_at_the_fold():
+    data = data_of(nodes=chain(12, n_given=10), at=12)
+    assert data["at"] == data["nodes"][0]["id"]
+
+
+def test_only_leaves_have_ends():
+    ends = [BranchEnd(id=i, text=f"to {i}", total=-1.0, n_tokens=i - 10, score=-0.5) for i in (11, 12)]
+    (end,) = data_of(nodes=chain(3, n_given=1), at=10, ends=ends)["ends"]
+    assert end == {"id": 12, "text": "to 12", "total": -1.0, "n_tokens": 2, "score": -0.5}
+
+
+@pytest.mark.parametrize(
+    ("sent", "chosen"),
+    [
+        ({"node": {"id": 11}}, 11),
+        ({"node": {"id": 0}}, 0),
+        ({"node": {"id": -1}}, None),
+        ({"node": {"id": 2**53}}, None),
+        ({"node": {"id": True}}, None),
+        ({"node": {"id": 1.5}}, None),
+        ({"node": {"id": "11"}}, None),
+        ({"node": 11}, None),
+        ({"node": None}, None),
+        ({}, None),
+    ],
+)
+def test_only_a_nodes_number_comes_back(sent: object, chosen: int | None):
+    app = run(sent, nodes=chain(3, n_given=1), at=10)
+    assert app.session_state["chosen"] == chosen
+
+
+def test_what_is_no_tree_is_refused():
+    nodes = chain(3, n_given=1)
+    refused: list[tuple[list[Node], int, list[BranchEnd], str]] = [
+        ([*nodes, nodes[1]], 10, [], "Node 11 is there twice"),
+        ([replace(nodes[0], id=2**53)], 2**53, [], "not from 0 to 2\\^53 - 1"),
+        (nodes[1:], 11, [], "Node 11 comes behind 10"),
+        ([*nodes, replace(nodes[0], id=3)], 10, [], "Node 3 comes behind None"),
+        (nodes, 99, [], "Of \\[99\\] there is no node"),
+        (nodes, 10, [BranchEnd(id=7, text="", total=0.0, n_tokens=0)], "Of \\[7\\] there is no node"),
+    ]
+    for given, at, ends, message in refused:
+        with pytest.raises(ValueError, match=message):
+            branches(nodes=given, at=at, ends=ends, key="tree", on_node=lambda: None)

@@ -1,0 +1,186 @@
+"""The writing of a text: what is sent to the browser says what is known of it, and what comes back is checked."""
+
+import json
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+import streamlit as st
+from plotly.colors import hex_to_rgb
+from scipy.interpolate import interp1d  # type: ignore[import-untyped]
+from streamlit.testing.v1 import AppTest
+
+from pages.explore.decoding.components import writing as module
+from pages.explore.decoding.components.writing import Token, sent_at, sent_forward, writing
+from tests.pages.conftest import component
+from tests.test_config import contrast
+from transformer_core.figures import DARK, LIGHT, sequential_scale
+
+
+def three_tokens() -> dict[str, Any]:
+    """A given, a written and a forced token; the forced one could not have been written."""
+    return {
+        "source": ["The", "<b>", "שלום"],
+        "output": [
+            Token(label="<bos>", kind="given"),
+            Token(label="il", log_prob=-0.25, rank=0, entropy=0.75, alternatives=(("il", 0.7788), ("elle", 0.125))),
+            Token(label="elle", kind="forced", log_prob=-np.inf, rank=11, entropy=0.0, alternatives=(("שלום", 1.0),)),
+        ],
+        "n_given": 1,
+        "at": 1,
+        "weights_source": np.array([0.5, 0.25, 0.25]),
+        "weights_output": np.array([0.125, 0.875], dtype=np.float32),
+        "aim_source": "cross-attention, layer 1, head 3",
+        "aim_output": "decoder self-attention, layer 1, head 3",
+        "ended": None,
+        "key": "writing",
+        "on_at": lambda: None,
+        "on_forward": lambda: None,
+    }
+
+
+def show() -> None:
+    """The page of these tests."""
+    from pages.explore.decoding.components.writing import writing
+    from tests.pages.explore.decoding.components.test_writing import three_tokens
+
+    writing(**three_tokens(), height=400)
+
+
+def show_the_end() -> None:
+    """A text that was not begun, and cannot be gone on with."""
+    from pages.explore.decoding.components.writing import writing
+    from tests.pages.explore.decoding.components.test_writing import three_tokens
+
+    changes = {"at": 0, "weights_source": None, "weights_output": None, "ended": "The model ended its text here."}
+    writing(**three_tokens() | changes | {"output": three_tokens()["output"][:1], "source": []})
+
+
+def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
+    """The header, and the numbers as the browser reads them."""
+    assert not app.exception
+    data = component(app, "writing").bytes
+    (length,) = struct.unpack("<I", data[:4])
+    return json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<f4")
+
+
+def test_each_token_is_told_by_a_row_and_its_labels_are_sent_once():
+    header, numbers = sent(AppTest.from_function(show).run())
+    rows = numbers[: 3 * 9].reshape(3, 9)  # label, kind, three facts, and two alternatives
+    labels = [*header["labels"], None]
+    assert [labels[int(label)] for label in rows[:, 0]] == ["<bos>", "il", "elle"]
+    assert [header["kinds"][int(kind)] for kind in rows[:, 1]] == ["given", "written", "forced"]
+    np.testing.assert_array_equal(rows[:, 2], [np.nan, -0.25, -np.inf])
+    np.testing.assert_array_equal(rows[:, 3], [np.nan, 0, 11])
+    np.testing.assert_array_equal(rows[:, 4], [np.nan, 0.75, 0])
+    others = [[labels[-1 if np.isnan(place) else int(place)] for place in row] for row in rows[:, 5:7]]
+    assert others == [[None, None], ["il", "elle"], ["\u2068שלום\u2069", None]]
+    np.testing.assert_allclose(rows[:, 7:], [[np.nan, np.nan], [0.7788, 0.125], [1, np.nan]])
+    assert len(header["labels"]) == len({*header["labels"]}) == 4
+
+
+def test_weights_follow_the_tokens_and_the_moment_is_told():
+    header, numbers = sent(AppTest.from_function(show).run())
+    np.testing.assert_array_equal(numbers[3 * 9 :], [0.5, 0.25, 0.25, 0.125, 0.875])
+    assert header["steps"] == [{"n": 1, "source": 3, "output": 2}]
+    assert (header["nGiven"], header["at"], header["nOutput"]) == (1, 1, 3)
+    assert header["source"] == ["The", "<b>", "\u2068שלום\u2069"]
+    assert (header["ended"], header["answers"], header["height"]) == (None, None, 400)
+
+
+def show_with_the_moment_before() -> None:
+    """Where was looked one step earlier is sent as well."""
+    from pages.explore.decoding.components.writing import writing
+    from tests.pages.explore.decoding.components.test_writing import three_tokens
+
+    here = tuple(three_tokens()[f"weights_{side}"] for side in ("source", "output"))
+    writing(**three_tokens(), nearby={0: (here[0][::-1], here[1][:1]), 1: here})
+
+
+def test_other_moments_follow_the_one_that_is_shown():
+    header, numbers = sent(AppTest.from_function(show_with_the_moment_before).run())
+    assert [step["n"] for step in header["steps"]] == [1, 0]
+    np.testing.assert_array_equal(numbers[3 * 9 :], [0.5, 0.25, 0.25, 0.125, 0.875, 0.25, 0.25, 0.5, 0.125])
+
+
+def test_without_an_encoder_or_a_next_token_there_is_nothing_to_look_at():
+    header, numbers = sent(AppTest.from_function(show_the_end).run())
+    assert header["steps"] == [{"n": 0, "source": 0, "output": 0}]
+    assert (header["source"], header["nOutput"], len(numbers)) == ([], 1, 5)
+    assert header["ended"] == "The model ended its text here."
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_every_chip_can_be_read_and_has_the_scales_color(theme):
+    header, _ = sent(AppTest.from_function(show).run())
+    shades = header["shades"][theme.name]
+    assert all(contrast(ground, ink) >= 4.5 for ground, ink in shades)
+    assert (shades[0][0], shades[-1][0]) == (theme.sequential[0], theme.sequential[-1])
+    values, colors = zip(*sequential_scale(theme), strict=True)
+    between = interp1d(values, [hex_to_rgb(color) for color in colors], axis=0)
+    for place, (ground, _) in enumerate(shades):
+        np.testing.assert_allclose(hex_to_rgb(ground), between(place / (len(shades) - 1)), atol=0.51)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"n_given": 0}, "3 tokens, 0 of them given and 1 written"),
+        ({"n_given": 4}, "3 tokens, 4 of them given"),
+        ({"at": 3}, "3 tokens, 1 of them given and 3 written"),
+        ({"at": -1}, "-1 written"),
+        ({"weights_source": np.ones(2)}, r"3 tokens of the source to look at, but weights of shape \(2,\)"),
+        ({"at": 2}, r"3 tokens of the output to look at, but weights of shape \(2,\)"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(changes: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        writing(**three_tokens() | changes)
+
+
+@pytest.mark.parametrize(
+    ("value", "at", "forward"),
+    [
+        ({"n": 7, "id": 1}, 7, 7),
+        ({"n": 0, "id": 1}, 0, None),
+        ({"n": 10**9, "id": 1}, 10**9, module.MOST_AT_ONCE),
+        ({"n": -1, "id": 1}, None, None),
+        ({"n": True}, None, None),
+        ({"n": 1.5}, None, None),
+        ({"n": "3"}, None, None),
+        ({}, None, None),
+        (None, None, None),
+        ([3], None, None),
+    ],
+)
+def test_what_comes_from_the_browser_is_checked(monkeypatch, value, at, forward):
+    monkeypatch.setattr(st, "session_state", {"writing": {"at": value, "forward": value}})
+    assert sent_at("writing") == at
+    assert sent_forward("writing") == forward
+
+
+def test_nothing_was_sent_before_there_is_a_component(monkeypatch):
+    monkeypatch.setattr(st, "session_state", {})
+    assert (sent_at("writing"), sent_forward("writing")) == (None, None)
+
+
+def test_the_number_of_a_wish_comes_back_once_it_was_done(monkeypatch):
+    session: dict[str, Any] = {"writing": {"at": {"n": 3, "id": 17}, "forward": {"n": 1, "id": "a"}}}
+    monkeypatch.setattr(st, "session_state", session)
+    done: list[str] = []
+    module._answer("writing", "at", lambda: done.append("at"))
+    assert (done, session["writing-answered"]) == (["at"], 17)
+    module._answer("writing", "forward", lambda: done.append("forward"))
+    assert (done, session["writing-answered"]) == (["at", "forward"], 17)  # that id was none
+
+
+def test_a_thousand_tokens_are_packed_in_few_bytes():
+    others = tuple((f"token {place}", 0.1) for place in range(5))
+    output = [
+        Token(label=f"t{place}", log_prob=-1.0, rank=place, entropy=1.0, alternatives=others) for place in range(1000)
+    ]
+    labels, table = module._table(output)
+    assert table.nbytes <= 60_000
+    assert len(labels) == 1005
+    assert table[999, 3] == 999

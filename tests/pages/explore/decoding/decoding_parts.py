@@ -1,0 +1,111 @@
+"""A part of the page Decoding by itself: opened by a link, and what it drew read back."""
+
+import base64
+import io
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import transformer_core as tc
+from pages.shared.models import ROOT
+from transformer_core.figures import Figure
+
+
+def script(part: str) -> None:
+    """The part alone, as the page draws it; before that, what a click in a component does."""
+    from importlib import import_module
+
+    import streamlit as st
+
+    from pages.explore.decoding import view_fields
+    from pages.explore.decoding.data import DecodingData
+    from pages.shared import models, state
+
+    cards = models.available()
+    state.seed(cards, view_fields.FIELDS)
+    if clicked := st.session_state.pop("clicked", None):
+        key, sent, do = clicked
+        st.session_state[key] = sent
+        do()
+    data = DecodingData.current(cards[state.current().model])
+    assert data is not None
+    import_module(f"pages.explore.{part}").show(data)
+    state.publish()
+
+
+def opened(part: str, /, **parameters: Any) -> AppTest:
+    """Open a part by a link."""
+    app = AppTest.from_function(script, default_timeout=300, args=(part,))
+    for name, value in parameters.items():
+        app.query_params[name] = str(value)
+    return again(app)
+
+
+def again(app: AppTest) -> AppTest:
+    """Run once more; nothing goes wrong."""
+    app.run()
+    assert not app.exception
+    return app
+
+
+def sent(app: AppTest, key: str) -> dict[str, Any]:
+    """What was sent to the figure of a key."""
+    (found,) = (c.proto.json for c in app.get("bidi_component") if c.proto.id.endswith(f"-{key}"))
+    return dict(json.loads(found))
+
+
+def figure(app: AppTest, key: str) -> Figure:
+    return Figure(json.loads(sent(app, key)["figure"]))
+
+
+def cells(drawn: Figure) -> np.ndarray:
+    """The numbers of the first heatmap."""
+    return numbers(next(trace for trace in drawn.data if trace.type == "heatmap").z)
+
+
+def numbers(sent: Any) -> np.ndarray:
+    """Numbers in plotly's JSON: a list, or their bytes."""
+    if not isinstance(sent, dict):
+        return np.array(sent, dtype=np.float64)
+    flat = np.frombuffer(base64.b64decode(sent["bdata"]), dtype=sent["dtype"])
+    return flat.reshape([int(n) for n in sent["shape"].split(",")]) if "shape" in sent else flat
+
+
+def files_of(app: AppTest, key: str) -> dict[str, bytes]:
+    """What is taken away with a figure, by the ends of the files' names."""
+    app.session_state[key] = {"open": 1}
+    return {name.rpartition(".")[2]: base64.b64decode(text) for name, text in sent(again(app), key)["files"].items()}
+
+
+def arrays_of(files: dict[str, bytes]) -> dict[str, np.ndarray]:
+    with np.load(io.BytesIO(files["npz"])) as arrays:
+        return dict(arrays)
+
+
+def redrawn(files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Run the lines that go with a figure; return what they define."""
+    path = tmp_path / "redraw.py"
+    path.write_bytes(files["py"])
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(Path, "write_text", lambda *_, **__: 0)  # the page that they write
+    return runpy.run_path(str(path))
+
+
+@torch.inference_mode()
+def rows_of(model: tc.Transformer, *inputs: torch.Tensor) -> dict[str, np.ndarray]:
+    """By name of attention, all weights of a plain forward [layer, head, query, key]."""
+    with tc.capture(model, "decoder.*.hook_pattern") as acts:
+        model(*inputs)
+    names = {"decoder": "self_attn", "cross": "cross_attn"}
+    n_layers = model.config.n_decoder_layers
+    return {
+        name: np.stack([acts[f"decoder.blocks.{layer}.{part}.hook_pattern"][0].numpy() for layer in range(n_layers)])
+        for name, part in names.items()
+        if name == "decoder" or model.encoder is not None
+    }

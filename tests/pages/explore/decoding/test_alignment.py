@@ -1,0 +1,154 @@
+"""The alignment of a whole output: against plain forwards, and the truth of a corpus where it knows it."""
+
+import html
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import transformer_core as tc
+from tests.pages.conftest import EXAMPLES, save_model, words_of
+from tests.pages.explore.decoding.decoding_parts import (
+    again,
+    arrays_of,
+    cells,
+    figure,
+    files_of,
+    numbers,
+    opened,
+    redrawn,
+    rows_of,
+)
+from transformer_core.corpora import load_corpus
+from transformer_core.corpora.analysis import stats_of
+from transformer_core.figures.alignment import MOST, TRUE
+from transformer_core.training.run.launch import Launcher
+
+pytestmark = pytest.mark.slow
+
+PART, KEY = "decoding_alignment", "decoding-alignment"
+
+
+@pytest.fixture(scope="module")
+def letters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an untrained model that reads letters, and says that it was trained on "reverse"."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+    stats_of("reverse")  # its pairs are looked through where they were drawn before
+    for name, seed in (("letters", 0), ("nowhere", None)):
+        save_model(folder / name, n_layers=2, n_heads=2, title=name, examples=("abcdefghijklmnop",), kind="character")
+        card = json.loads((folder / name / "card.json").read_text())
+        card["corpus"] = {"name": "reverse", "seed": seed} if seed is not None else {"name": "reverse"}
+        (folder / name / "card.json").write_text(json.dumps(card))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(letters: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(letters))
+
+
+@pytest.fixture(scope="module")
+def source() -> str:
+    """A held-out source of different letters, so that every true link is one."""
+    return next(
+        pair.source
+        for pair in load_corpus("reverse", seed=0).held_out
+        if len(set(pair.source)) == len(pair.source) == 8
+    )
+
+
+def led(letters: Path, text: str) -> dict[str, Any]:
+    """The address of a branch that is teacher-forced on a text."""
+    tokenizer = tc.load(letters / "letters")[1]
+    return {"branches": ".".join(f"!{token}" for token in tokenizer.encode(text))}
+
+
+def sentence(app: Any) -> str:
+    return html.unescape(words_of(app))
+
+
+def by_hand(letters: Path, source: str, written: str) -> np.ndarray:
+    """Weights of layer 1, the mean of its heads, behind each token that was read [tgt, src]."""
+    model, tokenizer = tc.load(letters / "letters")
+    src = torch.tensor([tokenizer.encode_for(source, "encoder_decoder")])
+    tgt = torch.tensor([tokenizer.encode(written, bos=True)])
+    return np.asarray(rows_of(model, src, tgt)["cross"][1].mean(axis=0))
+
+
+def test_rows_are_those_of_a_forward_and_the_error_rate_is_that_of_reversing(letters: Path, source: str):
+    target = source[::-1]
+    app = opened(PART, model="letters", text=source, layer=1, step=5, **led(letters, target))
+    drawn = figure(app, KEY)
+    expected = by_hand(letters, source, target)
+    np.testing.assert_allclose(cells(drawn), expected[:6], atol=1e-5)  # five are written, one is about to be
+    assert list(drawn.layout.yaxis.ticktext[:6]) == [*target[:5], "…"]
+    assert not any(drawn.layout.yaxis.ticktext[6:])
+    best = expected[:5, :8].argmax(axis=1)  # <eos> is no letter
+    n_right = int(sum(best[i] == 7 - i for i in range(5)))
+    assert f"Alignment error rate so far {1 - n_right / 5:.2f}: of the dots, one for each of 5 words" in sentence(app)
+    assert "held out from training" in sentence(app) and "comes below" not in sentence(app)
+    outline = next(trace for trace in drawn.data if trace.name == TRUE)
+    assert np.isnan(numbers(outline.x)).sum() == 5  # each has an outline
+
+
+def test_where_the_output_parts_from_the_truth_nothing_is_known(letters: Path, source: str):
+    other = next(letter for letter in "abcdefghijklmnop" if letter != source[-3])
+    app = opened(PART, model="letters", text=source, step=4, **led(letters, source[::-1][:2] + other + "a"))
+    assert "From token 2 on something else is written than in the corpus" in sentence(app)
+    assert "one for each of 2 words" in sentence(app)
+
+
+def test_a_corpus_that_was_never_drawn_here_is_not_waited_for(
+    letters: Path, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[Sequence[str]] = []
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments: asked.append(arguments))
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+        app = opened(PART, model="letters", text=source, step=5, **led(letters, source[::-1]))
+        assert asked[0][:3] == ["inspect", "--corpus", "reverse"]
+        assert "the true alignment follows in a moment" in sentence(app)
+        assert cells(figure(app, KEY)).shape[0] == 6  # the rest is there
+        assert TRUE not in {trace.name for trace in figure(app, KEY).data}
+    again(app)  # drawn meanwhile
+    assert "Alignment error rate so far" in sentence(app) and "in a moment" not in sentence(app)
+    assert TRUE in {trace.name for trace in figure(app, KEY).data}
+
+
+def test_before_the_first_word_the_truth_waits(source: str):
+    app = opened(PART, model="letters", text=source, step=0)
+    assert "write a word" in sentence(app) and cells(figure(app, KEY)).shape[0] == 1
+
+
+@pytest.mark.parametrize(("model", "text"), [("letters", "abcabcabcabcabcabcabcab"), ("nowhere", None)])
+def test_of_other_texts_and_models_nobody_knows(model: str, text: str | None, source: str):
+    app = opened(PART, model=model, text=text or source, step=3)
+    assert "of this text it is not" in sentence(app)
+    names = {trace.name for trace in figure(app, KEY).data}
+    assert MOST in names and TRUE not in names
+
+
+def test_what_is_taken_away_gives_the_same_numbers(
+    letters: Path, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    app = opened(PART, model="letters", text=source, layer=1, step=5, **led(letters, source[::-1]))
+    drawn = figure(app, KEY)
+    files = files_of(app, KEY)
+    arrays = arrays_of(files)
+    np.testing.assert_array_equal(arrays["weights"], cells(drawn)[:5])
+    np.testing.assert_array_equal(arrays["truth"], [[i, 7 - i] for i in range(5)])
+    assert arrays["links"].shape == (5, 2)
+    defined = redrawn(files, tmp_path, monkeypatch)
+    np.testing.assert_allclose(defined["values"], arrays["weights"], atol=1e-6)
+    assert defined["figure"].layout.title.text == drawn.layout.title.text
+
+
+def test_an_example_of_words_has_a_row_for_each_token(three_kinds: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(three_kinds))
+    app = opened(PART, model="en-fr", text=EXAMPLES[0], step=2)
+    assert cells(figure(app, KEY)).shape[0] == 3

@@ -1,0 +1,129 @@
+"""The next-token distribution on the page Decoding: against the model's own numbers, and what a person writes."""
+
+import json
+import struct
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import transformer_core as tc
+from tests.pages.conftest import EXAMPLES, PROMPTS, component, url_of, words_of
+from tests.pages.explore.decoding import decoding_parts
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+opened = partial(decoding_parts.opened, "decoding_candidates")
+OWN = "decoding-own"
+
+
+def alright(app: AppTest) -> AppTest:
+    assert not app.exception
+    return app
+
+
+def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
+    """What is said of this moment and of all, and its scores."""
+    data = component(app, "candidates").bytes
+    (length,) = struct.unpack("<I", data[:4])
+    header, scores = json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<f4")
+    return header | header["distributions"][0], scores[: header["nTokens"]]
+
+
+@torch.inference_mode()
+def logits_behind(folder: Path, text: str, *tokens: int) -> tuple[torch.Tensor, list[int]]:
+    """What the encoder-decoder says behind these tokens, and <bos> with them."""
+    model, tokenizer = tc.load(folder / "en-fr")
+    target = [model.config.bos_id, *tokens]
+    logits = model(torch.tensor([tokenizer.encode(text, eos=True)]), torch.tensor([target]))[0, -1]
+    return logits, target
+
+
+def test_bars_are_what_the_model_says(three_kinds: Path):
+    app = opened(text=EXAMPLES[0], step="2")
+    header, scores = sent(app)
+    logits, _ = logits_behind(three_kinds, EXAMPLES[0], *written(app, 2))
+    log_probs = logits.log_softmax(dim=-1)
+    for row in header["rows"]:
+        assert row["log_prob"] == pytest.approx(float(log_probs[row["token"]]), abs=1e-4)
+    shifts = [scores[row["place"]] - float(logits[row["token"]]) for row in header["rows"]]
+    assert np.ptp(shifts) < 1e-4  # the logits, but for a constant
+    assert header["next"] == header["rows"][0]["token"]  # greedy
+    assert header["name"].startswith("after “")
+
+
+def test_the_moments_before_and_behind_this_one_are_sent_as_well(three_kinds: Path):
+    here = sent(opened(text=EXAMPLES[0], step="2"))[0]["distributions"]
+    assert [moment["nWritten"] for moment in here] == [2, 1, 3]
+    before, behind = (sent(opened(text=EXAMPLES[0], step=step))[0]["distributions"][0] for step in ("1", "3"))
+    assert here[1:] == [before, behind]
+
+
+def test_the_repetition_penalty_acts_on_what_is_there(three_kinds: Path):
+    app = opened(text=EXAMPLES[0], step="3", repetition="1.5", temperature="1")
+    header, _ = sent(app)
+    logits, target = logits_behind(three_kinds, EXAMPLES[0], *written(app, 3))
+    wanted = logits.tolist()
+    for token in set(target):
+        wanted[token] = wanted[token] / 1.5 if wanted[token] > 0 else wanted[token] * 1.5
+    of_rows = [wanted[row["token"]] for row in header["rows"][: header["n"]]]
+    assert of_rows == sorted(of_rows, reverse=True)
+    assert any(row["rank"] != row["place"] for row in header["rows"])
+
+
+def test_numbers_without_a_slider_have_boxes():
+    app = opened(text=EXAMPLES[0], step="1")
+    repetition, seed = app.number_input
+    assert (repetition.value, seed.value, seed.disabled) == (1.0, 0, True)  # greedy: nothing is drawn
+    alright(repetition.set_value(1.3).run())
+    assert url_of(app)["repetition"] == "1.3"
+    app = opened(text=EXAMPLES[0], step="1", temperature="1")
+    seed = app.number_input[1]
+    assert not seed.disabled
+    alright(seed.set_value(11).run())
+    assert url_of(app)["seed"] == "11"
+
+
+def test_own_words_lead_the_model_along_from_this_moment_on(three_kinds: Path):
+    _, tokenizer = tc.load(three_kinds / "en-fr")
+    app = opened(text=EXAMPLES[0], step="2")
+    before = written(app, 2)
+    alright(app.text_input(key=OWN).set_value("le chien").run())
+    ids = tokenizer.target.encode("le chien")
+    branch = ".".join([*map(str, before), *(f"!{token}" for token in ids)])
+    assert url_of(app)["branches"].split("~")[1] == branch
+    assert (url_of(app)["branch"], url_of(app)["step"]) == ("1", str(2 + len(ids)))
+    assert app.text_input(key=OWN).value == ""
+
+
+def test_words_that_are_not_known_or_have_no_room_are_told():
+    app = opened(text=EXAMPLES[0], step="1")
+    alright(app.text_input(key=OWN).set_value("xyzzy").run())
+    assert "the model reads a stand-in" in words_of(app)
+    app = opened(text=EXAMPLES[0], step="1")
+    alright(app.text_input(key=OWN).set_value("le chien " * 40).run())
+    assert "These are 80 tokens, but here is room for" in words_of(app)
+    assert "branches" not in url_of(app)
+    alright(app.text_input(key=OWN).set_value("   ").run())
+    assert "branches" not in url_of(app) and "room for" not in words_of(app)
+
+
+def test_a_space_counts_where_tokens_have_one():
+    app = opened(model="tales", text=PROMPTS[0], step="0")
+    assert app.text_input(key=OWN).placeholder == "… a space begins a new word"
+    assert opened(text=EXAMPLES[0], step="0").text_input(key=OWN).placeholder == "Words to go on with, then Enter"
+
+
+def test_where_the_text_has_ended_it_says_so(three_kinds: Path):
+    model, _ = tc.load(three_kinds / "en-fr")
+    app = opened(text=EXAMPLES[0], branches=f"!{model.config.eos_id}", step="1")
+    assert "The model ended its text at once" in words_of(app)
+    assert not app.get("bidi_component") and not app.text_input
+
+
+def written(app: AppTest, n: int) -> list[int]:
+    """The first tokens of the branch that is looked at."""
+    return list(app.session_state["decoding-paths"][0][:n])

@@ -1,0 +1,149 @@
+"""The target beside what the model writes by itself: against plain forwards and greedy decoding."""
+
+import html
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import transformer_core as tc
+from tests.pages.conftest import EXAMPLES, shown_code, words_of
+from tests.pages.explore.decoding import decoding_parts
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+opened = partial(decoding_parts.opened, "decoding_teacher")
+TARGET = "Le chien n'a pas vu le chat."
+BOX = "decoding-forced-box"
+
+
+def alright(app: AppTest) -> AppTest:
+    assert not app.exception
+    return app
+
+
+def rows_of(app: AppTest) -> list[list[tuple[str, str, bool]]]:
+    """Of both texts, each token's label and probability as shown, and whether it is marked."""
+    token = re.compile(r"<li style='[^']*' class='([^']*)' title='[^']*'><bdi>(.*?)</bdi> <small>(.*?)</small></li>")
+    return [
+        [(html.unescape(label), shown, marked == "hl-parts") for marked, label, shown in token.findall(row)]
+        for row in re.findall(r"<ol .*?</ol>", words_of(app))
+    ]
+
+
+def totals_of(app: AppTest) -> list[float]:
+    """Of both texts, the summed log-probability."""
+    return [float(total.replace("−", "-")) for total in re.findall(r"<span>(\S+) nats in all", words_of(app))]
+
+
+def sentence_of(app: AppTest) -> str:
+    (sentence,) = re.findall(r"<p class='hl-look'>(.*?)</p>", words_of(app))
+    return html.unescape(sentence)
+
+
+def shown(log_prob: float) -> str:
+    return f"{torch.tensor(log_prob).exp():.2f}" if log_prob >= torch.tensor(0.005).log() else "below 0.01"
+
+
+@torch.inference_mode()
+def check_rows(app: AppTest, model: tc.Transformer, labels: list[str], *inputs: torch.Tensor, n_given: int) -> None:
+    """Both rows against a forward over the led tokens and against greedy decoding; `inputs` ends with these tokens."""
+    tokens = inputs[-1]
+    log_probs = model(*inputs[:-1], tokens[:, :-1])[0].log_softmax(-1)
+    of_led = log_probs.gather(-1, tokens[0, 1:, None])[n_given - 1 :, 0]
+    n_led = tokens.shape[1] - n_given
+    given = inputs[0] if len(inputs) == 2 else tokens[:, :n_given]
+    free = tc.greedy_decode(model, given, max_new_tokens=n_led)
+    of_free = free.log_probs[0, n_given - 1 :]
+    led_row, free_row = rows_of(app)
+    assert [label for label, *_ in led_row] == labels
+    assert [value for _, value, _ in led_row] == [shown(p) for p in of_led.tolist()]
+    assert [value for _, value, _ in free_row] == [shown(p) for p in of_free.tolist()]
+    assert totals_of(app) == pytest.approx([float(of_led.sum()), float(of_free.sum())], abs=0.006)
+    differ = [a != b for a, b in zip(tokens[0, n_given:].tolist(), free.tokens[0, n_given:].tolist(), strict=False)]
+    marked = [place for place, (*_, is_marked) in enumerate(led_row) if is_marked]
+    assert marked == [place for place, (*_, is_marked) in enumerate(free_row) if is_marked]
+    assert marked == ([differ.index(True)] if True in differ else [])
+
+
+def test_a_target_beside_what_the_model_writes(three_kinds: Path):
+    app = opened(model="en-fr", text=EXAMPLES[0], target=TARGET)
+    model, tokenizer = tc.load(three_kinds / "en-fr")
+    src = torch.tensor([tokenizer.encode_for(EXAMPLES[0], "encoder_decoder")])
+    led = tokenizer.encode_for(TARGET, "encoder_decoder")
+    tgt = torch.tensor([[model.config.bos_id, *led]])
+    check_rows(app, model, tokenizer.labels(led), src, tgt, n_given=1)
+    led_row, free_row = rows_of(app)
+    place = [is_marked for *_, is_marked in led_row].index(True)
+    (has, p, _), (instead, q, _) = led_row[place], free_row[place]
+    assert sentence_of(app) == f"By itself the model would write “{instead}” ({q}) where the target has “{has}” ({p})."
+
+
+def test_a_continuation_beside_what_the_model_writes(three_kinds: Path):
+    prompt, continuation = "The cat sees the", "dog because it was tired."
+    app = opened(model="tales", text=prompt)
+    alright(app.text_input(key=BOX).set_value(continuation).run())
+    model, tokenizer = tc.load(three_kinds / "tales")
+    n_given = len(tokenizer.encode_for(prompt, "decoder_only"))
+    tokens = tokenizer.encode_for(f"{prompt} {continuation}", "decoder_only")
+    labels = tokenizer.labels(tokens)[n_given:]
+    check_rows(app, model, labels, torch.tensor([tokens]), n_given=n_given)
+    assert "where the continuation has" in sentence_of(app)
+    alright(app.text_input(key=BOX).set_value(", and").run())
+    assert rows_of(app)[0][0][0] == ",", "no space comes before it"
+
+
+@pytest.mark.parametrize("model", ["en-fr", "tales"])
+def test_without_a_typed_text_it_is_led_along_the_branch(model: str):
+    app = opened(model=model)
+    led_row, free_row = rows_of(app)
+    assert led_row == free_row
+    assert sentence_of(app) == "By itself the model writes just what this branch has."
+    forked = opened(model=model, branches="~!5.!6", branch="1", length="4")
+    assert "where the branch has" in sentence_of(forked)
+    assert len(rows_of(forked)[0]) == len(rows_of(forked)[1]) == 4
+
+
+def test_typing_and_clearing_a_target():
+    app = opened(model="en-fr", text=EXAMPLES[0])
+    alright(app.text_input(key=BOX).set_value(f"  {TARGET} ").run())
+    assert app.session_state["target"] == TARGET
+    assert app.query_params["target"] in (TARGET, [TARGET])
+    alright(app.button(key="decoding-forced-clear").click().run())
+    assert app.session_state["target"] is None
+    assert app.text_input(key=BOX).value == ""
+    alright(app.button(key="decoding-forced-take").click().run())
+    assert app.session_state["target"] == app.text_input(key=BOX).value != ""
+
+
+@pytest.mark.parametrize("text", ["<script>stolen()</script>' onmouseover='x", "مرحبا", "🙂\x00\u202e", "zzz " * 4000])
+@pytest.mark.parametrize("model", ["en-fr", "tales"])
+def test_any_text_is_shown_as_text(model: str, text: str):
+    app = opened(model=model)
+    alright(app.text_input(key=BOX).set_value(text).run())
+    words = words_of(app)
+    assert "<script>" not in words
+    assert "onmouseover='" not in words
+    assert len(rows_of(app)) == 2
+    assert ("the rest was left out" in words) == (len(text) > 4000)
+
+
+def test_a_text_that_ends_at_once():
+    """One token and <eos>: the free text is cut as soon."""
+    app = opened(model="en-fr", text=EXAMPLES[0], target="Le")
+    assert [len(row) for row in rows_of(app)] == [2, 2] or rows_of(app)[1][-1][0] == "<eos>"
+
+
+def test_the_shown_code_computes_the_shown_numbers(
+    open_app: Callable[..., AppTest], capsys: pytest.CaptureFixture[str]
+):
+    app = open_app(model="en-fr", text=EXAMPLES[0], target=TARGET)
+    for name, value in {"part": "led", "temperature": "0.7", "seed": "3"}.items():
+        app.query_params[name] = value
+    app.switch_page("explore/decoding/page.py").run()
+    exec(compile(shown_code(app), "the shown code", "exec"), {})
+    printed = [float(total) for total in re.findall(r"(\S+) nats in all", capsys.readouterr().out)]
+    assert printed == pytest.approx(totals_of(app), abs=0.006)

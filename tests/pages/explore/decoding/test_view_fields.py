@@ -1,0 +1,90 @@
+"""The branches of the page Decoding: how they stand in the address, and what a person's acts make of them."""
+
+import pytest
+import streamlit as st
+from hypothesis import given, strategies
+
+from pages.explore.decoding import view_fields
+from pages.explore.decoding.view_fields import Branch
+from pages.shared.fields import fill, written
+
+TOKENS = strategies.lists(strategies.integers(0, 99_999), max_size=20)
+
+
+@pytest.fixture(autouse=True)
+def session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One branch of five tokens that was written by the model, after the third of which one looks."""
+    monkeypatch.setattr(st, "session_state", {})
+    view_fields.fit("a text")
+    view_fields.drawn([(5, 6, 7, 8, 2)], 3)
+
+
+def test_a_fork_leaves_what_was_written_a_branch_of_its_own():
+    view_fields.fork([9])
+    assert view_fields.BRANCHES.value == (Branch(), Branch((5, 6, 7, 9), forced=(3,)))
+    assert (view_fields.BRANCH.value, view_fields.STEP.value) == (1, 4)
+    assert written(view_fields.FIELDS)["branches"] == "~5.6.7.!9"
+
+
+def test_a_fork_into_what_there_is_goes_there():
+    view_fields.fork([8])
+    assert view_fields.BRANCHES.value == (Branch(),)
+    assert (view_fields.BRANCH.value, view_fields.STEP.value) == (0, 4)
+
+
+def test_other_settings_leave_what_was_written_up_to_here():
+    view_fields.set_sampling({view_fields.TEMPERATURE: 0.7, view_fields.SEED: 4})
+    assert view_fields.BRANCHES.value == (Branch((5, 6, 7)),)
+    assert view_fields.sampling().temperature == 0.7
+    assert view_fields.sampling().seed == 4
+    view_fields.fork([9, 10])
+    view_fields.go_to(2)
+    view_fields.drawn([(5, 6, 7, 8, 2), (5, 6, 7, 9, 10, 11)], 2)
+    view_fields.set_sampling({view_fields.TOP_K: 3})
+    assert view_fields.BRANCHES.value[1] == Branch((5, 6, 7, 9, 10), forced=(3, 4))  # it was led there by hand
+
+
+def test_going_on_asks_for_more_and_the_limit_can_be_moved():
+    view_fields.go_on(8)
+    assert (view_fields.STEP.value, view_fields.LENGTH.value) == (11, 11)
+    before = view_fields.LIMIT.value
+    view_fields.allow_more()
+    assert view_fields.LIMIT.value == before + view_fields.LIMIT_STEP
+
+
+def test_another_text_forgets_it_all_and_the_same_one_does_not():
+    view_fields.fork([9])
+    view_fields.fit("a text")
+    assert len(view_fields.BRANCHES.value) == 2
+    view_fields.fit("another text")
+    assert view_fields.BRANCHES.value == (Branch(),)
+    assert view_fields.STEP.value is None
+
+
+def test_branches_have_an_end():
+    for token in range(50):
+        view_fields.go_to(0)
+        view_fields.drawn([branch.tokens for branch in view_fields.BRANCHES.value], 0)
+        view_fields.fork([100 + token])
+        assert view_fields.made_room() == (token >= view_fields.MOST_BRANCHES - 1)  # the first one was there
+        assert not view_fields.made_room()
+    assert len(view_fields.BRANCHES.value) == view_fields.MOST_BRANCHES
+    view_fields.BRANCH.set(3)
+    view_fields.without(3)
+    assert len(view_fields.BRANCHES.value) == view_fields.MOST_BRANCHES - 1
+    assert view_fields.BRANCH.value == 0
+    view_fields.start_again()
+    assert written(view_fields.FIELDS) == {"step": "0"}
+
+
+@given(strategies.lists(strategies.tuples(TOKENS, strategies.sets(strategies.integers(0, 19))), min_size=1, max_size=9))
+def test_branches_are_read_as_they_are_written(drawn: list[tuple[list[int], set[int]]]):
+    branches = tuple(
+        dict.fromkeys(
+            Branch(tuple(tokens), tuple(sorted(place for place in forced if place < len(tokens))))
+            for tokens, forced in drawn
+        )
+    )
+    address = view_fields.BRANCHES.write(branches)
+    assert fill([view_fields.BRANCHES], {"branches": address}) == []
+    assert view_fields.BRANCHES.value == branches

@@ -1,0 +1,111 @@
+// Masks that are edited by hand: what is turned over, the way back, who answers whom, and the softmax of what is left.
+
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+
+import {
+  columnOf, commit, isAllowed, patternOf, put, putLine, rowOf, takeMask, turnLine, walk,
+} from "../../../../../pages/learn/masks/components/masks/cells.js";
+
+const [ROWS, COLUMNS] = [3, 4];
+
+function made() {
+  const sent = [];
+  const view = { rows: ROWS, columns: COLUMNS, stamp: 0, send: (turned, stamp) => sent.push([turned, stamp]) };
+  const base = Uint8Array.from({ length: ROWS * COLUMNS }, (_, cell) => Number(cell % COLUMNS <= Math.floor(cell / COLUMNS)));
+  takeMask(view, { base, turned: [], of: "causal", stamp: 0 });
+  return { view, base, sent };
+}
+
+const allowed = (view) => Array.from({ length: ROWS * COLUMNS }, (_, cell) => Number(isAllowed(view, cell)));
+
+test("rows and columns of cells", () => {
+  assert.deepEqual(rowOf({ columns: 4 }, 2), [8, 9, 10, 11]);
+  assert.deepEqual(columnOf({ rows: 3, columns: 4 }, 1), [1, 5, 9]);
+});
+
+test("a cell is turned over and back, whatever the preset says of it", () => {
+  const { view, base } = made();
+  for (const cell of [0, 3]) {
+    put(view, cell, !base[cell]);
+    assert.equal(isAllowed(view, cell), !base[cell]);
+    put(view, cell, Boolean(base[cell]));
+    assert.equal(view.turned.size, 0);
+  }
+});
+
+test("a quick hand leaves no gap between two cells", () => {
+  const { view } = made();
+  putLine(view, 0, 11, true); // from row 0, column 0 to row 2, column 3
+  const passed = [0, 5, 6, 11];
+  assert.ok(passed.every((cell) => isAllowed(view, cell)));
+  const { view: other } = made();
+  putLine(other, 4, 4, false);
+  assert.deepEqual([...other.turned], [4]);
+});
+
+test("a row is allowed whole, and forbidden whole once it is", () => {
+  const { view } = made();
+  turnLine(view, rowOf(view, 1));
+  assert.deepEqual(allowed(view).slice(4, 8), [1, 1, 1, 1]);
+  turnLine(view, rowOf(view, 1));
+  assert.deepEqual(allowed(view).slice(4, 8), [0, 0, 0, 0]);
+});
+
+test("the way back and forth is told step by step, and a new edit ends the way forth", () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const { view, sent } = made();
+  assert.equal(commit(view), false); // nothing was turned
+  put(view, 2, true);
+  assert.equal(commit(view), true);
+  put(view, 3, true);
+  commit(view);
+  mock.timers.tick(0);
+  assert.ok(walk(view, -1));
+  assert.deepEqual([...view.turned], [2]);
+  assert.ok(walk(view, -1));
+  assert.deepEqual([...view.turned], []);
+  assert.equal(walk(view, -1), false);
+  assert.ok(walk(view, 1));
+  put(view, 7, true);
+  commit(view);
+  assert.equal(walk(view, 1), false);
+  mock.timers.tick(0);
+  assert.deepEqual(sent.at(-1), [[2, 7], view.stamp]);
+  const stamps = sent.map(([, stamp]) => stamp);
+  assert.deepEqual(stamps, [...stamps].sort((one, other) => one - other));
+  mock.timers.reset();
+});
+
+test("an answer to an edit that another one followed is not taken; one of another mask is", () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const { view, base } = made();
+  put(view, 2, true);
+  commit(view);
+  put(view, 3, true);
+  commit(view);
+  takeMask(view, { base, turned: [2], of: "causal", stamp: 1 });
+  assert.deepEqual([...view.turned], [2, 3]);
+  takeMask(view, { base, turned: [2, 3], of: "causal", stamp: 2 });
+  assert.equal(view.history.length, 3);
+  takeMask(view, { base, turned: [1], of: "none", stamp: 0 });
+  assert.deepEqual([...view.turned], [1]);
+  assert.deepEqual(view.history, ["1"]);
+  mock.timers.reset();
+});
+
+test("rows that changed are the softmax of their open cells; the others stay the model's", () => {
+  const { view, base } = made();
+  const scores = Float32Array.from({ length: 12 }, (_, cell) => Math.sin(cell * 1.7) * 3);
+  const pattern = Float32Array.from({ length: 12 }, (_, cell) => cell / 100);
+  Object.assign(view, { scores, pattern, ran: base });
+  put(view, 3, true); // row 0: 0 and 3
+  for (const cell of [8, 9, 10]) put(view, cell, false); // row 2: nothing
+  const now = patternOf(view);
+  assert.deepEqual([...now.slice(4, 8)], [...pattern.slice(4, 8)]);
+  const [zero, three] = [Math.exp(scores[0]), Math.exp(scores[3])];
+  for (const [cell, share] of [[0, zero / (zero + three)], [1, 0], [2, 0], [3, three / (zero + three)]]) {
+    assert.ok(Math.abs(now[cell] - share) < 1e-6);
+  }
+  assert.deepEqual([...now.slice(8)], [0, 0, 0, 0]);
+});

@@ -1,0 +1,137 @@
+"""The view of the page Masks: edits as an address holds them, and what a person's acts make of them."""
+
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+import streamlit as st
+from hypothesis import given, settings, strategies
+
+from pages.learn.masks import view_fields
+from pages.shared import state
+from pages.shared.fields import fill, written
+from tests.model.building import DECODER, odd_config
+
+CELLS = strategies.sets(strategies.tuples(strategies.integers(0, 47), strategies.integers(0, 47)), max_size=80)
+
+
+@pytest.fixture(autouse=True)
+def session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The decoder's attention, of a text that was read before."""
+    monkeypatch.setattr(st, "session_state", {state.ATTENTION: "decoder"})
+    view_fields.fit("a text", 9, 9)
+
+
+@settings(max_examples=30)
+@given(CELLS)
+def test_edits_come_back_from_the_address_as_they_were(cells: set[tuple[int, int]]):
+    field = view_fields.EDITS
+    assert field.read(field.write(cells)) == tuple(sorted(cells)) if cells else field.write(cells) == ""
+
+
+def test_neighbours_are_written_as_one():
+    block = {(query, key) for query in (3, 4, 5) for key in (4, 5, 6, 7)}
+    assert view_fields.EDITS.write(block) == "3-5.4-7"
+    assert view_fields.EDITS.write({(3, 4), (3, 6), (9, 0)}) == "3.4~3.6~9.0"
+    everything = {(query, key) for query in range(48) for key in range(48)}
+    assert view_fields.EDITS.write(everything) == "0-47.0-47"
+    checkered = {cell for cell in everything if sum(cell) % 2}
+    assert view_fields.EDITS.read(view_fields.EDITS.write(checkered)) == tuple(sorted(checkered))
+
+
+@pytest.mark.parametrize("text", ["3", "3.4.5", "a.b", "3-.4", "~", "999.1"])
+def test_what_is_no_edit_is_refused_in_a_sentence(text: str):
+    (note,) = fill([view_fields.EDITS], {"edits": text})
+    assert "it is written as queries, a point, and keys" in note
+    assert view_fields.EDITS.value == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("preset", "x"),
+        ("part", "x"),
+        ("size", "0"),
+        ("size", "65"),
+        ("padding", "9"),
+        ("layers", "2"),
+        ("dropout", "0.95"),
+        ("seed", "-1"),
+    ],
+)
+def test_the_address_is_checked(name: str, text: str):
+    (note,) = fill(view_fields.FIELDS, {name: text})
+    assert name in note and "it " in note
+    assert written(view_fields.FIELDS) == {}
+
+
+def test_another_preset_attention_or_text_has_no_edits():
+    for act in (
+        lambda: view_fields.choose_preset("window", odd_config()),
+        lambda: view_fields.choose_attention("cross"),
+        lambda: view_fields.fit("another text", 9, 9),
+    ):
+        view_fields.turn([10, 12], 9, stamp=1)
+        assert view_fields.EDITS.value == ((1, 1), (1, 3))
+        act()
+        assert view_fields.EDITS.value == ()
+    view_fields.turn([10], 9, stamp=2)
+    view_fields.choose_attention(st.session_state[state.ATTENTION])
+    assert view_fields.EDITS.value == ((1, 1),)
+
+
+def test_an_address_with_too_many_cells_is_refused_before_they_are_visited(monkeypatch: pytest.MonkeyPatch):
+    """Each part is short, and names 10,000 cells; 20 kB of them would be some 20 million."""
+    visited = 0
+
+    def counting(*ranges: range) -> Iterator[tuple[int, ...]]:
+        nonlocal visited
+        for cell in product(*ranges):
+            visited += 1
+            yield cell
+
+    monkeypatch.setattr(view_fields, "product", counting)
+    address = "~".join(["0-99.0-99"] * 2000)
+    assert len(address) > 19_000
+    (note,) = fill([view_fields.EDITS], {"edits": address})
+    assert "4,096 cells at most" in note and visited <= 64 * 64
+    assert view_fields.EDITS.value == ()
+    for several in (["0-62.0-62"] * 2000, ["3.4"] * 5000):
+        visited = 0
+        (note,) = fill([view_fields.EDITS], {"edits": "~".join(several)})
+        assert "4,096 cells at most" in note and visited <= 64 * 64
+    assert not fill([view_fields.EDITS], {"edits": "0-63.0-63"})
+    assert len(view_fields.EDITS.value) == 64 * 64
+
+
+def test_a_preset_that_shows_another_attention_says_so_and_gives_the_chosen_one_back():
+    for preset in ("cross", "forgotten", "cross"):
+        view_fields.choose_preset(preset, odd_config())
+        assert st.session_state[state.ATTENTION] == "cross" and view_fields.moved_from() == "decoder"
+    view_fields.choose_preset("window", odd_config())
+    assert st.session_state[state.ATTENTION] == "decoder" and view_fields.moved_from() is None
+    view_fields.choose_preset("cross", odd_config())
+    view_fields.choose_attention("encoder")
+    view_fields.choose_preset("window", odd_config())
+    assert st.session_state[state.ATTENTION] == "encoder" and view_fields.moved_from() is None
+
+
+def test_what_is_no_preset_changes_nothing():
+    view_fields.turn([10], 9, stamp=1)
+    view_fields.choose_preset("x", odd_config())
+    view_fields.choose_preset(None, odd_config())
+    assert view_fields.EDITS.value == ((1, 1),) and view_fields.PRESET.value == "own"
+
+
+def test_a_mistake_is_looked_at_where_it_shows():
+    view_fields.choose_preset("forgotten", odd_config())
+    assert st.session_state[state.ATTENTION] == "cross"
+    view_fields.choose_attention("decoder")
+    view_fields.choose_preset("forgotten", odd_config(**DECODER))
+    assert st.session_state[state.ATTENTION] == "decoder"
+
+
+def test_edits_beyond_the_text_are_left_out():
+    view_fields.EDITS.set(((2, 2), (8, 9), (9, 8)))
+    view_fields.fit("a text", 9, 9)
+    assert view_fields.EDITS.value == ((2, 2),)

@@ -1,0 +1,108 @@
+"""Ablate the encoding under AppTest: what is promised before, what is started, and what a finished experiment shows."""
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import code_expander, experiments
+from tests.pages.conftest import shown_code, url_of, words_of
+from tests.pages.learn.experiment_pages import figures, here, make, opened
+from transformer_core.training.experiments.experiment import USUAL_VARIANTS, ExperimentRequest
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("checkpoints")]
+OpenApp = Callable[..., AppTest]
+NAME = "positions-20260101-120000"
+REQUEST = ExperimentRequest(kind="positions", task="reverse", variants=("learned", "none"), seed=4, steps=20)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make(tmp_path_factory.mktemp("experiments") / NAME, REQUEST)
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    return here(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def finished(made: Path, asked: list[list[str]], tmp_path: Path) -> Path:
+    """The experiment, where the app looks for it."""
+    return Path(shutil.copytree(made, tmp_path / "runs" / ".experiments" / NAME))
+
+
+def test_a_first_visitor_is_told_what_will_happen_and_starts_what_is_chosen(open_app: OpenApp, asked: list[list[str]]):
+    app = opened(open_app, "positions", part="retrain")
+    assert "5 small encoder-decoders take turns, 240 steps each" in words_of(app)
+    assert not [*figures(app)]
+    app.segmented_control(key="positions-experiment-task").set_value("sort")
+    app.number_input(key="positions-experiment-seed").set_value(7).run()
+    app.button(key="positions-experiment-start").click().run()
+    assert not app.exception
+    ((name, *arguments),) = asked
+    request = ExperimentRequest(kind="positions", task="sort", variants=USUAL_VARIANTS["positions"], seed=7, steps=240)
+    assert arguments[: len(request.arguments)] == request.arguments
+    assert experiments.POSITIONS.read(name) == name == url_of(app)["experiment"]
+
+
+def test_as_many_encodings_as_take_turns_in_time(open_app: OpenApp, asked: list[list[str]]):
+    app = opened(open_app, "positions", part="retrain")
+    app.pills(key="positions-experiment-variants").set_value([]).run()
+    assert "Choose what to train, one at least." in words_of(app)
+    assert app.button(key="positions-experiment-start").disabled
+    app.pills(key="positions-experiment-variants").set_value(
+        [*app.pills(key="positions-experiment-variants").options]
+    ).run()
+    assert "Choose 6 at most" in words_of(app)
+    assert app.button(key="positions-experiment-start").disabled
+
+
+def test_a_link_shows_the_experiment_with_its_numbers(open_app: OpenApp, finished: Path):
+    app = opened(open_app, "positions", part="retrain", experiment=NAME)
+    words = words_of(app)
+    assert "Reverse letters, seed 4: step 20 of 20 of each" in words
+    assert "25 rows here" in words and "beyond row 8" in words
+    assert shown_code(app, code_expander.COMMAND) == REQUEST.command
+    lines = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]
+    curves, lengths = (json.loads(sent["figure"]) for sent in figures(app))
+    assert [trace["name"] for trace in curves["data"][:2]] == ["learned", "no positions"]
+    assert [trace["name"] for trace in lengths["data"]] == ["learned", "no positions"]
+    assert lengths["layout"]["annotations"][0]["text"] == "<b>How far each carries</b>, after step 20"
+    from pages.learn.positions.retrain import _csv
+    from transformer_core.analysis.training.experiment_reading import read_experiment
+
+    table = [*csv.reader(io.StringIO(_csv(read_experiment(lines, REQUEST.variants))))]
+    assert table[0] == ["length", "learned", "none"]
+    np.testing.assert_allclose([float(row[1]) for row in table[1:]], lines[-1]["by_length"]["learned"], atol=1e-4)
+    assert url_of(app)["experiment"] == NAME
+
+
+def test_without_a_link_the_last_one_is_there(open_app: OpenApp, finished: Path):
+    app = opened(open_app, "positions", part="retrain")
+    assert "The last one on this machine: Reverse letters, seed 4" in words_of(app)
+    assert len([*figures(app)]) == 2
+    assert "experiment" not in url_of(app)
+
+
+def test_an_experiment_that_is_gone_is_told_in_a_sentence(open_app: OpenApp, asked: list[list[str]]):
+    app = opened(open_app, "positions", part="retrain", experiment=NAME)
+    assert f"There is no experiment “{NAME}” here any more" in words_of(app)
+    assert not app.button(key="positions-experiment-start").disabled
+
+
+def test_in_german(open_app: OpenApp, finished: Path):
+    app = opened(open_app, "positions", part="retrain", experiment=NAME, language="de")
+    app.session_state["language"] = "de"
+    app.run()
+    assert not app.exception
+    words = words_of(app)
+    assert "Buchstaben umdrehen, Seed 4: je Schritt 20 von 20" in words
+    assert "Worauf du achten kannst:" in words
+    assert "encodings fall" not in words

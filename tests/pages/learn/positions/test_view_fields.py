@@ -1,0 +1,48 @@
+"""What an address may say of the page Positions."""
+
+import pytest
+
+from pages.learn.positions import view_fields
+from pages.shared.fields import Field
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "value"),
+    [
+        (view_fields.ENCODING, "alibi", "alibi"),
+        (view_fields.N, "512", 512),
+        (view_fields.WIDTH, "1024", 1024),
+        (view_fields.DIMENSIONS, "0.64.0.128", (0, 64, 128)),
+        (view_fields.PLACES, "7.12", (7, 12)),
+        (view_fields.TOKENS, "0.3", (0, 3)),
+        (view_fields.SHIFT, "1", 1),
+    ],
+)
+def test_what_is_read_is_written_so_again(field: Field, text: str, value: object):
+    assert field.read(text) == value
+    assert field.read(field.write(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "way_out"),
+    [
+        (view_fields.ENCODING, "waves", "it can be sinusoidal_halves, "),
+        (view_fields.N, "513", "a whole number from 1 to 512"),
+        (view_fields.N, "0", "from 1 to 512"),
+        (view_fields.WIDTH, "7", "an even number from 2 to 1024"),
+        (view_fields.WIDTH, "1026", "from 2 to 1024"),
+        (view_fields.DIMENSIONS, "1,2", "joined by points"),
+        (view_fields.PLACES, "7", "7.12"),
+        (view_fields.SEED, "-1", "whole number"),
+    ],
+)
+def test_what_is_wrong_is_told_with_what_would_be_right(field: Field, text: str, way_out: str):
+    with pytest.raises(ValueError, match=way_out):
+        field.read(text)
+
+
+def test_every_encoding_has_parts_of_its_own_or_those_of_the_model():
+    assert set(view_fields.PARTS_OF) == set(view_fields.ENCODINGS)
+    for encoding in view_fields.ENCODINGS:
+        parts = view_fields.parts(encoding)
+        assert parts[-2:] == ("model", "retrain") and set(parts) <= set(view_fields.PARTS)

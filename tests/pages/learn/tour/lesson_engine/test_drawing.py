@@ -1,0 +1,176 @@
+"""The figures of lessons: what they show is what the model held, and faults are told with their lines."""
+
+import numpy as np
+import pytest
+
+from pages.learn.tour.lesson_engine.catalogue import KINDS, read_parameters
+from pages.learn.tour.lesson_engine.drawn import Drawn, FigureData, Plot, Strip, Table
+from pages.learn.tour.lesson_engine.effects import loss_rises
+from pages.learn.tour.lesson_engine.errors import LessonError
+from pages.learn.tour.lesson_engine.lesson import FigureSpec
+from pages.learn.tour.lesson_engine.reader import read_lesson
+from pages.learn.tour.lesson_engine.value import Values
+from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence
+
+CAT = "The cat sees the dog."
+HEAD = "title: T\nattention: cross\nlayer: 1\nhead: 2\n\n[figure]\n"  # the figure's kind is in line 7
+
+
+@pytest.fixture
+def draw(make_evidence: MakeEvidence):
+    """Draws a figure of a lesson about en-fr, as it is written."""
+
+    def of(text: str, *, name: str = "en-fr", on: str = CAT, **moved: float) -> Drawn:
+        lesson = read_lesson(HEAD + text, name="t", file="t.md", pages={})
+        (spec,) = lesson.parts
+        assert isinstance(spec, FigureSpec)
+        evidence = make_evidence(name, on, other="The dog sees the cat.")
+        given = read_parameters(spec)
+        return KINDS[spec.kind].draw(FigureData(lesson=lesson, spec=spec, evidence=evidence, given=given, moved=moved))
+
+    return of
+
+
+def numbers(drawn: Drawn) -> list[list[str]]:
+    assert isinstance(drawn, Plot)
+    return [line.split(",") for line in drawn.csv.strip().splitlines()[1:]]
+
+
+def test_a_head_is_the_lessons_unless_the_figure_says_another(draw, make_evidence: MakeEvidence):
+    for text, source in (
+        ("kind: head", "pattern[cross, 1, 2]"),
+        ("kind: head\nattention: decoder\nlayer: 0\nhead: 1", "pattern[decoder, 0, 1]"),
+    ):
+        heatmap = next(trace for trace in draw(text).figure.data if trace.name == "attention")
+        right = make_evidence("en-fr", CAT).ask(source)
+        assert isinstance(right, Values)
+        np.testing.assert_allclose(np.nan_to_num(heatmap.z), right.array, atol=1e-6)
+
+
+def test_the_other_text_is_drawn(draw):
+    labels = [draw(f"kind: row\nwriting: voit\n{more}").figure.layout.xaxis.ticktext for more in ("", "other: yes")]
+    assert [label[1] for label in labels] == ["cat", "dog"]
+
+
+def test_a_softmax_by_hand(draw, make_evidence: MakeEvidence):
+    found = make_evidence("en-fr", CAT).ask("scores[cross, 1, 2] at query 2")
+    assert isinstance(found, Values)
+    scores = found.array.astype(np.float64)
+    for scale in (0.0, 0.5, 1.0, 7.0):
+        raised = np.exp(scale * scores - np.max(scale * scores))
+        shown = [float(line[-1]) for line in numbers(draw("kind: softmax\nquery: 2", scale=scale))]
+        np.testing.assert_allclose(shown, raised / raised.sum(), atol=1e-9)
+
+
+def test_masked_scores_get_no_weight_in_a_softmax(draw):
+    shown = [float(line[-1]) for line in numbers(draw("kind: softmax\nattention: decoder\nquery: 1", scale=0.0))]
+    assert shown == [0.5, 0.5, 0, 0, 0, 0, 0]
+
+
+def test_the_steps_of_a_query(draw, make_evidence: MakeEvidence):
+    table = draw("kind: steps\nquery: 3")
+    assert isinstance(table, Table)
+    evidence = make_evidence("en-fr", CAT)
+    for place, (label, product, score, weight) in enumerate(table.rows):
+        at = f"[cross, 1, 2] at query 3, key {place}"
+        right = evidence.told(f"dot(q[cross, 1, 2] at query 3, k[cross, 1, 2] at key {place})", 2)
+        assert (product, score) == (right, evidence.told(f"scores{at}", 2))
+        assert weight == evidence.told(f"pattern{at}", 3)
+        assert label == ("The", "cat", "sees", "the", "dog", ".", "<eos>")[place]
+
+
+def test_tokens_with_values(draw):
+    strip = draw("kind: tokens\nvalues: pattern[cross, 1, 2] at query 3")
+    assert isinstance(strip, Strip)
+    assert strip.labels[:2] == ("The", "cat")
+    assert sum(strip.weights) == pytest.approx(1, abs=1e-5)
+
+
+def test_beams_tell_what_becomes_of_each(draw):
+    table = draw("kind: beams\nbeams: 2\ntokens: 4", name="stories", on="Once there was a boy named Ben.", written=2.0)
+    assert isinstance(table, Table)
+    assert len(table.rows) == 4
+    assert [row[2] for row in table.rows].count("goes on") == 2
+    totals = [float(row[1].replace("−", "-")) for row in table.rows]
+    assert totals == sorted(totals, reverse=True)
+
+
+def test_a_head_that_is_off_costs_what_it_costs(make_evidence: MakeEvidence):
+    """The loss by hand, with and without one head."""
+    import torch
+
+    import transformer_core as tc
+
+    run = make_evidence("en-fr", CAT).run
+    src, tgt = (torch.tensor([ids]) for ids in run.model_run.inputs)
+    following = torch.tensor([*run.model_run.inputs[1][1:], run.model.config.eos_id])
+    with torch.inference_mode():
+        whole = torch.nn.functional.cross_entropy(run.model(src, tgt)[0], following)
+        with tc.intervene(run.model, {"decoder.blocks.1.cross_attn.hook_z": tc.zero_heads([2])}):
+            without = torch.nn.functional.cross_entropy(run.model(src, tgt)[0], following)
+    assert loss_rises(run)["cross"][1, 2] == pytest.approx(float(without - whole), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "part"),
+    [
+        ("kind: row\nquery: you", 8, "no query “you”"),
+        ("kind: row\nlayer: 5", 8, "no layer “5”"),
+        ("kind: head\nkey: you", 8, "no key “you”"),
+        ("kind: matrix\nvalues: d_head", 8, "numbers with 2 axes"),
+        ("kind: matrix\nvalues: output", 8, "output"),
+        ("kind: matrix", 6, "needs values"),
+        ("kind: bars\nvalues: pattern[cross, 0, 0]", 8, "numbers with 1 axes"),
+        ("kind: bars\nvalues: sum(probs over vocab)\nbeside: d_head", 9, "numbers with 1 axes"),
+        ("kind: bars\nvalues: sum(probs over vocab)\nbeside: sum(probs over pos)", 9, "7 tokens and 936 values"),
+        ("kind: tokens\nvalues: sum(probs over pos)", 8, "7 tokens and 936 values"),
+        ("kind: matrix\nvalues: embedding[encoder] at pos 90", 8, "only 0 to 6"),
+        ("kind: positions\nwidth: 7", 8, "must be even"),
+    ],
+)
+def test_faults_are_told_with_their_lines(draw, text: str, line: int, part: str):
+    with pytest.raises(LessonError) as caught:
+        draw(text)
+    assert caught.value.line == line
+    assert part in str(caught.value)
+
+
+def test_shapes_have_a_readable_name_beside_the_one_in_code(draw):
+    drawn = draw("kind: shapes\nvalues: mlp_out[encoder, 0]; 2 * d_head; logits")
+    assert isinstance(drawn, Table)
+    assert drawn.codes == ("mlp_out[encoder, 0]", "2 * d_head", "logits")
+    assert [row[0] for row in drawn.rows] == [
+        "what the feed-forward network adds",
+        "2 * d_head",
+        "scores of all tokens",
+    ]
+
+
+def test_bars_that_differ_little_are_told_apart_by_numbers_and_a_named_range(draw):
+    source = "kind: bars\nvalues: 0.99 + 0.001 * softmax(scores[cross, 1, 2] at query 2)\ndecimals: 4"
+    layout = draw(f"{source}\nfrom: 0.98\nto: 1").figure.layout
+    assert layout.yaxis.range[0] == 0.98 and layout.yaxis.range[1] < 1.01
+    assert "0.98" in layout.yaxis.title.text
+    assert draw(f"{source}\nfrom: 0.98\nto: 1").figure.data[0].constraintext == "none"
+    for on in (CAT, "The animal didn't cross the street because it was too tired."):
+        (bars,) = draw(f"{source}\nfrom: 0.98\nto: 1", on=on).figure.data
+        assert [float(text) for text in bars.text] == [round(value, 4) for value in bars.y.tolist()]
+    with pytest.raises(LessonError, match="leave some out"):
+        draw(f"{source}\nfrom: 0.99\nto: 0.9901")
+
+
+def test_a_pattern_can_be_drawn_without_what_the_model_wrote(draw, make_evidence: MakeEvidence):
+    text = "moon basket river owl candle fern moon basket river"
+    head = "kind: head\nattention: decoder\nlayer: 1\nhead: 3"
+    drawn = draw(f"{head}\nprompt: yes", name="induction", on=text)
+    assert list(drawn.figure.layout.yaxis.ticktext) == ["&lt;bos&gt;", *text.split()]
+    assert len(numbers(drawn)) == 10 * 10 < len(numbers(draw(head, name="induction", on=text)))
+
+
+def test_all_labels_of_a_short_text_are_drawn_and_few_rows_are_not_tall(draw):
+    text = "The animal didn't cross the street because it was too tired."
+    for kind in ("head", "row\nquery: 3", "lines", "mask", "bars\nvalues: sum(pattern[cross, 1, 2] over query)"):
+        figure = draw(f"kind: {kind}", on=text).figure
+        labels = [label for label in figure.layout.xaxis.ticktext or () if label]
+        assert kind == "lines" or len(labels) == len(figure.layout.xaxis.tickvals) == 13, kind
+    assert draw("kind: head\nattention: decoder").figure.layout.height < 400

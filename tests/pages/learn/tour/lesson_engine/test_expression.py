@@ -1,0 +1,142 @@
+"""The small language: what Python says of the same arithmetic, and what is said of what cannot be read."""
+
+import ast
+import math
+import random
+
+import numpy as np
+import pytest
+
+from pages.learn.tour.lesson_engine import syntax
+from pages.learn.tour.lesson_engine.errors import ExpressionError
+from pages.learn.tour.lesson_engine.evaluation import evaluate, in_words
+from pages.learn.tour.lesson_engine.expression import parse
+from pages.learn.tour.lesson_engine.syntax import names_in
+from pages.learn.tour.lesson_engine.value import Axis, Values
+
+TABLE = np.array([[0.5, 0.25, 0.25], [0.1, 0.7, 0.2]])
+
+
+class Table:
+    """Knows one table, and nothing else."""
+
+    def quantity(self, name, parts, *, of=""):
+        if name != "p":
+            raise ExpressionError(f"no {name}")
+        words = Axis(name="query", size=2, labels=("it", "was"), names={"writing": ("was", "tired")})
+        return Values(array=TABLE, axes=(words, Axis(name="key", size=3, labels=("a", "b", "b"))))
+
+
+def value(source: str):
+    found = evaluate(parse(source), Table())
+    return float(found.array) if isinstance(found, Values) and not found.axes else found
+
+
+def random_sum(draw: random.Random, depth: int) -> str:
+    if depth == 0:
+        return str(draw.randint(1, 9))
+    left, right = (random_sum(draw, depth - 1) for _ in range(2))
+    sign = draw.choice("+-*/")
+    return f"({left} {sign} {right})" if draw.random() < 0.5 else f"{left} {sign} {right}"
+
+
+def test_arithmetic_is_pythons():
+    draw = random.Random(0)
+    for _ in range(200):
+        source = random_sum(draw, draw.randint(1, 4))
+        try:
+            right = eval(compile(ast.parse(source, mode="eval"), "", "eval"), {})
+        except ZeroDivisionError:
+            continue
+        assert value(source) == pytest.approx(right, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("source", "right"),
+    [
+        ("2 ^ 3 ^ 1", 8),
+        ("-2 ^ 2", -4),
+        ("2 ^ -1", 0.5),
+        ("2 - 3 - 4", -5),
+        ("not 1 == 2 and 1 < 2", True),
+        ("1 == 2 or 2 <= 2", True),
+        ('"a" == "a"', True),
+        ("1 == 1.05 within 0.1", True),
+        ("1 != 1.05 within 0.1", False),
+        ("sqrt(16) + abs(-3)", 7),
+        ("log(exp(2))", 2),
+        ("sum(p)", TABLE.sum()),
+        ("sum(p over key) == 1", True),
+        ("max(sum(p over query))", TABLE.sum(axis=0).max()),
+        ('p at query "was", key 1', 0.7),
+        ('p at writing "was", key 0', 0.5),
+        ('argmax(p at query "it")', "a"),
+        ("size(p over key) + size(p)", 9),
+        ("count(p at query 0)", 3),
+        ("dot(p at query 0, p at query 1)", float(TABLE[0] @ TABLE[1])),
+        ("norm(p at query 0)", float(np.linalg.norm(TABLE[0]))),
+        ("variance(p at query 1)", float(TABLE[1].var())),
+        ("learning_rate(4000, 512, 4000)", (512 * 4000) ** -0.5),
+    ],
+)
+def test_what_an_expression_comes_to(source: str, right: object):
+    found = value(source)
+    assert found == (pytest.approx(right) if isinstance(right, float) else right)
+
+
+def test_entropy_and_softmax_by_hand():
+    by_hand = -sum(p * math.log(p) for p in TABLE[0])
+    assert value("entropy(p at query 0)") == pytest.approx(by_hand)
+    raised = [math.exp(x) for x in TABLE[1]]
+    found = evaluate(parse("softmax(p over key)"), Table())
+    assert isinstance(found, Values)
+    np.testing.assert_allclose(found.array[1], np.array(raised) / sum(raised))
+
+
+@pytest.mark.parametrize(
+    ("source", "part"),
+    [
+        ("1 +", "something is missing"),
+        ("(1", "“)” is missing"),
+        ("1 2", "too much"),
+        ("__import__('os')", "nothing that can be read"),
+        ("p; 1", "nothing that can be read"),
+        ("exec(1)", "no function “exec”"),
+        ("p at key", "an axis and a place"),
+        ("p[(1)]", "names and numbers"),
+        ('p at query "you"', "no query “you”"),
+        ('p at key "b"', "stands there 2 times"),
+        ("p at head 0", "no axis “head”"),
+        ("p at query 2", "only 0 to 1"),
+        ("p == 1 and 2", "joins comparisons"),
+        ('"a" + 1', "needs numbers"),
+        ('"a" < "b"', "cannot be compared"),
+        ("argmax(p)", "one row"),
+        ("p * (p at query 0)", "same shape"),
+        ("sum(1, 2)", "takes numbers, 1 in all"),
+        ("(" * 41 + "1" + ")" * 41, "too deep"),
+        ("1" * 401, "400 letters"),
+    ],
+)
+def test_what_cannot_be_read_is_said(source: str, part: str):
+    with pytest.raises(ExpressionError, match=part.replace("(", r"\(").replace(")", r"\)")):
+        value(source)
+
+
+def test_no_expression_reaches_python():
+    """Nothing of the language is Python's: no attributes, no subscripts but names and numbers, no calls but ours."""
+    for source in ("p.array", "p['x']", "lambda: 1", "[1]", "{}", "p := 1", "open('x')"):
+        with pytest.raises(ExpressionError):
+            value(source)
+
+
+def test_names_are_found():
+    assert [*names_in(parse('a[1] at key "x" == sum(b) + right c within -d'))] == ["a", "b", "c", "d"]
+
+
+def test_words_of_results():
+    assert str(in_words(True)) == "true"
+    assert str(in_words("il")) == "“il”"
+    assert str(in_words(Values(array=np.array(-0.5)))) == "−0.5"
+    assert str(in_words(Table().quantity("p", ()))) == "numbers of the shape query 2 × key 3"
+    assert isinstance(parse("1"), syntax.Number)

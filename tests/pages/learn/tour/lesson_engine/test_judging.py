@@ -1,0 +1,126 @@
+"""Answers are judged by the model's numbers, and a lesson cannot claim what is not so."""
+
+import pytest
+
+from pages.learn.tour.lesson_engine.errors import LessonError
+from pages.learn.tour.lesson_engine.judging import check, judge, prose
+from pages.learn.tour.lesson_engine.lesson import Check, Prose, Question
+from pages.learn.tour.lesson_engine.reader import read_lesson
+from pages.learn.tour.lesson_engine.typed import number_typed
+from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence
+
+CAT = "The cat sees the dog."
+
+
+def part(text: str):
+    """The first part of a lesson with this body, which begins in line 3."""
+    return read_lesson(f"title: T\n\n{text}\n", name="t", file="t.md", pages={}).parts[0]
+
+
+def question(text: str) -> Question:
+    found = part(f"[question]\nask: what?\n{text}")
+    assert isinstance(found, Question)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "is_right", "right"),
+    [
+        ("answer: d_head\nwithin: 0.5", "32", True, "32"),
+        ("answer: d_head\nwithin: 0.5", "32,4", True, "32"),
+        ("answer: d_head\nwithin: 0.5", "33", False, "32"),
+        ("answer: d_head", "many", False, "32"),
+        ('tokens: source\nanswer: argmax(pattern[cross, 1, 0] at writing "chat")', "cat", True, "cat"),
+        ("answer: d_head\nchoice: 64\nchoice: 32", "64", False, "32"),
+        ("choice: a\nright when: d_head < 1\nchoice: b\nright when: d_head > 1", "b", True, "b"),
+        ("choice: a\nright: b", "a", False, "b"),
+    ],
+)
+def test_answers(make_evidence: MakeEvidence, text: str, given: str, is_right: bool, right: str):
+    verdict = judge(question(text), make_evidence("en-fr", CAT), given)
+    assert (verdict.is_right, verdict.right) == (is_right, right)
+    assert verdict.is_computed == ("answer" in text or "when" in text)
+
+
+@pytest.mark.parametrize(
+    ("text", "part_of_it"),
+    [
+        ("choice: a\nright when: d_head > 1\nchoice: b\nright when: d_head > 2", "several choices are right"),
+        ("choice: a\nright when: d_head < 1\nchoice: b", "none of the choices is right"),
+        ("answer: d_head\nchoice: 1\nchoice: 2", "whose answer is 32"),
+        ("choice: a\nright when: d_head", "needs a comparison"),
+        ("answer: pattern[cross, 1, 0]", "must be one number"),
+        ("answer: pattern[cross, 9, 0]", "no layer “9”"),
+    ],
+)
+def test_a_question_without_a_single_right_answer_is_a_fault(make_evidence: MakeEvidence, text: str, part_of_it: str):
+    with pytest.raises(LessonError, match=part_of_it):
+        judge(question(text), make_evidence("en-fr", CAT), "a")
+
+
+def test_a_check_that_does_not_hold_tells_both_sides(make_evidence: MakeEvidence):
+    evidence = make_evidence("en-fr", CAT)
+    holds, fails, is_none = (
+        part(f"[check]\nholds: {source}") for source in ("d_head == 32", "d_head + 1 == 32", "d_head")
+    )
+    assert isinstance(holds, Check) and isinstance(fails, Check) and isinstance(is_none, Check)
+    check(holds, evidence)
+    with pytest.raises(LessonError, match=r"d_head \+ 1 == 32 \(left is 33, right is 32\)") as caught:
+        check(fails, evidence)
+    assert caught.value.line == 4
+    with pytest.raises(LessonError, match="a check is a comparison"):
+        check(is_none, evidence)
+
+
+def test_numbers_and_words_are_put_into_prose(make_evidence: MakeEvidence):
+    evidence = make_evidence("en-fr", CAT)
+    found = part('{{d_head : 2}} and {{argmax(pattern[cross, 1, 0] at writing "chat")}} and {{0 - 1 / 3 : 3}}')
+    assert isinstance(found, Prose)
+    assert prose(found, evidence) == "32.00 and cat and −0.333"
+    marked = part('{{"a*b_c"}}')
+    assert isinstance(marked, Prose)
+    assert prose(marked, evidence) == "a\\*b\\_c"
+    wrong = part("one\ntwo {{pattern[cross, 0, 0]}}")
+    assert isinstance(wrong, Prose)
+    with pytest.raises(LessonError) as caught:
+        prose(wrong, evidence)
+    assert caught.value.line == 4
+
+
+def test_numbers_as_people_type_them():
+    typed = ("1", " 0,5 ", "−2", "1e-3", "007", "nan?", "")
+    assert [number_typed(text) for text in typed] == [1.0, 0.5, -2.0, 0.001, 7.0, None, None]
+
+
+def test_simple_arithmetic_is_a_number():
+    root = 11.313708498984761
+    for text in ("√128", "sqrt(128)", "√(2*64)", "2^3,5", "128 ** 0.5", "8 × √2", "exp(ln(128)/2)"):
+        assert number_typed(text) == pytest.approx(root, rel=1e-12), text
+    assert number_typed("1/3 + -(2 - 1)") == pytest.approx(-2 / 3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "nan",
+            "inf",
+            "1e999",
+            "1/0",
+            "sqrt(-1)",
+            "9^9^9^9",
+            "√",
+            "2 2",
+            "(1",
+            "1, 2, 3",
+            "True",
+            "x",
+            "[1]",
+            "'a'*9",
+        ),
+        *("__import__('os').getcwd()", "abs(1)", "sqrt", "sqrt(1, 2)", "(lambda: 1)()", "1 if 1 else 2", "1" * 200),
+        "(" * 90,
+    ],
+)
+def test_what_is_no_arithmetic_is_no_number(text: str):
+    assert number_typed(text) is None

@@ -1,0 +1,217 @@
+"""What a lesson can ask for: the model's own tensors, captured here by hand."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import transformer_core as tc
+from pages.learn.tour.lesson_engine.errors import ExpressionError
+from pages.learn.tour.lesson_engine.quantities import QUANTITIES
+from pages.learn.tour.lesson_engine.value import Values
+from tests.pages.learn.tour.lesson_engine.conftest import ROOT, MakeEvidence, load
+from transformer_core.hooks import active_hooks, named_hook_points
+from transformer_core.model.transformer import Transformer
+
+CAT = "The cat sees the dog."
+FAMOUS = "The animal didn't cross the street because it was too tired."
+
+
+@pytest.fixture(scope="module")
+def acts() -> dict[str, np.ndarray]:
+    """All sites of en-fr on the sentence, captured without the lessons."""
+    model, tokenizer = load("en-fr")
+    assert isinstance(model, Transformer)
+    src = torch.tensor([tokenizer.encode_for(CAT, "encoder_decoder")])
+    tokens = tc.greedy_decode(model, src).tokens
+    with torch.inference_mode(), tc.capture(model, "*") as captured:
+        logits = model(src, tokens[:, :-1])
+    return {name: value[0].numpy() for name, value in captured.items()} | {"logits": logits[0].numpy()}
+
+
+@pytest.mark.parametrize(
+    ("source", "site", "index"),
+    [
+        ("pattern[cross, 1, 3]", "decoder.blocks.1.cross_attn.hook_pattern", (3,)),
+        ("scores[decoder, 0, 2]", "decoder.blocks.0.self_attn.hook_attn_scores", (2,)),
+        ("pattern[encoder, 1]", "encoder.blocks.1.self_attn.hook_pattern", ()),
+        ("q[encoder, 0, 1]", "encoder.blocks.0.self_attn.hook_q", (1,)),
+        ("k[cross, 0, 1]", "decoder.blocks.0.cross_attn.hook_k", (1,)),
+        ("v[cross, 0, 1]", "decoder.blocks.0.cross_attn.hook_v", (1,)),
+        ("z[decoder, 1, 0]", "decoder.blocks.1.self_attn.hook_z", (0,)),
+        ("result[encoder, 0, 3]", "encoder.blocks.0.self_attn.hook_result", (3,)),
+        ("attn_out[cross, 1]", "decoder.blocks.1.cross_attn.hook_attn_out", ()),
+        ("mask[decoder]", "decoder.blocks.0.self_attn.hook_mask", (0,)),
+        ("embed[decoder]", "decoder.hook_embed", ()),
+        ("pos_embed[encoder]", "encoder.hook_pos_embed", ()),
+        ("resid_mid_cross[decoder, 1]", "decoder.blocks.1.hook_resid_mid_cross", ()),
+        ("mlp_post[decoder, 1]", "decoder.blocks.1.mlp.hook_post", ()),
+        ("normalized[encoder, 0, ln2]", "encoder.blocks.0.ln2.hook_normalized", ()),
+        ("logits", "logits", ()),
+    ],
+)
+def test_a_quantity_is_what_the_model_held(make_evidence: MakeEvidence, acts, source: str, site: str, index: tuple):
+    found = make_evidence("en-fr", CAT).ask(source)
+    assert isinstance(found, Values)
+    np.testing.assert_array_equal(found.array, acts[site][index])
+
+
+def test_probabilities_and_tables(make_evidence: MakeEvidence, acts):
+    evidence = make_evidence("en-fr", CAT)
+    probs = evidence.ask("probs")
+    assert isinstance(probs, Values)
+    np.testing.assert_allclose(probs.array, torch.tensor(acts["logits"]).softmax(dim=-1).numpy(), atol=1e-6)
+    assert evidence.ask('argmax(probs at writing "chat")') == "chat"
+    assert evidence.told("positions[10, 6] at pos 4, d_model 3", 4) == f"{math.cos(4 / 10000 ** (2 / 6)):.4f}"
+    assert evidence.told("d_head * n_heads - d_model") == "0"
+    assert evidence.ask("output") == "Le chat voit le chien."
+
+
+def test_standardized_vectors_are_what_layer_norm_makes_before_its_weights(make_evidence: MakeEvidence, acts):
+    found = make_evidence("en-fr", CAT).ask("standardized[encoder, 0, ln1]")
+    assert isinstance(found, Values)
+    x = acts["encoder.blocks.0.hook_resid_mid"].astype(np.float64)
+    by_hand = (x - x.mean(axis=-1, keepdims=True)) / np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(found.array, by_hand, atol=1e-4)
+
+
+def test_every_quantity_can_be_asked_for(make_evidence: MakeEvidence):
+    """In its right form it is there; with something else in its brackets it says what to write."""
+    given = {
+        "attention, layer, head": "decoder, 0, 0",
+        "attention, layer": "decoder, 0",
+        "attention": "decoder",
+        "stack": "decoder",
+        "stack, layer": "decoder, 0",
+        "stack, layer, norm": "decoder, 0, ln1",
+        "n, width": "4, 6",
+        "side": "target",
+        "n": "2",
+        "beams, n": "2, 2",
+        "attention, layer, head, query, key": "decoder, 0, 0, 3, 1",
+        "group, name": "metrics, exact_match",
+        "": "",
+    }
+    evidence = make_evidence("en-fr", CAT)
+    for name, quantity in QUANTITIES.items():
+        evidence.ask(f"{name}[{given[quantity.parts]}]" if quantity.parts else name)
+        with pytest.raises(ExpressionError):
+            evidence.ask(f"{name}[1, 1, 1, 1, 1, 1]")
+
+
+@pytest.mark.parametrize(
+    ("source", "part"),
+    [
+        ("pattern[cross, 7, 0]", "no layer “7”, only 0 to 1"),
+        ("pattern[cross, 0, 9]", "no head 9, only 0 to 3"),
+        ("pattern[middle, 0, 0]", "no attention “middle”"),
+        ("embed[middle]", "no stack “middle”"),
+        ("normalized[encoder, 0, ln9]", "no site"),
+        ("nothing", "nothing called “nothing”"),
+        ("positions[10, 7]", "even width"),
+        ("trained[2]", "smoothing"),
+        ("output_without[encoder, 0, 9]", "no head “9”, only 0 to 3"),
+        ("probs_looking[encoder, 7, 0, 1, 2]", "no layer “7”, only 0 to 1"),
+        ("output_looking[encoder, 0, 0, cat, mouse]", "there is no key “mouse”"),
+        ("card[metrics, charm]", "no number “charm” in “metrics”"),
+        ("loss_rise[decoder, 0, 9]", "no decoder, layer 0, head 9"),
+        ("loss_rise[decoder, all, 0]", "whole numbers"),
+    ],
+)
+def test_what_the_model_has_not_is_said(make_evidence: MakeEvidence, source: str, part: str):
+    with pytest.raises(ExpressionError, match=part):
+        make_evidence("en-fr", CAT).ask(source)
+
+
+def test_a_head_that_is_switched_off_is_one_whose_output_weights_are_zero(make_evidence: MakeEvidence):
+    """The oracle is a copy of the model in which nothing of the head reaches the residual stream."""
+    model, tokenizer = tc.load(ROOT / "checkpoints" / "en-fr")
+    weight = model.get_parameter("encoder.blocks.1.self_attn.out.weight")
+    with torch.no_grad():
+        weight.unflatten(-1, (4, -1))[:, 0] = 0
+    evidence = make_evidence("en-fr", FAMOUS)
+    src = torch.tensor([tokenizer.encode_for(FAMOUS, "encoder_decoder")])
+    written = tokenizer.decode(tc.greedy_decode(model, src).tokens[0].tolist())
+    assert evidence.ask("output_without[encoder, 1, 0]") == written != evidence.ask("output")
+    tgt = torch.tensor([tokenizer.encode(str(evidence.ask("output")), bos=True)])
+    with torch.inference_mode():
+        expected = model(src, tgt).softmax(dim=-1)[0].numpy()
+    found = evidence.ask("probs_without[encoder, 1, 0]")
+    assert isinstance(found, Values)
+    np.testing.assert_allclose(found.array, expected, atol=1e-5)
+
+
+def test_a_head_that_is_made_to_look_writes_the_value_of_that_key(make_evidence: MakeEvidence):
+    """The oracle puts the key's value in the place of the query's weighted sum."""
+    model, tokenizer = load("en-fr")
+    evidence = make_evidence("en-fr", FAMOUS)
+    src = torch.tensor([tokenizer.encode_for(FAMOUS, "encoder_decoder")])
+    tgt = torch.tensor([tokenizer.encode(str(evidence.ask("output")), bos=True)])
+    points = named_hook_points(model)
+    values: list[torch.Tensor] = []
+
+    def keep(v: torch.Tensor) -> torch.Tensor:
+        values.append(v)
+        return v
+
+    def put(z: torch.Tensor) -> torch.Tensor:
+        z = z.clone()
+        z[:, 0, 7] = values[-1][:, 0, 5]  # "it" is at place 7, "street" at 5
+        return z
+
+    site = "encoder.blocks.1.self_attn"
+    with torch.inference_mode(), active_hooks({points[f"{site}.hook_v"]: keep, points[f"{site}.hook_z"]: put}):
+        expected = model(src, tgt).softmax(dim=-1)[0].numpy()
+    for places in ("it, street", "7, 5"):
+        found = evidence.ask(f"probs_looking[encoder, 1, 0, {places}]")
+        assert isinstance(found, Values)
+        np.testing.assert_allclose(found.array, expected, atol=1e-5)
+    pairs = tc.read_card(ROOT / "checkpoints" / "en-fr")["guidance"]["pairs"]
+    assert evidence.told("card[guidance, pairs]") == str(pairs)
+
+
+def test_the_other_text(make_evidence: MakeEvidence):
+    evidence = make_evidence("en-fr", CAT, other="The dog sees the cat.")
+    assert evidence.ask("other output") == "Le chien voit le chat."
+    assert evidence.ask("output") == "Le chat voit le chien."
+
+
+@pytest.mark.slow
+def test_searches_are_those_of_the_core(make_evidence: MakeEvidence):
+    model, tokenizer = load("stories")
+    text = "Once there was a boy named Ben who lived by the sea."
+    prompt = torch.tensor([tokenizer.encode_for(text, "decoder_only")])
+    greedy = tc.greedy_decode(model, prompt, max_new_tokens=6).log_probs[0, prompt.shape[1] - 1 :].sum()
+    beams = tc.beam_search(model, prompt, max_new_tokens=6, n_beams=3, length_penalty=0.6, penalty_form="paper")
+    evidence = make_evidence("stories", text)
+    assert float(evidence.told("greedy_log_prob[6]", 4).replace("−", "-")) == pytest.approx(float(greedy), abs=1e-3)
+    told = float(evidence.told("beam_log_prob[3, 6]", 4).replace("−", "-"))
+    assert told == pytest.approx(float(beams.log_probs[0, prompt.shape[1] - 1 :].sum()), abs=1e-3)
+
+
+def test_the_loss_on_a_text_is_that_of_its_tokens(make_evidence: MakeEvidence):
+    """What the reading measured by itself is the oracle; a mistake makes it another."""
+    evidence = make_evidence("en-fr", CAT, mistake="mask_on_cross")
+    measured = -float(evidence.right_run.model_run.log_probs.mean())
+    assert float(evidence.told("right text_loss", 6)) == pytest.approx(measured, abs=1e-5)
+    assert float(evidence.told("text_loss", 6)) > measured + 0.1
+
+
+def test_the_loss_rises_as_where_the_heads_output_weights_are_zero(make_evidence: MakeEvidence):
+    """The oracle is a copy of the model in which nothing of these heads reaches the residual stream."""
+    evidence = make_evidence("induction", "moon basket river owl candle fern moon basket river")
+    ids = torch.tensor(evidence.run.model_run.inputs)
+    following = torch.tensor([*evidence.run.model_run.inputs[0][1:], int(evidence.run.logits[-1].argmax())])
+
+    def loss(*heads: int) -> float:
+        model, _ = tc.load(ROOT / "checkpoints" / "induction")
+        weight = model.get_parameter("decoder.blocks.1.self_attn.out.weight")
+        with torch.no_grad():
+            for head in heads:
+                weight.unflatten(-1, (model.config.n_heads, -1))[:, head] = 0
+            return float(torch.nn.functional.cross_entropy(model(ids)[0], following))
+
+    for heads in ((3,), (1, 2, 3)):
+        found = evidence.told(f"loss_rise[decoder, 1, {', '.join(map(str, heads))}]", 6)
+        assert float(found.replace("\u2212", "-")) == pytest.approx(loss(*heads) - loss(), abs=1e-4)

@@ -1,0 +1,154 @@
+"""From files to lessons: what is in them, and in which line something is wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from pages.learn.tour.lesson_engine.errors import LessonError
+from pages.learn.tour.lesson_engine.folder import files_of, read_lessons
+from pages.learn.tour.lesson_engine.lesson import BrokenLesson, Check, FigureSpec, Lesson, Link, Prose, Question, Told
+from pages.learn.tour.lesson_engine.reader import read_lesson
+from tests.german import in_german
+
+PAGES = {"steps": ("query", "stage", "text"), "heads": ()}
+WHOLE = """title: Where does it look?
+section: 3.2
+model: en-fr
+text: The cat sees
+  the dog.
+attention: cross
+layer: 1
+head: 3
+
+Some *prose* with {{d_head : 1}} numbers.
+
+And {{n_heads}} more.
+
+[figure]
+kind: row
+query: "cat"
+[question]
+ask: How many?
+answer: d_head * 2
+within: 0.5
+
+[check]
+claim: It holds.
+holds: d_head == 32
+holds: n_heads == 4
+
+[link]
+page: steps
+label: Go there
+query: 3
+"""
+
+
+def read(text: str) -> Lesson:
+    return read_lesson(text, name="test", file="lessons/test.md", pages=PAGES)
+
+
+def test_a_whole_lesson():
+    lesson = read(WHOLE)
+    assert (lesson.title, lesson.section, lesson.text) == ("Where does it look?", "3.2", "The cat sees the dog.")
+    assert (lesson.attention, lesson.layer, lesson.head, lesson.mistake) == ("cross", 1, 3, "")
+    prose, figure, question, check, link = lesson.parts
+    assert isinstance(prose, Prose)
+    assert [piece if isinstance(piece, str) else piece.asked.source for piece in prose.pieces] == [
+        "Some *prose* with ",
+        "d_head",
+        " numbers.\n\nAnd ",
+        "n_heads",
+        " more.",
+    ]
+    assert [(piece.decimals, piece.asked.line) for piece in prose.pieces if isinstance(piece, Told)] == [
+        (1, 10),
+        (None, 12),
+    ]
+    assert isinstance(figure, FigureSpec)
+    assert (figure.kind, figure.parameters, figure.line) == ("row", {"query": '"cat"'}, 14)
+    assert isinstance(question, Question)
+    assert (question.ask, question.within, question.line) == ("How many?", 0.5, 17)
+    assert isinstance(check, Check)
+    assert [(asked.source, asked.line) for asked in check.holds] == [("d_head == 32", 24), ("n_heads == 4", 25)]
+    assert isinstance(link, Link)
+    assert (link.page, link.label, link.fields) == ("steps", "Go there", {"query": "3"})
+
+
+def test_what_is_behind_a_question_waits():
+    lesson = read("title: T\n\nA\n\n[question]\nask: a\nright: b\n\nB\n\n[question]\nask: c\nright: d\n\nC\n")
+    assert [len(lesson.parts_up_to(n)) for n in range(4)] == [2, 4, 5, 5]
+    assert len(lesson.questions) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "part"),
+    [
+        ("title: Where does it look?", "titel: Where?", 1, "“titel” is not known here"),
+        ("section: 3.2", "section 3.2", 2, "a key with a colon"),
+        ("layer: 1", "layer: one", 7, "whole number"),
+        ("attention: cross", "attention: crossed", 6, "no attention “crossed”"),
+        ("head: 3", "mistake: none", 8, "no mistake “none”"),
+        ("{{n_heads}}", "{{n_heads +}}", 12, "something is missing"),
+        ("[figure]", "[picture]", 14, "no block [picture]"),
+        ("kind: row", "kind: column", 15, "no figure “column”"),
+        ('query: "cat"', "querry: cat", 16, "“querry” is not known here"),
+        ("ask: How many?", "hint: many", 17, "a question needs its words"),
+        ("answer: d_head * 2", "answer: d_head **", 19, "something is missing"),
+        ("answer: d_head * 2", "hint: none", 17, "a question needs choices"),
+        ("answer: d_head * 2", "choice: 64", 17, "none of the choices is right"),
+        ("answer: d_head * 2", "right when: 1 == 1", 19, "stands behind the choice"),
+        ("within: 0.5", "within: half", 20, "within is a number"),
+        ("within: 0.5", "tokens: both", 20, "source or target"),
+        ("within: 0.5", "within: 0.5\nwithin: 0.6", 21, "stands here twice"),
+        ("holds: n_heads == 4", "holds: n_heads = 4", 25, "nothing that can be read"),
+        ("page: steps", "page: nowhere", 28, "no page “nowhere”"),
+        ("label: Go there", "query: 1", 30, "stands here twice"),
+        ("query: 3", "stages: 1", 30, "“stages” is not known here"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_line(old: str, new: str, line: int, part: str):
+    assert old in WHOLE
+    with pytest.raises(LessonError) as caught:
+        read(WHOLE.replace(old, new, 1))
+    assert str(caught.value).startswith(f"lessons/test.md, line {line}: ")
+    assert part in str(caught.value)
+
+
+def test_a_lesson_without_a_title_or_anything():
+    for text in ("", "\n\n", "model: en-fr\n\nprose"):
+        with pytest.raises(LessonError, match="begins with its title"):
+            read(text)
+
+
+def test_a_broken_lesson_does_not_stop_the_others(tmp_path: Path):
+    (tmp_path / "1-good.md").write_text(WHOLE)
+    (tmp_path / "2-bad.md").write_text("title: Bad\n\n[figure]\nkind: no\n")
+    (tmp_path / "3-bytes.md").write_bytes(b"title: \xff\xfe")
+    (tmp_path / "README.md").write_text("no lesson")
+    found = read_lessons(tmp_path, "en", root=tmp_path, pages=PAGES, before="own.", group="Mine")
+    assert [lesson.name for lesson in found] == ["own.good", "own.bad", "own.bytes"]
+    assert isinstance(found[0], Lesson)
+    assert found[0].group == "Mine"
+    assert isinstance(found[1], BrokenLesson)
+    assert str(found[1].why).startswith("2-bad.md, line 4: there is no figure “no”")
+    assert found[1].title == "Bad"
+    assert isinstance(found[2], BrokenLesson)
+    assert "UTF-8" in str(found[2].why)
+
+
+def test_a_lesson_that_a_language_lacks_is_read_in_english(tmp_path: Path):
+    for place in ("en/1-a.md", "en/2-b.md", "de/2-b.md", "de/3-c.md"):
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).write_text("title: T\n")
+    names = [str(path.relative_to(tmp_path)) for path in files_of(tmp_path, "de")]
+    assert names == ["en/1-a.md", "de/2-b.md", "de/3-c.md"]
+    assert [path.parent.name for path in files_of(tmp_path, "en")] == ["en", "en"]
+    assert files_of(tmp_path / "nowhere", "en") == []
+
+
+def test_faults_are_told_in_the_readers_language():
+    with pytest.raises(LessonError) as caught:
+        read("title: T\n\n[figure]\nkind: no\n")
+    told = in_german(caught.value)
+    assert told.startswith("lessons/test.md, Zeile 4: eine Abbildung „no“ gibt es nicht")

@@ -1,0 +1,128 @@
+"""Every shipped lesson: its checks hold, its questions have one right answer, its figures can be drawn."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pages.learn.tour import lessons
+from pages.learn.tour.lesson_engine.catalogue import KINDS, read_parameters
+from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip, Table
+from pages.learn.tour.lesson_engine.expression import parse
+from pages.learn.tour.lesson_engine.folder import read_lessons
+from pages.learn.tour.lesson_engine.judging import check, judge, prose
+from pages.learn.tour.lesson_engine.lesson import Asked, Check, FigureSpec, Lesson, Link, Part, Prose, Question, Told
+from pages.learn.tour.lesson_engine.mistakes import MISTAKES
+from pages.learn.tour.lesson_engine.syntax import names_in
+from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence
+
+ROOT = Path(__file__).resolve().parents[5]
+FOLDER = ROOT / "pages" / "learn" / "tour" / "lessons"
+
+
+def lessons_in(language: str) -> list[Lesson]:
+    pages = lessons.linked()
+    found = read_lessons(FOLDER, language, root=ROOT, pages=pages)
+    broken = [lesson for lesson in found if not isinstance(lesson, Lesson)]
+    assert not broken, broken
+    return [lesson for lesson in found if isinstance(lesson, Lesson)]
+
+
+ENGLISH, GERMAN = lessons_in("en"), lessons_in("de")
+
+
+def expressions(parts: tuple[Part, ...]) -> Iterator[str]:
+    """All expressions of some parts."""
+    for part in parts:
+        if isinstance(part, Prose):
+            yield from (piece.asked.source for piece in part.pieces if isinstance(piece, Told))
+        elif isinstance(part, Question):
+            yield from (choice.is_right.source for choice in part.choices if isinstance(choice.is_right, Asked))
+            yield from () if part.answer is None else (part.answer.source,)
+        elif isinstance(part, Check):
+            yield from (asked.source for asked in part.holds)
+
+
+SLOW = {"training": pytest.mark.training, "targets": pytest.mark.training, "decoding": pytest.mark.slow}
+
+
+@pytest.mark.parametrize("lesson", [pytest.param(one, id=one.name, marks=SLOW.get(one.name, ())) for one in ENGLISH])
+def test_a_lesson_tells_the_truth(make_evidence: MakeEvidence, lesson: Lesson):
+    examples = json.loads((ROOT / "checkpoints" / lesson.model / "card.json").read_text())["examples"]
+    evidence = make_evidence(lesson.model, lesson.text or examples[0], mistake=lesson.mistake, other=lesson.other)
+    for part in lesson.parts:
+        match part:
+            case Prose():
+                assert prose(part, evidence)
+            case Question():
+                assert judge(part, evidence, "").right
+            case Check():
+                check(part, evidence)
+            case FigureSpec():
+                moved = {slider.name: slider.start for slider in KINDS[part.kind].sliders(part)}
+                data = FigureData(lesson=lesson, spec=part, evidence=evidence, given=read_parameters(part), moved=moved)
+                drawn = KINDS[part.kind].draw(data)
+                match drawn:
+                    case Plot():
+                        assert drawn.figure.data and drawn.csv.count("\n") > 1
+                    case Strip():
+                        assert len(drawn.labels) == len(drawn.notes or drawn.labels) > 1
+                    case Table():
+                        assert {len(row) for row in drawn.rows} == {len(drawn.columns)}
+
+
+def test_german_lessons_say_the_same_of_the_same_numbers():
+    assert [lesson.name for lesson in GERMAN] == [lesson.name for lesson in ENGLISH]
+    for english, german in zip(ENGLISH, GERMAN, strict=True):
+        for name in ("model", "text", "target", "other", "attention", "layer", "head", "mistake"):
+            assert getattr(english, name) == getattr(german, name), (english.name, name)
+        assert [type(part) for part in english.parts] == [type(part) for part in german.parts], english.name
+        asked = [Counter(expressions(lesson.parts)) for lesson in (english, german)]
+        assert asked[0] == asked[1], english.name
+        for one, other in zip(english.parts, german.parts, strict=True):
+            if isinstance(one, FigureSpec) and isinstance(other, FigureSpec):
+                of_words = ("title", "names")
+                assert one.kind == other.kind
+                assert [item for item in one.parameters.items() if item[0] not in of_words] == [
+                    item for item in other.parameters.items() if item[0] not in of_words
+                ]
+            elif isinstance(one, Link) and isinstance(other, Link):
+                assert (one.page, one.fields) == (other.page, other.fields)
+            elif isinstance(one, Question) and isinstance(other, Question):
+                assert (one.tokens, one.within, len(one.choices)) == (other.tokens, other.within, len(other.choices))
+                assert one.ask != other.ask
+        assert english.title != german.title
+
+
+def test_each_mistake_has_its_exercise_and_each_chapter_asks_and_checks():
+    assert Counter(lesson.mistake for lesson in ENGLISH if lesson.mistake) == dict.fromkeys(MISTAKES, 1)
+    assert sum(not lesson.mistake for lesson in ENGLISH) >= 10
+    for lesson in ENGLISH:
+        kinds = {type(part) for part in lesson.parts}
+        assert {Prose, FigureSpec, Question, Check, Link} <= kinds, lesson.name
+
+
+def test_answers_are_computed():
+    """No shipped question has its answer written into the file."""
+    for question in (question for lesson in ENGLISH for question in lesson.questions):
+        assert question.answer is not None or all(not isinstance(one.is_right, bool) for one in question.choices)
+        sources = [*expressions((question,))]
+        assert (
+            any(name for source in sources for name in names_in(parse(source)))
+            or "log(" in sources[0]
+            or ("learning_rate(" in sources[0])
+        )
+
+
+def test_numbers_in_the_prose_are_the_models():
+    """Decimals of measured things are put in by expressions; those that are written are the paper's or by hand."""
+    by_hand = {"0.1", "0.6", "0.5", "0.992", "7.4", "3.14", "5.66", "2.0", "1.0"}
+    for lesson in ENGLISH:
+        for part in lesson.parts:
+            if isinstance(part, Prose):
+                told = " ".join(piece for piece in part.pieces if isinstance(piece, str))
+                found = set(re.findall(r"(?<![\d.^{-])\d+\.\d+(?!\d)", re.sub(r"\$[^$]*\$", "", told)))
+                assert found <= by_hand, (lesson.name, found)

@@ -1,0 +1,174 @@
+"""The page Tour: chapters, answers, a teacher's own lessons, and what is said where one is broken."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.learn.tour import lessons
+from pages.learn.tour.writing import EXAMPLE
+from tests.pages.conftest import shown_code, through_history, url_of
+
+ROOT = Path(__file__).resolve().parents[4]
+OpenApp = Callable[..., AppTest]
+GOOD = "title: My {name}\nmodel: en-fr\ntext: The cat sees the dog.\n\nIt has {{d_head}} numbers.\n"
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def open_tour(open_app: OpenApp) -> Callable[..., AppTest]:
+    """Opens the tour at a chapter."""
+
+    def open_at(lesson: str = "", **more: str) -> AppTest:
+        app = open_app()
+        for name, value in ({"lesson": lesson} if lesson else {} | more).items():
+            app.query_params[name] = value
+        app.switch_page("learn/tour/page.py").run()
+        assert not app.exception
+        return app
+
+    return open_at
+
+
+def html_of(app: AppTest) -> str:
+    return " ".join(element.proto.body for element in app.get("html"))
+
+
+def prose_of(app: AppTest) -> str:
+    return " ".join(element.value for element in app.markdown)
+
+
+def button(app: AppTest, label: str):
+    return next(one for one in app.button if one.label.startswith(label))
+
+
+def test_a_chapter_is_predicted_then_revealed(open_tour: Callable[..., AppTest]):
+    app = open_tour("masks")
+    assert "What must not be seen" in html_of(app)
+    assert "1 + 2 + … + 7" not in prose_of(app)
+    app.text_input(key="tour-masks-0").set_value("27").run()
+    assert not app.exception
+    assert "You said 27. It is 28." in html_of(app)
+    assert "1 + 2 + … + 7 = 28" in prose_of(app)
+    assert "1 of 20 done" in html_of(app)
+    assert url_of(app)["lesson"] == "masks"
+    button(app, "Try again").click().run()
+    assert "1 + 2 + … + 7" not in prose_of(app)
+    app.text_input(key="tour-masks-0").set_value("twenty").run()
+    assert "Please enter a number" in html_of(app)
+    button(app, "Reveal answer").click().run()
+    assert "It is 28." in html_of(app)
+
+
+def test_one_goes_on_and_back(open_tour: Callable[..., AppTest]):
+    app = open_tour()
+    assert "Why attention?" in html_of(app)
+    button(app, "Next: From words").click().run()
+    assert not app.exception
+    assert url_of(app)["lesson"] == "tokens-and-embeddings"
+    button(app, "Back").click().run()
+    assert url_of(app)["lesson"] == "why-attention"
+    assert not button(app, "Next").disabled
+    assert button(app, "Back").disabled
+
+
+def test_an_unknown_chapter_is_said(open_tour: Callable[..., AppTest]):
+    app = open_tour("<b>none</b>")
+    assert "There is no lesson “&lt;b&gt;none&lt;/b&gt;” here" in html_of(app)
+    assert "Why attention?" in html_of(app)
+
+
+def test_a_teachers_lessons_and_a_broken_one(
+    open_tour: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HEADLIGHT_LESSONS", str(tmp_path))
+    (tmp_path / "1-good.md").write_text(GOOD.format(name="lesson").replace("{d_head}", "{{d_head}}"))
+    (tmp_path / "2-bad.md").write_text("title: Bad\n\n[figure]\nkind: photo\n")
+    lying = GOOD.format(name="claim").replace("{d_head}", "{{d_head}}")
+    (tmp_path / "3-lies.md").write_text(f"{lying}\n[check]\nholds: d_head == 31\n\n[figure]\nkind: head\nlayer: 9\n")
+    (tmp_path / "4-elsewhere.md").write_text("title: Elsewhere\nmodel: none\n\n{{d_head}}\n")
+    app = open_tour("own.bad")
+    assert "line 4: there is no figure “photo”" in html_of(app)
+    assert {"20", "21", "22", "23"} <= {one.label.split("\u2002")[0] for one in app.button}
+    button(app, "Back").click().run()
+    assert "It has 32 numbers." in prose_of(app)
+    tour_state_of = {"own.lies": "this does not hold: d_head == 31 (left is 32, right is 31)", "own.elsewhere": "none"}
+    for name, told in tour_state_of.items():
+        app.query_params["lesson"] = name
+        with through_history():
+            app.run()
+        assert not app.exception
+        assert told in html_of(app)
+    (tmp_path / "2-bad.md").write_text(GOOD.format(name="mended").replace("{d_head}", "{{d_head}}"))
+    assert [lesson.title for lesson in lessons.here()][-3] == "My mended"
+
+
+def test_the_example_for_teachers_is_a_lesson(
+    open_tour: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HEADLIGHT_LESSONS", str(tmp_path))
+    (tmp_path / "example.md").write_text(EXAMPLE)
+    app = open_tour("own.example")
+    assert "cannot be" not in html_of(app)
+    assert re.search(r"numbers of the model: [01]\.\d\d", prose_of(app))
+
+
+def test_the_code_that_is_shown_checks_the_same(open_tour: Callable[..., AppTest], tmp_path: Path):
+    app = open_tour("masks")
+    button(app, "Reveal answer").click().run()
+    script = tmp_path / "shown.py"
+    script.write_text(shown_code(app))
+    ran = subprocess.run(
+        [sys.executable, script], cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stdout.strip().splitlines()
+    assert len(lines) == 4
+    assert all(line.endswith(" True") for line in lines)
+
+
+def test_german(open_tour: Callable[..., AppTest]):
+    app = open_tour("masks", language="de")
+    app.session_state["language"] = "de"
+    app.run()
+    assert "Was nicht gesehen werden darf" in html_of(app)
+    assert not app.exception
+
+
+def test_files_that_are_no_lessons_are_told(
+    open_tour: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("HEADLIGHT_LESSONS", str(tmp_path))
+    assert "hl-note" not in html_of(open_tour())
+    (tmp_path / "who <is> it.txt").write_text("title: Mine\n")
+    told = html_of(open_tour())
+    assert "only files that end in .md are lessons" in told
+    assert "who &lt;is&gt; it.txt" in told
+
+
+def test_the_last_chapter_leads_nowhere_else(open_tour: Callable[..., AppTest]):
+    app = open_tour("targets")
+    assert button(app, "Back").label == "Back"
+    assert not [one for one in app.button if one.key == "tour-next"]
+
+
+def test_no_other_model_than_the_chapters_stands_beside_it(open_tour: Callable[..., AppTest]):
+    beside = " ".join(element.proto.body for element in open_tour("what-heads-do").sidebar.get("html"))
+    assert "Headlight" in beside
+    assert "English to French" not in beside
+
+
+def test_a_number_is_taken_as_arithmetic(open_tour: Callable[..., AppTest]):
+    app = open_tour("tokens-and-embeddings")
+    app.text_input(key="tour-tokens-and-embeddings-0").set_value("√128").run()
+    assert "Yes: it is 11.31" in html_of(app)
+
+
+def test_the_table_of_shapes_says_what_each_is(open_tour: Callable[..., AppTest]):
+    told = html_of(open_tour("feed-forward-residual-norm"))
+    assert "<td>residual stream before a layer<code>resid_pre[encoder, 0]</code></td>" in told

@@ -1,0 +1,425 @@
+"""The page Models under AppTest: what it shows of each kind of model, taking in, handing out, deleting, and damage."""
+
+import io
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import transformer_core as tc
+from pages.languages import CATALOGUES
+from pages.shared import model_store, models
+from tests.checkpoints.families import test_nanogpt as nanogpt
+from tests.pages.conftest import EXAMPLES, url_of, words_of
+from tests.pages.small_gpt2 import save_small_gpt2
+from transformer_core.errors import CheckpointError
+from transformer_core.language import add_catalogues, speaking
+
+OpenApp = Callable[..., AppTest]
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def place(three_kinds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The app's models, which may be changed: "en-fr", "gaps" and "tales"."""
+    shutil.copytree(three_kinds, tmp_path / "checkpoints")
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path / "checkpoints"))
+    return tmp_path / "checkpoints"
+
+
+@pytest.fixture
+def open_models(open_app: OpenApp) -> OpenApp:
+    """Opens the page, as a new visitor."""
+
+    def open_at(**parameters: str) -> AppTest:
+        app = open_app(**parameters).switch_page("models/models/page.py").run()
+        assert not app.exception
+        return app
+
+    return open_at
+
+
+@pytest.fixture(scope="session")
+def small_gpt2(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Hugging Face folder."""
+    folder = tmp_path_factory.mktemp("foreign") / "Small GPT"
+    save_small_gpt2(folder)
+    return folder
+
+
+def button(app: AppTest, label: str) -> bool:
+    return any(button.label == label for button in app.button)
+
+
+def click(app: AppTest, label: str) -> AppTest:
+    """Click the button of this label; there is one."""
+    (found,) = [button for button in app.button if button.label == label]
+    app = found.click().run()
+    assert not app.exception
+    return app
+
+
+def pressed(app: AppTest, key: str) -> AppTest:
+    app = app.button(key=key).click().run()
+    assert not app.exception
+    return app
+
+
+def bring_in(app: AppTest, source: str) -> AppTest:
+    (box,) = [box for box in app.text_input if box.label.startswith("Id on the Hugging Face Hub")]
+    box.set_value(source)
+    return pressed(app, "import-path")
+
+
+def warnings_of(app: AppTest) -> str:
+    return "\n".join(warning.value for warning in app.warning)
+
+
+def names(place: Path) -> list[str]:
+    return sorted(path.name for path in place.iterdir())
+
+
+def test_what_is_here(place: Path, open_models: OpenApp):
+    app = open_models()
+    words = words_of(app)
+    for title in ("English to French", "Gaps", "Tales"):
+        assert f"<div class='hl-model'>{title}</div>" in words
+    assert "3 models are here" in words
+    assert "It reads a text and writes another: encoder-decoder, 2 layers" in words
+    assert [button.key for button in app.button if str(button.key).startswith("choose-")] == [
+        "choose-gaps",
+        "choose-tales",
+    ]
+    assert not app.expander
+
+
+@pytest.mark.parametrize(
+    ("name", "stacks", "kind"),
+    [
+        ("en-fr", {"encoder", "decoder", "end"}, "reads a text and writes another"),
+        ("gaps", {"encoder"}, "fills in the blanks of a text"),
+        ("tales", {"decoder"}, "goes on with a text"),
+    ],
+)
+def test_one_from_all_sides(name: str, stacks: set[str], kind: str, place: Path, open_models: OpenApp):
+    app = open_models(model=name)
+    model, tokenizer = tc.load(place / name)
+    parameters, configuration, tokens = (frame.value for frame in app.dataframe)
+    n_parameters = sum(parameter.numel() for parameter in model.parameters())
+    assert parameters["parameters"].sum() == n_parameters
+    assert parameters["share"].sum() == pytest.approx(100)
+    assert set(parameters["stack"]) <= stacks
+    assert f"{n_parameters:,} parameters" in words_of(app)
+    assert dict(zip(configuration["setting"], configuration["value"], strict=True))["d_model"] == "16"
+    assert configuration["meaning"].str.len().min() > 5
+    assert list(tokens["number"]) == list(range(tokenizer.vocab_size))
+    assert tokens["role"][tokenizer.eos_id] == "ends"
+    assert json.loads(app.json[0].value) == json.loads((place / name / "card.json").read_text())
+    assert f"It {kind}: " in words_of(app)
+    text = str(app.text_input(key="text").value)
+    first = tokenizer.labels_for(text, model.config.architecture)[0].replace("<", "&lt;").replace(">", "&gt;")
+    assert f"<bdi>{first}</bdi>" in words_of(app)
+    assert not app.warning
+
+
+def test_choosing_a_model_is_for_all_pages(place: Path, open_models: OpenApp):
+    app = open_models()
+    app.button(key="choose-tales").click().run()
+    assert url_of(app)["model"] == "tales"
+    assert app.selectbox(key="model").value == "tales"
+    app.switch_page("explore/heads/page.py").run()
+    assert not app.exception
+    assert app.session_state["model"] == "tales"
+
+
+def test_finding_a_token(place: Path, open_models: OpenApp):
+    app = open_models()
+    (box,) = [box for box in app.text_input if box.label == "Find a token"]
+    box.set_value("CAT").run()
+    assert list(app.dataframe[2].value["token"]) == ["cat"]
+    (number,) = app.dataframe[2].value["number"]
+    box.set_value(str(number)).run()
+    assert list(app.dataframe[2].value["token"]) == ["cat"]
+    box.set_value("([").run()
+    assert not app.exception
+    assert app.dataframe[2].value.empty
+
+
+def test_a_folder_is_brought_in_and_chosen(place: Path, small_gpt2: Path, open_models: OpenApp):
+    app = bring_in(open_models(), f"  {small_gpt2} ")
+    assert app.info[0].value == "“Small GPT” is here now, and chosen on all pages."
+    assert names(place) == ["en-fr", "gaps", "small-gpt", "tales"]
+    assert url_of(app)["model"] == "small-gpt"
+    assert "your own" in words_of(app)
+    app.run()
+    assert not app.info
+    again = bring_in(app, str(small_gpt2))
+    assert names(place) == ["en-fr", "gaps", "small-gpt", "small-gpt-2", "tales"]
+    assert "Small GPT (small-gpt-2)" in again.info[0].value
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("./nowhere", "there is no folder"),
+        ("not an id!", "there is no folder"),
+        ("someone/something", "someone/something"),  # offline in tests, or not there
+        ("<b>bold</b> **x** $y$", "there is no folder"),
+    ],
+)
+def test_what_cannot_be_had(
+    source: str, sentence: str, place: Path, open_models: OpenApp, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    app = bring_in(open_models(), source)
+    assert warnings_of(app).startswith("This model could not be imported: ")
+    assert sentence in warnings_of(app)
+    assert warnings_of(app).endswith(".")
+    assert "\n" not in warnings_of(app)
+    assert names(place) == ["en-fr", "gaps", "tales"]
+
+
+def upload(app: AppTest, name: str, content: bytes) -> AppTest:
+    app.file_uploader[0].upload(name, content, "application/zip")
+    return pressed(app, "import-upload")
+
+
+def test_nanogpts_checkpoint_is_imported_by_path_and_by_upload(place: Path, open_models: OpenApp, tmp_path: Path):
+    nanogpt.save(tmp_path / "ckpt.pt", nanogpt.weights_of(bias=False), bias=False)
+    app = bring_in(open_models(), str(tmp_path / "ckpt.pt"))
+    assert "“ckpt.pt” is here now" in app.info[0].value
+    upload(app, "ckpt.pt", (tmp_path / "ckpt.pt").read_bytes())
+    assert names(place) == ["ckpt", "ckpt-2", "en-fr", "gaps", "tales"]
+    loaded = [tc.load(place / name)[0] for name in ("ckpt", "ckpt-2")]
+    tokens = torch.tensor([[5, 6, 7]])
+    torch.testing.assert_close(loaded[0](tokens), nanogpt.nanogpt(tokens, nanogpt.weights_of(bias=False)))
+    assert torch.equal(loaded[0](tokens), loaded[1](tokens))
+
+
+def test_the_import_stands_above_the_models_and_says_there_what_came_of_it(
+    open_models: OpenApp, place: Path, tmp_path: Path
+):
+    save_small_gpt2(tmp_path / "new")
+    app = bring_in(open_models(), str(tmp_path / "new"))
+    said = [str(getattr(node.proto, "body", "")) for node in app.main if node.type in ("html", "alert", "info")]
+    places = [
+        next(i for i, words in enumerate(said) if part in words) for part in ("Import a", "is here now", "4 models")
+    ]
+    assert places == sorted(places)
+
+
+def test_to_delete_is_not_what_a_hasty_click_does(place: Path, open_models: OpenApp):
+    app = click(open_models(model="tales"), "Delete …")
+    kinds = {button.label: button.proto.type for button in app.button}
+    assert (kinds["Delete it"], kinds["Keep it"]) == ("secondary", "primary")
+
+
+@pytest.mark.slow
+def test_what_is_handed_out_can_be_taken_in(place: Path, open_models: OpenApp):
+    packed = model_store.pack(models.available()["tales"])
+    app = upload(open_models(), "tales (1).zip", packed)
+    assert "“Tales (tales-1)” is here now" in app.info[0].value
+    assert names(place) == ["en-fr", "gaps", "tales", "tales-1"]
+    assert (place / "tales" / "model.safetensors").read_bytes() == (
+        place / "tales-1" / "model.safetensors"
+    ).read_bytes()
+
+
+def test_a_name_of_a_shipped_model_is_not_given(place: Path):
+    packed = model_store.pack(models.available()["tales"])
+    assert model_store.unpack(io.BytesIO(packed), "Stories") == "stories-2"
+
+
+def test_two_visitors_never_get_the_same_name(place: Path):
+    packed = model_store.pack(models.available()["gaps"])
+    with ThreadPoolExecutor(3) as visitors:
+        given = list(visitors.map(lambda _: model_store.unpack(io.BytesIO(packed), "Mine"), range(3)))
+    assert sorted(given) == ["mine", "mine-2", "mine-3"]
+    assert {*given} < models.available().keys()
+    assert [path for path in place.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("name", ["../../evil", ".hidden", "", "…", "a" * 300, "CON/x", "x\ny"])
+def test_names_stay_within_the_folder(name: str, place: Path):
+    before = names(place.parent)
+    given = model_store.unpack(io.BytesIO(model_store.pack(models.available()["gaps"])), name)
+    assert given in names(place)
+    assert given in models.available()
+    assert names(place.parent) == before
+
+
+def test_a_file_that_is_no_model(place: Path, open_models: OpenApp):
+    app = upload(open_models(), "photo.zip", b"GIF89a")
+    assert "not a zip file that can be read" in warnings_of(app)
+    assert names(place) == ["en-fr", "gaps", "tales"]
+    packed = model_store.pack(models.available()["tales"])
+    with pytest.raises(CheckpointError, match="not a zip file that can be read"):
+        model_store.unpack(io.BytesIO(packed[:-100]), "cut")
+
+
+@pytest.mark.parametrize("card", [{"heads": [{}]}, {"examples": 7}, {"metrics": 1}, {"parameters": "many"}])
+def test_a_card_that_makes_no_sense(card: dict[str, object], place: Path):
+    source = io.BytesIO(model_store.pack(models.available()["gaps"]))
+    with zipfile.ZipFile(source) as packed:
+        files = {name: packed.read(name) for name in packed.namelist()} | {"gaps/card.json": json.dumps(card).encode()}
+    changed = io.BytesIO()
+    with zipfile.ZipFile(changed, "w") as packed:
+        for name, content in files.items():
+            packed.writestr(name, content)
+    if "parameters" in card:
+        assert model_store.unpack(changed, "new") == "new"  # they are counted
+        return
+    with pytest.raises(CheckpointError, match="says something else"):
+        model_store.unpack(changed, "new")
+    assert names(place) == ["en-fr", "gaps", "tales"]
+
+
+def test_deleting(place: Path, open_models: OpenApp):
+    app = click(open_models(model="tales"), "Delete …")
+    assert (place / "tales").is_dir()
+    app = click(app, "Delete it")
+    assert names(place) == ["en-fr", "gaps"]
+    assert app.info[0].value == "“Tales” was deleted."
+    assert url_of(app)["model"] == "en-fr"
+    assert app.text_input(key="text").value == EXAMPLES[0]
+
+
+def test_deleting_what_somebody_else_deleted(place: Path, open_models: OpenApp):
+    app = click(open_models(model="tales"), "Delete …")
+    shutil.rmtree(place / "tales")
+    app = click(app, "Delete it")
+    assert app.info[0].value.startswith("“Tales” was not deleted: there is no model in ")
+
+
+@pytest.mark.slow
+def test_the_chosen_model_goes_away(place: Path, open_models: OpenApp):
+    app = open_models(model="tales")
+    shutil.rmtree(place / "tales")
+    app.run()
+    assert not app.exception
+    assert "There is no model “tales” here" in words_of(app)
+    assert "2 models are here" in words_of(app)
+
+
+@pytest.mark.slow
+def test_what_comes_with_headlight_stays(monkeypatch: pytest.MonkeyPatch, open_models: OpenApp):
+    monkeypatch.delenv("HEADLIGHT_CHECKPOINTS", raising=False)
+    app = open_models(model="en-fr")
+    assert "comes with Headlight" in words_of(app)
+    assert not button(app, "Delete …")
+    with pytest.raises(CheckpointError, match="comes with Headlight and stays"):
+        model_store.delete("en-fr")
+    assert (models.ROOT / "checkpoints" / "en-fr" / "config.json").is_file()
+
+
+@pytest.mark.parametrize("name", ["../checkpoints/tales", "..", "", "."])
+def test_only_models_of_this_folder_are_deleted(name: str, place: Path):
+    with pytest.raises(CheckpointError):
+        model_store.delete(name)
+    assert names(place) == ["en-fr", "gaps", "tales"]
+
+
+def test_a_german_reader_is_told_in_german_why_a_folder_is_no_model(place: Path):
+    torn = {
+        "en-fr": '{"vocab_size": 9, "n_encoder_layers": 0}',
+        "gaps": '{"vocab_size"}',
+        "tales": '{"vocab_size": 9, "d_modell": 8}',
+    }
+    for name, config in torn.items():
+        (place / name / "config.json").write_text(config)
+    (place / "half").mkdir()
+    add_catalogues(CATALOGUES[0])  # as the app does
+    with speaking("de"):
+        reasons = {folder.name: folder.reason for folder in model_store.unusable({})}
+    assert reasons == {
+        "en-fr": "ein Encoder-Decoder-Modell braucht n_encoder_layers von mindestens 1, nicht 0.",
+        "gaps": "config.json ist kein gültiges JSON (ein Doppelpunkt fehlt: Zeile 1, Spalte 14 (Zeichen 13)).",
+        "half": "Es hat keine model.safetensors, ist also kein vollständiger Checkpoint.",
+        "tales": "die Konfiguration des Modells hat kein Feld 'd_modell'; meinst du d_model?.",
+    }
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_a_folder_that_may_not_be_read_says_so(place: Path):
+    (place / "gaps").chmod(0)
+    (place / "tales" / "config.json").chmod(0)
+    try:
+        cards = models.available()
+        told = {folder.name: (folder.reason, folder.can_be_deleted) for folder in model_store.unusable(cards)}
+        with pytest.raises(CheckpointError, match=r"gaps cannot be deleted \(Permission denied\); delete it by hand"):
+            model_store.delete("gaps")
+    finally:
+        (place / "gaps").chmod(0o755)
+    assert [*cards] == ["en-fr"]
+    why = "It cannot be read (Permission denied)."
+    assert told == {"gaps": (why, False), "tales": (why, True)}
+
+
+@pytest.mark.slow
+def test_folders_that_are_no_models(place: Path, small_gpt2: Path, open_models: OpenApp):
+    shutil.copytree(small_gpt2, place / "gpt")
+    (place / "empty").mkdir()
+    (place / "notes.txt").write_text("not a folder")
+    shutil.copytree(place / "gaps", place / "torn")
+    (place / "torn" / "card.json").write_text("[" * 100_000)
+    shutil.copytree(place / "gaps", place / "half")
+    (place / "half" / "model.safetensors").unlink()
+    shutil.copytree(place / "gaps", place / "odd")
+    (place / "odd" / "card.json").write_text('{"heads": [{}]}')
+    app = open_models()
+    assert app.expander[0].label == "5 folders here are no model to use"
+    reasons = {folder.name: folder.reason for folder in model_store.unusable(models.available())}
+    assert reasons["empty"] == "It has no model.safetensors, so it is not a complete checkpoint."
+    assert reasons["gpt"] == "It is a Hugging Face folder; bring it in, and it is converted."
+    assert reasons["half"] == "It has no model.safetensors, so it is not a complete checkpoint."
+    assert reasons["odd"] == "Its card.json says something else than a model's card does."
+    assert reasons["torn"].startswith("card.json is not valid JSON")
+    deletable = {str(button.key) for button in app.button if str(button.key).startswith("delete-")}
+    assert deletable == {"delete-en-fr", "delete-gpt", "delete-torn", "delete-half", "delete-odd"}
+    app.button(key="bring-in-gpt").click().run()
+    assert "“Small GPT”" not in app.info[0].value
+    assert url_of(app)["model"] == "gpt-2"
+    app.button(key="delete-half").click().run()
+    click(app, "Delete it")
+    assert "half" not in names(place)
+
+
+@pytest.mark.slow
+def test_a_model_that_cannot_be_loaded_can_be_deleted(place: Path, open_models: OpenApp):
+    weights = place / "tales" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    app = open_models(model="tales")
+    assert "This model cannot be used" in warnings_of(app)
+    assert "This cannot be shown" in warnings_of(app)
+    assert "trained on en-fr" in words_of(app)
+    app = click(click(app, "Delete …"), "Delete it")
+    assert names(place) == ["en-fr", "gaps"]
+
+
+def test_no_model_at_all(tmp_path: Path, small_gpt2: Path, monkeypatch: pytest.MonkeyPatch, open_models: OpenApp):
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path / "none"))
+    app = open_models()
+    assert "There is no trained model here yet" in app.info[0].value
+    app = bring_in(app, str(small_gpt2))
+    assert names(tmp_path / "none") == ["small-gpt"]
+    assert url_of(app)["model"] == "small-gpt"
+
+
+def test_words_from_elsewhere_stay_words(place: Path, open_models: OpenApp):
+    card = place / "tales" / "card.json"
+    evil = "<script>window.stolen=1</script>"
+    card.write_text(
+        json.dumps({**json.loads(card.read_text()), "title": evil, "description": evil, "heads": [{"does": evil}]})
+    )
+    words = words_of(open_models(model="tales"))
+    assert evil not in words
+    assert words.count("&lt;script&gt;") >= 4

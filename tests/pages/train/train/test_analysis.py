@@ -1,0 +1,96 @@
+"""The analysis of a corpus before a training: a process of its own, shared, cancelled, and mourned in a sentence."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import runs
+from transformer_core.training.run.launch import Launcher, Started
+
+pytestmark = pytest.mark.slow
+
+OpenApp = Callable[..., AppTest]
+TEXT = b"".join(b"This is line %d of a text.\n" % i for i in range(200))
+
+
+@pytest.fixture
+def open_own(tmp_path: Path, checkpoints: Path, open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> OpenApp:
+    """Opens the page with "Your own text" chosen, as a new visitor."""
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
+
+    def open_own() -> AppTest:
+        app = open_app().switch_page("train/train/page.py")
+        app.session_state["train-source"] = "Your own text"
+        return app.run()
+
+    return open_own
+
+
+def analysis() -> Started:
+    """The one analysis that was started."""
+    (started,) = (one for one in runs.launcher().started() if one.run.parent.name == ".analyses")
+    return started
+
+
+def labels(app: AppTest) -> list[str]:
+    return [button.label for button in app.button]
+
+
+def settle(app: AppTest) -> AppTest:
+    """Look again until the analysis is over."""
+    end = time.time() + 120
+    while "Cancel" in labels(app.run()):
+        assert time.time() < end
+        time.sleep(0.2)
+    assert not app.exception
+    return app
+
+
+def test_two_sessions_share_an_analysis_which_goes_on_until_neither_waits(open_own: OpenApp):
+    mine = open_own()
+    mine.file_uploader[0].upload("text.txt", TEXT, "text/plain").run()
+    assert not mine.exception
+    assert "Cancel" in labels(mine) and "Start training" not in labels(mine)  # the page does not wait for it
+    process = analysis().process
+    other = open_own()
+    assert "Cancel" in labels(other)
+    assert analysis().process is process
+
+    mine.button(key="cancel-analysis").click().run()
+    mine.run()
+    assert any("The analysis was cancelled" in info.value for info in mine.info)
+    assert "Analyse" in labels(mine) and "Start training" not in labels(mine)
+    other.run()
+    assert process.poll() is None  # the other one waits
+    other.button(key="cancel-analysis").click().run()
+    assert process.wait(60) in (0, 130)  # it may have been done by then
+
+    mine.button(key="analyse").click().run()
+    assert "Start training" in labels(settle(mine))
+    assert not [*(runs.folder() / ".analyses").glob("[!.]*")]
+    assert "Start training" in labels(open_own())
+
+
+def test_a_process_that_dies_is_one_sentence_and_tried_again(open_own: OpenApp):
+    app = open_own()
+    app.file_uploader[0].upload("text.txt", TEXT, "text/plain").run()
+    os.kill(analysis().process.pid, signal.SIGKILL)
+    analysis().process.wait(60)
+    app.run()
+    (warning,) = app.warning
+    assert "its analysis ended before it was done (exit status" in warning.value and not app.exception
+    assert "Start training" not in labels(app)
+    app.button(key="analyse-again").click().run()
+    assert "Cancel" in labels(app)
+    for path in (runs.folder() / ".texts").glob("*/*.txt"):  # while its analysis begins
+        path.unlink()
+    analysis().process.wait(60)
+    app.run()
+    assert not app.exception and "Start training" not in labels(app)

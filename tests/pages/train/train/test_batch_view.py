@@ -1,0 +1,132 @@
+"""Windows, one batch and its probabilities on the page Train, against the batches that a training makes."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from pages.train.train import batch_view
+from tests.corpora.test_foreign_tokens import END, TEXT, write_tokenizer
+from tests.pages.conftest import words_of
+from tests.pages.train.small_runs import train_copy
+from transformer_core.checkpoints.checkpoint import load
+from transformer_core.corpora import load_corpus
+from transformer_core.corpora.batching import IGNORED, batches_for
+from transformer_core.corpora.prepare import tokenizer_of
+from transformer_core.text.load import load_foreign
+from transformer_core.training.run.launch import Launcher
+
+pytestmark = pytest.mark.slow
+
+OpenApp = Callable[..., AppTest]
+Analyse = Callable[[AppTest], AppTest]
+TABLE = re.compile(r"<div class='hl-label'>(.*?) <code>\[(.*?)\]</code>.*?<tbody>(.*?)</tbody>", re.DOTALL)
+CELL = re.compile(r"<td class='(.*?)'><bdi>(.*?)</bdi><small>(-?\d+)</small></td>")
+
+
+@pytest.fixture
+def app(
+    tmp_path: Path, checkpoints: Path, open_app: OpenApp, analyse: Analyse, monkeypatch: pytest.MonkeyPatch
+) -> AppTest:
+    """The page with the panel open; "copy" was trained for three steps."""
+    train_copy(tmp_path)
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "copy").rename(tmp_path / "runs" / "copy")
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
+    app = open_app().switch_page("train/train/page.py")
+    app.session_state[batch_view.OPEN] = True
+    return app
+
+
+def tables(app: AppTest) -> dict[str, tuple[list[int], list[list[tuple[bool, str, int]]]]]:
+    """Each table by its title: the shape that stands there, and of each cell whether it is grey, its label, its id."""
+    found = {}
+    for title, shape, body in TABLE.findall(words_of(app)):
+        rows = [
+            [(kind == "hl-grey", label, int(i)) for kind, label, i in CELL.findall(row)] for row in body.split("</tr>")
+        ]
+        found[title] = ([int(n) for n in shape.split(",")], [row for row in rows if row])
+    return found
+
+
+def ids(rows: list[list[tuple[bool, str, int]]]) -> list[list[int]]:
+    return [[i for _, _, i in row] for row in rows]
+
+
+def test_a_batch_of_pairs_with_its_padding_and_its_probabilities(app: AppTest, analyse: Analyse, tmp_path: Path):
+    analyse(app.run())
+    corpus = load_corpus("copy")
+    tokenizer = tokenizer_of(corpus, "encoder_decoder")
+    batches = batches_for(corpus.train, tokenizer, "encoder_decoder", max_seq_len=64, batch_size=64, seed=0)
+    first, second = next(batches), next(batches)
+    chosen = [0, 9, 18, 27, 36, 45, 54, 63]
+    for batch, button in ((first, "Next"), (second, "Previous"), (first, "")):
+        shown = tables(app)
+        for title, tensor in zip(("source", "decoder input", "target"), (*batch.inputs, batch.targets), strict=True):
+            shape, rows = shown[title]
+            assert shape == [*tensor.shape] and ids(rows) == tensor[chosen].tolist()
+            for row in rows:
+                assert [grey for grey, _, _ in row] == [i in (tokenizer.pad_id, IGNORED) for _, _, i in row]
+        if button:
+            next(one for one in app.button if one.label == button).click().run()
+    pad_id = tokenizer.pad_id or 0
+    index, padded = next((i, one) for i, one in enumerate(batches, 2) if one.inputs[0].eq(pad_id).any())
+    app.session_state[batch_view.INDEX] = index
+    app.run()
+    shape, rows = tables(app)["source"]
+    assert shape == [*padded.inputs[0].shape] and ids(rows) == padded.inputs[0][chosen].tolist()
+    is_padding = padded.inputs[0][chosen].eq(pad_id).tolist()
+    assert [[grey for grey, _, _ in row] for row in rows] == is_padding and any(map(any, is_padding))
+    app.session_state[batch_view.INDEX] = 0
+    app.run()
+
+    (choice,) = [box for box in app.selectbox if "untrained, of the chosen shape" in box.options]
+    assert choice.value == "" and "training copy, after step 3" in choice.options
+    choice.select("run copy").run()
+    assert not app.exception and not app.warning
+    with torch.no_grad():
+        probabilities = load(tmp_path / "runs" / "copy" / "last")[0](*first.inputs).softmax(-1)
+    assert f"[batch, pos, vocab] = <code>{[*probabilities.shape]}</code>" in words_of(app)
+    assert f"Each of the {first.targets.numel():,} cells" in words_of(app)
+    (field,) = [field for field in app.number_input if field.label == "Row"]
+    for i in (0, 62):  # a row that is drawn above, and one that is not
+        field.set_value(i).run()
+        assert f"with probability {probabilities[i, 0, int(first.targets[i, 0])]:.4f}" in words_of(app)
+        assert f"<td>{probabilities[i, 0].max():.4f}</td>" in words_of(app)
+
+
+def test_windows_of_a_running_text_with_a_foreign_tokenizer(app: AppTest, analyse: Analyse, tmp_path: Path):
+    folder = write_tokenizer(tmp_path / "tokens", bos_token=END, eos_token=END, pad_token=None)
+    app.session_state["train-source"] = "Your own text"
+    app.run()
+    analyse(app.file_uploader[0].upload("lines.txt", TEXT.encode(), "text/plain").run())
+    key = app.selectbox(key="train-own").value
+    app.selectbox(key=f"train-divided-{key}").set_value("stream")
+    app.selectbox(key=f"train-tokens-{key}").set_value("foreign").run()
+    analyse(app.text_input(key=f"train-tokenizer-{key}").set_value(str(folder)).run())
+
+    def field(label: str) -> Any:
+        return next(one for one in app.number_input if one.label == label)
+
+    field("Window length").set_value(10).run()
+    field("Stride").set_value(1).run()
+    assert not app.exception
+    stream = load_foreign(folder).encode(TEXT)
+    shape, rows = tables(app)["The first windows"]
+    assert shape == [3, 10]
+    shifted = [300, *stream]
+    expected = [row for i in range(3) for row in (shifted[i : i + 10], stream[i : i + 10])]
+    assert ids(rows) == expected
+    assert {"input", "target"} <= tables(app).keys()
+    assert "of the chosen shape" in str([box.options for box in app.selectbox])
+    assert re.search(r"\[batch, pos, vocab\] = <code>\[\d+, \d+, 301\]</code>", words_of(app))
+    field("Stride of windows (0: their length)").set_value(1).run()
+    assert not app.exception and "with a stride of 1;" in words_of(app)
+    field("Stride of windows (0: their length)").set_value(4000).run()
+    assert any("stride (4000) must be at most max_seq_len" in warning.value for warning in app.warning)

@@ -1,0 +1,219 @@
+"""Texts of one's own on the page Train: taken in or refused, chosen, skipped lines, and deleted."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import models, own_texts, runs
+from pages.shared.runs import Run
+from tests.corpora.test_foreign_tokens import END, write_tokenizer
+from tests.pages.conftest import words_of
+from transformer_core.training.run.launch import Launcher
+
+pytestmark = pytest.mark.slow
+
+OpenApp = Callable[..., AppTest]
+Analyse = Callable[[AppTest], AppTest]
+Upload = Callable[[str, bytes], None]
+Paste = Callable[[str], None]
+RHYME = b"one two three\nfour five six\n" * 20
+PAIRS = "".join(f"number {i}\tnombre {i}\n" for i in range(30))
+BAD = "".join(f"number {i}\tnombre {i}\n" if i % 3 else f"number {i}\n" for i in range(30))
+
+
+@pytest.fixture
+def app(
+    tmp_path: Path, checkpoints: Path, open_app: OpenApp, analyse: Analyse, monkeypatch: pytest.MonkeyPatch
+) -> AppTest:
+    """The page with "Your own text" chosen; nothing was ever taken in, and nothing is started ahead."""
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
+    app = open_app().switch_page("train/train/page.py")
+    app.session_state["train-source"] = "Your own text"
+    return app.run()
+
+
+@pytest.fixture
+def upload(app: AppTest, analyse: Analyse) -> Callable[[str, bytes], None]:
+    def upload(name: str, content: bytes) -> None:
+        analyse(app.file_uploader[0].upload(name, content, "text/plain").run())
+
+    return upload
+
+
+@pytest.fixture
+def paste(app: AppTest, analyse: Analyse) -> Callable[[str], None]:
+    def paste(text: str) -> None:
+        app.text_area[0].set_value(text)
+        analyse(next(button for button in app.button if button.label == "Upload").click().run())
+
+    return paste
+
+
+def labels(app: AppTest) -> list[str]:
+    return [button.label for button in app.button]
+
+
+def chosen(app: AppTest) -> str | None:
+    """The name of the text that is chosen."""
+    box = app.selectbox(key="train-own")
+    return None if box.value is None else own_texts.available()[box.value].name
+
+
+def warnings(app: AppTest) -> str:
+    return "\n".join(warning.value for warning in app.warning)
+
+
+def test_what_is_refused_leaves_nothing_to_be_trained_on(app: AppTest, upload: Upload, paste: Paste):
+    upload("rhyme.txt", RHYME)
+    assert chosen(app) == "rhyme.txt" and "Start training" in labels(app)
+    for name, content, said in (
+        ("nothing.txt", b"", "nothing.txt is empty"),
+        ("no-text.txt", bytes(range(256)), "no-text.txt is no text"),
+        ("pairs.tsv", b"no tab\nnone here either\n", "pairs.tsv: no line is a pair"),
+    ):
+        upload(name, content)
+        assert "could not be imported" in warnings(app) and said in warnings(app)
+        assert chosen(app) is None and "Start training" not in labels(app)
+        app.run()  # whatever else happens on the page
+        assert chosen(app) is None and "Start training" not in labels(app)
+        app.selectbox(key="train-own").select_index(0).run()
+        assert chosen(app) == "rhyme.txt" and "Start training" in labels(app)
+    paste(" \n ")
+    assert "holds nothing but white space" in warnings(app)
+    assert chosen(app) is None and "Start training" not in labels(app)
+    paste("A pasted text. " * 40)
+    assert chosen(app) == "pasted.txt" and "Start training" in labels(app)
+
+
+@pytest.mark.parametrize(("name", "between"), [("pairs.tsv", "\t"), ("pairs.csv", ",")])
+def test_bad_lines_are_shown_and_skipped_or_not(
+    app: AppTest, upload: Upload, analyse: Analyse, name: str, between: str, monkeypatch: pytest.MonkeyPatch
+):
+    upload("rhyme.txt", RHYME)
+    content = BAD.replace("\t", between).encode()
+    upload(name, content)
+    assert f"{name}: 10 of 30 lines are not pairs" in warnings(app)
+    assert app.dataframe[0].value.to_numpy().tolist() == [
+        [f"line {i} has only one column", f"number {i - 1}"] for i in (1, 4, 7, 10, 13)
+    ]
+    assert "Start training" not in labels(app)
+    app.button(key="cancel-upload").click().run()
+    assert chosen(app) is None and len(own_texts.available()) == 1
+
+    upload(name, content)
+    analyse(app.button(key="skip-bad-lines").click().run())
+    assert "not pairs" not in warnings(app)
+    assert chosen(app) == "pairs.tsv"
+    assert "Lines that are not pairs and are skipped: 10." in words_of(app)
+    asked: list[list[str]] = []
+    monkeypatch.setattr(runs, "start", lambda name, arguments: asked.append([*arguments]))
+    app.button(key="start-training").click().run()
+    assert "skip_bad_lines=true" in asked[0]
+
+
+def test_a_paste_with_one_bad_line_is_one_of_pairs(app: AppTest, paste: Paste):
+    paste(BAD.replace("number 0\n", ""))
+    assert "9 of 29 lines are not pairs" in warnings(app)
+
+
+def test_what_is_wrong_with_a_text_is_told_before_its_training(app: AppTest, upload: Upload):
+    upload("word.txt", b"word " * 2000)
+    assert "comes again and again" in warnings(app) or "again and again, so there is nothing to learn" in warnings(app)
+    assert "Start training" in labels(app)
+    assert "the text is small, and the model reads it about" in words_of(app)
+    (steps,) = (box for box in app.number_input if box.label == "Steps")
+    assert steps.value == 400
+    steps.set_value(500).run()
+    assert "the text is small" not in words_of(app) and "500 steps" in words_of(app)
+
+    upload("long.tsv", (PAIRS + "a " * 300 + "\tb\n").encode())
+    assert "1 source is longer than the model takes" in warnings(app)
+    assert "Start training" not in labels(app)
+    next(box for box in app.number_input if box.label == "Longest text, tokens").set_value(1000).run()
+    assert "longer than the model takes" not in warnings(app) and "Start training" in labels(app)
+
+
+def test_what_was_done_to_a_text_is_told_as_long_as_it_is_chosen(app: AppTest, upload: Upload):
+    upload("rhyme.txt", RHYME)
+    upload("café.txt", RHYME.replace(b"two", "café".encode("latin-1")))
+    for _ in range(2):
+        assert any("was not UTF-8 and was read as Windows-1252" in info.value for info in app.info)
+        app.run()
+    app.selectbox(key="train-own").select("rhyme.txt").run()
+    assert not app.info
+
+
+def test_columns_that_are_not_read_are_told(app: AppTest, upload: Upload):
+    upload("pairs.tsv", PAIRS.replace("nombre 7\n", "nombre 7\tnote\twho\n").encode())
+    assert "Only the first two columns are read; 1 of 30 lines have more." in words_of(app)
+
+
+def test_texts_keep_their_names_and_can_be_deleted(
+    app: AppTest, upload: Upload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    upload("My notes.txt", RHYME)
+    upload("My notes.txt", RHYME * 2)
+    upload("other.md", RHYME)
+    options = app.selectbox(key="train-own").options
+    assert options[0] == "other.md"
+    assert len({*options}) == 3 and all(option.startswith("My notes.txt (2") for option in options[1:])
+    assert not any(text in option for option in options for text in own_texts.available())
+
+    text = own_texts.available()[str(app.selectbox(key="train-own").value)]
+    at_work = Run(name="mine", path=tmp_path, state="running", request={"corpus": str(text.path)})
+    with monkeypatch.context() as patch:
+        patch.setattr(runs, "available", lambda: {"mine": at_work})
+        app.button(key="delete-text-really").click().run()
+    assert any("the training mine is at work on other.md; stop it first" in info.value for info in app.info)
+    assert text.path.exists()
+
+    app.button(key="delete-text-really").click().run()
+    assert not app.exception
+    assert not text.path.parent.exists() and len(own_texts.available()) == 2
+    assert any("other.md was deleted" in info.value for info in app.info)
+    assert chosen(app) is None and "Start training" not in labels(app)
+
+
+def test_a_training_whose_text_is_gone_says_so(tmp_path: Path):
+    folder = tmp_path / "runs" / "mine"
+    run = Run(name="mine", path=folder, state="stopped", request={"corpus": "runs/.texts/0123/notes.txt"})
+    with pytest.raises(ValueError, match=r"the text that it is trained on, notes.txt, is gone; upload it again"):
+        runs.resume(run)
+
+
+def test_a_model_is_said_to_be_trained_on_the_text_by_its_name(checkpoints: Path):
+    card = models.available()["en-fr"]
+    assert "trained on en-fr" in card.claim()
+    own = replace(card, corpus="runs/.texts/9cc747d6f0ed/tinyshakespeare.txt")
+    assert "trained on tinyshakespeare.txt" in own.claim()
+
+
+def test_a_text_is_read_with_a_tokenizer_from_a_folder(
+    app: AppTest, upload: Upload, analyse: Analyse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    write_tokenizer(tmp_path / "Like GPT-2", bos_token=END, eos_token=END, pad_token=None)
+    upload("rhyme.txt", RHYME)
+    key = app.selectbox(key="train-own").value
+    app.selectbox(key=f"train-tokens-{key}").set_value("foreign").run()
+    assert "Start training" not in labels(app) and not app.warning
+    box = app.text_input(key=f"train-tokenizer-{key}")
+    for source, said in (
+        (f"{tmp_path}/nothing", "there is no folder .*/nothing with a tokenizer"),
+        ("gpt2", r"the folder of a tokenizer \(./folder\) or its id on the Hugging Face Hub"),
+        ("no-such/model", "no-such/model"),
+    ):
+        box.set_value(source).run()
+        assert not app.exception and re.search(f"This cannot be trained on: .*{said}", warnings(app))
+        assert "Start training" not in labels(app)
+    analyse(box.set_value(f"{tmp_path}/Like GPT-2").run())
+    assert "301 tokens of the chosen tokenizer" in words_of(app) and "cannot be trained" not in warnings(app)
+    started: list[Sequence[str]] = []
+    monkeypatch.setattr(runs, "start", lambda name, arguments: started.append(arguments))
+    next(button for button in app.button if button.label == "Start training").click().run()
+    assert f"tokens={tmp_path}/Like GPT-2" in started[0]

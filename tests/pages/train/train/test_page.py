@@ -1,0 +1,409 @@
+"""The page Train under AppTest: what is offered before a training, and what is shown of one that stands."""
+
+import html
+import json
+import re
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+from streamlit.runtime.scriptrunner import StopException
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
+
+from pages.shared import model_store, models, prose, run_readings, runs
+from tests.pages.conftest import url_of, words_of
+from tests.pages.train.small_films import save_run
+from tests.pages.train.small_runs import read_text, stop_pairs, train_copy
+from transformer_core.checkpoints.checkpoint import load, read_card
+from transformer_core.text.load import load_tokenizer
+from transformer_core.training.run.launch import Launcher
+
+pytestmark = pytest.mark.slow
+
+OpenApp = Callable[..., AppTest]
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run named "copy", of three steps, and "pairs", which was stopped after two of six."""
+    folder = tmp_path_factory.mktemp("trained")
+    train_copy(folder)
+    stop_pairs(folder)
+    return folder
+
+
+@pytest.fixture
+def place(trained: Path, tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The app's runs, which may be changed; its models are copies too; nothing is started ahead."""
+    for name in ("copy", "pairs"):
+        shutil.copytree(trained / name, tmp_path / "runs" / name)
+    shutil.copytree(checkpoints, tmp_path / "checkpoints")
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(trained / "cache"))
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path / "checkpoints"))
+    monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def open_train(open_app: OpenApp, analyse: Callable[[AppTest], AppTest]) -> OpenApp:
+    """Opens the page, as a new visitor."""
+
+    def open_at(**parameters: str) -> AppTest:
+        app = open_app().switch_page("train/train/page.py")
+        for name, value in parameters.items():
+            app.query_params[name] = value
+        return analyse(app.run())
+
+    return open_at
+
+
+def keep(app: AppTest) -> Button:
+    (button,) = [button for button in app.button if button.label == "Save as model"]
+    return button
+
+
+def labels(app: AppTest) -> list[str]:
+    return [button.label for button in app.button]
+
+
+def test_before_a_training_the_corpus_is_seen_and_counted(place: Path, open_train: OpenApp):
+    app = open_train()
+    words = words_of(app)
+    assert "20,000" in words
+    assert "20 characters" in words
+    assert "121 thousand parameters" in words
+    assert "300 steps" in words
+    assert "Start training" in labels(app)
+    samples = app.dataframe[0].value
+    assert (samples["source"] == samples["target"]).all()  # it is the corpus `copy`
+
+
+def test_settings_that_do_not_fit_are_refused_in_a_sentence(place: Path, open_train: OpenApp):
+    app = open_train()
+    app.number_input(key="new-tiny-one-layer-copy-n_heads").set_value(7).run()
+    assert not app.exception
+    assert any("d_model (64) must be divisible by n_heads (7)" in warning.value for warning in app.warning)
+    assert "Start training" not in labels(app)
+    app.number_input(key="new-tiny-one-layer-copy-n_heads").set_value(8).run()
+    assert "Start training" in labels(app)
+
+
+def test_what_is_chosen_is_what_is_started(place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch):
+    asked: list[list[str]] = []
+    monkeypatch.setattr(runs, "start", lambda name, arguments: asked.append([name, *arguments]))
+    app = open_train()
+    app.number_input(key="new-tiny-one-layer-copy-n_heads").set_value(2)
+    app.number_input(key="new-tiny-one-layer-copy-dropout_pattern").set_value(0.25)
+    app.number_input(key="new-tiny-one-layer-copy-steps").set_value(50)
+    app.number_input(key="new-tiny-one-layer-copy-seed").set_value(3)
+    app.selectbox(key="new-tiny-one-layer-copy-positions").set_value("alibi").run()
+    app.button(key="start-training").click().run()
+    (arguments,) = asked
+    assert arguments[0] == "copy-2"
+    given = arguments[1:]
+    assert given[:6] == ["--corpus", "copy", "--preset", "tiny-one-layer", "--device", "cpu"]
+    assert sorted(given[7::2]) == ["dropout_pattern=0.25", "n_heads=2", "positions=alibi", "seed=3", "steps=50"]
+
+
+def test_a_finished_run_is_found_by_its_link(place: Path, open_train: OpenApp):
+    app = open_train(run="copy")
+    words = words_of(app)
+    assert "step 3 of 3" in words
+    assert "<div class='hl-label'>Output</div>" in words
+    assert "Heads over time" in words
+    assert "Save as model" in labels(app)
+    assert "Pause" not in labels(app)
+    assert url_of(app)["run"] == "copy"
+    assert not app.warning
+
+
+def test_weights_that_somebody_else_had_replaced_are_looked_for_again(
+    place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
+):
+    """Two windows that watch one run ask it for its newest weights in turn."""
+    newest, asked = run_readings.newest_step, [1_000, 2_000]
+    monkeypatch.setattr(run_readings, "newest_step", lambda run: asked.pop() if asked else newest(run))
+    app = open_train(run="copy")
+    assert "<div class='hl-label'>Output</div>" in words_of(app)
+    assert not asked
+    assert not app.warning
+
+
+def test_texts_of_a_deleted_training_do_not_come_back_with_its_name(place: Path, open_train: OpenApp):
+    secrets, others = (read_card(place / name / "film")["examples"] for name in ("copy", "pairs"))
+    app = open_train(run="copy")
+    assert secrets[0] in words_of(app)
+    app.button(key="delete-run-really").click().run()
+    (place / "pairs").rename(place / "copy")  # as if another one had been trained under that name
+    words = html.unescape(words_of(open_train(run="copy")))
+    assert others[0] in words
+    assert not any(f">{secret}<" in words for secret in secrets)
+
+
+def test_a_decoder_is_sampled_and_a_sound_training_is_not_accused(place: Path, open_train: OpenApp):
+    save_run(place / "tales", architecture="decoder_only")
+    words = words_of(open_train(run="tales"))
+    assert "Continuations, sampled at temperature 0.8" in words
+    assert "Diagnosis" in words
+    assert "Possible target leakage" not in words_of(open_train(run="copy"))
+
+
+def test_a_measured_leak_is_told_with_its_numbers(place: Path, open_train: OpenApp):
+    log = place / "copy" / "metrics.jsonl"
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert any("probe_seen_accuracy" in line for line in lines)
+    leak = {"probe_seen_accuracy": 0.97, "probe_hidden_accuracy": 0.12, "held_out_exact_match": 0.0}
+    log.write_text("".join(f"{json.dumps(line | leak if 'held_out_loss' in line else line)}\n" for line in lines))
+    words = words_of(open_train(run="copy"))
+    assert "Possible target leakage" in words
+    assert "97%" in words and "12%" in words
+
+
+def test_a_run_that_is_not_here_is_said(place: Path, open_train: OpenApp):
+    app = open_train(run="nowhere")
+    assert any("no training “nowhere” here" in note.value for note in app.info)
+    assert "Start training" in labels(app)
+
+
+def test_a_failed_run_says_why_and_can_go_on(place: Path, open_train: OpenApp):
+    status = json.loads((place / "copy" / "status.json").read_text())
+    (place / "copy" / "status.json").write_text(json.dumps(status | {"state": "running", "step": 2}))
+    app = open_train(run="copy")
+    assert words_of(app).count("ended without a word") == 1
+    assert not app.warning
+    assert "Resume" in labels(app)
+    (place / "copy" / "last").rename(place / "copy" / "lost")
+    app = open_train(run="copy")
+    assert any("Nothing was saved" in caption.value for caption in app.caption)
+    assert "Resume" not in labels(app)
+    assert "Save as model" not in labels(app)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("metrics.jsonl", "{\n{}\n", "measurements cannot be read"),
+        ("status.json", "{", "damaged"),
+        ("run.json", "[]", "damaged"),
+        ("film/heads.jsonl", '{"step": 0}\n', "heads cannot be read"),
+    ],
+)
+def test_a_damaged_file_is_said_in_a_sentence(place: Path, open_train: OpenApp, file: str, content: str, said: str):
+    (place / "copy" / file).write_text(content)
+    app = open_train(run="copy")
+    told = [*(warning.value for warning in app.warning), *(caption.value for caption in app.caption), words_of(app)]
+    assert any(said in sentence for sentence in told)
+
+
+def test_a_paused_run_is_kept(place: Path, open_train: OpenApp):
+    """With the weights that were saved when it was paused; its process is there, and goes on whenever it is told to."""
+    values = {"state": "paused", "step": 2, "pid": 1, "host": "elsewhere", "heartbeat": time.time(), "reason": ""}
+    (place / "pairs" / "status.json").write_text(json.dumps(values))
+    app = keep(open_train(run="pairs")).click().run()
+    assert not app.exception and not app.warning
+    assert "Resume" in labels(app)
+    assert same_weights(place.parent / "checkpoints" / "pairs", place / "pairs" / "last")
+
+
+def test_what_nobody_planned_for_is_read_or_refused(place: Path, open_train: OpenApp):
+    for text in ("xyz 😀", "<img src=x onerror=alert(1)>", "a" * 900):
+        app = open_train(run="copy", text=text)
+        assert not app.error
+
+
+def test_why_a_model_was_not_kept_is_said_until_the_next_click(
+    place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
+):
+    full = place / "full"
+    full.write_text("no folder")
+    app = open_train(run="copy")
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(full))
+    app = keep(app).click().run().run()
+    assert not app.exception
+    assert any("The model was not saved" in warning.value for warning in app.warning)
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(place / "models"))
+    app = keep(app).click().run()
+    assert not app.warning
+    assert "copy" in models.available()
+
+
+def test_a_stopped_run_of_one_s_own_pairs_is_kept_under_the_name_that_is_typed(place: Path, open_train: OpenApp):
+    app = open_train(run="pairs")
+    for folder, title in (("uberset-zer", "Überset[zer]"), ("uberset-zer-2", "Überset[zer] (uberset-zer-2)")):
+        app.text_input(key="keep-name-pairs").set_value("Überset[zer]")
+        app = keep(app).click().run()
+        assert not app.exception
+        assert not app.warning
+        assert [f"Saved as “{title}”, as it was after step 2." == plain(told.value) for told in app.success] == [True]
+        card = models.available()[folder]
+        assert card.title == title
+        assert same_weights(place.parent / "checkpoints" / folder, place / "pairs" / "last")
+
+
+def same_weights(one: Path, other: Path) -> bool:
+    """Whether two folders hold a model with the same weights."""
+    (kept, _), (last, _) = load(one), load(other)
+    return all(torch.equal(values, last.get_parameter(name)) for name, values in kept.named_parameters())
+
+
+@pytest.mark.parametrize(
+    "interrupted", [(prose, "success"), (model_store, "describe_heads")], ids=["told", "described"]
+)
+def test_a_model_is_kept_once_though_the_page_is_left_meanwhile(
+    interrupted: tuple[ModuleType, str], place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
+):
+    """Streamlit ends the script of a page that is left, or is drawn anew, wherever it writes to the page."""
+
+    def leave(*_: object) -> None:
+        raise StopException
+
+    app = open_train(run="copy")
+    with monkeypatch.context() as patch:
+        patch.setattr(*interrupted, leave)
+        keep(app).click().run()
+    app.run()
+    assert not app.exception
+    assert sorted(models.available()) == ["copy", "en-fr", "other"]
+    assert models.available()["copy"].heads
+    assert app.success
+
+
+def plain(markdown: str) -> str:
+    return markdown.replace("\\", "")
+
+
+def test_an_explosion_is_told_once_in_the_words_of_the_page(place: Path, open_train: OpenApp):
+    status = json.loads((place / "pairs" / "status.json").read_text())
+    reason = "the loss exploded: at step 2 it is 99.0 nats. Start with a smaller learning_rate_factor (now 9)"
+    (place / "pairs" / "status.json").write_text(json.dumps(status | {"state": "failed", "reason": reason}))
+    app = open_train(run="pairs")
+    words = words_of(app)
+    assert words.count("The loss exploded: at step 2 it is 99.0 nats.") == 1
+    assert "learning_rate_factor" not in words
+    assert not [*app.warning, *app.info]
+
+
+def test_a_training_that_goes_on_is_of_one_step_and_opened_again_until_its_end_is_seen(
+    place: Path, open_train: OpenApp
+):
+    """The process is gone, or says that it is of another machine, whose runs are taken for alive for a minute."""
+
+    def stands(state: str, host: str = "elsewhere") -> None:
+        values = {"state": state, "step": 1, "pid": 1, "host": host, "heartbeat": time.time(), "reason": ""}
+        (place / "pairs" / "status.json").write_text(json.dumps(values))
+
+    assert "Start training" in labels(open_train())
+    stands("running")
+    with (place / "pairs" / "metrics.jsonl").open("a") as file:
+        values = {"loss": 0.00123, "learning_rate": 0.1, "gradient_norm": 1.0, "tokens_per_second": 9.0}
+        file.write(json.dumps({"step": 5, **values, "seconds": 2.0}) + "\n")
+    app = open_train()
+    words = words_of(app)
+    assert "<div class='hl-model'>pairs</div>" in words
+    assert "step 5 of 6, loss 0.00123" in words
+    assert "Output, as it was at step 2" in words  # the newest weights that there are
+    assert "pairs · at work" in app.selectbox[0].options
+    stands("paused")
+    app = open_train(run="pairs")
+    assert "pairs · paused" in app.selectbox[0].options
+    app.selectbox[0].set_value("").run()
+    assert "Start training" in labels(app)
+    assert url_of(app)["run"] == ""
+    for wanted in ({"run": "copy"}, {"run": ""}):
+        assert "<div class='hl-model'>pairs</div>" not in words_of(open_train(**wanted))
+
+    stands("finished")
+    app = open_train()  # as after the browser was closed
+    assert [note.value for note in app.info] == ["While you were away: pairs · finished."]
+    assert "<div class='hl-model'>pairs</div>" in words_of(app)
+    assert "Start training" in labels(open_train())
+
+
+def test_a_training_that_began_and_ended_between_two_visits_is_opened(place: Path, open_train: OpenApp):
+    """As one from a shell: no page ever saw it at work."""
+    open_train()
+    save_run(place / "between")
+    for wanted in ("between", ""):
+        app = open_train()
+        assert url_of(app).get("run", "") == wanted
+        assert any("between · finished" in note.value for note in app.info) == bool(wanted)
+
+
+def test_in_the_same_tab_what_ended_is_opened_too_or_else_offered(place: Path, open_train: OpenApp):
+    app = open_train()
+    for name, opened in (("first", "first"), ("second", "first")):
+        app = app.switch_page("explore/heads/page.py").run()
+        save_run(place / name)
+        app = app.switch_page("train/train/page.py").run()
+        assert not app.exception
+        assert url_of(app)["run"] == opened
+    assert "second · finished" in labels(app) and "first · finished" not in labels(app)
+    app = app.button(key="open-second").click().run()
+    assert not app.exception
+    assert url_of(app)["run"] == "second"
+    assert "second · finished" not in labels(app) and "first · finished" not in labels(app)
+
+
+def test_beside_a_training_at_work_what_ended_is_offered(place: Path, open_train: OpenApp):
+    open_train()
+    save_run(place / "between")
+    values = {"state": "running", "step": 1, "pid": 1, "host": "elsewhere", "heartbeat": time.time(), "reason": ""}
+    (place / "pairs" / "status.json").write_text(json.dumps(values))
+    app = open_train()
+    assert url_of(app)["run"] == "pairs"
+    app = app.button(key="open-between").click().run()
+    assert url_of(app)["run"] == "between"
+
+
+def test_controls_keep_their_places_when_a_training_is_paused(place: Path, open_train: OpenApp):
+    rows = []
+    for state in ("running", "paused"):
+        values = {"state": state, "step": 2, "pid": 1, "host": "elsewhere", "heartbeat": time.time(), "reason": ""}
+        (place / "pairs" / "status.json").write_text(json.dumps(values))
+        app = open_train(run="pairs")
+        buttons = [button for button in app.button if re.match("run-(?!rate)", str(button.key))]
+        rows.append([(button.label, button.disabled) for button in buttons])
+    assert rows[0] == [("Pause", False), ("Step", True), ("Snapshot", False), ("Stop", False)]
+    assert rows[1] == [("Resume", False), ("Step", False), ("Snapshot", False), ("Stop", False)]
+
+
+def test_a_model_whose_heads_cannot_be_described_is_kept_and_that_is_said(
+    place: Path, trained: Path, open_train: OpenApp
+):
+    (trained / "pairs.tsv").rename(trained / "away.tsv")
+    app = keep(open_train(run="pairs")).click().run()
+    (trained / "away.tsv").rename(trained / "pairs.tsv")
+    assert not app.exception
+    assert ["The model is saved, but what its heads do" in warning.value for warning in app.warning] == [True]
+    assert app.success
+    assert models.available()["pairs"].heads == ()
+    assert "Look at its heads" in labels(app)
+
+
+@pytest.mark.parametrize("tokens", ["word", "character"])
+def test_a_text_of_one_s_own_is_trained_on_and_kept(place: Path, trained: Path, open_train: OpenApp, tokens: str):
+    read_text(trained, place / "notes", tokens=tokens)
+    app = keep(open_train(run="notes")).click().run()
+    assert not app.exception and not app.warning
+    assert models.available()["notes"].config.architecture == "decoder_only"
+    assert load_tokenizer(place.parent / "checkpoints" / "notes" / "tokenizer.json").kind == tokens
+    assert same_weights(place.parent / "checkpoints" / "notes", place / "notes" / "last")
+
+
+def test_kept_it_is_a_model_and_deleted_it_is_gone(
+    place: Path, open_train: OpenApp, analyse: Callable[[AppTest], AppTest]
+):
+    app = open_train(run="copy")
+    app = keep(app).click().run()
+    assert not app.exception
+    assert models.available()["copy"].title == "copy"
+    app = analyse(app.button(key="delete-run-really").click().run())
+    assert not (place / "copy").exists()
+    assert "Start training" in labels(app)
+    assert "copy" in models.available()
