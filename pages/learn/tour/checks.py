@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 CODE = """from functools import cache
 
 import transformer_core as tc
-from pages.learn.lesson_engine.evidence import Evidence
-from pages.learn.lesson_engine.run import run
-from pages.learn.lesson_engine.six_words import train_six_words
+from pages.learn.tour.lesson_engine.evidence import Evidence
+from pages.learn.tour.lesson_engine.run import run
+from pages.learn.tour.lesson_engine.six_words import train_six_words
 
 model, tokenizer = tc.load({path!r})
 evidence = Evidence(

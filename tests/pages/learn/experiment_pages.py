@@ -46,7 +46,7 @@ def opened(open_app: OpenApp, page: str, **parameters: str) -> AppTest:
     app = open_app()
     for name, value in parameters.items():
         app.query_params[name] = value
-    app.switch_page(f"learn/{page}.py").run()
+    app.switch_page(f"learn/{page}/page.py").run()
     assert not app.exception
     return app
 

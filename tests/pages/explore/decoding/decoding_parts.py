@@ -35,7 +35,7 @@ def script(part: str) -> None:
         do()
     data = DecodingData.current(cards[state.current().model])
     assert data is not None
-    import_module(f"pages.explore.{part}").show(data)
+    import_module(f"pages.explore.decoding.{part}").show(data)
     state.publish()
 
 

@@ -30,7 +30,7 @@ from transformer_core.training.run.launch import Launcher
 
 pytestmark = pytest.mark.slow
 
-PART, KEY = "decoding_alignment", "decoding-alignment"
+PART, KEY = "alignment", "decoding-alignment"
 
 
 @pytest.fixture(scope="module")

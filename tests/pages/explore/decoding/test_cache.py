@@ -14,7 +14,7 @@ from tests.pages.explore.decoding.decoding_parts import arrays_of, cells, figure
 from transformer_core.decoding.cache import KeyValueCache
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
-PART = "decoding_cache"
+PART = "cache"
 STEP = 3
 
 

@@ -16,7 +16,7 @@ from tests.pages.conftest import EXAMPLES, PROMPTS, component, url_of, words_of
 from tests.pages.explore.decoding import decoding_parts
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
-opened = partial(decoding_parts.opened, "decoding_candidates")
+opened = partial(decoding_parts.opened, "candidates")
 OWN = "decoding-own"
 
 

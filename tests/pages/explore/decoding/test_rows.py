@@ -21,7 +21,7 @@ from tests.pages.explore.decoding.decoding_parts import (
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
-PART = "decoding_rows"
+PART = "rows"
 STEP = 3
 
 

@@ -15,7 +15,7 @@ from tests.pages.conftest import EXAMPLES, shown_code, words_of
 from tests.pages.explore.decoding import decoding_parts
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
-opened = partial(decoding_parts.opened, "decoding_teacher")
+opened = partial(decoding_parts.opened, "teacher")
 TARGET = "Le chien n'a pas vu le chat."
 BOX = "decoding-forced-box"
 

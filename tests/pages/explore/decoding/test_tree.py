@@ -21,7 +21,7 @@ from transformer_core import language
 from transformer_core.decoding.beam import beam_search, length_penalty
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
-opened = partial(decoding_parts.opened, "decoding_tree")
+opened = partial(decoding_parts.opened, "tree")
 PAIR = {"model": "en-fr", "text": EXAMPLES[0]}
 
 

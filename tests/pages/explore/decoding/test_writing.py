@@ -19,7 +19,7 @@ from tests.pages.conftest import EXAMPLES, PROMPTS, component
 from tests.pages.explore.decoding import decoding_parts
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
-opened = partial(decoding_parts.opened, "decoding_writing")
+opened = partial(decoding_parts.opened, "writing")
 N_ALTERNATIVES = 5
 
 

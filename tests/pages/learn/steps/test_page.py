@@ -113,6 +113,8 @@ def test_the_page_sends_no_signal_where_the_figure_went_by_itself():
     def page() -> None:
         import streamlit as st
 
+        from pages.learn.steps import view_fields
+
         shown, counts = (range(5), range(5)), []
         view_fields.fit(5, 5, 3, {})
         for told in (None, {"stage": "mask", "query": 2, "key": 4, "cell": None}):
