@@ -31,7 +31,7 @@ def show_with_model(page: Page, cards: dict[str, models.ModelCard]) -> None:
     """Draw a page of the models that are here."""
     notes = state.seed(cards, page.fields)
     if page.subject == "lessons":
-        st.session_state[state.SUBJECT] = ()
+        state.SUBJECT.set(())
         model_bar.brand()
     else:
         model_bar.sidebar(cards[state.current().model])

@@ -10,6 +10,7 @@ from pages.components.figures import live_figure
 from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
 from pages.shared import code_expander, experiments, prose
 from pages.shared.experiments import Experiment
+from pages.shared.fields import Kept
 from pages.shared.style import theme
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_message, say_number
@@ -32,7 +33,7 @@ STATES = {  # in words, and the color of the badge
 
 def watch(laboratory: Laboratory, experiment: Experiment) -> None:
     """Draw an experiment; while it is at work, each second anew."""
-    st.session_state[_at_work_key(laboratory)] = experiment.is_at_work
+    _at_work(laboratory).set(experiment.is_at_work)
     st.fragment(_live, run_every=TICK if experiment.is_at_work else None)(laboratory, experiment.name)
 
 
@@ -54,8 +55,8 @@ def _live(laboratory: Laboratory, name: str) -> None:
             return
         if reading.held_out:
             _draw(laboratory, experiment, request, reading)
-    if st.session_state.get(_at_work_key(laboratory)) and not experiment.is_at_work:
-        st.session_state[_at_work_key(laboratory)] = False
+    if _at_work(laboratory).value and not experiment.is_at_work:
+        _at_work(laboratory).set(False)
         st.rerun()  # to look no more
 
 
@@ -131,7 +132,7 @@ def _stop(experiment: Experiment) -> None:
     try:
         experiments.stop(experiment)
     except HeadlightError as error:
-        st.session_state[NOTE] = say("That did not reach the experiment: {reason}.", reason=error)
+        NOTE.set(say("That did not reach the experiment: {reason}.", reason=error))
 
 
 def _draw(
@@ -191,6 +192,6 @@ def _csv(curves: "Mapping[str, Mapping[str, Curve]]") -> str:
     return str(pd.DataFrame(columns).rename_axis("step").to_csv())
 
 
-def _at_work_key(laboratory: Laboratory) -> str:
-    """Return the session key that says whether the shown experiment was at work when it was last drawn."""
-    return f"{laboratory.kind}-experiment-at-work"
+def _at_work(laboratory: Laboratory) -> Kept:
+    """Return whether the shown experiment was at work when it was last drawn."""
+    return Kept(f"{laboratory.kind}-experiment-at-work", False)

@@ -8,6 +8,7 @@ import streamlit as st
 from pages.learn import experiment_watch
 from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
 from pages.shared import experiments, prose, runs
+from pages.shared.fields import Kept
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_number
 from transformer_core.training.config import MOST_SEED
@@ -32,7 +33,7 @@ def show(laboratory: Laboratory) -> None:
         _start(laboratory, request)
     wanted, experiment = experiments.FIELDS[laboratory.kind].value, experiments.shown(laboratory.kind)
     with st.container():
-        if note := st.session_state.pop(NOTE, ""):
+        if note := NOTE.pop():
             prose.info(note)
         if experiment is None and wanted:
             said = say("There is no experiment “{name}” here any more; start one of your own.", name=wanted)
@@ -50,9 +51,9 @@ def _choose(laboratory: Laboratory) -> ExperimentRequest | None:
         "seed": 0,
         "steps": USUAL_STEPS[kind],
     }
-    keys = {name: f"{kind}-experiment-{name}" for name in usual}
-    for name, value in usual.items():
-        st.session_state.setdefault(keys[name], value)
+    keys = {name: Kept(f"{kind}-experiment-{name}", value) for name, value in usual.items()}
+    for choice in keys.values():
+        choice.set(choice.value)
     kept: dict[str, Any] = {"persist_state": "session"}
     with st.container(key=f"hl-experiment-choices-{kind}", horizontal=True, gap="medium", vertical_alignment="top"):
         task = st.segmented_control(
@@ -60,7 +61,7 @@ def _choose(laboratory: Laboratory) -> ExperimentRequest | None:
             TASKS[kind],
             format_func=lambda name: say(TASK_NAMES[name]),
             required=True,
-            key=keys["task"],
+            key=keys["task"].key,
             width="content",
             **kept,
         )
@@ -69,17 +70,17 @@ def _choose(laboratory: Laboratory) -> ExperimentRequest | None:
             FEWEST_STEPS,
             MOST_STEPS,
             step=_STEPS_OF_A_CLICK,
-            key=keys["steps"],
+            key=keys["steps"].key,
             width=130,
             **kept,
         )
-        seed = st.number_input(say("Seed"), 0, MOST_SEED, key=keys["seed"], width=130, **kept)
+        seed = st.number_input(say("Seed"), 0, MOST_SEED, key=keys["seed"].key, width=130, **kept)
     variants = st.pills(
         prose.plain(say(laboratory.variants_title)),
         [*laboratory.variants],
         selection_mode="multi",
         format_func=lambda variant: prose.plain(say(laboratory.variants[variant])),
-        key=keys["variants"],
+        key=keys["variants"].key,
         **kept,
     )
     in_order = tuple(variant for variant in laboratory.variants if variant in variants)
@@ -127,4 +128,4 @@ def _begin(request: ExperimentRequest) -> None:
     try:
         experiments.start(request)
     except HeadlightError as error:
-        st.session_state[NOTE] = say("The experiment did not begin: {reason}.", reason=error)
+        NOTE.set(say("The experiment did not begin: {reason}.", reason=error))

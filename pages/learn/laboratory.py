@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pages.shared.experiments import Experiment
+from pages.shared.fields import Kept
 from transformer_core.errors import mark
 from transformer_core.language import say
 from transformer_core.training.experiments.experiment import ExperimentKind, ExperimentRequest
@@ -12,7 +13,7 @@ from transformer_core.training.experiments.experiment import ExperimentKind, Exp
 if TYPE_CHECKING:
     from transformer_core.analysis.training.experiment_reading import ExperimentReading
 
-NOTE = "experiment-note"  # session key: what went wrong at a click, to be said at the next run
+NOTE = Kept("experiment-note", "")  # what went wrong at a click, to be said at the next run
 TASK_NAMES = {
     "reverse": mark("Reverse letters"),
     "copy": mark("Copy letters"),

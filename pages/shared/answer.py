@@ -66,14 +66,11 @@ def show(card: ModelCard, model_run: "ModelRun | None") -> None:
                 on_click=state.set_target,
                 args=(None,),
             )
-        st.session_state[state.TARGET_BOX] = state.current().target
-        st.text_input(
+        state.TARGET.text(
             say("Target"),
-            key=state.TARGET_BOX,
-            on_change=state.on_target,
+            take=state.on_target,
             label_visibility="collapsed",
             placeholder=say("Type what the model is made to write; empty: its own"),
-            autocomplete="off",
         )
 
 
@@ -83,10 +80,11 @@ def _continuation(card: ModelCard, model_run: "ModelRun | None") -> None:
     with _row():
         words = LABELS["decoder_only"] if is_wanted else mark("Most probable next token")
         _label(words, model_run if is_wanted and not continuing.is_awaited() else None)
-        st.toggle(
+        state.CONTINUE.toggle(
             say("Continue the text"),
             help=say("The model writes after your text, and its heads are shown on both"),
-            **state.box(state.CONTINUE, is_wanted, lambda is_on: state.set_continuation(card, is_on)),
+            shown=is_wanted,
+            take=lambda is_on: state.set_continuation(card, is_on),
         )
     if model_run is not None and is_wanted:
         _late(card, _going_on(model_run), is_complete=model_run.is_complete)

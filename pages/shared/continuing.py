@@ -10,13 +10,14 @@ from dataclasses import dataclass
 import streamlit as st
 
 from pages.shared import readings, state
+from pages.shared.fields import Kept
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from transformer_core.language import ENGLISH, say, speaking
 
 LARGE = 20_000_000  # parameters, from which writing takes seconds
 TICK = 0.3  # s between two looks whether it is there
-_AWAITED = "awaited-output"
+_AWAITED = Kept("awaited-output")
 
 
 @dataclass
@@ -41,32 +42,33 @@ def is_slow(card: ModelCard) -> bool:
 
 def settle(card: ModelCard) -> None:
     """Decide whether this run shows the output, or for now the text alone; once per run, before it is read."""
-    view, awaited = state.current(), st.session_state.get(_AWAITED)
+    view, awaited = state.current(), _AWAITED.value
     source = view.source(card)
     is_given = not view.continues or view.target is not None  # nothing is to be written
     is_ready = is_given or not is_slow(card) or readings.is_kept(source, view.text)
     if awaited is not None and (is_ready or (awaited.source, awaited.text) != (source, view.text)):
         awaited.let_go()
-        awaited = st.session_state[_AWAITED] = None
+        awaited = None
+        _AWAITED.set(None)
     if is_ready or not view.text:
         return
     if awaited is not None and awaited.future is not None and awaited.future.done():
         return  # it failed, or gave way to others in memory: this run writes it, and says what is wrong
     if awaited is None:
-        st.session_state[_AWAITED] = _Awaited(source, view.text)
-    st.session_state[state.CONTINUES] = False
+        _AWAITED.set(_Awaited(source, view.text))
+    state.CONTINUES.set(False)
 
 
 def is_awaited() -> bool:
     """Whether the output is still to come."""
-    return st.session_state.get(_AWAITED) is not None and not state.current().continues
+    return _AWAITED.value is not None and not state.current().continues
 
 
 @st.fragment(run_every=TICK)
 def wait() -> None:
     """Say that the output is being written, and draw the page again once it is there."""
     st.html(f"<div class='hl-answer hl-late hl-none'>{say('Writing the output …')}</div>")
-    awaited: _Awaited | None = st.session_state.get(_AWAITED)
+    awaited: _Awaited | None = _AWAITED.value
     if awaited is None:
         return
     if awaited.future is not None and awaited.future.done():

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import analyses, prose
+from pages.shared.fields import Kept
 from transformer_core.config import Architecture
 from transformer_core.corpora.watched import STAGES, WatchedFolder
 from transformer_core.errors import HeadlightError, mark
@@ -41,8 +42,8 @@ _LENGTHS = {
     "target": mark("target length (tokens)"),
     "text": mark("text length (tokens)"),
 }
-_WATCHED = "corpus-analysis"  # session key: the folder of the analysis that was looked at last
-_CANCELLED = "corpus-cancelled"  # session key: what is not to be analysed
+_WATCHED = Kept("corpus-analysis")  # the folder of the analysis that was looked at last
+_CANCELLED = Kept("corpus-cancelled")  # what is not to be analysed
 _TICK = 1.0  # seconds between two looks at an analysis
 
 
@@ -65,20 +66,20 @@ class Choice:
 def show(choice: Choice, architecture: Architecture) -> "CorpusStats | None":
     """Draw what is known of a corpus; None while that is found out, or, with a sentence, where it cannot be."""
     asked = (choice.corpus, dict(choice.reading), architecture)
-    if st.session_state.get(_CANCELLED) == asked:
+    if _CANCELLED.value == asked:
         prose.info(say("The analysis was cancelled; a text is analysed before it is trained on."))
-        st.button(say("Analyse"), key="analyse", on_click=lambda: st.session_state.pop(_CANCELLED, None))
+        st.button(say("Analyse"), key="analyse", on_click=_CANCELLED.pop)
         return None
-    st.session_state.pop(_CANCELLED, None)
+    _CANCELLED.pop()
     try:
         analysis = analyses.look(*asked)
     except HeadlightError as error:
         prose.warning(say("This cannot be trained on: {error}.", error=error))
         return None
-    before = st.session_state.get(_WATCHED)
+    before = _WATCHED.value
     if before is not None and before.path != analysis.folder.path:
         before.give_up()
-    st.session_state[_WATCHED] = analysis.folder
+    _WATCHED.set(analysis.folder)
     if analysis.problem:
         prose.warning(say("This cannot be trained on: {error}.", error=analysis.problem))
         st.button(say("Try again"), key="analyse-again", on_click=analyses.forget, args=(analysis,))
@@ -140,7 +141,7 @@ def tokens_per_item(stats: "CorpusStats") -> float:
 
 def _watch(asked: tuple[str, Mapping[str, str | int | bool], Architecture]) -> None:
     """Draw how far an analysis is, each second anew; when it has ended, the page goes on."""
-    if st.session_state.get(_CANCELLED) == asked:
+    if _CANCELLED.value == asked:
         st.rerun()
     try:
         analysis = analyses.look(*asked)
@@ -160,5 +161,5 @@ def _watch(asked: tuple[str, Mapping[str, str | int | bool], Architecture]) -> N
 
 
 def _cancel(asked: object, folder: WatchedFolder) -> None:
-    st.session_state[_CANCELLED] = asked
+    _CANCELLED.set(asked)
     folder.give_up()

@@ -1,23 +1,135 @@
-"""What else defines the view of a page: fields, each with a place in the URL, a usual value, and a check.
+"""What a person chooses, and the widgets that choose it: each is bound to its value by one call of a method here.
 
-The URL names only what is not as usual. What it says wrongly is told in one sentence, and the usual value stands in.
+A `Field` defines the view of a page: it has a place in the URL, a usual value, and a check. The URL names only what is
+not as usual; what it says wrongly is told in one sentence, and the usual value stands in. What is `Kept` lasts as long
+as the session, and no link knows it.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
+from pages.shared import prose
 from transformer_core.language import say
 
 _NUMBER = re.compile(r"\d{1,6}")
 
 
+_VALUE: Any = object()  # a widget shows the value itself
+
+
+class Choice:
+    """Something that a person chooses.
+
+    The methods that draw a widget take its label, what can be chosen, and Streamlit's own options. Besides:
+
+        shown: what the widget shows; without it, the value.
+        take: is given what a person chose; without it, that is the value, and nothing chosen is the usual one.
+        name: says each option; words, never markup.
+        part: tells several widgets of one choice apart.
+    """
+
+    key: str  # where it is in the session
+    usual: Any
+
+    @property
+    def value(self) -> Any:
+        """What is chosen; the usual value until then."""
+        return st.session_state.get(self.key, self.usual)
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether it was chosen in this session, be it as usual."""
+        return self.key in st.session_state
+
+    def set(self, value: Any) -> None:
+        """Choose."""
+        st.session_state[self.key] = value
+
+    def pop(self) -> Any:
+        """Return what is chosen, and choose the usual value."""
+        return st.session_state.pop(self.key, self.usual)
+
+    def selectbox(self, label: str, options: Iterable[Any], **how: Any) -> None:
+        """Draw a choice of one out of several, folded up."""
+        how.setdefault("format_func", how.pop("name", str))
+        st.selectbox(prose.plain(label), options, **self._bound(how))
+
+    def multiselect(self, label: str, options: Iterable[Any], **how: Any) -> None:
+        """Draw a choice of some out of several."""
+        how.setdefault("format_func", how.pop("name", str))
+        st.multiselect(prose.plain(label), options, **self._bound(how))
+
+    def segmented(self, label: str, options: Iterable[Any], **how: Any) -> None:
+        """Draw a choice of one out of a few, side by side."""
+        name = how.pop("name", str)
+        how = {"label_visibility": "collapsed"} | how
+        st.segmented_control(
+            prose.plain(label),
+            options,
+            format_func=lambda option: prose.plain(name(option)),
+            required=True,
+            **self._bound(how),
+        )
+
+    def select_slider(self, label: str, options: Iterable[Any], **how: Any) -> None:
+        """Draw a choice of one out of many that have an order."""
+        how.setdefault("format_func", how.pop("name", str))
+        st.select_slider(prose.plain(label), options, **self._bound(how))
+
+    def slider(self, label: str, lowest: Any, highest: Any, **how: Any) -> None:
+        """Draw a number, or a span, between two ends."""
+        st.slider(prose.plain(label), lowest, highest, **self._bound(how))
+
+    def number(self, label: str, lowest: Any = None, highest: Any = None, **how: Any) -> None:
+        """Draw a number that can be typed."""
+        st.number_input(prose.plain(label), lowest, highest, **self._bound(how))
+
+    def text(self, label: str, **how: Any) -> None:
+        """Draw a line that can be typed."""
+        st.text_input(prose.plain(label), **({"autocomplete": "off"} | self._bound(how)))
+
+    def text_area(self, label: str, **how: Any) -> None:
+        """Draw lines that can be typed."""
+        st.text_area(prose.plain(label), **self._bound(how))
+
+    def toggle(self, label: str, **how: Any) -> None:
+        """Draw a switch."""
+        st.toggle(prose.plain(label), **self._bound(how))
+
+    def expander(self, label: str, **how: Any) -> AbstractContextManager[Any]:
+        """Draw what is folded up until it is asked for."""
+        return st.expander(prose.plain(label), **self._bound(how))
+
+    def _bound(self, how: dict[str, Any]) -> dict[str, Any]:
+        """Return the options of a widget that shows this choice and takes it."""
+        shown, take, part = how.pop("shown", _VALUE), how.pop("take", None), how.pop("part", "box")
+        key = f"{self.key}-{part}"
+        st.session_state[key] = self.value if shown is _VALUE else shown
+
+        def on_change() -> None:
+            chosen = st.session_state[key]
+            chosen = self.usual if chosen is None else chosen
+            self.set(chosen) if take is None else take(chosen)
+
+        return how | {"key": key, "on_change": on_change}
+
+
 @dataclass(frozen=True)
-class Field:
-    """One thing that a person chooses on a page."""
+class Kept(Choice):
+    """Something that is kept for the session alone."""
+
+    key: str
+    usual: Any = None
+
+
+@dataclass(frozen=True)
+class Field(Choice):
+    """One thing that a person chooses on a page, and a link restores."""
 
     page: str  # its address
     name: str  # in the URL
@@ -26,18 +138,14 @@ class Field:
     write: Callable[[Any], str] = str
 
     @property
-    def key(self) -> str:
+    def key(self) -> str:  # type: ignore[override]
         """Where it is in the session."""
         return f"{self.page}-{self.name}"
 
-    @property
-    def value(self) -> Any:
-        """What is chosen; the usual value until then."""
-        return st.session_state.get(self.key, self.usual)
 
-    def set(self, value: Any) -> None:
-        """Choose."""
-        st.session_state[self.key] = value
+def sent(key: str, event: str) -> Any:
+    """Return what the component of this key sent for this run; None: nothing of this name."""
+    return st.session_state.get(key, {}).get(event)
 
 
 def fill(fields: Sequence[Field], wanted: Mapping[str, str]) -> list[str]:

@@ -25,11 +25,11 @@ def choose() -> None:
         st.container(width=WIDTH),
     ):
         if len(devices) > 1:
-            _choice(say("Device"), devices, state.DEVICE, models.device_name)
+            _choice(say("Device"), devices, state.DEVICE.key, models.device_name)
         else:
             alone = say("This machine computes on its {device} alone.", device=models.device_name(devices[0]))
             st.html(f"<p class='hl-small'>{alone}</p>")
-        _choice(say("Precision"), models.PRECISIONS, state.PRECISION)
+        _choice(say("Precision"), models.PRECISIONS, state.PRECISION.key)
         st.html(f"<p class='hl-small'>{say(ABOUT)}</p>")
 
 

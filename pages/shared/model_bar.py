@@ -74,7 +74,7 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool
         text_column, answer_column, model_column = st.columns([6, 7, 3])
         text_column.text_input(
             say(label),
-            key=state.TEXT,
+            key=state.TEXT.key,
             on_change=state.on_text,
             persist_state="session",
             placeholder=say(placeholder),
@@ -85,7 +85,7 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool
         model_column.selectbox(
             say("Model"),
             list(cards),
-            key=state.MODEL,
+            key=state.MODEL.key,
             format_func=lambda name: cards[name].label,
             on_change=state.on_model,
             args=(cards,),
@@ -132,18 +132,18 @@ def _examples(card: ModelCard) -> "st.delta_generator.DeltaGenerator":
             _example(example, f"example-{index}")
         if card.examples:
             with (
-                st.popover(say("all examples"), type="tertiary", key=state.EXAMPLES, on_change="rerun"),
+                st.popover(say("all examples"), type="tertiary", key=state.EXAMPLES.key, on_change="rerun"),
                 st.container(gap=None),
             ):
                 for index, example in enumerate(card.examples):
                     _example(example, f"example-{index}-of-all")
         with (
-            st.popover(say("long text"), type="tertiary", key=state.LONG_TEXT_OPEN, on_change=_on_long_text_box),
+            st.popover(say("long text"), type="tertiary", key=state.LONG_TEXT_OPEN.key, on_change=_on_long_text_box),
             st.container(width=520),
         ):
             st.text_area(
                 say("A long text"),
-                key=state.LONG_TEXT,
+                key=state.LONG_TEXT.key,
                 height=260,
                 max_chars=state.MAX_CHARACTERS,
                 placeholder=say("Paste a text here"),
@@ -155,8 +155,8 @@ def _examples(card: ModelCard) -> "st.delta_generator.DeltaGenerator":
 
 def _on_long_text_box() -> None:
     """The box for a long text was opened or closed; it opens with the text as it is, to be read whole and changed."""
-    if st.session_state[state.LONG_TEXT_OPEN]:
-        st.session_state[state.LONG_TEXT] = state.current().text
+    if state.LONG_TEXT_OPEN.value:
+        state.LONG_TEXT.set(state.current().text)
 
 
 def _example(example: str, key: str) -> None:

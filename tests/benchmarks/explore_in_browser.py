@@ -99,7 +99,7 @@ def run() -> list[Row]:
 def shipped(page: Page, server: Server, model: str) -> list[Row]:
     """Measure clicks, and texts that nobody has read."""
     card = available()[model]
-    page.goto(f"{server.url}/heads?{urlencode({state.MODEL: model})}")
+    page.goto(f"{server.url}/heads?{urlencode({state.MODEL.key: model})}")
     wait_for_heatmap(page)
     page.wait_for_timeout(3000)
     clicks = [click(page, name) for name in head_names(page)[:CLICKS]]

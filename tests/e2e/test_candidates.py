@@ -20,7 +20,7 @@ from transformer_core.decoding.settings import Sampling
 
 pytestmark = pytest.mark.browser
 
-ARITHMETIC = ROOT / "pages" / "components" / "candidates" / "sampling.js"
+ARITHMETIC = ROOT / "pages/explore/decoding/components/candidates/sampling.js"
 TOP = dict(zip(("temperature", "top_k", "top_p", "min_p"), ("Temperature", "Top-k", "Top-p", "Min-p"), strict=True))
 
 

@@ -10,8 +10,8 @@ def a_choice() -> None:
 
     from pages.shared import run_state
 
-    st.session_state.update({run_state.RUN: "copy", run_state.TEXT: "mine", "box": st.query_params["sent"]})
-    run_state.on_run("box", ["", "copy", "dates"])
+    run_state.choose({run_state.RUN: "copy", run_state.TEXT: "mine"})
+    run_state.on_run(st.query_params["sent"], ["", "copy", "dates"])
 
 
 @pytest.mark.parametrize(
@@ -30,4 +30,4 @@ def test_only_a_run_that_is_there_can_be_chosen(sent: str, run: str, text: str):
     app.query_params["sent"] = sent
     app.run()
     assert not app.exception
-    assert (app.session_state[run_state.RUN], app.session_state[run_state.TEXT]) == (run, text)
+    assert (app.session_state[run_state.RUN.key], app.session_state[run_state.TEXT.key]) == (run, text)

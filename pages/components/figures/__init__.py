@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-import streamlit as st
-
 from pages.components.mounting import component
 from pages.shared import state
+from pages.shared.fields import sent
 from transformer_core.figures import DARK, LIGHT, Figure, template
 
 Files = Callable[[], Mapping[str, bytes]]
@@ -65,7 +64,7 @@ def live_figure(
     """
     if csv is not None:
         files = {f"{name}.csv": csv.encode()}.copy
-    asked = _sent(key, "open")
+    asked = sent(key, "open")
     answer = None
     if files is not None and isinstance(asked, int):
         answer = {file: base64.b64encode(content).decode() for file, content in files().items()}
@@ -93,8 +92,8 @@ def live_figure(
 
 def sent_cell(key: str) -> tuple[int, int] | None:
     """Return the cell, query and key, that a person chose in the figure of this key; None: they let it go."""
-    sent = _sent(key, "cell")
-    cell = (sent.get("query"), sent.get("key")) if isinstance(sent, dict) else ()
+    told = sent(key, "cell")
+    cell = (told.get("query"), told.get("key")) if isinstance(told, dict) else ()
     match cell:
         case (int(query), int(column)) if query >= 0 and column >= 0:
             return query, column
@@ -103,16 +102,11 @@ def sent_cell(key: str) -> tuple[int, int] | None:
 
 def sent_window(key: str) -> tuple[range, range] | None:
     """Return the queries and keys that a person wants to see larger in the figure of this key; None: all of them."""
-    sent = _sent(key, "window")
-    if not isinstance(sent, dict):
+    told = sent(key, "window")
+    if not isinstance(told, dict):
         return None
-    queries, keys = _span(sent.get("queries")), _span(sent.get("keys"))
+    queries, keys = _span(told.get("queries")), _span(told.get("keys"))
     return (queries, keys) if queries and keys else None
-
-
-def _sent(key: str, event: str) -> Any:
-    """Return what the component of this key sent for this run."""
-    return st.session_state.get(key, {}).get(event)
 
 
 def _span(ends: object) -> range | None:

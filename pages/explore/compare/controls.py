@@ -15,7 +15,6 @@ from pages.shared.fields import Field
 from pages.shared.models import ModelCard
 from pages.shared.runs import Run
 from pages.shared.sources import parse_change
-from pages.shared.state import box
 from transformer_core.analysis import HeadName
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
@@ -58,27 +57,20 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
         _snapshot(b, view_fields.WEIGHTS_B)
         _changed_heads(b, view_fields.CHANGE_B)
         with _row("b-text"):
-            st.text_input(
+            view_fields.TEXT_B.text(
                 say("Text of B"),
                 placeholder=say("The same text as A’s"),
                 label_visibility="collapsed",
-                autocomplete="off",
                 max_chars=view_fields.MOST_TYPED,
-                **box(
-                    view_fields.TEXT_B,
-                    "" if b.text == a.text else view_fields.short(b.text),
-                    lambda text: view_fields.TEXT_B.set(view_fields.short(text)),
-                ),
+                shown="" if b.text == a.text else view_fields.short(b.text),
+                take=lambda text: view_fields.TEXT_B.set(view_fields.short(text)),
             )
             if can_be_forced(a, b):
-                st.toggle(
+                view_fields.B_WRITES.toggle(
                     say("force A’s output"),
                     help=say("So both are compared word for word. Without it B writes what it likes best."),
-                    **box(
-                        view_fields.B_WRITES,
-                        not view_fields.B_WRITES.value,
-                        lambda is_forced: view_fields.B_WRITES.set("" if is_forced else "own"),
-                    ),
+                    shown=not view_fields.B_WRITES.value,
+                    take=lambda is_forced: view_fields.B_WRITES.set("" if is_forced else "own"),
                 )
 
 
@@ -153,15 +145,16 @@ def _weights(field: Field, side: Side, options: dict[str, str], trainings: list[
         )
         field.set(f"{choice}{first}" if snapshots else choice)
 
-    st.selectbox(
+    field.selectbox(
         say("{letter}: model", letter=side.letter),
         [*named],
-        format_func=lambda name: named[name],
+        name=lambda name: named[name],
         disabled=len(named) == 1,
         help=say("Trainings appear here, with all snapshots of their films, once there are some")
         if len(named) == 1
         else None,
-        **box(field, shown if shown in named else "", take),
+        shown=shown if shown in named else "",
+        take=take,
     )
 
 
@@ -170,57 +163,45 @@ def _snapshot(side: Side, field: Field) -> None:
     if not field.value or len(side.weights.snapshots) < 2:
         return
     name = side.weights.run
-    st.select_slider(
+    field.select_slider(
         say("Snapshot of {letter}", letter=side.letter),
         side.weights.snapshots,
-        format_func=lambda step: say("step {step:,}", step=step),
+        name=lambda step: say("step {step:,}", step=step),
         label_visibility="collapsed",
-        **box(
-            field,
-            side.weights.source.step,
-            lambda step: field.set(f"{name}@{step}"),
-            part="snapshot",
-        ),
+        shown=side.weights.source.step,
+        take=lambda step: field.set(f"{name}@{step}"),
+        part="snapshot",
     )
 
 
 def _head_of_a(side: Side) -> None:
-    st.selectbox(
-        say("A: head"),
-        side.weights.heads,
-        format_func=short,
-        **box(view_fields.HEAD_A, side.head, view_fields.choose_head_a),
+    view_fields.HEAD_A.selectbox(
+        say("A: head"), side.weights.heads, name=short, shown=side.head, take=view_fields.choose_head_a
     )
 
 
 def _head_of_b(side: Side, a: Side) -> None:
     """Choose the head of B: one of its own, or the one of the same number as A's."""
     options: list[HeadName | str] = [SAME, *side.weights.heads]
-    st.selectbox(
+    view_fields.HEAD_B.selectbox(
         say("B: head"),
         options,
-        format_func=lambda head: short(head) if isinstance(head, HeadName) else say("the same"),
-        **box(
-            view_fields.HEAD_B,
-            SAME if side.head == a.head and view_fields.HEAD_B.value is None else side.head,
-            lambda head: view_fields.choose_head_b(head or None),
-        ),
+        name=lambda head: short(head) if isinstance(head, HeadName) else say("the same"),
+        shown=SAME if side.head == a.head and view_fields.HEAD_B.value is None else side.head,
+        take=lambda head: view_fields.choose_head_b(head or None),
     )
 
 
 def _kind(side: Side, field: Field) -> None:
     """Choose what is done to heads."""
-    st.selectbox(
+    field.selectbox(
         say("{letter}: changed", letter=side.letter),
         [*KINDS],
-        format_func=lambda kind: say(KINDS[kind]),
+        name=lambda kind: say(KINDS[kind]),
         help=say(ABOUT_KINDS),
-        **box(
-            field,
-            parse_change(side.change)[0],
-            lambda kind: view_fields.change_kind(field, kind, side.head),
-            part="kind",
-        ),
+        shown=parse_change(side.change)[0],
+        take=lambda kind: view_fields.change_kind(field, kind, side.head),
+        part="kind",
     )
 
 
@@ -228,17 +209,14 @@ def _changed_heads(side: Side, field: Field) -> None:
     """Choose the heads that are changed."""
     kind, heads = parse_change(side.change)
     if kind:
-        st.multiselect(
+        field.multiselect(
             say("Changed heads of {letter}", letter=side.letter),
             side.weights.heads,
-            format_func=short,
+            name=short,
             label_visibility="collapsed",
-            **box(
-                field,
-                [HeadName(*head) for head in heads],
-                lambda chosen: view_fields.change_heads(field, chosen),
-                part="heads",
-            ),
+            shown=[HeadName(*head) for head in heads],
+            take=lambda chosen: view_fields.change_heads(field, chosen),
+            part="heads",
         )
 
 

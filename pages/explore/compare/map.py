@@ -11,7 +11,6 @@ from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.mapped import Mapped, mapped, shared_tokens
 from pages.explore.compare.sides import head_title
 from pages.shared import prose
-from pages.shared.state import box
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.likeness import MIXED, ClusterName
@@ -107,14 +106,7 @@ def _choices() -> None:
             (view_fields.ALIKE, WAYS, say("Alike in")),
             (view_fields.ON_MAP, WHOSE, say("Heads of")),
         ):
-            st.segmented_control(
-                prose.plain(label),
-                [*names],
-                format_func=lambda name: prose.plain(say({**WAYS, **WHOSE}[name])),
-                required=True,
-                label_visibility="collapsed",
-                **box(field, field.value),
-            )
+            field.segmented(prose.plain(label), [*names], name=lambda name: prose.plain(say({**WAYS, **WHOSE}[name])))
 
 
 def _map(data: ComparisonData, found: Mapped) -> None:

@@ -13,7 +13,6 @@ from pages.explore.compare.data import MOST_TOKENS, ComparisonData
 from pages.explore.compare.sides import Side, resolve
 from pages.shared import cache, code_expander, models, prose, state
 from pages.shared.models import ModelCard
-from pages.shared.state import box
 from transformer_core.analysis import HeadName
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
@@ -101,14 +100,7 @@ def _read(a: Side, b: Side) -> ComparisonData | None:
 def _view(data: ComparisonData) -> None:
     """Draw the chosen view and its code."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="hl-compare-switch"):
-        st.segmented_control(
-            say("View"),
-            [*VIEWS],
-            format_func=lambda name: say(VIEWS[name][0]),
-            required=True,
-            label_visibility="collapsed",
-            **box(view_fields.VIEW, view_fields.VIEW.value),
-        )
+        view_fields.VIEW.segmented(say("View"), [*VIEWS], name=lambda name: say(VIEWS[name][0]))
         if view_fields.VIEW.value == "one" and data.n_tokens <= MOST_AT_ONCE:
             _most_changed(data)
     name = view_fields.VIEW.value

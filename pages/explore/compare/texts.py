@@ -13,7 +13,6 @@ from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.samples import MOST_LINES, n_pasted, texts_of
 from pages.explore.compare.sides import Side, head_title
 from pages.shared import analyses, cache, prose
-from pages.shared.state import box
 from pages.shared.style import theme
 from transformer_core.analysis.heads.many_texts import MEASURES, HeadOnText, HeadOverTexts
 from transformer_core.analysis.heads.table import matrix_csv
@@ -107,30 +106,19 @@ def _lines(data: ComparisonData, side: Side) -> str:
 
 def _choices() -> None:
     with st.container(horizontal=True, gap="medium", key="hl-compare-texts-bar", vertical_alignment="center"):
-        st.segmented_control(
-            say("Texts"),
-            [*KINDS],
-            format_func=lambda kind: say(KINDS[kind]),
-            required=True,
-            label_visibility="collapsed",
-            **box(view_fields.TEXTS, view_fields.TEXTS.value),
-        )
-        st.selectbox(
-            say("Measure"),
-            [*MEASURES],
-            format_func=lambda name: say(NAMES[name]),
-            label_visibility="collapsed",
-            width=240,
-            **box(view_fields.MEASURE, view_fields.MEASURE.value),
+        view_fields.TEXTS.segmented(say("Texts"), [*KINDS], name=lambda kind: say(KINDS[kind]))
+        view_fields.MEASURE.selectbox(
+            say("Measure"), [*MEASURES], name=lambda name: say(NAMES[name]), label_visibility="collapsed", width=240
         )
 
 
 def _paste() -> None:
-    st.text_area(
+    view_fields.LIST.text_area(
         say("Texts, one a line"),
         height=140,
         placeholder=say("One text a line, then press Ctrl+Enter"),
-        **box(view_fields.LIST, view_fields.listed(), view_fields.take_list),
+        shown=view_fields.listed(),
+        take=view_fields.take_list,
     )
     if (n := n_pasted()) > MOST_LINES:
         prose.note(say("The list has {n:,} texts; the first {most} are read.", n=n, most=MOST_LINES))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.shared import state
-from pages.shared.fields import Field, one_of, text_up_to
+from pages.shared.fields import Field, Kept, one_of, text_up_to
 from pages.shared.sources import parse_change
 from transformer_core.analysis import HeadName
 from transformer_core.analysis.heads.many_texts import MEASURES
@@ -19,10 +19,10 @@ from transformer_core.language import say
 PAGE = "compare"
 MOST_TYPED = 1000  # characters of B's text, and of a text of a list
 MOST_LISTED = 4000  # characters of a pasted list that an address can hold
-_LONG_LIST = "compare-long-list"  # session key: a pasted list that no address can hold
-_VISITED = "compare-visited"  # session key: the page was open before
-_NEW_TEXT = "compare-new-text"  # session key: a text was put into the bar
-_NEW_CHANGE = "compare-new-change"  # session key: which heads are changed was chosen
+_LONG_LIST = Kept("compare-long-list", "")  # a pasted list that no address can hold
+_VISITED = Kept("compare-visited", False)  # the page was open before
+_NEW_TEXT = Kept("compare-new-text", False)  # a text was put into the bar
+_NEW_CHANGE = Kept("compare-new-change", False)  # which heads are changed was chosen
 _HEAD = re.compile(r"([a-z]{1,20})\.(\d{1,4})\.(\d{1,4})")
 _CELL = re.compile(r"(\d{1,4})\.(\d{1,4})")
 
@@ -151,13 +151,13 @@ def open_text(text: str) -> None:
     TEXT_B.set(None)
     VIEW.set("one")
     CELL.set(None)
-    st.session_state[_NEW_TEXT] = True
+    _NEW_TEXT.set(True)
     state.on_example(text)
 
 
 def has_new_text() -> bool:
     """Whether the bar, which is drawn before the page, does not show its text yet; asked once."""
-    return bool(st.session_state.pop(_NEW_TEXT, False))
+    return bool(_NEW_TEXT.pop())
 
 
 def change_kind(field: Field, kind: str, head: HeadName) -> None:
@@ -174,12 +174,12 @@ def change_heads(field: Field, heads: Sequence[tuple[str, int, int]], kind: str 
         kind: how; None: as before.
     """
     field.set(in_words(parse_change(field.value)[0] if kind is None else kind, heads))
-    st.session_state[_NEW_CHANGE] = bool(field.value)
+    _NEW_CHANGE.set(bool(field.value))
 
 
 def has_new_change() -> bool:
     """Whether other heads were switched off or evened out just now; asked once."""
-    return bool(st.session_state.pop(_NEW_CHANGE, False))
+    return bool(_NEW_CHANGE.pop())
 
 
 def in_words(kind: str, heads: Sequence[tuple[str, int, int]]) -> str:
@@ -198,23 +198,24 @@ def is_first_visit(usual: HeadName) -> bool:
     Args:
         usual: the head that a model is seen with at first.
     """
-    was_here, st.session_state[_VISITED] = st.session_state.get(_VISITED, False), True
+    was_here = _VISITED.value
+    _VISITED.set(True)
     view = state.current()
-    return not was_here and state.HEAD not in st.query_params and (view.attention, view.layer, view.head) == usual
+    return not was_here and state.HEAD.key not in st.query_params and (view.attention, view.layer, view.head) == usual
 
 
 def listed() -> str:
     """Return the pasted list."""
-    return LIST.value or st.session_state.get(_LONG_LIST, "")
+    return LIST.value or _LONG_LIST.value
 
 
 def take_list(text: str) -> None:
     """A list was pasted; one that is too long for an address stays in the session."""
     is_long = len(text) > MOST_LISTED
-    st.session_state[_LONG_LIST] = text if is_long else ""
+    _LONG_LIST.set(text if is_long else "")
     LIST.set("" if is_long else text)
 
 
 def is_too_long_for_links() -> bool:
     """Whether the pasted list is not in the address."""
-    return bool(st.session_state.get(_LONG_LIST)) and not LIST.value
+    return bool(_LONG_LIST.value) and not LIST.value

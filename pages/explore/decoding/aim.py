@@ -1,7 +1,6 @@
 """Whose attention the page Decoding shows: a head, the mean of a layer, or of all heads; and where that is chosen."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -28,17 +27,6 @@ def choose(n_layers: int, n_heads: int) -> None:
     """Draw where it is chosen."""
     aim = current(n_layers)
     with st.popover(say("Whose attention"), type="tertiary"):
-        _box(mark("Of"), view_fields.MEAN.key, [*MEANS], aim.mean, format_func=lambda mean: say(MEANS[mean]))
-        _box(mark("Layer"), state.LAYER, range(n_layers), aim.layer, disabled=aim.mean == "all")
-        _box(mark("Head"), state.HEAD, range(n_heads), aim.head, disabled=bool(aim.mean))
-
-
-def _box(label: str, chosen_in: str, choices: Sequence[Any], chosen: Any, **options: Any) -> None:
-    """Draw a box that shows what is chosen, wherever it was chosen."""
-    key = f"decoding-aim-{label.lower()}-box"
-
-    def on_change() -> None:
-        st.session_state[chosen_in] = st.session_state[key]
-
-    st.session_state[key] = chosen
-    st.selectbox(say(label), choices, key=key, on_change=on_change, **options)
+        view_fields.MEAN.selectbox(say("Of"), [*MEANS], name=lambda mean: say(MEANS[mean]))
+        state.LAYER.selectbox(say("Layer"), range(n_layers), shown=aim.layer, disabled=aim.mean == "all")
+        state.HEAD.selectbox(say("Head"), range(n_heads), disabled=bool(aim.mean))

@@ -10,8 +10,7 @@ from pages.explore.decoding import view_fields
 from pages.explore.decoding.components.branches import BranchEnd, Node, branches, sent_node
 from pages.explore.decoding.data import FIRST_LENGTH, N_ALTERNATIVES, DecodingData
 from pages.explore.decoding.nodes import given_nodes, numbers, signed, text_of
-from pages.shared import cache, models, prose
-from pages.shared.fields import Field
+from pages.shared import cache, models
 from transformer_core.errors import mark
 from transformer_core.figures import isolate
 from transformer_core.language import say
@@ -104,30 +103,20 @@ def _controls() -> None:
     """Draw how many beams there are, and how short texts are held back."""
     st.html(f"<p class='hl-small'>{say(LEAD)}</p>")
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-beams"):
-        n_beams, penalty, form = (
-            _chosen(field) for field in (view_fields.N_BEAMS, view_fields.PENALTY, view_fields.PENALTY_FORM)
-        )
-        st.slider(say("Beams"), 1, MOST_BEAMS, **n_beams)
-        st.slider(
+        view_fields.N_BEAMS.slider(say("Beams"), 1, MOST_BEAMS)
+        view_fields.PENALTY.slider(
             say("Length penalty α"),
             0.0,
             LARGEST_ALPHA,
             step=0.1,
+            shown=min(view_fields.PENALTY.value, LARGEST_ALPHA),
             help=say(
                 "0: by probability alone, which favours short texts. 0.6: as in “Attention Is All You Need”, sec. 6.1"
             ),
-            **penalty,
         )
-        st.segmented_control(
-            say("Divided by"), [*FORMS], format_func=lambda form: prose.plain(FORMS[form]), required=True, **form
+        view_fields.PENALTY_FORM.segmented(
+            say("Divided by"), [*FORMS], name=FORMS.__getitem__, label_visibility="visible"
         )
-
-
-def _chosen(field: Field) -> dict[str, Any]:
-    """Return what makes a control show a field, and set it."""
-    key = f"{field.key}-choice"
-    st.session_state[key] = min(field.value, LARGEST_ALPHA) if field is view_fields.PENALTY else field.value
-    return {"key": key, "on_change": lambda: field.set(st.session_state[key])}
 
 
 def _search(data: DecodingData, arguments: dict[str, Any]) -> Search:

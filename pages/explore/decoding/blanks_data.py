@@ -4,11 +4,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import streamlit as st
-
 from pages.explore.decoding import aim as decoding_aim
 from pages.explore.decoding import view_fields
 from pages.shared import cache, code, models, prose, readings, state
+from pages.shared.fields import Kept
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from transformer_core.errors import TextError, mark
@@ -30,8 +29,8 @@ for place, blank in tree.read(filling).blanks.items():
     print(place, [(tokenizer.labels([one.token])[0], one.probability) for one in candidates], blank.entropy)
 print(filling.total_log_prob, "nats")
 """
-_REQUEST = "decoding-blanks-request"  # what a person asked for: "next", "all", or a place with a token or a word
-_PLACE = "decoding-blanks-place"  # of the blank that is looked at; where there is none, the next one
+_REQUEST = Kept("decoding-blanks-request")  # what a person asked for: "next", "all", or a place with a token or a word
+PLACE = Kept("decoding-blanks-place")  # of the blank that is looked at; where there is none, the next one
 _FORM = re.compile(r"\d{1,5}:\d{1,7}(?:\.\d{1,5}:\d{1,7})*")
 
 
@@ -71,7 +70,7 @@ class BlanksData:
     @property
     def place(self) -> int:
         """The blank that is looked at: the chosen one, else the next, else the one that was filled last."""
-        chosen = st.session_state.get(_PLACE)
+        chosen = PLACE.value
         if chosen in self.given.tree.masks:
             return int(chosen)
         return self.at.steps[-1].position if self.next_place is None else self.next_place
@@ -119,7 +118,7 @@ def current(card: ModelCard, source: Source, text: str) -> BlanksData:
         n = view_fields.STEP.value
         at = whole if n is None else whole.first(n)
         try:
-            at = _granted(given, at, st.session_state.pop(_REQUEST, None))
+            at = _granted(given, at, _REQUEST.pop())
         except TextError as error:
             notes.append(prose.sentence(error))
         if whole.first(len(at.steps)) != at:
@@ -144,13 +143,13 @@ def before(filling: "Filling", place: int) -> "Filling":
 
 def ask(request: Any) -> None:
     """A person wants blanks filled: "next", "all", or a place with a token or a word."""
-    st.session_state[_REQUEST] = request
+    _REQUEST.set(request)
     look_at(None)
 
 
 def look_at(place: int | None) -> None:
     """Another blank was chosen; None: the next one."""
-    st.session_state[_PLACE] = place
+    PLACE.set(place)
 
 
 def go_back(n_steps: int) -> None:

@@ -15,6 +15,7 @@ from pages.explore.decoding import blanks_data
 from pages.explore.decoding.blanks_data import N_BARS, BlanksData, before
 from pages.shared import export, state
 from pages.shared.answer import probability
+from pages.shared.fields import Kept
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.figures.bars.blank_bars import blank_bars
@@ -24,6 +25,7 @@ from transformer_core.language import say
 if TYPE_CHECKING:
     from transformer_core.decoding.filling import BlankPrediction
 
+_TOKEN = Kept("blanks-token")  # in a blank
 MOST_DRAWN = 12  # blanks whose candidates are drawn
 N_OFFERED = 24  # candidates in the list to choose from
 HEIGHT = 250  # px, of where a mask looks
@@ -83,23 +85,20 @@ def one_blank(data: BlanksData) -> None:
     chosen = steps[data.place].chosen if data.place in steps else None
     offered = {one.token: one for one in (*blank.candidates(N_OFFERED), *([chosen] if chosen else ()))}
     with st.container(key="hl-blanks-choice", horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.session_state["blanks-place-box"] = data.place
-        st.selectbox(
+        blanks_data.PLACE.selectbox(
             say("Blank"),
             data.given.tree.masks,
-            key="blanks-place-box",
-            format_func=lambda place: f"{place}, {say('filled') if place in steps else say('open')}",
-            on_change=lambda: blanks_data.look_at(st.session_state["blanks-place-box"]),
+            name=lambda place: f"{place}, {say('filled') if place in steps else say('open')}",
+            shown=data.place,
+            take=blanks_data.look_at,
             width=120,
         )
-        st.session_state["blanks-token-box"] = chosen.token if chosen else None
-        st.selectbox(
+        _TOKEN.selectbox(
             say("Fill it with"),
             [*offered],
-            key="blanks-token-box",
-            format_func=lambda token: f"{data.label(token)} {probability(offered[token].probability)}",
-            on_change=_choose_token,
-            args=(data.place,),
+            name=lambda token: f"{data.label(token)} {probability(offered[token].probability)}",
+            shown=chosen.token if chosen else None,
+            take=lambda token: _choose_token(data.place, token),
             placeholder=say("Choose or type"),
             accept_new_options=True,
         )
@@ -164,8 +163,7 @@ def _csv(places: Sequence[int], labels: Sequence[Sequence[str]], values: Sequenc
     return lines.getvalue()
 
 
-def _choose_token(place: int) -> None:
+def _choose_token(place: int, chosen: int | str | None) -> None:
     """A token was chosen for a blank, or a word typed."""
-    chosen = st.session_state["blanks-token-box"]
     if chosen is not None:
         blanks_data.ask((place, chosen))

@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -10,7 +10,7 @@ from pages.explore.decoding import view_fields
 from pages.explore.decoding.components.candidates import NextTokenDistribution, candidates, sent_sampling, sent_token
 from pages.explore.decoding.data import DecodingData
 from pages.shared import prose
-from pages.shared.fields import Field
+from pages.shared.fields import Kept
 from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from transformer_core.decoding.decoding_step import DecodingStep
 
 KEY = "decoding-candidates"
-OWN = "decoding-own"  # the box for one's own words
-OWN_NOTE = "decoding-own-note"
+OWN = Kept("decoding-own", "")  # the box for one's own words
+OWN_NOTE = Kept("decoding-own-note", "")
 MOST_AHEAD = 8_192  # tokens of a vocabulary up to which the distributions before and after this step are sent as well
 NUMBER_WIDTH, OWN_WIDTH = 106, 238  # px: side by side where there is room
 LEAST_PENALTY, MOST_PENALTY = 0.01, 10.0
@@ -52,20 +52,28 @@ def show(data: DecodingData) -> None:
         return
     _bars(data)
     with st.container(key="hl-decoding-sampling", horizontal=True, gap="small", vertical_alignment="bottom"):
-        _number(
+        penalty, seed = view_fields.REPETITION, view_fields.SEED
+        penalty.number(
             say("Repetition penalty"),
-            view_fields.REPETITION,
-            {"min_value": min(LEAST_PENALTY, view_fields.REPETITION.value), "max_value": MOST_PENALTY, "step": 0.1},
+            min(LEAST_PENALTY, penalty.value),
+            MOST_PENALTY,
+            step=0.1,
+            take=lambda value: view_fields.set_sampling({penalty: value}),
             help=say(ABOUT_PENALTY),
+            width=NUMBER_WIDTH,
         )
-        _number(
+        seed.number(
             say("Seed"),
-            view_fields.SEED,
-            {"min_value": 0, "max_value": MOST_SEED, "step": 1, "disabled": data.session.sampling.temperature == 0},
+            0,
+            MOST_SEED,
+            step=1,
+            disabled=data.session.sampling.temperature == 0,
+            take=lambda value: view_fields.set_sampling({seed: value}),
             help=say(ABOUT_SEED),
+            width=NUMBER_WIDTH,
         )
         _own_words(data)
-    if note := st.session_state.pop(OWN_NOTE, ""):
+    if note := OWN_NOTE.pop():
         prose.note(note)
 
 
@@ -122,20 +130,6 @@ def _choose() -> None:
         )
 
 
-def _number(label: str, field: Field, limits: dict[str, Any], *, help: str) -> None:
-    """Draw a number of the sampling that has no slider."""
-    key = f"{field.key}-box"
-    st.session_state[key] = field.value
-    st.number_input(
-        label,
-        key=key,
-        on_change=lambda: view_fields.set_sampling({field: st.session_state[key]}),
-        help=help,
-        width=NUMBER_WIDTH,
-        **limits,
-    )
-
-
 def _own_words(data: DecodingData) -> None:
     """Draw a box for words that are forced from this step on."""
     of_ids = data.card.reads_ids
@@ -143,7 +137,7 @@ def _own_words(data: DecodingData) -> None:
     of_words = say("… a space begins a new word") if spaces_count else say("Words to go on with, then Enter")
     st.text_input(
         say("Continue with your own text"),
-        key=OWN,
+        key=OWN.key,
         on_change=_lead,
         args=(data,),
         disabled=not data.tree.has_room(data.at),
@@ -156,24 +150,25 @@ def _own_words(data: DecodingData) -> None:
 
 def _lead(data: DecodingData) -> None:
     """Lead the model along what was typed, or say why that cannot be."""
-    text, st.session_state[OWN] = st.session_state[OWN], ""
+    text = OWN.pop()
+    OWN.set("")
     try:
         tokens = data.tokenizer.encode(text) if text.strip() else []
     except HeadlightError as error:
-        st.session_state[OWN_NOTE] = say("This cannot be written: {error}.", error=error)
+        OWN_NOTE.set(say("This cannot be written: {error}.", error=error))
         return
     room = min(
         data.tree.max_positions - data.at.position - 1,
         view_fields.MOST_LED - data.n_written,
     )
     if len(tokens) > room:
-        st.session_state[OWN_NOTE] = say(
-            "These are {n:,} tokens, but here is room for {room:,}; write less.", n=len(tokens), room=room
+        OWN_NOTE.set(
+            say("These are {n:,} tokens, but here is room for {room:,}; write less.", n=len(tokens), room=room)
         )
     elif tokens:
         if data.tokenizer.unk_id in tokens:
-            st.session_state[OWN_NOTE] = say(
-                "Some of it has no token of its own: the model reads a stand-in for what it does not know."
+            OWN_NOTE.set(
+                say("Some of it has no token of its own: the model reads a stand-in for what it does not know.")
             )
         view_fields.fork(tokens)
 

@@ -41,7 +41,6 @@ PARTS = {  # what the right side shows
     "cache": mark("Cache"),
     "led": mark("Teacher forcing"),
 }
-PART_BOX = "decoding-part-box"
 
 
 def page() -> None:
@@ -103,15 +102,11 @@ def _part(data: DecodingData) -> None:
     """Draw what was chosen to be seen beside the candidates."""
     parts = [name for name in PARTS if name != "alignment" or data.card.config.has_encoder]
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-choices"):
-        st.session_state[PART_BOX] = view_fields.PART.value if view_fields.PART.value in parts else parts[0]
-        st.segmented_control(
+        view_fields.PART.segmented(
             say("Show"),
             parts,
-            format_func=lambda name: say(PARTS[name]),
-            required=True,
-            key=PART_BOX,
-            label_visibility="collapsed",
-            on_change=lambda: view_fields.PART.set(st.session_state[PART_BOX]),
+            name=lambda name: say(PARTS[name]),
+            shown=view_fields.PART.value if view_fields.PART.value in parts else parts[0],
         )
         aim.choose(data.card.config.n_decoder_layers, data.card.config.n_heads)
     match view_fields.PART.value:
@@ -160,7 +155,7 @@ def _look_for(data: DecodingData) -> None:
         "learn/steps/page.py",
         label=say("Temperature divides the logits before the softmax, as √d_k divides the scores of attention"),
         icon=":material/thermostat:",
-        query_params={state.MODEL: data.card.name, state.TEXT: state.current().text, "stage": "scale"},
+        query_params={state.MODEL.key: data.card.name, state.TEXT.key: state.current().text, "stage": "scale"},
     )
 
 

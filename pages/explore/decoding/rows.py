@@ -97,10 +97,10 @@ def _open(cell: tuple[int, int] | None, n_rows: int, data: DecodingData) -> None
         return  # sent by somebody else than the figure
     if data.aim.mean == "all":
         if row < n_rows:
-            st.session_state[state.LAYER] = row
+            state.LAYER.set(row)
             view_fields.MEAN.set("layer")
     elif row < n_rows:
-        st.session_state[state.HEAD] = row
+        state.HEAD.set(row)
         view_fields.MEAN.set("")
     else:
         view_fields.MEAN.set("layer")

@@ -9,6 +9,7 @@ import streamlit as st
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData
 from pages.shared import answer, models, prose, state
+from pages.shared.fields import Kept
 from transformer_core.decoding.settings import GREEDY
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate
@@ -42,13 +43,13 @@ for name, steps in {{"teacher forcing": forced, "by itself": free}}.items():
     print(steps[-1].total_log_prob, "nats in all")
 print("they part at position", comparison.parting)
 """
-_BOX = "decoding-forced-box"
-_IS_NEW = "decoding-forced-is-new"  # the bar on top of the page shows the target too
+_BOX = Kept("decoding-forced", "")
+_IS_NEW = Kept("decoding-forced-is-new", False)  # the bar on top of the page shows the target too
 
 
 def show(data: DecodingData) -> None:
     """Draw a box for a target, and below it the target and the free-running text, each token with its probability."""
-    if st.session_state.pop(_IS_NEW, False):
+    if _IS_NEW.pop():
         st.rerun()
     st.html(f"<p class='hl-small'>{say(LEAD)}</p>")
     _box(data)
@@ -81,13 +82,11 @@ def _box(data: DecodingData) -> None:
     """Draw where the text is typed, and a button that takes up what was written."""
     label, placeholder = BOXES[data.card.config.architecture]
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-forced-box"):
-        st.session_state[_BOX] = _typed(data)
-        st.text_input(
+        _BOX.text(
             say(label),
-            key=_BOX,
-            on_change=lambda: _choose(data, st.session_state[_BOX]),
+            shown=_typed(data),
+            take=lambda text: _choose(data, text),
             placeholder=say(placeholder),
-            autocomplete="off",
         )
         if _typed(data):
             st.button(say("Clear it"), key="decoding-forced-clear", on_click=_choose, args=(data, ""))
@@ -112,7 +111,7 @@ def _choose(data: DecodingData, text: str) -> None:
     text = state.clean(text)
     if data.card.config.has_encoder:
         state.set_target(text or None)
-        st.session_state[_IS_NEW] = True
+        _IS_NEW.set(True)
     else:
         view_fields.CONTINUATION.set(text)
 

@@ -10,10 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
-
 from pages.shared import state
-from pages.shared.fields import Field, decimal, number, one_of, plain, text_up_to
+from pages.shared.fields import Field, Kept, decimal, number, one_of, plain, text_up_to
 from transformer_core.decoding.settings import Sampling
 from transformer_core.language import say
 
@@ -22,9 +20,9 @@ MOST_BRANCHES = 12
 MOST_LED = 1000  # tokens of a branch that stand in the address
 MOST_BEAMS = 8
 LIMIT_STEP = 200  # tokens that may be written, and by how many more a person can allow
-_OF = "decoding-of"  # what they are branches of
-_MADE_ROOM = "decoding-made-room"
-_PATHS = "decoding-paths"  # the tokens of each branch as they were last drawn
+_OF = Kept("decoding-of")  # what they are branches of
+_MADE_ROOM = Kept("decoding-made-room", False)
+_PATHS = Kept("decoding-paths", ())  # the tokens of each branch as they were last drawn
 _BRANCH = re.compile(r"(?:!?\d{1,7}(?:\.!?\d{1,7})*)?")
 
 
@@ -155,7 +153,7 @@ def open_path(tokens: Sequence[int], *, forced: Sequence[int] = ()) -> None:
         BRANCH.set(BRANCH.value if BRANCH.value in beginning else beginning[0])
     else:
         kept = BRANCHES.value[: MOST_BRANCHES - 1]
-        st.session_state[_MADE_ROOM] = len(kept) < len(BRANCHES.value)
+        _MADE_ROOM.set(len(kept) < len(BRANCHES.value))
         BRANCHES.set((*kept, Branch(tokens_so_far, tuple(forced))))
         BRANCH.set(len(kept))
     go_to(len(tokens_so_far))
@@ -163,7 +161,7 @@ def open_path(tokens: Sequence[int], *, forced: Sequence[int] = ()) -> None:
 
 def made_room() -> bool:
     """Whether a branch has just given its place to a new one; asked once, it is told."""
-    return bool(st.session_state.pop(_MADE_ROOM, False))
+    return bool(_MADE_ROOM.pop())
 
 
 def start_again() -> None:
@@ -191,23 +189,23 @@ def path() -> tuple[int, ...]:
 
 
 def _paths() -> tuple[tuple[int, ...], ...]:
-    paths: tuple[tuple[int, ...], ...] = st.session_state.get(_PATHS, ())
+    paths: tuple[tuple[int, ...], ...] = _PATHS.value
     return paths
 
 
 def drawn(paths: Sequence[tuple[int, ...]], at: int) -> None:
     """Remember what is drawn now: the tokens of each branch, and how many of this one were written at this step."""
-    st.session_state[_PATHS] = tuple(paths)
+    _PATHS.set(tuple(paths))
     STEP.set(at)
 
 
 def fit(key: object) -> None:
     """Keep what is chosen within what there is; with another text or model, all that was written is another."""
-    if st.session_state.get(_OF, key) != key and not state.came_by_link():
+    if _OF.is_chosen and _OF.value != key and not state.came_by_link():
         for field in (STEP, LENGTH, LIMIT, BRANCHES, BRANCH, CONTINUATION, FILLED):
             field.set(field.usual)
-        st.session_state.pop(_PATHS, None)
-    st.session_state[_OF] = key
+        _PATHS.pop()
+    _OF.set(key)
     BRANCH.set(min(BRANCH.value, len(BRANCHES.value) - 1))
     N_BEAMS.set(min(max(N_BEAMS.value, 1), MOST_BEAMS))
 

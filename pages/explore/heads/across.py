@@ -33,27 +33,16 @@ FOLLOWING = {
 
 def show(data: HeadsData) -> None:
     """Draw how attention adds up across the layers, when it is unfolded."""
-    unfolded = f"{view_fields.ACROSS.key}-unfolded"
-    st.session_state[unfolded] = bool(view_fields.ACROSS.value)
-    with st.expander(
+    with view_fields.ACROSS.expander(
         say("Across all layers: rollout and flow"),
         icon=":material/layers:",
-        key=unfolded,
-        on_change=lambda: view_fields.ACROSS.set(USUAL if st.session_state[unfolded] else ""),
+        shown=bool(view_fields.ACROSS.value),
+        take=lambda is_open: view_fields.ACROSS.set(USUAL if is_open else ""),
+        part="unfolded",
     ):
         if not view_fields.ACROSS.value:
             return
-        key = f"{view_fields.ACROSS.key}-segments"
-        st.session_state[key] = view_fields.ACROSS.value
-        st.segmented_control(
-            say("Across all layers"),
-            [*TITLES],
-            key=key,
-            format_func=lambda name: say(TITLES[name]),
-            required=True,
-            label_visibility="collapsed",
-            on_change=lambda: view_fields.ACROSS.set(st.session_state[key] or USUAL),
-        )
+        view_fields.ACROSS.segmented(say("Across all layers"), [*TITLES], name=lambda name: say(TITLES[name]))
         _draw(data, view_fields.ACROSS.value)
 
 

@@ -1,9 +1,7 @@
 """The controls of the page Heads: what the overview marks, and what is drawn of the chosen head, and how."""
 
 import html
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -11,7 +9,7 @@ from pages.explore.heads import view_fields
 from pages.explore.heads.data import HeadsData
 from pages.explore.heads.still import save_overview
 from pages.shared import prose, state
-from pages.shared.fields import Field
+from pages.shared.fields import Span
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.picture import HeadShare
 from transformer_core.analysis.heads.text_measures import MEASURES
@@ -35,6 +33,8 @@ ABOUT_WORDS = mark(
     "up, stay those of tokens."
 )
 HIDDEN_NAMES = {"special": mark("special tokens"), "sinks": mark("attention sinks")}
+SHOWN = {"": mark("all"), "one": mark("this one")}
+UNITS = {"token": mark("tokens"), "word": mark("words")}
 SPANS = {"Queries": mark("Queries from and to"), "Keys": mark("Keys from and to")}
 MEANS = {"": mark("the chosen"), "layer": mark("mean of its layer"), "all": mark("mean of all")}
 ABOUT_MIX = mark(
@@ -46,17 +46,17 @@ ABOUT_MIX = mark(
 def over_overview(data: HeadsData) -> None:
     """Draw what stands above the overview: a measure of every head, their order, and which attentions are shown."""
     with st.container(key="hl-overview-bar", horizontal=True, gap="small", vertical_alignment="center"):
-        _choice(
+        view_fields.TINT.selectbox(
             say("Measure"),
             ["", *MEASURES],
-            view_fields.TINT,
-            lambda name: say(MEASURES[name].title) if name else say("No measure"),
+            name=lambda name: say(MEASURES[name].title) if name else say("No measure"),
+            label_visibility="collapsed",
             help=say("A number for every head on this text: a bar under its picture"),
             width=165,
         )
         _order()
         if len(data.model_run.attention_maps) > 1:
-            _segments(say("Attentions"), {"": mark("all"), "one": mark("this one")}, view_fields.ONLY)
+            view_fields.ONLY.segmented(say("Attentions"), [*SHOWN], name=lambda name: say(SHOWN[name]))
         save_overview(data)
 
 
@@ -81,9 +81,15 @@ def _order() -> None:
 def over_head(data: HeadsData) -> None:
     """Draw what stands above the chosen head."""
     with st.container(key="hl-head-bar", horizontal=True, gap="small", vertical_alignment="center"):
-        _segments(say("Drawing"), DRAWINGS, view_fields.DRAWING)
+        view_fields.DRAWING.segmented(say("Drawing"), [*DRAWINGS], name=lambda name: say(DRAWINGS[name]))
         if view_fields.DRAWING.value == "heatmap":
-            _choice(say("Quantity"), [*QUANTITIES], view_fields.QUANTITY, lambda name: say(QUANTITY_NAMES[name]))
+            view_fields.QUANTITY.selectbox(
+                say("Quantity"),
+                [*QUANTITIES],
+                name=lambda name: say(QUANTITY_NAMES[name]),
+                label_visibility="collapsed",
+                width=190,
+            )
         with st.popover(prose.plain(_tokens_label(data)), key="hl-tokens", type="tertiary"), st.container(width=WIDTH):
             _tokens(data)
         with st.popover(prose.plain(_mix_label()), key="hl-mix", type="tertiary"), st.container(width=WIDTH):
@@ -98,26 +104,21 @@ def _tokens_label(data: HeadsData) -> str:
 
 def _tokens(data: HeadsData) -> None:
     """Draw how the text is shown: in tokens or words, without some, or a part of it."""
-    _segments(say("Show"), {"token": mark("tokens"), "word": mark("words")}, view_fields.UNIT, is_labelled=True)
+    view_fields.UNIT.segmented(say("Show"), [*UNITS], name=lambda name: say(UNITS[name]), label_visibility="visible")
     st.html(f"<p class='hl-small'>{say(ABOUT_WORDS)}</p>")
-    box = f"{view_fields.HIDDEN.key}-box"
-    st.session_state[box] = [part for part in view_fields.HIDDEN.value.split("+") if part]
-    st.multiselect(
+    view_fields.HIDDEN.multiselect(
         say("Exclude"),
         [*HIDDEN_NAMES],
-        key=box,
-        format_func=lambda name: say(HIDDEN_NAMES[name]),
-        on_change=lambda: view_fields.HIDDEN.set(
-            "+".join(part for part in ("special", "sinks") if part in st.session_state[box])
-        ),
+        name=lambda name: say(HIDDEN_NAMES[name]),
+        shown=[part for part in view_fields.HIDDEN.value.split("+") if part],
+        take=lambda parts: view_fields.HIDDEN.set("+".join(part for part in HIDDEN_NAMES if part in parts)),
         placeholder=say("nothing"),
     )
     if view_fields.HIDDEN.value:
-        st.session_state["heads-rest-box"] = view_fields.REST.value == "share"
-        st.toggle(
+        view_fields.REST.toggle(
             say("Renormalize rows"),
-            key="heads-rest-box",
-            on_change=lambda: view_fields.REST.set("share" if st.session_state["heads-rest-box"] else ""),
+            shown=view_fields.REST.value == "share",
+            take=lambda is_on: view_fields.REST.set("share" if is_on else ""),
             help=say("Divide what is left of each row by its sum"),
         )
     _spans(data)
@@ -127,19 +128,27 @@ def _spans(data: HeadsData) -> None:
     """Draw the ends of the part of the text that is shown; drawing a box into the heatmap does the same."""
     sizes = data.attention_maps.shape[2:]
     window = data.spec.window or tuple((0, n - 1) for n in sizes)
-    for name, n, (first, last) in zip(SPANS, sizes, window, strict=True):
+    for side, (name, n) in enumerate(zip(SPANS, sizes, strict=True)):
         if n > 1:
-            key = f"heads-span-{name}"
-            st.session_state[key] = (min(first, n - 1), min(last, n - 1))
-            st.slider(say(SPANS[name]), 0, n - 1, key=key, on_change=_on_spans, args=(sizes,))
+            first, last = window[side]
+            view_fields.WINDOW.slider(
+                say(SPANS[name]),
+                0,
+                n - 1,
+                shown=(min(first, n - 1), min(last, n - 1)),
+                take=lambda span, side=side: _choose_span(sizes, window, side, span),
+                part=name,
+            )
     if data.spec.window:
         st.button(say("The whole text"), key="heads-whole", on_click=view_fields.WINDOW.set, args=(None,))
 
 
-def _on_spans(sizes: tuple[int, int]) -> None:
-    spans = [st.session_state.get(f"heads-span-{name}", (0, n - 1)) for name, n in zip(SPANS, sizes, strict=True)]
-    is_whole = all(tuple(span) == (0, n - 1) for span, n in zip(spans, sizes, strict=True))
-    view_fields.WINDOW.set(None if is_whole else (tuple(spans[0]), tuple(spans[1])))
+def _choose_span(sizes: Sequence[int], window: Sequence[Span], side: int, span: Span) -> None:
+    """Another part of the queries, or of the keys, was chosen."""
+    spans = [*window]
+    spans[side] = span[0], span[1]
+    is_whole = all(one == (0, n - 1) for one, n in zip(spans, sizes, strict=True))
+    view_fields.WINDOW.set(None if is_whole else tuple(spans))
 
 
 def _mix_label() -> str:
@@ -152,84 +161,39 @@ def _mix_label() -> str:
 
 def _mix(data: HeadsData) -> None:
     """Draw which heads are shown as one, and how heavy each is."""
-    _segments(
-        say("Show"),
-        MEANS,
-        view_fields.MEAN,
-        is_labelled=True,
-    )
+    view_fields.MEAN.segmented(say("Show"), [*MEANS], name=lambda name: say(MEANS[name]), label_visibility="visible")
     st.html(f"<p class='hl-small'>{html.escape(say(ABOUT_MIX))}</p>")
     n_layers, n_heads = data.attention_maps.shape[:2]
     names = [f"{layer}.{head}" for layer in range(n_layers) for head in range(n_heads)]
     chosen = view_fields.MIX.value or (HeadShare(layer=data.view.layer, head=data.view.head),)
-    st.session_state["heads-mix-box"] = [f"{share.layer}.{share.head}" for share in chosen]
-    st.multiselect(
+    weights = {f"{share.layer}.{share.head}": share.weight for share in chosen}
+    view_fields.MIX.multiselect(
         say("Heads of the {attention}, as layer.head", attention=say(ATTENTIONS[data.view.attention].inline)),
         names,
-        key="heads-mix-box",
+        shown=[*weights],
+        take=lambda heads: _choose_mix({name: weights.get(name, 1.0) for name in heads}),
         max_selections=view_fields.MOST_MIXED,
-        on_change=_on_mix,
     )
     if len(chosen) > 1:
-        for share in chosen:
-            name = f"{share.layer}.{share.head}"
-            st.session_state[f"heads-weight-{name}"] = share.weight
-            st.slider(
-                say("Weight of {name}", name=name), 0.0, 1.0, step=0.05, key=f"heads-weight-{name}", on_change=_on_mix
+        for name, weight in weights.items():
+            view_fields.MIX.slider(
+                say("Weight of {name}", name=name),
+                0.0,
+                1.0,
+                step=0.05,
+                shown=weight,
+                take=lambda weight, name=name: _choose_mix(weights | {name: weight}),
+                part=f"weight-{name}",
             )
 
 
-def _on_mix() -> None:
+def _choose_mix(weights: Mapping[str, float]) -> None:
+    """Other heads, or other weights, were chosen."""
     shares = []
-    for name in st.session_state["heads-mix-box"]:
+    for name, weight in weights.items():
         layer, head = map(int, name.split("."))
-        weight = st.session_state.get(f"heads-weight-{name}", 1.0)
         shares.append(HeadShare(layer=layer, head=head, weight=weight))
     view_fields.MEAN.set("")
     if len(shares) == 1:
         state.choose_head(state.current().attention, shares[0].layer, shares[0].head)
     view_fields.MIX.set(tuple(shares) if len(shares) > 1 else ())
-
-
-def _choice(
-    label: str,
-    options: Sequence[str],
-    field: Field,
-    name: Callable[[str], str],
-    *,
-    help: str | None = None,
-    width: int = 190,
-) -> None:
-    """Draw a choice of one out of several that is folded up."""
-    key = f"{field.key}-box"
-    st.session_state[key] = field.value
-    st.selectbox(
-        label,
-        options,
-        key=key,
-        format_func=name,
-        on_change=partial(_take, field, key),
-        label_visibility="collapsed",
-        help=help,
-        width=width,
-    )
-
-
-def _segments(label: str, options: dict[str, str], field: Field, *, is_labelled: bool = False) -> None:
-    """Draw a choice of one out of a few side by side."""
-    key = f"{field.key}-segments"
-    st.session_state[key] = field.value
-    st.segmented_control(
-        prose.plain(label),
-        [*options],
-        key=key,
-        format_func=lambda name: prose.plain(say(options[name])),
-        required=True,
-        on_change=partial(_take, field, key),
-        label_visibility="visible" if is_labelled else "collapsed",
-    )
-
-
-def _take(field: Field, key: str) -> None:
-    value: Any = st.session_state[key]
-    field.set(field.usual if value is None else value)

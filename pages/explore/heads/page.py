@@ -98,7 +98,7 @@ def overview(data: HeadsData) -> None:
     head_overview(
         groups=groups,
         levels=thumbnails,
-        chosen={state.ATTENTION: view.attention, state.LAYER: view.layer, state.HEAD: view.head},
+        chosen={"attention": view.attention, "layer": view.layer, "head": view.head},
         version=repr((data.source, view.text, view.target)),
         key=state.OVERVIEW,
         on_chosen=state.on_head,

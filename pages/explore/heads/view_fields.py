@@ -3,10 +3,8 @@
 import re
 from collections.abc import Mapping
 
-import streamlit as st
-
 from pages.shared import prose, state
-from pages.shared.fields import Field, number, one_of, window, window_in_words
+from pages.shared.fields import Field, number, one_of, sent, window, window_in_words
 from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, Span
 from transformer_core.analysis.heads.text_measures import MEASURES
 from transformer_core.language import say
@@ -75,7 +73,7 @@ def choose_cell(cell: tuple[int | None, int | None] | None, shown: HeadPicture) 
 
 def choose_line(component: str, shown: HeadPicture) -> None:
     """A token was chosen among the lines, or let go; what came from the browser is checked like any input."""
-    cell = st.session_state[component].get("cell")
+    cell = sent(component, "cell")
     if isinstance(cell, Mapping):
         query, key = (cell.get(name) if type(cell.get(name)) is int else None for name in ("query", "key"))
         first_query, first_key = shown.queries.first, shown.keys.first
@@ -99,7 +97,7 @@ def choose_window(window: tuple[range, range] | None, shown: HeadPicture) -> Non
 
 def on_pinned() -> None:
     """A head was put to those that are combined, or taken away from them."""
-    pinned = st.session_state[state.OVERVIEW].get("pinned")
+    pinned = sent(state.OVERVIEW, "pinned")
     if not isinstance(pinned, Mapping):
         return
     layer, head = pinned.get("layer"), pinned.get("head")

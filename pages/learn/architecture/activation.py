@@ -24,7 +24,6 @@ from transformer_core.language import grouped, say
 if TYPE_CHECKING:
     from transformer_core.text.interface import Tokenizer
 
-SITE_BOX, HEAD_BOX = "architecture-site-box", "architecture-head-box"
 N_TOKENS = 32  # of the vocabulary, whose logits are drawn
 HEIGHT = 540  # px
 FIRST = ("hook_pattern", "hook_post", "hook_normalized", "hook_resid_post", "hook_embed")  # to look at first
@@ -43,13 +42,11 @@ def show(data: ArchitectureData) -> None:
         site = next((name for stem in FIRST for name in found if name.endswith(stem)), [*found][-1])
     stage = found[site]
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-arch-site"):
-        st.session_state[SITE_BOX] = site
-        st.selectbox(
+        view_fields.SITE.selectbox(
             say("Activation"),
             [*found],
-            format_func=lambda name: f"{say(found[name].what)} · {name.rpartition('.')[2]}",
-            key=SITE_BOX,
-            on_change=lambda: view_fields.SITE.set(st.session_state[SITE_BOX]),
+            name=lambda name: f"{say(found[name].what)} · {name.rpartition('.')[2]}",
+            shown=site,
         )
         if "head" in stage.axes or "kv_head" in stage.axes:
             _choose_head(data, stage)
@@ -63,12 +60,7 @@ def _choose_head(data: ArchitectureData, stage: Stage) -> None:
     """Draw the choice of the head, which is the one that all pages look at."""
     config = data.card.config
     n_heads = config.n_kv_heads if "kv_head" in stage.axes else config.n_heads
-    st.session_state[HEAD_BOX] = min(data.view.head, n_heads - 1)
-
-    def on_head() -> None:
-        st.session_state[state.HEAD] = st.session_state[HEAD_BOX]
-
-    st.selectbox(say("Head"), range(n_heads), key=HEAD_BOX, on_change=on_head, width=90)
+    state.HEAD.selectbox(say("Head"), range(n_heads), shown=min(data.view.head, n_heads - 1), width=90)
 
 
 def _draw(data: ArchitectureData, stage: Stage) -> None:

@@ -1,6 +1,7 @@
 """The chosen block from all sides: what it does, its shapes and weights, a text on its way through it, its code."""
 
 import html
+from functools import partial
 
 import streamlit as st
 
@@ -21,7 +22,6 @@ VIEWS = {
     "text": mark("On this text"),
     "code": mark("Code"),
 }
-BOX = "architecture-view-box"
 
 
 def show(data: ArchitectureData) -> None:
@@ -34,16 +34,7 @@ def show(data: ArchitectureData) -> None:
         f"<p class='hl-arch-does'>{html.escape(say(does(config, box)))}</p>"
         f"<p class='hl-small'>{told}</p>{where}</div>"
     )
-    st.session_state[BOX] = view_fields.SHOWN.value
-    st.segmented_control(
-        say("Show"),
-        [*VIEWS],
-        format_func=lambda name: say(VIEWS[name]),
-        required=True,
-        key=BOX,
-        label_visibility="collapsed",
-        on_change=lambda: view_fields.SHOWN.set(st.session_state[BOX]),
-    )
+    view_fields.SHOWN.segmented(say("Show"), [*VIEWS], name=lambda name: say(VIEWS[name]))
     match view_fields.SHOWN.value:
         case "text":
             activation.show(data)
@@ -114,17 +105,15 @@ def _typed_shapes(data: ArchitectureData) -> None:
         labels = dict.fromkeys(labels, say("Shape of the tokens"))
     with st.container(horizontal=True, gap="small", key="hl-arch-typed"):
         for stack in data.plan.stacks:
-            field, key = view_fields.SHAPES[stack], f"architecture-shape-{stack}"
-            st.session_state[key] = str(field.value or "")
-            st.text_input(
+            field = view_fields.SHAPES[stack]
+            field.text(
                 labels[stack],
-                key=key,
                 placeholder=f"[{data.batch}, {data.lengths[stack]}]",
-                autocomplete="off",
                 max_chars=20,
-                on_change=lambda stack=stack, key=key: view_fields.type_shape(stack, st.session_state[key]),
+                shown=str(field.value or ""),
+                take=partial(view_fields.type_shape, stack),
             )
-    if trouble := st.session_state.get(view_fields.TROUBLE):
+    if trouble := view_fields.TROUBLE.value:
         prose.note(trouble)
     longest, most = max(data.shape_lengths.values()), data.card.config.max_seq_len
     if longest > most:

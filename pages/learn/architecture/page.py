@@ -28,7 +28,6 @@ LOOK = mark(
 )
 MISSED = mark("This model has no block “{name}”; you see another one.")
 CUT = mark("This text is long: its first {n} tokens are captured here.")
-PART_BOX = "architecture-part-box"
 
 
 def page() -> None:
@@ -82,16 +81,7 @@ def _data(card: ModelCard) -> ArchitectureData | None:
 
 def _parts() -> None:
     """Draw the choice of the part."""
-    st.session_state[PART_BOX] = view_fields.PART.value
-    st.segmented_control(
-        say("Show"),
-        [*PARTS],
-        format_func=lambda name: say(PARTS[name]),
-        required=True,
-        key=PART_BOX,
-        label_visibility="collapsed",
-        on_change=lambda: view_fields.PART.set(st.session_state[PART_BOX]),
-    )
+    view_fields.PART.segmented(say("Show"), [*PARTS], name=lambda name: say(PARTS[name]))
 
 
 def _drawing(data: ArchitectureData) -> None:

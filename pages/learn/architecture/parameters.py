@@ -12,7 +12,7 @@ from pages.components import figures
 from pages.learn.architecture import code, view_fields
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import table
-from pages.shared import export, prose, state
+from pages.shared import export, state
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.config import ModelConfig
@@ -75,16 +75,13 @@ def _sharing(data: ArchitectureData, config: ModelConfig) -> None:
         return
     names = SHARING if is_pair else SHARING | {"target": ALONE}
     chosen = config.tie_embeddings
-    st.segmented_control(
+    view_fields.TYING.segmented(
         say("Weight sharing"),
         data.sharings,
-        format_func=lambda name: prose.plain(say(names[name])),
-        required=True,
-        **state.box(
-            view_fields.TYING,
-            chosen,
-            lambda name: view_fields.TYING.set("" if name == own.tie_embeddings else name),
-        ),
+        name=lambda name: say(names[name]),
+        shown=chosen,
+        take=lambda name: view_fields.TYING.set("" if name == own.tie_embeddings else name),
+        label_visibility="visible",
     )
     total, of_own = (sum(_counts(one).values()) for one in (config, own))
     words = say(

@@ -4,10 +4,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-import streamlit as st
-
 from pages.learn.architecture.components.drawing import sent_block
-from pages.shared.fields import Field, one_of
+from pages.shared.fields import Field, Kept, one_of
 from transformer_core.analysis.blueprint.plan import STACKS, Blueprint, Box
 from transformer_core.language import say
 
@@ -17,7 +15,7 @@ _BLOCK = re.compile(r"[a-z_]{1,30}(?:\.\d{1,4})?(?:\.[a-z_0-9]{1,30})?")
 _SITE = re.compile(r"[a-z_0-9.]{1,100}")
 _SHAPE = re.compile(r"(\d{1,5})\.(\d{1,7})")
 _TYPED_SHAPE = re.compile(r"\s*[\[(]?\s*(\d{1,5})\s*[,x×.;\s]\s*(\d{1,7})\s*[\])]?\s*")
-_OPEN = "architecture-open-layers"  # the layer of each stack that is open on the drawing
+_OPEN = Kept("architecture-open-layers")  # the layer of each stack that is open on the drawing
 
 
 def _written_as(form: re.Pattern[str], example: str) -> Callable[[str], str]:
@@ -68,19 +66,19 @@ SHAPES: dict[str, Field] = {  # of the tokens that each stack reads; None: those
 }
 TYING = Field(PAGE, "sharing", "", one_of("", "three_way", "target", "none"))  # "": as the model has it
 FIELDS: tuple[Field, ...] = (BLOCK, PART, SHOWN, SITE, *SHAPES.values(), TYING)
-TROUBLE = "architecture-shape-trouble"  # session key: what is wrong with a shape that was typed
+TROUBLE = Kept("architecture-shape-trouble", "")  # what is wrong with a shape that was typed
 
 
 def type_shape(stack: str, text: str) -> None:
     """A shape was typed for what a stack reads; nothing: the text's own. The other stack reads as many texts."""
-    st.session_state[TROUBLE] = ""
+    TROUBLE.set("")
     if not text.strip():
         SHAPES[stack].set(None)
         return
     try:
         shape = _shape(text, _TYPED_SHAPE)
     except ValueError as error:
-        st.session_state[TROUBLE] = say("“{text}” is no shape; {error}.", text=text[:30], error=error)
+        TROUBLE.set(say("“{text}” is no shape; {error}.", text=text[:30], error=error))
         return
     SHAPES[stack].set(shape)
     for field in SHAPES.values():
@@ -112,14 +110,15 @@ def fit(plan: Blueprint) -> tuple[Box, str]:
         BLOCK.set(None)
         SITE.set(None)
     box = plan.boxes[BLOCK.value or plan.first_to_look_at()]
-    layers = st.session_state.setdefault(_OPEN, {})
+    layers = dict(_OPEN.value or {})
     for stack in STACKS:
         layers[stack] = min(layers.get(stack, plan.layers(stack)), max(plan.layers(stack) - 1, 0))
     if box.layer is not None:
         layers[box.stack] = box.layer
+    _OPEN.set(layers)
     return box, missed
 
 
 def open_layers() -> dict[str, int]:
     """Return the layer of each stack that is open on the drawing; `fit` must have run."""
-    return dict(st.session_state[_OPEN])
+    return dict(_OPEN.value)

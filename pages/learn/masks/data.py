@@ -227,11 +227,11 @@ class MasksData:
 
 def _first_look(card: ModelCard) -> None:
     """Who opens the page for the first time, and asked for no attention, sees the one whose mask says most."""
-    is_first = view_fields.SEEN not in st.session_state
-    st.session_state[view_fields.SEEN] = True
-    if is_first and "decoder" in card.attentions and state.ATTENTION not in st.query_params:
+    is_first = not view_fields.SEEN.value
+    view_fields.SEEN.set(True)
+    if is_first and "decoder" in card.attentions and state.ATTENTION.key not in st.query_params:
         preset = PRESETS[view_fields.PRESET.value]
-        st.session_state[state.ATTENTION] = attention_for(preset, "decoder", card.config)
+        state.ATTENTION.set(attention_for(preset, "decoder", card.config))
         state.fit(card)
 
 

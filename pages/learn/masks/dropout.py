@@ -54,8 +54,8 @@ def _controls(data: MasksData) -> None:
     """Draw how much is dropped, with which random numbers, and which head is looked at."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-masks-dropout"):
         p, seed = view_fields.DROPOUT, view_fields.SEED
-        st.slider(say("Dropout p"), 0.0, view_fields.MOST_DROPOUT, step=0.05, width=260, **state.box(p, float(p.value)))
-        st.number_input(say("Seed"), 0, 999_999, width=140, **state.box(seed, seed.value))
+        p.slider(say("Dropout p"), 0.0, view_fields.MOST_DROPOUT, step=0.05, width=260, shown=float(p.value))
+        seed.number(say("Seed"), 0, 999_999, width=140)
         controls.head(data)
 
 

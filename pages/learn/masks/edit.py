@@ -131,7 +131,7 @@ def _matrix(data: MasksData) -> None:
         },
         hint=_hint(outcome),
         of=f"{data.source} {view.text} {view.target} {view.attention} {data.preset.name} {data.size} {n_padding}",
-        stamp=st.session_state.get(view_fields.STAMP, 0),
+        stamp=view_fields.STAMP.value,
         key=MATRIX,
         on_turned=on_turned,
     )

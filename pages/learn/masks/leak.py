@@ -63,23 +63,19 @@ def _controls(data: MasksData) -> int:
     labels = data.alone.labels[data.alone.output_side]
     place = min(len(labels) // 2 if view_fields.CHANGED.value is None else view_fields.CHANGED.value, len(labels) - 1)
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-masks-leak"):
-        st.selectbox(
+        view_fields.CHANGED.selectbox(
             say("Changed token"),
             range(len(labels)),
-            format_func=lambda index: f"{index}  {labels[index]}",
+            name=lambda index: f"{index}  {labels[index]}",
             width=220,
-            **view_fields.box("masks-changed-box", place, view_fields.CHANGED.set),
+            shown=place,
         )
-        st.text_input(
+        view_fields.TOKEN.text(
             say("New token"),
             placeholder=say("another token of the text"),
             max_chars=100,
             width=260,
-            **view_fields.box(
-                "masks-token-box",
-                view_fields.TOKEN.value,
-                lambda text: view_fields.TOKEN.set(text.strip()),
-            ),
+            take=lambda text: view_fields.TOKEN.set(text.strip()),
         )
     return place
 

@@ -43,15 +43,7 @@ def masks() -> None:
     card = models.available()[state.current().model]
     part = view_fields.PART.value
     with st.container(key="hl-masks-parts", horizontal=True, vertical_alignment="center"):
-        st.segmented_control(
-            say("Show"),
-            [*PARTS],
-            format_func=lambda name: say(PARTS[name]),
-            required=True,
-            label_visibility="collapsed",
-            wrap=True,
-            **view_fields.box("masks-part-box", part, view_fields.PART.set),
-        )
+        view_fields.PART.segmented(say("Show"), [*PARTS], name=lambda name: say(PARTS[name]), wrap=True, shown=part)
         beside = st.container(width="content")
     try:
         if part == "training":

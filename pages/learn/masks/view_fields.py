@@ -3,12 +3,9 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
-from typing import Any
-
-import streamlit as st
 
 from pages.shared import experiments, state
-from pages.shared.fields import Field, decimal, number, one_of, plain, text_up_to
+from pages.shared.fields import Field, Kept, decimal, number, one_of, plain, text_up_to
 from transformer_core.analysis.masks.presets import MOST_PADDING, PRESETS, attention_for
 from transformer_core.config import ModelConfig
 from transformer_core.language import say
@@ -18,10 +15,10 @@ PARTS = ("edit", "which", "inference", "leak", "dropout", "training")
 MOST_DROPOUT = 0.9
 MOST_SIZE = 64
 MOST_CELLS = MOST_SIZE * MOST_SIZE  # that are turned over
-STAMP = "masks-stamp"  # of the last edit that came from the browser
-SEEN = "masks-seen"  # whether the page was opened in this session
-_OF = "masks-of"  # what the edited cells are cells of
-_MOVED = "masks-moved"  # the attention that was chosen, and the one that a preset shows in its place
+STAMP = Kept("masks-stamp", 0)  # of the last edit that came from the browser
+SEEN = Kept("masks-seen", False)  # whether the page was opened in this session
+_OF = Kept("masks-of")  # what the edited cells are cells of
+_MOVED = Kept("masks-moved")  # the attention that was chosen, and the one that a preset shows in its place
 _RUN = re.compile(r"(\d{1,2})(?:-(\d{1,2}))?\.(\d{1,2})(?:-(\d{1,2}))?")
 
 Cell = tuple[int, int]
@@ -115,49 +112,38 @@ def choose_preset(name: str | None, config: ModelConfig) -> None:
     if name is not None and name in PRESETS:
         for field in (EDITS, SIZE, PADDING):
             field.set(field.usual)
-        chosen = moved_from() or st.session_state[state.ATTENTION]
-        shown = st.session_state[state.ATTENTION] = attention_for(PRESETS[name], chosen, config)
-        st.session_state[_MOVED] = (chosen, shown) if shown != chosen else None
+        chosen = moved_from() or state.ATTENTION.value
+        shown = attention_for(PRESETS[name], chosen, config)
+        state.ATTENTION.set(shown)
+        _MOVED.set((chosen, shown) if shown != chosen else None)
         PRESET.set(name)
 
 
 def moved_from() -> str | None:
     """Return the attention that was chosen where the preset shows another one in its place; else None."""
-    match st.session_state.get(_MOVED):
-        case (str(chosen), shown) if shown == st.session_state[state.ATTENTION]:
+    match _MOVED.value:
+        case (str(chosen), shown) if shown == state.ATTENTION.value:
             return chosen
     return None
 
 
 def choose_attention(name: str) -> None:
     """Another attention was chosen, whose mask has other cells."""
-    if name != st.session_state[state.ATTENTION]:
+    if name != state.ATTENTION.value:
         EDITS.set(())
-    st.session_state[state.ATTENTION] = name
-    st.session_state[_MOVED] = None
+    state.ATTENTION.set(name)
+    _MOVED.set(None)
 
 
 def turn(cells: Sequence[int], n_keys: int, stamp: int) -> None:
     """Cells were turned over by hand, counted row by row."""
-    st.session_state[STAMP] = stamp
+    STAMP.set(stamp)
     EDITS.set(tuple(divmod(cell, n_keys) for cell in cells))
 
 
 def fit(key: object, n_queries: int, n_keys: int) -> None:
     """Keep what is chosen within what there is; of another text, model or attention, no cell is turned over."""
-    if st.session_state.get(_OF, key) != key and not state.came_by_link():
+    if _OF.is_chosen and _OF.value != key and not state.came_by_link():
         EDITS.set(())
-    st.session_state[_OF] = key
+    _OF.set(key)
     EDITS.set(tuple((query, key) for query, key in EDITS.value if query < n_queries and key < n_keys))
-
-
-def box(key: str, shown: Any, take: Callable[[Any], None]) -> dict[str, Any]:
-    """Return the key of a widget, and what is called when it is used.
-
-    Args:
-        key: of the widget.
-        shown: what it shows now.
-        take: is given what a person chose.
-    """
-    st.session_state[key] = shown
-    return {"key": key, "on_change": lambda: take(st.session_state[key])}

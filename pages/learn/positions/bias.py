@@ -9,7 +9,7 @@ from pages.learn.positions import view_fields
 from pages.learn.positions.code import lines_of
 from pages.learn.positions.data import USUAL_HEADS, PositionsData
 from pages.learn.positions.drawing import draw_curves, draw_matrix, side_by_side
-from pages.shared import prose, state
+from pages.shared import prose
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
@@ -73,13 +73,7 @@ def _alibi(data: PositionsData) -> None:
     n_heads = view_fields.N_HEADS.value or (config.n_heads if data.is_own else USUAL_HEADS)
     head = min(view_fields.BIAS_HEAD.value, n_heads - 1)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        st.number_input(
-            say("Heads"),
-            min_value=1,
-            max_value=view_fields.MOST_HEADS,
-            width=120,
-            **state.box(view_fields.N_HEADS, n_heads),
-        )
+        view_fields.N_HEADS.number(say("Heads"), lowest=1, highest=view_fields.MOST_HEADS, width=120, shown=n_heads)
         _choose_head(n_heads, head)
     left, right = side_by_side("hl-positions-bias")
     with left:
@@ -129,12 +123,11 @@ def _buckets(data: PositionsData) -> None:
     """Draw which distance falls in which bucket."""
     from transformer_core.analysis.positions.bias import buckets
 
-    st.segmented_control(
+    view_fields.LOOK_AHEAD.segmented(
         say("A query sees"),
         ["past", "all"],
-        format_func={"past": say("what came before it"), "all": say("the whole text")}.__getitem__,
-        required=True,
-        **state.box(view_fields.LOOK_AHEAD, view_fields.LOOK_AHEAD.value),
+        name={"past": say("what came before it"), "all": say("the whole text")}.__getitem__,
+        label_visibility="visible",
     )
     is_causal = view_fields.LOOK_AHEAD.value == "past"
     found = buckets(data.n, is_causal=is_causal)
@@ -183,7 +176,7 @@ def _buckets(data: PositionsData) -> None:
 
 def _choose_head(n_heads: int, head: int) -> None:
     """Draw which head's matrix is shown."""
-    st.selectbox(say("Head of the matrix"), range(n_heads), width=160, **state.box(view_fields.BIAS_HEAD, head))
+    view_fields.BIAS_HEAD.selectbox(say("Head of the matrix"), range(n_heads), width=160, shown=head)
 
 
 def _lines(

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.learn.positions import view_fields
 from pages.learn.positions.data import NAMES, PositionsData, in_words
-from pages.shared import prose, state
+from pages.shared import prose
 from pages.shared.models import ModelCard
 from transformer_core.errors import mark
 from transformer_core.language import say
@@ -53,16 +53,13 @@ def show(data: PositionsData) -> None:
     is_of_model = data.part in view_fields.OF_THE_MODEL
     with st.container(key="hl-positions-choices", horizontal=True, gap="small", vertical_alignment="bottom"):
         if not is_of_model:  # a model has the encoding that it has
-            st.selectbox(
+            view_fields.ENCODING.selectbox(
                 say("Encoding"),
                 view_fields.ENCODINGS,
-                format_func=lambda encoding: _name(encoding, data.card),
+                name=lambda encoding: _name(encoding, data.card),
                 width=290,
-                **state.box(
-                    view_fields.ENCODING,
-                    data.encoding,
-                    lambda encoding: view_fields.choose_encoding(encoding or data.encoding),
-                ),
+                shown=data.encoding,
+                take=lambda encoding: view_fields.choose_encoding(encoding or data.encoding),
             )
         if not is_of_model and not data.lacks_table:
             _sizes(data)
@@ -73,13 +70,8 @@ def show(data: PositionsData) -> None:
             )
         st.html(f"<p class='hl-small hl-positions-formula'>{html.escape(about)}</p>")
     _tables(data)
-    st.segmented_control(
-        say("Show"),
-        view_fields.parts(data.encoding),
-        format_func=lambda part: say(PART_NAMES[part]),
-        required=True,
-        label_visibility="collapsed",
-        **state.box(view_fields.PART, data.part),
+    view_fields.PART.segmented(
+        say("Show"), view_fields.parts(data.encoding), name=lambda part: say(PART_NAMES[part]), shown=data.part
     )
 
 
@@ -118,23 +110,23 @@ def _sizes(data: PositionsData) -> None:
     if data.encoding == "learned":
         most = min(most, data.card.config.max_seq_len)
     least = min(2, most) if data.part == "shift" else 1
-    st.number_input(
+    view_fields.N.number(
         say("Positions, {least} to {most}", least=least, most=most),
         step=1,
         width=160,
-        **state.box(
-            view_fields.N, data.n, lambda n: view_fields.N.set(None if n is None else min(max(n, least), most))
-        ),
+        shown=data.n,
+        take=lambda n: view_fields.N.set(None if n is None else min(max(n, least), most)),
     )
     if data.part == "bias" or data.encoding == "learned":
         return
-    st.number_input(
+    view_fields.WIDTH.number(
         say("Width of the head, 2 to {most}", most=view_fields.MOST_WIDTH)
         if data.is_rotary
         else say("Width, 2 to {most}", most=view_fields.MOST_WIDTH),
         step=2,
         width=210 if data.is_rotary else 160,
-        **state.box(view_fields.WIDTH, data.width, _choose_width),
+        shown=data.width,
+        take=_choose_width,
     )
 
 

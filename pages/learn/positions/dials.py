@@ -39,15 +39,15 @@ def show(data: PositionsData) -> None:
     has_own, is_model = has_own_vectors(data), is_of_model(data)
     with st.container(key="hl-positions-vectors", horizontal=True, gap="small", vertical_alignment="bottom"):
         if has_own:
-            st.segmented_control(
+            view_fields.VECTORS.segmented(
                 say("What is rotated"),
                 ["same", "model"],
-                format_func={
+                name={
                     "same": say("same vector as query and key"),
                     "model": say("the head’s query and key"),
                 }.__getitem__,
-                required=True,
-                **state.box(view_fields.VECTORS, "model" if is_model else "same"),
+                label_visibility="visible",
+                shown="model" if is_model else "same",
             )
         tokens = _tokens(data) if is_model else None
     dials = head_dials(data, *tokens) if tokens else same_dials(data)
@@ -104,33 +104,20 @@ def _tokens(data: PositionsData) -> tuple[int, int]:
     labels = data.model_run.labels(data.view.attention)[0]
     tokens = chosen_tokens(data)
     for which, (label, part) in enumerate(((say("Query of"), "query"), (say("Key of"), "key"))):
-        st.selectbox(
+        view_fields.TOKENS.selectbox(
             label,
             range(len(labels)),
-            format_func=lambda place: f"{place} {labels[place]}",
+            name=lambda place: f"{place} {labels[place]}",
             width=170,
-            **state.box(
-                view_fields.TOKENS,
-                tokens[which],
-                partial(_choose_token, tokens, which),
-                part=part,
-            ),
+            shown=tokens[which],
+            take=partial(_choose_token, tokens, which),
+            part=part,
         )
     config, view = data.card.config, data.view
     n_layers = data.card.n_layers(view.attention)
-    for label, key, n, chosen in (
-        (say("Layer"), state.LAYER, n_layers, view.layer),
-        (say("Head"), state.HEAD, config.n_heads, view.head),
-    ):
-        box = f"positions-dials-{key}"
-        st.session_state[box] = chosen
-        st.selectbox(label, range(n), key=box, width=100, on_change=_choose_index, args=(key, box))
+    state.LAYER.selectbox(say("Layer"), range(n_layers), width=100)
+    state.HEAD.selectbox(say("Head"), range(config.n_heads), width=100)
     return tokens
-
-
-def _choose_index(key: str, box: str) -> None:
-    """A layer or a head was chosen."""
-    st.session_state[key] = st.session_state[box]
 
 
 def _choose_token(tokens: tuple[int, int], which: int, place: int | None) -> None:

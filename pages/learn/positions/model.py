@@ -65,13 +65,10 @@ def show(data: PositionsData) -> None:
     if not data.view.text:
         return
     with st.container(key="hl-positions-model", horizontal=True, gap="small", vertical_alignment="bottom"):
-        st.segmented_control(
+        view_fields.IN_MODEL.segmented(
             say("Ask"),
             ["sources", "shuffle"],
-            format_func={"sources": say("What a score is made of"), "shuffle": say("Shuffle the words")}.__getitem__,
-            required=True,
-            label_visibility="collapsed",
-            **state.box(view_fields.IN_MODEL, view_fields.IN_MODEL.value),
+            name={"sources": say("What a score is made of"), "shuffle": say("Shuffle the words")}.__getitem__,
         )
         _head(data.card)
         if view_fields.IN_MODEL.value == "shuffle":
@@ -86,29 +83,10 @@ def _head(card: ModelCard) -> None:
     """Draw which head is looked at."""
     view = state.current()
     names = [*card.attentions]
-    choices = [(say("Layer"), state.LAYER, range(card.n_layers(view.attention)), view.layer, 100)]
-    choices += [(say("Head"), state.HEAD, range(card.config.n_heads), view.head, 100)]
     if len(names) > 1:
-        box = "positions-model-attention"
-        st.session_state[box] = view.attention
-        st.selectbox(
-            say("Attention"),
-            names,
-            format_func=lambda name: say(ATTENTIONS[name].title),
-            key=box,
-            width=230,
-            on_change=_choose,
-            args=(state.ATTENTION, box),
-        )
-    for label, key, numbers, chosen, width in choices:
-        box = f"positions-model-{key}"
-        st.session_state[box] = chosen
-        st.selectbox(label, numbers, key=box, width=width, on_change=_choose, args=(key, box))
-
-
-def _choose(key: str, box: str) -> None:
-    """An attention, a layer or a head was chosen."""
-    st.session_state[key] = st.session_state[box]
+        state.ATTENTION.selectbox(say("Attention"), names, name=lambda name: say(ATTENTIONS[name].title), width=230)
+    state.LAYER.selectbox(say("Layer"), range(card.n_layers(view.attention)), width=100)
+    state.HEAD.selectbox(say("Head"), range(card.config.n_heads), width=100)
 
 
 def _sources(data: PositionsData) -> None:

@@ -65,7 +65,7 @@ def _lacks(data: PositionsData) -> None:
         if st.button(
             prose.plain(say("Look at {model}", model=card.title)), key=f"positions-open-{name}", type="primary"
         ):
-            st.session_state[state.NEXT_MODEL] = name
+            state.NEXT_MODEL.set(name)
             st.rerun()
 
 

@@ -8,7 +8,7 @@ import streamlit as st
 from pages.learn.positions import view_fields
 from pages.learn.positions.data import PositionsData, computed
 from pages.learn.positions.drawing import draw_curves, draw_matrix, side_by_side
-from pages.shared import prose, state
+from pages.shared import prose
 from transformer_core.errors import mark
 from transformer_core.figures.curves.position_curves import Line
 from transformer_core.figures.heatmaps.position_matrix import Side
@@ -109,7 +109,7 @@ def show_shift(data: PositionsData) -> None:
     n = len(table.values)
     k = min(view_fields.SHIFT.value, n - 1)
     if n > 2:
-        st.slider(say("Shift k, in positions"), 1, n - 1, width=420, **state.box(view_fields.SHIFT, k))
+        view_fields.SHIFT.slider(say("Shift k, in positions"), 1, n - 1, width=420, shown=k)
     found = shift(table, k)
     left, right = side_by_side("hl-positions-shift")
     with left:

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.learn.positions import view_fields
 from pages.learn.positions.code import lines_of
 from pages.learn.positions.data import PositionsData
-from pages.shared import prose, state
+from pages.shared import prose
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
@@ -40,17 +40,14 @@ def show(data: PositionsData) -> None:
     with st.container(key="hl-positions-waves"):
         left, right = st.columns([3, 2] if table.columns else [1, 0.001], gap="medium")
     with left:
-        st.multiselect(
+        view_fields.DIMENSIONS.multiselect(
             say("Dimensions"),
             range(table.values.shape[1]),
-            format_func=lambda place: _name(place, table),
+            name=lambda place: _name(place, table),
             max_selections=view_fields.MOST_DIMENSIONS,
             placeholder=say("choose dimensions"),
-            **state.box(
-                view_fields.DIMENSIONS,
-                list(dimensions),
-                lambda chosen: view_fields.DIMENSIONS.set(tuple(chosen) or None),
-            ),
+            shown=list(dimensions),
+            take=lambda chosen: view_fields.DIMENSIONS.set(tuple(chosen) or None),
         )
         _waves(data, table, dimensions)
     if table.columns:

@@ -8,7 +8,8 @@ import streamlit as st
 from pages.learn.steps import view_fields
 from pages.learn.steps.components.steps import At, attention_steps
 from pages.learn.steps.data import StepsData
-from pages.shared import prose, state
+from pages.shared import state
+from pages.shared.fields import Choice
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.language import say
@@ -21,9 +22,9 @@ def controls(data: StepsData) -> None:
     card, view = data.card, data.view
     with st.container(key="hl-steps-bar", horizontal=True, vertical_alignment="center", gap="small"):
         if len(card.attentions) > 1:
-            _segments(mark("Attention"), state.ATTENTION, [*card.attentions], view.attention, _title)
-        _segments(mark("Layer"), state.LAYER, range(card.n_layers(view.attention)), view.layer)
-        _segments(mark("Head"), state.HEAD, range(card.config.n_heads), view.head)
+            _one_of(mark("Attention"), state.ATTENTION, [*card.attentions], _title)
+        _one_of(mark("Layer"), state.LAYER, range(card.n_layers(view.attention)))
+        _one_of(mark("Head"), state.HEAD, range(card.config.n_heads))
 
 
 def draw(data: StepsData) -> None:
@@ -61,25 +62,12 @@ def _title(name: str) -> str:
     return say(ATTENTIONS[name].title)
 
 
-def _segments(label: str, chosen_in: str, choices: Sequence[Any], chosen: Any, name: Any = str) -> None:
+def _one_of(label: str, choice: Choice, options: Sequence[Any], name: Any = str) -> None:
     """Draw a choice of one out of a few side by side; of many, folded up."""
-    key = f"steps-{chosen_in}-box"
-
-    def on_change() -> None:
-        st.session_state[chosen_in] = st.session_state[key]
-
-    st.session_state[key] = chosen
-    options: dict[str, Any] = {"key": key, "on_change": on_change, "label_visibility": "collapsed"}
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         if name is str:
             st.html(f"<span class='hl-steps-label'>{say(label)}</span>", width="content")
-        if len(choices) > MOST_BESIDE:
-            st.selectbox(say(label), choices, width=90, **options)
+        if len(options) > MOST_BESIDE:
+            choice.selectbox(say(label), options, width=90, label_visibility="collapsed")
         else:
-            st.segmented_control(
-                prose.plain(say(label)),
-                choices,
-                format_func=lambda choice: prose.plain(name(choice)),
-                required=True,
-                **options,
-            )
+            choice.segmented(say(label), options, name=name)

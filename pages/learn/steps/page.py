@@ -61,7 +61,7 @@ def steps() -> None:
             "explore/decoding/page.py",
             label=say("√d_k is a temperature of the scores: compare the temperature of the logits in Decoding"),
             icon=":material/thermostat:",
-            query_params={state.MODEL: data.view.model, state.TEXT: data.view.text, "temperature": "2"},
+            query_params={state.MODEL.key: data.view.model, state.TEXT.key: data.view.text, "temperature": "2"},
         )
     why.show(data)
     code_expander.code(lambda: code_of(data))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from pages.shared import state
-from pages.shared.fields import Field, number, one_of
+from pages.shared.fields import Field, Kept, number, one_of, sent
 from pages.shared.models import ModelCard
 from pages.shared.step_texts import TITLES
 from transformer_core.language import say
@@ -20,9 +20,9 @@ from transformer_core.language import say
 PAGE = "steps"
 FIGURE = "steps-figure"  # key of the component
 _CELL = re.compile(r"([a-z_]{1,30})\.(\d{1,8})\.(\d{1,6})")
-_KNOWN = "steps-known"  # what the figure shows, as far as it has told or was told
-_SEEN = "steps-seen"  # whether the page was opened in this session
-_SIGNAL = "steps-signal"  # what it was told last, and how often it was told something
+_KNOWN = Kept("steps-known")  # what the figure shows, as far as it has told or was told
+_SEEN = Kept("steps-seen", False)  # whether the page was opened in this session
+_SIGNAL = Kept("steps-signal")  # what it was told last, and how often it was told something
 
 
 class MatrixCell(NamedTuple):
@@ -70,13 +70,12 @@ class ControlSignal:
 
 def first_look(card: ModelCard) -> None:
     """Begin with the guided head, or the first layer of self-attention, where neither link nor person chose a head."""
-    session = st.session_state
-    is_first = _SEEN not in session
-    session[_SEEN] = True
+    is_first = not _SEEN.value
+    _SEEN.set(True)
     places = state.ATTENTION, state.LAYER, state.HEAD
     first, *_, last = [*card.attentions] * 2
-    nobody_chose = tuple(map(session.get, places)) == (last, card.n_layers(last) - 1, 0)
-    if is_first and nobody_chose and not {*places} & {*st.query_params}:
+    nobody_chose = tuple(place.value for place in places) == (last, card.n_layers(last) - 1, 0)
+    if is_first and nobody_chose and not {place.key for place in places} & {*st.query_params}:
         state.choose_head(first, *(card.guided_head or (0, 0)))  # a guided head is of the encoder, which is the first
 
 
@@ -101,7 +100,7 @@ def fit(n_queries: int, n_keys: int, first: int, shapes: Mapping[str, tuple[int,
 
 def on_view() -> None:
     """The figure went somewhere; what came from the browser is checked like any input."""
-    told = st.session_state[FIGURE].get("view")
+    told = sent(FIGURE, "view")
     if not isinstance(told, Mapping):
         return
     stage, query, key, cell = (told.get(name) for name in ("stage", "query", "key", "cell"))
@@ -115,7 +114,7 @@ def on_view() -> None:
             CELL.set(MatrixCell(matrix, row, column))
         case _:
             CELL.set(None)
-    st.session_state[_KNOWN] = _chosen()
+    _KNOWN.set(_chosen())
 
 
 def control_signal(shown: tuple[range, range], key: int) -> ControlSignal:
@@ -125,18 +124,18 @@ def control_signal(shown: tuple[range, range], key: int) -> ControlSignal:
         shown: the queries and the keys that have room.
         key: the chosen one, or the one that stands for it.
     """
-    signal: ControlSignal | None = st.session_state.get(_SIGNAL)
-    if signal is None or signal.shown != shown or st.session_state.get(_KNOWN) != _chosen():
+    signal: ControlSignal | None = _SIGNAL.value
+    if signal is None or signal.shown != shown or _KNOWN.value != _chosen():
         count = 0 if signal is None else signal.count + 1
         signal = ControlSignal(count, STAGE.value, QUERY.value, key, CELL.value, shown)
-        st.session_state[_SIGNAL] = signal
-        st.session_state[_KNOWN] = _chosen()
+        _SIGNAL.set(signal)
+        _KNOWN.set(_chosen())
     return signal
 
 
 def forget_figure() -> None:
     """The page is drawn anew: nothing is known of what the figure shows."""
-    st.session_state.pop(_KNOWN, None)
+    _KNOWN.pop()
 
 
 def _chosen() -> tuple[str, int, int | None, MatrixCell | None]:

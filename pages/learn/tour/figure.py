@@ -8,6 +8,7 @@ import streamlit as st
 from pages.components.figures import live_figure
 from pages.learn.tour import lessons, view_fields
 from pages.shared import prose
+from pages.shared.fields import Kept
 from pages.shared.style import theme
 from transformer_core.language import say
 
@@ -40,7 +41,7 @@ def show(lesson: "Lesson", spec: "FigureSpec", evidence: "Evidence", name: str) 
     if spec.kind == "loss" and not is_trained:
         return
     sliders = kind.sliders(spec)
-    moved = {slider.name: float(st.session_state.get(f"{key}-{slider.name}", slider.start)) for slider in sliders}
+    moved = {slider.name: float(Kept(f"{key}-{slider.name}", slider.start).value) for slider in sliders}
     drawn = kind.draw(
         FigureData(
             lesson=lesson,

@@ -100,12 +100,12 @@ def view_of(lesson: "Lesson", link: "Link", card: ModelCard) -> dict[str, str]:
         card: the lesson's model.
     """
     view = {
-        state.MODEL: card.name,
-        state.TEXT: text_of(lesson, card),
-        state.TARGET: lesson.target,
-        state.ATTENTION: lesson.attention or None,
-        state.LAYER: lesson.layer,
-        state.HEAD: lesson.head,
+        state.MODEL.key: card.name,
+        state.TEXT.key: text_of(lesson, card),
+        state.TARGET.key: lesson.target,
+        state.ATTENTION.key: lesson.attention or None,
+        state.LAYER.key: lesson.layer,
+        state.HEAD.key: lesson.head,
     } | dict(link.fields)
     return {name: str(value) for name, value in view.items() if value is not None}
 

@@ -7,6 +7,7 @@ import streamlit as st
 
 from pages.learn.tour import view_fields
 from pages.shared import prose
+from pages.shared.fields import Kept
 from transformer_core.language import say
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _tokens(lesson: "Lesson", question: "Question", number: int, evidence: "Evid
     labels: tuple[str, ...] = getattr(evidence.run.model_run, question.tokens)
 
     def choose() -> None:
-        place = st.session_state[key]
+        place = Kept(key).value
         if place is not None:
             view_fields.answer(lesson.name, number, labels[place])
 
@@ -87,7 +88,7 @@ def _number(lesson: "Lesson", number: int, key: str) -> None:
     from pages.learn.tour.lesson_engine.typed import number_typed
 
     def take() -> None:
-        typed = str(st.session_state[key])[:MOST_TYPED]
+        typed = str(Kept(key).value)[:MOST_TYPED]
         if number_typed(typed) is not None:
             view_fields.answer(lesson.name, number, typed)
 
@@ -102,7 +103,7 @@ def _number(lesson: "Lesson", number: int, key: str) -> None:
             width=220,
         )
         st.button(say("Answer"), key=f"{key}-take", on_click=take)
-    typed = str(st.session_state.get(key) or "")
+    typed = str(Kept(key).value or "")
     if typed and number_typed(typed) is None:
         st.html(f"<p class='hl-small'>{html.escape(say('Please enter a number, such as 28, 0.5 or sqrt(3).'))}</p>")
 

@@ -6,18 +6,16 @@ begins with it.
 
 from collections.abc import Sequence
 
-import streamlit as st
-
-from pages.shared.fields import Field, text_up_to
+from pages.shared.fields import Field, Kept, text_up_to
 
 PAGE = "tour"
 LESSON = Field(PAGE, "lesson", "", text_up_to(120))  # its name; "": the first
 FIELDS: tuple[Field, ...] = (LESSON,)
 
-_ANSWERS = "tour-answers"  # of each lesson: the answers to its questions, in their order; None: shown without one
-_SEEN = "tour-seen"  # lessons that were opened
-_RESTORED = "tour-restored"  # whether the browser has told what it keeps
-_SEEDS = "tour-seeds"  # of each lesson in which the six words were trained: from which first weights
+_ANSWERS = Kept("tour-answers")  # of each lesson: the answers to its questions, in their order; None: shown without one
+_SEEN = Kept("tour-seen", frozenset())  # lessons that were opened
+_RESTORED = Kept("tour-restored", False)  # whether the browser has told what it keeps
+_SEEDS = Kept("tour-seeds")  # of each lesson in which the six words were trained: from which first weights
 N_SEEDS = 10
 MOST_LESSONS, MOST_ANSWERS, MOST_LETTERS = 400, 40, 1000  # that are taken from a browser; letters of an answer
 
@@ -29,29 +27,33 @@ def go_to(name: str) -> None:
 
 def see(name: str) -> None:
     """Note that a chapter was opened."""
-    st.session_state.setdefault(_SEEN, set()).add(name)
+    _SEEN.set(_SEEN.value | {name})
 
 
 def answers(name: str) -> tuple[str | None, ...]:
     """Return what was answered in a chapter."""
-    found: tuple[str | None, ...] = st.session_state.get(_ANSWERS, {}).get(name, ())
+    found: tuple[str | None, ...] = (_ANSWERS.value or {}).get(name, ())
     return found
 
 
 def answer(name: str, number: int, given: str | None) -> None:
     """Take the answer to a chapter's question of this number; None: it is to be shown without one."""
     if len(answers(name)) == number:
-        st.session_state.setdefault(_ANSWERS, {})[name] = (*answers(name), given)
+        _set_answers(name, (*answers(name), given))
 
 
 def ask_again(name: str, number: int) -> None:
     """Forget the answers to a chapter's questions, from this one on."""
-    st.session_state.setdefault(_ANSWERS, {})[name] = answers(name)[:number]
+    _set_answers(name, answers(name)[:number])
+
+
+def _set_answers(name: str, given: tuple[str | None, ...]) -> None:
+    _ANSWERS.set((_ANSWERS.value or {}) | {name: given})
 
 
 def is_restored() -> bool:
     """Return whether the browser has told what it keeps; before, nothing that it keeps may be written over."""
-    return bool(st.session_state.get(_RESTORED))
+    return bool(_RESTORED.value)
 
 
 def restore(kept: object) -> None:
@@ -60,18 +62,19 @@ def restore(kept: object) -> None:
     Args:
         kept: the answers by the names of chapters that were opened, {"masks": ["28"]}; anything else is left out.
     """
-    st.session_state[_RESTORED] = True
+    _RESTORED.set(True)
     chapters = [*kept.items()][:MOST_LESSONS] if isinstance(kept, dict) else []
     for name, given in chapters:
         is_whole = isinstance(given, list) and len(given) <= MOST_ANSWERS
         if is_whole and all(one is None or (isinstance(one, str) and len(one) <= MOST_LETTERS) for one in given):
             see(name)
-            st.session_state.setdefault(_ANSWERS, {}).setdefault(name, tuple(given))
+            if name not in (_ANSWERS.value or {}):
+                _set_answers(name, tuple(given))
 
 
 def is_done(name: str, n_questions: int) -> bool:
     """Return whether a chapter was opened and all its questions are answered."""
-    return name in st.session_state.get(_SEEN, ()) and len(answers(name)) >= n_questions
+    return name in _SEEN.value and len(answers(name)) >= n_questions
 
 
 def n_done(lessons: Sequence[tuple[str, int]]) -> int:
@@ -81,7 +84,7 @@ def n_done(lessons: Sequence[tuple[str, int]]) -> int:
 
 def seed(name: str) -> int | None:
     """Return from which first weights the six words are trained in a chapter; None: nobody asked for it yet."""
-    found: int | None = st.session_state.get(_SEEDS, {}).get(name)
+    found: int | None = (_SEEDS.value or {}).get(name)
     return found
 
 
@@ -93,4 +96,4 @@ def wants_training(name: str) -> bool:
 def train(name: str) -> None:
     """The training was asked for, or asked for again: then it begins with other random weights."""
     before = seed(name)
-    st.session_state.setdefault(_SEEDS, {})[name] = 0 if before is None else (before + 1) % N_SEEDS
+    _SEEDS.set((_SEEDS.value or {}) | {name: 0 if before is None else (before + 1) % N_SEEDS})

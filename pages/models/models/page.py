@@ -113,7 +113,7 @@ def not_usable(cards: Mapping[str, ModelCard]) -> None:
 def import_a_model() -> None:
     """Import a model by id or path, or as a file; what came of it is told here, too."""
     prose.subheading(say("Import a model"))
-    if note := st.session_state.pop(state.MODELS_NOTE, ""):
+    if note := state.MODELS_NOTE.pop():
         prose.info(note, icon=":material/check:")
     by_id, by_file = st.tabs([say("By id or path"), say("Upload")])
     with by_id, st.form("bring-in-by-id", border=False):
@@ -166,8 +166,8 @@ def take_in(take: Callable[[], str], *, before_warning: Callable[[], object] = l
         note = say("“{title}” is here now, and chosen on all pages.", title=card.title)
         if card.reads_ids:
             note += " " + say("It came without a tokenizer, so its texts are token ids, such as 464 3290 318.")
-        st.session_state[state.MODELS_NOTE] = note
-        st.session_state[state.NEXT_MODEL] = name
+        state.MODELS_NOTE.set(note)
+        state.NEXT_MODEL.set(name)
     st.rerun()
 
 
@@ -325,11 +325,11 @@ def delete(name: str, title: str) -> None:
     try:
         model_store.delete(name)
     except HeadlightError as error:
-        st.session_state[state.MODELS_NOTE] = say("“{title}” was not deleted: {error}.", title=title, error=error)
+        state.MODELS_NOTE.set(say("“{title}” was not deleted: {error}.", title=title, error=error))
         return
-    st.session_state[state.MODELS_NOTE] = say("“{title}” was deleted.", title=title)
+    state.MODELS_NOTE.set(say("“{title}” was deleted.", title=title))
     others = [other for other in cards if other != name]
-    if others and name == st.session_state.get(state.MODEL):
+    if others and name == state.MODEL.value:
         state.choose_model(others[0], cards)
 
 

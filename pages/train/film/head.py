@@ -154,7 +154,7 @@ def teacher_forcing(data: SnapshotData) -> None:
             with st.popover(f":primary[{say('change target')}]", type="tertiary", key="film-lead"):
                 st.text_input(
                     say("Target that all snapshots are teacher-forced on"),
-                    key=run_state.TARGET,
+                    key=run_state.TARGET.key,
                     on_change=run_state.on_target,
                     placeholder=say("Empty: what the last snapshot writes"),
                     autocomplete="off",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from pages.shared import prose, run_readings, run_state, runs
+from pages.shared.fields import Kept
 from pages.shared.runs import Run
 from pages.train.film import stage
 from pages.train.film.data import far_in_words
@@ -18,14 +19,14 @@ LEAD = mark(
     "When did this head come about? A training keeps snapshots of itself, dense early and thinning out. Read any "
     "text with the weights of any of these snapshots, and watch the heads take shape."
 )
-CHOSEN_RUN = "film-chosen-run"  # key of the choice
+CHOSEN_RUN = Kept("film-run")  # in the list of trainings
 TICK = 3.0  # seconds between two looks at a film that grows
 
 
 def page() -> None:
     """Draw the page: the choice of the training, then its film."""
     found = runs.available()
-    notes = [note for note in [st.session_state.pop(run_state.NOTE, "")] if note]
+    notes = [note for note in [run_state.NOTE.pop()] if note]
     run = _run(found, notes)
     left, right = st.columns([8, 4], vertical_alignment="bottom")
     with left:
@@ -68,19 +69,17 @@ def _run(found: Mapping[str, Run], notes: list[str]) -> Run | None:
             say("There is no training “{wanted}” here, so you see {nearest}.", wanted=wanted[:60], nearest=nearest.name)
         )
         run_state.choose_run(nearest.name)
-    st.session_state[run_state.RUN] = nearest.name
+    run_state.RUN.set(nearest.name)
     return nearest
 
 
 def _choose(found: Mapping[str, Run], run: Run) -> None:
-    st.session_state[CHOSEN_RUN] = run.name
-    st.selectbox(
+    CHOSEN_RUN.selectbox(
         say("Training"),
         [*found],
-        key=CHOSEN_RUN,
-        format_func=lambda name: found[name].title,
-        on_change=run_state.on_run,
-        args=(CHOSEN_RUN, [*found]),
+        name=lambda name: found[name].title,
+        shown=run.name,
+        take=lambda name: run_state.on_run(name, [*found]),
     )
 
 
@@ -172,7 +171,7 @@ def _within(config: ModelConfig, snapshots: Sequence[int]) -> list[str]:
                 nearest=nearest,
             )
         )
-        st.session_state[run_state.SNAPSHOT] = nearest
+        run_state.SNAPSHOT.set(nearest)
     if view.attention and view.attention not in attentions:
         notes.append(
             say(

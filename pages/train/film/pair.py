@@ -6,12 +6,13 @@ import streamlit as st
 
 from pages.components.figures import live_figure
 from pages.shared import prose, run_state
+from pages.shared.fields import Kept
 from pages.train.film.data import SnapshotData, head_in_words
 from transformer_core.analysis import pattern_csv
 from transformer_core.figures import attention_heatmap, difference_heatmap
 from transformer_core.language import say
 
-_OTHER_STEP = "film-other-step"  # key of the slider
+_OTHER_STEP = Kept("film-other-step")
 WIDTH = 360  # px that each picture is laid out for
 
 
@@ -27,8 +28,7 @@ def show(data: SnapshotData) -> None:
     steps = [int(step) for step in reading.steps]
     wanted = int(data.view.other)
     place = reading.place(wanted)
-    st.session_state[_OTHER_STEP] = steps[place]
-    st.session_state[run_state.OTHER] = str(steps[place])
+    run_state.OTHER.set(str(steps[place]))
     if wanted != steps[place]:
         prose.note(
             say(
@@ -37,12 +37,12 @@ def show(data: SnapshotData) -> None:
                 nearest=steps[place],
             )
         )
-    st.select_slider(
+    _OTHER_STEP.select_slider(
         say("A, to compare with B, step {step:,}", step=data.step),
         steps,
-        key=_OTHER_STEP,
-        format_func=lambda step: say("step {step:,}", step=step),
-        on_change=_on_step,
+        name=lambda step: say("step {step:,}", step=step),
+        shown=steps[place],
+        take=lambda step: run_state.OTHER.set(str(step)),
     )
     if place == data.place:
         st.html(f"<p class='hl-look'>{say('A and B are the same snapshot; move one of the two sliders.')}</p>")
@@ -81,7 +81,3 @@ def _in_words(data: SnapshotData, other: str, this: str) -> str:
 def _figure(figure: Any, name: str, values: Any, axes: dict[str, Any], key: str) -> None:
     csv = pattern_csv(values, axes["query_tokens"], axes["key_tokens"], axes["mask"])
     live_figure(figure, name=name, csv=csv, key=key)
-
-
-def _on_step() -> None:
-    run_state.choose({run_state.OTHER: str(st.session_state[_OTHER_STEP])})

@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.components.figures import live_figure
 from pages.shared import film_readings, prose, run_readings, run_state, runs
+from pages.shared.fields import Kept
 from pages.shared.runs import Run
 from pages.shared.style import theme
 from pages.train.film.data import SnapshotData, far_in_words
@@ -20,8 +21,8 @@ from transformer_core.language import say, say_number
 if TYPE_CHECKING:
     from transformer_core.analysis.heads.matching import HeadMatching
 
-_OTHER_RUN = "film-other-run"  # key of the choice
-_AT_WORK = "film-other-at-work"  # session key: the other run, while it is trained
+_OTHER_RUN = Kept("film-other-run")
+_AT_WORK = Kept("film-other-at-work", "")  # the other run, while it is trained
 TICK = 4.0  # seconds between two looks at a training that is not over
 MANY_PAIRS = 48  # more are listed for the chosen layer alone
 N_TEXTS = 4  # on which heads are matched: the person's, and examples
@@ -57,13 +58,12 @@ def show(data: SnapshotData, others: Mapping[str, Run]) -> None:
     run, wanted = data.run, data.view.other
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         if others:
-            st.session_state[_OTHER_RUN] = wanted if wanted in others else next(iter(others))
-            st.selectbox(
+            _OTHER_RUN.set(wanted if wanted in others else next(iter(others)))
+            _OTHER_RUN.selectbox(
                 say("Beside {run}", run=run.name),
                 [*others],
-                key=_OTHER_RUN,
-                format_func=lambda name: others[name].title,
-                on_change=_on_run,
+                name=lambda name: others[name].title,
+                take=lambda name: run_state.OTHER.set(name),
                 width=320,
             )
         if run.request is not None:
@@ -81,7 +81,7 @@ def show(data: SnapshotData, others: Mapping[str, Run]) -> None:
         none = say("There is no other training of this shape, on the same tokens, to match heads with.")
         st.html(f"<p class='hl-look'>{none}</p>")
         return
-    other = others[st.session_state[_OTHER_RUN]]
+    other = others[_OTHER_RUN.value]
     if wanted not in (other.name, run.name):
         prose.note(
             say(
@@ -90,7 +90,7 @@ def show(data: SnapshotData, others: Mapping[str, Run]) -> None:
                 other=other.name,
             )
         )
-    st.session_state[run_state.OTHER] = other.name
+    run_state.OTHER.set(other.name)
     st.fragment(_compare, run_every=TICK if other.is_at_work else None)(data, other.name)
 
 
@@ -102,10 +102,10 @@ def _compare(data: SnapshotData, name: str) -> None:
     if other.is_at_work:
         trained = say("{run} is being trained: {far}.", run=html.escape(name), far=far_in_words(other))
         st.html(f"<p class='hl-small'>{trained}</p>")
-    elif st.session_state.get(_AT_WORK) == name:
-        st.session_state[_AT_WORK] = ""
+    elif _AT_WORK.value == name:
+        _AT_WORK.set("")
         st.rerun()
-    st.session_state[_AT_WORK] = name if other.is_at_work else ""
+    _AT_WORK.set(name if other.is_at_work else "")
     snapshots = run_readings.film(other).snapshots()
     if not snapshots:
         st.html(f"<p class='hl-look'>{say('The film of {run} has not begun yet.', run=html.escape(name))}</p>")
@@ -261,11 +261,7 @@ def _train_sibling(run: Run, others: Mapping[str, Run]) -> None:
     try:
         runs.start(name, [*arguments, "--device", "auto"])
     except HeadlightError as error:
-        st.session_state[run_state.NOTE] = say("The training was not begun: {error}.", error=error)
+        run_state.NOTE.set(say("The training was not begun: {error}.", error=error))
         return
     run_state.choose({run_state.OTHER: name})
-    st.session_state[run_state.NOTE] = say("{name} begins; it is compared below as it learns.", name=name)
-
-
-def _on_run() -> None:
-    run_state.choose({run_state.OTHER: st.session_state[_OTHER_RUN]})
+    run_state.NOTE.set(say("{name} begins; it is compared below as it learns.", name=name))

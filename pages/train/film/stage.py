@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.components.overview import FilmStrip, head_overview
 from pages.shared import code_expander, film_readings, prose, run_readings, run_state, runs
+from pages.shared.fields import Kept
 from pages.shared.film_readings import FilmRead
 from pages.shared.runs import Run
 from pages.train.film import head as film_head
@@ -26,7 +27,7 @@ TEXTS = {
     "decoder_only": (mark("Prompt"), mark("Type how a text begins, then press Enter")),
     "encoder_only": (mark("Text with blanks"), mark("Type a text with ____ for words to guess, then press Enter")),
 }
-COMPARISON = "film-comparison"  # key of the choice
+COMPARISON = Kept("film-comparison")
 NOTHING, SNAPSHOTS, TRAININGS = mark("Nothing"), mark("Two snapshots"), mark("Two trainings")
 MANY_HEADS = 8  # more of them side by side take more of the page
 
@@ -91,13 +92,13 @@ def _data(run: Run, snapshots: tuple[int, ...]) -> None:
 
 def _text(run: Run, config: ModelConfig) -> None:
     """Draw where a text is typed; an example of the corpus stands there first."""
-    if not st.session_state[run_state.TEXT]:
+    if not run_state.TEXT.value:
         with suppress(HeadlightError):
-            st.session_state[run_state.TEXT] = next(iter(run_readings.examples(run)), "")
+            run_state.TEXT.set(next(iter(run_readings.examples(run)), ""))
     label, placeholder = TEXTS[config.architecture]
     st.text_input(
         say(label),
-        key=run_state.TEXT,
+        key=run_state.TEXT.key,
         on_change=run_state.on_text,
         placeholder=say(placeholder),
         autocomplete="off",
@@ -160,7 +161,7 @@ def _place(read: FilmRead) -> int:
     """Return the place of the snapshot that is shown, and note its step in the view."""
     wanted, steps = run_state.current().snapshot, read.reading.steps
     place = len(steps) - 1 if wanted is None else read.reading.place(min(wanted, int(steps[-1])))
-    st.session_state[run_state.SNAPSHOT] = int(steps[place])
+    run_state.SNAPSHOT.set(int(steps[place]))
     return place
 
 
@@ -190,7 +191,7 @@ def _overview(data: SnapshotData, found: "Sequence[Appearance]") -> None:
         film=FilmStrip(
             steps=steps,
             place=data.place,
-            signal=st.session_state[run_state.SIGNAL],
+            signal=run_state.SIGNAL.value,
             strongest=strongest,
             labels={name: film_readings.labels(reading.fixed, name) for name in reading.patterns},
             lines=learning.lines(data),
@@ -206,23 +207,11 @@ def _compare(data: SnapshotData) -> None:
     others = seeds.comparable(data.run, runs.available(), other)
     chosen = SNAPSHOTS if other.isdecimal() else TRAININGS if other else NOTHING
     prose.subheading(say("Beside each other"), say("the chosen head"))
-    st.session_state[COMPARISON] = chosen
-    st.segmented_control(
-        say("Beside each other"),
-        [NOTHING, SNAPSHOTS, TRAININGS],
-        format_func=lambda name: prose.plain(say(name)),
-        key=COMPARISON,
-        required=True,
-        label_visibility="collapsed",
-        on_change=_on_comparison,
-        args=(pair.default(data), next(iter(others), data.run.name)),
+    first = {NOTHING: "", SNAPSHOTS: pair.default(data), TRAININGS: next(iter(others), data.run.name)}
+    COMPARISON.segmented(
+        say("Beside each other"), [*first], name=say, shown=chosen, take=lambda name: run_state.OTHER.set(first[name])
     )
     if chosen == SNAPSHOTS:
         pair.show(data)
     elif chosen == TRAININGS:
         seeds.show(data, others)
-
-
-def _on_comparison(step: str, name: str) -> None:
-    chosen = st.session_state[COMPARISON]
-    run_state.choose({run_state.OTHER: {SNAPSHOTS: step, TRAININGS: name}.get(chosen, "")})

@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.shared import analyses, prose
 from pages.shared.corpora import Choice
+from pages.shared.fields import Kept
 from pages.train.train import batch_probabilities
 from transformer_core.config import Architecture, ModelConfig
 from transformer_core.corpora.reading import CorpusReading
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from transformer_core.corpora.corpus_stats import CorpusStats
     from transformer_core.text.interface import Tokenizer
 
-OPEN, INDEX = "train-batch-open", "train-batch-index"  # session keys
+OPEN = "train-batch-open"  # key of the expander
+INDEX = Kept("train-batch-index", 0)
 _N_WINDOWS, _N_ROWS, _MOST_POSITIONS = 3, 8, 64  # that are shown, the rows and positions of a batch at most
 _TITLES: Mapping[Architecture, tuple[str, ...]] = {  # of the inputs and the targets
     "encoder_decoder": (mark("source"), mark("decoder input"), mark("target")),
@@ -131,14 +133,15 @@ def _windows(feed: Feed, model: ModelConfig, training: TrainingConfig) -> None:
 def _batch(choice: Choice, stats: "CorpusStats", feed: Feed, model: ModelConfig, training: TrainingConfig) -> None:
     """Draw one batch, and what a model says of it."""
     n = feed.batches.batches_per_epoch
-    index = st.session_state.get(INDEX, 0) % n
+    index = INDEX.value % n
     with st.container(horizontal=True, vertical_alignment="center"):
         for name, icon, step in ((say("Previous"), "chevron_left", -1), (say("Next"), "chevron_right", 1)):
             st.button(
                 prose.plain(name),
                 icon=f":material/{icon}:",
                 key=f"train-batch-{icon}",
-                on_click=lambda step=step: st.session_state.update({INDEX: (index + step) % n}),
+                on_click=INDEX.set,
+                args=((index + step) % n,),
             )
         st.html(
             f"<p class='hl-small'>{html.escape(say('Batch {i:,} of {n:,} in the first epoch', i=index + 1, n=n))}</p>"

@@ -6,6 +6,7 @@ from typing import Literal
 import streamlit as st
 
 from pages.shared import code_expander, model_store, models, prose, run_state, runs
+from pages.shared.fields import Kept
 from pages.shared.runs import Run
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say
@@ -31,18 +32,17 @@ def offer(run: Run, step: int) -> None:
     prose.subheading(say("Save as model"), say("with the weights of step {step:,}; available on every page", step=step))
     # The page may be drawn anew at any moment, as when the training ends: a click notes what is wanted before anything
     # is drawn, each step is done once, and what came of it is said until the next click.
-    name, request_key = f"keep-name-{run.name}", f"keep-request-{run.name}"
-    session = st.session_state
+    name, request = Kept(f"keep-name-{run.name}"), Kept(f"keep-request-{run.name}")
     with st.form("keep-model", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input(say("Name"), value=run.name, max_chars=60, key=name)
+        st.text_input(say("Name"), value=run.name, max_chars=60, key=name.key)
         st.form_submit_button(
             say("Save as model"),
             type="primary",
             icon=":material/inventory_2:",
-            on_click=lambda: session.update({request_key: _Request(" ".join(session[name].split()) or run.name)}),
+            on_click=lambda: request.set(_Request(" ".join(name.value.split()) or run.name)),
         )
-    if request_key in session:
-        _answer(session[request_key], run)
+    if request.value:
+        _answer(request.value, run)
     if run.request:
         command = str(run.request["command"])
         code_expander.command(say("Reproduce from the command line"), lambda: command)
@@ -93,6 +93,6 @@ def _delete(run: Run) -> None:
     try:
         runs.delete(run)
     except HeadlightError as error:
-        st.session_state[run_state.NOTE] = say("It was not deleted: {error}.", error=error)
+        run_state.NOTE.set(say("It was not deleted: {error}.", error=error))
     else:
         run_state.choose_run("")

@@ -8,47 +8,48 @@ import streamlit as st
 
 from pages.shared import models, own_texts, prose, run_state
 from pages.shared.corpora import TOKENS, Choice
+from pages.shared.fields import Kept
 from pages.shared.own_texts import OwnText
 from transformer_core.corpora.storage.pair_lines import BadLinesError, pair_in_words
 from transformer_core.errors import CorpusError, HeadlightError, mark
 from transformer_core.language import say, say_message, say_number
 
-OWN = "train-own"  # session key: the text that is chosen; None after one was refused
+OWN = Kept("train-own")  # the text that is chosen; None after one was refused
 DIVISIONS = {"auto": mark("as in the file"), "lines": mark("each line a text"), "stream": mark("one running text")}
 _FOREIGN = "foreign"
 _TOKENS = {**TOKENS, _FOREIGN: mark("From a folder or the Hub")}
-_UPLOADS = "train-uploads"  # how many files have come
-_PENDING = "train-upload-pending"  # a file with bad lines, until its owner decides
-_REFUSAL = "train-upload-refusal"  # of the last file, as long as nothing is chosen
-_REMARK = "train-upload-remark"  # on the last file, with its key
+_UPLOADS = Kept("train-uploads", 0)  # how many files have come
+_PENDING = Kept("train-upload-pending")  # a file with bad lines, until its owner decides
+_REFUSAL = Kept("train-upload-refusal")  # of the last file, as long as nothing is chosen
+_REMARK = Kept("train-upload-remark", ("", ""))  # on the last file, with its key
 
 
 def choose() -> Choice | None:
     """Take in texts of one's own, and choose one of them; None while there is none."""
     _take()
-    if _PENDING in st.session_state:
-        _offer_to_skip(*st.session_state[_PENDING])
+    if _PENDING.value:
+        _offer_to_skip(*_PENDING.value)
         return None
-    if st.session_state.get(OWN) is None and (refusal := st.session_state.get(_REFUSAL)):
+    if OWN.value is None and (refusal := _REFUSAL.value):
         prose.warning(refusal)
     texts = own_texts.available()
     if not texts:
         prose.caption(say("Nothing was taken in yet."))
         return None
     titles = own_texts.titles(texts)
-    chosen = st.session_state.get(OWN, next(iter(texts)))
-    st.session_state[OWN] = chosen if chosen in texts else None
+    chosen = OWN.value if OWN.is_chosen else next(iter(texts))
+    OWN.set(chosen if chosen in texts else None)
     key = st.selectbox(
         say("Train on"),
         [*texts],
         format_func=lambda key: titles.get(key, key),
-        key=OWN,
+        key=OWN.key,
         placeholder=say("Choose a text"),
         persist_state="session",
     )
-    if st.session_state[OWN] is None:
+    if OWN.value is None:
         return None
-    remarked, remark = st.session_state.get(_REMARK, ("", ""))
+    remarked, remark = _REMARK.value
     if key == remarked and remark:
         prose.info(remark)
     text = texts[key]
@@ -61,19 +62,19 @@ def _take() -> None:
     """Offer to give a file, or to type a text."""
     by_file, by_hand = st.tabs([say("A file"), say("Typed or pasted")])
     with by_file:
-        n_uploads = st.session_state.setdefault(_UPLOADS, 0)
+        n_uploads = _UPLOADS.value
         file = st.file_uploader(
             say("Text, or pairs as .tsv or .csv, up to {n} MB", n=st.get_option("server.maxUploadSize")),
             help=say(
                 "A text file in UTF-8; of pairs, each line a source, a tab (or comma) and a target. It stays on this "
                 "machine."
             ),
-            key=f"{_UPLOADS}-{n_uploads}",
+            key=f"{_UPLOADS.key}-{n_uploads}",
         )
         if file is not None:  # it has arrived as a whole: no button that could be pressed too early
             with st.spinner(say("Reading the file …"), show_time=True):
                 _take_in(file.name, file)
-            st.session_state[_UPLOADS] = n_uploads + 1
+            _UPLOADS.set(n_uploads + 1)
             st.rerun()  # the page that a person sees has room for another file
     with by_hand, st.form("train-paste", border=False):
         text = st.text_area(say("Text, or pairs with a tab between"), height=160, placeholder=say("Paste a text here"))
@@ -86,19 +87,18 @@ def _take_in(name: str, content: BinaryIO | bytes, *, skip_bad_lines: bool = Fal
     """Take a text in and choose it; one that is refused leaves nothing chosen, so that no other one is trained on."""
     from transformer_core.corpora.storage.uploads import take_in
 
-    session = st.session_state
-    session[OWN] = None
-    for key in (_REFUSAL, _REMARK, _PENDING):
-        session.pop(key, None)
+    OWN.set(None)
+    for kept in (_REFUSAL, _REMARK, _PENDING):
+        kept.pop()
     try:
         taken = take_in(content, name, own_texts.folder(), skip_bad_lines=skip_bad_lines)
     except BadLinesError as error:
-        session[_PENDING] = (name, content, error)
+        _PENDING.set((name, content, error))
     except CorpusError as error:
-        session[_REFUSAL] = say("This could not be imported: {error}.", error=error)
+        _REFUSAL.set(say("This could not be imported: {error}.", error=error))
     else:
-        session[OWN] = taken.path.parent.name
-        session[_REMARK] = (session[OWN], say_message(taken.remark))
+        OWN.set(taken.path.parent.name)
+        _REMARK.set((OWN.value, say_message(taken.remark)))
 
 
 def _offer_to_skip(name: str, content: BinaryIO | bytes, error: BadLinesError) -> None:
@@ -120,7 +120,7 @@ def _offer_to_skip(name: str, content: BinaryIO | bytes, error: BadLinesError) -
     with st.container(horizontal=True):
         skip = say_number(lines.n_bad, "Skip this line", "Skip these {n:,} lines")
         st.button(prose.plain(skip), key="skip-bad-lines", type="primary", on_click=_skip, args=(name, content))
-        st.button(say("Cancel"), key="cancel-upload", on_click=lambda: st.session_state.pop(_PENDING, None))
+        st.button(say("Cancel"), key="cancel-upload", on_click=_PENDING.pop)
 
 
 def _skip(name: str, content: BinaryIO | bytes) -> None:
@@ -187,7 +187,7 @@ def _delete(text: OwnText) -> None:
     try:
         own_texts.delete(text)
     except HeadlightError as error:
-        st.session_state[run_state.NOTE] = say("It was not deleted: {error}.", error=error)
+        run_state.NOTE.set(say("It was not deleted: {error}.", error=error))
     else:
-        st.session_state[OWN] = None
-        st.session_state[run_state.NOTE] = say("{name} was deleted.", name=text.name)
+        OWN.set(None)
+        run_state.NOTE.set(say("{name} was deleted.", name=text.name))

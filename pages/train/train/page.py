@@ -21,25 +21,25 @@ NEW = ""  # in place of a run's name: the next one
 
 def page() -> None:
     """Draw the page: what is to be trained, or a training that was begun."""
-    session, found = st.session_state, runs.available()
-    ended = session.setdefault(run_state.ENDED, [])  # a list that stays the same: a script may end at any other write
+    found = runs.available()
+    if run_state.ENDED.value is None:
+        run_state.ENDED.set([])
+    ended = run_state.ENDED.value  # a list that stays the same: a script may end at any other write
     ended += runs.ended_since_last_visit(found)
     name = run_state.current().run
     if name and name not in found:
-        session[run_state.NOTE] = say(
-            "There is no training “{name}” here; begin a new one, or choose another.", name=name
-        )
+        run_state.NOTE.set(say("There is no training “{name}” here; begin a new one, or choose another.", name=name))
         run_state.choose_run(NEW)
-    elif not name and not session.get(run_state.IS_HERE) and not session[run_state.NEW_CHOSEN]:
+    elif not name and not run_state.IS_HERE.value and not run_state.NEW_CHOSEN.value:
         _come_back(found, ended)
-    session[run_state.IS_HERE] = True
+    run_state.IS_HERE.set(True)
     left, right = st.columns([8, 4], vertical_alignment="bottom")
     with left:
         prose.heading(say("Train"), say(LEAD))
     if found:
         with right:
             choose(found)
-    if note := session.pop(run_state.NOTE, ""):
+    if note := run_state.NOTE.pop():
         prose.info(note)
     _offer(found, ended)
     if run_state.current().run:
@@ -58,10 +58,10 @@ def _come_back(found: dict[str, runs.Run], ended: Sequence[str]) -> None:
     opened, *others = [run for run in candidates if run.is_at_work] or candidates
     run_state.choose_run(opened.name)
     if not opened.is_at_work:
-        st.session_state[run_state.NOTE] = say("While you were away: {trainings}.", trainings=opened.title)
+        run_state.NOTE.set(say("While you were away: {trainings}.", trainings=opened.title))
     elif others:
         titles = ", ".join(run.title for run in others)
-        st.session_state[run_state.NOTE] = say("In this list, too: {trainings}.", trainings=titles)
+        run_state.NOTE.set(say("In this list, too: {trainings}.", trainings=titles))
 
 
 def _offer(found: dict[str, runs.Run], ended: list[str]) -> None:
@@ -92,14 +92,12 @@ def _import_what_watching_takes() -> Thread:
 
 def choose(found: dict[str, runs.Run]) -> None:
     """Choose a training, or a new one."""
-    st.session_state[setup.CHOSEN_RUN] = run_state.current().run
-    st.selectbox(
+    setup.CHOSEN_RUN.selectbox(
         say("Training"),
         [NEW, *found],
-        key=setup.CHOSEN_RUN,
-        format_func=lambda name: found[name].title if name in found else say("A new training …"),
-        on_change=run_state.on_run,
-        args=(setup.CHOSEN_RUN, [NEW, *found]),
+        name=lambda name: found[name].title if name in found else say("A new training …"),
+        shown=run_state.current().run,
+        take=lambda name: run_state.on_run(name, [NEW, *found]),
     )
 
 

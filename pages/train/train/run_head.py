@@ -115,11 +115,11 @@ def _tell(run: Run, command: str, value: float = 1.0) -> None:
     try:
         runs.ask(run, command, value)
     except HeadlightError as error:
-        st.session_state[run_state.NOTE] = say("That did not reach the training: {error}.", error=error)
+        run_state.NOTE.set(say("That did not reach the training: {error}.", error=error))
 
 
 def _go_on(run: Run) -> None:
     try:
         runs.resume(run)
     except HeadlightError as error:
-        st.session_state[run_state.NOTE] = say("The training did not go on: {error}.", error=error)
+        run_state.NOTE.set(say("The training did not go on: {error}.", error=error))

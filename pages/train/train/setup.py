@@ -9,6 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.shared import corpora, models, prose, run_state, runs
 from pages.shared.corpora import MADE_HERE, Choice
+from pages.shared.fields import Kept
 from pages.train.train import batch_view, own_text, settings
 from pages.train.train.words import duration
 from transformer_core.analysis.heads.inventory import parameters_by_part
@@ -22,7 +23,7 @@ from transformer_core.training.presets import preset_training
 if TYPE_CHECKING:
     from transformer_core.training.suggest import Suggestion
 
-CHOSEN_RUN = "train-chosen-run"
+CHOSEN_RUN = Kept("train-run", "")  # in the list of trainings
 SOURCE, GENERATED = "train-source", "train-corpus"
 _MADE, _OWN = mark("Made here"), mark("Your own text")
 USUAL_PRESETS = {"copy": "tiny-one-layer", "en-fr": "tiny-pre-norm", "induction": "tiny-attention"}  # of corpora

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Generic, TypeVar
 
-import streamlit as st
+from pages.shared.fields import Kept
 
 _SHARE = 1 / 16  # of the time that making one thing may take
 _LONGEST = 4.0  # seconds that a thing is shown at most, before it is made anew: the first time takes longer than others
@@ -30,12 +30,13 @@ def throttled(key: str, source: Hashable, make: Callable[[], Value]) -> Value:
         source: what it is made of, as far as that changes by what a person does; where it differs, nothing rests.
         make: makes it; what it raises is raised, and nothing is kept.
     """
-    made: _Made[Value] | None = st.session_state.get(key)
+    kept = Kept(key)
+    made: _Made[Value] | None = kept.value
     start = perf_counter()
     if made is not None and made.source == source and start < made.until:
         return made.value
     value = make()
     end = perf_counter()
     rest = min(_LONGEST, (end - start) / _SHARE)
-    st.session_state[key] = _Made(source=source, value=value, until=end + rest)
+    kept.set(_Made(source=source, value=value, until=end + rest))
     return value

@@ -9,6 +9,7 @@ import streamlit as st
 from pages.components.figures import live_figure
 from pages.components.overview import head_overview
 from pages.shared import overviews, prose, run_models, run_readings, run_state, runs
+from pages.shared.fields import Kept
 from pages.shared.runs import Run
 from pages.shared.style import theme
 from pages.train.train import doctor, keep, run_head
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from transformer_core.analysis.training.head_history import Appearance, HeadHistory
     from transformer_core.figures import Figure
 
-_TITLE = "train-title"  # session key: of the run, as the list says it, which is not drawn each second
+_TITLE = Kept("train-title")  # of the run, as the list says it, which is not drawn each second
 TICK = 1.0  # seconds between two looks at a run that is trained
 NARROWEST = (350, 480)  # px: the two columns, where the window is as narrow as two have room in
 RESTING = ("paused", "stopped", "finished", "failed")  # states in which nobody trains the model
@@ -43,7 +44,7 @@ LOOK_FOR = mark(
 
 def page(run: Run) -> None:
     """Draw one training; while a process works on it, each second anew."""
-    st.session_state[_TITLE] = run.title
+    _TITLE.set(run.title)
     st.fragment(_live, run_every=TICK if run.is_at_work else None)(run.name)
 
 
@@ -86,8 +87,8 @@ def _live(name: str) -> None:
 
 def _follow(run: Run) -> None:
     """Draw the whole page anew when the run's process begins, rests or ends: the list says it, too."""
-    if st.session_state.get(_TITLE) != run.title:
-        st.session_state[_TITLE] = run.title
+    if _TITLE.value != run.title:
+        _TITLE.set(run.title)
         st.rerun()
 
 
@@ -137,11 +138,11 @@ def _attention(run: Run) -> None:
     except HeadlightError:
         prose.caption(say("The first weights come in a moment."))
         return
-    if not st.session_state[run_state.TEXT] and examples:
-        st.session_state[run_state.TEXT] = examples[0]
+    if not run_state.TEXT.value and examples:
+        run_state.TEXT.set(examples[0])
     st.text_input(
         say("A text of yours"),
-        key=run_state.TEXT,
+        key=run_state.TEXT.key,
         on_change=run_state.on_text,
         placeholder=say("Type a text, then press Enter"),
         autocomplete="off",

@@ -34,7 +34,7 @@ def page() -> None:
     cards = models.available()
     state.seed(cards, view_fields.FIELDS)
     view = state.current()
-    st.text_input("Text", key=state.TEXT, on_change=state.on_text)
+    st.text_input("Text", key=state.TEXT.key, on_change=state.on_text)
     decoding_blanks.show(cards[view.model], Source.of(cards[view.model]), view.text)
     state.publish()
 
@@ -122,7 +122,7 @@ def test_another_token_is_chosen_and_what_follows_follows_it(tree: FillingTree):
     assert "your choice; 2 were more probable" in words_of(app)
     pressed(app, "blanks-all")
     assert url_of(app)["filled"] == written(tree.fill_all(forked))
-    app.selectbox(key="blanks-place-box").set_value(first.position).run()
+    app.selectbox(key="decoding-blanks-place-box").set_value(first.position).run()
     assert app.selectbox(key="blanks-token-box").value == other
     app.selectbox(key="blanks-token-box").set_value(first.best.token).run()  # what came after it is open again
     assert url_of(app)["filled"] == written(tree.fill())
@@ -148,7 +148,7 @@ def test_where_the_masks_look(tree: FillingTree):
     for blank in tree.read().blanks.values():
         row = blank.rows[1, 1].tolist()
         assert f"blank {blank.position} at “<bdi>" in words_of(app) and f"</bdi>” {max(row):.2f}" in words_of(app)
-    app.selectbox(key="decoding-aim-of-box").set_value("layer").run()
+    app.selectbox(key="decoding-mean-box").set_value("layer").run()
     drawn = next(t for t in figure(app, "blanks-looks")["data"] if t["type"] == "bar")
     np.testing.assert_allclose(numbers(drawn["y"]), surest.rows[1].mean(axis=0), atol=1e-6)
     assert "layer 1, mean of its heads" in words_of(app)

@@ -226,10 +226,10 @@ def test_who_looks_where_the_search_has_not_been_sees_where_it_left(three_kinds:
 def test_the_controls_are_kept_in_the_address_and_the_search_is_made_again(drawn: dict[str, Any]):
     app = opened(**PAIR, part="beams", beams="2")
     former = len(drawn["nodes"])
-    alright(app.slider(key="decoding-beams-choice").set_value(5).run())
+    alright(app.slider(key="decoding-beams-box").set_value(5).run())
     assert url_of(app)["beams"] == "5"
     assert len(drawn["nodes"]) > former
-    alright(app.slider(key="decoding-penalty-choice").set_value(1.5).run())
+    alright(app.slider(key="decoding-penalty-box").set_value(1.5).run())
     assert url_of(app)["penalty"] == "1.5"
     assert not app.code  # the page has it, after its own
 

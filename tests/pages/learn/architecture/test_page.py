@@ -178,8 +178,8 @@ def test_the_code_of_a_block_is_shown_with_its_place(open_app: OpenApp):
 def test_every_shape_follows_the_shapes_that_are_typed(open_app: OpenApp, three_kinds: Path):
     """As many texts and tokens as a person wants, against a real forward of that size."""
     app = opened(open_app, model="en-fr", text=EXAMPLES[0], block="decoder.0.cross_attn")
-    app.text_input(key="architecture-shape-encoder").set_value("[3, 17]").run()
-    app.text_input(key="architecture-shape-decoder").set_value("3 x 9").run()
+    app.text_input(key="architecture-src-box").set_value("[3, 17]").run()
+    app.text_input(key="architecture-tgt-box").set_value("3 x 9").run()
     assert not app.exception
     assert url_of(app)["src"] == "3.17" and url_of(app)["tgt"] == "3.9"
     model, _ = tc.load(three_kinds / "en-fr")
@@ -191,12 +191,12 @@ def test_every_shape_follows_the_shapes_that_are_typed(open_app: OpenApp, three_
         assert " × ".join(map(str, shape)) in words, stem
     assert json.loads(component(app, "drawing").json)["stacks"][1]["shape"].startswith("9 ")
 
-    app.text_input(key="architecture-shape-encoder").set_value("many").run()
+    app.text_input(key="architecture-src-box").set_value("many").run()
     assert "“many” is no shape" in words_of(app) and url_of(app)["src"] == "3.17"
-    app.text_input(key="architecture-shape-encoder").set_value("[64, 500]").run()
+    app.text_input(key="architecture-src-box").set_value("[64, 500]").run()
     assert url_of(app)["tgt"] == "64.9", "one batch has one size"
     assert "500 tokens are more than the 32 positions of this model" in words_of(app)
-    app.text_input(key="architecture-shape-encoder").set_value("").run()
+    app.text_input(key="architecture-src-box").set_value("").run()
     assert "src" not in url_of(app)
 
 

@@ -18,7 +18,7 @@ CELLS = strategies.sets(strategies.tuples(strategies.integers(0, 47), strategies
 @pytest.fixture(autouse=True)
 def session(monkeypatch: pytest.MonkeyPatch) -> None:
     """The decoder's attention, of a text that was read before."""
-    monkeypatch.setattr(st, "session_state", {state.ATTENTION: "decoder"})
+    monkeypatch.setattr(st, "session_state", {state.ATTENTION.key: "decoder"})
     view_fields.fit("a text", 9, 9)
 
 
@@ -76,7 +76,7 @@ def test_another_preset_attention_or_text_has_no_edits():
         act()
         assert view_fields.EDITS.value == ()
     view_fields.turn([10], 9, stamp=2)
-    view_fields.choose_attention(st.session_state[state.ATTENTION])
+    view_fields.choose_attention(st.session_state[state.ATTENTION.key])
     assert view_fields.EDITS.value == ((1, 1),)
 
 
@@ -107,13 +107,13 @@ def test_an_address_with_too_many_cells_is_refused_before_they_are_visited(monke
 def test_a_preset_that_shows_another_attention_says_so_and_gives_the_chosen_one_back():
     for preset in ("cross", "forgotten", "cross"):
         view_fields.choose_preset(preset, odd_config())
-        assert st.session_state[state.ATTENTION] == "cross" and view_fields.moved_from() == "decoder"
+        assert st.session_state[state.ATTENTION.key] == "cross" and view_fields.moved_from() == "decoder"
     view_fields.choose_preset("window", odd_config())
-    assert st.session_state[state.ATTENTION] == "decoder" and view_fields.moved_from() is None
+    assert st.session_state[state.ATTENTION.key] == "decoder" and view_fields.moved_from() is None
     view_fields.choose_preset("cross", odd_config())
     view_fields.choose_attention("encoder")
     view_fields.choose_preset("window", odd_config())
-    assert st.session_state[state.ATTENTION] == "encoder" and view_fields.moved_from() is None
+    assert st.session_state[state.ATTENTION.key] == "encoder" and view_fields.moved_from() is None
 
 
 def test_what_is_no_preset_changes_nothing():
@@ -125,10 +125,10 @@ def test_what_is_no_preset_changes_nothing():
 
 def test_a_mistake_is_looked_at_where_it_shows():
     view_fields.choose_preset("forgotten", odd_config())
-    assert st.session_state[state.ATTENTION] == "cross"
+    assert st.session_state[state.ATTENTION.key] == "cross"
     view_fields.choose_attention("decoder")
     view_fields.choose_preset("forgotten", odd_config(**DECODER))
-    assert st.session_state[state.ATTENTION] == "decoder"
+    assert st.session_state[state.ATTENTION.key] == "decoder"
 
 
 def test_edits_beyond_the_text_are_left_out():

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
@@ -144,7 +145,7 @@ def test_learned_positions_of_a_model_that_has_none(open_positions: OpenApp):
     app = open_positions(encoding="learned")
     assert "Learned positions lie in a model’s weights, and En-Fr has none" in words_of(app)
     app.button(key="positions-open-learned").click().run()
-    assert not app.exception and app.session_state[state.MODEL] == "learned"
+    assert not app.exception and app.session_state[state.MODEL.key] == "learned"
     (figure,) = figures_of(app).values()
     assert values_of(figure["data"][0]).shape == (24, 16)
 
@@ -212,7 +213,7 @@ def test_what_the_dials_send_is_checked(monkeypatch: pytest.MonkeyPatch):
         ({}, None),
         (None, None),
     ):
-        monkeypatch.setattr(positions_dials.st, "session_state", {"k": {"places": sent}})
+        monkeypatch.setattr(st, "session_state", {"k": {"places": sent}})
         assert positions_dials.sent_places("k", 10) == expected
 
 

@@ -77,7 +77,7 @@ def test_a_link_opens_what_it_promises(open_app: Callable[..., AppTest], place: 
         if name in fields:
             assert app.session_state[fields[name].key] == fields[name].read(value), name
         elif link.page not in ("train", "film"):  # they look at trainings
-            assert str(app.session_state[getattr(state, name.upper())]) == value, name
+            assert str(app.session_state[getattr(state, name.upper()).key]) == value, name
     if "bchange" in asked:
         assert f"without {asked['attention']} {asked['layer']}.{asked['head']}" in said
         assert "Effect of B's change on A's output" in said

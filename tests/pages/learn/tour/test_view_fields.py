@@ -3,13 +3,14 @@
 import pytest
 
 from pages.learn.tour import view_fields
+from pages.shared import fields
 
 
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     """A new session."""
     new: dict[str, object] = {}
-    monkeypatch.setattr(view_fields.st, "session_state", new)
+    monkeypatch.setattr(fields.st, "session_state", new)
     return new
 
 

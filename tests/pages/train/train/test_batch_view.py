@@ -77,13 +77,13 @@ def test_a_batch_of_pairs_with_its_padding_and_its_probabilities(app: AppTest, a
             next(one for one in app.button if one.label == button).click().run()
     pad_id = tokenizer.pad_id or 0
     index, padded = next((i, one) for i, one in enumerate(batches, 2) if one.inputs[0].eq(pad_id).any())
-    app.session_state[batch_view.INDEX] = index
+    app.session_state[batch_view.INDEX.key] = index
     app.run()
     shape, rows = tables(app)["source"]
     assert shape == [*padded.inputs[0].shape] and ids(rows) == padded.inputs[0][chosen].tolist()
     is_padding = padded.inputs[0][chosen].eq(pad_id).tolist()
     assert [[grey for grey, _, _ in row] for row in rows] == is_padding and any(map(any, is_padding))
-    app.session_state[batch_view.INDEX] = 0
+    app.session_state[batch_view.INDEX.key] = 0
     app.run()
 
     (choice,) = [box for box in app.selectbox if "untrained, of the chosen shape" in box.options]

@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-import streamlit as st
-
 from pages.components.mounting import component
+from pages.shared.fields import sent
 from transformer_core.errors import mark
 from transformer_core.figures import THEMES, sequential_scale
 from transformer_core.figures.theme import DEEP
@@ -103,8 +102,8 @@ def branches(
 
 def sent_node(key: str) -> int | None:
     """Return the node that a person chose in the tree of this key; None: none of a tree's."""
-    sent = st.session_state.get(key, {}).get("node")
-    node = sent.get("id") if isinstance(sent, dict) else None
+    told = sent(key, "node")
+    node = told.get("id") if isinstance(told, dict) else None
     return node if isinstance(node, int) and not isinstance(node, bool) and 0 <= node < _LARGEST else None
 
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import streamlit as st
 from jaxtyping import Float
 
 from pages.components.mounting import component
 from pages.components.packing import packed
+from pages.shared.fields import sent
 from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import ConfigError
 from transformer_core.figures import isolate
@@ -153,5 +153,5 @@ def sent_sampling(key: str, sampling: Sampling) -> Sampling | None:
 
 def _sent(key: str, event: str) -> Mapping[str, Any]:
     """Return what the component of this key sent for this run."""
-    sent = st.session_state.get(key, {}).get(event)
-    return sent if isinstance(sent, Mapping) else {}
+    told = sent(key, event)
+    return told if isinstance(told, Mapping) else {}

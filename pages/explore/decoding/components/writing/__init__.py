@@ -11,11 +11,11 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
-import streamlit as st
 from jaxtyping import Float, Float32
 
 from pages.components.mounting import component
 from pages.components.packing import packed
+from pages.shared.fields import Kept, sent
 from transformer_core.figures import DARK, LIGHT, Theme, isolate, sequential_scale
 from transformer_core.figures.theme import KEY
 
@@ -104,7 +104,7 @@ def writing(
         ],
         "aims": {"source": aim_source, "output": aim_output},
         "ended": ended,
-        "answers": st.session_state.get(_answered(key)),
+        "answers": _answered(key).value,
         "mostAtOnce": MOST_AT_ONCE,
         "shades": {theme.name: _shades(theme) for theme in (LIGHT, DARK)},
         "hue": KEY,
@@ -133,8 +133,8 @@ def sent_forward(key: str) -> int | None:
 
 def _sent(key: str, event: str) -> dict[str, Any]:
     """Return what the component of this key sent for this run."""
-    sent = st.session_state.get(key, {}).get(event)
-    return sent if isinstance(sent, dict) else {}
+    told = sent(key, event)
+    return told if isinstance(told, dict) else {}
 
 
 def _sides(given: Looked, *n_tokens: int) -> list[np.ndarray]:
@@ -156,12 +156,12 @@ def _answer(key: str, event: str, do: Callable[[], None]) -> None:
     """Do what was asked for, and remember what was asked last: the player sends nothing else until it is answered."""
     asked = _sent(key, event).get("id")
     if type(asked) is int:
-        st.session_state[_answered(key)] = asked
+        _answered(key).set(asked)
     do()
 
 
-def _answered(key: str) -> str:
-    return f"{key}-answered"
+def _answered(key: str) -> Kept:
+    return Kept(f"{key}-answered")
 
 
 def _table(output: Sequence[Token]) -> tuple[list[str], Float32[np.ndarray, "pos column"]]:

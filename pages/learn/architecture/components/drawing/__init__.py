@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
-
 from pages.components.mounting import component
+from pages.shared.fields import sent
 from transformer_core.analysis.blueprint.plan import Blueprint, Box
 from transformer_core.analysis.trace.residual_stream import has_added_positions
 from transformer_core.figures.architecture.hues import PART_HUES
@@ -111,8 +110,8 @@ def drawing(
 
 def sent_block(key: str) -> str | None:
     """Return the name that a person chose in the drawing of this key; whether there is such a box is not checked."""
-    sent = st.session_state.get(key, {}).get("block")
-    name = sent.get("name") if isinstance(sent, Mapping) else None
+    told = sent(key, "block")
+    name = told.get("name") if isinstance(told, Mapping) else None
     return name if isinstance(name, str) and 0 < len(name) <= _LONGEST else None
 
 

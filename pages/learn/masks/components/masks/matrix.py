@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import streamlit as st
 from jaxtyping import Bool, Float
 
 from pages.components.mounting import component
 from pages.components.packing import packed
+from pages.shared.fields import sent
 from transformer_core.figures import isolate
 from transformer_core.figures.mask_colors import CELL, mask_colors
 from transformer_core.figures.theme import KEY, QUERY
@@ -121,8 +121,8 @@ def mask_matrix(
 
 def sent_turned(key: str) -> tuple[list[int], int] | None:
     """Return the cells that differ from the preset, counted row by row, and the stamp of this edit; None: nothing."""
-    sent = st.session_state.get(key, {}).get("turned")
-    match sent:
+    told = sent(key, "turned")
+    match told:
         case {"turned": list(cells), "stamp": int(stamp)} if len(cells) <= MOST_CELLS and 0 <= stamp < 2**53:
             if all(type(cell) is int and 0 <= cell < MOST_CELLS for cell in cells):
                 return sorted(set(cells)), stamp

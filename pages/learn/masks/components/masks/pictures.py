@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import streamlit as st
 from jaxtyping import Bool
 
 from pages.components.mounting import component
 from pages.components.packing import packed
+from pages.shared.fields import sent
 from transformer_core.figures.mask_colors import mask_colors
 from transformer_core.figures.theme import KEY, QUERY
 
@@ -63,8 +63,8 @@ def mask_which(
 
 def sent_name(key: str) -> str | None:
     """Return the name that a person chose in the pictures of this key."""
-    sent = st.session_state.get(key, {}).get("chosen")
-    name = sent.get("name") if isinstance(sent, dict) else None
+    told = sent(key, "chosen")
+    name = told.get("name") if isinstance(told, dict) else None
     return name if isinstance(name, str) else None
 
 

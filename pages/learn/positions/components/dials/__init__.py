@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 import numpy as np
-import streamlit as st
 from jaxtyping import Float
 
 from pages.components.mounting import component
+from pages.shared.fields import sent
 from transformer_core.figures.theme import KEY, QUERY
 
 
@@ -61,8 +61,8 @@ def turning_dials(
 
 def sent_places(key: str, n_positions: int) -> tuple[int, int] | None:
     """Return where a person put query and key on the dials of this key; None where nothing sensible was sent."""
-    sent = st.session_state.get(key, {}).get("places")
-    match sent:
+    told = sent(key, "places")
+    match told:
         case [int(query), int(place)] if 0 <= query < n_positions and 0 <= place < n_positions:
             return query, place
     return None

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-import streamlit as st
-
 from pages.components.mounting import component
 from pages.learn.tour import view_fields
+from pages.shared.fields import sent
 
 KEY = "tour-chapter"
 
@@ -24,4 +23,4 @@ def keep(name: str, answers: Sequence[str | None]) -> None:
 
 
 def _restore() -> None:
-    view_fields.restore(st.session_state.get(KEY, {}).get("kept"))
+    view_fields.restore(sent(KEY, "kept"))
