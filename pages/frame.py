@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from pages.shared import locale, machine, model_bar, models, prose, run_state, state, style
+from pages.shared import machine, model_bar, models, prose, style
 from pages.shared.page import SECTIONS, Page, pages
+from pages.shared.view import locale, run_state, state
 from transformer_core.language import say
 
 FIRST = "heads"  # where the server's address leads to

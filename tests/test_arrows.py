@@ -46,6 +46,9 @@ FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 # These may know plotly outside figures: one serves its JavaScript, one carries finished figures to the browser.
 CARRY_PLOTLY = ("pages.shared.server", "pages.components")
 
+# Where what a person chooses lies: everything else chooses by fields.
+KEEPS_THE_SESSION = "pages.shared.view."
+
 # Of the core these alone may ask for words in the reader's language; all else raises and returns what can be said.
 SPEAK = (
     "transformer_core.language",
@@ -182,6 +185,10 @@ def faults(path: Path, root: Path) -> Iterator[str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
                 yield f"{where}:{node.lineno}: only the command line prints"
+    if room.startswith("pages.") and not f"{module}.".startswith(KEEPS_THE_SESSION):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and node.attr == "session_state":
+                yield f"{where}:{node.lineno}: what a person chooses is a Field or Kept"
     if not in_core and room != ENGINE:
         for line, name in imports(runs_at_import(ast.parse(source)), module, path.name == "__init__.py"):
             if name.split(".")[0] in ("torch", "transformers"):
@@ -235,10 +242,12 @@ def test_page_files_lie_in_a_section():
         ("transformer_core/model/block.py", "def f():\n    import transformer_core.training.loop", "lies above"),
         ("transformer_core/hooks.py", "from transformer_core.text import tokenizer", "lies above"),
         ("transformer_core/corpora/__init__.py", "from ..decoding import greedy", "lies above"),
-        ("transformer_core/cli/train.py", "import pages.shared.state", "lies above"),
-        ("pages/shared/state.py", "from pages.explore import heads", "lies above"),
+        ("transformer_core/cli/train.py", "import pages.shared.view.state", "lies above"),
+        ("pages/shared/view/state.py", "from pages.explore import heads", "lies above"),
         ("transformer_core/analysis/flow/rollout.py", "import streamlit as st", "streamlit stops"),
         ("transformer_core/analysis/flow/rollout.py", "from plotly import graph_objects", "plotly belongs"),
+        ("pages/explore/heads/page.py", "import streamlit as st\nst.session_state.a = 1", "a Field or Kept"),
+        ("pages/shared/answer.py", "import streamlit as st\nst.session_state['a']", "a Field or Kept"),
         ("pages/explore/heads/page.py", "def f():\n    import plotly.express as px", "plotly belongs"),
         ("pages/shared/readings.py", "import plotly.graph_objects as go", "plotly belongs"),
         ("transformer_core/figures/heatmap.py", "from torch import Tensor", "numpy arrays"),

@@ -10,8 +10,8 @@ from pages.components.figures import live_figure
 from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
 from pages.shared import code_expander, experiments, prose
 from pages.shared.experiments import Experiment
-from pages.shared.fields import Kept
 from pages.shared.style import theme
+from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_message, say_number
 from transformer_core.training.experiments.experiment import ExperimentRequest

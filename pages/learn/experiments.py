@@ -8,7 +8,7 @@ import streamlit as st
 from pages.learn import experiment_watch
 from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
 from pages.shared import experiments, prose, runs
-from pages.shared.fields import Kept
+from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_number
 from transformer_core.training.config import MOST_SEED

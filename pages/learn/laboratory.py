@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pages.shared.experiments import Experiment
-from pages.shared.fields import Kept
+from pages.shared.view.fields import Kept
 from transformer_core.errors import mark
 from transformer_core.language import say
 from transformer_core.training.experiments.experiment import ExperimentKind, ExperimentRequest

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import continuing, state
+from pages.shared import continuing
 from pages.shared.models import ModelCard
+from pages.shared.view import state
 from transformer_core.errors import mark
 from transformer_core.language import say
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from pages.shared.models import CPU, PAPER_BASE, PRECISIONS, SHIPPED, ModelCard, at_root, folder
-from pages.shared.state import View
+from pages.shared.view.state import View
 
 if TYPE_CHECKING:
     from transformer_core.analysis import ModelRun

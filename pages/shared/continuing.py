@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.shared import readings, state
-from pages.shared.fields import Kept
+from pages.shared import readings
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
+from pages.shared.view import state
+from pages.shared.view.fields import Kept
 from transformer_core.language import ENGLISH, say, speaking
 
 LARGE = 20_000_000  # parameters, from which writing takes seconds

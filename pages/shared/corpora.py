@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import analyses, prose
-from pages.shared.fields import Kept
+from pages.shared.view.fields import Kept
 from transformer_core.config import Architecture
 from transformer_core.corpora.watched import STAGES, WatchedFolder
 from transformer_core.errors import HeadlightError, mark

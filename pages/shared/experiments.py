@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pages.shared import runs
-from pages.shared.fields import Field
+from pages.shared.view.fields import Field
 from transformer_core.errors import NO_MESSAGE, HeadlightError, Message, RunError
 from transformer_core.language import say
 from transformer_core.training.experiments.experiment import ExperimentKind, ExperimentRequest

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.shared import models, prose, state
+from pages.shared import models, prose
+from pages.shared.view import state
 from transformer_core.errors import mark
 from transformer_core.language import say
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import answer, continuing, locale, models, prose, readings, state, style
+from pages.shared import answer, continuing, models, prose, readings, style
 from pages.shared.models import ModelCard
+from pages.shared.view import locale, state
 from transformer_core.errors import HeadlightError, TextError, mark
 from transformer_core.figures import isolate
 from transformer_core.language import language, say, say_message

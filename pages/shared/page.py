@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
-from pages.shared.fields import Field
+from pages.shared.view.fields import Field
 from transformer_core.errors import mark
 
 FOLDER = Path(__file__).parents[1]

@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from pages.shared import cache, models, state
+from pages.shared import cache, models
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
+from pages.shared.view import state
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.overview import thumbnail_side

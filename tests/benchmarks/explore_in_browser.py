@@ -12,9 +12,9 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, WebSocket, sync_playwright
 
-from pages.shared import state
 from pages.shared.model_bar import TEXT_BOXES
 from pages.shared.models import SHIPPED, available
+from pages.shared.view import state
 from tests.benchmarks.imported_gpt2 import imported_gpt2
 from tests.benchmarks.in_browser import UNTIL, ask, click, head_names, row, wait_for_heatmap
 from tests.benchmarks.interleaved import Row

@@ -20,7 +20,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
-from pages.shared import state
+from pages.shared.view import state
 from tests.benchmarks.in_browser import WORDS, row
 from tests.benchmarks.interleaved import Row
 from tests.benchmarks.wide_model import checkpoints, text_of, wide_model

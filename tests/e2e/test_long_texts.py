@@ -12,9 +12,9 @@ import torch
 from playwright.sync_api import Page, expect
 
 import transformer_core as tc
-from pages.shared import state
-from pages.shared.fields import Span, window, window_in_words
 from pages.shared.readings import MAX_NEW_TOKENS, MAX_TOKENS
+from pages.shared.view import state
+from pages.shared.view.fields import Span, window, window_in_words
 from tests.e2e.browser import Server, serve
 from tests.e2e.test_heads import open_heads, view_of
 from tests.pages.conftest import PROMPTS, save_model

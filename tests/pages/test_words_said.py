@@ -14,7 +14,7 @@ from streamlit.util import calc_hash
 
 from pages.learn.tour import lessons
 from pages.learn.tour.lesson_engine.catalogue import KINDS
-from pages.shared import locale
+from pages.shared.view import locale
 from tests.pages.conftest import EXAMPLES, FRAME
 from tests.pages.learn.experiment_pages import make
 from tests.pages.pseudo_language import Numbers, left_over, texts_of

@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any
 
 from pages.components.mounting import component
-from pages.shared import state
-from pages.shared.fields import sent
+from pages.shared.view import state
+from pages.shared.view.fields import sent
 from transformer_core.figures import DARK, LIGHT, Figure, template
 
 Files = Callable[[], Mapping[str, bytes]]

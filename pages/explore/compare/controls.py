@@ -9,12 +9,13 @@ import streamlit as st
 from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side, can_be_forced
-from pages.shared import run_readings, runs, state
+from pages.shared import run_readings, runs
 from pages.shared.answer import NO_HEAD
-from pages.shared.fields import Field
 from pages.shared.models import ModelCard
 from pages.shared.runs import Run
 from pages.shared.sources import parse_change
+from pages.shared.view import state
+from pages.shared.view.fields import Field
 from transformer_core.analysis import HeadName
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say

@@ -8,7 +8,8 @@ import numpy as np
 
 from pages.components import figures
 from pages.explore.compare.sides import Side, teacher_forced
-from pages.shared import cache, export, state
+from pages.shared import cache, export
+from pages.shared.view import state
 from transformer_core.analysis.texts.side_by_side import SharedTokens
 from transformer_core.errors import mark
 from transformer_core.figures import Figure

@@ -11,8 +11,9 @@ from pages.explore.compare import controls, effect, layers, map, texts, view_fie
 from pages.explore.compare import head as compare_head
 from pages.explore.compare.data import MOST_TOKENS, ComparisonData
 from pages.explore.compare.sides import Side, resolve
-from pages.shared import cache, code_expander, models, prose, state
+from pages.shared import cache, code_expander, models, prose
 from pages.shared.models import ModelCard
+from pages.shared.view import state
 from transformer_core.analysis import HeadName
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say

@@ -6,9 +6,10 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from pages.explore.compare import view_fields
-from pages.shared import readings, run_models, run_readings, runs, state
+from pages.shared import readings, run_models, run_readings, runs
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source, parse_change
+from pages.shared.view import state
 from transformer_core.analysis import ATTENTIONS, HeadName, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError

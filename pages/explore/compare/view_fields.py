@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.shared import state
-from pages.shared.fields import Field, Kept, one_of, text_up_to
 from pages.shared.sources import parse_change
+from pages.shared.view import state
+from pages.shared.view.fields import Field, Kept, one_of, text_up_to
 from transformer_core.analysis import HeadName
 from transformer_core.analysis.heads.many_texts import MEASURES
 from transformer_core.errors import ConfigError

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.explore.decoding import view_fields
-from pages.shared import state
+from pages.shared.view import state
 from transformer_core.errors import mark
 from transformer_core.language import say
 

@@ -13,10 +13,11 @@ from pages.explore.decoding import view_fields
 from pages.explore.decoding.code import looked
 from pages.explore.decoding.data import DecodingData
 from pages.explore.heads.code import KEEP
-from pages.shared import analyses, export, prose, state
+from pages.shared import analyses, export, prose
 from pages.shared.corpora import MADE_HERE
 from pages.shared.models import ModelCard, place_of
 from pages.shared.style import theme
+from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError
 from transformer_core.figures.alignment import alignment_matrix

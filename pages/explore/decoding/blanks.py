@@ -7,11 +7,12 @@ import streamlit as st
 
 from pages.explore.decoding import blanks_data, blanks_figures
 from pages.explore.decoding.blanks_data import BlanksData, ask, go_back, start_again
-from pages.shared import code_expander, prose, state
+from pages.shared import code_expander, prose
 from pages.shared.answer import probability
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from pages.shared.style import theme
+from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from pages.explore.decoding import aim as decoding_aim
 from pages.explore.decoding import view_fields
-from pages.shared import cache, code, models, prose, readings, state
-from pages.shared.fields import Kept
+from pages.shared import cache, code, models, prose, readings
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
+from pages.shared.view import state
+from pages.shared.view.fields import Kept
 from transformer_core.errors import TextError, mark
 from transformer_core.language import say
 

@@ -13,10 +13,11 @@ from pages.components import figures
 from pages.explore.decoding import aim as decoding_aim
 from pages.explore.decoding import blanks_data
 from pages.explore.decoding.blanks_data import N_BARS, BlanksData, before
-from pages.shared import export, state
+from pages.shared import export
 from pages.shared.answer import probability
-from pages.shared.fields import Kept
 from pages.shared.style import theme
+from pages.shared.view import state
+from pages.shared.view.fields import Kept
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.figures.bars.blank_bars import blank_bars
 from transformer_core.figures.bars.row_bars import row_bars

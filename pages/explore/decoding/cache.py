@@ -11,8 +11,9 @@ from pages.components import figures
 from pages.explore.decoding.code import opening
 from pages.explore.decoding.data import DecodingData
 from pages.explore.heads.code import KEEP
-from pages.shared import export, state
+from pages.shared import export
 from pages.shared.style import theme
+from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.kv_cache import cost_lines, kv_cache_grid

@@ -10,7 +10,7 @@ from pages.explore.decoding import view_fields
 from pages.explore.decoding.components.candidates import NextTokenDistribution, candidates, sent_sampling, sent_token
 from pages.explore.decoding.data import DecodingData
 from pages.shared import prose
-from pages.shared.fields import Kept
+from pages.shared.view.fields import Kept
 from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate

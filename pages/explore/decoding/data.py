@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from pages.explore.decoding import aim as decoding_aim
 from pages.explore.decoding import view_fields
-from pages.shared import cache, models, state
+from pages.shared import cache, models
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
-from pages.shared.state import View
+from pages.shared.view import state
+from pages.shared.view.state import View
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.language import say

@@ -7,10 +7,11 @@ from pages.explore.decoding import cache as decoding_cache
 from pages.explore.decoding.code import code_of
 from pages.explore.decoding.data import DecodingData
 from pages.explore.decoding.nodes import text_of
-from pages.shared import cache, code_expander, models, prose, state
+from pages.shared import cache, code_expander, models, prose
 from pages.shared.answer import NO_HEAD, NO_MASK
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
+from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 

@@ -8,8 +8,9 @@ import streamlit as st
 
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData
-from pages.shared import answer, models, prose, state
-from pages.shared.fields import Kept
+from pages.shared import answer, models, prose
+from pages.shared.view import state
+from pages.shared.view.fields import Kept
 from transformer_core.decoding.settings import GREEDY
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pages.shared import state
-from pages.shared.fields import Field, Kept, decimal, number, one_of, plain, text_up_to
+from pages.shared.view import state
+from pages.shared.view.fields import Field, Kept, decimal, number, one_of, plain, text_up_to
 from transformer_core.decoding.settings import Sampling
 from transformer_core.language import say
 

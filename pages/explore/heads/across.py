@@ -10,8 +10,9 @@ from pages.components import figures
 from pages.explore.heads import view_fields
 from pages.explore.heads.code import redraw_across
 from pages.explore.heads.data import NAMES, HeadsData
-from pages.shared import cache, export, prose, state
+from pages.shared import cache, export, prose
 from pages.shared.style import theme
+from pages.shared.view import state
 from transformer_core.analysis import pattern_csv
 from transformer_core.analysis.heads.table import pattern_arrays
 from transformer_core.errors import mark

@@ -9,8 +9,9 @@ from pages.components import figures
 from pages.explore.heads import view_fields
 from pages.explore.heads.code import redraw_cell, redraw_row
 from pages.explore.heads.data import HeadsData, marked
-from pages.shared import export, state
+from pages.shared import export
 from pages.shared.style import theme
+from pages.shared.view import state
 from transformer_core.analysis.flow.divergence import entropy
 from transformer_core.analysis.heads.picture import HeadPicture, cell_in_all_heads
 from transformer_core.analysis.heads.table import matrix_csv

@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from pages.explore.heads.data import HeadsData
-from pages.shared import code, readings, state
+from pages.shared import code, readings
 from pages.shared.models import CPU, PRECISIONS
+from pages.shared.view import state
 from transformer_core.analysis import ATTENTIONS, ViewSpec
 from transformer_core.language import say
 

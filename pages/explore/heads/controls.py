@@ -8,8 +8,9 @@ import streamlit as st
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import HeadsData
 from pages.explore.heads.still import save_overview
-from pages.shared import prose, state
-from pages.shared.fields import Span
+from pages.shared import prose
+from pages.shared.view import state
+from pages.shared.view.fields import Span
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.picture import HeadShare
 from transformer_core.analysis.heads.text_measures import MEASURES

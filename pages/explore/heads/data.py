@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pages.explore.heads import view_fields
-from pages.shared import cache, readings, state
+from pages.shared import cache, readings
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
-from pages.shared.state import View
+from pages.shared.view import state
+from pages.shared.view.state import View
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, ViewSpec, picture
 from transformer_core.errors import mark

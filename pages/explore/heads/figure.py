@@ -13,8 +13,9 @@ from pages.components import figures, lines
 from pages.explore.heads import view_fields
 from pages.explore.heads.code import redraw
 from pages.explore.heads.data import HeadsData, marked
-from pages.shared import export, prose, state
+from pages.shared import export, prose
 from pages.shared.style import theme
+from pages.shared.view import state
 from transformer_core.analysis import ATTENTIONS, pattern_csv
 from transformer_core.analysis.heads.picture import HeadPicture, HeadShare
 from transformer_core.analysis.heads.table import pattern_arrays

@@ -10,7 +10,8 @@ from pages.explore.heads import across, controls, figure, view_fields
 from pages.explore.heads import cell as heads_cell
 from pages.explore.heads.code import code_of
 from pages.explore.heads.data import HeadsData
-from pages.shared import cache, code_expander, models, overviews, prose, state
+from pages.shared import cache, code_expander, models, overviews, prose
+from pages.shared.view import state
 from transformer_core.analysis import strongest_cell
 from transformer_core.analysis.heads.picture import HeadPicture
 from transformer_core.analysis.heads.text_measures import MEASURES

@@ -11,8 +11,9 @@ from pages.components import figures
 from pages.explore.heads import view_fields
 from pages.explore.heads.code import read_again
 from pages.explore.heads.data import HeadsData
-from pages.shared import cache, export, state
+from pages.shared import cache, export
 from pages.shared.style import theme
+from pages.shared.view import state
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.all_heads import all_heads, fit_side

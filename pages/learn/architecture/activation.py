@@ -12,8 +12,9 @@ from pages.components import figures
 from pages.learn.architecture import code, view_fields
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import name_of
-from pages.shared import export, prose, state
+from pages.shared import export, prose
 from pages.shared.style import theme
+from pages.shared.view import state
 from transformer_core.analysis.blueprint.activation import ActivationPicture, most_probable, picture_of
 from transformer_core.analysis.blueprint.shapes import PROBABILITIES, Stage, stages
 from transformer_core.analysis.heads.table import matrix_csv

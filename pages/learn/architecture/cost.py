@@ -9,8 +9,9 @@ import streamlit as st
 from pages.components import figures
 from pages.learn.architecture import code
 from pages.learn.architecture.data import ArchitectureData
-from pages.shared import export, state
+from pages.shared import export
 from pages.shared.style import theme
+from pages.shared.view import state
 from transformer_core.analysis.blueprint.forward_cost import (
     PARTS,
     crossing,

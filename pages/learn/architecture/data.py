@@ -7,10 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pages.learn.architecture import view_fields
-from pages.shared import cache, models, readings, state
+from pages.shared import cache, models, readings
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
-from pages.shared.state import View
+from pages.shared.view import state
+from pages.shared.view.state import View
 from transformer_core.analysis.blueprint.plan import Blueprint, Box, blueprint_of
 from transformer_core.analysis.blueprint.shapes import sizes
 from transformer_core.config import ModelConfig

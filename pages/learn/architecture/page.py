@@ -7,8 +7,9 @@ from pages.learn.architecture.code import code_of
 from pages.learn.architecture.components.drawing import drawing
 from pages.learn.architecture.data import MOST_TOKENS, ArchitectureData
 from pages.learn.architecture.labels import on_drawing
-from pages.shared import cache, code_expander, models, prose, state
+from pages.shared import cache, code_expander, models, prose
 from pages.shared.models import ModelCard
+from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 

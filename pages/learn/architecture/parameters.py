@@ -12,8 +12,9 @@ from pages.components import figures
 from pages.learn.architecture import code, view_fields
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import table
-from pages.shared import export, state
+from pages.shared import export
 from pages.shared.style import theme
+from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark

@@ -10,8 +10,9 @@ from pages.components import figures
 from pages.learn.architecture import code
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import STACKS, place_in_words
-from pages.shared import export, prose, state
+from pages.shared import export, prose
 from pages.shared.style import theme
+from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures.architecture.hues import PART_HUES

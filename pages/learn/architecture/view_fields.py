@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from pages.learn.architecture.components.drawing import sent_block
-from pages.shared.fields import Field, Kept, one_of
+from pages.shared.view.fields import Field, Kept, one_of
 from transformer_core.analysis.blueprint.plan import STACKS, Blueprint, Box
 from transformer_core.language import say
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pages.shared import cache, models, readings
 from pages.shared.sources import Source
-from pages.shared.state import View
+from pages.shared.view.state import View
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:

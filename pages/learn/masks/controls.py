@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.learn.masks import view_fields
 from pages.learn.masks.data import MasksData
-from pages.shared import state
+from pages.shared.view import state
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.masks.presets import MOST_PADDING
 from transformer_core.language import say

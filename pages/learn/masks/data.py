@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypeVar
 import streamlit as st
 
 from pages.learn.masks import cache, view_fields
-from pages.shared import state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
-from pages.shared.state import View
+from pages.shared.view import state
+from pages.shared.view.state import View
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.masks.presets import (
     N_PADDING,

@@ -11,9 +11,10 @@ from pages.components import figures
 from pages.learn.masks import controls, view_fields
 from pages.learn.masks.code import dropout_code, dropout_drawn
 from pages.learn.masks.data import MasksData
-from pages.shared import code_expander, export, prose, state
+from pages.shared import code_expander, export, prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.style import theme
+from pages.shared.view import state
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark

@@ -10,8 +10,9 @@ import streamlit as st
 from pages.components import figures
 from pages.learn.masks.code import drawn, inference_code
 from pages.learn.masks.data import MasksData
-from pages.shared import code_expander, export, prose, state
+from pages.shared import code_expander, export, prose
 from pages.shared.style import theme
+from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.mask_moved import in_words, moved_pair

@@ -11,8 +11,9 @@ from pages.components import figures
 from pages.learn.masks import view_fields
 from pages.learn.masks.code import drawn, leak_code
 from pages.learn.masks.data import MasksData
-from pages.shared import code_expander, export, prose, state
+from pages.shared import code_expander, export, prose
 from pages.shared.style import theme
+from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.masks.presets import PRESETS
 from transformer_core.errors import mark

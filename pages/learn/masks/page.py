@@ -4,8 +4,9 @@ import streamlit as st
 
 from pages.learn.masks import controls, dropout, edit, inference, leak, view_fields, which
 from pages.learn.masks.data import MOST_TOKENS, MasksData
-from pages.shared import cache, models, prose, state
+from pages.shared import cache, models, prose
 from pages.shared.answer import NO_HEAD
+from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 

@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 
-from pages.shared import experiments, state
-from pages.shared.fields import Field, Kept, decimal, number, one_of, plain, text_up_to
+from pages.shared import experiments
+from pages.shared.view import state
+from pages.shared.view.fields import Field, Kept, decimal, number, one_of, plain, text_up_to
 from transformer_core.analysis.masks.presets import MOST_PADDING, PRESETS, attention_for
 from transformer_core.config import ModelConfig
 from transformer_core.language import say

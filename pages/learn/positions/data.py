@@ -9,10 +9,11 @@ import numpy as np
 
 from pages.components import figures
 from pages.learn.positions import view_fields
-from pages.shared import cache, export, readings, state
+from pages.shared import cache, export, readings
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
-from pages.shared.state import View
+from pages.shared.view import state
+from pages.shared.view.state import View
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
 from transformer_core.figures import Figure

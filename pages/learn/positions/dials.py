@@ -11,8 +11,9 @@ from pages.learn.positions import view_fields
 from pages.learn.positions.code import lines_of
 from pages.learn.positions.components import dials as component
 from pages.learn.positions.data import MOST_TURNED, PositionsData, chosen_tokens, has_own_vectors, is_of_model
-from pages.shared import prose, state
+from pages.shared import prose
 from pages.shared.style import theme
+from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
 from transformer_core.figures.curves.position_curves import Line, position_curves

@@ -11,9 +11,10 @@ from pages.explore.heads.data import NAMES as SIDE_NAMES
 from pages.learn.positions import shuffle, view_fields
 from pages.learn.positions.code import lines_of
 from pages.learn.positions.data import PositionsData, computed
-from pages.shared import prose, state
+from pages.shared import prose
 from pages.shared.models import ModelCard
 from pages.shared.style import theme
+from pages.shared.view import state
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark

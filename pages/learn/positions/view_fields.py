@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from pages.shared import experiments
-from pages.shared.fields import Field, number, one_of
+from pages.shared.view.fields import Field, number, one_of
 from transformer_core.language import say
 
 PAGE = "positions"

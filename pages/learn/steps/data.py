@@ -8,10 +8,11 @@ import numpy as np
 
 from pages.learn.steps import view_fields
 from pages.learn.steps.view_fields import MatrixCell
-from pages.shared import state, walkthroughs
+from pages.shared import walkthroughs
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
-from pages.shared.state import View
+from pages.shared.view import state
+from pages.shared.view.state import View
 from transformer_core.analysis import ATTENTIONS, strongest_cell
 from transformer_core.language import say
 

@@ -8,8 +8,8 @@ import streamlit as st
 from pages.learn.steps import view_fields
 from pages.learn.steps.components.steps import At, attention_steps
 from pages.learn.steps.data import StepsData
-from pages.shared import state
-from pages.shared.fields import Choice
+from pages.shared.view import state
+from pages.shared.view.fields import Choice
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.language import say

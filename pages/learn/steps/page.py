@@ -7,7 +7,8 @@ import streamlit as st
 from pages.learn.steps import figure, number, proof, view_fields, why
 from pages.learn.steps.code import code_of
 from pages.learn.steps.data import MOST_SHOWN, StepsData
-from pages.shared import cache, code_expander, models, prose, state
+from pages.shared import cache, code_expander, models, prose
+from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate
 from transformer_core.language import say

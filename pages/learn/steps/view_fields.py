@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from pages.shared import state
-from pages.shared.fields import Field, Kept, number, one_of, sent
 from pages.shared.models import ModelCard
 from pages.shared.step_texts import TITLES
+from pages.shared.view import state
+from pages.shared.view.fields import Field, Kept, number, one_of, sent
 from transformer_core.language import say
 
 PAGE = "steps"

@@ -8,7 +8,8 @@ import streamlit as st
 from pages.components.figures import live_figure
 from pages.learn.steps.code import redraw_sources
 from pages.learn.steps.data import StepsData
-from pages.shared import export, prose, state
+from pages.shared import export, prose
+from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate

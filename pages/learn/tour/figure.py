@@ -8,8 +8,8 @@ import streamlit as st
 from pages.components.figures import live_figure
 from pages.learn.tour import lessons, view_fields
 from pages.shared import prose
-from pages.shared.fields import Kept
 from pages.shared.style import theme
+from pages.shared.view.fields import Kept
 from transformer_core.language import say
 
 if TYPE_CHECKING:

@@ -6,10 +6,11 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pages.shared import cache, models, state
+from pages.shared import cache, models
 from pages.shared.models import APP, ROOT, ModelCard
 from pages.shared.page import pages
 from pages.shared.sources import Source
+from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import language, say
 

@@ -7,7 +7,8 @@ import streamlit as st
 from pages.learn.tour import chapter as tour_chapter
 from pages.learn.tour import contents, lessons, view_fields, writing
 from pages.learn.tour.components import chapter
-from pages.shared import cache, prose, state
+from pages.shared import cache, prose
+from pages.shared.view import state
 from transformer_core.errors import mark
 from transformer_core.language import say
 

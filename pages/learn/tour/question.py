@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.learn.tour import view_fields
 from pages.shared import prose
-from pages.shared.fields import Kept
+from pages.shared.view.fields import Kept
 from transformer_core.language import say
 
 if TYPE_CHECKING:

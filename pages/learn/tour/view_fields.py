@@ -6,7 +6,7 @@ begins with it.
 
 from collections.abc import Sequence
 
-from pages.shared.fields import Field, Kept, text_up_to
+from pages.shared.view.fields import Field, Kept, text_up_to
 
 PAGE = "tour"
 LESSON = Field(PAGE, "lesson", "", text_up_to(120))  # its name; "": the first

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.shared import model_store, models, prose, state
+from pages.shared import model_store, models, prose
 from pages.shared.models import ModelCard
+from pages.shared.view import state
 from transformer_core.devices import in_words
 from transformer_core.errors import HeadlightError, Message, mark
 from transformer_core.language import grouped, say, say_message, say_number

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pages.shared.film_readings import FilmRead
-from pages.shared.run_state import RunView
 from pages.shared.runs import Run
 from pages.shared.style import theme
+from pages.shared.view.run_state import RunView
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.language import say
 

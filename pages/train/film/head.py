@@ -6,8 +6,9 @@ from typing import Any
 import streamlit as st
 
 from pages.components.figures import live_figure
-from pages.shared import prose, run_readings, run_state
+from pages.shared import prose, run_readings
 from pages.shared.answer import probability
+from pages.shared.view import run_state
 from pages.train.film.data import SnapshotData, head_in_words
 from transformer_core.analysis import ATTENTIONS, pattern_csv, strongest_cell
 from transformer_core.errors import HeadlightError, mark

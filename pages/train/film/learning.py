@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages.components.figures import live_figure
-from pages.shared import prose, run_state, runs
+from pages.shared import prose, runs
 from pages.shared.runs import Run
 from pages.shared.style import theme
+from pages.shared.view import run_state
 from pages.train.film.data import SnapshotData, head_in_words
 from pages.train.train.words import MEASURES, UNIT, UNITS
 from transformer_core.errors import HeadlightError, mark

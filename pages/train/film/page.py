@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from pages.shared import prose, run_readings, run_state, runs
-from pages.shared.fields import Kept
+from pages.shared import prose, run_readings, runs
 from pages.shared.runs import Run
+from pages.shared.view import run_state
+from pages.shared.view.fields import Kept
 from pages.train.film import stage
 from pages.train.film.data import far_in_words
 from transformer_core.analysis import attentions_of

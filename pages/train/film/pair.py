@@ -5,8 +5,9 @@ from typing import Any
 import streamlit as st
 
 from pages.components.figures import live_figure
-from pages.shared import prose, run_state
-from pages.shared.fields import Kept
+from pages.shared import prose
+from pages.shared.view import run_state
+from pages.shared.view.fields import Kept
 from pages.train.film.data import SnapshotData, head_in_words
 from transformer_core.analysis import pattern_csv
 from transformer_core.figures import attention_heatmap, difference_heatmap

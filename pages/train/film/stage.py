@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.components.overview import FilmStrip, head_overview
-from pages.shared import code_expander, film_readings, prose, run_readings, run_state, runs
-from pages.shared.fields import Kept
+from pages.shared import code_expander, film_readings, prose, run_readings, runs
 from pages.shared.film_readings import FilmRead
 from pages.shared.runs import Run
+from pages.shared.view import run_state
+from pages.shared.view.fields import Kept
 from pages.train.film import head as film_head
 from pages.train.film import learning, pair, seeds
 from pages.train.film.data import SnapshotData

@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.shared import analyses, prose
 from pages.shared.corpora import Choice
-from pages.shared.fields import Kept
+from pages.shared.view.fields import Kept
 from pages.train.train import batch_probabilities
 from transformer_core.config import Architecture, ModelConfig
 from transformer_core.corpora.reading import CorpusReading

@@ -5,9 +5,10 @@ from typing import Literal
 
 import streamlit as st
 
-from pages.shared import code_expander, model_store, models, prose, run_state, runs
-from pages.shared.fields import Kept
+from pages.shared import code_expander, model_store, models, prose, runs
 from pages.shared.runs import Run
+from pages.shared.view import run_state
+from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say
 

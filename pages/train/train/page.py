@@ -7,7 +7,8 @@ from threading import Thread
 
 import streamlit as st
 
-from pages.shared import prose, run_state, runs
+from pages.shared import prose, runs
+from pages.shared.view import run_state
 from pages.train.train import setup, watch
 from transformer_core.errors import mark
 from transformer_core.language import say

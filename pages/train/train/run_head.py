@@ -5,8 +5,9 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import prose, run_state, runs
+from pages.shared import prose, runs
 from pages.shared.runs import Run
+from pages.shared.view import run_state
 from pages.train.train.words import duration, loss_in_digits
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_message

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, get_args
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.shared import corpora, models, prose, run_state, runs
+from pages.shared import corpora, models, prose, runs
 from pages.shared.corpora import MADE_HERE, Choice
-from pages.shared.fields import Kept
+from pages.shared.view import run_state
+from pages.shared.view.fields import Kept
 from pages.train.train import batch_view, own_text, settings
 from pages.train.train.words import duration
 from transformer_core.analysis.heads.inventory import parameters_by_part

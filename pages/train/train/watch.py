@@ -8,10 +8,11 @@ import streamlit as st
 
 from pages.components.figures import live_figure
 from pages.components.overview import head_overview
-from pages.shared import overviews, prose, run_models, run_readings, run_state, runs
-from pages.shared.fields import Kept
+from pages.shared import overviews, prose, run_models, run_readings, runs
 from pages.shared.runs import Run
 from pages.shared.style import theme
+from pages.shared.view import run_state
+from pages.shared.view.fields import Kept
 from pages.train.train import doctor, keep, run_head
 from pages.train.train.look import Sample, look_at
 from pages.train.train.throttle import throttled

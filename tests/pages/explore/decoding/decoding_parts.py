@@ -25,7 +25,8 @@ def script(part: str) -> None:
 
     from pages.explore.decoding import view_fields
     from pages.explore.decoding.data import DecodingData
-    from pages.shared import models, state
+    from pages.shared import models
+    from pages.shared.view import state
 
     cards = models.available()
     state.seed(cards, view_fields.FIELDS)

@@ -28,8 +28,9 @@ def page() -> None:
 
     from pages.explore.decoding import blanks as decoding_blanks
     from pages.explore.decoding import view_fields
-    from pages.shared import models, state
+    from pages.shared import models
     from pages.shared.sources import Source
+    from pages.shared.view import state
 
     cards = models.available()
     state.seed(cards, view_fields.FIELDS)

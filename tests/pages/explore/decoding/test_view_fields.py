@@ -6,7 +6,7 @@ from hypothesis import given, strategies
 
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.view_fields import Branch
-from pages.shared.fields import fill, written
+from pages.shared.view.fields import fill, written
 
 TOKENS = strategies.lists(strategies.integers(0, 99_999), max_size=20)
 

@@ -8,8 +8,8 @@ import streamlit as st
 from hypothesis import given, settings, strategies
 
 from pages.learn.masks import view_fields
-from pages.shared import state
-from pages.shared.fields import fill, written
+from pages.shared.view import state
+from pages.shared.view.fields import fill, written
 from tests.model.building import DECODER, odd_config
 
 CELLS = strategies.sets(strategies.tuples(strategies.integers(0, 47), strategies.integers(0, 47)), max_size=80)

@@ -17,7 +17,7 @@ import transformer_core as tc
 from pages.learn.positions import model as positions_model
 from pages.learn.positions import view_fields
 from pages.learn.positions.components import dials as positions_dials
-from pages.shared import state
+from pages.shared.view import state
 from tests.model.test_positions import ROWS
 from tests.pages.conftest import EXAMPLES, component, shown_code, through_history, url_of, values_of, words_of
 

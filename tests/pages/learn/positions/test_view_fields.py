@@ -3,7 +3,7 @@
 import pytest
 
 from pages.learn.positions import view_fields
-from pages.shared.fields import Field
+from pages.shared.view.fields import Field
 
 
 @pytest.mark.parametrize(

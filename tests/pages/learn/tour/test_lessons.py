@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 from pages.learn.architecture import view_fields
 from pages.learn.tour import lessons
 from pages.learn.tour.lesson_engine.lesson import Lesson, Link
-from pages.shared import state
 from pages.shared.page import pages
+from pages.shared.view import state
 from tests.pages.conftest import words_of
 from transformer_core.analysis.blueprint.plan import blueprint_of
 from transformer_core.language import speaking

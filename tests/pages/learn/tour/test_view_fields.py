@@ -3,7 +3,7 @@
 import pytest
 
 from pages.learn.tour import view_fields
-from pages.shared import fields
+from pages.shared.view import fields
 
 
 @pytest.fixture

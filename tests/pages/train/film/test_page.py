@@ -213,7 +213,7 @@ def after_rest(snapshot: Any) -> int:
     def rest() -> None:
         import streamlit
 
-        from pages.shared import run_state
+        from pages.shared.view import run_state
 
         run_state.on_snapshot()
         streamlit.text("done")

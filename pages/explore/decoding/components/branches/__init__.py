@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from pages.components.mounting import component
-from pages.shared.fields import sent
+from pages.shared.view.fields import sent
 from transformer_core.errors import mark
 from transformer_core.figures import THEMES, sequential_scale
 from transformer_core.figures.theme import DEEP

@@ -14,7 +14,7 @@ from jaxtyping import Float
 
 from pages.components.mounting import component
 from pages.components.packing import packed
-from pages.shared.fields import sent
+from pages.shared.view.fields import sent
 from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import ConfigError
 from transformer_core.figures import isolate

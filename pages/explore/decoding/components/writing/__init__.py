@@ -15,7 +15,7 @@ from jaxtyping import Float, Float32
 
 from pages.components.mounting import component
 from pages.components.packing import packed
-from pages.shared.fields import Kept, sent
+from pages.shared.view.fields import Kept, sent
 from transformer_core.figures import DARK, LIGHT, Theme, isolate, sequential_scale
 from transformer_core.figures.theme import KEY
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pages.components.mounting import component
-from pages.shared.fields import sent
+from pages.shared.view.fields import sent
 from transformer_core.analysis.blueprint.plan import Blueprint, Box
 from transformer_core.analysis.trace.residual_stream import has_added_positions
 from transformer_core.figures.architecture.hues import PART_HUES

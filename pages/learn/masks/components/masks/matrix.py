@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 
 from pages.components.mounting import component
 from pages.components.packing import packed
-from pages.shared.fields import sent
+from pages.shared.view.fields import sent
 from transformer_core.figures import isolate
 from transformer_core.figures.mask_colors import CELL, mask_colors
 from transformer_core.figures.theme import KEY, QUERY

@@ -9,7 +9,7 @@ from jaxtyping import Bool
 
 from pages.components.mounting import component
 from pages.components.packing import packed
-from pages.shared.fields import sent
+from pages.shared.view.fields import sent
 from transformer_core.figures.mask_colors import mask_colors
 from transformer_core.figures.theme import KEY, QUERY
 

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from pages.components.mounting import component
-from pages.shared.fields import sent
+from pages.shared.view.fields import sent
 from transformer_core.figures.theme import KEY, QUERY
 
 

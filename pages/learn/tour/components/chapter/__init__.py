@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from pages.components.mounting import component
 from pages.learn.tour import view_fields
-from pages.shared.fields import sent
+from pages.shared.view.fields import sent
 
 KEY = "tour-chapter"
 

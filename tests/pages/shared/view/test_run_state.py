@@ -8,7 +8,7 @@ def a_choice() -> None:
     """A page on which the run "copy" is looked at, and a browser sends what the address says."""
     import streamlit as st
 
-    from pages.shared import run_state
+    from pages.shared.view import run_state
 
     run_state.choose({run_state.RUN: "copy", run_state.TEXT: "mine"})
     run_state.on_run(st.query_params["sent"], ["", "copy", "dates"])
@@ -24,7 +24,7 @@ def a_choice() -> None:
     ],
 )
 def test_only_a_run_that_is_there_can_be_chosen(sent: str, run: str, text: str):
-    from pages.shared import run_state
+    from pages.shared.view import run_state
 
     app = AppTest.from_function(a_choice)
     app.query_params["sent"] = sent

@@ -10,9 +10,9 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import locale, state
-from pages.shared.address import Address
-from pages.shared.fields import Kept, sent
+from pages.shared.view import locale, state
+from pages.shared.view.address import Address
+from pages.shared.view.fields import Kept, sent
 from transformer_core.analysis import attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.language import say

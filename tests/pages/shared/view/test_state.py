@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.state import MAX_CHARACTERS, clean
+from pages.shared.view.state import MAX_CHARACTERS, clean
 
 START = {"attention": "cross", "layer": 1, "head": 0}
 
@@ -19,7 +19,7 @@ def after_click(chosen: Any) -> dict[str, Any]:
     def click() -> None:
         import streamlit
 
-        from pages.shared import state
+        from pages.shared.view import state
 
         state.on_head()
         streamlit.text("done")

@@ -16,7 +16,7 @@ def a_page() -> None:
     """One run of a page: perhaps after an act of a person, and perhaps interrupted before its end."""
     import streamlit as st
 
-    from pages.shared.address import Address
+    from pages.shared.view.address import Address
 
     address, session = Address("test"), st.session_state
     if session["how"] == "act":
@@ -99,7 +99,7 @@ def a_page_that_is_turned() -> None:
     """Opened by a link, and turned by each act after that."""
     import streamlit as st
 
-    from pages.shared.address import Address
+    from pages.shared.view.address import Address
 
     address, session = Address("test"), st.session_state
     if "view" in session:

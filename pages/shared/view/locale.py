@@ -14,7 +14,7 @@ _BOX = "language-box"
 
 def seed() -> None:
     """Take the language from the URL or the browser, at the first run of a session."""
-    add_catalogues(Path(__file__).resolve().parents[1] / "languages")
+    add_catalogues(Path(__file__).resolve().parents[2] / "languages")
     ask_for_language(_of_reader)
     if LANGUAGE not in st.session_state:
         wanted = st.query_params.get(LANGUAGE, "")

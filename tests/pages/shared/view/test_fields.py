@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pages.explore.compare import view_fields
 from pages.explore.decoding import view_fields as decoding_fields
 from pages.explore.heads import view_fields as heads_fields
-from pages.shared import fields
-from pages.shared.fields import Field, fill, number, one_of, text_up_to, window, window_in_words, written
+from pages.shared.view import fields
+from pages.shared.view.fields import Field, fill, number, one_of, text_up_to, window, window_in_words, written
 from transformer_core.analysis.heads.picture import HeadShare
 
 WORD = Field("page", "word", "b", one_of("a", "b", ""))

@@ -17,11 +17,11 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import fields, locale
-from pages.shared.address import Address
-from pages.shared.fields import Field, Kept, one_of, sent
 from pages.shared.models import CPU, PRECISIONS, ModelCard
 from pages.shared.sources import Source
+from pages.shared.view import fields, locale
+from pages.shared.view.address import Address
+from pages.shared.view.fields import Field, Kept, one_of, sent
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.language import say, say_number
 from transformer_core.text.interface import WRITTEN_MASK
