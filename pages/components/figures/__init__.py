@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+import pandas  # noqa: F401  # as a whole: plotly, too, looks whether it is there, and fails while it is being loaded
+
 from pages.components.mounting import component
 from pages.shared.view import state
 from pages.shared.view.fields import sent

@@ -6,6 +6,8 @@ import csv
 import hashlib
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import export
+from pages.shared.models import ROOT
 from tests.pages.conftest import component
 
 
@@ -153,3 +156,9 @@ def test_a_model_s_seed_and_new_weights_are_told(tmp_path: Path):
         (tmp_path / "model.safetensors").write_bytes(weights)
         told = {"path": tmp_path.name, "sha256": hashlib.sha256(weights).hexdigest(), "seed": 7}
         assert model() == told
+
+
+def test_pandas_is_there_before_any_figure_is_made():
+    """Plotly takes pandas for loaded as soon as another session has begun to load it, and then fails for want of it."""
+    script = "import sys, pages.components.figures; sys.exit(not hasattr(sys.modules.get('pandas'), 'Series'))"
+    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT).returncode == 0
