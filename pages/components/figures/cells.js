@@ -2,8 +2,8 @@
 // figures at once. A person is at a cell {row, column}; what is sent are places in the whole text: a cell {query, key},
 // or a window {queries, keys} of first and last places.
 
+import { element } from "../kit/elements.js";
 import { say } from "../kit/say.js";
-import { element } from "../kit/theme.js";
 import { gridOf, plain } from "./numbers.js";
 
 export const FIGURES = new Set(); // the views of all that are on the page

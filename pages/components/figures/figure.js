@@ -7,10 +7,11 @@
 //
 // `fillInWords` comes from transformer_core/figures/offline.py.
 
+import { element } from "../kit/elements.js";
 import { fillInWords } from "../../../transformer_core/figures/cell_words.js";
 import { leaving, mount } from "../kit/mount.js";
 import { say } from "../kit/say.js";
-import { element, watchTheme } from "../kit/theme.js";
+import { watchTheme } from "../kit/theme.js";
 import { FIGURES, listen, makeCells, rangesOf, updateCells } from "./cells.js";
 import { layOut } from "./layout.js";
 import { readGrids } from "./numbers.js";

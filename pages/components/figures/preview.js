@@ -6,9 +6,9 @@
 // {layer}, {head} and {step} in the title; null where what is drawn is no single head's pattern. A picture of fewer cells
 // than tokens is not drawn.
 
+import { thousands } from "../kit/numbers.js";
 import { shownHead } from "../kit/channel.js";
 import { leaving } from "../kit/mount.js";
-import { thousands } from "../kit/say.js";
 import { CONFIG, draw } from "./figure.js";
 import { layOut } from "./layout.js";
 

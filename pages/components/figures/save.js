@@ -3,9 +3,9 @@
 // Pictures and the page are made here. What only the server knows, numbers among it, is asked for when the menu opens:
 // data.files holds it, name by name and base64, in the one run that answers (data.answers is the number of the asking).
 
+import { element } from "../kit/elements.js";
 import { leaving } from "../kit/mount.js";
 import { say } from "../kit/say.js";
-import { element } from "../kit/theme.js";
 import { zip } from "./archive.js";
 import { isWhole, sendWindow } from "./cells.js";
 import { makePage } from "./page.js";

@@ -1,7 +1,7 @@
 // The round buttons of a player, which go along something: to the beginning, back, play or pause, forward, to the end.
 
+import { element, svg } from "./elements.js";
 import { say } from "./say.js";
-import { element } from "./theme.js";
 
 const DRAWN = {
   begin: "M4 3v10M12 3 7 8l5 5",
@@ -21,9 +21,8 @@ export function makePlayButtons(label, buttons) {
   for (const [name, [title, onClick]] of Object.entries(buttons)) {
     const button = element("button", name);
     button.type = "button";
-    const icon = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    icon.setAttribute("viewBox", "0 0 16 16");
-    icon.append(document.createElementNS("http://www.w3.org/2000/svg", "path"));
+    const icon = svg("svg", { viewBox: "0 0 16 16" });
+    icon.append(svg("path"));
     button.append(icon);
     button.addEventListener("click", onClick);
     made[name] = button;

@@ -19,10 +19,3 @@ export function watchTheme(parent, onChange) {
   });
   return name;
 }
-
-export function element(tag, className, text) {
-  const made = document.createElement(tag);
-  made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}

@@ -3,10 +3,10 @@
 // data: as packing.py packs it; after the header a weight for every head, query and key (uint16, little endian), as
 // curves.js paints them. What is pointed at, or has the focus, shows its lines alone; a click keeps it so.
 
+import { element } from "../kit/elements.js";
 import { mount } from "../kit/mount.js";
 import { unpack } from "../kit/packing.js";
 import { say } from "../kit/say.js";
-import { element } from "../kit/theme.js";
 import { paintCurves, sortCurves } from "./curves.js";
 import { announce, findStrongest, nameOf, show, SIDES, strongest, swatch } from "./spotlight.js";
 

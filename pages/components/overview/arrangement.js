@@ -1,7 +1,7 @@
 // Where each head stands in the overview: a row a layer, or, ordered by a measure, one list that fills rows.
 
+import { element } from "../kit/elements.js";
 import { say } from "../kit/say.js";
-import { element } from "../kit/theme.js";
 import { paint } from "./thumbnails.js";
 
 const ROW_LABEL = 8 * say("layer {layer}", { layer: 10 }).length - 8; // px, for this and what surrounds the grid

@@ -4,11 +4,12 @@
 // the header has a film, the bytes of all its snapshots come through film.js, and player.js draws what chooses among
 // them.
 
+import { element } from "../kit/elements.js";
 import { shownHead } from "../kit/channel.js";
 import { mount } from "../kit/mount.js";
 import { unpack } from "../kit/packing.js";
 import { say } from "../kit/say.js";
-import { element, watchTheme } from "../kit/theme.js";
+import { watchTheme } from "../kit/theme.js";
 import { arrange, BAR, drawnGroups, fit, HEADER, headsInOrder, LEGEND } from "./arrangement.js";
 import { makePlayer, showAgain, updatePlayer } from "./player.js";
 import { paint } from "./thumbnails.js";

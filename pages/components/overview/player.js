@@ -2,10 +2,11 @@
 //
 // The pictures of all snapshots come once, through the component in film.js; what is chosen comes with the overview.
 
+import { thousands } from "../kit/numbers.js";
+import { element, svg } from "../kit/elements.js";
 import { film } from "../kit/channel.js";
 import { leaving } from "../kit/mount.js";
-import { say, thousands } from "../kit/say.js";
-import { element } from "../kit/theme.js";
+import { say } from "../kit/say.js";
 
 const WHOLE = 7000; // ms, that a film takes to play, within limits for one picture
 const SHORTEN = [50, 400]; // ms a picture
@@ -32,7 +33,7 @@ export function makePlayer({ root, onFrame, onChosen }) {
   player.button.type = "button";
   player.button.append(element("span", "symbol"));
   player.track = element("div", "track");
-  player.lines = drawing("svg", { class: "lines", preserveAspectRatio: "none", "aria-hidden": "true" });
+  player.lines = svg("svg", { class: "lines", preserveAspectRatio: "none", "aria-hidden": "true" });
   player.marks = element("div", "marks");
   player.slider = element("input", "slider");
   Object.assign(player.slider, { type: "range", min: 0, max: 0, step: 1 });
@@ -96,12 +97,12 @@ function drawTrack(player) {
   bar.style.setProperty("--mark", header.color);
   Object.assign(slider, { max: last, value: header.place });
   lines.setAttribute("viewBox", `0 0 ${Math.max(last, 1)} 1`);
-  player.cursor = drawing("line", { class: "cursor", y1: 0, y2: 1 });
+  player.cursor = svg("line", { class: "cursor", y1: 0, y2: 1 });
   lines.replaceChildren(
     ...header.lines.map(({ values, ends: [lowest, highest] }, number) => {
       const height = (value) => 1 - (value - lowest) / (highest - lowest || 1);
       const points = values.map((value, place) => `${place},${height(value)}`).join(" ");
-      return drawing("polyline", { class: `line-${number}`, points });
+      return svg("polyline", { class: `line-${number}`, points });
     }),
     player.cursor,
   );
@@ -118,12 +119,6 @@ function drawTrack(player) {
     });
     marks.append(mark);
   }
-}
-
-function drawing(tag, attributes) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  return made;
 }
 
 function seek(player, place) {

@@ -4,6 +4,8 @@
 // of the picture is the largest of several, and so is a pixel of a picture that has more cells than the screen has room
 // for: a line that is one cell wide stays a line.
 
+import { channels, mixed } from "../kit/colors.js";
+
 const FORBIDDEN = 255;
 const CORNER = 4; // px, as in overview.css
 
@@ -87,17 +89,11 @@ function colorsOf(view) {
 
 function palette({ sequential, forbidden }) {
   // 256 colors as the four bytes of a pixel; levels between two given colors are mixed.
-  const bytes = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
-  const stops = sequential.map(([value, color]) => [value, bytes(color)]);
+  const stops = sequential.map(([value, color]) => [value, channels(color)]);
   const colors = new Uint8ClampedArray(4 * 256);
   for (let level = 0; level < FORBIDDEN; level++) {
-    const value = level / (FORBIDDEN - 1);
-    const next = Math.max(1, stops.findIndex(([stop]) => stop >= value));
-    const [[start, low], [end, high]] = [stops[next - 1], stops[next]];
-    const share = (value - start) / (end - start);
-    for (let part = 0; part < 3; part++) colors[4 * level + part] = low[part] + (high[part] - low[part]) * share;
-    colors[4 * level + 3] = 255;
+    colors.set([...mixed(stops, level / (FORBIDDEN - 1)), 255], 4 * level);
   }
-  colors.set([...bytes(forbidden), 255], 4 * FORBIDDEN);
+  colors.set([...channels(forbidden), 255], 4 * FORBIDDEN);
   return new Uint32Array(colors.buffer);
 }

@@ -3,9 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { channels, mixed } from "../../../pages/components/kit/colors.js";
 import { shownStep } from "../../../pages/components/kit/channel.js";
 import { unpack } from "../../../pages/components/kit/packing.js";
-import { say, thousands } from "../../../pages/components/kit/say.js";
+import { fixed, scientific, thousands } from "../../../pages/components/kit/numbers.js";
+import { say } from "../../../pages/components/kit/say.js";
 
 test("values are put into a text; what has none stays as it is", () => {
   assert.equal(say("{n} of {m}, {n}", { n: 0, m: "x" }), "0 of x, 0");
@@ -49,4 +51,20 @@ test("who leaves because of what it was told does not silence the others", () =>
   shownStep.send(1);
   assert.equal(heard, 1);
   second.abort();
+});
+
+test("numbers have a true minus, and nothing is written as less than nothing", () => {
+  assert.deepEqual([1.005, -1.25, -0.001, 0].map((value) => fixed(value, 2)), ["1.00", "−1.25", "0.00", "0.00"]);
+  assert.deepEqual([Infinity, -Infinity, NaN].map((value) => fixed(value, 2)), ["∞", "−∞", "NaN"]);
+  assert.equal(scientific(-0.00012, 1), "−1.2e−4");
+});
+
+test("colors are mixed between their neighbours, and stay at the ends", () => {
+  const stops = [[0, channels("#000000")], [0.5, channels("#FF0000")], [1, channels("#FFFFFF")]];
+  assert.deepEqual(channels("#1a2B3c"), [26, 43, 60]);
+  assert.deepEqual(mixed(stops, 0), [0, 0, 0]);
+  assert.deepEqual(mixed(stops, 0.25), [128, 0, 0]);
+  assert.deepEqual(mixed(stops, 0.5), [255, 0, 0]);
+  assert.deepEqual(mixed(stops, 0.75), [255, 128, 128]);
+  assert.deepEqual([mixed(stops, -1), mixed(stops, 2)], [[0, 0, 0], [255, 255, 255]]);
 });

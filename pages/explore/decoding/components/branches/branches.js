@@ -3,8 +3,9 @@
 // data: nodes, each behind its parent, and ends, as branches.py sends them. What is drawn is kept by the nodes' ids: a
 // token that is added is the only thing that is made anew.
 
+import { element, svg } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
-import { element, watchTheme } from "../../../../components/kit/theme.js";
+import { watchTheme } from "../../../../components/kit/theme.js";
 import { arrangeTree, linePath } from "./lanes.js";
 import { follow, placeTip, point, press, setStop } from "./walk.js";
 import { endInWords, explain, nameOf, nats } from "./words.js";
@@ -15,7 +16,6 @@ const LANE = 34; // px
 const LANE_WITH_WORDS = 44; // px, of one that has an end
 const MOST_HEIGHT = 400; // px; more is scrolled
 const SCROLLBAR = 14; // px; always there, so that nothing jumps when a text becomes wide
-const SVG = "http://www.w3.org/2000/svg";
 
 export default await mount(import.meta.url, {
   styles: ["./branches.css"],
@@ -42,13 +42,8 @@ function makeView(root) {
   const view = { root, items: new Map(), pointed: null, stop: null };
   root.setAttribute("role", "group");
   for (const name of ["legend", "scroller", "field", "tip"]) view[name] = element("div", name);
-  view.lines = document.createElementNS(SVG, "svg");
-  view.lines.setAttribute("aria-hidden", "true");
-  view.groups = ["others", "taken"].map((name) => {
-    const group = document.createElementNS(SVG, "g");
-    group.setAttribute("class", name);
-    return group;
-  });
+  view.lines = svg("svg", { "aria-hidden": "true" });
+  view.groups = ["others", "taken"].map((name) => svg("g", { class: name }));
   view.lines.append(...view.groups);
   view.tip.popover = "manual"; // above everything, and cut by nothing
   view.tip.setAttribute("aria-hidden", "true"); // the buttons say the same
@@ -104,7 +99,7 @@ function fillNodes(view) {
 }
 
 function makeItem(view, { id }) {
-  const item = { button: element("button", "node"), line: document.createElementNS(SVG, "path") };
+  const item = { button: element("button", "node"), line: svg("path") };
   Object.assign(item, { word: element("bdi", "word"), score: element("span", "score") });
   Object.assign(item.button, { type: "button", tabIndex: -1 });
   item.button.dataset.id = id;

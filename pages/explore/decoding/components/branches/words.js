@@ -1,7 +1,8 @@
 // What a token of a tree says of itself: to who points at it, and to who does not see it.
 
+import { fixed } from "../../../../components/kit/numbers.js";
+import { element } from "../../../../components/kit/elements.js";
 import { say } from "../../../../components/kit/say.js";
-import { element } from "../../../../components/kit/theme.js";
 
 const KINDS = {
   given: say("given to the model"),
@@ -18,7 +19,7 @@ const LEGEND = {
 };
 
 export function nats(value) {
-  return value === null ? "−∞" : value.toFixed(2).replace("-", "−");
+  return fixed(value ?? -Infinity, 2);
 }
 
 function share(p) {

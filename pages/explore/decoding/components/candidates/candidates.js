@@ -5,11 +5,12 @@
 // highest first, for each of the header's distributions, one a step. A row of a distribution is a token at its place among
 // them. The first one is what the server shows; a step in writing.js to another one of them is drawn at once.
 
+import { fixed, thousands } from "../../../../components/kit/numbers.js";
+import { element } from "../../../../components/kit/elements.js";
 import { shownStep } from "../../../../components/kit/channel.js";
 import { leaving, mount } from "../../../../components/kit/mount.js";
 import { unpack } from "../../../../components/kit/packing.js";
-import { say, thousands } from "../../../../components/kit/say.js";
-import { element } from "../../../../components/kit/theme.js";
+import { say } from "../../../../components/kit/say.js";
 import { leave, shareOf } from "./sampling.js";
 import { makeSliders, showSliders, SLIDERS } from "./sliders.js";
 
@@ -211,7 +212,7 @@ function showRow(view, row, said, isApart) {
   button.dataset.token = token;
   button.style.setProperty("--own", own);
   button.style.setProperty("--now", now);
-  const told = { label: said.label, rank: digits.rank, p: exactly(own), nats: signed(said.log_prob) };
+  const told = { label: said.label, rank: digits.rank, p: exactly(own), nats: fixed(said.log_prob, 2) };
   row.words = [
     say("'{label}', rank {rank}: the model {p} ({nats} nats)", told),
     isLeft ? say("with these settings {p}", { p: exactly(now) }) : FILTERED,
@@ -237,10 +238,6 @@ function inDigits(value) {
   // None looks like 0 that is not, and none like 1.
   if (value > 0 && value < 0.005) return "<0.01";
   return value >= 0.995 && value < 1 ? ">0.99" : value.toFixed(2);
-}
-
-function signed(value) {
-  return value.toFixed(2).replace("-", "−");
 }
 
 function exactly(value) {

@@ -1,7 +1,7 @@
 // Tokens as chips, updated where they are when another step, branch or text comes; and what is said of one of them.
 
+import { element } from "../../../../components/kit/elements.js";
 import { say } from "../../../../components/kit/say.js";
-import { element } from "../../../../components/kit/theme.js";
 import { isLookedAt } from "./looking.js";
 import { colorScale, setStop } from "./writing.js";
 

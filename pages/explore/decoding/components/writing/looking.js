@@ -1,6 +1,7 @@
 // Where the model looks in order to say the next token: a bar over every token, numbers over the strongest, and curves
 // from the caret to the strongest of the source.
 
+import { svg } from "../../../../components/kit/elements.js";
 import { say } from "../../../../components/kit/say.js";
 import { inDigits } from "./chips.js";
 import { SIDES } from "./writing.js";
@@ -57,7 +58,7 @@ export function draw(view) {
   const ends = canStart ? view.strongest.source.map((index) => ({ index, box: items.source[index].word.getBoundingClientRect() })) : [];
   const seen = ends.filter(({ box }) => isWithin(box, sourcePane));
   while (curves.childElementCount < seen.length) {
-    curves.append(document.createElementNS("http://www.w3.org/2000/svg", "path"));
+    curves.append(svg("path"));
   }
   while (curves.childElementCount > seen.length) curves.lastElementChild.remove();
   seen.forEach(({ index, box }, i) => {

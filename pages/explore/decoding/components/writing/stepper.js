@@ -4,11 +4,11 @@
 // `forward`, so many tokens more, each with a number that comes back as the header's `answers`. What a person wants
 // meanwhile is the goal, a step, and is asked for next.
 
+import { element } from "../../../../components/kit/elements.js";
 import { shownStep } from "../../../../components/kit/channel.js";
 import { leaving } from "../../../../components/kit/mount.js";
 import { makePlayButtons, setDisabled, showPlaying } from "../../../../components/kit/play_buttons.js";
 import { say } from "../../../../components/kit/say.js";
-import { element } from "../../../../components/kit/theme.js";
 import { setPlace } from "./writing.js";
 
 const SPEEDS = [

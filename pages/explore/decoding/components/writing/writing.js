@@ -5,10 +5,11 @@
 // step is told by how many tokens were written at it; the header's `at`, the first of them, is the one that the rest of
 // the page shows. Whoever else shows steps hears of every step by an event: see candidates.js.
 
+import { element, svg } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
 import { unpack } from "../../../../components/kit/packing.js";
 import { say } from "../../../../components/kit/say.js";
-import { element, watchTheme } from "../../../../components/kit/theme.js";
+import { watchTheme } from "../../../../components/kit/theme.js";
 import { colorAll, fillOutput, fillSource, makeTip, placeOf, point } from "./chips.js";
 import { draw, look } from "./looking.js";
 import { go, goToEnd, hear, makeStepper, step, togglePlay } from "./stepper.js";
@@ -43,9 +44,7 @@ function makeView(root) {
   root.setAttribute("role", "group");
   root.setAttribute("aria-label", say("Writing, token by token"));
   view.sheet = element("div", "sheet");
-  view.curves = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  view.curves.setAttribute("class", "curves");
-  view.curves.setAttribute("aria-hidden", "true");
+  view.curves = svg("svg", { class: "curves", "aria-hidden": "true" });
   view.sheet.append(view.curves);
   for (const side of SIDES) {
     const part = { box: element("div", `part ${side}`), head: element("div", "head"), pane: element("div", "pane") };

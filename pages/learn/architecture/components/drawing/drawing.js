@@ -3,14 +3,13 @@
 //
 // data: stacks, head, output, arrows and hues, as drawing.py sends them; boxes of a layer have "*" for its number.
 
+import { element, set, svg } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
 import { say } from "../../../../components/kit/say.js";
-import { element } from "../../../../components/kit/theme.js";
 import { drawArrows, fillEdges } from "./flow.js";
 import { arrange } from "./layout.js";
-import { choose, drop, groupOf, mark, point, press, setStop, shape, svg } from "./walk.js";
+import { choose, drop, groupOf, mark, point, press, setStop } from "./walk.js";
 
-export const SVG = "http://www.w3.org/2000/svg";
 const LARGEST = 1.08; // times its own size
 
 export default await mount(import.meta.url, {
@@ -31,9 +30,9 @@ function update(view, data, send) {
 
 function makeView(root) {
   const view = { root, layers: {}, groups: new Map(), pointed: null };
-  view.svg = svg("svg", "sheet");
+  view.svg = svg("svg", { class: "sheet" });
   view.svg.setAttribute("role", "group");
-  view.layersOf = ["frames", "plates", "arrows", "boxes", "labels"].map((name) => svg("g", name));
+  view.layersOf = ["frames", "plates", "arrows", "boxes", "labels"].map((name) => svg("g", { class: name }));
   view.svg.append(...view.layersOf);
   view.tip = element("div", "tip");
   view.tip.popover = "manual"; // above everything, and cut by nothing
@@ -80,19 +79,19 @@ function drawFrames(view) {
   for (const frame of view.plan.frames) {
     const key = `${frame.stack}.*`;
     const group = groupOf(view, key, 0, () => {
-      const made = svg("g", "node frame");
-      made.append(svg("rect", "ground"), svg("text", "layer"), svg("text", "times"));
+      const made = svg("g", { class: "node frame" });
+      made.append(svg("rect", { class: "ground" }), svg("text", { class: "layer" }), svg("text", { class: "times" }));
       return made;
     });
     const { left, right } = frame.frame;
     const [ground, layer, times] = group.children;
-    shape(ground, { x: left, y: frame.y - frame.height / 2, width: right - left, height: frame.height, rx: 12 });
+    set(ground, { x: left, y: frame.y - frame.height / 2, width: right - left, height: frame.height, rx: 12 });
     const isLeft = frame.side < 0;
     layer.textContent = say("layer {layer}", { layer: frame.layer });
-    shape(layer, { x: isLeft ? right - 12 : left + 12, y: frame.y - frame.height / 2 + 17 });
+    set(layer, { x: isLeft ? right - 12 : left + 12, y: frame.y - frame.height / 2 + 17 });
     layer.setAttribute("text-anchor", isLeft ? "end" : "start");
     times.textContent = `${frame.layers} ×`;
-    shape(times, { x: isLeft ? left - 10 : right + 10, y: frame.y + 6 });
+    set(times, { x: isLeft ? left - 10 : right + 10, y: frame.y + 6 });
     times.setAttribute("text-anchor", isLeft ? "end" : "start");
     const box = view.data.stacks.find(({ name }) => name === frame.stack).whole;
     describe(view, group, box, frame);
@@ -105,15 +104,15 @@ function drawPlates(view) {
     const key = `plate ${plate.stack} ${plate.layer}`;
     known.add(key);
     const group = groupOf(view, key, 1, () => {
-      const made = svg("g", "node plate");
-      made.append(svg("rect", "ground"), svg("text", "layer"));
+      const made = svg("g", { class: "node plate" });
+      made.append(svg("rect", { class: "ground" }), svg("text", { class: "layer" }));
       return made;
     });
     const [ground, layer] = group.children;
     const { left, right } = plate.frame;
-    shape(ground, { x: left, y: plate.y - plate.height / 2, width: right - left, height: plate.height, rx: Math.min(6, plate.height / 2) });
+    set(ground, { x: left, y: plate.y - plate.height / 2, width: right - left, height: plate.height, rx: Math.min(6, plate.height / 2) });
     layer.textContent = plate.isNamed ? say("layer {layer}", { layer: plate.layer }) : "";
-    shape(layer, { x: plate.x, y: plate.y + 3.7 });
+    set(layer, { x: plate.x, y: plate.y + 3.7 });
     group.dataset.stack = plate.stack;
     group.dataset.layer = plate.layer;
     group.setAttribute("role", "button");
@@ -135,9 +134,9 @@ function drawBoxes(view) {
 }
 
 function makeBox({ box, round }) {
-  const made = svg("g", `node box ${box.kind}`);
-  const parts = round ? [svg("circle", "ground"), svg("path", "plus")] : [svg("rect", "ground"), svg("text", "title"), svg("text", "sub")];
-  for (let i = 0; i < box.heads; i += 1) parts.unshift(svg("rect", "head"));
+  const made = svg("g", { class: `node box ${box.kind}` });
+  const parts = round ? [svg("circle", { class: "ground" }), svg("path", { class: "plus" })] : [svg("rect", { class: "ground" }), svg("text", { class: "title" }), svg("text", { class: "sub" })];
+  for (let i = 0; i < box.heads; i += 1) parts.unshift(svg("rect", { class: "head" }));
   if (box.mask) parts.push(maskOf(box.mask));
   made.append(...parts);
   return made;
@@ -147,14 +146,14 @@ function fillBox(group, { box, width, height, round }) {
   group.style.setProperty("--hue", `var(--${box.hue})`);
   const ground = group.querySelector(".ground");
   if (round) {
-    shape(ground, { r: width / 2 });
+    set(ground, { r: width / 2 });
     group.querySelector(".plus").setAttribute("d", "M-6 0H6M0 -6V6");
     return;
   }
-  shape(ground, { x: -width / 2, y: -height / 2, width, height, rx: 8 });
+  set(ground, { x: -width / 2, y: -height / 2, width, height, rx: 8 });
   [...group.querySelectorAll(".head")].forEach((head, i) => {
     const by = 3 * (box.heads - i);
-    shape(head, { x: -width / 2 + by, y: -height / 2 - by, width: width - by, height, rx: 8 });
+    set(head, { x: -width / 2 + by, y: -height / 2 - by, width: width - by, height, rx: 8 });
   });
   const [title, sub] = group.querySelectorAll("text");
   title.textContent = box.title;
@@ -162,8 +161,8 @@ function fillBox(group, { box, width, height, round }) {
   const room = width - 14 - (box.mask ? 26 : 0);
   for (const [text, size] of [[title, box.small ? 11.5 : 13.5], [sub, 11]]) fitText(text, room, size);
   const x = box.mask ? -11 : 0;
-  shape(title, { x, y: box.sub ? -3 : 4.5 });
-  shape(sub, { x, y: 13 });
+  set(title, { x, y: box.sub ? -3 : 4.5 });
+  set(sub, { x, y: 13 });
 }
 
 function fitText(text, room, size) {
@@ -175,10 +174,10 @@ function fitText(text, room, size) {
 
 function maskOf(cells) {
   // A small picture of who may look at whom: rows are queries.
-  const made = svg("g", "mask");
+  const made = svg("g", { class: "mask" });
   [...cells].forEach((cell, i) => {
-    const one = svg("rect", cell === "1" ? "may" : "may not");
-    shape(one, { x: 72 + 5 * (i % 4), y: -10 + 5 * Math.floor(i / 4), width: 4, height: 4, rx: 0.8 });
+    const one = svg("rect", { class: cell === "1" ? "may" : "may not" });
+    set(one, { x: 72 + 5 * (i % 4), y: -10 + 5 * Math.floor(i / 4), width: 4, height: 4, rx: 0.8 });
     made.append(one);
   });
   return made;
@@ -198,8 +197,8 @@ function describe(view, group, box, { layer }) {
 function drawLabels(view) {
   const { plan, layersOf } = view;
   const made = plan.labels.map(({ x, y, text, kind, anchor }) => {
-    const label = svg("text", `label ${kind}`);
-    shape(label, { x, y });
+    const label = svg("text", { class: `label ${kind}` });
+    set(label, { x, y });
     label.setAttribute("text-anchor", anchor ?? "middle");
     label.textContent = text;
     return label;

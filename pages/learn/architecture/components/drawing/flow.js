@@ -1,8 +1,8 @@
 // The arrows on the drawing of a model: those of the open layers, the stream through the plates, and the memory.
 
+import { set, svg } from "../../../../components/kit/elements.js";
 import { BEND, bottomOf, HEADS, MEMORY_SLOT, memoryTrunk, straight, topOf, wayOf } from "./arrows.js";
 import { WIDE } from "./layout.js";
-import { shape, svg } from "./walk.js";
 
 export function fillEdges(plan, data) {
   // What a layer's first arrows come from, and what the stream goes on to behind its last: a plate, or a box.
@@ -36,8 +36,8 @@ export function drawArrows(view) {
   if (trunk) all.unshift(trunk);
   layersOf[2].replaceChildren(...all.map(arrowGroup));
   const dots = all.filter(({ way }) => way.dot).map(({ way: { dot } }) => {
-    const made = svg("circle", "dot");
-    shape(made, { cx: dot[0], cy: dot[1], r: 2.6 });
+    const made = svg("circle", { class: "dot" });
+    set(made, { cx: dot[0], cy: dot[1], r: 2.6 });
     return made;
   });
   layersOf[2].append(...dots);
@@ -105,21 +105,21 @@ function memoryArrow(view) {
 }
 
 function arrowGroup({ start, end, flow, way }) {
-  const made = svg("g", `arrow ${flow}`);
+  const made = svg("g", { class: `arrow ${flow}` });
   Object.assign(made.dataset, { start, end });
-  const line = svg("path", "line");
+  const line = svg("path", { class: "line" });
   line.setAttribute("d", way.d);
   made.append(line);
   for (const [x, y, direction] of way.heads) {
-    const head = svg("polygon", "head");
+    const head = svg("polygon", { class: "head" });
     head.setAttribute("points", HEADS[direction]);
     head.setAttribute("transform", `translate(${x} ${y})`);
     made.append(head);
   }
   if (way.letter) {
-    const letter = svg("text", "letter");
+    const letter = svg("text", { class: "letter" });
     letter.textContent = { query: "Q", key: "K", value: "V" }[flow];
-    shape(letter, { x: way.letter[0], y: way.letter[1] });
+    set(letter, { x: way.letter[0], y: way.letter[1] });
     letter.setAttribute("text-anchor", way.letter[2]);
     made.append(letter);
   }

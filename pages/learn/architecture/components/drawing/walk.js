@@ -1,7 +1,7 @@
 // Walking over the drawing of a model: what is chosen, pointed at, or reached with the arrow keys.
 
-import { element } from "../../../../components/kit/theme.js";
-import { draw, nodeOf, SVG } from "./drawing.js";
+import { element } from "../../../../components/kit/elements.js";
+import { draw, nodeOf } from "./drawing.js";
 
 const STEPS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
 
@@ -147,14 +147,4 @@ function placeTip(view, node) {
   const left = right + width < innerWidth - 8 ? right : Math.max(8, box.left - width - 12);
   tip.style.left = `${left}px`;
   tip.style.top = `${Math.min(Math.max(8, box.top + box.height / 2 - height / 2), innerHeight - height - 8)}px`;
-}
-
-export function svg(tag, className) {
-  const made = document.createElementNS(SVG, tag);
-  made.setAttribute("class", className);
-  return made;
-}
-
-export function shape(node, attributes) {
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
 }

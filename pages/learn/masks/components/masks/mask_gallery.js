@@ -3,9 +3,10 @@
 // data: as packing.py packs it; header.items, each with name, title, help, group, rows and columns; then their cells,
 // one byte each.
 
+import { element } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
 import { unpack } from "../../../../components/kit/packing.js";
-import { element, watchTheme } from "../../../../components/kit/theme.js";
+import { watchTheme } from "../../../../components/kit/theme.js";
 import { paintMiniature } from "./paint.js";
 
 const SIDE = 48; // px of a miniature

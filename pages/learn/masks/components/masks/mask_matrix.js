@@ -4,10 +4,12 @@
 // pattern, its pattern under the model's own masks (float32, little endian), then the preset and the mask that the
 // model ran with (a byte each, 1 = may attend). What a hand does is seen at once; the model answers when it has run.
 
+import { fixed } from "../../../../components/kit/numbers.js";
+import { element } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
 import { unpack } from "../../../../components/kit/packing.js";
 import { say } from "../../../../components/kit/say.js";
-import { element, watchTheme } from "../../../../components/kit/theme.js";
+import { watchTheme } from "../../../../components/kit/theme.js";
 import { isAllowed, patternOf, takeMask } from "./cells.js";
 import { arrange, drawCells, drawFrames, drawLabels } from "./grid.js";
 import { finish, goBack, listenToHands } from "./hands.js";
@@ -200,7 +202,7 @@ function tellCell(view) {
     from: header.query[row],
     key: column,
     to: header.key[column],
-    score: scores[cell].toFixed(2).replace("-", "−"),
+    score: fixed(scores[cell], 2),
     weight: shown[cell].toFixed(3),
     own: before[cell].toFixed(3),
   };

@@ -4,9 +4,10 @@
 // cells, one byte each. header.joins: what is written on the arrows, or nothing where there is one attention only;
 // header.note: what is said beside them.
 
+import { element } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
 import { unpack } from "../../../../components/kit/packing.js";
-import { element, watchTheme } from "../../../../components/kit/theme.js";
+import { watchTheme } from "../../../../components/kit/theme.js";
 import { paintMiniature } from "./paint.js";
 
 const SIDE = 132; // px of a mask

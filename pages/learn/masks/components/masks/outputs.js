@@ -1,7 +1,7 @@
 // What the model says at each place, with its own masks and with these: a chip a token, two bars for its probability.
 
+import { element } from "../../../../components/kit/elements.js";
 import { say } from "../../../../components/kit/say.js";
-import { element } from "../../../../components/kit/theme.js";
 
 export function fillOutputs(view) {
   const { outputs } = view.header;

@@ -2,14 +2,11 @@
 //
 // colors of a theme: allowed, forbidden, text, muted, border, background; sequential and diverging as [value, color].
 
-const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+import { channels, mixed } from "../../../../components/kit/colors.js";
 
 export function colorAt(stops, value) {
   // The color of a value on a scale of [value, color], mixed between two given ones.
-  const next = Math.max(1, stops.findIndex(([stop]) => stop >= value));
-  const [[start, low], [end, high]] = [stops[next - 1], stops[next]].map(([stop, color]) => [stop, rgb(color)]);
-  const share = Math.min(Math.max((value - start) / (end - start), 0), 1);
-  return `rgb(${low.map((part, i) => Math.round(part + (high[i] - part) * share)).join()})`;
+  return `rgb(${mixed(stops.map(([stop, color]) => [stop, channels(color)]), value).join()})`;
 }
 
 export function prepare(canvas, width, height) {

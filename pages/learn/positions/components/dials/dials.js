@@ -3,16 +3,16 @@
 // data: {speeds} in radians a position; {query, key}: [[a, b], ...] before they are turned; {rest, scale} of their
 // product; {places}: [query, key]; {n} positions; {names, hues} of query and key.
 
+import { fixed, thousands } from "../../../../components/kit/numbers.js";
+import { element, svg } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
-import { say, thousands } from "../../../../components/kit/say.js";
-import { element } from "../../../../components/kit/theme.js";
+import { say } from "../../../../components/kit/say.js";
 
 const SIZE = 84; // px, of a dial
 const RADIUS = 34;
 const PITCH = 100; // px, from one dial to the next, at least
 const PACE = 5; // positions a second
 const WHICH = [0, 1]; // the query, the key
-const SVG = "http://www.w3.org/2000/svg";
 
 export default await mount(import.meta.url, {
   styles: ["./dials.css"],
@@ -86,18 +86,18 @@ function makeSlider(view, which) {
 
 function makeDial(view, pair, speed, longest) {
   const figure = element("figure", "dial");
-  const face = part("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, width: SIZE, height: SIZE, "aria-hidden": "true" });
+  const face = svg("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, width: SIZE, height: SIZE, "aria-hidden": "true" });
   const middle = SIZE / 2;
-  face.append(part("circle", { cx: middle, cy: middle, r: RADIUS, class: "face" }));
-  const between = part("path", { class: "between" });
+  face.append(svg("circle", { cx: middle, cy: middle, r: RADIUS, class: "face" }));
+  const between = svg("path", { class: "between" });
   const hands = WHICH.map((which) => {
     const vector = view.data[which ? "key" : "query"][pair];
     const length = RADIUS * Math.max(lengthOf(vector) / longest, 0.06);
-    const hand = part("line", { x1: middle, y1: middle, class: which ? "hand key" : "hand query" });
+    const hand = svg("line", { x1: middle, y1: middle, class: which ? "hand key" : "hand query" });
     hand.style.stroke = view.data.hues[which];
     return { hand, length, at: Math.atan2(vector[1], vector[0]) };
   });
-  face.append(between, ...hands.map(({ hand }) => hand), part("circle", { cx: middle, cy: middle, r: 2, class: "pin" }));
+  face.append(between, ...hands.map(({ hand }) => hand), svg("circle", { cx: middle, cy: middle, r: 2, class: "pin" }));
   const words = element("figcaption", "words");
   const number = element("span", "part");
   const bar = element("span", "share");
@@ -113,12 +113,6 @@ function makeDial(view, pair, speed, longest) {
   const dial = { figure, face, between, hands, number, bar, speed };
   dragging(view, dial);
   return dial;
-}
-
-function part(name, attributes) {
-  const made = document.createElementNS(SVG, name);
-  for (const [attribute, value] of Object.entries(attributes)) made.setAttribute(attribute, value);
-  return made;
 }
 
 function dragging(view, dial) {
@@ -213,7 +207,7 @@ function show(view) {
     between.setAttribute("d", wedge(...angles));
     const product = data.scale * lengthOf(data.query[pair]) * lengthOf(data.key[pair]) * Math.cos(angles[0] - angles[1]);
     sum += product;
-    number.textContent = written(product, 3);
+    number.textContent = fixed(product, 3);
     bar.style.setProperty("--size", `${(50 * Math.abs(product)) / view.most}%`);
     bar.classList.toggle("less", product < 0);
   });
@@ -224,10 +218,10 @@ function show(view) {
   });
   view.play.textContent = view.frame ? say("Pause") : say("Play");
   view.play.setAttribute("aria-pressed", String(Boolean(view.frame)));
-  const distance = written(Math.round(places[0] - places[1]), 0);
+  const distance = fixed(Math.round(places[0] - places[1]), 0);
   view.sum.textContent = say("distance {distance}: the product of query and key is {product}", {
     distance,
-    product: written(sum, 4),
+    product: fixed(sum, 4),
   });
 }
 
@@ -237,9 +231,4 @@ function wedge(from, to) {
   const radius = RADIUS * 0.42;
   const at = (angle) => `${SIZE / 2 + radius * Math.cos(angle)} ${SIZE / 2 - radius * Math.sin(angle)}`;
   return `M ${SIZE / 2} ${SIZE / 2} L ${at(from)} A ${radius} ${radius} 0 0 ${turn > 0 ? 0 : 1} ${at(from + turn)} Z`;
-}
-
-function written(value, digits) {
-  const text = Math.abs(value).toFixed(digits);
-  return (value < 0 && Number(text) ? "\u2212" : "") + text;
 }

@@ -1,21 +1,15 @@
 // Colors of numbers, and pictures of whole quantities: one pixel a number, drawn as large as they are needed.
 
+import { channels, mixed } from "../../../../components/kit/colors.js";
+
 const LEVELS = 255; // of a scale, from its lowest to its highest number
 const ALLOWED = 46; // the level of a 1 in the mask
 const pictures = new WeakMap(); // of a quantity's numbers: what was painted of them, by theme
 
-function channels(color) {
-  return [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
-}
-
 function scaleOf(colors) {
   // LEVELS + 1 colors, evenly along the given ones.
-  const stops = colors.map(channels);
-  return Array.from({ length: LEVELS + 1 }, (_, level) => {
-    const place = (level / LEVELS) * (stops.length - 1);
-    const before = Math.min(Math.floor(place), stops.length - 2);
-    return stops[before].map((channel, i) => Math.round(channel + (stops[before + 1][i] - channel) * (place - before)));
-  });
+  const stops = colors.map((color, i) => [i / (colors.length - 1), channels(color)]);
+  return Array.from({ length: LEVELS + 1 }, (_, level) => mixed(stops, level / LEVELS));
 }
 
 export function makePalette({ colors }, theme) {

@@ -1,7 +1,8 @@
 // The lens: the numbers of the present stage themselves, of the chosen query and key; a click asks for a formula.
 
-import { say, thousands } from "../../../../components/kit/say.js";
-import { element } from "../../../../components/kit/theme.js";
+import { scientific, thousands } from "../../../../components/kit/numbers.js";
+import { element } from "../../../../components/kit/elements.js";
+import { say } from "../../../../components/kit/say.js";
 import { colorOf, inkOf } from "./colors.js";
 import { tokenOf, valueAt, wordsOf, writeNumber } from "./numbers.js";
 import { point } from "./pointing.js";
@@ -90,7 +91,7 @@ function lensRow(view, quantity) {
 function written(value) {
   const size = Math.abs(value);
   if (!size || !Number.isFinite(value) || size >= 0.0005) return writeNumber(value, size >= 100 ? 1 : 3);
-  return `${value < 0 ? "−" : ""}${size.toExponential(0).replace("e-", "e−")}`;
+  return scientific(value, 0);
 }
 
 function columnsOf(quantity, row) {

@@ -3,6 +3,7 @@
 // data: as packing.py packs it; after the header the numbers of each quantity (float32, little endian), row by row.
 // What belongs to one query and all keys (weighted values, the products of q and k) is made here, in single precision.
 
+import { fixed, scientific } from "../../../../components/kit/numbers.js";
 import { unpack } from "../../../../components/kit/packing.js";
 import { say } from "../../../../components/kit/say.js";
 
@@ -46,13 +47,9 @@ export function valueAt(quantity, row, column) {
 }
 
 export function writeNumber(value, decimals = 4) {
-  if (value === -Infinity) return "−∞";
-  if (value === Infinity) return "∞";
   const size = Math.abs(value);
-  let text = size.toFixed(decimals);
-  if (size && size < 0.5 * 10 ** -decimals) text = size.toExponential(2);
-  else if (size >= 1000) text = size.toFixed(decimals > 2 ? 1 : 0);
-  return value < 0 && Number(text) ? `−${text.replace("e-", "e−")}` : text.replace("e-", "e−");
+  if (size && size < 0.5 * 10 ** -decimals) return scientific(value, 2);
+  return fixed(value, size < 1000 ? decimals : decimals > 2 ? 1 : 0);
 }
 
 export function tokenOf({ header }, side, index) {

@@ -1,5 +1,6 @@
 // Paints the figure onto its canvas: what is done is calm, the present stage is bright, what comes is faint.
 
+import { fixed } from "../../../../components/kit/numbers.js";
 import { colorOf, inkOf, pictureOf } from "./colors.js";
 import { LANE, PARTS, rectOf, STRIP } from "./columns.js";
 import { valueAt, WEIGHTED } from "./numbers.js";
@@ -126,9 +127,7 @@ function hasRoom({ globalAlpha }, { w, h }) {
 }
 
 function rounded(value) {
-  if (!Number.isFinite(value)) return "−∞";
-  const text = Math.abs(value).toFixed(Math.abs(value) < 100 ? 2 : 0);
-  return value < 0 && Number(text) ? `−${text}` : text;
+  return fixed(value, Math.abs(value) < 100 ? 2 : 0);
 }
 
 export function writeIn(context, { font }, text, x, y, color, align = "center") {

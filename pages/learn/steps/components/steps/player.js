@@ -1,8 +1,8 @@
 // The stages in a line, and the buttons and keys that go along them.
 
+import { element } from "../../../../components/kit/elements.js";
 import { makePlayButtons, setDisabled, showPlaying } from "../../../../components/kit/play_buttons.js";
 import { say } from "../../../../components/kit/say.js";
-import { element } from "../../../../components/kit/theme.js";
 import { chooseKey, moveTo } from "./steps.js";
 
 const PERIOD = 3200; // ms that a stage is looked at while it plays

@@ -1,6 +1,6 @@
 // What is said of the present stage: its title, its formula, its shapes, and what to notice.
 
-import { element } from "../../../../components/kit/theme.js";
+import { element } from "../../../../components/kit/elements.js";
 import { makeMath, MATH } from "./formula.js";
 
 export function makeStage(view) {

@@ -3,10 +3,11 @@
 // The header's `at` is where the page wants to be: stage, query, key and cell; it counts where `signal` has grown. All else
 // that a person chooses is shown at once and told to the page (`view`), which answers below the figure.
 
+import { element } from "../../../../components/kit/elements.js";
 import { ask } from "./asked.js";
 import { mount } from "../../../../components/kit/mount.js";
 import { say } from "../../../../components/kit/say.js";
-import { element, watchTheme } from "../../../../components/kit/theme.js";
+import { watchTheme } from "../../../../components/kit/theme.js";
 import { makePalette } from "./colors.js";
 import { heights, makeColumns } from "./columns.js";
 import { makeLens, showLens } from "./lens.js";

@@ -1,9 +1,10 @@
 // A number and its formula, with the value of each symbol and each summand in it, and what other computations give.
 
+import { fixed, scientific, thousands } from "../../../../components/kit/numbers.js";
+import { element } from "../../../../components/kit/elements.js";
 import { isAwaited } from "./asked.js";
 import { mount } from "../../../../components/kit/mount.js";
-import { say, thousands } from "../../../../components/kit/say.js";
-import { element } from "../../../../components/kit/theme.js";
+import { say } from "../../../../components/kit/say.js";
 import { makeMath, MATH } from "./formula.js";
 
 const AT_ONCE = 12; // terms; of more, the largest
@@ -96,10 +97,7 @@ function checks({ value, recomputed, difference, torch, torchName }) {
     line.append(element("dt", "", name), element("dd", "", number), element("dd", "what", what));
     table.append(line);
   };
-  const away = (gap) => {
-    const number = gap ? gap.toExponential(1).replace("e-", "e−") : "0";
-    return say("difference {number}", { number });
-  };
+  const away = (gap) => say("difference {number}", { number: gap ? scientific(gap, 1) : "0" });
   row(say("The model's"), exact(Number(value)));
   row(say("Recomputed in float64"), exact(Number(recomputed)), away(Number(difference)));
   if (torch !== null) {
@@ -110,17 +108,12 @@ function checks({ value, recomputed, difference, torch, torchName }) {
 }
 
 function exact(number) {
-  if (Number.isNaN(number)) return "NaN";
-  if (!Number.isFinite(number)) return number > 0 ? "∞" : "−∞";
-  const size = Math.abs(number);
-  const text = size && size < 1e-4 ? size.toExponential(6) : size.toPrecision(8);
-  return (number < 0 ? "−" : "") + text.replace("e-", "e−");
+  if (!Number.isFinite(number)) return fixed(number, 0);
+  return number && Math.abs(number) < 1e-4 ? scientific(number, 6) : number.toPrecision(8).replaceAll("-", "−");
 }
 
 function short(given) {
   const number = Number(given);
-  if (!Number.isFinite(number)) return exact(number);
   const size = Math.abs(number);
-  const text = size && size < 1e-3 ? size.toExponential(1) : size.toFixed(size >= 100 ? 1 : 4);
-  return (number < 0 ? "−" : "") + text.replace("e-", "e−");
+  return size && size < 1e-3 ? scientific(number, 1) : fixed(number, size >= 100 ? 1 : 4);
 }

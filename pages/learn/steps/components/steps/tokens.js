@@ -1,7 +1,7 @@
 // The tokens: those that may ask, as chips above the figure, and those that are looked at, in front of their rows.
 
+import { element } from "../../../../components/kit/elements.js";
 import { say } from "../../../../components/kit/say.js";
-import { element } from "../../../../components/kit/theme.js";
 import { LANE, STRIP } from "./columns.js";
 import { tokenOf, valueAt } from "./numbers.js";
 import { chooseKey, chooseQuery, pointAtKey, tell } from "./steps.js";

@@ -1,0 +1,24 @@
+// Elements of a page and of a drawing; what they say is text, never markup.
+
+/**
+ * @param {string} tag
+ * @param {string} className
+ * @param {string} [text]
+ * @returns {any} an element
+ */
+export function element(tag, className, text) {
+  const made = document.createElement(tag);
+  made.className = className;
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+/** An element of a drawing (SVG); `class` is one of its attributes. */
+export function svg(tag, attributes = {}) {
+  return set(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes);
+}
+
+export function set(node, attributes) {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+  return node;
+}
