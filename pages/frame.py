@@ -2,11 +2,13 @@
 
 import streamlit as st
 
-from pages.shared import machine, model_bar, models, prose, style
+from pages.shared import health, machine, model_bar, models, prose, style
 from pages.shared.page import SECTIONS, Page, pages
 from pages.shared.view import locale, run_state, state
+from pages.shared.view.address import Address
 from transformer_core.language import say
 
+SERVER = Address("server")
 FIRST = "heads"  # where the server's address leads to
 
 
@@ -14,6 +16,11 @@ def show(page: Page) -> None:
     """Draw what stands around a page, and the page."""
     if page.url != "train":
         run_state.leave_train()
+    if page.subject == "server":
+        model_bar.brand()
+        navigation.run()
+        SERVER.write(locale.published())
+        return
     cards = models.available(page.url)
     if page.subject == "run":  # which stands in the place of a model
         model_bar.brand()
@@ -57,4 +64,5 @@ for page in pages().values():
 navigation = st.navigation(sections)
 if navigation == front_door:
     st.switch_page(pages()[FIRST].script, query_params=st.query_params.to_dict())
-show(pages()[navigation.url_path])
+with health.timed(navigation.url_path):
+    show(pages()[navigation.url_path])

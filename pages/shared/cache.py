@@ -1,9 +1,8 @@
 """What is kept in memory for all who look: stores bounded in MiB, in which each thing is made once.
 
-What was not asked for longest is left out first. How full each store is stands at the foot of every page.
+What was not asked for longest is left out first. How full each store is stands on the page Server.
 """
 
-import html
 from collections.abc import Callable, Hashable, MutableMapping
 from concurrent.futures import CancelledError, Future
 from threading import Lock
@@ -11,8 +10,6 @@ from typing import Generic, TypeVar
 
 import streamlit as st
 from cachetools import LRUCache
-
-from transformer_core.language import say
 
 MIB = 1 << 20
 T = TypeVar("T")
@@ -113,24 +110,9 @@ def store(name: str, *, most_mib: int, n_bytes: Callable[[T], int]) -> Store[T]:
     return stores[name]
 
 
-def foot() -> None:
-    """Draw how full each store is, at the foot of a page."""
-    st.html(f"<p class='hl-small hl-kept'>{html.escape(in_words())}</p>")
-
-
-def in_words() -> str:
-    """Return how full each store is, in one line."""
-    parts = [
-        say(
-            "{name}: {n}, {mib:,.0f} of {most_mib:,} MiB",
-            name=say(name),
-            n=len(kept),
-            mib=kept.mib,
-            most_mib=kept.most_mib,
-        )
-        for name, kept in [*_stores().items()]
-    ]
-    return say("Server cache: {what}.", what="; ".join(parts)) if parts else ""
+def stores() -> dict[str, Store]:
+    """Return all stores by their names, which are marked."""
+    return dict(_stores())
 
 
 @st.cache_resource(show_spinner=False)

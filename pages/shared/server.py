@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pages.components import modules
-from pages.shared import prose, style
+from pages.shared import health, prose, style
 from transformer_core.errors import mark
 from transformer_core.language import say
 
@@ -140,6 +140,7 @@ def on_error(error: Exception) -> bool:
         True: Streamlit shows nothing of its own.
     """
     logger.error("A page failed", exc_info=error)
+    health.note(error)
     what = say("Something went wrong here, and it is not your fault. The server's log has the details.")
     prose.error(f"{what} {say(WAY_OUT)}")
     return True

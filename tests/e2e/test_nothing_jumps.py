@@ -24,7 +24,7 @@ PAGES = {  # of each: what is watched beside its title, and what is there at the
     "tour": ([".st-key-tour-wide-other-12"], ".st-key-tour-wide-other-12 button"),
     "steps": ([".st-key-steps-figure", LOOK], ".st-key-steps-figure canvas"),
     "masks": ([".st-key-masks-gallery", ".st-key-masks-matrix", LOOK], ".st-key-masks-matrix canvas"),
-    "architecture": ([".st-key-architecture-show-box"], ".st-key-architecture-drawing svg"),
+    "architecture": ([".st-key-architecture-show-segments"], ".st-key-architecture-drawing svg"),
     "heads": ([".st-key-overview", ".st-key-heatmap"], ".figure .gtitle"),
     "decoding": ([".st-key-decoding-writing", ".st-key-decoding-candidates"], ".st-key-decoding-candidates .row"),
     "models": ([".st-key-hl-model-list-4", ".st-key-hl-models .stTabs"], ".st-key-hl-models .stTabs p"),

@@ -155,9 +155,8 @@ def open_app() -> Callable[..., AppTest]:
 
 
 def words_of(app: AppTest) -> str:
-    """All HTML that the page wrote, as sent, but for what it says of the memory."""
-    bodies = (str(element.proto.body) for element in app.get("html"))
-    return "\n".join(body for body in bodies if "hl-kept" not in body)
+    """All HTML that the page wrote, as sent."""
+    return "\n".join(str(element.proto.body) for element in app.get("html"))
 
 
 def url_of(app: AppTest) -> dict[str, str]:

@@ -166,15 +166,17 @@ def test_a_thing_that_cannot_be_measured_holds_nobody_up():
     assert store.get("a", lambda: b"") == b""
 
 
-def test_all_sessions_share_the_stores_and_the_page_says_how_full_they_are():
-    assert cache.in_words() == ""
+def test_all_sessions_share_the_stores():
+    assert cache.stores() == {}
     texts, models = (cache.store(name, most_mib=most, n_bytes=len) for name, most in (("texts", 8), ("models", 2048)))
     assert cache.store("texts", most_mib=8, n_bytes=len) is texts
     texts.get("a", mebibytes(1.6))
     texts.get("b", mebibytes(2))
-    assert cache.in_words() == "Server cache: texts: 2, 4 of 8 MiB; models: 0, 0 of 2,048 MiB."
     models.get("large", mebibytes(1))
-    assert cache.in_words().endswith("models: 1, 1 of 2,048 MiB.")
+    assert {name: (len(store), store.mib, store.most_mib) for name, store in cache.stores().items()} == {
+        "texts": (2, pytest.approx(3.6, abs=1e-3), 8),
+        "models": (1, pytest.approx(1, abs=1e-3), 2048),
+    }
 
 
 def test_ten_who_ask_for_a_store_at_once_share_it():

@@ -11,7 +11,7 @@ from pages.explore.compare import controls, effect, layers, map, texts, view_fie
 from pages.explore.compare import head as compare_head
 from pages.explore.compare.data import MOST_TOKENS, ComparisonData
 from pages.explore.compare.sides import Side, resolve
-from pages.shared import cache, code_expander, models, prose
+from pages.shared import code_expander, models, prose
 from pages.shared.models import ModelCard
 from pages.shared.view import state
 from transformer_core.analysis import HeadName
@@ -66,7 +66,6 @@ def compare() -> None:
         controls.tell(data)
         effect.summarise(data)
         _view(data)
-    cache.foot()
     state.publish()
 
 

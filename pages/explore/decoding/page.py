@@ -7,7 +7,7 @@ from pages.explore.decoding import cache as decoding_cache
 from pages.explore.decoding.code import code_of
 from pages.explore.decoding.data import DecodingData
 from pages.explore.decoding.nodes import text_of
-from pages.shared import cache, code_expander, models, prose
+from pages.shared import code_expander, models, prose
 from pages.shared.answer import NO_HEAD, NO_MASK
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
@@ -61,7 +61,6 @@ def page() -> None:
         return
     if is_blanks:
         blanks.show(card, Source.of(card, view.device, view.precision), view.text)
-        cache.foot()
         return
     decoding()
 
@@ -85,7 +84,6 @@ def decoding() -> None:
     with st.popover(say("What is written, as plain text"), type="tertiary", icon=":material/notes:"):
         st.code(text_of(data, [step.token for step in data.branch]), language=None, wrap_lines=True)
     code_expander.code(lambda: _code(data))
-    cache.foot()
     state.publish()
 
 

@@ -10,7 +10,7 @@ from pages.explore.heads import across, controls, figure, view_fields
 from pages.explore.heads import cell as heads_cell
 from pages.explore.heads.code import code_of
 from pages.explore.heads.data import HeadsData
-from pages.shared import cache, code_expander, models, overviews, prose
+from pages.shared import code_expander, models, overviews, prose
 from pages.shared.view import state
 from transformer_core.analysis import strongest_cell
 from transformer_core.analysis.heads.picture import HeadPicture
@@ -86,7 +86,6 @@ def heads() -> None:
         heads_cell.show(data, shown)
     across.show(data)
     code_expander.code(lambda: code_of(data))
-    cache.foot()
     state.publish()
 
 

@@ -7,7 +7,7 @@ from pages.learn.architecture.code import code_of
 from pages.learn.architecture.components.drawing import drawing
 from pages.learn.architecture.data import MOST_TOKENS, ArchitectureData
 from pages.learn.architecture.labels import on_drawing
-from pages.shared import cache, code_expander, models, prose
+from pages.shared import code_expander, models, prose
 from pages.shared.models import ModelCard
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
@@ -60,7 +60,6 @@ def architecture() -> None:
     if look:
         prose.look_for(look)
     code_expander.code(lambda: code_of(data, view_fields.PART.value))
-    cache.foot()
     state.publish()
 
 

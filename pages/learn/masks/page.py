@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.learn.masks import controls, dropout, edit, inference, leak, view_fields, which
 from pages.learn.masks.data import MOST_TOKENS, MasksData
-from pages.shared import cache, models, prose
+from pages.shared import models, prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
@@ -62,7 +62,6 @@ def masks() -> None:
     except HeadlightError as error:
         said = say("This cannot be shown: {error}.", error=error)
         prose.note(said)
-    cache.foot()
     state.publish()
 
 

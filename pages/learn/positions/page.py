@@ -5,7 +5,7 @@ import streamlit as st
 from pages.learn.positions import bias, controls, dials, model, products, table, view_fields, waves
 from pages.learn.positions.code import lines_of
 from pages.learn.positions.data import PositionsData, in_words
-from pages.shared import cache, code_expander, models, prose
+from pages.shared import code_expander, models, prose
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
@@ -47,7 +47,6 @@ def positions() -> None:
             code_expander.code(lambda: lines_of(data))
     except HeadlightError as error:
         prose.note(prose.sentence(error))
-    cache.foot()
     state.publish()
 
 

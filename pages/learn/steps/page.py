@@ -7,7 +7,7 @@ import streamlit as st
 from pages.learn.steps import figure, number, proof, view_fields, why
 from pages.learn.steps.code import code_of
 from pages.learn.steps.data import MOST_SHOWN, StepsData
-from pages.shared import cache, code_expander, models, prose
+from pages.shared import code_expander, models, prose
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate
@@ -66,7 +66,6 @@ def steps() -> None:
         )
     why.show(data)
     code_expander.code(lambda: code_of(data))
-    cache.foot()
     state.publish()
 
 

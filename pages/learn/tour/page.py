@@ -7,7 +7,7 @@ import streamlit as st
 from pages.learn.tour import chapter as tour_chapter
 from pages.learn.tour import contents, lessons, view_fields, writing
 from pages.learn.tour.components import chapter
-from pages.shared import cache, prose
+from pages.shared import prose
 from pages.shared.view import state
 from transformer_core.errors import mark
 from transformer_core.language import say
@@ -47,7 +47,6 @@ def tour() -> None:
         tour_chapter.show(open_one, place=all_lessons.index(open_one), all_lessons=all_lessons)
         writing.show()
         chapter.keep(open_one.name, view_fields.answers(open_one.name))
-    cache.foot()
     state.publish()
 
 

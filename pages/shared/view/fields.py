@@ -67,7 +67,7 @@ class Choice:
     def segmented(self, label: str, options: Iterable[Any], **how: Any) -> None:
         """Draw a choice of one out of a few, side by side."""
         name = how.pop("name", str)
-        how = {"label_visibility": "collapsed"} | how
+        how = {"label_visibility": "collapsed", "part": "segments"} | how
         st.segmented_control(
             prose.plain(label),
             options,

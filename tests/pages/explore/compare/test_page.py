@@ -108,8 +108,8 @@ def test_the_map_has_all_heads_of_both(open_app: OpenApp):
     app = open_compare(open_app, btext=OTHER, view="map", **HEAD)
     (figure,) = figures_of(app).values()
     assert next(trace for trace in figure["data"] if trace["name"] == "heads")["marker"]["symbol"].count("diamond") == 8
-    app.segmented_control(key="compare-heads-box").set_value("a").run()
-    app.segmented_control(key="compare-by-box").set_value("writing").run()
+    app.segmented_control(key="compare-heads-segments").set_value("a").run()
+    app.segmented_control(key="compare-by-segments").set_value("writing").run()
     assert not app.exception
     (figure,) = figures_of(app).values()
     assert "what they write" in figure["layout"]["title"]["text"]
@@ -132,7 +132,7 @@ def test_two_sides_that_are_the_same_have_each_head_once_on_the_map(open_app: Op
 def test_a_model_of_another_shape_has_layers_and_a_map(open_app: OpenApp):
     app = open_compare(open_app, **{"with": "other"}, view="changed")
     assert "other layers, heads or attentions" in words_of(app)
-    app.segmented_control(key="compare-view-box").set_value("layers").run()
+    app.segmented_control(key="compare-view-segments").set_value("layers").run()
     figure = next(figure for title, figure in figures_of(app).items() if title.startswith("Encoder: CKA"))
     np.testing.assert_equal(cells_of(figure, "similarity").shape, (3, 2))
 

@@ -3,7 +3,6 @@
 import base64
 import io
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -267,12 +266,6 @@ def test_a_long_text_stands_in_the_address_packed(open_app: OpenApp):
     assert "text" not in link and len(link["packed"]) < 200
     assert open_app(**link).text_input(key="text").value == text
     assert "damaged" in words_of(open_app(packed="%%%"))
-
-
-def test_the_foot_of_the_page_says_what_is_kept(open_app: OpenApp):
-    app = open_app()
-    said = next(e.proto.body for e in app.get("html") if "hl-kept" in e.proto.body)
-    assert "texts read: 1, 0 of 768 MiB" in said and re.search(r"models: \d, \d of 2,048 MiB", said)
 
 
 def preview(app: AppTest) -> dict[str, Any] | None:

@@ -35,10 +35,10 @@ def test_two_snapshots_and_their_difference(open_film: OpenApp, place: Path):
 
 def test_two_snapshots_begin_with_the_untrained_model(open_film: OpenApp):
     app = open_film(run="pairs", snapshot="20")
-    app.segmented_control(key="film-comparison-box").select("Two snapshots").run()
+    app.segmented_control(key="film-comparison-segments").select("Two snapshots").run()
     assert not app.exception
     assert url_of(app)["other"] == "0"
-    app.segmented_control(key="film-comparison-box").select("Nothing").run()
+    app.segmented_control(key="film-comparison-segments").select("Nothing").run()
     assert "other" not in url_of(app)
 
 
@@ -52,7 +52,7 @@ def save_turned(place: Path, models: list[tc.Transformer]) -> None:
 def test_heads_of_two_trainings_are_matched_by_what_they_do(open_film: OpenApp, place: Path, made: tuple[Path, Models]):
     save_turned(place, made[1]["pairs"])
     app = open_film(run="pairs", snapshot="20", attention="decoder", layer="1", head="3")
-    app.segmented_control(key="film-comparison-box").select("Two trainings").run()
+    app.segmented_control(key="film-comparison-segments").select("Two trainings").run()
     assert not app.exception
     assert url_of(app)["other"] == "turned"
     assert "by where they look, <b>1.00</b>" in words_of(app)
@@ -100,7 +100,7 @@ def test_the_same_can_be_trained_with_another_seed(open_film: OpenApp, place: Pa
 
 def test_runs_of_another_shape_are_not_offered(open_film: OpenApp):
     app = open_film(run="pairs")
-    app.segmented_control(key="film-comparison-box").select("Two trainings").run()
+    app.segmented_control(key="film-comparison-segments").select("Two trainings").run()
     assert not app.exception
     assert "There is no other training of this shape" in words_of(app)
 

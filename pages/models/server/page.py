@@ -1,0 +1,101 @@
+"""The page Server: memory, trainings, times of pages, and failures, as they are now."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.shared import cache, health, prose, runs
+from pages.shared.page import pages
+from transformer_core.errors import mark
+from transformer_core.language import say
+
+LEAD = mark(
+    "For whoever runs this server: what it keeps in memory, what it trains, how fast its pages are, what failed."
+)
+TIME = "%Y-%m-%d %H:%M:%S"
+
+
+def memory() -> None:
+    """Show how full each store is."""
+    resident = health.resident_mib()
+    taken = "" if resident is None else say("{mib:,.0f} MiB in this process", mib=resident)
+    prose.subheading(say("Memory"), taken)
+    kept = cache.stores()
+    if not kept:
+        prose.caption(say("Nothing is kept yet."))
+        return
+    table(
+        {
+            say("store"): [say(name) for name in kept],
+            say("entries"): [len(store) for store in kept.values()],
+            say("MiB"): [round(store.mib, 1) for store in kept.values()],
+            say("limit (MiB)"): [store.most_mib for store in kept.values()],
+        }
+    )
+
+
+def trainings() -> None:
+    """Show which trainings are at work."""
+    prose.subheading(say("Trainings"))
+    found = [run for run in runs.available().values() if run.is_at_work]
+    if not found:
+        prose.caption(say("None is running."))
+        return
+    for run in found:
+        link = {"run": run.name}
+        st.page_link(pages()["train"].script, label=prose.plain(f"{run.title}, {run.step:,}"), query_params=link)
+
+
+def times() -> None:
+    """Show how long whole runs of each page took."""
+    prose.subheading(
+        say("Response times"), say("of whole runs, in seconds; the latest {n} of each page", n=health.MOST_RUNS)
+    )
+    measured = {page: list(seconds) for page, seconds in health.health().seconds.items()}
+    if not measured:
+        prose.caption(say("No page was drawn yet."))
+        return
+    middle, late = ([np.quantile(seconds, share) for seconds in measured.values()] for share in (0.5, 0.95))
+    table(
+        {
+            say("page"): [say(pages()[page].title) for page in measured],
+            say("runs"): [len(seconds) for seconds in measured.values()],
+            say("median"): [round(float(value), 3) for value in middle],
+            say("95%"): [round(float(value), 3) for value in late],
+            say("longest"): [round(max(seconds), 3) for seconds in measured.values()],
+        }
+    )
+
+
+def failures() -> None:
+    """Show what no page expected."""
+    prose.subheading(say("Failures"), say("the latest {n}; the log has them whole", n=health.MOST_FAILURES))
+    found = list(health.health().failures)
+    if not found:
+        prose.caption(say("None since the server started."))
+        return
+    table(
+        {
+            say("time (UTC)"): [failure.at.strftime(TIME) for failure in found],
+            say("error"): [failure.what for failure in found],
+            say("where"): [failure.where for failure in found],
+        }
+    )
+
+
+def table(columns: Mapping[str, object]) -> None:
+    """Draw a table."""
+    st.dataframe(pd.DataFrame(columns), hide_index=True)
+
+
+prose.heading(say("Server"), say(LEAD))
+st.button(say("Refresh"), icon=":material/refresh:")
+left, right = st.columns(2, gap="large")
+with left:
+    memory()
+    trainings()
+with right:
+    times()
+    failures()

@@ -1,0 +1,66 @@
+"""What whoever runs the server can ask of it: how long pages took, what went wrong, how much memory is taken."""
+
+import os
+import time
+import traceback
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import streamlit as st
+
+MIB = 1 << 20
+MOST_RUNS = 200  # of each page, whose times are kept
+MOST_FAILURES = 50
+_STATM = Path("/proc/self/statm")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Something that no page expected."""
+
+    at: datetime
+    what: str  # the error, in the words of its class
+    where: str  # file and line, the innermost of ours
+
+
+@dataclass
+class Health:
+    """What was noticed since the server started."""
+
+    seconds: dict[str, deque[float]] = field(default_factory=dict)  # of whole runs, by the page's address
+    failures: deque[Failure] = field(default_factory=lambda: deque(maxlen=MOST_FAILURES))  # the latest first
+
+
+@st.cache_resource(show_spinner=False)
+def health() -> Health:
+    """Return what was noticed; all sessions share it."""
+    return Health()
+
+
+@contextmanager
+def timed(page: str) -> Iterator[None]:
+    """Note how long a run of a page takes; one that is broken off, by an act or a fault, does not count."""
+    start = time.perf_counter()
+    yield
+    health().seconds.setdefault(page, deque(maxlen=MOST_RUNS)).append(time.perf_counter() - start)
+
+
+def note(error: Exception) -> None:
+    """Keep what went wrong."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if "site-packages" not in frame.filename] or frames
+    where = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else ""
+    what = f"{type(error).__name__}: {error}"[:300]
+    health().failures.appendleft(Failure(datetime.now(UTC), what, where))
+
+
+def resident_mib() -> float | None:
+    """Return how much memory this process takes; None where the machine does not say."""
+    try:
+        return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / MIB
+    except (OSError, ValueError, IndexError):
+        return None

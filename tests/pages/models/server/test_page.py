@@ -1,0 +1,52 @@
+"""The page Server says what the server keeps, trains and noticed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import health
+from tests.pages.conftest import words_of
+
+pytestmark = pytest.mark.slow
+
+
+def tables(app: AppTest) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each table, by the name of its first column."""
+    return {frame.value.columns[0]: frame.value.to_dict("records") for frame in app.dataframe}
+
+
+def test_it_says_what_is_kept_and_how_long_pages_took(open_app: Callable[..., AppTest], three_kinds_here: object):
+    health.health().seconds.clear()
+    app = open_app(text="The cat sees the dog.")
+    app.run()
+    app.switch_page("models/server/page.py").run()
+    assert not app.exception
+    found = tables(app)
+    (read,) = (row for row in found["store"] if row["store"] == "texts read")
+    assert read["entries"] == 1 and read["limit (MiB)"] == 768
+    (heads,) = (row for row in found["page"] if row["page"] == "Heads")
+    assert heads["runs"] == 2 and 0 < heads["median"] <= heads["95%"] <= heads["longest"]
+    resident = health.resident_mib()
+    assert resident is None or 50 < resident < 50_000
+    assert "None since the server started." in [caption.value for caption in app.caption]
+
+
+def test_it_says_what_failed(open_app: Callable[..., AppTest], three_kinds_here: object):
+    try:
+        raise RuntimeError("the disk is full")
+    except RuntimeError as error:
+        health.note(error)
+    app = open_app()
+    app.switch_page("models/server/page.py").run()
+    (failure,) = tables(app)["time (UTC)"]
+    assert failure["error"] == "RuntimeError: the disk is full" and str(failure["where"]).startswith("test_page.py:")
+    health.health().failures.clear()
+
+
+def test_it_needs_no_model(open_app: Callable[..., AppTest], tmp_path: object, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    app = open_app()
+    app.switch_page("models/server/page.py").run()
+    assert not app.exception and "For whoever runs this server" in words_of(app)
