@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import answer, continuing, models, prose, readings, style
+from pages.shared import answer, continuing, models, prose, readings
 from pages.shared.models import ModelCard
 from pages.shared.view import locale, state
 from transformer_core.errors import HeadlightError, TextError, mark
@@ -46,10 +46,7 @@ def no_models() -> None:
 def brand() -> None:
     """Draw what stands beside every page."""
     with st.sidebar:
-        st.html(
-            f"<div class='hl-brand' lang='{language()}'>{style.icon()}Headlight</div>"
-            f"<p class='hl-small'>{html.escape(say(CLAIM))}</p>"
-        )
+        st.html(f"<p class='hl-small hl-brand' lang='{language()}'>{html.escape(say(CLAIM))}</p>")
         locale.choose()
 
 

@@ -20,12 +20,6 @@ SHARED_SHEETS = (
 ICON = str(Path(__file__).with_name("icon.svg"))
 
 
-@cache
-def icon() -> str:
-    """Return the app's icon, to stand inside HTML."""
-    return f"<img alt='' src='data:image/svg+xml;base64,{b64encode(Path(ICON).read_bytes()).decode()}'>"
-
-
 def apply() -> None:
     """Set the colors that follow the theme which the reader has chosen; all else is in the server's page."""
     st.html(f"<style>{_accents(theme())}</style>")
@@ -45,7 +39,8 @@ def sheet() -> str:
     """
     folder = Path(__file__).with_name("styles")
     of_pages = [sheet for page in pages().values() for sheet in sorted(page.folder.glob("*.css"))]
-    below = f":root {{ --hl-below: {LIGHT.diverging[2]}; }}\n"  # negative numbers; components see it, too
+    icon = f"url('data:image/svg+xml;base64,{b64encode(Path(ICON).read_bytes()).decode()}')"
+    below = f":root {{ --hl-icon: {icon}; --hl-below: {LIGHT.diverging[2]}; }}\n"  # below zero; components see it, too
     accents = f"{_accents(LIGHT)}@media (prefers-color-scheme: dark) {{ {_accents(DARK)}}}\n"
     return (
         below

@@ -184,3 +184,13 @@ def answered(page: Page) -> list[str]:
 
 def _in_words(seen: dict[str, list[str]]) -> str:
     return "\n".join(f"{what!r}: {fault}" for what, found in seen.items() for fault in found[:6])
+
+
+def test_the_name_stands_above_the_navigation(page: Page):
+    page.goto("/models")
+    link = page.get_by_test_id("stSidebarNavLink").first
+    expect(link).to_be_visible()
+    header = page.get_by_test_id("stSidebarHeader")
+    assert header.evaluate("node => getComputedStyle(node, '::before').content") == '"Headlight"'
+    above, below = header.bounding_box(), link.bounding_box()
+    assert above and below and above["y"] + above["height"] <= below["y"]

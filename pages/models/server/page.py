@@ -92,7 +92,8 @@ def table(columns: Mapping[str, object]) -> None:
 
 prose.heading(say("Server"), say(LEAD))
 st.button(say("Refresh"), icon=":material/refresh:")
-left, right = st.columns(2, gap="large")
+with st.container(key="hl-server"):
+    left, right = st.columns(2, gap="large")
 with left:
     memory()
     trainings()
