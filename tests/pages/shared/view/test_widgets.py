@@ -1,0 +1,105 @@
+"""Widgets of choices: each shows what is chosen, takes what a person chooses, and says labels and options as text."""
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared.view.fields import Kept
+
+
+def page() -> None:
+    """A page with one widget of each kind."""
+    from pages.shared.view.fields import Field, Kept, text_up_to
+
+    kept = {name: Kept(name, usual) for name, usual in (("n", 2), ("on", False), ("many", []), ("span", (1, 3)))}
+    Field("test", "one", "b", text_up_to(9)).selectbox("*One*", ["a", "b", "c"], name=str.upper)
+    Field("test", "few", "x", text_up_to(9)).segmented("Few", ["x", "[y](z)"])
+    Field("test", "words", "", text_up_to(9)).text("Words")
+    Field("test", "lines", "", text_up_to(9)).text_area("Lines")
+    kept["n"].number("Number", 0, 9)
+    kept["span"].slider("Span", 0, 9)
+    kept["on"].toggle("On")
+    kept["many"].multiselect("Many", [1, 2, 3])
+    Kept("shown").selectbox("Shown", [1, 2, 3], shown=3, take=lambda value: Kept("taken").set(value * 10), part="else")
+
+
+@pytest.fixture
+def app() -> AppTest:
+    app = AppTest.from_function(page).run()
+    assert not app.exception
+    return app
+
+
+CHOICES: list[tuple[str, str, Any, Any]] = [
+    ("selectbox", "test-one-box", "c", "c"),
+    ("segmented_control", "test-few-segments", "[y](z)", "[y](z)"),
+    ("text_input", "test-words-box", "hello", "hello"),
+    ("text_area", "test-lines-box", "a\nb", "a\nb"),
+    ("number_input", "n-box", 7, 7),
+    ("slider", "span-box", (2, 5), (2, 5)),
+    ("toggle", "on-box", True, True),
+    ("multiselect", "many-box", [1, 3], [1, 3]),
+]
+
+
+@pytest.mark.parametrize(("kind", "key", "chosen", "value"), CHOICES, ids=lambda value: str(value))
+def test_what_is_chosen_is_the_value_and_stays_there(app: AppTest, kind: str, key: str, chosen: Any, value: Any):
+    getattr(app, kind)(key=key).set_value(chosen).run()
+    assert not app.exception
+    assert app.session_state[key.rpartition("-")[0]] == value
+    assert getattr(app.run(), kind)(key=key).value == value
+
+
+def test_it_begins_with_the_usual_value(app: AppTest):
+    assert (
+        app.selectbox(key="test-one-box").value == "b" and app.segmented_control(key="test-few-segments").value == "x"
+    )
+    assert (app.number_input(key="n-box").value, app.slider(key="span-box").value) == (2, (1, 3))
+
+
+def test_two_widgets_of_one_choice_follow_each_other():
+    def twice() -> None:
+        from pages.shared.view.fields import Kept
+
+        Kept("n", 2).number("Number", 0, 9)
+        Kept("n", 2).slider("The same", 0, 9, part="slider")
+
+    app = AppTest.from_function(twice).run()
+    app.slider(key="n-slider").set_value(8).run()
+    app.run()
+    assert app.number_input(key="n-box").value == 8
+
+
+def test_what_is_shown_and_taken_can_be_another_than_the_value(app: AppTest):
+    assert app.selectbox(key="shown-else").value == 3
+    app.selectbox(key="shown-else").set_value(2).run()
+    assert app.session_state["taken"] == 20 and "shown" not in app.session_state
+    assert app.selectbox(key="shown-else").value == 3
+
+
+def test_nothing_chosen_is_the_usual_value(monkeypatch: pytest.MonkeyPatch):
+    session: dict[str, Any] = {"empty": "some"}
+    monkeypatch.setattr("streamlit.session_state", session)
+    bound = Kept("empty", "usual")._bound({"width": 90})
+    assert (bound["key"], session["empty-box"], bound["width"]) == ("empty-box", "some", 90)
+    session["empty-box"] = None  # as a browser sends where the cross was clicked
+    bound["on_change"]()
+    assert session["empty"] == "usual"
+
+
+def test_labels_are_text_and_never_markup(app: AppTest):
+    assert app.selectbox(key="test-one-box").label == r"\*One\*"
+    assert app.selectbox(key="test-one-box").options == ["A", "B", "C"]
+    assert [option.content for option in app.segmented_control(key="test-few-segments").proto.options] == [
+        "x",
+        r"\[y\](z)",
+    ]
+
+
+def test_what_was_popped_is_as_usual_again(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("streamlit.session_state", {})
+    note = Kept("note", "")
+    assert (note.is_chosen, note.pop()) == (False, "")
+    note.set("said")
+    assert (note.is_chosen, note.pop(), note.value, note.is_chosen) == (True, "said", "", False)
