@@ -1,7 +1,7 @@
 // A model as figure 1 of "Attention Is All You Need" would draw it: one layer of each stack is open, the others are
 // plates. What is pointed at, or has the focus, lights up with the arrows that lead there and away; a click chooses it.
 //
-// data: stacks, head, output, arrows and hues, as drawing.py sends them; boxes of a layer have "*" for its number.
+// data: stacks, head, output, arrows and hues, as __init__.py sends them; boxes of a layer have "*" for its number.
 
 import { element, set, svg } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
