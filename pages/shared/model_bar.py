@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.shared import answer, continuing, models, prose, readings
 from pages.shared.models import ModelCard
-from pages.shared.view import locale, state
+from pages.shared.view import locale, long_texts, state
 from transformer_core.errors import HeadlightError, TextError, mark
 from transformer_core.figures import isolate
 from transformer_core.language import language, say, say_message
@@ -143,7 +143,7 @@ def _examples(card: ModelCard) -> "st.delta_generator.DeltaGenerator":
                 say("A long text"),
                 key=state.LONG_TEXT.key,
                 height=260,
-                max_chars=state.MAX_CHARACTERS,
+                max_chars=long_texts.MAX_CHARACTERS,
                 placeholder=say("Paste a text here"),
                 help=say("This model reads up to {n:,} tokens of it", n=readings.max_tokens(card.config)),
             )
@@ -180,8 +180,10 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
         remarks.append(
             say("This text is long: its first {n} tokens were read, the rest was left out.", n=model_run.left_out.start)
         )
-    elif len(text) == state.MAX_CHARACTERS:
-        remarks.append(say("A text has at most {n:,} characters here; the rest was left out.", n=state.MAX_CHARACTERS))
+    elif len(text) == long_texts.MAX_CHARACTERS:
+        remarks.append(
+            say("A text has at most {n:,} characters here; the rest was left out.", n=long_texts.MAX_CHARACTERS)
+        )
     if model_run.target_left_out:
         remarks.append(say("The target is long: its first {n} tokens were read.", n=model_run.target_left_out.start))
     if model_run.architecture == "encoder_decoder" and not model_run.is_complete and not continuing.is_awaited():

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, WebSocket, sync_playwright
 
 from pages.shared.model_bar import TEXT_BOXES
 from pages.shared.models import SHIPPED, available
-from pages.shared.view import state
+from pages.shared.view import long_texts, state
 from tests.benchmarks.imported_gpt2 import imported_gpt2
 from tests.benchmarks.in_browser import UNTIL, ask, click, head_names, row, wait_for_heatmap
 from tests.benchmarks.interleaved import Row
@@ -171,7 +171,7 @@ def read_it(browser: Browser, server: Server, text: str) -> None:
     """Let another visitor's page read a text, without looking at a head."""
     page = browser.new_page()
     page.set_default_timeout(PATIENCE)
-    page.goto(f"{server.url}/models?{urlencode({state.PACKED_TEXT: state.packed(text)})}")
+    page.goto(f"{server.url}/models?{urlencode({'packed': long_texts.packed(text)})}")
     page.locator(".hl-answer").wait_for()
     page.wait_for_function(WRITTEN)
     rest(page)

@@ -20,7 +20,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
-from pages.shared.view import state
+from pages.shared.view import long_texts
 from tests.benchmarks.in_browser import WORDS, row
 from tests.benchmarks.interleaved import Row
 from tests.benchmarks.wide_model import checkpoints, text_of, wide_model
@@ -83,7 +83,7 @@ def visit(texts: Sequence[str], name: str) -> list[Row]:
         start = perf_counter()
 
         def come(visitor: Visitor, text: str) -> float:
-            view = {state.PACKED_TEXT: state.packed(text)}
+            view = {"packed": long_texts.packed(text)}
             visitor.open(**view)
             arrived = (perf_counter() - start) * 1e3
             for look in LOOKS:

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 import transformer_core as tc
 from pages.shared.readings import MAX_NEW_TOKENS, MAX_TOKENS
-from pages.shared.view import state
+from pages.shared.view import long_texts
 from pages.shared.view.fields import Span, window, window_in_words
 from tests.e2e.browser import Server, serve
 from tests.e2e.test_heads import open_heads, view_of
@@ -67,7 +67,7 @@ def text() -> str:
 def open_text(page: Page, text: str, **more: str) -> None:
     """Open the link to a head on a text."""
     head = {"attention": "decoder", "layer": str(LAYER), "head": str(HEAD)}
-    open_heads(page, f"/heads?{urlencode({state.PACKED_TEXT: state.packed(text)} | head | more)}")
+    open_heads(page, f"/heads?{urlencode({'packed': long_texts.packed(text)} | head | more)}")
 
 
 def check_cells(page: Page, place: Path, text: str, spans: tuple[Span, Span]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.shared.sources import parse_change
-from pages.shared.view import state
+from pages.shared.view import long_texts, state
 from pages.shared.view.fields import Field, Kept, one_of, text_up_to
 from transformer_core.analysis import HeadName
 from transformer_core.analysis.heads.many_texts import MEASURES
@@ -114,7 +114,7 @@ FIELDS: tuple[Field, ...] = (
 
 def short(text: str) -> str:
     """Return a text on one line, as long as it may be here."""
-    return state.clean(text)[:MOST_TYPED]
+    return long_texts.clean(text)[:MOST_TYPED]
 
 
 def choose_head_a(head: HeadName) -> None:

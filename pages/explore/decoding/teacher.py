@@ -9,7 +9,7 @@ import streamlit as st
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData
 from pages.shared import answer, models, prose
-from pages.shared.view import state
+from pages.shared.view import long_texts, state
 from pages.shared.view.fields import Kept
 from transformer_core.decoding.settings import GREEDY
 from transformer_core.errors import HeadlightError, mark
@@ -98,7 +98,7 @@ def _box(data: DecodingData) -> None:
                 key="decoding-forced-take",
                 on_click=_choose,
                 args=(data, written),
-                disabled=not state.clean(written),
+                disabled=not long_texts.clean(written),
                 help=say("Take up the branch that you look at, and change some of its words"),
             )
 
@@ -109,7 +109,7 @@ def _typed(data: DecodingData) -> str:
 
 def _choose(data: DecodingData, text: str) -> None:
     """A text was typed, taken up, or cleared; that of an encoder-decoder is the target of all pages."""
-    text = state.clean(text)
+    text = long_texts.clean(text)
     if data.card.config.has_encoder:
         state.set_target(text or None)
         _IS_NEW.set(True)

@@ -14,6 +14,7 @@ from typing import Any
 import streamlit as st
 
 from pages.shared import prose
+from pages.shared.view import long_texts
 from transformer_core.language import say
 
 _NUMBER = re.compile(r"\d{1,6}")
@@ -142,6 +143,37 @@ class Field(Choice):
         """Where it is in the session."""
         return f"{self.page}-{self.name}"
 
+    def fill(self, wanted: Mapping[str, str]) -> None:
+        """Choose what the URL's parameters ask for, else the usual value.
+
+        Raises:
+            ValueError: they ask for what cannot be; the usual value is chosen.
+        """
+        self.set(self.usual)
+        if self.name in wanted:
+            self.set(self.read(wanted[self.name]))
+
+    def parameters(self) -> dict[str, str]:
+        """Return what the URL says of it: nothing where it is as usual."""
+        return {} if self.value == self.usual else {self.name: self.write(self.value)}
+
+
+@dataclass(frozen=True)
+class TextField(Field):
+    """A text that a person types; the URL packs a long one."""
+
+    usual: str = ""
+    read: Callable[[str], Any] = str
+
+    def fill(self, wanted: Mapping[str, str]) -> None:
+        """Choose the text that the URL's parameters ask for, else the usual one."""
+        self.set(self.usual)
+        self.set(long_texts.asked(self.name, wanted) or self.usual)
+
+    def parameters(self) -> dict[str, str]:
+        """Return the text as the URL says it."""
+        return {} if self.value == self.usual else long_texts.parameters(self.name, self.value)
+
 
 def sent(key: str, event: str) -> Any:
     """Return what the component of this key sent for this run; None: nothing of this name."""
@@ -152,19 +184,18 @@ def fill(fields: Sequence[Field], wanted: Mapping[str, str]) -> list[str]:
     """Set every field from the URL's parameters; return a sentence for each that could not be met."""
     notes = []
     for field in fields:
-        field.set(field.usual)
-        if field.name in wanted:
-            try:
-                field.set(field.read(wanted[field.name]))
-            except ValueError as error:
-                asked = {"name": field.name, "wanted": wanted[field.name][:40], "error": error}
-                notes.append(say("The address asks for {name} “{wanted}”; {error}.", **asked))
+        try:
+            field.fill(wanted)
+        except ValueError as error:
+            asked = wanted.get(field.name) or wanted.get(long_texts.packed_name(field.name), "")
+            told = {"name": field.name, "wanted": asked[:40], "error": error}
+            notes.append(say("The address asks for {name} “{wanted}”; {error}.", **told))
     return notes
 
 
 def written(fields: Sequence[Field]) -> dict[str, str]:
     """Return what the URL says of the fields: those that are not as usual."""
-    return {field.name: field.write(field.value) for field in fields if field.value != field.usual}
+    return {name: value for field in fields for name, value in field.parameters().items()}
 
 
 def one_of(*choices: str) -> Callable[[str], str]:

@@ -3,23 +3,42 @@
 It stands beside the view of a model (state.py): what is looked at on the pages Train and Film is a run.
 """
 
-import unicodedata
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from pages.shared.view import locale, state
+from pages.shared.view import fields, locale, long_texts, state
 from pages.shared.view.address import Address
-from pages.shared.view.fields import Kept, sent
+from pages.shared.view.fields import Choice, Field, Kept, TextField, number, sent, text_up_to
 from transformer_core.analysis import attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.language import say
 
-RUN, SNAPSHOT, OTHER = Kept("run", ""), Kept("snapshot"), Kept("other", "")
-TEXT, TARGET = Kept("run-text", ""), Kept("run-target", "")
-ATTENTION, LAYER, HEAD = Kept("run-attention", ""), Kept("run-layer", 0), Kept("run-head", 0)
+PAGE = "run"
+
+
+def _step(text: str) -> int:
+    """Read a step; one far beyond the end is the last one's.
+
+    Raises:
+        ValueError: it is no whole number.
+    """
+    if not re.fullmatch(r"[0-9]+", text):
+        raise ValueError(say("it is a whole number from 0 on"))
+    return int(text[:12])
+
+
+RUN = Field(PAGE, "run", "", text_up_to(100))  # its name; "": none
+SNAPSHOT = Field(PAGE, "snapshot", None, _step)  # its step; None: the last one
+OTHER = Field(PAGE, "other", "", text_up_to(100))  # what it is compared with: "", a step, or another run's name
+TEXT = TextField(PAGE, "text")  # "": an example of the corpus
+TARGET = TextField(PAGE, "target")  # that all snapshots are teacher-forced on; "": what the last one writes
+ATTENTION = Field(PAGE, "attention", "", text_up_to(20))  # "": the last one that the model has
+LAYER, HEAD = Field(PAGE, "layer", 0, number), Field(PAGE, "head", 0, number)
+FIELDS: tuple[Field, ...] = (RUN, SNAPSHOT, OTHER, TEXT, TARGET, ATTENTION, LAYER, HEAD)
 OVERVIEW, HEATMAP, CURVES, HEADS_FIGURE = "run-overview", "run-heatmap", "run-curves", "run-heads"
 FILM_OVERVIEW, FILM_HEATMAP, FILM_LOSS, FILM_HEADS = "film-overview", "film-heatmap", "film-loss", "film-heads"
 SIGNAL = Kept("film-signal", 0)  # how often the page itself, and not the slider, chose a snapshot
@@ -28,28 +47,18 @@ IS_HERE = Kept("train-is-here", False)  # whether the page Train was drawn since
 ENDED = Kept("train-ended")  # names of the runs that ended since its last visit to that page, and were not opened yet
 NOTE = Kept("run-note", "")  # what was done a moment ago, to be said at the next run of the page
 _ADDRESS = Address("run")
-_IN_URL = {
-    RUN: "run",
-    SNAPSHOT: "snapshot",
-    OTHER: "other",
-    TEXT: "text",
-    TARGET: "target",
-    ATTENTION: "attention",
-    LAYER: "layer",
-    HEAD: "head",
-}
 
 
 @dataclass(frozen=True)
 class RunView:
-    """What is looked at of a training."""
+    """What is looked at of a training, as the fields say."""
 
-    run: str  # its name; "": none
-    snapshot: int | None  # step of a snapshot; None: the last one
-    other: str  # what it is compared with: "", a step, or another run's name
-    text: str  # "": an example of the corpus
-    target: str  # what all snapshots of a film are teacher-forced on; "": what the last one writes
-    attention: str  # "": the last one that the model has
+    run: str
+    snapshot: int | None
+    other: str
+    text: str
+    target: str
+    attention: str
     layer: int
     head: int
 
@@ -59,29 +68,19 @@ def seed() -> None:
     state.SUBJECT.set((RUN, TEXT))
     if not _ADDRESS.is_from_outside():
         return
-    wanted = st.query_params.to_dict()
-    RUN.set(wanted.get("run", RUN.value)[:100])
+    wanted, run = st.query_params.to_dict(), RUN.value
+    notes = fields.fill(FIELDS, wanted)
+    if "run" not in wanted:
+        RUN.set(run)
     NEW_CHOSEN.set(wanted.get("run") == "")
-    SNAPSHOT.set(_number(wanted.get("snapshot"), default=None))
-    OTHER.set(wanted.get("other", "")[:100])
-    TEXT.set(state.clean(wanted.get("text", "")))
-    TARGET.set(state.clean(wanted.get("target", "")))
-    ATTENTION.set(wanted.get("attention", "")[:20])
-    LAYER.set(_number(wanted.get("layer"), default=0))
-    HEAD.set(_number(wanted.get("head"), default=0))
     _ADDRESS.follow()
     SIGNAL.set(SIGNAL.value + 1)
-    unread = [name for name in ("snapshot", "layer", "head") if name in wanted and _number(wanted[name]) is None]
-    if unread:
-        told = ", ".join(say("{name} “{wanted}”", name=name, wanted=wanted[name][:20]) for name in unread)
-        NOTE.set(
-            say("The address asks for {told}, which is no whole number from 0 on; you see the usual one.", told=told)
-        )
+    NOTE.set(" ".join(notes) or NOTE.value)
 
 
 def current() -> RunView:
     """Return the view of this session; `seed` must have run."""
-    return RunView(*(one.value for one in _IN_URL))
+    return RunView(*(field.value for field in FIELDS))
 
 
 def leave_train() -> None:
@@ -101,17 +100,17 @@ def fit(config: ModelConfig) -> None:
 
 def publish() -> None:
     """Write the view to the URL; the end of every run."""
-    values = {name: str(kept.value) for kept, name in _IN_URL.items() if kept.value not in ("", None)}
+    values = fields.written(FIELDS)
     if not RUN.value:
         values = {"run": ""} if NEW_CHOSEN.value else {}
     values |= locale.published()
     _ADDRESS.write(values)
 
 
-def choose(view: Mapping[Kept, Any]) -> None:
+def choose(view: Mapping[Choice, Any]) -> None:
     """A person chose something: what it makes of the view."""
-    for kept, value in view.items():
-        kept.set(value)
+    for choice, value in view.items():
+        choice.set(value)
 
 
 def choose_run(name: str) -> None:
@@ -132,12 +131,12 @@ def on_run(name: str, names: Collection[str]) -> None:
 
 def on_text() -> None:
     """A text was typed."""
-    choose({TEXT: state.clean(TEXT.value)})
+    choose({TEXT: long_texts.clean(TEXT.value)})
 
 
 def on_target() -> None:
     """A target was typed; an empty one means what the last snapshot writes."""
-    choose({TARGET: state.clean(TARGET.value)})
+    choose({TARGET: long_texts.clean(TARGET.value)})
 
 
 def on_snapshot() -> None:
@@ -162,10 +161,3 @@ def on_head(key: str = OVERVIEW) -> None:
     are_indices = all(type(index) is int and index >= 0 for index in (layer, head))
     if are_indices and isinstance(attention, str):
         choose({ATTENTION: attention, LAYER: layer, HEAD: head})
-
-
-def _number(text: str | None, *, default: int | None = None) -> int | None:
-    try:
-        return max(0, int(text)) if text is not None and unicodedata.normalize("NFKC", text).isdecimal() else default
-    except ValueError:
-        return default

@@ -6,11 +6,7 @@ view are its fields (fields.py). The device and the precision belong to the mach
 the session.
 """
 
-import base64
-import binascii
 import re
-import unicodedata
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +15,7 @@ import streamlit as st
 
 from pages.shared.models import CPU, PRECISIONS, ModelCard
 from pages.shared.sources import Source
-from pages.shared.view import fields, locale
+from pages.shared.view import fields, locale, long_texts
 from pages.shared.view.address import Address
 from pages.shared.view.fields import Field, Kept, one_of, sent
 from transformer_core.analysis import ATTENTIONS
@@ -28,7 +24,6 @@ from transformer_core.text.interface import WRITTEN_MASK
 
 MODEL, TEXT = Kept("model"), Kept("text", "")
 ATTENTION, LAYER, HEAD = Kept("attention"), Kept("layer"), Kept("head")
-PACKED_TEXT = "packed"  # in the URL, in the place of a long text
 TARGET = Kept("target")  # what a person makes an encoder-decoder write; None: what it writes by itself
 DEVICE, PRECISION = Kept("device", CPU), Kept("precision", PRECISIONS[0])
 CONTINUE = Field("view", "continue", "", one_of("on", "off"))  # "": as is usual with the model
@@ -46,9 +41,6 @@ _BY_LINK = Kept("by-link", False)  # the view came from the URL, and no run has 
 _ADDRESS = Address("view")
 
 IDS = re.compile(r"[\d\s,;]*")  # a text of token ids
-
-MAX_CHARACTERS = 30_000  # of a text: more than 4,096 tokens
-MAX_PLAIN = 1000  # characters of a text that stands in the URL as it is; a longer one is packed
 
 
 @dataclass(frozen=True)
@@ -137,7 +129,7 @@ def in_words() -> dict[str, str]:
     view = current()
     values = {
         MODEL.key: view.model,
-        **({TEXT.key: view.text} if len(view.text) <= MAX_PLAIN else {PACKED_TEXT: packed(view.text)}),
+        **long_texts.parameters(TEXT.key, view.text),
         ATTENTION.key: view.attention,
         LAYER.key: str(view.layer),
         HEAD.key: str(view.head),
@@ -163,35 +155,15 @@ def fit(card: ModelCard) -> None:
         TARGET.set(None)
 
 
-def clean(text: str) -> str:
-    """Return the text on one line, without control characters, at most `MAX_CHARACTERS` long."""
-    printable = "".join(" " if unicodedata.category(letter) in ("Cc", "Cs") else letter for letter in text)
-    return " ".join(printable[: 10 * MAX_CHARACTERS].split())[:MAX_CHARACTERS]
-
-
-def packed(text: str) -> str:
-    """Return a text as an address holds it: short, and of plain letters."""
-    return base64.urlsafe_b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode().rstrip("=")
-
-
-def unpacked(packed_text: str) -> str | None:
-    """Return the text that `packed` packed; None where it is damaged or far too long."""
-    try:
-        compressed = base64.b64decode(packed_text + "=" * (-len(packed_text) % 4), altchars=b"-_", validate=True)
-        return zlib.decompressobj().decompress(compressed, 8 * MAX_CHARACTERS).decode()
-    except (binascii.Error, zlib.error, ValueError):
-        return None
-
-
 def on_text() -> None:
     """A text was typed."""
-    _take_text(clean(TEXT.value))
+    _take_text(long_texts.clean(TEXT.value))
 
 
 def on_long_text() -> None:
     """A long text was pasted: the box for it closes, and lets the page be seen."""
     LONG_TEXT_OPEN.set(False)
-    _take_text(clean(LONG_TEXT.value))
+    _take_text(long_texts.clean(LONG_TEXT.value))
 
 
 def on_example(text: str) -> None:
@@ -209,12 +181,12 @@ def _take_text(text: str) -> None:
 
 def on_target(target: str) -> None:
     """A target was typed; an empty one means the model's own."""
-    TARGET.set(clean(target) or None)
+    TARGET.set(long_texts.clean(target) or None)
 
 
 def set_target(target: str | None) -> None:
     """A target was taken up to be changed; None: back to the model's own."""
-    TARGET.set(target if target is None else clean(target))
+    TARGET.set(target if target is None else long_texts.clean(target))
 
 
 def on_model(cards: Mapping[str, ModelCard]) -> None:
@@ -268,18 +240,18 @@ def _fill(cards: Mapping[str, ModelCard], wanted: Mapping[str, str]) -> list[str
         )
         name = next(iter(cards))
     card = cards[name]
-    text, target = wanted.get(TEXT.key), wanted.get(TARGET.key)
-    if PACKED_TEXT in wanted:
-        text = unpacked(wanted[PACKED_TEXT])
-        if text is None:
-            notes.append(say("The text in the address is damaged, so you see an example; ask for the link again."))
+    text, target = None, wanted.get(TARGET.key)
+    try:
+        text = long_texts.asked(TEXT.key, wanted)
+    except ValueError:
+        notes.append(say("The text in the address is damaged, so you see an example; ask for the link again."))
     attention, attention_note = _attention(wanted.get(ATTENTION.key), card)
     n_layers = card.n_layers(attention)
     layer, layer_note = _index(wanted.get(LAYER.key), n_layers, default=n_layers - 1, what=LAYER.key)
     head, head_note = _index(wanted.get(HEAD.key), card.config.n_heads, default=0, what=HEAD.key)
     MODEL.set(name)
-    TEXT.set(clean(text) if text is not None else next(iter(card.examples), ""))
-    TARGET.set(None if target is None else clean(target))
+    TEXT.set(next(iter(card.examples), "") if text is None else text)
+    TARGET.set(None if target is None else long_texts.clean(target))
     ATTENTION.set(attention)
     LAYER.set(layer)
     HEAD.set(head)

@@ -88,13 +88,13 @@ def _controls(run: Run) -> None:
     elif run.request is not None and (
         run.state == "stopped" or (run.state == "failed" and runs.saved_step(run) is not None)
     ):
-        st.button(say("Resume"), key="run-go-on", icon=":material/play_arrow:", on_click=_go_on, args=(run,))
+        st.button(say("Resume"), key="ask-go-on", icon=":material/play_arrow:", on_click=_go_on, args=(run,))
 
 
 def _ask(run: Run, label: str, command: str, icon: str, tip: str | None = None, *, disabled: bool = False) -> None:
     st.button(
         prose.plain(say(label)),
-        key=f"run-{command}",
+        key=f"ask-{command}",
         icon=icon,
         help=prose.plain(say(tip)) if tip else None,
         disabled=disabled,

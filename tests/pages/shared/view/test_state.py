@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.view.state import MAX_CHARACTERS, clean
+from pages.shared.view.long_texts import MAX_CHARACTERS, clean
 
 START = {"attention": "cross", "layer": 1, "head": 0}
 

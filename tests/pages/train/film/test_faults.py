@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
         ({"layer": "2"}, "There is no layer 2"),
         ({"head": "99"}, "so you see layer 1, head 3"),
         ({"layer": "-1"}, "layer “-1”"),
-        ({"head": "1e3", "snapshot": "", "layer": "²"}, "no whole number"),
+        ({"head": "1e3", "snapshot": "", "layer": "²"}, "it is a whole number from 0 on"),
     ],
 )
 def test_a_url_that_asks_for_what_does_not_exist(open_film: OpenApp, parameters: dict[str, str], sentence: str):

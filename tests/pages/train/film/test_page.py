@@ -88,9 +88,9 @@ def test_the_shown_code_computes_the_shown_numbers(open_film: OpenApp, parameter
 
 
 def test_the_url_holds_the_view(open_film: OpenApp):
-    view = {"run": "pairs", "snapshot": "4", "text": "The cat.", "attention": "decoder", "layer": "0", "head": "3"}
-    app = open_film(**view)
-    assert url_of(app) == view
+    view = {"run": "pairs", "snapshot": "4", "text": "The cat.", "attention": "decoder", "head": "3"}
+    app = open_film(**view, layer="0")
+    assert url_of(app) == view  # without what is as usual
     assert overview_of(app)[0]["chosen"] == {"attention": "decoder", "layer": 0, "head": 3}
     assert overview_of(app)[0]["film"]["place"] == STEPS.index(4)
     assert app.text_input(key="run-text").value == "The cat."
@@ -99,7 +99,7 @@ def test_the_url_holds_the_view(open_film: OpenApp):
 def test_moving_along_the_film_sends_the_pictures_once(open_film: OpenApp):
     app = open_film(run="pairs")
     pictures, heatmap = component(app, "film").bytes, heatmap_of(app)
-    app.session_state["snapshot"] = 4
+    app.session_state["run-snapshot"] = 4
     app.run()
     assert component(app, "film").bytes == pictures
     assert overview_of(app)[0]["film"]["place"] == STEPS.index(4)
@@ -135,7 +135,7 @@ def test_the_lines_above_the_slider_are_loss_and_probability(open_film: OpenApp,
     for snapshot, value in zip(STEPS, probability["values"], strict=True):
         assert 0 <= value <= 1
         said = f"<b>{value:.2f}</b>" if value >= 0.005 else "<b>below 0.01</b>"
-        app.session_state["snapshot"] = snapshot
+        app.session_state["run-snapshot"] = snapshot
         app.run()
         assert said in words_of(app)
 
@@ -219,11 +219,11 @@ def after_rest(snapshot: Any) -> int:
         streamlit.text("done")
 
     app = AppTest.from_function(rest)
-    app.session_state["snapshot"] = 20
+    app.session_state["run-snapshot"] = 20
     app.session_state["film-overview"] = {"snapshot": snapshot}
     app.run()
     assert not app.exception
-    return int(app.session_state["snapshot"])
+    return int(app.session_state["run-snapshot"])
 
 
 def test_the_slider_chooses_a_snapshot():

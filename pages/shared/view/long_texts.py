@@ -1,0 +1,56 @@
+"""Texts as addresses hold them: cleaned, and packed where they are long, since mail and chat cut long addresses."""
+
+import base64
+import binascii
+import unicodedata
+import zlib
+from collections.abc import Mapping
+
+from transformer_core.language import say
+
+MAX_CHARACTERS = 30_000  # of a text: more than 4,096 tokens
+MAX_PLAIN = 1000  # characters of a text that stands in the URL as it is; a longer one is packed
+
+
+def packed_name(name: str) -> str:
+    """Return what the URL calls a packed text of this name."""
+    return "packed" if name == "text" else f"packed-{name}"
+
+
+def parameters(name: str, text: str) -> dict[str, str]:
+    """Return a text as the URL says it."""
+    return {name: text} if len(text) <= MAX_PLAIN else {packed_name(name): packed(text)}
+
+
+def asked(name: str, wanted: Mapping[str, str]) -> str | None:
+    """Return the text that the URL's parameters ask for, cleaned; None: they ask for none.
+
+    Raises:
+        ValueError: it is packed, and damaged.
+    """
+    text = wanted.get(name)
+    if packed_name(name) in wanted:
+        text = unpacked(wanted[packed_name(name)])
+        if text is None:
+            raise ValueError(say("it is damaged; ask for the link again"))
+    return None if text is None else clean(text)
+
+
+def clean(text: str) -> str:
+    """Return the text on one line, without control characters, at most `MAX_CHARACTERS` long."""
+    printable = "".join(" " if unicodedata.category(letter) in ("Cc", "Cs") else letter for letter in text)
+    return " ".join(printable[: 10 * MAX_CHARACTERS].split())[:MAX_CHARACTERS]
+
+
+def packed(text: str) -> str:
+    """Return a text as an address holds it: short, and of plain letters."""
+    return base64.urlsafe_b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode().rstrip("=")
+
+
+def unpacked(packed_text: str) -> str | None:
+    """Return the text that `packed` packed; None where it is damaged or far too long."""
+    try:
+        compressed = base64.b64decode(packed_text + "=" * (-len(packed_text) % 4), altchars=b"-_", validate=True)
+        return zlib.decompressobj().decompress(compressed, 8 * MAX_CHARACTERS).decode()
+    except (binascii.Error, zlib.error, ValueError):
+        return None
