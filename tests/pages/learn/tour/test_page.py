@@ -159,7 +159,7 @@ def test_the_last_chapter_leads_nowhere_else(open_tour: Callable[..., AppTest]):
 
 def test_no_other_model_than_the_chapters_stands_beside_it(open_tour: Callable[..., AppTest]):
     beside = " ".join(element.proto.body for element in open_tour("what-heads-do").sidebar.get("html"))
-    assert "Headlight" in beside
+    assert "See what every attention head does" in beside
     assert "English to French" not in beside
 
 
