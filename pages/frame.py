@@ -22,7 +22,7 @@ def show(page: Page) -> None:
         SERVER.write(locale.published())
         return
     cards = models.available(page.url)
-    if page.subject == "run":  # which stands in the place of a model
+    if page.subject == "run":  # a training is chosen on the page itself, and no model
         model_bar.brand()
         run_state.seed()
         navigation.run()
