@@ -112,7 +112,7 @@ def draw(corpus: str, architecture: Architecture) -> None:
         raise CorpusError(analysis.problem)
     if analysis.stats is None:
         raise AtWorkError(
-            "the corpus {corpus} is generated now, the first time here; look again in a moment", corpus=corpus
+            "the corpus {corpus} is being generated for the first time; try again in a moment", corpus=corpus
         )
 
 

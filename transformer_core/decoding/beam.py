@@ -196,7 +196,7 @@ def beam_search(
     writing = GenerationState(model, tokens, max_new_tokens=max_new_tokens, use_cache=use_cache)
     prompt = writing.tokens
     if not prompt.shape[1] or int(writing.prompt_lengths.min()) < prompt.shape[1]:
-        raise TextError("beam search goes on from prompts of one length, at least one token; search them one by one")
+        raise TextError("beam search needs prompts of equal length with at least one token; run them one at a time")
 
     log_probs = writing.read()  # [batch, new, vocab]
     of_prompt = log_probs[:, :-1].gather(-1, prompt[:, 1:, None])[..., 0]

@@ -106,16 +106,16 @@ def _best(tree: DecodingTree, search: Search, ends: list[DecodingStep]) -> list[
 def _room_after(tree: DecodingTree, start: DecodingStep, max_new_tokens: int | None) -> int:
     """Return how many tokens may come after a step at most."""
     if tree.start not in start.path():
-        raise TextError("this step is of another tree, or of the prompt; choose one that was written here")
+        raise TextError("this step belongs to another tree or to the prompt; choose one that was generated here")
     if tree.has_ended(start):
-        raise TextError("the text has ended here; go back to search for other ways to go on")
+        raise TextError("the text ends here; go back to search for other continuations")
     room = tree.max_positions - 1 - start.position
     if not room:
         raise TextError(
-            "a text has at most {max_positions} tokens here, and all are written", max_positions=tree.max_positions
+            "a text has at most {max_positions} tokens here, and all are used", max_positions=tree.max_positions
         )
     if max_new_tokens is not None and not 1 <= max_new_tokens <= room:
         raise ConfigError(
-            "max_new_tokens ({n}) must be from 1 to {room}, the room behind this token", n=max_new_tokens, room=room
+            "max_new_tokens ({n}) must be from 1 to {room}, the room after this token", n=max_new_tokens, room=room
         )
     return max_new_tokens or room

@@ -55,9 +55,7 @@ def step_cost(config: ModelConfig, n_before: int, *, n_new: int = 1, n_src: int 
     Source: Shazeer 2019, "Fast Transformer Decoding", sec. 2.4, for what a cache spares.
     """
     if not config.has_decoder:
-        raise ConfigError(
-            "this model is encoder-only: it does not write, so it has no steps; choose one with a decoder"
-        )
+        raise ConfigError("this model is encoder-only and does not generate text; choose one with a decoder")
     n_keys = n_before + n_new
     n_read = n_new if cached else n_keys
     projections, attention = _self_attention(config, n_read=n_read, n_keys=n_keys)

@@ -150,20 +150,20 @@ class FillingTree:
         if config.architecture != "encoder_only":
             kind = config.architecture.replace("_", "-")
             raise ConfigError(
-                "this model is {kind}: it writes, and fills in no blanks; choose one that is encoder-only",
+                "this model is {kind} and does not fill in blanks; choose an encoder-only model",
                 kind=Message(kind),
             )
         if not config.unembed:
             raise ConfigError(NO_PREDICTIONS)
         if mask_id is None:
-            raise ConfigError("this model has no mask token, so it was never asked to fill in a blank; choose another")
+            raise ConfigError("this model has no mask token, so it cannot fill in blanks; choose another")
         if tokens.shape[0] != 1:
-            raise TextError("a tree begins with one text, got {n}; make a tree for each", n=tokens.shape[0])
+            raise TextError("a tree starts from one text, got {n}; make one tree per text", n=tokens.shape[0])
         self.model, self.device, self.mask_id = model, tokens.device, mask_id
         self.tokens: tuple[int, ...] = tuple(tokens[0].tolist())
         self.masks = tuple(place for place, token in enumerate(self.tokens) if token == mask_id)
         if not self.masks:
-            raise TextError("there is no blank in this text; write ____ where the model should guess a word")
+            raise TextError("there is no blank in this text; type ____ where the model should predict a word")
         self.n_bytes = 0
         self._nothing_to_fill = sorted(
             {mask_id} if config.suppressed_token_id is None else {mask_id, config.suppressed_token_id}
@@ -196,7 +196,7 @@ class FillingTree:
         """
         state = self.read(filling)
         if not state.blanks:
-            raise TextError("every blank is filled; go back to fill one in another way")
+            raise TextError("every blank is filled; go back to fill one differently")
         surest = state.certain_first[0]
         blank = surest if position is None else self._open(state, position)
         chosen = blank.best if token is None else blank.candidate(self._fitting(token))
@@ -228,11 +228,11 @@ class FillingTree:
         if position not in self.masks:
             places = ", ".join(map(str, self.masks[:12])) + (" ..." if len(self.masks) > 12 else "")
             raise TextError(
-                "there is no blank at place {position}; choose one of {places}", position=position, places=places
+                "there is no blank at position {position}; choose one of {places}", position=position, places=places
             )
         if position not in state.blanks:
             raise TextError(
-                "the blank at place {position} is filled already; go back to fill it in another way", position=position
+                "the blank at position {position} is already filled; go back to fill it differently", position=position
             )
         return state.blanks[position]
 
@@ -240,10 +240,12 @@ class FillingTree:
         vocab_size = self.model.config.vocab_size
         if not 0 <= token < vocab_size:
             raise TextError(
-                "token {token} is not in the vocabulary; there are 0 to {last}", token=token, last=vocab_size - 1
+                "token {token} is not in the vocabulary; IDs go from 0 to {last}", token=token, last=vocab_size - 1
             )
         if token in self._nothing_to_fill:
-            raise TextError("token {token} is a mask or padding, which fills nothing; choose another", token=token)
+            raise TextError(
+                "token {token} is a mask or padding token, which cannot fill a blank; choose another", token=token
+            )
         return token
 
     @torch.inference_mode()
@@ -281,10 +283,10 @@ def token_of(tokenizer: Tokenizer, word: str) -> int:
         n = min(map(len, ways)) if word.strip() else 0
         shown = word.strip()[:40]
         if not n:
-            raise TextError("“{word}” is no tokens, and a blank takes one; type another word", word=shown)
-        raise TextError("“{word}” is {n} tokens, and a blank takes one; type another word", word=shown, n=n)
+            raise TextError("“{word}” has no tokens, but a blank takes one; type another word", word=shown)
+        raise TextError("“{word}” has {n} tokens, but a blank takes one; type another word", word=shown, n=n)
     if single == tokenizer.unk_id:
-        raise TextError("the model has never seen “{word}”, so nothing can be filled in for it", word=word.strip()[:40])
+        raise TextError("“{word}” is not in the vocabulary; type another word", word=word.strip()[:40])
     return single
 
 

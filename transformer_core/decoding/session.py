@@ -128,7 +128,7 @@ class DecodingSession:
             TextError: it is none of this tree.
         """
         if self.tree.start not in step.path():
-            raise TextError("this step is of another tree, or of the prompt; choose one that was written here")
+            raise TextError("this step belongs to another tree or to the prompt; choose one that was generated here")
         self.at = step
         return step
 
@@ -161,7 +161,7 @@ class DecodingSession:
             TextError: the text has ended there.
         """
         if self.tree.has_ended(step):
-            raise TextError("the text has ended here, so nothing comes next; go back to go on in another way")
+            raise TextError("the text ends here; go back to continue differently")
         self.tree.read(step)
         assert step.prediction is not None, "it was read just now"
         return step.prediction
@@ -258,7 +258,8 @@ def _check_amateur(tree: DecodingTree, amateur: DecodingTree) -> None:
         mine, others = getattr(config, name), getattr(other, name)
         if mine != others:
             raise ConfigError(
-                "the amateur's {name} ({others}) must be that of the model ({mine}); choose two of one vocabulary",
+                "the amateur's {name} ({others}) must match the model's ({mine}); choose two models with the same "
+                "vocabulary",
                 name=name,
                 others=others,
                 mine=mine,

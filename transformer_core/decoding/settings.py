@@ -26,14 +26,12 @@ class Sampling:
             (
                 self.repetition_penalty,
                 0.01 <= self.repetition_penalty <= 100,
-                Message("repetition_penalty ({value}) must be from 0.01 to 100; 1 changes nothing"),
+                Message("repetition_penalty ({value}) must be from 0.01 to 100; 1 is off"),
             ),
             (
                 self.temperature,
                 self.temperature == 0 or 0.001 <= self.temperature <= 1000,
-                Message(
-                    "temperature ({value}) must be 0, which always takes the most probable token, or from 0.001 to 1000"
-                ),
+                Message("temperature ({value}) must be 0 (greedy decoding) or from 0.001 to 1000"),
             ),
             (self.top_k, self.top_k >= 0, Message("top_k ({value}) must be 0 or above; 0 keeps all tokens")),
             (

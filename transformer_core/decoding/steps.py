@@ -126,7 +126,7 @@ def _real_lengths(tokens: Int[Tensor, "row pos"], config: ModelConfig) -> Int[Te
     is_inside = ~is_real & (places <= lengths[:, None])
     if is_inside.any():
         raise TextError(
-            "row {row} has padding in front of a token; pad on the right only, or decode the rows one by one",
+            "row {row} has padding before a token; pad on the right only, or decode the rows one at a time",
             row=int(is_inside.any(dim=1).nonzero()[0]),
         )
     return lengths
@@ -139,7 +139,7 @@ def check_writes(model: Transformer) -> None:
         ConfigError: it has no decoder.
     """
     if model.decoder is None:
-        raise ConfigError("this model is encoder-only: it fills in masks and does not write; choose one with a decoder")
+        raise ConfigError("this model is encoder-only and does not generate text; choose one with a decoder")
 
 
 def room_for(config: ModelConfig, n_given: int, max_new_tokens: int | None) -> int:
@@ -150,11 +150,13 @@ def room_for(config: ModelConfig, n_given: int, max_new_tokens: int | None) -> i
     """
     room = config.max_seq_len - n_given
     if room < 1 and config.has_encoder:
-        raise ConfigError("this model has one position, which <bos> takes; a model that writes needs max_seq_len of 2")
+        raise ConfigError(
+            "this model has one position, which <bos> takes; generating text needs a max_seq_len of at least 2"
+        )
     if room < 1:
         raise ConfigError(
-            "the prompt has {n_given:,} tokens and the model {n:,} positions, so there is no room to write; "
-            "shorten the prompt",
+            "the prompt has {n_given:,} tokens and the model {n:,} positions, so no token can be generated; shorten "
+            "the prompt",
             n_given=n_given,
             n=config.max_seq_len,
         )

@@ -56,9 +56,9 @@ class DecodingTree:
         """
         check_writes(model)
         if tokens.shape[0] != 1:
-            raise TextError("a tree begins with one text, got {n}; make a tree for each", n=tokens.shape[0])
+            raise TextError("a tree starts from one text, got {n}; make one tree per text", n=tokens.shape[0])
         if not tokens.shape[1]:
-            raise TextError("there is no token to go on from; give at least one")
+            raise TextError("there is no token to continue from; give at least one")
         self.model, self.device, config = model, tokens.device, model.config
         self._lock = RLock()  # held by who computes
         self._live: tuple[KeyValueCache, list[DecodingStep]] | None = None  # the last cache, and where its rows end
@@ -73,9 +73,7 @@ class DecodingTree:
                 self._memory, self._src = model.encode(tokens), tokens
             prompt = [config.bos_id]
         elif config.pad_id in prompt[config.pad_id == config.bos_id :]:
-            raise TextError(
-                "the prompt contains padding (token {token}), which nobody reads; leave it out", token=config.pad_id
-            )
+            raise TextError("the prompt contains padding (token {token}); leave it out", token=config.pad_id)
         self.max_positions = len(prompt) + room_for(config, len(prompt), max_new_tokens)
         self.n_bytes = 0
         self.start = _prompt_step(prompt)
@@ -151,7 +149,7 @@ class DecodingTree:
         vocab_size = self.model.config.vocab_size
         if not 0 <= token < vocab_size:
             raise TextError(
-                "token {token} is not in the vocabulary; there are 0 to {last}", token=token, last=vocab_size - 1
+                "token {token} is not in the vocabulary; IDs go from 0 to {last}", token=token, last=vocab_size - 1
             )
 
     def _check_after(self, step: DecodingStep, tokens: Sequence[int]) -> None:
@@ -160,15 +158,15 @@ class DecodingTree:
         for token in tokens:
             self._check_token(token)
             if token == config.suppressed_token_id:
-                raise TextError("token {token} is padding, which nobody writes; choose another", token=token)
+                raise TextError("token {token} is padding and cannot be generated; choose another", token=token)
             if has_ended:
-                raise TextError("the text has ended here; go back to go on in another way")
+                raise TextError("the text ends here; go back to continue differently")
             has_ended = token == config.eos_id
         room = self.room_after(step)
         if len(tokens) > room:
             raise TextError(
-                "a text has at most {most:,} tokens here; there is room for {room:,} more, not for {n:,}; go "
-                "back, or write fewer",
+                "a text has at most {most:,} tokens here, which leaves room for {room:,}, not {n:,}; go back, or "
+                "add fewer",
                 most=self.max_positions,
                 room=room,
                 n=len(tokens),

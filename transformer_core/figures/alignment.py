@@ -17,7 +17,7 @@ from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
 from transformer_core.figures.token_axes import Places, grid_layout
 from transformer_core.language import say
 
-TRUE, MOST = mark("truly depends on"), mark("looks at most")
+TRUE, MOST = mark("gold alignment"), mark("predicted alignment")
 Cells = Collection[tuple[int, int]]
 """Each a row and a column."""
 
@@ -38,8 +38,8 @@ def alignment_matrix(
     links: Cells | None = None,
     at: int | None = None,
     chosen: int | None = None,
-    title: str = mark("Alignment: where the model looked to write each token"),
-    target_name: str = mark("query: about to write"),
+    title: str = mark("Alignment: attention for each generated token"),
+    target_name: str = mark("query: next token"),
     source_name: str = mark("key: source token"),
     theme: Theme = LIGHT,
     width: int = 600,

@@ -37,7 +37,7 @@ def bipartite_lines(
     chosen: tuple[int | None, int | None] = (None, None),
     first_query: int = 0,
     first_key: int = 0,
-    title: str = mark("Attention pattern, as lines"),
+    title: str = mark("Attention as lines"),
     query_name: str = mark("query"),
     key_name: str = mark("key"),
     theme: Theme = LIGHT,

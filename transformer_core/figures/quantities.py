@@ -140,22 +140,22 @@ QUANTITIES: dict[QuantityName, Quantity] = {
         title=mark("Scores before softmax"), trace=mark("scores"), scale="signed", before=mark("score ")
     ),
     "log": Quantity(
-        title=mark("Attention pattern, by powers of ten"),
+        title=mark("Attention pattern (log scale)"),
         trace=mark("attention"),
         scale="power",
         before=mark("weight "),
         unit=mark("weight"),
     ),
     "values": Quantity(
-        title=mark("Attention times the length of the value"),
-        trace=mark("attention times value"),
+        title=mark("Value-weighted attention ‖α v‖"),
+        trace=mark("value-weighted attention"),
         scale="length",
         before=mark("weight × ‖v‖ "),
         unit=mark("weight × ‖v‖"),
     ),
     "written": Quantity(
-        title=mark("Attention times the length of what is written"),
-        trace=mark("attention times what is written"),
+        title=mark("Norm-weighted attention ‖α v W_O‖"),
+        trace=mark("norm-weighted attention"),
         scale="length",
         before=mark("weight × ‖v W<sub>O</sub>‖ "),
         unit=mark("weight × ‖v W<sub>O</sub>‖"),

@@ -91,7 +91,7 @@ class Places:
         smallest, least = sizes[-1]
         if self.is_pooled:
             positions = _round_places(self.starts[0], self.starts[-1], pitch)
-            texts, where = [f"{position:,}" for position in positions], say(", place in the text")
+            texts, where = [f"{position:,}" for position in positions], say(", position in the text")
         else:
             step = max(1, math.ceil(least / pitch)) if pitch > 0 else 1
             positions = list(range(self.first, self.starts[-1], step))

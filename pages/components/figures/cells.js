@@ -9,9 +9,9 @@ import { gridOf, plain } from "./numbers.js";
 export const FIGURES = new Set(); // the views of all that are on the page
 const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 const STILL = 4; // px: what moves further between press and release is no click
-const READ = say("Arrow keys go from cell to cell.");
-const CHOOSE = `${READ} ${say("Enter chooses one, Escape lets it go.")}`;
-const NEARER = `${READ} ${say("Enter shows what lies in one.")}`;
+const READ = say("Arrow keys move between cells.");
+const CHOOSE = `${READ} ${say("Enter selects a cell, Escape clears the selection.")}`;
+const NEARER = `${READ} ${say("Enter zooms into a cell.")}`;
 
 export function makeCells(view) {
   view.cursor = null; // the cell that the keyboard is at

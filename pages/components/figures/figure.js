@@ -22,7 +22,7 @@ import { makeSaving, open, updateSaving } from "./save.js";
 
 export const PLOTLY = "/vendor/plotly.min.js";
 export const CONFIG = { displayModeBar: false, doubleClick: false, showTips: false };
-const UNLOADED = say("The drawing library did not load. Please reload the page.");
+const UNLOADED = say("The chart library did not load. Please reload the page.");
 
 export default await mount(import.meta.url, {
   styles: ["./figure.css"],

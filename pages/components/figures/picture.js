@@ -296,7 +296,7 @@ function loadImage(address) {
   return new Promise((resolve, reject) => {
     const image = new Image();
     image.addEventListener("load", () => resolve(image));
-    image.addEventListener("error", () => reject(new Error(say("the picture could not be read"))));
+    image.addEventListener("error", () => reject(new Error(say("the image could not be read"))));
     image.src = address;
   });
 }

@@ -12,12 +12,12 @@ import { makePage } from "./page.js";
 import { makePicture, toPng, WIDTHS } from "./picture.js";
 
 const KINDS = [
-  { ending: "svg", words: say("the picture, for papers and slides") },
-  { ending: "png", words: say("the picture, as pixels") },
-  { ending: "csv", words: say("the numbers, for any program"), isServers: true },
-  { ending: "npz", words: say("the numbers, for Python"), isServers: true },
-  { ending: "html", words: say("a page that opens without a network") },
-  { ending: "zip", words: say("everything, in one file"), isServers: true },
+  { ending: "svg", words: say("vector image, for papers and slides") },
+  { ending: "png", words: say("pixel image") },
+  { ending: "csv", words: say("data table, for any program"), isServers: true },
+  { ending: "npz", words: say("arrays, for Python"), isServers: true },
+  { ending: "html", words: say("interactive page, works offline") },
+  { ending: "zip", words: say("everything in one file"), isServers: true },
 ];
 const TYPES = { svg: "image/svg+xml", png: "image/png", csv: "text/csv", html: "text/html", zip: "application/zip" };
 
@@ -67,7 +67,7 @@ function button(className, words, onClick) {
 
 function makeWidths(saving) {
   const group = element("fieldset", "widths");
-  group.append(element("legend", "", say("Width of the picture")));
+  group.append(element("legend", "", say("Image width")));
   const name = `width-${Math.random()}`; // radio buttons of one name are one choice on the whole page
   for (const width of WIDTHS) {
     const label = element("label", "", width.words);
@@ -142,7 +142,7 @@ async function save(saving, kind) {
     download(name, await make(saving, kind.ending), TYPES[kind.ending]);
     announce(saving, say("Saved {name}", { name }));
   } catch (error) {
-    announce(saving, say("{name} could not be made: {error}.", { name, error: error.message }));
+    announce(saving, say("{name} could not be created: {error}.", { name, error: error.message }));
   } finally {
     saving.isBusy = false;
   }

@@ -9,7 +9,7 @@ import { active } from "./lines.js";
 
 const N_NAMED = 3; // tokens that are named as the strongest of one head
 const BAR = 30; // %, the opacity of the bars behind tokens
-const HINT = say("Point at a token to see only its lines. A click keeps them, Escape lets them go.");
+const HINT = say("Point at a token to see only its lines. Click to keep them, press Escape to clear.");
 export const SIDES = ["query", "key"];
 const OTHER = { query: "key", key: "query" };
 const ARROWS = { query: "→", key: "←" };
@@ -111,7 +111,7 @@ function number(weight, hue, isColored) {
 export function announce(view, place) {
   const { says, header } = view;
   if (!place) {
-    const less = view.isWhole ? "" : say("These are the {n} strongest lines in sight. ", { n: thousands(MOST_CURVES) });
+    const less = view.isWhole ? "" : say("Showing the {n} strongest lines. ", { n: thousands(MOST_CURVES) });
     says.replaceChildren(element("span", "hint", less + HINT));
     return;
   }

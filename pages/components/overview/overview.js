@@ -208,7 +208,7 @@ function showBar(bar, measure, value) {
 }
 
 function said({ name, unit }, value) {
-  return value === null ? say("{name}: does not apply", { name }) : `${name} ${number(value)}${unit && ` ${unit}`}`;
+  return value === null ? say("{name}: not applicable", { name }) : `${name} ${number(value)}${unit && ` ${unit}`}`;
 }
 
 function number(value) {
@@ -263,7 +263,7 @@ function showTip(view, { button, name, strongest, said, isPinned }) {
   const { tip, root, header } = view;
   tip.replaceChildren(element("strong", "", name), element("span", "", strongest));
   if (said) tip.append(element("span", "", said));
-  const hint = isPinned ? say("shift-click: no longer combine") : say("shift-click: combine");
+  const hint = isPinned ? say("shift-click: remove from the combination") : say("shift-click: add to the combination");
   if (header.canPin) tip.append(element("span", "hint", hint));
   tip.hidden = false;
   const [around, box] = [root.getBoundingClientRect(), button.getBoundingClientRect()];

@@ -28,7 +28,7 @@ export function makePlayer({ root, onFrame, onChosen }) {
   const player = { place: 0, said: [], film: null, onFrame, onChosen };
   player.bar = element("div", "player");
   player.bar.setAttribute("role", "group");
-  player.bar.setAttribute("aria-label", say("The film of this training"));
+  player.bar.setAttribute("aria-label", say("Snapshots of this training"));
   player.button = element("button", "play");
   player.button.type = "button";
   player.button.append(element("span", "symbol"));
@@ -183,6 +183,6 @@ function stopTimer(player) {
 
 function showPlaying({ button, timer }) {
   button.setAttribute("aria-label", timer ? say("Pause") : say("Play"));
-  button.title = timer ? say("Pause (space)") : say("Play the film (space)");
+  button.title = timer ? say("Pause (space)") : say("Play the snapshots (space)");
   button.classList.toggle("playing", Boolean(timer));
 }

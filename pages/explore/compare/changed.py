@@ -22,9 +22,9 @@ MOST_LISTED = 12
 UNCHANGED = 0.005  # a distance below it is none in two digits
 LEAST_RANGE = 0.1  # that colors and bars go to at least: less is hardly a change
 LOOK_FOR = mark(
-    "the heads that a change of the text, of the training or of another head reaches at all; those that stay pale do "
-    "the same as before. The number is the Jensen-Shannon distance: the root of the divergence of two rows to base 2, "
-    "averaged over the queries with a choice, from 0 to 1."
+    "which heads respond to the change of text, training step or other heads; pale heads do the same as before. The "
+    "number is the Jensen-Shannon distance of corresponding rows (base 2, from 0 to 1), averaged over queries with "
+    "at least two allowed keys."
 )
 CODE = """
 from transformer_core.analysis.flow.divergence import ranked
@@ -43,8 +43,8 @@ def show(data: ComparisonData) -> None:
     if data.is_same:
         prose.note(
             say(
-                "A and B are the same model on the same text, so no head changed. Give B another text, model, or "
-                "change."
+                "A and B are the same model on the same text, so no head changed. Give B a different text, model or "
+                "ablation."
             )
         )
         return
@@ -52,19 +52,14 @@ def show(data: ComparisonData) -> None:
     if shapes[0] != shapes[1]:
         prose.note(
             say(
-                "Head by head only models of one shape can be compared, and these two have other layers, heads or "
-                "attentions. The map of heads shows which of them are alike."
+                "Only models with the same layers, heads and attentions can be compared head by head. The head map "
+                "shows which heads are similar."
             )
         )
         return
     found = _found(data)
     if not found:
-        prose.note(
-            say(
-                "The two texts have too few tokens in common to say which heads changed; take texts that are more "
-                "alike."
-            )
-        )
+        prose.note(say("The two texts share too few tokens to compare heads; use texts that are more similar."))
         return
     with st.container(key="hl-compare-changed"):
         left, right = st.columns([7, 5], gap="large")
@@ -77,7 +72,7 @@ def show(data: ComparisonData) -> None:
     missing = [say(ATTENTIONS[name].inline) for name in data.model_runs[0].attention_maps if name not in found]
     if missing:
         where = say(" and ").join(missing)
-        prose.note(say("In {where}, the two have too few tokens in common to be compared.", where=where))
+        prose.note(say("In {where}, the two sides share too few tokens to be compared.", where=where))
     prose.look_for(say(LOOK_FOR))
 
 
@@ -119,7 +114,7 @@ def _grid(data: ComparisonData, name: str, of_heads: np.ndarray, most: float) ->
     head = data.a.head
     figure = head_grid(
         of_heads,
-        title=say("{attention}: how far B is from A", attention=say(ATTENTIONS[name].title)),
+        title=say("{attention}: distance between A and B", attention=say(ATTENTIONS[name].title)),
         what=say("Jensen-Shannon distance"),
         limits=(0.0, most),
         chosen=(head.layer, head.head) if head.attention == name else None,
@@ -155,7 +150,7 @@ def _list(found: Arrays, most: float) -> None:
     if not changed:
         prose.note(say("No head changed: all distances are below 0.005."))
         return
-    st.html(f"<p class='hl-subtitle'>{say('Changed most')}</p>")
+    st.html(f"<p class='hl-subtitle'>{say('Most changed')}</p>")
     with st.container(key="hl-compare-list", gap=None):
         for change, head in changed:
             with st.container(horizontal=True, gap="small", vertical_alignment="center"):

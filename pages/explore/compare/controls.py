@@ -23,13 +23,13 @@ from transformer_core.language import say
 if TYPE_CHECKING:
     from transformer_core.analysis import ModelRun
 
-KINDS = {"": mark("nothing"), "off": mark("heads off"), "even": mark("uniform attention")}
+KINDS = {"": mark("none"), "off": mark("zero ablation"), "even": mark("uniform attention")}
 SAME = ""  # in the place of a head: that of side A
 ABOUT_KINDS = mark(
-    "Switched off: a head writes nothing. Evened out: it looks at all that it may, alike. The rest of the model goes "
-    "on with what it then gets."
+    "Zero ablation: the head’s output is set to zero. Uniform attention: the head attends equally to all allowed "
+    "keys. The rest of the model runs on the changed activations."
 )
-SAYS = {"encoder_decoder": mark("writes"), "decoder_only": mark("goes on"), "encoder_only": mark("fills in")}
+SAYS = {"encoder_decoder": mark("generates"), "decoder_only": mark("continues with"), "encoder_only": mark("fills in")}
 
 
 def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
@@ -40,7 +40,7 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
         left, right = st.columns(2, gap="medium")
     with left:
         with _row("a"):
-            _weights(view_fields.WEIGHTS_A, a, {"": say("the model above")}, trainings)
+            _weights(view_fields.WEIGHTS_A, a, {"": say("model above")}, trainings)
             _head_of_a(a)
             _kind(a, view_fields.CHANGE_A)
         _snapshot(a, view_fields.WEIGHTS_A)
@@ -50,7 +50,7 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
                 say("Text of A"), value=view_fields.short(a.text), disabled=True, label_visibility="collapsed"
             )
     with right:
-        others = {"": say("the same model")} | {name: card.title for name, card in cards.items() if name != _bar(a)}
+        others = {"": say("same model")} | {name: card.title for name, card in cards.items() if name != _bar(a)}
         with _row("b"):
             _weights(view_fields.WEIGHTS_B, b, others, trainings)
             _head_of_b(b, a)
@@ -60,7 +60,7 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
         with _row("b-text"):
             view_fields.TEXT_B.text(
                 say("Text of B"),
-                placeholder=say("The same text as A’s"),
+                placeholder=say("Same text as A"),
                 label_visibility="collapsed",
                 max_chars=view_fields.MOST_TYPED,
                 shown="" if b.text == a.text else view_fields.short(b.text),
@@ -68,8 +68,11 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
             )
             if can_be_forced(a, b):
                 view_fields.B_WRITES.toggle(
-                    say("force A’s output"),
-                    help=say("So both are compared word for word. Without it B writes what it likes best."),
+                    say("Force A’s output"),
+                    help=say(
+                        "Teacher-forces B on A’s output, so that both are compared token by token. Otherwise B "
+                        "generates its own output."
+                    ),
                     shown=not view_fields.B_WRITES.value,
                     take=lambda is_forced: view_fields.B_WRITES.set("" if is_forced else "own"),
                 )
@@ -90,10 +93,10 @@ def _says(side: Side, model_run: "ModelRun") -> str:
     has_said = model_run.architecture != "encoder_only" or bool(model_run.blanks)
     said = model_run.output.rstrip("\ufffd").strip()
     is_forced = side.target is not None
-    verb = say("is made to write") if is_forced else say(SAYS[model_run.architecture])
+    verb = say("is teacher-forced on") if is_forced else say(SAYS[model_run.architecture])
     shown = say("“{word}”", word=html.escape(said)) if said and has_said else say("nothing")
     unknown = ", ".join(say("“{word}”", word=html.escape(word[:30])) for word in model_run.unknown[:3])
-    remark = say(" It has never seen {unknown}.", unknown=unknown) if unknown else ""
+    remark = say(" Not in the vocabulary: {unknown}.", unknown=unknown) if unknown else ""
     own = _own_way(model_run) if is_forced else ""
     return f"{side.letter}, {html.escape(side.name)}, {verb} <b dir='auto'>{shown}</b>{own}{remark}"
 
@@ -102,11 +105,11 @@ def _own_way(model_run: "ModelRun") -> str:
     """Return, as HTML, where a model would leave what it is made to write."""
     detours = [one for one in model_run.detours if one.typed.lower() != one.instead.lower()]
     if not detours:
-        return say(", as it would by itself")
+        return say(", which it also generates on its own")
     first = detours[0]
     more = say(", and {n} more", n=len(detours) - 1) if detours[1:] else ""
     return say(
-        "; by itself it would go on with “{instead}” for “{typed}”{more}",
+        "; on its own it would generate “{instead}” instead of “{typed}”{more}",
         instead=html.escape(first.instead),
         typed=html.escape(first.typed),
         more=more,
@@ -151,9 +154,7 @@ def _weights(field: Field, side: Side, options: dict[str, str], trainings: list[
         [*named],
         name=lambda name: named[name],
         disabled=len(named) == 1,
-        help=say("Trainings appear here, with all snapshots of their films, once there are some")
-        if len(named) == 1
-        else None,
+        help=say("Training runs appear here with their snapshots, once there are any") if len(named) == 1 else None,
         shown=shown if shown in named else "",
         take=take,
     )
@@ -196,7 +197,7 @@ def _head_of_b(side: Side, a: Side) -> None:
 def _kind(side: Side, field: Field) -> None:
     """Choose what is done to heads."""
     field.selectbox(
-        say("{letter}: changed", letter=side.letter),
+        say("{letter}: ablation", letter=side.letter),
         [*KINDS],
         name=lambda kind: say(KINDS[kind]),
         help=say(ABOUT_KINDS),
@@ -211,7 +212,7 @@ def _changed_heads(side: Side, field: Field) -> None:
     kind, heads = parse_change(side.change)
     if kind:
         field.multiselect(
-            say("Changed heads of {letter}", letter=side.letter),
+            say("Ablated heads of {letter}", letter=side.letter),
             side.weights.heads,
             name=short,
             label_visibility="collapsed",

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 HEIGHT = 320  # px
 LOOK_FOR = mark(
-    "bars below zero: tokens that B finds less probable than A. Both models read A's output, so each token is judged "
-    "after the same tokens (teacher forcing)."
+    "bars below zero: tokens that B finds less probable than A does. Both are teacher-forced on A’s output, so "
+    "every token has the same context."
 )
 CODE = """
 from transformer_core.analysis.flow.effect import OutputTokens, effect, output_log_probs
@@ -48,8 +48,8 @@ def summarise(data: ComparisonData) -> None:
         return
     before, after = found.losses
     words = say(
-        "Effect of B's change on A's output: loss {before:.3f} → {after:.3f} nats per token ({change:+.3f}), mean "
-        "KL(A ‖ B) {kl:.3f} nats. By itself, B {output}",
+        "Effect of B’s change on A’s output: loss {before:.3f} → {after:.3f} nats per token ({change:+.3f}), mean "
+        "KL(A ‖ B) {kl:.3f} nats. Free-running, B {output}",
         before=before,
         after=after,
         change=after - before,
@@ -64,8 +64,8 @@ def show(data: ComparisonData) -> None:
     if not applies(data):
         prose.note(
             say(
-                "An effect is measured where A and B are the same model on the same text and one of them is changed. "
-                "Switch heads off in B, or choose two steps of one training."
+                "The effect is measured between two versions of one model on the same text. Ablate heads in B, or "
+                "choose two snapshots of one training run."
             )
         )
         return
@@ -74,15 +74,15 @@ def show(data: ComparisonData) -> None:
         prose.note(say(NO_HEAD))
         return
     if found is None:
-        prose.note(say("This text has no blank, so there is no output to compare; write ____ where a word is to be."))
+        prose.note(say("This text has no blanks, so there is no output to compare; type ____ where a word is missing."))
         return
     labels = _output(data).labels
     figure = label_bars(
         {"": found.change},
         labels,
-        title=say("Change of log-probability per output token, B − A"),
+        title=say("Change in log-probability per output token, B − A"),
         label_name=say("output token of A"),
-        value_name=say("change of log-probability, nats"),
+        value_name=say("change in log-probability (nats)"),
         theme=theme(),
         width=1100,
         height=HEIGHT,
@@ -147,5 +147,5 @@ def _own_output(data: ComparisonData) -> str:
     """Return what B writes when it is not made to write what A writes."""
     own = replace(data.b, target=None).read().output.strip()
     if own == data.model_runs[0].output.strip():
-        return say("writes the same.")
-    return say("writes “{output}”.", output=own or "…")
+        return say("generates the same.")
+    return say("generates “{output}”.", output=own or "…")

@@ -30,14 +30,14 @@ LINK = "compare"
 HALF_LABEL = 6  # characters of each token of a replacement, on an axis
 MOST_NAMED = 4  # tokens that are named in a sentence
 NAMES = {  # of queries and keys, by architecture and by where they come from
-    ("encoder_decoder", "source"): mark("the text"),
-    ("encoder_decoder", "target"): mark("the decoder’s input"),
-    ("decoder_only", "target"): mark("the text"),
-    ("encoder_only", "source"): mark("the text"),
+    ("encoder_decoder", "source"): mark("source"),
+    ("encoder_decoder", "target"): mark("decoder input"),
+    ("decoder_only", "target"): mark("text"),
+    ("encoder_only", "source"): mark("text"),
 }
 LOOK_FOR = mark(
-    "indigo cells, where B looks more than A, and orange ones, where it looks less. In each row both add up to the "
-    "same: attention is only moved. Point at a cell to read it in all three; click it to mark it."
+    "indigo cells, where B attends more than A, and orange cells, where it attends less; each row of B − A sums to "
+    "zero. Point at a cell to read it in all three maps; click it to mark it."
 )
 CODE = """
 from transformer_core.analysis.texts.side_by_side import SharedTokens, aligned_head, distance
@@ -207,8 +207,8 @@ def _apart(data: ComparisonData) -> None:
             _alone(data, i)
     prose.note(
         say(
-            "The two heads look from and at other tokens, so there is no difference to draw: fewer than half of them "
-            "are the same. Choose heads of the same attention, or texts with most of their words in common."
+            "The two sides share fewer than half of their tokens, too few to subtract the maps. Choose heads of the "
+            "same attention, or texts with more words in common."
         )
     )
 
@@ -248,21 +248,21 @@ def _say(data: ComparisonData, shared: SharedTokens, pair: AlignedPatterns) -> N
     """Say how far apart the heads are, what was paired, and what to look for."""
     apart = distance(pair)
     of_all = say(
-        "<b>Jensen-Shannon distance {apart:.2f}</b>, base 2, the mean over the rows: 0 for the same rows, 1 "
-        "for rows that share no key.",
+        "<b>Jensen-Shannon distance {apart:.2f}</b> (base 2, mean over rows): 0 for identical rows, 1 for rows "
+        "without a common key.",
         apart=apart,
     )
     what = _paired(shared.queries, say("queries"))
     if shared.keys != shared.queries:
-        what += " " + _paired(shared.keys, say("keys"), elsewhere=say("; what lies on them is under “elsewhere”"))
+        what += " " + _paired(shared.keys, say("keys"), elsewhere=say("; their weight is summed under “elsewhere”"))
     if apart < UNCHANGED:
-        what = say("The two do the same here. {what}", what=what)
+        what = say("Both heads do the same here. {what}", what=what)
     if data.is_same and data.a.head == data.b.head:
-        what = say("A and B are the same; give B another text, model, head, or change.")
+        what = say("A and B are identical; give B a different text, model, head or ablation.")
     elif data.a.head == data.b.head and _is_off(data.b):
         what = say(
-            "This is a head that is switched off in B: it writes nothing, but its pattern does not change by that. "
-            "Look at a head in a later layer, or at the effect on the output."
+            "This head is zero-ablated in B: its output is zero, but its pattern stays the same. Look at a head in "
+            "a later layer, or at the effect on the output."
         )
     st.html(
         f"<p class='hl-look'>{of_all} {html.escape(what)}</p>"
@@ -279,11 +279,11 @@ def _paired(side: TokenAlignment, what: str, elsewhere: str = "") -> str:
     """Return how many tokens were paired, in a sentence."""
     replaced = [pair.label for pair in side.pairs if pair.is_replaced]
     alone = len(side.only_a), len(side.only_b)
-    parts = [say("{n} {what} are paired", n=len(side.pairs), what=what)]
+    parts = [say("{n} {what} paired", n=len(side.pairs), what=what)]
     if replaced:
         named = ", ".join(isolate(label) for label in replaced[:MOST_NAMED])
         more = say(" and {n} more", n=len(replaced) - MOST_NAMED) if len(replaced) > MOST_NAMED else ""
         parts.append(say("{n} of them replaced ({named}{more})", n=len(replaced), named=named, more=more))
     if any(alone):
-        parts.append(say("{n_a} only A has and {n_b} only B", n_a=alone[0], n_b=alone[1]) + elsewhere)
+        parts.append(say("{n_a} only in A, {n_b} only in B", n_a=alone[0], n_b=alone[1]) + elsewhere)
     return ", ".join(parts) + "."

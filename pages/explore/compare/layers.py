@@ -26,13 +26,13 @@ FEW_TOKENS = 16  # on fewer, everything looks rather alike
 SIDES = {"encoder": "source", "decoder": "target"}  # whose tokens a stack holds
 STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}
 LOOK_FOR = mark(
-    "a strong diagonal: the layers of both do the same, one by one. A strong block: layers that hand on much the same. "
-    "A pale row: a state of A that B never has. CKA is 1 where one state is the other turned, scaled or shifted, and 0 "
-    "where they have nothing in common."
+    "a strong diagonal: corresponding layers have similar states. A strong block: layers that change the state "
+    "little. A pale row: a state of A without a counterpart in B. CKA is 1 for states that differ only by rotation, "
+    "scaling or translation, and 0 for states with nothing in common."
 )
 SHORT = mark(
-    " The text is short: over {n} tokens all states are rather alike, so look at where the numbers fall, not at how "
-    "high they are."
+    " The text is short: with {n} tokens, CKA is high everywhere, so compare the values with each other rather than "
+    "taking them at face value."
 )
 CODE = """
 from transformer_core.analysis.heads.outputs import layer_states
@@ -74,8 +74,8 @@ def show(data: ComparisonData) -> None:
     if not pairs:
         prose.note(
             say(
-                "The two models cut this text into other tokens, so what their layers hold of each token cannot be "
-                "compared. Choose two models with the same tokens."
+                "The two models tokenize this text differently, so their hidden states cannot be compared token by "
+                "token. Choose two models with the same tokenizer."
             )
         )
         return
@@ -86,14 +86,15 @@ def show(data: ComparisonData) -> None:
         with column:
             _matrix(data, pair, found[pair.name])
     if is_on_a:
-        prose.note(say("The two texts have not the same tokens in the same number, so both models read A’s text here."))
+        prose.note(say("The two texts have different tokens, so both models read A’s text here."))
     for pair in pairs:
         n_left_out = len(pair.positions.only_a) + len(pair.positions.only_b)
         if n_left_out:
             n_paired = len(pair.positions.pairs)
             prose.note(
                 say(
-                    "{n_paired} tokens of both are paired and compared; {n_left_out} that one alone has are left out.",
+                    "{n_paired} tokens occur on both sides and are compared; {n_left_out} occur on one side only "
+                    "and are left out.",
                     n_paired=n_paired,
                     n_left_out=n_left_out,
                 )

@@ -22,11 +22,11 @@ from transformer_core.language import say, say_number
 
 HEIGHT = 520  # px
 MOST_OPENED = 24  # heads of a cluster that have a button
-WAYS = {"looking": mark("where they look"), "writing": mark("what they write")}
-WHOSE = {"both": mark("A and B"), "a": mark("A alone")}
+WAYS = {"looking": mark("attention patterns"), "writing": mark("head outputs")}
+WHOSE = {"both": mark("A and B"), "a": mark("A only")}
 ABOUT = {
-    "looking": mark("Jensen-Shannon distance of their rows, base 2"),
-    "writing": mark("(1 − CKA)^½ of what they write into the residual stream"),
+    "looking": mark("Jensen-Shannon distance of their rows (base 2)"),
+    "writing": mark("(1 − CKA)^½ of their outputs to the residual stream"),
 }
 CODE = """
 from transformer_core.analysis.heads.likeness import clusters, head_map
@@ -57,9 +57,9 @@ def show(data: ComparisonData) -> None:
     with right, st.container(key="hl-compare-clusters", gap="small"):
         _clusters(data, found)
     words = say(
-        "heads of {attention} that lie together do much the same; one that lies alone does what no other does. A "
-        "cluster is called by the habit that its heads have most of, where that is a clear one. Distances are the "
-        "{distance}; a plane can only show part of them.",
+        "heads of {attention} that lie close together behave alike; an isolated head does something unique. A "
+        "cluster is named after the highest mean score of its heads, where that is clear. Distance: {distance}; the "
+        "plane shows only part of it.",
         attention=say(ATTENTIONS[attention].inline),
         distance=say(ABOUT[view_fields.ALIKE.value]),
     )
@@ -103,7 +103,7 @@ def code(data: ComparisonData) -> str:
 def _choices() -> None:
     with st.container(horizontal=True, gap="medium", key="hl-compare-map-bar"):
         for field, names, label in (
-            (view_fields.ALIKE, WAYS, say("Alike in")),
+            (view_fields.ALIKE, WAYS, say("Compare by")),
             (view_fields.ON_MAP, WHOSE, say("Heads of")),
         ):
             field.segmented(prose.plain(label), [*names], name=lambda name: prose.plain(say({**WAYS, **WHOSE}[name])))
@@ -122,7 +122,7 @@ def _map(data: ComparisonData, found: Mapped) -> None:
         model_names=names,
         kept=found.laid_out.kept,
         chosen=found.heads.index(("A", data.a.head)),
-        title=say("Heads that are alike in {way}", way=say(WAYS[view_fields.ALIKE.value])),
+        title=say("Head map by {way}", way=say(WAYS[view_fields.ALIKE.value])),
         theme=theme(),
         height=HEIGHT,
     )

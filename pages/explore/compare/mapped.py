@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 MOST_WORK = 1_000_000_000  # heads squared times cells of a pattern: some ten seconds
 NAMED_FROM = 0.4  # share of attention from which a habit names a cluster
 HABITS = {  # measures of a text that are habits
-    "previous": mark("looks at the token before"),
-    "first": mark("rests on the first token"),
-    "special": mark("rests on special tokens"),
-    "diagonality": mark("follows the diagonal"),
+    "previous": mark("previous-token heads"),
+    "first": mark("attention sinks (first token)"),
+    "special": mark("attention sinks (special tokens)"),
+    "diagonality": mark("diagonal heads"),
 }
 
 
@@ -52,12 +52,10 @@ def shared_tokens(data: ComparisonData) -> tuple[SharedTokens | None, str]:
     if view_fields.ON_MAP.value == "a":
         return None, ""
     if data.is_same and data.a.head.attention == data.b.head.attention:
-        return None, say("A and B are the same model on the same text, so the map has each head once.")
+        return None, say("A and B are the same model on the same text, so each head appears only once.")
     shared = data.shared(data.a.head.attention, data.b.head.attention)
     if not shared.is_telling:
-        return None, say(
-            "The two sides have too few tokens in common to lie on one map, so you see the heads of A alone."
-        )
+        return None, say("The two sides share too few tokens for a joint map, so only the heads of A are shown.")
     return shared, ""
 
 
@@ -77,7 +75,7 @@ def mapped(data: ComparisonData, shared: SharedTokens | None) -> Mapped:
     if len(heads) ** 2 * n_queries * n_keys > MOST_WORK:
         most = isqrt(MOST_WORK // len(heads) ** 2)
         raise ConfigError(
-            "a map of {n} heads takes texts of at most {most} tokens; shorten the text", n=len(heads), most=most
+            "a map of {n} heads is limited to texts of {most} tokens; shorten the text", n=len(heads), most=most
         )
     way = view_fields.ALIKE.value
     attentions = tuple(side.head.attention for side, _ in sides)
@@ -95,7 +93,7 @@ def mapped(data: ComparisonData, shared: SharedTokens | None) -> Mapped:
 
 def _distances(data: ComparisonData, shared: SharedTokens | None, way: str) -> np.ndarray:
     a, b = data.attention_maps()
-    with st.spinner(say("Comparing each two heads …"), show_time=True):
+    with st.spinner(say("Comparing all pairs of heads …"), show_time=True):
         if way == "looking":
             return distances_by_looking(a, b if shared else None, shared)
         written_a = _written(*data.sides[0])

@@ -19,20 +19,20 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 LEAD = mark(
-    "Two sides, A and B: another text, another head, another model, a snapshot of a training, or the same model with a "
-    "head switched off. What is different then?"
+    "Compare two sides, A and B: two texts, heads, models or training snapshots, or a model with and without some "
+    "of its heads."
 )
 PROMPTS_ONLY = mark(
-    "Of a decoder-only model the prompt alone is compared, not its continuation: the two sides go on differently, and "
-    "no token of a prompt attends to what comes after it."
+    "For decoder-only models, only the prompt is compared: the continuations differ, and no prompt token attends to "
+    "them."
 )
 MOST_AT_ONCE = 128  # tokens: of longer texts, which heads changed is worked out when it is asked for
 N_OFFERED = 3  # of the heads that changed most, beside the switch
 VIEWS = {
     "one": (mark("One head"), compare_head),
-    "changed": (mark("Which heads changed"), compare_changed),
+    "changed": (mark("Changed heads"), compare_changed),
     "effect": (mark("Effect on the output"), effect),
-    "map": (mark("Map of heads"), map),
+    "map": (mark("Head map"), map),
     "layers": (mark("Layers"), layers),
     "texts": (mark("Many texts"), texts),
 }
@@ -72,7 +72,7 @@ def compare() -> None:
 def _begin(cards: Mapping[str, ModelCard]) -> None:
     """Choose the head that changed most, so that there is something to see at once."""
     a, b, _ = resolve(cards)
-    with suppress(HeadlightError), st.spinner(say("Reading the texts …"), show_time=True):
+    with suppress(HeadlightError), st.spinner(say("Running the models …"), show_time=True):
         data = ComparisonData.of(a, b)
         if data.n_tokens <= MOST_AT_ONCE and (changed := compare_changed.most_changed(data)):
             view_fields.choose_head_a(changed[0][1])
@@ -81,7 +81,7 @@ def _begin(cards: Mapping[str, ModelCard]) -> None:
 def _read(a: Side, b: Side) -> ComparisonData | None:
     """Return both sides read; None, with a sentence on the page, where one cannot be."""
     try:
-        with st.spinner(say("Reading the texts …"), show_time=True):
+        with st.spinner(say("Running the models …"), show_time=True):
             return ComparisonData.of(a, b)
     except HeadlightError as error:
         prose.warning(
@@ -108,8 +108,7 @@ def _view(data: ComparisonData) -> None:
     if name != "texts" and data.n_tokens > MOST_TOKENS:
         prose.note(
             say(
-                "Texts of up to {most} tokens are compared here, and one of these has {n:,}: all pairs of its tokens "
-                "are too many to be looked at. Shorten the text.",
+                "Comparisons are limited to texts of {most} tokens, and one of these has {n:,}. Shorten the text.",
                 most=MOST_TOKENS,
                 n=data.n_tokens,
             )
@@ -132,10 +131,10 @@ def _most_changed(data: ComparisonData) -> None:
     if not changed:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-compare-offered"):
-        st.html(f"<span class='hl-try'>{say('Changed most')}</span>", width="content")
+        st.html(f"<span class='hl-try'>{say('Most changed')}</span>", width="content")
         for change, head in changed:
             st.button(
-                prose.plain(say("{head} by {change:.2f}", head=controls.short(head), change=change)),
+                prose.plain(say("{head}: {change:.2f}", head=controls.short(head), change=change)),
                 key=f"compare-offered-{view_fields.head_in_words(head)}",
                 type="tertiary",
                 on_click=view_fields.open_both,

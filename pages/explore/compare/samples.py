@@ -31,15 +31,13 @@ def texts_of(weights: Weights, kind: str) -> tuple[str, ...]:
     """
     if kind == "examples":
         texts = weights.examples
-        nothing = Message(
-            "{name} comes without example texts; paste some, or take texts of its corpus", name=weights.name
-        )
+        nothing = Message("{name} has no example texts; paste some, or use texts from its corpus", name=weights.name)
     elif kind == "corpus":
         texts = _sampled(weights)
-        nothing = Message("the corpus {corpus} has no texts that are held out", corpus=Path(weights.corpus).name)
+        nothing = Message("the corpus {corpus} has no held-out texts", corpus=Path(weights.corpus).name)
     else:
         texts = tuple(view_fields.listed().splitlines())
-        nothing = Message("the list is empty; paste texts, one a line")
+        nothing = Message("the list is empty; paste texts, one per line")
     texts = tuple(dict.fromkeys(filter(None, map(view_fields.short, texts))))
     if not texts:
         raise CorpusError(nothing)
@@ -59,7 +57,7 @@ def _sampled(weights: Weights) -> tuple[str, ...]:
     """
     if not weights.corpus:
         raise CorpusError(
-            "it is not known what {name} was trained on; paste texts, or take its examples", name=weights.name
+            "the training corpus of {name} is unknown; paste texts, or use its examples", name=weights.name
         )
     return _held_out(weights.corpus, *_drawn(weights), weights.config.architecture, weights.source.version)
 
@@ -86,7 +84,7 @@ def _held_out(
     """Return some held-out texts from all parts of a corpus: of pairs, the sources."""
     if corpus in MADE_HERE and seed == 0:
         analyses.draw(corpus, architecture)
-    with st.spinner(prose.plain(say("Reading the corpus {corpus} …", corpus=Path(corpus).name)), show_time=True):
+    with st.spinner(prose.plain(say("Loading the corpus {corpus} …", corpus=Path(corpus).name)), show_time=True):
         return _sample(corpus, seed, reading, version)
 
 

@@ -69,7 +69,7 @@ class Side:
         listed = ", ".join(f"{attention} {layer}.{head}" for attention, layer, head in heads[:3])
         more = say(" and {n} more", n=len(heads) - 3) if len(heads) > 3 else ""
         if kind == "off":
-            return say("{name}, without {heads}", name=self.weights.name, heads=listed + more)
+            return say("{name}, zero-ablated {heads}", name=self.weights.name, heads=listed + more)
         if kind == "even":
             return say("{name}, {heads} with uniform attention", name=self.weights.name, heads=listed + more)
         return self.weights.name
@@ -173,7 +173,7 @@ def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], no
         if run is None:
             notes.append(
                 say(
-                    "There is no model or training “{wanted}” here, so you see {otherwise}.",
+                    "There is no model or training run “{wanted}”; {otherwise} is shown instead.",
                     wanted=wanted[:60],
                     otherwise=otherwise.name,
                 )
@@ -183,7 +183,7 @@ def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], no
         if not snapshots:
             notes.append(
                 say(
-                    "The training {name} has no snapshots to look at, so you see {otherwise}.",
+                    "The training run {name} has no snapshots; {otherwise} is shown instead.",
                     name=name,
                     otherwise=otherwise.name,
                 )
@@ -193,7 +193,7 @@ def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], no
         if nearest != int(step):
             notes.append(
                 say(
-                    "The film of {name} has no snapshot at step {step}, so you see step {nearest:,}.",
+                    "{name} has no snapshot at step {step}; step {nearest:,} is shown instead.",
                     name=name,
                     step=step[:20],
                     nearest=nearest,
@@ -211,7 +211,7 @@ def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], no
     except (HeadlightError, OSError) as error:
         notes.append(
             say(
-                "The training {name} cannot be read ({error}), so you see {otherwise}.",
+                "The training run {name} cannot be loaded ({error}); {otherwise} is shown instead.",
                 name=name[:60],
                 error=error,
                 otherwise=otherwise.name,
@@ -229,7 +229,7 @@ def _fitted(letter: str, head: HeadName, weights: Weights, notes: Notes) -> Head
     if nearest != head:
         notes.append(
             say(
-                "{letter} ({name}) has no head {head}, so you see {letter}’s {nearest}.",
+                "{letter} ({name}) has no head {head}; {letter} shows {nearest} instead.",
                 letter=letter,
                 name=weights.name,
                 head=view_fields.head_in_words(head),
@@ -246,7 +246,7 @@ def _fitted_change(letter: str, change: str, weights: Weights, notes: Notes) -> 
     if heads and not there:
         notes.append(
             say(
-                "{letter} ({name}) has none of the heads that were to be changed, so nothing is changed there.",
+                "{letter} ({name}) has none of the heads to ablate, so nothing is ablated.",
                 letter=letter,
                 name=weights.name,
             )
@@ -254,7 +254,7 @@ def _fitted_change(letter: str, change: str, weights: Weights, notes: Notes) -> 
     elif len(there) < len(heads):
         notes.append(
             say(
-                "{letter} ({name}) does not have all of the heads that were to be changed; those that it has are.",
+                "{letter} ({name}) has only some of the heads to ablate; those are ablated.",
                 letter=letter,
                 name=weights.name,
             )

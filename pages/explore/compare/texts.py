@@ -27,19 +27,19 @@ HEIGHT, HEIGHT_ALONE = 240, 340  # px
 KINDS = {
     "examples": mark("The model’s examples"),
     "corpus": mark("Held-out texts of its corpus"),
-    "list": mark("A list of your own"),
+    "list": mark("Your own list"),
 }
 NAMES = {
-    "entropy": mark("Entropy"),
-    "distance": mark("Distance"),
-    "share_on_first": mark("Share on the first token"),
-    "strongest_weight": mark("Strongest weight"),
+    "entropy": mark("Attention entropy"),
+    "distance": mark("Attention distance"),
+    "share_on_first": mark("Attention to the first token"),
+    "strongest_weight": mark("Maximum weight"),
 }
 INLINE = {  # within a sentence
-    "entropy": mark("entropy"),
-    "distance": mark("distance"),
-    "share_on_first": mark("share on the first token"),
-    "strongest_weight": mark("strongest weight"),
+    "entropy": mark("attention entropy"),
+    "distance": mark("attention distance"),
+    "share_on_first": mark("attention to the first token"),
+    "strongest_weight": mark("maximum weight"),
 }
 UNITS = {"entropy": mark("nats"), "distance": mark("tokens")}
 CODE = """
@@ -65,7 +65,7 @@ def show(data: ComparisonData) -> None:
     except HeadlightError as error:
         prose.note(prose.sentence(error))
         if isinstance(error, analyses.AtWorkError):
-            st.button(say("Look again"), key="compare-look-again")
+            st.button(say("Try again"), key="compare-look-again")
         return
     sides = [data.a, data.b] if _differ(data) else [data.a]
     with st.container(key="hl-compare-texts"):
@@ -79,8 +79,8 @@ def show(data: ComparisonData) -> None:
     with right:
         _telling(found.get("A"), measure)
     words = say(
-        "a point is a text, and its place the {measure}. A narrow heap: the head does the same whatever it reads. "
-        "Points far off: texts worth a look. Each is a button that puts its text into the bar above.",
+        "each dot is a text, placed by {measure}. A narrow cluster: the head behaves the same on every text. "
+        "Outliers: texts worth a look. The buttons put a text into the bar above.",
         measure=say(MEASURES[measure]),
     )
     prose.look_for(words)
@@ -114,19 +114,18 @@ def _choices() -> None:
 
 def _paste() -> None:
     view_fields.LIST.text_area(
-        say("Texts, one a line"),
+        say("Texts, one per line"),
         height=140,
-        placeholder=say("One text a line, then press Ctrl+Enter"),
+        placeholder=say("One text per line, then press Ctrl+Enter"),
         shown=view_fields.listed(),
         take=view_fields.take_list,
     )
     if (n := n_pasted()) > MOST_LINES:
-        prose.note(say("The list has {n:,} texts; the first {most} are read.", n=n, most=MOST_LINES))
+        prose.note(say("The list has {n:,} texts; only the first {most} are used.", n=n, most=MOST_LINES))
     if view_fields.is_too_long_for_links():
         prose.note(
             say(
-                "This list has more than {n:,} characters, which no address can hold: who opens a link to this page "
-                "sees it without the list.",
+                "This list has more than {n:,} characters, too many for a link: links to this page leave it out.",
                 n=view_fields.MOST_LISTED,
             )
         )
@@ -140,13 +139,13 @@ def _differ(data: ComparisonData) -> bool:
 def _measured(side: Side, texts: Sequence[str]) -> HeadOverTexts | None:
     """Return what a side's head does on each text; of those that cannot be read, say why. None: none can be."""
     measures: cache.Store[HeadOnText] = cache.store(
-        mark("heads measured on a text"), most_mib=MOST_MIB, n_bytes=lambda of: 400 + 2 * len(of.text)
+        mark("head measures per text"), most_mib=MOST_MIB, n_bytes=lambda of: 400 + 2 * len(of.text)
     )
     found, troubles = [], []
     began, place = time.monotonic(), st.empty()
     for i, text in enumerate(texts):
         if time.monotonic() - began > PATIENCE:
-            told = say("{letter} reads text {i} of {n} …", letter=side.letter, i=i + 1, n=len(texts))
+            told = say("{letter}: running text {i} of {n} …", letter=side.letter, i=i + 1, n=len(texts))
             place.progress(i / len(texts), text=prose.plain(told))
         try:
             found.append(measures.get((side.source, side.head, text), partial(_on, side, text)))
@@ -156,7 +155,7 @@ def _measured(side: Side, texts: Sequence[str]) -> HeadOverTexts | None:
     if troubles:
         prose.note(
             say(
-                "{letter} could not read {n_troubles} of {n} texts: {trouble}.",
+                "{letter} failed on {n_troubles} of {n} texts: {trouble}.",
                 letter=side.letter,
                 n_troubles=len(troubles),
                 n=len(texts),
@@ -233,7 +232,7 @@ def _telling(found: HeadOverTexts | None, measure: str) -> None:
     """Draw the texts on which the measure is highest, lowest, and nearest to the mean, each as a button."""
     spread = found.measures[measure] if found else None
     if found is None or spread is None:
-        prose.note(say("None of these texts gives the head a choice of where to look."))
+        prose.note(say("No query in these texts has more than one allowed key."))
         return
     known = sorted(
         (text for text in found.texts if getattr(text, measure) is not None), key=lambda text: getattr(text, measure)
@@ -261,7 +260,7 @@ def _text(text: HeadOnText, value: float, key: str) -> None:
             type="tertiary",
             help=prose.plain(
                 say(
-                    "Look at this text; its strongest link is “{query}” → “{key}” {weight:.2f}",
+                    "Open this text; its maximum weight is “{query}” → “{key}” {weight:.2f}",
                     query=query,
                     key=key_token,
                     weight=text.strongest_weight,

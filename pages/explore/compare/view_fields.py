@@ -35,7 +35,7 @@ def _head(text: str) -> HeadName:
     """
     found = _HEAD.fullmatch(text)
     if not found:
-        raise ValueError(say("it is written as attention, layer and head: cross.1.2"))
+        raise ValueError(say("the format is attention.layer.head: cross.1.2"))
     return HeadName(found[1], int(found[2]), int(found[3]))
 
 
@@ -54,7 +54,7 @@ def _change(text: str) -> str:
         parse_change(text)
     except ConfigError as error:
         raise ValueError(
-            say("it is written as off or even, a colon, and heads joined by +: off:cross.1.2+cross.1.3")
+            say("the format is off or even, a colon, and heads joined by +: off:cross.1.2+cross.1.3")
         ) from error
     return text
 
@@ -67,7 +67,7 @@ def _cell(text: str) -> tuple[int, int]:
     """
     found = _CELL.fullmatch(text)
     if not found:
-        raise ValueError(say("it is written as the places of a query and a key: 7.12"))
+        raise ValueError(say("the format is query.key as positions: 7.12"))
     return int(found[1]), int(found[2])
 
 

@@ -12,7 +12,7 @@ from transformer_core.language import say
 if TYPE_CHECKING:
     from transformer_core.decoding.looking import Aim
 
-MEANS = {"": mark("one head"), "layer": mark("mean of the layer"), "all": mark("mean of all heads")}
+MEANS = {"": mark("one head"), "layer": mark("layer mean"), "all": mark("mean of all heads")}
 
 
 def current(n_layers: int) -> "Aim":
@@ -26,7 +26,7 @@ def current(n_layers: int) -> "Aim":
 def choose(n_layers: int, n_heads: int) -> None:
     """Draw where it is chosen."""
     aim = current(n_layers)
-    with st.popover(say("Whose attention"), type="tertiary"):
-        view_fields.MEAN.selectbox(say("Of"), [*MEANS], name=lambda mean: say(MEANS[mean]))
+    with st.popover(say("Select heads"), type="tertiary"):
+        view_fields.MEAN.selectbox(say("Attention of"), [*MEANS], name=lambda mean: say(MEANS[mean]))
         state.LAYER.selectbox(say("Layer"), range(n_layers), shown=aim.layer, disabled=aim.mean == "all")
         state.HEAD.selectbox(say("Head"), range(n_heads), disabled=bool(aim.mean))

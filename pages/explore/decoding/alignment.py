@@ -50,7 +50,7 @@ def show(data: DecodingData) -> None:
     from transformer_core.decoding.looking import written_weights
 
     if not data.branch:
-        st.html(f"<p class='hl-small'>{say('Nothing is written yet: take a step.')}</p>")
+        st.html(f"<p class='hl-small'>{say('Nothing has been generated yet: take a step.')}</p>")
         return
     weights = written_weights(data.branch, "cross", data.aim)
     n_shown = min(data.n_written + 1, len(data.branch))
@@ -93,7 +93,7 @@ def _wait(data: DecodingData) -> None:
     _, trouble = _pair(data)
     if not isinstance(trouble, analyses.AtWorkError):
         st.rerun()
-    words = say("The model’s corpus is generated now, the first time here; the true alignment follows in a moment.")
+    words = say("The model’s corpus is being generated for the first time; the gold alignment will appear in a moment.")
     st.html(f"<p class='hl-small'>{html.escape(words)}</p>")
 
 
@@ -109,7 +109,7 @@ def _pair(data: DecodingData) -> "tuple[FoundPair | None, HeadlightError | None]
     if corpus is None or data.left_out:
         return None, None
     try:
-        with st.spinner(say("Looking for this text in the model’s corpus …")):
+        with st.spinner(say("Searching the model’s corpus for this text …")):
             return _pairs(*corpus).find(data.view.text), None
     except HeadlightError as error:
         return None, error
@@ -152,13 +152,13 @@ def _verdict(data: DecodingData, weights: np.ndarray, found: "FoundPair | None",
     """Say how well this attention tells the alignment, or why nobody knows."""
     if found is None or known is None:
         return say(
-            "A dot marks where each row looks most. The true alignment is known for the sentences of the corpora that "
-            "are made here, word for word as they are; of this text it is not."
+            "A dot marks the maximum weight of each row. A gold alignment exists only for the exact sentences of "
+            "Headlight’s generated corpora, and this text is not one of them."
         )
-    part = say("held out from training") if found.is_held_out else say("among those trained on")
+    part = say("held out from training") if found.is_held_out else say("used for training")
     parted = (
         say(
-            " From token {n} on something else is written than in the corpus, “{target}”; of that nothing is known.",
+            " From token {n} on, the output differs from the corpus target, “{target}”, so it has no gold alignment.",
             n=known.n_agreed,
             target=found.pair.target,
         )
@@ -167,25 +167,29 @@ def _verdict(data: DecodingData, weights: np.ndarray, found: "FoundPair | None",
     )
     if not known.judged:
         return say(
-            "This sentence is in the corpus, {part}, and so is its true alignment: write a word.{parted}",
+            "This sentence is in the corpus ({part}), so its gold alignment is known: generate a word to score "
+            "it.{parted}",
             part=part,
             parted=parted,
         )
     score = known.score(weights)
     n, best = len(known.judged), known.least_error_rate
     least = (
-        say(" As some words depend on several, no head comes below {best:.2f} with one dot each.", best=best)
+        say(
+            " Some words have several gold links; with one link per word, the AER cannot be lower than {best:.2f}.",
+            best=best,
+        )
         if best
         else ""
     )
     return say_number(
         n,
-        "Alignment error rate so far {error:.2f}: of the dots, one for each of {n} word, {precision:.0%} lie in an "
-        "outline, a true link, and of the true links they find {recall:.0%}.{least} The sentence is in the corpus, "
-        "{part}.{parted}",
-        "Alignment error rate so far {error:.2f}: of the dots, one for each of {n} words, {precision:.0%} lie in an "
-        "outline, a true link, and of the true links they find {recall:.0%}.{least} The sentence is in the corpus, "
-        "{part}.{parted}",
+        "Alignment error rate (AER) so far: {error:.2f}. The predicted links (dots, one for {n} word) have "
+        "precision {precision:.0%} and recall {recall:.0%} against the gold links (outlines).{least} The sentence "
+        "is in the corpus ({part}).{parted}",
+        "Alignment error rate (AER) so far: {error:.2f}. The predicted links (dots, one per word, {n} words) have "
+        "precision {precision:.0%} and recall {recall:.0%} against the gold links (outlines).{least} The sentence "
+        "is in the corpus ({part}).{parted}",
         error=score.error_rate,
         precision=score.precision,
         recall=score.recall,

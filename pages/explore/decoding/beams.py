@@ -28,9 +28,9 @@ FORMS = {"paper": "((5 + n) / 6)^α", "length": "n^α"}  # what a total is divid
 CONTEXT = 16  # tokens before one that its label may depend on
 _NODE_BYTES = 1000  # about what a node with its alternatives takes
 LEAD = mark(
-    "At each step the most probable beginnings that are one token longer are kept, as many as there are beams, and "
-    "the others dropped. A text of n tokens scores its total log-probability divided by a penalty for being short. "
-    "Click what was dropped, and the model goes on from there."
+    "At each step, beam search keeps the most probable hypotheses, one per beam, and drops the rest. A hypothesis "
+    "of n tokens is scored by its total log-probability divided by a length penalty. Click a dropped token to "
+    "continue from it."
 )
 CODE = """
 from transformer_core.decoding.beam_tree import search_beams
@@ -78,8 +78,8 @@ def show(data: DecodingData) -> None:
         key=KEY,
         on_node=lambda: _open(found),
         height=HEIGHT,
-        name=mark("Tree of all beams"),
-        path=mark("the text that was found"),
+        name=mark("Beam search tree"),
+        path=mark("best hypothesis"),
     )
     st.html(f"<p class='hl-look'>{html.escape(_in_words(data, found))}</p>")
 
@@ -111,11 +111,12 @@ def _controls() -> None:
             step=0.1,
             shown=min(view_fields.PENALTY.value, LARGEST_ALPHA),
             help=say(
-                "0: by probability alone, which favours short texts. 0.6: as in “Attention Is All You Need”, sec. 6.1"
+                "0: no length normalization, which favors short outputs. 0.6: as in “Attention Is All You Need”, "
+                "sec. 6.1"
             ),
         )
         view_fields.PENALTY_FORM.segmented(
-            say("Divided by"), [*FORMS], name=FORMS.__getitem__, label_visibility="visible"
+            say("Length normalization"), [*FORMS], name=FORMS.__getitem__, label_visibility="visible"
         )
 
 
@@ -209,12 +210,10 @@ def _in_words(data: DecodingData, found: Search) -> str:
     )
     tokens, total = found.greedy
     if tokens == found.best:
-        return say(
-            "The search found {text}, as greedy decoding does, which always takes the most probable token.", text=text
-        )
+        return say("Beam search and greedy decoding both find {text}.", text=text)
     other = say("“{text}” ({total} nats)", text=isolate(text_of(data, tokens)), total=signed(total))
     return say(
-        "The search found {text}. Greedy decoding, which always takes the most probable token, writes {other}.",
+        "Beam search finds {text}; greedy decoding finds {other}.",
         text=text,
         other=other,
     )

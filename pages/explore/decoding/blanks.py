@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from transformer_core.decoding.prediction import Candidate
 
 LOOK_FOR = mark(
-    "where one word decides two blanks, the second becomes nearly certain once the first is filled. Put another "
-    "token into the first one, and see whether the model lets the second follow."
+    "where one word determines two blanks, filling the first makes the second almost certain. Put a different token "
+    "into the first and see whether the second follows."
 )
 
 
@@ -81,16 +81,16 @@ def _buttons(data: BlanksData) -> None:
     with st.container(key="hl-blanks-bar", horizontal=True, gap="small", vertical_alignment="center"):
         st.button(say("Back"), key="blanks-back", disabled=not n, on_click=go_back, args=(n - 1,))
         st.button(
-            say("Fill the next one"),
+            say("Fill next"),
             key="blanks-next",
             type="primary",
             disabled=is_full,
             on_click=ask,
             args=("next",),
-            help=say("The most certain blank, with its most probable token"),
+            help=say("Fills the most confident blank with its most probable token"),
         )
         st.button(say("Fill all"), key="blanks-all", disabled=is_full, on_click=ask, args=("all",))
-        st.button(say("Start again"), key="blanks-again", disabled=not data.whole.steps, on_click=start_again)
+        st.button(say("Start over"), key="blanks-again", disabled=not data.whole.steps, on_click=start_again)
     st.html(f"<p class='hl-look'>{_why(data)}</p>")
 
 
@@ -99,17 +99,17 @@ def _why(data: BlanksData) -> str:
     if not data.state.blanks:
         total = _nats(data.at.total_log_prob)
         return say(
-            "All blanks are filled. One after the other, their tokens have a log-probability of {total} in all.",
+            "All blanks are filled. Filled one at a time, their tokens have a total log-probability of {total}.",
             total=total,
         )
     surest, *others = data.state.certain_first
     told = {"place": surest.position, "token": _told(data, surest.best), "ms": data.state.ms}
     if not others:
-        return say("<b>Next: blank {place}</b> with {token}. The text was read in {ms:.0f} ms.", **told)
+        return say("<b>Next: blank {place}</b> with {token}. Forward pass: {ms:.0f} ms.", **told)
     second = others[0]
     return say(
-        "<b>Next: blank {place}</b> with {token}, of which the model is most certain; the second is blank "
-        "{second} with {other}. The text was read in {ms:.0f} ms.",
+        "<b>Next: blank {place}</b> with {token}, the most confident prediction, ahead of blank {second} with "
+        "{other}. Forward pass: {ms:.0f} ms.",
         second=second.position,
         other=_told(data, second.best),
         **told,
@@ -135,13 +135,13 @@ def _so_far(data: BlanksData) -> None:
         each = ", ".join(
             say("blank {place} {token}", place=place, token=_told(data, best)) for place, best in alone.items()
         )
-        said.append(say("<b>All at once</b>, none knowing of the others: {each}.", each=each))
+        said.append(say("<b>All at once</b> (independently): {each}.", each=each))
     if data.beside is not None and data.beside.key != data.at.key:
         own, other = (_nats(one.total_log_prob) for one in (data.at, data.beside))
         said.append(
             say(
-                "<b>They differ:</b> the tokens in the text have {own} in all, those said at once {other}, filled one "
-                "after the other in the same order.",
+                "<b>They differ:</b> total log-probability {own} for the tokens in the text, {other} for the "
+                "independent predictions, filled one at a time in the same order.",
                 own=own,
                 other=other,
             )
@@ -154,9 +154,9 @@ def _how(data: BlanksData, place: int) -> str:
     """Say who filled a blank."""
     step = data.steps[place]
     if step.is_models_own:
-        return say("the most certain")
+        return say("most confident prediction")
     n = step.chosen.rank
-    return say("your choice; {n} were more probable", n=n) if n else say("your choice, and its most probable token")
+    return say("your choice; {n} more probable", n=n) if n else say("your choice, also the most probable token")
 
 
 def _told(data: BlanksData, chosen: "Candidate") -> str:

@@ -130,7 +130,7 @@ def current(card: ModelCard, source: Source, text: str) -> BlanksData:
             beside = tree.follow((step.position, alone[step.position].token) for step in at.steps)
     texts.measure((source, text))
     if given.left_out:
-        notes.append(say("This text is long: its first {n} tokens were read here.", n=given.left_out.start))
+        notes.append(say("The text is too long; only its first {n:,} tokens are used.", n=given.left_out.start))
     view_fields.FILLED.set(".".join(f"{step.position}:{step.chosen.token}" for step in whole.steps))
     view_fields.STEP.set(None if at == whole else len(at.steps))
     return BlanksData(card=card, given=given, whole=whole, at=at, state=said, beside=beside, notes=tuple(notes))
@@ -169,7 +169,7 @@ def start_again() -> None:
 def _given(card: ModelCard, source: Source, text: str) -> "tuple[BlankText, cache.Store[BlankText]]":
     """Return the text as the model was given it, which all who read it share, and where that is kept."""
     texts: cache.Store[BlankText] = cache.store(
-        mark("texts filled in"), most_mib=MOST_MIB, n_bytes=lambda made: made.tree.n_bytes
+        mark("filled-in texts"), most_mib=MOST_MIB, n_bytes=lambda made: made.tree.n_bytes
     )
 
     def make() -> BlankText:
@@ -182,7 +182,9 @@ def _given(card: ModelCard, source: Source, text: str) -> "tuple[BlankText, cach
         n = len(tree.masks)
         if n > MOST_BLANKS:
             raise TextError(
-                "this text has {n} blanks, and up to {most} are filled here; write words in some", n=n, most=MOST_BLANKS
+                "this text has {n} blanks, but at most {most} can be filled; replace some with words",
+                n=n,
+                most=MOST_BLANKS,
             )
         return BlankText(tree=tree, tokenizer=tokenizer, labels=read.labels, left_out=read.left_out)
 
@@ -197,7 +199,7 @@ def _filled(tree: "FillingTree", notes: list[str]) -> "Filling":
     if written and not _FORM.fullmatch(written):
         notes.append(
             say(
-                "The address asks for filled “{written}”; it is written as place:token, joined by points.",
+                "The link has filled=“{written}”; the format is position:token, joined by dots.",
                 written=written[:40],
             )
         )
@@ -206,7 +208,7 @@ def _filled(tree: "FillingTree", notes: list[str]) -> "Filling":
     try:
         return tree.follow((int(place), int(token)) for place, _, token in pairs)
     except TextError as error:
-        notes.append(say("The address asks for what cannot be filled in: {error}.", error=error))
+        notes.append(say("The blanks in the link cannot be filled: {error}.", error=error))
         return NOTHING
 
 

@@ -51,9 +51,9 @@ def candidates(data: BlanksData) -> None:
     values = [np.array([one.probability for one in of_blank]) for of_blank in found]
     labels = [[data.label(one.token) for one in of_blank] for of_blank in found]
     if is_all:
-        title = say("What may stand in each blank")
+        title = say("Predictions for each blank")
     else:
-        title = say("What may stand in each blank: the {n} most certain of {n_open}", n=len(places), n_open=n_open)
+        title = say("Predictions for each blank: the {n} most confident of {n_open}", n=len(places), n_open=n_open)
     figure = blank_bars(
         values,
         labels,
@@ -95,7 +95,7 @@ def one_blank(data: BlanksData) -> None:
             width=120,
         )
         _TOKEN.selectbox(
-            say("Fill it with"),
+            say("Fill with"),
             [*offered],
             name=lambda token: f"{data.label(token)} {probability(offered[token].probability)}",
             shown=chosen.token if chosen else None,
@@ -113,7 +113,7 @@ def _looks(data: BlanksData, blank: "BlankPrediction") -> None:
     labels = data.labels(filled_before)
     whose = {
         "": say("layer {layer}, head {head}", layer=aim.layer, head=aim.head),
-        "layer": say("layer {layer}, mean of its heads", layer=aim.layer),
+        "layer": say("layer {layer}, mean over heads", layer=aim.layer),
         "all": say("mean of all heads"),
     }[aim.mean]
     row = aim.of(blank.rows)
@@ -122,8 +122,8 @@ def _looks(data: BlanksData, blank: "BlankPrediction") -> None:
         labels,
         query=blank.position,
         query_token=labels[blank.position],
-        title=say("Where blank {place} looks: {whose}", place=blank.position, whose=whose),
-        key_name=say("key: the text"),
+        title=say("Attention from blank {place}: {whose}", place=blank.position, whose=whose),
+        key_name=say("key: text"),
         theme=theme(),
         width=460,
         height=HEIGHT,
@@ -147,9 +147,9 @@ def _looks(data: BlanksData, blank: "BlankPrediction") -> None:
     for place, other in data.state.blanks.items():
         key, weight = other.looks_most_at(aim)
         token = f"<bdi>{html.escape(text[key])}</bdi>"
-        told.append(say("blank {place} at “{token}” {weight:.2f}", place=place, token=token, weight=weight))
+        told.append(say("blank {place} → “{token}” {weight:.2f}", place=place, token=token, weight=weight))
     if told:
-        most = say("<b>They look most</b> ({whose}): {told}.", whose=whose, told=", ".join(told))
+        most = say("<b>Maximum attention</b> ({whose}): {told}.", whose=whose, told=", ".join(told))
         st.html(f"<p class='hl-small'>{most}</p>")
 
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 KIB = 1 << 10
 LOOK_FOR = mark(
-    "With the cache a step reads one token, and only looking back costs more as the text grows; without it every "
-    "token is read again at every step."
+    "With the cache, each step processes one token, and only the cost of attention grows with the text. Without it, "
+    "every step recomputes all tokens."
 )
 GRID = """
 from transformer_core.decoding.cost import cache_bytes
@@ -91,7 +91,7 @@ def _grid(data: DecodingData, last: "DecodingStep", prediction: "NextTokenPredic
             "n_positions": len(labels),
             "n_src": len(data.source_labels),
             "width": _bytes_per_number(last),
-            "keep": KEEP.format(title=say("What the KV cache holds"), text=state.about(), file=f"{name}.html"),
+            "keep": KEEP.format(title=say("Contents of the KV cache"), text=state.about(), file=f"{name}.html"),
         }
         return export.files(
             name=name,
@@ -116,17 +116,17 @@ def _facts(data: DecodingData, last: "DecodingStep", prediction: "NextTokenPredi
         step_cost(config, prediction.n_cached, n_new=n_new, n_src=n_src, cached=is_cached).total
         for is_cached in (True, False)
     )
-    read = [say("{n} tokens were read at once", n=prediction.n_read)] if prediction.n_read > 1 else []
-    read += [say("{n} texts side by side", n=prediction.n_rows)] if prediction.n_rows > 1 else []
+    read = [say("{n} tokens in one forward pass", n=prediction.n_read)] if prediction.n_read > 1 else []
+    read += [say("a batch of {n}", n=prediction.n_rows)] if prediction.n_rows > 1 else []
     facts = [
-        (say("the cache holds"), _size(held.total)),
-        *([(say("of it the source’s share, fixed"), _size(held.cross_attn))] if n_src else []),
-        (say("each token adds"), _size(of_one.self_attn)),
-        (say("this step took"), f"{prediction.ms:.1f} ms" + (f" ({', '.join(read)})" if read else "")),
-        (say("its multiply-adds"), grouped(cached)),
+        (say("cache size"), _size(held.total)),
+        *([(say("of which source (fixed)"), _size(held.cross_attn))] if n_src else []),
+        (say("size per token"), _size(of_one.self_attn)),
+        (say("step time"), f"{prediction.ms:.1f} ms" + (f" ({', '.join(read)})" if read else "")),
+        (say("multiply-adds"), grouped(cached)),
         (
-            say("without the cache"),
-            say("{n:,} ({times:.1f} times as many)", n=uncached, times=uncached / cached),
+            say("without a cache"),
+            say("{n:,} ({times:.1f}×)", n=uncached, times=uncached / cached),
         ),
     ]
     cells = "".join(f"<div><span>{html.escape(name)}</span>{html.escape(value)}</div>" for name, value in facts)
@@ -149,7 +149,7 @@ def _costs(data: DecodingData, last: "DecodingStep") -> None:
     name = data.file_name("cost")
 
     def files() -> Mapping[str, bytes]:
-        keep = KEEP.format(title=say("What each step costs"), text=state.about(), file=f"{name}.html")
+        keep = KEEP.format(title=say("Cost per step"), text=state.about(), file=f"{name}.html")
         return export.files(
             name=name,
             csv=lambda: matrix_csv(

@@ -27,14 +27,14 @@ NUMBER_WIDTH, OWN_WIDTH = 106, 238  # px: side by side where there is room
 LEAST_PENALTY, MOST_PENALTY = 0.01, 10.0
 MOST_SEED = 999_999
 BROKEN = mark(
-    "The model says nothing that is a number here, so no token is more probable than another. Its weights are "
-    "broken, as after a training that diverged; take an earlier snapshot of that training."
+    "The model’s outputs are not finite numbers here, so no token can be chosen. Its training has probably "
+    "diverged; use an earlier snapshot of that training."
 )
 ABOUT_PENALTY = mark(
-    "Above 1, tokens that are there already become less probable: positive logits are divided by it, negative ones "
-    "multiplied. 1 changes nothing."
+    "Above 1, tokens that already occurred become less probable: positive logits are divided by it, negative ones "
+    "multiplied. 1 = off."
 )
-ABOUT_SEED = mark("The same seed draws the same tokens. At temperature 0 nothing is drawn.")
+ABOUT_SEED = mark("The same seed samples the same tokens. At temperature 0 nothing is sampled.")
 
 
 def show(data: DecodingData) -> None:
@@ -134,16 +134,16 @@ def _own_words(data: DecodingData) -> None:
     """Draw a box for words that are forced from this step on."""
     of_ids = data.card.reads_ids
     spaces_count = not of_ids and data.tokenizer.encode(" a") != data.tokenizer.encode("a")
-    of_words = say("… a space begins a new word") if spaces_count else say("Words to go on with, then Enter")
+    of_words = say("… a space starts a new word") if spaces_count else say("Type text, then press Enter")
     st.text_input(
         say("Continue with your own text"),
         key=OWN.key,
         on_change=_lead,
         args=(data,),
         disabled=not data.tree.has_room(data.at),
-        placeholder=say("Token ids, then Enter") if of_ids else of_words,
+        placeholder=say("Type token IDs, then Enter") if of_ids else of_words,
         autocomplete="off",
-        help=say("These tokens are forced; after them the model continues by itself."),
+        help=say("These tokens are forced; after them the model continues on its own."),
         width=OWN_WIDTH,
     )
 
@@ -155,21 +155,17 @@ def _lead(data: DecodingData) -> None:
     try:
         tokens = data.tokenizer.encode(text) if text.strip() else []
     except HeadlightError as error:
-        OWN_NOTE.set(say("This cannot be written: {error}.", error=error))
+        OWN_NOTE.set(say("This text cannot be used: {error}.", error=error))
         return
     room = min(
         data.tree.max_positions - data.at.position - 1,
         view_fields.MOST_LED - data.n_written,
     )
     if len(tokens) > room:
-        OWN_NOTE.set(
-            say("These are {n:,} tokens, but here is room for {room:,}; write less.", n=len(tokens), room=room)
-        )
+        OWN_NOTE.set(say("This text has {n:,} tokens, but only {room:,} fit; shorten it.", n=len(tokens), room=room))
     elif tokens:
         if data.tokenizer.unk_id in tokens:
-            OWN_NOTE.set(
-                say("Some of it has no token of its own: the model reads a stand-in for what it does not know.")
-            )
+            OWN_NOTE.set(say("Part of it is not in the vocabulary and is replaced by the unknown token."))
         view_fields.fork(tokens)
 
 

@@ -137,13 +137,13 @@ class DecodingData:
         """Why nothing can be written behind this step, in a sentence; None where it can."""
         if self.tree.has_ended(self.at):
             if self.n_written == 1:
-                return say("The model ended its text at once: its first token is the one that ends texts.")
-            return say("The model ended its text here.")
+                return say("The model ended the text at once: its first token is the end-of-sequence token.")
+            return say("The model ended the text here (end-of-sequence token).")
         if not self.tree.has_room(self.at):
             n = self.card.config.max_seq_len
-            return say("All {n:,} positions of this model are used, so nothing can be written behind this token.", n=n)
+            return say("All {n:,} positions of this model are used, so no further token can be generated.", n=n)
         if self.is_at_limit:
-            return say("The limit of {n:,} tokens is reached; the model could go on.", n=view_fields.LIMIT.value)
+            return say("The limit of {n:,} tokens is reached; the model could continue.", n=view_fields.LIMIT.value)
         return None
 
     @property
@@ -201,9 +201,9 @@ class DecodingData:
         """Return whose attention it is, as titles call it."""
         name, aim = say(ATTENTIONS[kind].inline), self.aim
         if aim.mean == "all":
-            return say("{attention}, mean of all heads", attention=name)
+            return say("{attention}, mean over all heads", attention=name)
         if aim.mean:
-            return say("{attention}, layer {layer}, mean of its heads", attention=name, layer=aim.layer)
+            return say("{attention}, layer {layer}, mean over heads", attention=name, layer=aim.layer)
         return say("{attention}, layer {layer}, head {head}", attention=name, layer=aim.layer, head=aim.head)
 
     def weights(self, kind: "Kind", step: "DecodingStep | None" = None) -> "np.ndarray | None":
@@ -228,7 +228,7 @@ class DecodingData:
 def _tree(source: Source, text: str, card: ModelCard) -> "tuple[DecodingTree, Any, cache.Store[Any]]":
     """Return the tree behind a text, which all who read it share; what the model was given; and where it is kept."""
     trees: cache.Store[Any] = cache.store(
-        mark("texts written"), most_mib=MOST_MIB, n_bytes=lambda made: made[0].n_bytes
+        mark("generated texts"), most_mib=MOST_MIB, n_bytes=lambda made: made[0].n_bytes
     )
 
     def make() -> "tuple[DecodingTree, Any]":

@@ -34,7 +34,7 @@ def given_nodes(data: DecodingData) -> list[Node]:
 
 def text_of(data: DecodingData, tokens: Sequence[int]) -> str:
     """Return what tokens say, for reading."""
-    return data.tokenizer.decode(tokens).rstrip("\ufffd").strip() or say("(nothing)")
+    return data.tokenizer.decode(tokens).rstrip("\ufffd").strip() or say("(empty)")
 
 
 def signed(nats: float) -> str:

@@ -16,30 +16,31 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 LEAD = mark(
-    "The model writes one token at a time. At each step it looks back, finds every token of its vocabulary more or "
-    "less probable, and one of them is taken. Stop anywhere, see where it looks, and let it go on with another one."
+    "The model generates one token at a time: at each step it outputs a probability for every token in its "
+    "vocabulary, and one is chosen. Stop anywhere, see what it attends to, and continue with a different token."
 )
 LEAD_BLANKS = mark(
-    "This model does not write from left to right: it reads the whole text at once and says what may stand in each "
-    "blank. Here the blanks are filled one by one, the most certain first, and each changes what is said of the "
-    "others."
+    "This model does not generate from left to right: it reads the whole text at once and predicts every blank. "
+    "Here the blanks are filled one at a time, the most confident first, and each one changes the predictions for "
+    "the others."
 )
 LOOK_FOR = {
     "encoder_decoder": mark(
-        "where a token is about to be written, its translation and what it must agree with light up in the source. "
-        "Where two candidates are nearly as probable, take the other one, and see what follows change with it."
+        "just before a token is generated, the source word it translates and the words it must agree with receive "
+        "attention. Where two candidates are almost equally probable, choose the other one and see how the "
+        "continuation changes."
     ),
     "decoder_only": mark(
-        "names and words that were said before light up just before they are said again. Where many candidates are "
-        "nearly as probable the story could go anywhere: take another one, and it will."
+        "earlier names and words receive attention just before they are repeated. Where many candidates are almost "
+        "equally probable, the story is open: choose another one and see where it goes."
     ),
 }
 PARTS = {  # what the right side shows
     "heads": mark("Heads"),
     "alignment": mark("Alignment"),
     "tree": mark("Branches"),
-    "beams": mark("Beams"),
-    "cache": mark("Cache"),
+    "beams": mark("Beam search"),
+    "cache": mark("KV cache"),
     "led": mark("Teacher forcing"),
 }
 
@@ -81,7 +82,7 @@ def decoding() -> None:
     with right:
         _part(data)
     _look_for(data)
-    with st.popover(say("What is written, as plain text"), type="tertiary", icon=":material/notes:"):
+    with st.popover(say("Show as plain text"), type="tertiary", icon=":material/notes:"):
         st.code(text_of(data, [step.token for step in data.branch]), language=None, wrap_lines=True)
     code_expander.code(lambda: _code(data))
     state.publish()
@@ -92,8 +93,8 @@ def _data(card: ModelCard) -> DecodingData | None:
     try:
         return DecodingData.current(card)
     except HeadlightError as error:
-        prose.warning(say("This text cannot be written on: {error}.", error=error))
-        st.button(say("Write it anew"), on_click=view_fields.start_again, type="primary")
+        prose.warning(say("This text cannot be continued: {error}.", error=error))
+        st.button(say("Start over"), on_click=view_fields.start_again, type="primary")
         return None
 
 
@@ -130,20 +131,18 @@ def _code(data: DecodingData) -> str:
 def _remarks(data: DecodingData) -> None:
     """Say what a person should know: how the text ended, and what was left out."""
     if data.left_out:
-        note = say(
-            "This text is long: its first {n} tokens were read here, the rest was left out.", n=data.left_out.start
-        )
+        note = say("The text is too long; only its first {n:,} tokens are used.", n=data.left_out.start)
         prose.note(note)
     if view_fields.made_room():
         prose.note(
             say(
-                "At most {n} branches are kept, so the last of them gave its place to this one; your browser’s Back "
-                "returns to it.",
+                "At most {n} branches are kept, so this one replaced the last. Your browser’s Back button returns "
+                "to it.",
                 n=view_fields.MOST_BRANCHES,
             )
         )
     if data.is_at_limit:
-        st.button(say("Let it write {n} more", n=view_fields.LIMIT_STEP), on_click=view_fields.allow_more)
+        st.button(say("Generate {n} more tokens", n=view_fields.LIMIT_STEP), on_click=view_fields.allow_more)
 
 
 def _look_for(data: DecodingData) -> None:
@@ -152,7 +151,7 @@ def _look_for(data: DecodingData) -> None:
     prose.look_for(say(words))
     st.page_link(
         "learn/steps/page.py",
-        label=say("Temperature divides the logits before the softmax, as √d_k divides the scores of attention"),
+        label=say("Temperature divides the logits before the softmax, just as √d_k divides the attention scores"),
         icon=":material/thermostat:",
         query_params={state.MODEL.key: data.card.name, state.TEXT.key: state.current().text, "stage": "scale"},
     )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from transformer_core.decoding.looking import Kind
     from transformer_core.decoding.prediction import NextTokenPrediction
 
-KEYS: "dict[Kind, str]" = {"cross": mark("key: source token"), "decoder": mark("key: what was read so far")}
+KEYS: "dict[Kind, str]" = {"cross": mark("key: source token"), "decoder": mark("key: tokens so far")}
 AGAIN = """
 from transformer_core.figures.bars.step_rows import layer_rows, step_rows
 
@@ -46,7 +46,7 @@ figure = step_rows(
 def show(data: DecodingData) -> None:
     """Draw the heads of the chosen layer, or the mean of each layer, in every attention of the decoder."""
     if data.prediction is None:
-        note = say("The text has ended here, so nobody looks for what comes next: go back a step.")
+        note = say("The text ends here, so there is no next token to predict: go back one step.")
         st.html(f"<p class='hl-small'>{note}</p>")
         return
     for kind in data.kinds():
@@ -62,9 +62,9 @@ def _draw(data: DecodingData, prediction: "NextTokenPrediction", kind: "Kind") -
     read = data.output_labels
     n_read = data.at.position + 1
     labels = data.source_labels if kind == "cross" else read[:n_read]
-    part = say("each layer") if aim.mean == "all" else say("layer {layer}", layer=aim.layer)
+    part = say("layer means") if aim.mean == "all" else say("layer {layer}", layer=aim.layer)
     title = say(
-        "{attention}, {part}: where it looks from “{token}”",
+        "{attention}, {part}: attention from “{token}”",
         attention=say(ATTENTIONS[kind].title),
         part=part,
         token=isolate(shorten(read[n_read - 1])),

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from transformer_core.decoding.session import Comparison
 
 LEAD = mark(
-    "With teacher forcing the model reads the tokens of the target, whatever it would have generated itself, as in "
-    "training. Free-running, it reads its own output."
+    "With teacher forcing, as in training, the model reads the target tokens, whatever it would have generated "
+    "itself. Free-running, it reads its own output."
 )
 BOXES = {  # by architecture: the text that is typed, and what stands in the empty box
     "encoder_decoder": (
         mark("Target"),
-        mark("Type what the model is made to write; empty: the branch that you look at"),
+        mark("Type a target; if empty, the current branch is used"),
     ),
-    "decoder_only": (mark("Continuation"), mark("Type how the text goes on; empty: the branch that you look at")),
+    "decoder_only": (mark("Continuation"), mark("Type a continuation; if empty, the current branch is used")),
 }
 TYPED = {"encoder_decoder": mark("target"), "decoder_only": mark("continuation")}
 CLOSING = ".,;:!?…)]}’'"  # no space comes before them
@@ -65,7 +65,7 @@ def show(data: DecodingData) -> None:
         prose.warning(say("This target cannot be used: {error}.", error=error))
         return
     if n_left_out:
-        remark = say("The text is long: its first {n:,} tokens are read, the rest was left out.", n=len(tokens))
+        remark = say("The text is too long; only its first {n:,} tokens are used.", n=len(tokens))
         prose.note(remark)
     _rows(data, comparison)
 
@@ -90,16 +90,16 @@ def _box(data: DecodingData) -> None:
             placeholder=say(placeholder),
         )
         if _typed(data):
-            st.button(say("Clear it"), key="decoding-forced-clear", on_click=_choose, args=(data, ""))
+            st.button(say("Clear"), key="decoding-forced-clear", on_click=_choose, args=(data, ""))
         else:
             written = data.tokenizer.decode([step.token for step in data.branch]).rstrip("\ufffd")
             st.button(
-                say("Change what was written"),
+                say("Edit the output"),
                 key="decoding-forced-take",
                 on_click=_choose,
                 args=(data, written),
                 disabled=not long_texts.clean(written),
-                help=say("Take up the branch that you look at, and change some of its words"),
+                help=say("Copies the current branch into the box for editing"),
             )
 
 
@@ -140,7 +140,7 @@ def _rows(data: DecodingData, comparison: "Comparison") -> None:
     parting = n_shared if comparison.parting is not None else None
     text = say(TYPED[data.card.config.architecture]) if _typed(data) else say("branch")
     if parting is None:
-        sentence = say("By itself the model writes just what this {text} has.", text=text)
+        sentence = say("Free-running, the model generates exactly this {text}.", text=text)
     else:
         instead, has = (
             say(
@@ -151,13 +151,16 @@ def _rows(data: DecodingData, comparison: "Comparison") -> None:
             for labels, steps in ((free_labels, free), (forced_labels, forced))
         )
         sentence = say(
-            "By itself the model would write {instead} where the {text} has {has}.", instead=instead, text=text, has=has
+            "Free-running, the model generates {instead} where the {text} has {has}.",
+            instead=instead,
+            text=text,
+            has=has,
         )
     n_first = sum(_chosen(step).rank == 0 for step in forced)
-    by_itself = say("By itself") if data.session.sampling == GREEDY else say("By itself, drawn as chosen")
+    by_itself = say("Free-running") if data.session.sampling == GREEDY else say("Free-running (sampled)")
     is_cut = not data.tree.has_ended(free[-1])
-    first_choice = say("{n_first} of {n} its first choice", n_first=n_first, n=len(forced))
-    how_far = say("cut after {n}", n=len(free)) if is_cut else say("to its end")
+    first_choice = say("{n_first} of {n} tokens ranked first", n_first=n_first, n=len(forced))
+    how_far = say("cut off after {n} tokens", n=len(free)) if is_cut else say("complete")
     rows = (
         _row(data, say("Teacher forcing"), first_choice, forced, forced_labels, parting),
         _row(data, by_itself, how_far, free, free_labels, parting),
@@ -180,7 +183,7 @@ def _row(
         f"<bdi>{html.escape(label)}</bdi> <small>{answer.probability(_chosen(step).probability)}</small></li>"
         for place, (step, label) in enumerate(zip(steps, labels, strict=True))
     )
-    about = say("{total} nats in all, {remark}", total=_signed(steps[-1].total_log_prob), remark=remark)
+    about = say("log-probability {total} nats, {remark}", total=_signed(steps[-1].total_log_prob), remark=remark)
     return f"<div class='hl-label'>{name}<span>{about}</span></div><ol aria-label='{name}'>{''.join(tokens)}</ol>"
 
 
@@ -194,12 +197,12 @@ def _in_words(data: DecodingData, step: "DecodingStep", label: str) -> str:
         for name, one in zip(names, first, strict=True)
     )
     return say(
-        "“{token}”: probability {probability}, {nats} nats, number {number} of the model’s choices, which begin with "
+        "“{token}”: probability {probability} ({nats} nats), rank {rank} (0 is the most probable). Most probable here: "
         "{choices}",
         token=isolate(label),
         probability=answer.probability(chosen.probability),
         nats=_signed(step.log_prob),
-        number=chosen.rank + 1,
+        rank=chosen.rank,
         choices=choices,
     )
 

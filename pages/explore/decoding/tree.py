@@ -73,7 +73,9 @@ def _table(data: DecodingData) -> None:
         column_config={
             "number": st.column_config.NumberColumn(say("no."), width=40),
             "parts": st.column_config.TextColumn(
-                say("where it parts"), width=230, help=say("From the branch above that it has most in common with")
+                say("first difference"),
+                width=230,
+                help=say("Compared to the branch above with the longest common prefix"),
             ),
             "branch": st.column_config.TextColumn(say("branch"), width=200),
             "tokens": st.column_config.NumberColumn(say("tokens"), width=60),
@@ -81,7 +83,7 @@ def _table(data: DecodingData) -> None:
                 say("nats"),
                 width=70,
                 format="%.2f",
-                help=say("Log-probability of all that was written on it: the sum over its tokens"),
+                help=say("Log-probability of the branch: the sum over its tokens"),
             ),
             "nats per token": st.column_config.NumberColumn(
                 say("nats per token"), width=95, format="%.3f", help=say("The mean over its tokens")
@@ -155,12 +157,12 @@ def _partings(data: DecodingData, last: "Sequence[DecodingStep]") -> list[str]:
 def _parting(data: DecodingData, comparison: "Comparison", number: int) -> str:
     """Say where a branch goes another way than the one of a number, from 1."""
     if not comparison.b:
-        return say("is the beginning of {number}", number=number)
+        return say("prefix of {number}", number=number)
     if not comparison.a:
-        return say("goes on after the end of {number}", number=number)
+        return say("continues {number}", number=number)
     has, instead = (isolate(data.labels(steps[:1])[0]) for steps in (comparison.a, comparison.b))
     return say(
-        "from {number} at token {place}: {instead} for {has}",
+        "from {number} at token {place}: {instead} instead of {has}",
         number=number,
         place=comparison.parting,
         instead=instead,

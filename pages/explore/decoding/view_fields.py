@@ -48,7 +48,7 @@ def _branches(text: str) -> tuple[Branch, ...]:
     if len(parts) > MOST_BRANCHES or not all(map(_BRANCH.fullmatch, parts)):
         raise ValueError(
             say(
-                "it is written as up to {n} branches joined by ~, each of tokens joined by points: ~12.!44.7",
+                "the format is up to {n} branches joined by ~, each with tokens joined by dots: ~12.!44.7",
                 n=MOST_BRANCHES,
             )
         )
@@ -72,7 +72,7 @@ def _temperature(text: str) -> float:
     """
     value = decimal(0, 5)(text)
     if 0 < value < 0.001:
-        raise ValueError(say("it is 0, or a number from 0.001 to 5"))
+        raise ValueError(say("it must be 0, or a number from 0.001 to 5"))
     return value
 
 

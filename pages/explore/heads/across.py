@@ -27,15 +27,15 @@ ABREAST = 2  # figures in a row
 USUAL = "rollout"
 TITLES = {"rollout": mark("Attention rollout"), "flow": mark("Attention flow")}
 FOLLOWING = {
-    "rollout": mark("Following rollout through the layers …"),
-    "flow": mark("Following flow through the layers …"),
+    "rollout": mark("Computing attention rollout …"),
+    "flow": mark("Computing attention flow …"),
 }
 
 
 def show(data: HeadsData) -> None:
     """Draw how attention adds up across the layers, when it is unfolded."""
     with view_fields.ACROSS.expander(
-        say("Across all layers: rollout and flow"),
+        say("Attention rollout and flow"),
         icon=":material/layers:",
         shown=bool(view_fields.ACROSS.value),
         take=lambda is_open: view_fields.ACROSS.set(USUAL if is_open else ""),
@@ -43,7 +43,7 @@ def show(data: HeadsData) -> None:
     ):
         if not view_fields.ACROSS.value:
             return
-        view_fields.ACROSS.segmented(say("Across all layers"), [*TITLES], name=lambda name: say(TITLES[name]))
+        view_fields.ACROSS.segmented(say("Method"), [*TITLES], name=lambda name: say(TITLES[name]))
         _draw(data, view_fields.ACROSS.value)
 
 
@@ -56,20 +56,19 @@ def _draw(data: HeadsData, method: "Method") -> None:
         values = {"most": MOST_TOKENS[method], "n": n_tokens}
         if method == "rollout":
             note = say(
-                "Attention rollout is computed for texts of up to {most} tokens; this one has {n:,}. "
-                "Take a shorter text.",
+                "Attention rollout is limited to texts of {most} tokens; this one has {n:,}. Use a shorter text.",
                 **values,
             )
         else:
             note = say(
-                "Attention flow is computed for texts of up to {most} tokens; this one has {n:,}. "
-                "Take a shorter text, or look at the rollout.",
+                "Attention flow is limited to texts of {most} tokens; this one has {n:,}. Use a shorter text, or "
+                "attention rollout.",
                 **values,
             )
         prose.note(note)
         return
     followed: cache.Store[tuple[Part, ...]] = cache.store(
-        mark("rollouts and flows"), most_mib=MOST_MIB, n_bytes=_n_bytes
+        mark("attention rollout and flow"), most_mib=MOST_MIB, n_bytes=_n_bytes
     )
     key = (data.source, data.view.text, data.view.target, method)
     with st.spinner(say(FOLLOWING[method]), show_time=True):
@@ -79,16 +78,16 @@ def _draw(data: HeadsData, method: "Method") -> None:
             if place < len(parts):
                 with column:
                     _part(data, method, place, parts[place])
-    st.html(f"<p class='hl-look'><b>{say('What it assumes:')}</b> {html.escape(say(ASSUMES[method]))}</p>")
+    st.html(f"<p class='hl-look'><b>{say('Assumptions:')}</b> {html.escape(say(ASSUMES[method]))}</p>")
 
 
 def _part(data: HeadsData, method: str, place: int, part: "Part") -> None:
     names = {side: say(NAMES[data.model_run.architecture, side]) for side in (part.of, part.side)}
     queries, keys = getattr(data.model_run, part.of), getattr(data.model_run, part.side)
-    title = say("{method}: {of}, from {side}", method=say(TITLES[method]), of=names[part.of], side=names[part.side])
+    title = say("{method}: {side} → {of}", method=say(TITLES[method]), of=names[part.of], side=names[part.side])
     axes: dict[str, Any] = {
-        "query_name": say("final state: {of}", of=names[part.of]),
-        "key_name": say("input: {of}", of=names[part.side]),
+        "query_name": say("final states ({of})", of=names[part.of]),
+        "key_name": say("inputs ({of})", of=names[part.side]),
     }
     figure = attention_heatmap(
         part.values.astype(np.float32),

@@ -24,8 +24,8 @@ from transformer_core.language import say
 HEIGHT = 270  # px
 MOST_IN_ALL = 2048  # tokens: of longer texts, a row of every head takes seconds
 HINT = mark(
-    "Click a cell, or walk there with the arrow keys and press Enter: its row stands here as bars over the keys, and "
-    "beside it the same cell in every head of every layer."
+    "Click a cell (or use the arrow keys and press Enter) to see its row as a bar chart, and the same cell in every "
+    "head of every layer."
 )
 
 
@@ -41,7 +41,7 @@ def show(data: HeadsData, shown: HeadPicture) -> None:
         _row(data, shown, query, key)
     with right:
         if key is None:
-            st.html(f"<p class='hl-small'>{say('Click a cell of this row to see it in every head.')}</p>")
+            st.html(f"<p class='hl-small'>{say('Click a cell in this row to see it in every head.')}</p>")
         else:
             _in_all_heads(data, shown, query, key)
 
@@ -52,7 +52,7 @@ def _row(data: HeadsData, shown: HeadPicture, query: int, key: int | None) -> No
     of_row = replace(data.spec, window=((tokens.start, tokens.stop - 1), _span_of_keys(data)))
     row = data.picture_of(of_row)
     if row.values.shape[0] != 1 or row.blocks:
-        too_many = say("This row has too many keys to be drawn as bars; draw a box to see a part.")
+        too_many = say("This row has too many keys for a bar chart; drag a box on the heatmap to zoom in.")
         st.html(f"<p class='hl-small'>{too_many}</p>")
         return
     values, allowed = row.values[0].astype(np.float64), row.mask[0]
@@ -94,7 +94,7 @@ def _row(data: HeadsData, shown: HeadPicture, query: int, key: int | None) -> No
 def _in_all_heads(data: HeadsData, shown: HeadPicture, query: int, key: int) -> None:
     """Draw the weight between the chosen query and key in every head."""
     if not data.attention_maps.is_short and max(data.attention_maps.shape[2:]) > MOST_IN_ALL:
-        note = say("The same cell in every head is shown for texts of up to {n:,} tokens.", n=MOST_IN_ALL)
+        note = say("Comparing a cell across all heads is limited to texts of {n:,} tokens.", n=MOST_IN_ALL)
         st.html(f"<p class='hl-small'>{note}</p>")
         return
     queries, keys = shown.queries.tokens[query - shown.queries.first], shown.keys.tokens[key - shown.keys.first]

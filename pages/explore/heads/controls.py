@@ -23,24 +23,24 @@ DRAWINGS = {"heatmap": mark("Heatmap"), "lines": mark("Lines")}
 QUANTITY_NAMES = {
     "pattern": mark("Pattern"),
     "scores": mark("Scores before softmax"),
-    "log": mark("Pattern, log scale"),
-    "values": mark("Norm-weighted attention ‖α v‖"),
-    "written": mark("Norm-weighted attention ‖α v W_O‖"),
+    "log": mark("Pattern (log scale)"),
+    "values": mark("Value-weighted ‖α v‖"),
+    "written": mark("Norm-weighted ‖α v W_O‖"),
 }
-ORDERS = {"": mark("layers"), "descending": mark("high first"), "ascending": mark("low first")}
+ORDERS = {"": mark("by layer"), "descending": mark("descending"), "ascending": mark("ascending")}
 ORDER_ICONS = {"": ":material/sort:", "descending": ":material/arrow_downward:", "ascending": ":material/arrow_upward:"}
 ABOUT_WORDS = mark(
-    "Words out of tokens: the sum over the keys of a word, the mean over its queries. Scores, which cannot be added "
-    "up, stay those of tokens."
+    "Tokens are merged into words: weights are summed over a word’s keys and averaged over its queries. Scores "
+    "cannot be summed and stay per token."
 )
 HIDDEN_NAMES = {"special": mark("special tokens"), "sinks": mark("attention sinks")}
-SHOWN = {"": mark("all"), "one": mark("this one")}
+SHOWN = {"": mark("All attentions"), "one": mark("Selected only")}
 UNITS = {"token": mark("tokens"), "word": mark("words")}
-SPANS = {"Queries": mark("Queries from and to"), "Keys": mark("Keys from and to")}
-MEANS = {"": mark("the chosen"), "layer": mark("mean of its layer"), "all": mark("mean of all")}
+SPANS = {"Queries": mark("Query range"), "Keys": mark("Key range")}
+MEANS = {"": mark("selected heads"), "layer": mark("layer mean"), "all": mark("mean of all")}
 ABOUT_MIX = mark(
-    "The mean of several heads of one attention, each as heavy as its weight. Shift-click heads in the overview, or "
-    "press P on one, to add them here."
+    "The weighted mean of several heads of one attention. Shift-click heads in the overview, or press P on one, to "
+    "add them."
 )
 
 
@@ -52,7 +52,7 @@ def over_overview(data: HeadsData) -> None:
             ["", *MEASURES],
             name=lambda name: say(MEASURES[name].title) if name else say("No measure"),
             label_visibility="collapsed",
-            help=say("A number for every head on this text: a bar under its picture"),
+            help=say("Scores every head on this text; shown as a bar below its thumbnail"),
             width=165,
         )
         _order()
@@ -66,13 +66,13 @@ def _order() -> None:
     order = view_fields.ORDER.value
     after = [*ORDERS][([*ORDERS].index(order) + 1) % len(ORDERS)]
     st.button(
-        say("Order of the heads"),
+        say("Sort heads"),
         key="heads-order-next",
         icon=ORDER_ICONS[order],
         type="tertiary",
         disabled=not view_fields.TINT.value,
         help=prose.plain(
-            say("Order of the heads: {order}. A click: {after}", order=say(ORDERS[order]), after=say(ORDERS[after]))
+            say("Sorting: {order}. Click to change: {after}", order=say(ORDERS[order]), after=say(ORDERS[after]))
         ),
         on_click=view_fields.ORDER.set,
         args=(after,),
@@ -120,7 +120,7 @@ def _tokens(data: HeadsData) -> None:
             say("Renormalize rows"),
             shown=view_fields.REST.value == "share",
             take=lambda is_on: view_fields.REST.set("share" if is_on else ""),
-            help=say("Divide what is left of each row by its sum"),
+            help=say("Divide each row by the sum of its remaining weights"),
         )
     _spans(data)
 
@@ -141,7 +141,7 @@ def _spans(data: HeadsData) -> None:
                 part=name,
             )
     if data.spec.window:
-        st.button(say("The whole text"), key="heads-whole", on_click=view_fields.WINDOW.set, args=(None,))
+        st.button(say("Show the whole text"), key="heads-whole", on_click=view_fields.WINDOW.set, args=(None,))
 
 
 def _choose_span(sizes: Sequence[int], window: Sequence[Span], side: int, span: Span) -> None:
@@ -155,7 +155,7 @@ def _choose_span(sizes: Sequence[int], window: Sequence[Span], side: int, span: 
 def _mix_label() -> str:
     """Say which heads are combined."""
     if view_fields.MEAN.value:
-        return {"layer": say("Mean of the layer"), "all": say("Mean of all heads")}[view_fields.MEAN.value]
+        return {"layer": say("Layer mean"), "all": say("Mean of all heads")}[view_fields.MEAN.value]
     n = len(view_fields.MIX.value)
     return say("{n} heads combined", n=n) if n else say("Combine heads")
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 MOST_MIB = 96  # of all pictures
 NAMES = {  # of queries and keys, by architecture and by where they come from
-    ("encoder_decoder", "source"): mark("the text"),
-    ("encoder_decoder", "target"): mark("the decoder's input"),
-    ("decoder_only", "target"): mark("the text"),
-    ("encoder_only", "source"): mark("the text"),
+    ("encoder_decoder", "source"): mark("source"),
+    ("encoder_decoder", "target"): mark("decoder input"),
+    ("decoder_only", "target"): mark("text"),
+    ("encoder_only", "source"): mark("text"),
 }
 
 
@@ -73,7 +73,7 @@ class HeadsData:
         Raises:
             HeadlightError: nothing of it can be drawn.
         """
-        pictures: cache.Store[HeadPicture] = cache.store(mark("pictures"), most_mib=MOST_MIB, n_bytes=_n_bytes)
+        pictures: cache.Store[HeadPicture] = cache.store(mark("attention maps"), most_mib=MOST_MIB, n_bytes=_n_bytes)
         key = (self.source, self.view.text, self.view.target, self.view.attention, spec)
         sides = self.model_run.sides(self.view.attention)
         return pictures.get(key, lambda: picture(self.attention_maps, spec, **sides))
@@ -102,9 +102,9 @@ class HeadsData:
         """The chosen head or heads, as titles call them."""
         attention = say(ATTENTIONS[self.view.attention].inline)
         if view_fields.MEAN.value == "all":
-            return say("{attention}, mean of all heads", attention=attention)
+            return say("{attention}, mean over all heads", attention=attention)
         if view_fields.MEAN.value == "layer":
-            return say("{attention}, layer {layer}, mean of its heads", attention=attention, layer=self.view.layer)
+            return say("{attention}, layer {layer}, mean over heads", attention=attention, layer=self.view.layer)
         if len(self.spec.heads) > 1:
             heads = ", ".join(f"{s.layer}.{s.head}" for s in self.spec.heads)
             return say("{attention}, mean of heads {heads}", attention=attention, heads=heads)

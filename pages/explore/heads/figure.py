@@ -45,7 +45,7 @@ def show(data: HeadsData) -> HeadPicture | None:
     else:
         if view_fields.DRAWING.value == "lines":
             note = say(
-                "Lines are drawn between at most {n} tokens: draw a box into the heatmap to see a part of the text.",
+                "The line view is limited to {n} tokens; drag a box on the heatmap to zoom in.",
                 n=MOST_LINES,
             )
             st.html(f"<p class='hl-small'>{note}</p>")

@@ -24,35 +24,35 @@ if TYPE_CHECKING:
     from typing import Literal
 
 LEAD = mark(
-    "Every head of every layer, on your text. In each picture a row is a token that asks (query) and a column a "
-    "token that it may look at (key). Choose a head to read it token by token."
+    "The attention patterns of all heads on your text: rows are query tokens, columns are key tokens. Click a head "
+    "to inspect it token by token."
 )
 MANY_HEADS = 8  # more of them side by side take more of the page
 LOOK_FOR_WITHOUT_HEAD = mark(
-    "lines beside the diagonal look at the neighbours; columns that every row looks at, often the ends, are attention "
-    "sinks."
+    "lines next to the diagonal: heads that attend to adjacent tokens; columns that every row attends to, often the "
+    "first or last: attention sinks."
 )
 LOOK_FOR = {  # by architecture and attention
     ("encoder_decoder", "encoder"): mark(
-        "words that fetch what they depend on, as a pronoun its noun; lines beside the diagonal look one word back "
-        "or ahead."
+        "words that attend to a word they depend on, such as a pronoun to its noun; lines next to the diagonal: "
+        "heads that attend to the previous or next token."
     ),
     ("encoder_decoder", "decoder"): mark(
-        "rows that reach back to a word that they must agree with. No row may look to its right: the gray cells lie "
-        "in the future."
+        "rows that attend back to a word they must agree with. The gray cells are masked: the causal mask hides "
+        "later tokens."
     ),
     ("encoder_decoder", "cross"): mark(
-        "each row is about to write the next word, and its strong cells are where it reads; steps off the diagonal "
-        "change the word order."
+        "each row predicts the next target token; its strong cells are the source tokens it attends to. Where they "
+        "leave the diagonal, the word order changes."
     ),
     ("decoder_only", "decoder"): mark(
-        "a line just below the diagonal: each token looks at the one before it; a dark first column: a head with "
-        "nothing to fetch rests there; where something is said twice, a stripe in the second half that points to "
-        "what came after it the first time (induction). The gray cells lie in the future."
+        "a line just below the diagonal: a previous-token head; a strong first column: an attention sink; where the "
+        "text repeats, a stripe that points to the token after the first occurrence: an induction head. The gray "
+        "cells are masked (causal mask)."
     ),
     ("encoder_only", "encoder"): mark(
-        "lines beside the diagonal look at the neighbours; the rows of the masks gather what speaks for the missing "
-        "word; columns that every row looks at, often the ends, are where heads rest."
+        "lines next to the diagonal: heads that attend to adjacent tokens; rows of mask tokens: the context used to "
+        "predict the missing word; columns that every row attends to, often the first or last: attention sinks."
     ),
 }
 
@@ -148,7 +148,7 @@ def look_for(data: HeadsData, shown: HeadPicture | None) -> None:
         link = say("“{query}” → “{key}” {weight:.2f}", query=query, key=key, weight=cell.value)
         spec = data.spec
         is_whole_head = len(spec.heads) == 1 and not (spec.window or spec.hidden)
-        what = say("The strongest link of this head:") if is_whole_head else say("The strongest link of what is shown:")
+        what = say("Maximum weight of this head:") if is_whole_head else say("Maximum weight shown:")
         lines.append(f"<b>{html.escape(what)}</b> {html.escape(link)}")
     st.html("".join(f"<p class='hl-look'>{line}</p>" for line in lines))
 

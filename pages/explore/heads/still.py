@@ -58,17 +58,18 @@ def _draw(data: HeadsData) -> None:
     side = fit_side(
         sum(n_layers * n_heads for n_layers, n_heads, *_ in (model_run.attention_maps[a].shape for a in attentions))
     )
-    stills: cache.Store[Pooled] = cache.store(mark("heads to save"), most_mib=MOST_MIB, n_bytes=_n_bytes)
+    stills: cache.Store[Pooled] = cache.store(mark("saved overviews"), most_mib=MOST_MIB, n_bytes=_n_bytes)
     pooled = stills.get(
         (data.source, view.text, view.target, *attentions),
         lambda: {attention: model_run.attention_maps[attention].overview(side) for attention in attentions},
     )
     titles = {attention: say(ATTENTIONS[attention].title) for attention in attentions}
     is_pooled = any(heads.mask.shape != model_run.attention_maps[name].shape[2:] for name, heads in pooled.items())
-    if is_pooled:
-        title = say("Attention pattern of every head, the largest weight of each block")
-    else:
-        title = say("Attention pattern of every head")
+    pooled_title, plain_title = (
+        mark("Attention patterns of all heads, max-pooled"),
+        mark("Attention patterns of all heads"),
+    )
+    title = say(pooled_title if is_pooled else plain_title)
     chosen = (titles[view.attention], view.layer, view.head)
     figure = all_heads(
         {titles[name]: heads.patterns for name, heads in pooled.items()},

@@ -30,7 +30,7 @@ def _mix(text: str) -> Mix:
     if not len(found) == len(mix) == len(heads) <= MOST_MIXED or any(share.weight > 1 for share in mix):
         raise ValueError(
             say(
-                "it is written as layer.head:weight, weights up to 1, up to {n} heads joined by +: 0.1+1.3:0.5",
+                "the format is layer.head:weight with weights up to 1, up to {n} heads joined by +: 0.1+1.3:0.5",
                 n=MOST_MIXED,
             )
         )
@@ -106,7 +106,7 @@ def on_pinned() -> None:
         if pinned.get("attention") == state.current().attention:
             toggle(layer, head)
         else:
-            prose.toast(say("Only heads of one attention can be combined. Click the head to see it alone."))
+            prose.toast(say("Only heads of the same attention can be combined. Click the head to see it on its own."))
 
 
 def toggle(layer: int, head: int) -> None:

@@ -26,13 +26,12 @@ from transformer_core.errors import mark
 RESIDUAL = 0.5  # of a position's new state, the share that it had before; Abnar and Zuidema 2020, eq. (1)
 
 ROLLOUT_ASSUMES = mark(
-    "Rollout takes all heads of a layer for equal, counts the residual stream as half of every layer, and leaves out "
-    "the feed-forward layers and how large the values are: it follows attention, not what the model makes of it."
+    "Rollout averages the heads of a layer, weights the residual stream by ½ in every layer, and ignores "
+    "feed-forward layers and value norms: it tracks attention, not what the model computes from it."
 )
 FLOW_ASSUMES = mark(
-    "Flow takes all heads of a layer for equal, counts the residual stream as half of every layer, and leaves out "
-    "the feed-forward layers and how large the values are: it says how much could come through from a token alone, "
-    "not how much does, so the numbers of all tokens may be more than 1 together."
+    "Flow averages the heads of a layer, weights the residual stream by ½ in every layer, and ignores feed-forward "
+    "layers and value norms. It is the maximum flow from each token on its own, so a row can sum to more than 1."
 )
 
 _UNITS = 1 << 30  # of flow in a weight of 1: scipy counts in whole numbers below 2^31

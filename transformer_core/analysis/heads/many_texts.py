@@ -11,10 +11,10 @@ from transformer_core.analysis.trace.cells import Cell, strongest_cell
 from transformer_core.errors import ConfigError, mark
 
 MEASURES: Mapping[str, str] = {
-    "entropy": mark("mean entropy, nats"),
-    "distance": mark("mean distance, tokens"),
-    "share_on_first": mark("mean share on the first token"),
-    "strongest_weight": mark("strongest weight"),
+    "entropy": mark("mean attention entropy (nats)"),
+    "distance": mark("mean attention distance (tokens)"),
+    "share_on_first": mark("mean attention to the first token"),
+    "strongest_weight": mark("maximum weight"),
 }
 """The measures of a head on a text: a field or property of `HeadOnText`, and what it is called."""
 
@@ -94,7 +94,7 @@ class HeadOverTexts:
             ConfigError: there is no text.
         """
         if not texts:
-            raise ConfigError("a head is described over texts, and there is none; give at least one")
+            raise ConfigError("there are no texts to measure the head on; give at least one")
         return cls(texts=tuple(texts), measures={measure: _spread(texts, measure) for measure in MEASURES})
 
     def highest(self, measure: str) -> HeadOnText | None:
@@ -113,7 +113,7 @@ class HeadOverTexts:
         """Return the texts that have a measure."""
         if measure not in MEASURES:
             raise ConfigError(
-                "a head on a text has no measure {measure!r}; choose one of {measures}",
+                "there is no measure {measure!r} of a head on a text; choose one of {measures}",
                 measure=measure,
                 measures=", ".join(MEASURES),
             )

@@ -85,9 +85,7 @@ def match_heads(
         total += similarities(_rows(one, has_choice), _rows(other, has_choice)) * has_choice.sum()
         n_queries += int(has_choice.sum())
     if not n_queries:
-        raise ConfigError(
-            "no query of these texts may look at more than one key, so no head has a choice; take longer texts"
-        )
+        raise ConfigError("no query in these texts has more than one allowed key; use longer texts")
     similarity = total / n_queries
     gain = similarity
     if within_layers:

@@ -38,8 +38,8 @@ def head_outputs(
     n_tokens = max(side.shape[1] for side in tokens)
     if n_tokens > max_tokens:
         raise ConfigError(
-            "what every head writes is kept for at most {max_tokens:,} tokens, and this text has {n_tokens:,}; "
-            "shorten the text, or allow more with max_tokens",
+            "head outputs are limited to {max_tokens:,} tokens, and this text has {n_tokens:,}; shorten the text, "
+            "or raise max_tokens",
             max_tokens=max_tokens,
             n_tokens=n_tokens,
         )

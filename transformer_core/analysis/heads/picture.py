@@ -114,7 +114,9 @@ def picture(
     numbers = words if in_words else (range(n_queries), range(n_keys))
     sides = [_Shown.of(*parts) for parts in zip(spans, hidden, labels, numbers, strict=True)]
     if not all(side.tokens for side in sides):
-        raise ConfigError("all tokens of this part are hidden; show special tokens and sinks again, or zoom out")
+        raise ConfigError(
+            "all tokens in this range are excluded; include special tokens and attention sinks again, or zoom out"
+        )
     values, mask = _rows(attention_maps, spec, spans[0]), attention_maps.mask(spans[0])
     largest = None
     if spec.quantity in ("scores", "values", "written"):

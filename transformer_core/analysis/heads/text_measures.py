@@ -41,17 +41,17 @@ MEASURES: Mapping[str, Measure] = {
     for measure in (
         Measure(
             name="entropy",
-            title=mark("Entropy"),
-            inline=mark("entropy"),
+            title=mark("Attention entropy"),
+            inline=mark("attention entropy"),
             unit=mark("nats"),
-            meaning=mark("High: the head spreads its attention over many tokens; low: it picks out few."),
+            meaning=mark("High: the head spreads its attention over many tokens; low: it focuses on a few."),
         ),
         Measure(
             name="distance",
-            title=mark("Distance"),
-            inline=mark("distance"),
+            title=mark("Attention distance"),
+            inline=mark("attention distance"),
             unit=mark("tokens"),
-            meaning=mark("High: the head looks far away in the text; low: it stays beside the query."),
+            meaning=mark("High: the head attends to distant tokens; low: it attends to nearby ones."),
             of_self_attention=True,
         ),
         Measure(
@@ -60,20 +60,20 @@ MEASURES: Mapping[str, Measure] = {
             inline=mark("diagonality"),
             unit="",
             meaning=mark(
-                "1: all attention lies on the diagonal; 0: it is as far from there as evenly spread attention."
+                "1: all attention is on the diagonal; 0: it is no closer to the diagonal than uniform attention."
             ),
         ),
         Measure(
             name="first",
-            title=mark("Share on the first token"),
-            inline=mark("share on the first token"),
+            title=mark("Attention to the first token"),
+            inline=mark("attention to the first token"),
             unit="",
-            meaning=mark("High: the first token is an attention sink of this head; low: it is not."),
+            meaning=mark("High: the first token is an attention sink for this head; low: it is not."),
         ),
         Measure(
             name="special",
-            title=mark("Share on special tokens"),
-            inline=mark("share on special tokens"),
+            title=mark("Attention to special tokens"),
+            inline=mark("attention to special tokens"),
             unit="",
             meaning=mark(
                 "High: the head attends to special tokens such as <bos> or [SEP]; low: it attends to the text."
@@ -93,7 +93,7 @@ MEASURES: Mapping[str, Measure] = {
             inline=mark("induction score"),
             unit="",
             meaning=mark(
-                "High: at a repeated token, the head attends to the token that followed it last time; low: elsewhere."
+                "High: at a repeated token, the head attends to the token after an earlier occurrence; low: elsewhere."
             ),
             of_self_attention=True,
         ),

@@ -36,18 +36,16 @@ class HeadScore:
         name, share = max(known, key=lambda found: found[1], default=("", 0.0))  # in cross-attention there may be none
         if share >= _NOTABLE_SHARE:
             if name == "antecedent":
-                return Message(
-                    "looks from pronouns at what they stand for with {share:.0%} of its attention", share=share
-                )
+                return Message("puts {share:.0%} of its attention from pronouns on their antecedents", share=share)
             if name == "aligned":
                 return Message(
                     "puts {share:.0%} of its attention on the token that determines the next one", share=share
                 )
             if name == "previous":
                 return Message("puts {share:.0%} of its attention on the previous token", share=share)
-            return Message("rests on the first token with {share:.0%} of its attention", share=share)
+            return Message("puts {share:.0%} of its attention on the first token (attention sink)", share=share)
         if self.near is not None and self.near >= _NOTABLE_SHARE_NEAR:
-            return Message("stays within {n} tokens with {share:.0%} of its attention", n=NEAR, share=self.near)
+            return Message("puts {share:.0%} of its attention within {n} tokens", n=NEAR, share=self.near)
         return NO_MESSAGE
 
     def sentence(self) -> Message:
@@ -59,12 +57,12 @@ class HeadScore:
         """Return one sentence about what the head does, or nothing where nothing stands out."""
         if not self.habit and self.effect < _NOTABLE_EFFECT:
             return NO_MESSAGE
-        habit = self.habit or Message("has none of the plain habits and is needed all the same")
+        habit = self.habit or Message("fits none of the known patterns, but is needed")
         return Message.joined("; ", (habit, self._loss_in_words()))
 
     def _loss_in_words(self) -> Message:
         if abs(self.effect) < 0.005:
-            return Message("without it the loss stays as it is")
+            return Message("ablating it leaves the loss unchanged")
         if self.effect > 0:
-            return Message("without it the loss rises by {effect:.2f} nats", effect=self.effect)
-        return Message("without it the loss falls by {effect:.2f} nats", effect=-self.effect)
+            return Message("ablating it raises the loss by {effect:.2f} nats", effect=self.effect)
+        return Message("ablating it lowers the loss by {effect:.2f} nats", effect=-self.effect)

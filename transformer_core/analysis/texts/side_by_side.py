@@ -99,8 +99,8 @@ def changes(a: HeadPatterns, b: HeadPatterns, shared: SharedTokens) -> Float[np.
     if a.shape[:2] != b.shape[:2]:
         shapes = [f"{n_layers} layers of {n_heads} heads" for n_layers, n_heads in (a.shape[:2], b.shape[:2])]
         raise ConfigError(
-            "head by head only models of one shape can be compared, and these have {a} and {b}; look at the map "
-            "of their heads instead",
+            "only models of the same shape can be compared head by head, and these have {a} and {b}; use the head "
+            "map instead",
             a=shapes[0],
             b=shapes[1],
         )

@@ -91,11 +91,9 @@ def combine(
     """
     bad = weights[~(np.isfinite(weights) & (weights >= 0))]
     if len(bad):
-        raise ConfigError(
-            "the weight of a head is a number from 0 on; got {got}: give 0 to leave a head out", got=bad[0]
-        )
+        raise ConfigError("the weight of a head must be 0 or more, got {got}; use 0 to leave a head out", got=bad[0])
     if not weights.any():
-        raise ConfigError("all heads have the weight 0, so there is nothing to show; give one of them more")
+        raise ConfigError("all heads have weight 0, so there is nothing to show; raise one of them")
     shares = weights.astype(np.float64) / weights.max()  # first, so that no sum is too large for a number
     return np.tensordot((shares / shares.sum()).astype(patterns.dtype), patterns, axes=1)
 

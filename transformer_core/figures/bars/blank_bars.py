@@ -29,7 +29,7 @@ def blank_bars(
     entropies: Float[np.ndarray, " blank"],
     next_one: int | None = None,
     filled: Collection[int] = (),
-    title: str = mark("What may stand in each blank"),
+    title: str = mark("Predictions for each blank"),
     theme: Theme = LIGHT,
     width: int = 1000,
     height: int | None = None,
@@ -118,7 +118,7 @@ def _words(name: str, labels: Sequence[str], values: Float[np.ndarray, " candida
     """Return each bar in words."""
     return [
         f"{escape(name)}: '{escape(isolate(label))}', {_percent(value)}<br>"
-        + (say("number {n} by probability", n=rank + 1) if rank else say("the most probable"))
+        + (say("rank {rank}", rank=rank) if rank else say("the most probable"))
         for rank, (label, value) in enumerate(zip(labels, values.tolist(), strict=True))
     ]
 

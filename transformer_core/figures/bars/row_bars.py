@@ -105,7 +105,7 @@ def row_bars(
         ""
         if entropy is None
         else say(
-            "entropy {entropy:.2f} nats; attention spread evenly over {n} keys would have {even:.2f}",
+            "entropy {entropy:.2f} nats (uniform over {n} keys: {even:.2f})",
             entropy=entropy,
             n=n,
             even=math.log(max(n, 1)),
@@ -113,7 +113,7 @@ def row_bars(
     )
     framed = keys.around(chosen)
     if title is None:
-        title = say("Query {place} '{token}': where it looks", place=query, token=isolate(query_token))
+        title = say("Attention from query {place} '{token}'", place=query, token=isolate(query_token))
     margin = (_BESIDE, 8, 38 + (20 if subtitle else 0) + (22 if others else 0), 8)
     layout = figure_layout(title, theme, height=height, margin=margin, subtitle=subtitle) | {
         "bargap": 0.15 if len(values) <= 64 else 0,

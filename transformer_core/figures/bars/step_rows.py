@@ -132,7 +132,7 @@ def step_rows(
 
 def _hover_words(rows: Float[np.ndarray, "row key"], row_labels: Sequence[str], keys: Places, row_name: str) -> Words:
     """Return what hovering tells of each cell; of many, what the browser needs to compose it, see `cells`."""
-    row, mean = escape(say(row_name)), say("mean of these")
+    row, mean = escape(say(row_name)), say("mean of these rows")
     names = [mean if label == MEAN else f"{row} {escape(label)}" for label in row_labels]
     shown = {"hovertemplate": HOVER, "hoverongaps": False}
     if rows.size > MOST_TOLD:

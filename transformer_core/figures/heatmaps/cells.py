@@ -38,7 +38,7 @@ DIVIDER = "#7a7f87"  # between a text and what the model wrote after it; seen on
 
 MOST_TOLD = 64 * 64  # cells up to which each has its text with it
 NUMBERS_UP_TO = 24  # tokens a side up to which the values are written into the cells, where these are large enough
-FORBIDDEN = mark("not allowed by the mask")
+FORBIDDEN = mark("masked")
 
 
 class Words(NamedTuple):

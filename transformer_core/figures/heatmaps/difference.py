@@ -28,7 +28,7 @@ def difference_heatmap(
     query_tokens: Sequence[str],
     key_tokens: Sequence[str],
     *,
-    title: str = mark("Difference of two patterns, B − A"),
+    title: str = mark("Difference of attention patterns, B − A"),
     mask: Bool[np.ndarray, "query key"] | None = None,
     first_query: int = 0,
     first_key: int = 0,

@@ -35,7 +35,7 @@ def head_map_figure(
     model_names: Sequence[str] = (),
     kept: float | None = None,
     chosen: int | None = None,
-    title: str = mark("A map of the heads"),
+    title: str = mark("Head map"),
     theme: Theme = LIGHT,
     width: int = 600,
     height: int = 540,
@@ -117,11 +117,7 @@ def head_map_figure(
     traces += [_legend(name, hue, SYMBOLS[0]) for name, hue in zip(cluster_names, hues, strict=False)]
     if len(model_names) > 1:
         traces += [_legend(name, FAINT, symbol) for name, symbol in zip(model_names, SYMBOLS, strict=False)]
-    shown = (
-        ""
-        if kept is None
-        else say("This plane shows {share:.0%} of what tells the heads apart (their variance).", share=kept)
-    )
+    shown = "" if kept is None else say("This plane explains {share:.0%} of the variance.", share=kept)
     axis = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
     frame = axis | {"showline": True, "mirror": True}
     layout = figure_layout(say(title), theme, height=height, margin=(_SIDE, _SIDE, _TOP, bottom), subtitle=shown) | {
@@ -135,7 +131,7 @@ def head_map_figure(
     return go.Figure(data=traces, layout=layout)
 
 
-_ABOUT = mark("only distances count: near each other, heads are alike")
+_ABOUT = mark("only distances matter: nearby heads are similar")
 
 
 def _check(

@@ -21,7 +21,7 @@ def head_matrix(
     *,
     n_heads: int,
     names: tuple[str, str] = ("A", "B"),
-    title: str = mark("How alike the heads of two models are"),
+    title: str = mark("Similarity of heads between two models"),
     theme: Theme = LIGHT,
     height: int = 420,
 ) -> go.Figure:
@@ -43,7 +43,7 @@ def head_matrix(
     labels = [f"{layer}.{head}" for layer, head in (divmod(number, n_heads) for number in range(n))]
     place = say("layer {layer}, head {head}")
     words = [place.format(layer=number // n_heads, head=number % n_heads) for number in range(n)]
-    matched, same = say(", matched"), say(", same number")
+    matched, same = say(", matched"), say(", same index")
     alike = say("similarity {value}")
     one, other = (escape(name) for name in names)
     hover_texts = [

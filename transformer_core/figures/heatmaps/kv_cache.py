@@ -34,14 +34,14 @@ _GRID_UP_TO = 64  # positions up to which gaps part them
 _FEW = 32  # steps up to which each is marked
 _PALE = 0.35  # the opacity of what was stored at an earlier step
 _STATES = {  # by what z is: what a cell is called, and its color
-    mark("key, stored"): translucent(KEY, _PALE),
+    mark("key, cached"): translucent(KEY, _PALE),
     mark("key, new at this step"): KEY,
-    mark("value, stored"): translucent(VALUE, _PALE),
+    mark("value, cached"): translucent(VALUE, _PALE),
     mark("value, new at this step"): VALUE,
 }
 _IN_WORDS = {
-    "stored": mark("stored at an earlier step and read again; without a cache it would be computed anew"),
-    "new at this step": mark("computed at this step, and stored"),
+    "stored": mark("cached at an earlier step; without a cache it would be recomputed"),
+    "new at this step": mark("computed at this step and cached"),
 }
 
 
@@ -51,7 +51,7 @@ def kv_cache_grid(
     n_layers: int,
     n_cached: int,
     source_labels: Sequence[str] = (),
-    title: str = mark("What the KV cache holds"),
+    title: str = mark("Contents of the KV cache"),
     theme: Theme = LIGHT,
     width: int = 600,
     height: int | None = None,
@@ -78,7 +78,7 @@ def kv_cache_grid(
     """
     if not 0 <= n_cached <= len(labels):
         raise ValueError(f"{n_cached} positions are stored, but there are {len(labels)}; give a label to each of them.")
-    parts = [(say("read so far (self-attention)"), labels, n_cached, _room_for(len(labels)))]
+    parts = [(say("tokens so far (self-attention)"), labels, n_cached, _room_for(len(labels)))]
     if source_labels:
         n_stored = len(source_labels) if n_cached else 0
         parts.insert(0, (say("source (cross-attention)"), source_labels, n_stored, len(source_labels)))
@@ -117,7 +117,7 @@ def cost_lines(
     uncached: Int[np.ndarray, " step"],
     *,
     at: int | None = None,
-    title: str = mark("What each step costs"),
+    title: str = mark("Cost per step"),
     theme: Theme = LIGHT,
     height: int = 220,
 ) -> go.Figure:
@@ -150,11 +150,11 @@ def cost_lines(
         "showlegend": True,
         "legend": LEGEND_BELOW | {"y": 1, "yanchor": "bottom"},
         "xaxis": {
-            "title": axis_title(say("tokens written before"), size=13),
+            "title": axis_title(say("tokens generated before"), size=13),
             "range": [-0.5, max(len(steps), _LEAST_ROOM) - 0.5],
             "tickformat": ",d",
             "nticks": 9,
-            "unifiedhovertitle": {"text": f"<b>{say('{n} tokens written before', n='%{x:,d}')}</b>"},
+            "unifiedhovertitle": {"text": f"<b>{say('{n} tokens generated before', n='%{x:,d}')}</b>"},
         },
         "yaxis": {
             "title": axis_title(say("multiply-adds"), size=13),

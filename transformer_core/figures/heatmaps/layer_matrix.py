@@ -28,7 +28,7 @@ def layer_matrix(
     names: tuple[str, str] = ("A", "B"),
     labels: tuple[Sequence[str], Sequence[str]] | None = None,
     what: str = "CKA",
-    title: str = mark("How alike the layers are (CKA)"),
+    title: str = mark("Layer similarity (CKA)"),
     theme: Theme = LIGHT,
     width: int = 480,
     height: int = 420,

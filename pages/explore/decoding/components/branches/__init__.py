@@ -56,8 +56,8 @@ def branches(
     key: str,
     on_node: Callable[[], None],
     height: int | None = None,
-    name: str = mark("Tree of what was written"),
-    path: str = mark("the path taken"),
+    name: str = mark("Tree of generated text"),
+    path: str = mark("current branch"),
 ) -> None:
     """Time from left to right, and a line for each branch, colored by the probability of its tokens.
 

@@ -15,13 +15,13 @@ import { leave, shareOf } from "./sampling.js";
 import { makeSliders, showSliders, SLIDERS } from "./sliders.js";
 
 const N_SHOWN = 12; // tokens, until more are asked for
-const HINT = say("Point at a token to read its numbers. Click it, or press Enter, to write it instead.");
+const HINT = say("Point at a token to see its values. Click it, or press Enter, to choose it.");
 const FILTERED = say("filtered out");
 const HEAD = [
-  ["rank", say("rank"), say("By the model itself; 0 is the most probable")],
+  ["rank", say("rank"), say("By raw probability; 0 is the most probable")],
   ["word", say("token"), ""],
-  ["own", say("model"), say("Probability by the model itself: the outline")],
-  ["now", say("now"), say("Probability with these settings: the filled bar")],
+  ["own", say("raw"), say("Raw probability of the model (outline)")],
+  ["now", say("sampling"), say("Probability after the sampling settings (filled bar)")],
 ];
 const MOVES = { ArrowUp: -1, ArrowDown: 1, Home: -Infinity, End: Infinity };
 
@@ -171,11 +171,11 @@ function showFacts({ facts, header, scores, left }) {
   const n = left.end - left.first;
   const [all, kept] = [scores.length, n].map(thousands);
   const entropies = { own: header.entropy.toFixed(2), now: left.entropy.toFixed(2) };
-  const entropy = say("Entropy {own} nats, with these settings {now}.", entropies);
+  const entropy = say("Entropy: {own} nats raw, {now} with these settings.", entropies);
   const held = left.held < 1 ? say(", with {share} of the probability", { share: inDigits(left.held) }) : "";
   const some = { kept, all, held };
   const rests =
-    n === scores.length ? say("All {all} tokens may come.", { all }) : say("{kept} of {all} tokens may come{held}.", some);
+    n === scores.length ? say("All {all} tokens remain.", { all }) : say("{kept} of {all} tokens remain{held}.", some);
   facts.replaceChildren(element("span", "entropy", entropy), " ", element("span", "kept", rests));
 }
 
@@ -214,11 +214,11 @@ function showRow(view, row, said, isApart) {
   button.style.setProperty("--now", now);
   const told = { label: said.label, rank: digits.rank, p: exactly(own), nats: fixed(said.log_prob, 2) };
   row.words = [
-    say("'{label}', rank {rank}: the model {p} ({nats} nats)", told),
+    say("'{label}', rank {rank}: raw {p} ({nats} nats)", told),
     isLeft ? say("with these settings {p}", { p: exactly(now) }) : FILTERED,
-    ...(isNext ? [say("taken next")] : []),
+    ...(isNext ? [say("chosen next")] : []),
   ].join(", ");
-  button.setAttribute("aria-label", say("{words}. Write it here", { words: row.words }));
+  button.setAttribute("aria-label", say("{words}. Choose it", { words: row.words }));
 }
 
 function announce({ says, pointed }) {

@@ -10,14 +10,14 @@ export const SLIDERS = [
   {
     name: "temperature",
     title: say("Temperature"),
-    help: say("Logits are divided by it: below 1 the probable becomes more so. 0 always takes the most probable token."),
+    help: say("Divides the logits: below 1, probable tokens become more probable. 0 always chooses the most probable token (greedy decoding)."),
     usual: 1,
     stops: () => hundredths(0, 200),
   },
   {
     name: "top_k",
     title: "Top-k",
-    help: say("So many of the most probable tokens stay."),
+    help: say("Keeps the k most probable tokens."),
     usual: 0,
     off: 0,
     stops: (nTokens) => {
@@ -28,14 +28,14 @@ export const SLIDERS = [
   {
     name: "top_p",
     title: "Top-p",
-    help: say("The fewest most probable tokens that together reach this probability stay (nucleus)."),
+    help: say("Keeps the fewest most probable tokens whose total probability reaches p (nucleus sampling)."),
     usual: 1,
     stops: () => hundredths(1, 100),
   },
   {
     name: "min_p",
     title: "Min-p",
-    help: say("Tokens less probable than this share of the most probable one go."),
+    help: say("Drops tokens less probable than this fraction of the most probable one."),
     usual: 0,
     stops: () => hundredths(0, 100),
   },
@@ -45,7 +45,7 @@ export function makeSliders({ onMove, onRest }) {
   // onMove(name, value): a slider or its field says another value; onRest(): it was let go.
   const sliders = { box: element("div", "sliders"), parts: {}, nTokens: 0 };
   sliders.box.setAttribute("role", "group");
-  sliders.box.setAttribute("aria-label", say("How the next token is chosen"));
+  sliders.box.setAttribute("aria-label", say("Sampling settings"));
   for (const kind of SLIDERS) sliders.parts[kind.name] = makeSlider(sliders, kind, onMove, onRest);
   sliders.box.addEventListener("keydown", (event) => event.stopPropagation()); // the page has keys of its own
   return sliders;
@@ -63,8 +63,8 @@ function makeSlider({ box }, kind, onMove, onRest) {
   part.field.setAttribute("aria-label", say("{title}, as a number", { title }));
   part.back = element("button", "back", "↺");
   const value = inNumber(kind, usual) || say("off");
-  Object.assign(part.back, { type: "button", title: say("Back to {value}", { value }) });
-  part.back.setAttribute("aria-label", say("{title} back to {value}", { title, value }));
+  Object.assign(part.back, { type: "button", title: say("Reset to {value}", { value }) });
+  part.back.setAttribute("aria-label", say("Reset {title} to {value}", { title, value }));
   part.range = element("input", "range");
   Object.assign(part.range, { type: "range", min: 0, step: 1 });
   part.range.setAttribute("aria-label", title);

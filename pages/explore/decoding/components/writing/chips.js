@@ -7,9 +7,9 @@ import { colorScale, setStop } from "./writing.js";
 
 const N_FACTS = 5; // numbers of a token, before its alternatives: label, kind, log-probability, rank, entropy
 const NAMES = {
-  given: say("given, not written by the model"),
+  given: say("given, not generated"),
   written: "",
-  forced: say("chosen by a person, not by the model"),
+  forced: say("forced: chosen by a person"),
 };
 
 function makeItem(side, index) {
@@ -82,12 +82,12 @@ function alternativesOf({ header }, { others, n }) {
 
 function saidOf({ kind, logProb, rank, entropy }) {
   if (Number.isNaN(logProb)) return [NAMES[kind]].filter(Boolean);
-  const place = rank === 0 ? say("the most probable") : say("rank {rank}, 0 being the most probable", { rank });
+  const place = rank === 0 ? say("the most probable") : say("rank {rank} (0 is the most probable)", { rank });
   return [
     NAMES[kind],
     say("probability {p}, {place}", { p: inDigits(Math.exp(logProb)), place }),
     say("log-probability {nats}", { nats: inNats(logProb) }),
-    say("entropy of the decision {nats}", { nats: inNats(entropy) }),
+    say("entropy of the distribution {nats}", { nats: inNats(entropy) }),
   ].filter(Boolean);
 }
 
@@ -123,7 +123,7 @@ export function point(view, place) {
   const name = token ? say("output {index} '{label}'", named) : say("source {index} '{label}'", named);
   tip.replaceChildren(element("strong", "", name));
   if (token) tip.append(...saidOf(token).map((words) => element("span", "", words)));
-  if (isLookedAt(view, place)) tip.append(element("span", "weight", say("looked at with {weight}", { weight: inDigits(item.weight) })));
+  if (isLookedAt(view, place)) tip.append(element("span", "weight", say("attention {weight}", { weight: inDigits(item.weight) })));
   if (token) addAlternatives(view, token);
   if (!tip.matches(":popover-open")) tip.showPopover();
   const box = item.chip.getBoundingClientRect();

@@ -31,7 +31,7 @@ function showWeight(item, weight, isStrong) {
   if (height !== item.height) {
     item.height = height;
     chip.style.setProperty("--weight", height);
-    if (height) chip.setAttribute("aria-description", say("looked at with {weight}", { weight: inDigits(weight) }));
+    if (height) chip.setAttribute("aria-description", say("attention {weight}", { weight: inDigits(weight) }));
     else chip.removeAttribute("aria-description");
   }
   if (said === item.said) return;

@@ -12,10 +12,10 @@ import { say } from "../../../../components/kit/say.js";
 import { setPlace } from "./writing.js";
 
 const SPEEDS = [
-  { name: say("slow"), title: say("1 token a second"), period: 1000, most: 1 },
+  { name: say("slow"), title: say("1 token per second"), period: 1000, most: 1 },
   { name: say("normal"), title: say("3 tokens per second"), period: 333, most: 1 },
   { name: say("fast"), title: say("10 tokens per second"), period: 100, most: 1 },
-  { name: say("as fast as it goes"), title: say("as fast as it goes"), period: 0, most: 8 },
+  { name: say("as fast as possible"), title: say("as fast as possible"), period: 0, most: 8 },
 ];
 const USUAL = 1; // of the speeds
 const PATIENCE = 15_000; // ms, after which an answer is no longer waited for
@@ -23,7 +23,7 @@ const PATIENCE = 15_000; // ms, after which an answer is no longer waited for
 export function makeStepper(view) {
   Object.assign(view, { goal: null, asked: null, isPlaying: false, isHurried: false, sentAt: 0, lastId: 0, atOnce: 1 });
   const [player, buttons] = makePlayButtons(say("Player"), {
-    begin: [say("To the beginning (Home)"), () => go(view, 0)],
+    begin: [say("To the start (Home)"), () => go(view, 0)],
     back: [say("One step back (←)"), () => step(view, -1)],
     play: [say("Play (space)"), () => togglePlay(view)],
     forward: [say("One step forward (→)"), () => step(view, 1)],
@@ -39,7 +39,7 @@ export function makeStepper(view) {
     if (view.isPlaying && !view.asked) playOn(view);
   });
   view.count = element("span", "count");
-  view.busy = element("span", "busy", say("writing …"));
+  view.busy = element("span", "busy", say("generating …"));
   view.says = element("span", "says");
   view.says.setAttribute("role", "status");
   player.append(view.speed, view.count, view.busy, view.says);

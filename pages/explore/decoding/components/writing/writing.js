@@ -42,7 +42,7 @@ function makeView(root) {
   const view = { root, items: { source: [], output: [] }, parts: {}, pointed: null, place: null };
   root.tabIndex = -1;
   root.setAttribute("role", "group");
-  root.setAttribute("aria-label", say("Writing, token by token"));
+  root.setAttribute("aria-label", say("Generation, token by token"));
   view.sheet = element("div", "sheet");
   view.curves = svg("svg", { class: "curves", "aria-hidden": "true" });
   view.sheet.append(view.curves);
@@ -121,13 +121,13 @@ function nameParts(view) {
     if (aim.dataset.words === header.aims[side]) continue;
     aim.dataset.words = header.aims[side];
     const who = header.aims[side];
-    aim.title = say("The bars: how much is looked at each token in order to say the next one; {who}", { who });
-    aim.replaceChildren(element("i", "swatch"), say("looks at, by {who}", { who }));
+    aim.title = say("Bars: attention to each token when predicting the next one; {who}", { who });
+    aim.replaceChildren(element("i", "swatch"), say("attention: {who}", { who }));
   }
   if (scale.childElementCount) return;
   const shade = element("i", "gradient");
   scale.append(say("probability 0"), shade, "1", element("i", "mark forced"), say("forced"));
-  scale.title = say("The color of a token: how probable it was when it was written. Forced: chosen by a person.");
+  scale.title = say("Color: the probability of the token when it was generated. Forced: chosen by a person.");
   colorScale(view);
 }
 
