@@ -156,7 +156,7 @@ def test_what_makes_no_sense_is_refused():
     for alpha in (math.nan, math.inf, -math.inf, 1000.0):
         with pytest.raises(ConfigError, match=r"length_penalty \(.*\) must be from -10 to 10"):
             tc.beam_search(model, random_tokens([3], vocab_size=7), length_penalty=alpha)
-    with pytest.raises(TextError, match="prompts of one length"):
+    with pytest.raises(TextError, match="prompts of equal length"):
         tc.beam_search(model, random_tokens([3, 2], vocab_size=7))
     encoder = shaken_model(small_config(architecture="encoder_only", n_decoder_layers=0, tie_embeddings="target"))
     with pytest.raises(ConfigError, match="encoder-only"):

@@ -230,9 +230,9 @@ def test_what_makes_no_sense_is_refused():
         search_beams(tree, max_new_tokens=10)
     with pytest.raises(ConfigError, match="length_penalty"):
         search_beams(tree, length_penalty=math.nan)
-    with pytest.raises(TextError, match="of another tree"):
+    with pytest.raises(TextError, match="belongs to another tree"):
         search_beams(tree, other.start)
-    with pytest.raises(TextError, match="has ended here"):
+    with pytest.raises(TextError, match="ends here"):
         search_beams(tree, tree.go_on(tree.start, EOS))
     with pytest.raises(TextError, match="at most 12 tokens"):
         search_beams(tree, tree.teacher_force(tree.start, [5] * 9))

@@ -196,13 +196,13 @@ def test_equal_tokens_share_their_rank_and_the_first_is_best():
 @pytest.mark.parametrize(
     ("position", "token", "words"),
     [
-        (3, 5, "no blank at place 3; choose one of 2, 4, 5"),
-        (99, 5, "no blank at place 99"),
-        (5, 13, "token 13 is not in the vocabulary; there are 0 to 12"),
+        (3, 5, "no blank at position 3; choose one of 2, 4, 5"),
+        (99, 5, "no blank at position 99"),
+        (5, 13, "token 13 is not in the vocabulary; IDs go from 0 to 12"),
         (5, -1, "token -1 is not in the vocabulary"),
         (5, MASK, "token 4 is a mask or padding"),
         (None, PAD, "token 0 is a mask or padding"),
-        (2, 5, "the blank at place 2 is filled already"),
+        (2, 5, "the blank at position 2 is already filled"),
     ],
 )
 def test_what_cannot_be_filled_in_is_told(position: int | None, token: int, words: str):
@@ -221,13 +221,13 @@ def test_a_text_that_is_full_takes_nothing_more():
 
 
 def test_texts_and_models_that_have_nothing_to_fill():
-    with pytest.raises(TextError, match="no blank in this text; write ____"):
+    with pytest.raises(TextError, match="no blank in this text; type ____"):
         tree_of(0, [1, 5, 6, 2])
     with pytest.raises(TextError, match="one text, got 2"):
         FillingTree(model_of(0), torch.tensor([TEXT, TEXT]), mask_id=MASK)
     with pytest.raises(ConfigError, match="no mask token"):
         FillingTree(model_of(0), torch.tensor([TEXT]), mask_id=None)
-    with pytest.raises(ConfigError, match="is encoder-decoder: it writes"):
+    with pytest.raises(ConfigError, match="is encoder-decoder and does not fill"):
         FillingTree(shaken_model(small_config()), torch.tensor([TEXT]), mask_id=MASK)
 
 
@@ -240,7 +240,11 @@ def test_padding_that_also_ends_texts_may_be_filled_in():
 def test_a_word_that_a_person_types_is_one_token():
     words = train_tokenizer(["the red ball"], kind="word", mask=True)
     assert words.labels([token_of(words, " Ball ")]) == ["ball"]
-    for typed, said in (("red ball", "is 2 tokens"), ("  ", "is no tokens"), ("kite", "never seen “kite”")):
+    for typed, said in (
+        ("red ball", "has 2 tokens"),
+        ("  ", "has no tokens"),
+        ("kite", "“kite” is not in the vocabulary"),
+    ):
         with pytest.raises(TextError, match=said):
             token_of(words, typed)
     letters = train_tokenizer(["the red ball"], kind="character", mask=True)

@@ -195,7 +195,7 @@ ONE_STACK = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddi
 def test_padding_in_front_of_a_token_is_refused(changes: dict[str, Any], row: list[int], use_cache: bool):
     """Positions would be counted from the padding on, and with a cache such keys would be taken for tokens."""
     model = build(small_config(**changes)).eval()
-    with pytest.raises(TextError, match="row 1 has padding in front of a token"):
+    with pytest.raises(TextError, match="row 1 has padding before a token"):
         greedy_decode(model, torch.tensor([[4, 5, 6], row]), max_new_tokens=2, use_cache=use_cache)
 
 

@@ -91,21 +91,21 @@ def test_the_longest_prompt_leaves_room_for_one_token():
         ConfigError, match=r"^max_new_tokens \(2\) must be from 1 to 1, what the model's positions allow"
     ):
         tc.greedy_decode(model, prompt, max_new_tokens=2)
-    with pytest.raises(ConfigError, match=r"6 tokens and the model 6 positions, so there is no room to write; shorten"):
+    with pytest.raises(ConfigError, match=r"6 tokens and the model 6 positions, so no token can be generated; shorten"):
         tc.greedy_decode(model, random_tokens([6], vocab_size=37))
 
 
 def test_a_prompt_without_a_token_is_refused():
     model = wide_awake()
     for prompts in (torch.empty(1, 0, dtype=torch.int64), random_tokens([3, 0], vocab_size=37)):
-        with pytest.raises(TextError, match="no token to go on from; give at least one"):
+        with pytest.raises(TextError, match="no token to continue from; give at least one"):
             tc.greedy_decode(model, prompts)
 
 
 @pytest.mark.parametrize("decode", [tc.greedy_decode, tc.beam_search])
 def test_a_model_that_reads_only_is_refused(decode: Callable[..., Decoding]):
     model = shaken_model(odd_config(**ENCODER))
-    with pytest.raises(ConfigError, match=r"^this model is encoder-only: it fills in masks and does not write; choose"):
+    with pytest.raises(ConfigError, match=r"^this model is encoder-only and does not generate text; choose"):
         decode(model, random_tokens([4], vocab_size=37))
 
 

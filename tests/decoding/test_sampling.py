@@ -191,9 +191,8 @@ def test_one_token_alone_is_drawn():
     [
         (
             {"temperature": -1.0},
-            "temperature (-1.0) must be 0, which always takes the most probable token, or from 0.001 to 1000",
-            "temperature (-1.0) muss 0 sein, was immer das wahrscheinlichste Token nimmt, oder zwischen 0.001 und 1000 "
-            "liegen",
+            "temperature (-1.0) must be 0 (greedy decoding) or from 0.001 to 1000",
+            "temperature (-1.0) muss 0 sein (Greedy Decoding) oder zwischen 0.001 und 1000 liegen",
         ),
         (
             {"top_p": 0.0},

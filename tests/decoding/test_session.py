@@ -162,7 +162,7 @@ def test_a_jump_goes_anywhere_in_the_tree_and_nowhere_else():
     assert other.forward().parent is end and other.tips == [other.at]
     assert tree.start.parent is not None
     for step in (tree.start.parent, DecodingTree(endless(), text()).start):
-        with pytest.raises(TextError, match=r"^this step is of another tree, or of the prompt; choose one"):
+        with pytest.raises(TextError, match=r"^this step belongs to another tree or to the prompt; choose one"):
             one.jump(step)
 
 
@@ -171,7 +171,7 @@ def test_where_the_text_has_ended_nothing_comes_next():
     end = session.fork(EOS)  # the first token
     assert session.has_ended and session.to_end() is end
     for act in (session.forward, lambda: session.choice(end), lambda: session.distribution(end)):
-        with pytest.raises(TextError, match=r"^the text has ended here, so nothing comes next; go back to go on"):
+        with pytest.raises(TextError, match=r"^the text ends here; go back to continue"):
             act()
     session.back()
     assert session.forward() is end and session.has_ended
@@ -181,7 +181,7 @@ def test_where_the_room_ends_nothing_can_be_written():
     session = DecodingSession(endless(), text())
     end = session.to_end()
     assert end.position == 11 and session.has_ended
-    with pytest.raises(TextError, match="12 tokens here; there is room for 0 more"):
+    with pytest.raises(TextError, match="12 tokens here, which leaves room for 0"):
         session.forward()
     assert session.distribution(end).exp().sum() == 1, "what would come next can be asked for"
 
@@ -232,8 +232,8 @@ def test_forced_tokens_that_have_no_place():
     session = DecodingSession(ENDLESS, text())
     refused: dict[str, list[int]] = {
         "token 13 is not in the vocabulary": [5, VOCAB],
-        "the text has ended here": [5, EOS, 6],
-        "there is room for 8 more, not for 9": [5] * 9,
+        "the text ends here": [5, EOS, 6],
+        "leaves room for 8, not 9": [5] * 9,
     }
     for message, forced in refused.items():
         with pytest.raises(TextError, match=message):
@@ -303,7 +303,7 @@ def test_an_amateur_that_does_not_fit():
     for name, mine, others in (("vocab_size", 13, 14), ("eos_id", 2, 3), ("pad_id", 0, None)):
         amateur = DecodingTree(endless(**{name: others}), given)
         with pytest.raises(
-            ConfigError, match=rf"^the amateur's {name} \({others}\) must be that of the .* \({mine}\);"
+            ConfigError, match=rf"^the amateur's {name} \({others}\) must match the model's \({mine}\);"
         ):
             DecodingSession.of(tree, amateur=amateur)
     short = DecodingTree(endless(), given, max_new_tokens=5)

@@ -348,22 +348,22 @@ def test_what_is_known_waits_for_nobody():
 def test_what_cannot_begin():
     for variation in ("the paper's", "decoder"):
         model = writer(variation)
-        with pytest.raises(TextError, match=r"^there is no token to go on from; give at least one$"):
+        with pytest.raises(TextError, match=r"^there is no token to continue from; give at least one$"):
             DecodingTree(model, torch.empty(1, 0, dtype=torch.int64))
-        with pytest.raises(TextError, match=r"^a tree begins with one text, got 2; make a tree for each$"):
+        with pytest.raises(TextError, match=r"^a tree starts from one text, got 2; make one tree per text$"):
             DecodingTree(model, random_tokens([3, 3], vocab_size=VOCAB))
         for token in (VOCAB, -1):
-            with pytest.raises(TextError, match=rf"^token {token} is not in the vocabulary; there are 0 to 36$"):
+            with pytest.raises(TextError, match=rf"^token {token} is not in the vocabulary; IDs go from 0 to 36$"):
                 DecodingTree(model, torch.tensor([[5, token]]))
     with pytest.raises(TextError, match="25 tokens are more than the 24 that this model takes; shorten the text"):
         DecodingTree(writer("the paper's"), given_tokens(25))
     with pytest.raises(
-        ConfigError, match=r"24 tokens and the model 24 positions, so there is no room to write; shorten"
+        ConfigError, match=r"24 tokens and the model 24 positions, so no token can be generated; shorten"
     ):
         DecodingTree(writer("decoder"), given_tokens(24))
     with pytest.raises(ConfigError, match=r"^max_new_tokens \(20\) must be from 1 to 19"):
         DecodingTree(writer("decoder"), given_tokens(), max_new_tokens=20)
-    with pytest.raises(TextError, match=r"^the prompt contains padding \(token 0\), which nobody reads; leave it out$"):
+    with pytest.raises(TextError, match=r"^the prompt contains padding \(token 0\); leave it out$"):
         DecodingTree(writer("decoder"), torch.tensor([[5, 6, PAD]]))
     with pytest.raises(ConfigError, match=r"^this model is encoder-only"):
         DecodingTree(shaken_model(odd_config(**ENCODER)), given_tokens())
@@ -373,12 +373,12 @@ def test_what_cannot_come_next():
     tree = DecodingTree(writer("decoder"), given_tokens(4), max_new_tokens=3)
     start, ended = tree.start, tree.go_on(tree.start, EOS)
     refused: list[tuple[DecodingStep, list[int], str]] = [
-        (start, [VOCAB], r"^token 37 is not in the vocabulary; there are 0 to 36$"),
+        (start, [VOCAB], r"^token 37 is not in the vocabulary; IDs go from 0 to 36$"),
         (start, [-1], r"^token -1 is not in the vocabulary"),
-        (start, [5, PAD], r"^token 0 is padding, which nobody writes; choose another$"),
-        (start, [5, EOS, 6], r"^the text has ended here; go back to go on in another way$"),
-        (ended, [5], r"^the text has ended here"),
-        (start, [5, 6, 7, 8], r"^a text has at most 7 tokens here; there is room for 3 more, not for 4; go back, or"),
+        (start, [5, PAD], r"^token 0 is padding and cannot be generated; choose another$"),
+        (start, [5, EOS, 6], r"^the text ends here; go back to continue differently$"),
+        (ended, [5], r"^the text ends here"),
+        (start, [5, 6, 7, 8], r"^a text has at most 7 tokens here, which leaves room for 3, not 4; go back, or"),
     ]
     for step, written, message in refused:
         with pytest.raises(TextError, match=message):
@@ -387,7 +387,7 @@ def test_what_cannot_come_next():
     full = tree.teacher_force(start, [5, 6, 7])
     tree.read(full)  # the last position can be read, and only nothing can be written behind it
     assert tree.is_over(full) and not tree.has_ended(full) and not tree.has_room(full)
-    with pytest.raises(TextError, match="there is room for 0 more, not for 1"):
+    with pytest.raises(TextError, match="leaves room for 0, not 1"):
         tree.go_on(full, 8)
     assert tree.has_ended(ended) and tree.has_room(ended) and tree.is_over(ended)
 

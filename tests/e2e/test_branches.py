@@ -93,7 +93,7 @@ def test_a_branch_ends_with_its_text_and_its_log_probability(open_tree: Callable
     expect(end).to_contain_text("son petit frère <img·src=x> . <eos>")
     expect(end).to_contain_text("−9.00 nats · −1.50 per token")
     end.hover()
-    expect(tip(page)).to_contain_text("6 tokens, together −9.00 nats")
+    expect(tip(page)).to_contain_text("6 tokens: −9.00 nats")
     last = page.locator("button.ended").nth(1)
     expect(last).to_have_accessible_name(re.compile("end of the branch “son petit frère .*−9.00 nats"))
     assert page.locator("img").count() == 0
@@ -103,7 +103,7 @@ def test_pointing_and_the_focus_say_what_could_have_stood_there(open_tree: Calla
     page = open_tree("/branches?tree=forks")
     expect(tip(page)).to_be_hidden()
     node(page, "n'").hover()
-    expect(tip(page)).to_contain_text("probability 0.86, 2 tokens were more probable")
+    expect(tip(page)).to_contain_text("probability 0.86, 2 tokens are more probable")
     expect(tip(page)).to_contain_text("log-probability −0.15 nats")
     expect(tip(page).locator(".other")).to_have_text(["chat0.60", "chien0.25", "<b>x</b>0.10", "שלום0.030", "·0.020"])
     expect(tip(page).locator(".other.own")).to_have_count(1)
@@ -112,7 +112,7 @@ def test_pointing_and_the_focus_say_what_could_have_stood_there(open_tree: Calla
     node(page, "Le").focus()
     page.keyboard.press("ArrowRight")
     expect(tip(page)).to_contain_text("chat")
-    expect(tip(page)).to_contain_text("1 token was more probable")
+    expect(tip(page)).to_contain_text("1 token is more probable")
     page.keyboard.press("Escape")
     expect(tip(page)).to_be_hidden()
 
@@ -172,7 +172,7 @@ def test_beams_that_were_dropped_are_told_apart_and_say_their_score(open_tree: C
     expect(page.locator(".end").first).to_contain_text("score −4.50")
     expect(page.locator(".legend")).to_contain_text("dashed: dropped, with its score")
     dropped.first.hover()
-    expect(tip(page)).to_contain_text("dropped by the search")
+    expect(tip(page)).to_contain_text("dropped by beam search")
 
 
 def test_a_long_text_is_scrolled_to_where_one_is_and_the_page_is_not(open_tree: Callable[..., Page]):

@@ -81,13 +81,13 @@ def test_the_copied_link_opens_the_same_comparison(page: Page, new_page: Callabl
     open_compare(page)
     page.get_by_label("Text of B").fill("The small animal didn't cross the street because it was too tired.")
     page.get_by_label("Text of B").press("Enter")
-    expect(page.get_by_text("0 only A has and 1 only B")).to_be_visible()
-    view(page, "Map of heads")
-    expect(titles(page)).to_have_text(["Heads that are alike in where they look"])
+    expect(page.get_by_text("0 only in A, 1 only in B")).to_be_visible()
+    view(page, "Head map")
+    expect(titles(page)).to_have_text(["Head map by attention patterns"])
     expect(page).to_have_url(re.compile("view=map"))
     other = new_page()
     open_compare(other, page.url)
-    expect(titles(other)).to_have_text(["Heads that are alike in where they look"])
+    expect(titles(other)).to_have_text(["Head map by attention patterns"])
     expect(other.get_by_label("Text of B")).to_have_value(re.compile("small animal"))
 
 

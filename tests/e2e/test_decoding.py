@@ -72,8 +72,8 @@ def test_forward_back_and_to_both_ends(page: Page):
     is_at(page, 1, 3)
     page.get_by_role("button", name="To the end").click()
     is_at(page, 1, len(WRITTEN))
-    expect(page.get_by_text("The model ended its text here.").first).to_be_visible()
-    page.get_by_role("button", name="To the beginning").click()
+    expect(page.get_by_text("The model ended the text here").first).to_be_visible()
+    page.get_by_role("button", name="To the start").click()
     address_says(page, step="0")
     expect(candidate(page, 0)).to_have_attribute("aria-label", re.compile("l'"))
 
@@ -143,10 +143,10 @@ def test_a_story_is_played_beyond_what_is_written(page: Page):
 
 def test_blanks_are_filled_one_by_one(page: Page):
     page.goto("/decoding?model=fill-in")
-    page.get_by_role("button", name="Fill the next one").click()
-    expect(page.get_by_role("button", name="Fill the next one")).to_be_disabled()
-    page.get_by_role("button", name="Start again").click()
-    expect(page.get_by_role("button", name="Fill the next one")).to_be_enabled()
+    page.get_by_role("button", name="Fill next").click()
+    expect(page.get_by_role("button", name="Fill next")).to_be_disabled()
+    page.get_by_role("button", name="Start over").click()
+    expect(page.get_by_role("button", name="Fill next")).to_be_enabled()
 
 
 @pytest.mark.parametrize(

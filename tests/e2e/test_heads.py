@@ -92,7 +92,7 @@ def test_a_click_opens_a_head_and_hover_reads_a_cell(page: Page):
 def test_the_future_is_not_allowed_rather_than_zero(page: Page):
     open_heads(page, "/heads?attention=decoder&layer=0&head=0&text=The+cat+sees+the+dog.")
     n = page.locator(".plot .ytick text").count()
-    assert "not allowed by the mask" in hover_cell(page, query=0, key=n - 1, n_queries=n, n_keys=n)
+    assert "masked" in hover_cell(page, query=0, key=n - 1, n_queries=n, n_keys=n)
 
 
 def test_the_overview_works_from_the_keyboard(page: Page):
@@ -155,14 +155,14 @@ def test_every_way_to_look_stands_in_the_address(page: Page, new_page: Callable[
     open_heads(page, "/heads?attention=encoder&layer=0&head=0&text=The+cat+sees+the+dog.")
     click_cell(page, query=2, key=1, n=7)
     expect(page).to_have_url(re.compile("query=2&key=1"))
-    row = page.locator(".gtitle", has_text="Query 2 'sees': where it looks")
+    row = page.locator(".gtitle", has_text="Attention from query 2 'sees'")
     expect(row).to_be_visible()
     expect(page.locator(".gtitle", has_text="in every head")).to_be_visible()
     head(page, "Encoder self-attention, layer 1, head 2").click(modifiers=["Shift"])
     expect(title(page).first).to_have_text("Attention pattern: encoder self-attention, mean of heads 0.0, 1.2")
     expect(page).to_have_url(re.compile(r"mix=0.0%2B1.2"))
     head(page, "Decoder self-attention, layer 0, head 1").click(modifiers=["Shift"])
-    expect(page.get_by_test_id("stToast")).to_contain_text("Only heads of one attention can be combined")
+    expect(page.get_by_test_id("stToast")).to_contain_text("Only heads of the same attention can be combined")
     expect(title(page).first).to_have_text("Attention pattern: encoder self-attention, mean of heads 0.0, 1.2")
     page.get_by_role("radio", name="Lines").click()
     expect(page.get_by_text("Attention as lines: encoder self-attention, heads 0.0, 1.2")).to_be_visible()
@@ -186,7 +186,7 @@ def test_heads_of_a_layer_stand_in_one_row_and_a_measure_moves_nothing(page: Pag
     page.goto("/heads?model=induction&measure=entropy&order=ascending")
     expect(page.locator(".cell .column").first).to_have_text(re.compile(r"L\d\.H\d"))
     assert overview.bounding_box() == before
-    page.get_by_role("button", name="Order of the heads").click()
+    page.get_by_role("button", name="Sort heads").click()
     expect(page.locator(".cell .column")).to_have_count(0)
 
 

@@ -86,7 +86,7 @@ def test_what_leaves_the_page_is_set_free(page: Page, devtools: CDPSession):
     for round_trip in range(12):
         open_heads(page)
         page.get_by_role("button", name="Save", exact=True).last.click()
-        expect(page.get_by_role("button", name="Save everything, in one file (ZIP)")).to_be_enabled()
+        expect(page.get_by_role("button", name="Save everything in one file (ZIP)")).to_be_enabled()
         go_to(page, "Models")
         if round_trip in (2, 11):
             left = collected(page, devtools, "Models")

@@ -91,7 +91,7 @@ def test_heads_are_combined_with_the_pointer_and_with_a_key(page: Page):
     open_overview(page, "/overview?combine")
     one, other = (head(page, f"Encoder self-attention, layer 0, head {i}") for i in (1, 2))
     one.hover()
-    expect(page.locator(".tip")).to_contain_text("shift-click: combine")
+    expect(page.locator(".tip")).to_contain_text("shift-click: add to the combination")
     one.click(modifiers=["Shift"])
     expect(one).to_have_accessible_name(re.compile("combined$"))
     expect(one).to_have_css("border-top-color", "rgb(199, 95, 18)")

@@ -66,19 +66,19 @@ def settled(page: Page) -> None:
 def test_every_token_says_how_it_came_to_stand_there(open_writing: Callable[..., Page]):
     page = open_writing()
     expect(page.locator(".output .word")).to_have_text(["<bos>", "L'", "animal", "n'", "a"])
-    expect(chip(page, 0)).to_have_accessible_name("output 0 '<bos>', given, not written by the model")
+    expect(chip(page, 0)).to_have_accessible_name("output 0 '<bos>', given, not generated")
     expect(chip(page, 2)).to_have_accessible_name(
-        "output 2 'animal', probability 0.50, rank 1, 0 being the most probable, log-probability −0.69 nats, "
-        "entropy of the decision 0.50 nats"
+        "output 2 'animal', probability 0.50, rank 1 (0 is the most probable), log-probability −0.69 nats, "
+        "entropy of the distribution 0.50 nats"
     )
-    expect(chip(page, 3)).to_have_accessible_name(re.compile("^output 3 'n'', chosen by a person, .* rank 2"))
+    expect(chip(page, 3)).to_have_accessible_name(re.compile("^output 3 'n'', forced: chosen by a person, .* rank 2"))
     expect(chip(page, 1)).to_have_accessible_name(re.compile("probability 1.00, the most probable"))
     expect(chip(page, 1).locator(".word")).to_have_css("background-color", "rgb(26, 29, 84)")  # the scale's deep end
     expect(chip(page, 0).locator(".word")).not_to_have_css("background-color", "rgb(26, 29, 84)")
     chip(page, 3).hover()
     tip = page.locator(".tip")
     expect(tip).to_be_visible()
-    expect(tip).to_contain_text("output 3 'n''chosen by a person")
+    expect(tip).to_contain_text("output 3 'n''forced: chosen by a person")
     expect(tip.locator(".alternatives bdi")).to_have_text(["n'", MARKUP, "\u2068שלום\u2069"])
     expect(tip.locator(".probability")).to_have_text(["0.33", "0.13", "0.010"])
     assert page.evaluate("window.stolen") is None and page.locator(".writing img").count() == 0
@@ -100,10 +100,10 @@ def test_bars_numbers_and_curves_say_where_the_model_looks(open_writing: Callabl
     written = [f"{weight:.2f}" for weight in weights if weight >= 0.05]
     expect(page.locator(".curves path")).to_have_count(len(written))
     expect(chip(page, 0, "source")).to_have_accessible_name("source 0 'The'")
-    expect(chip(page, 0, "source")).to_have_accessible_description(f"looked at with {weights[0]:.2f}")
+    expect(chip(page, 0, "source")).to_have_accessible_description(f"attention {weights[0]:.2f}")
     chip(page, 1, "source").hover()
-    expect(page.locator(".tip")).to_have_text(re.compile(r"^source 1 'animal'looked at with 0\.0\d+$"))
-    expect(page.locator(".source .aim")).to_have_text("looks at, by cross-attention, layer 1, head 3")
+    expect(page.locator(".tip")).to_have_text(re.compile(r"^source 1 'animal'attention 0\.0\d+$"))
+    expect(page.locator(".source .aim")).to_have_text("attention: cross-attention, layer 1, head 3")
     button(page, "One step back").click()
     expect(page.get_by_text(re.compile("^shown 3 of 4"))).to_be_visible()
     assert page.locator(".source .number").all_text_contents() != written
@@ -117,7 +117,7 @@ def test_going_back_is_seen_before_the_page_answers(open_writing: Callable[..., 
     is_at(page, 3)
     expect(page.locator(".writing")).to_have_class(re.compile("waiting"))
     expect(page.locator(".count")).to_have_text("3 of 4 tokens so far")
-    button(page, "To the beginning").click()
+    button(page, "To the start").click()
     is_at(page, 0)
     gate.open()
     asked(page, "at 3, at 0")
@@ -147,7 +147,7 @@ def test_playing_writes_token_by_token_until_the_text_ends(open_writing: Callabl
     page = open_writing("/writing?n=4&limit=8")
     page.get_by_label("Speed").select_option("fast")
     button(page, "Play").click()
-    expect(page.locator(".says")).to_have_text("The model ended its text here.")
+    expect(page.locator(".says")).to_have_text("The model ended the text here (end-of-sequence token).")
     expect(button(page, "Play again")).to_be_visible()
     expect(page.locator(".count")).to_have_text("8 of 8 tokens")
     is_at(page, 8)
@@ -205,7 +205,7 @@ def test_space_plays_and_a_click_elsewhere_stops(open_writing: Callable[..., Pag
 def test_to_the_end_streams_in_growing_parts_and_can_be_stopped(open_writing: Callable[..., Page], tmp_path: Path):
     page = open_writing("/writing?n=0&limit=30")
     button(page, "To the end").click()
-    expect(page.locator(".says")).to_have_text("The model ended its text here.")
+    expect(page.locator(".says")).to_have_text("The model ended the text here (end-of-sequence token).")
     asked(page, "forward 1, forward 2, forward 4, forward 8, forward 8, forward 8")
     is_at(page, 30)
     gate = Gate(tmp_path)

@@ -59,7 +59,7 @@ def test_labels_have_room_and_are_seen(n: int, n_cells: int, first: int):
     assert all(first <= place < first + n for place in axis["tickvals"])
     if n_cells < n:
         assert all(int(text.replace(",", "")) == place for place, text in zip(*_ticks(axis), strict=True))
-        assert "place in the text" in axis["title"]["text"]
+        assert "position in the text" in axis["title"]["text"]
 
 
 def _ticks(axis: dict[str, list[int]]) -> tuple[list[int], list[str]]:

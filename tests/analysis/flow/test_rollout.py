@@ -185,4 +185,6 @@ def test_flow_to_both_sides_is_the_best_of_a_linear_programme():
 
 def test_a_page_can_say_what_is_assumed():
     for sentence in (ROLLOUT_ASSUMES, FLOW_ASSUMES):
-        assert all(word in sentence for word in ("heads", "half", "feed-forward", "values")) and sentence.endswith(".")
+        assert all(word in sentence for word in ("heads", "½", "feed-forward", "value norms")) and sentence.endswith(
+            "."
+        )

@@ -173,20 +173,20 @@ def test_heads_among_which_nothing_stands_out_are_one_group(n_heads: int):
 
 def test_groups_have_the_name_of_their_strongest_habit():
     scores = {
-        "looks at the token before": np.array([0.9, 0.8, 0.1, 0.2, np.nan]),
-        "rests on the first token": np.array([0.1, 0.7, 0.5, 0.3, np.nan]),
+        "previous-token heads": np.array([0.9, 0.8, 0.1, 0.2, np.nan]),
+        "attention sinks (first token)": np.array([0.1, 0.7, 0.5, 0.3, np.nan]),
     }
     names = name_clusters(np.array([0, 0, 1, 1, 2]), scores, 0.5)
-    assert [name.habit for name in names] == ["looks at the token before", MIXED, MIXED]
+    assert [name.habit for name in names] == ["previous-token heads", MIXED, MIXED]
     assert names[0].mean == pytest.approx(0.85) and names[1].mean == pytest.approx(0.4)
     assert names[2] == ClusterName(habit=MIXED, mean=None, n_heads=1)
     assert [name.n_heads for name in names] == [2, 2, 1]
 
 
 def test_a_score_that_is_not_known_of_a_head_does_not_count():
-    scores = {"rests on the first token": np.array([0.8, np.nan])}
+    scores = {"attention sinks (first token)": np.array([0.8, np.nan])}
     (name,) = name_clusters(np.zeros(2, dtype=int), scores, 0.5)
-    assert (name.habit, name.mean, name.n_heads) == ("rests on the first token", 0.8, 2)
+    assert (name.habit, name.mean, name.n_heads) == ("attention sinks (first token)", 0.8, 2)
     assert name_clusters(np.zeros(2, dtype=int), {}, 0.5) == (ClusterName(habit=MIXED, mean=None, n_heads=2),)
     assert name_clusters(np.zeros(0, dtype=int), {}, 0.5) == ()
 

@@ -132,5 +132,5 @@ def test_models_must_have_the_same_shape_and_read_the_same(shapes: tuple[tuple[i
 
 
 def test_texts_without_a_choice_are_told():
-    with pytest.raises(ConfigError, match="no head has a choice"):
+    with pytest.raises(ConfigError, match="more than one allowed key"):
         match_heads(patterns((1, 2, 1, 1)), patterns((1, 2, 1, 1)))

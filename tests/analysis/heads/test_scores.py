@@ -138,7 +138,7 @@ def test_where_pronouns_look_cell_by_cell(tokenizer: tc.Tokenizer):
         effect=0.2,
         antecedent=0.9,
     )
-    assert str(told.habit) == "looks from pronouns at what they stand for with 90% of its attention"
+    assert str(told.habit) == "puts 90% of its attention from pronouns on their antecedents"
 
 
 def test_a_card_names_what_stands_out_the_most_needed_first():
@@ -159,11 +159,12 @@ def test_a_card_names_what_stands_out_the_most_needed_first():
     known = known_heads(scores)
     assert [head["head"] for head in known] == [2, 1, 6, 5, 3, 4]
     assert [head["does"].partition(f"head {head['head']}: ")[2] for head in known] == [
-        "has none of the plain habits and is needed all the same; without it the loss rises by 2.00 nats.",
-        "puts 93% of its attention on the token that determines the next one; without it the loss rises by 0.50 nats.",
-        "has none of the plain habits and is needed all the same; without it the loss rises by 0.20 nats.",
-        "puts 50% of its attention on the previous token; without it the loss rises by 0.10 nats.",
-        "rests on the first token with 80% of its attention; without it the loss stays as it is.",
-        "stays within 3 tokens with 67% of its attention; without it the loss falls by 0.30 nats.",
+        "fits none of the known patterns, but is needed; ablating it raises the loss by 2.00 nats.",
+        "puts 93% of its attention on the token that determines the next one; "
+        "ablating it raises the loss by 0.50 nats.",
+        "fits none of the known patterns, but is needed; ablating it raises the loss by 0.20 nats.",
+        "puts 50% of its attention on the previous token; ablating it raises the loss by 0.10 nats.",
+        "puts 80% of its attention on the first token (attention sink); ablating it leaves the loss unchanged.",
+        "puts 67% of its attention within 3 tokens; ablating it lowers the loss by 0.30 nats.",
     ]
     assert known[0]["does"].startswith("Decoder self-attention, layer 1, head 2: ")

@@ -83,7 +83,7 @@ def test_a_token_of_one_text_only_is_elsewhere():
 
 
 def test_models_of_other_shapes_are_refused_calmly():
-    with pytest.raises(ConfigError, match=r"1 layers of 2 heads and 2 layers of 2 heads; look at the map"):
+    with pytest.raises(ConfigError, match=r"1 layers of 2 heads and 2 layers of 2 heads; use the head map"):
         changes(Patterns(1, 2, 5, seed=0), Patterns(2, 2, 5, seed=0), shared(CAT, CAT))
 
 

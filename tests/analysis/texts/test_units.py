@@ -102,10 +102,10 @@ def test_only_the_proportions_of_weights_count():
 @pytest.mark.parametrize(
     ("weights", "says"),
     [
-        ([0.0, 0.0], "all heads have the weight 0"),
-        ([1.0, -0.5], "from 0 on; got -0.5"),
-        ([1.0, np.nan], "from 0 on; got nan"),
-        ([1.0, np.inf], "from 0 on; got inf"),
+        ([0.0, 0.0], "all heads have weight 0"),
+        ([1.0, -0.5], "0 or more, got -0.5"),
+        ([1.0, np.nan], "0 or more, got nan"),
+        ([1.0, np.inf], "0 or more, got inf"),
     ],
 )
 def test_weights_that_make_no_mean(weights: list[float], says: str):

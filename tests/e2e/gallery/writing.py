@@ -65,7 +65,7 @@ def page() -> None:
         weights_output=weights.dirichlet(np.full(len(given) + state.at, 0.3)) if has_next else None,
         aim_source="cross-attention, layer 1, head 3",
         aim_output="decoder self-attention, layer 1, head 3",
-        ended="The model ended its text here." if state.n == limit() else None,
+        ended="The model ended the text here (end-of-sequence token)." if state.n == limit() else None,
         key=KEY,
         on_at=lambda: received("at"),
         on_forward=lambda: received("forward"),

@@ -38,7 +38,7 @@ def test_labels_numbers_and_words():
     assert list(drawn.data[0].text) == ["0.70", "0.20", "< 0.01"]
     assert list(drawn.data[0].customdata)[:2] == [
         "blank 1: 'ball', probability 0.700<br>the most probable",
-        "blank 1: '&lt;b&gt;', probability 0.200<br>number 2 by probability",
+        "blank 1: '&lt;b&gt;', probability 0.200<br>rank 1",
     ]
     assert "probability below 0.001" in drawn.data[1].customdata[1]
     assert "a rather long word" in drawn.data[0].customdata[2]

@@ -36,11 +36,9 @@ def test_a_bar_for_each_key_from_zero_on_an_axis_to_one():
 
 def test_title_and_words():
     drawn = figure(entropy=1.04)
-    assert drawn.layout.title.text == "Query 3 'sat': where it looks"
+    assert drawn.layout.title.text == "Attention from query 3 'sat'"
     even = f"{math.log(3):.2f}"
-    assert drawn.layout.title.subtitle.text == (
-        f"entropy 1.04 nats; attention spread evenly over 3 keys would have {even}"
-    )
+    assert drawn.layout.title.subtitle.text == (f"entropy 1.04 nats (uniform over 3 keys: {even})")
     assert bars(drawn).customdata[1] == "query 3 'sat' → key 1 '&lt;cat&gt;': 0.25"
     assert figure(title="<i>").layout.title.text == "&lt;i&gt;"
     assert "8 keys" in figure(entropy=1.04, n_allowed=8).layout.title.subtitle.text
@@ -51,7 +49,7 @@ def test_forbidden_keys_are_neutral_and_not_zeros():
     (ground,) = (trace for trace in figure().data if trace.type == "heatmap")
     assert ground.coloraxis == "coloraxis2"
     np.testing.assert_array_equal(np.isfinite(ground.z[0]), ~ALLOWED)
-    assert ground.customdata[0][3] == "query 3 'sat' → key 3 'mat': not allowed by the mask"
+    assert ground.customdata[0][3] == "query 3 'sat' → key 3 'mat': masked"
     assert not [trace for trace in figure(allowed=None).data if trace.type == "heatmap"]
 
 

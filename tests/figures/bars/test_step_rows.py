@@ -37,7 +37,7 @@ def test_rows_from_top_to_bottom_on_a_fixed_range():
 def test_words_and_numbers():
     drawn = figure(row_name="layer")
     assert cells(drawn).customdata[1][1] == "layer 1.1 → key 1 '&lt;cat&gt;': 1.00"
-    assert cells(drawn).customdata[2][0] == "mean of these → key 0 'the': 0.25"
+    assert cells(drawn).customdata[2][0] == "mean of these rows → key 0 'the': 0.25"
     written = [text for trace in drawn.data if trace.type == "scatter" for text in trace.text]
     assert sorted(written) == sorted([".50", ".25", ".25", "1.00", ".25", ".62", ".12"])
 
@@ -66,7 +66,7 @@ def test_of_many_cells_the_browser_composes_the_words():
     drawn = step_rows(many, ["x"] * n, [f"3.{head}" for head in range(11)] + ["mean"], title="x")
     assert cells(drawn).customdata is None and cells(drawn).meta == "words"
     told = drawn.layout.meta["words"]
-    assert told["queries"][2] == "head 3.2" and told["queries"][-1] == "mean of these"
+    assert told["queries"][2] == "head 3.2" and told["queries"][-1] == "mean of these rows"
     assert told["keys"][4] == "key 4 'x'" and told["format"] == ".2f"
     labels = drawn.layout.xaxis
     assert len(labels.tickvals) * 1.2 * labels.tickfont.size <= 620

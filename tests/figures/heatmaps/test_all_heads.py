@@ -40,7 +40,7 @@ def test_every_head_is_drawn_whole_where_its_words_are():
     patterns, masks = some()
     figure = all_heads(patterns, masks, title=TITLE)
     traces = traces_of(figure)
-    z, blank, words = traces["attention"].z, traces["not allowed by the mask"].z, traces["heads"]
+    z, blank, words = traces["attention"].z, traces["masked"].z, traces["heads"]
     places = dict(zip(words.customdata, zip(words.x, words.y, strict=True), strict=True))
     assert len(places) == sum(n_layers * n_heads for n_layers, n_heads, *_ in SIZES.values())
     n_allowed = n_forbidden = 0

@@ -62,11 +62,11 @@ def test_values_are_the_pattern():
 def test_forbidden_cells_are_not_zeros():
     pattern, mask = np.tril(a_pattern(4, 4)), np.tril(np.ones((4, 4), dtype=bool))
     figure = attention_heatmap(pattern, QUERIES, KEYS, mask=mask)
-    attention, forbidden = heatmap(figure, "attention"), heatmap(figure, "not allowed by the mask")
+    attention, forbidden = heatmap(figure, "attention"), heatmap(figure, "masked")
     np.testing.assert_array_equal(np.isnan(attention.z), ~mask)
     np.testing.assert_array_equal(np.isnan(forbidden.z), mask)
     assert attention.coloraxis != forbidden.coloraxis
-    assert "not allowed by the mask" in forbidden.customdata[0][3]
+    assert "masked" in forbidden.customdata[0][3]
 
 
 def words(figure: Figure, name: str = "attention") -> list[list[str]]:
@@ -150,11 +150,11 @@ def test_scores_are_around_zero_and_minus_infinity_is_forbidden():
     axis = figure.layout[cells.coloraxis]
     assert (axis.cmin, axis.cmax) == (-4.25, 4.25)
     assert list(axis.colorbar.ticktext) == ["−4.25", "0.00", "4.25"]
-    np.testing.assert_array_equal(np.isfinite(heatmap(figure, "not allowed by the mask").z), ~CAUSAL)
+    np.testing.assert_array_equal(np.isfinite(heatmap(figure, "masked").z), ~CAUSAL)
     told = words(figure, "scores")
     assert told[1][0] == "query 1 'b' → key 0 'd': score −4.25"
     assert told[2][2] == "query 2 'c' → key 2 'f': score −0.01"
-    assert told[0][1] == "query 0 'a' → key 1 'e': not allowed by the mask"
+    assert told[0][1] == "query 0 'a' → key 1 'e': masked"
     written = {text for trace in figure.data if trace.type == "scatter" for text in trace.text}
     assert written == {"1.5", "−4.2", "2.0", "0.5", "0.0"}  # zero has no sign
 
@@ -256,7 +256,7 @@ def test_a_large_figure_leaves_its_words_to_the_browser():
         "before": "",
         "format": ".2f",
         "power": False,
-        "forbidden": "not allowed by the mask",
+        "forbidden": "masked",
     }
     assert all(trace.meta == "words" and trace.customdata is None for trace in figure.data)
     assert len(figure.to_json()) < 130_000
@@ -281,7 +281,7 @@ def test_no_quantity_changes_its_input_or_has_the_theme_elsewhere(quantity: Quan
 
 def test_a_frame_is_the_figure_without_its_cells():
     queries, keys = ["a", "long word", "c"], ["<b>", "e"]
-    names = {"query_name": "query: the target", "key_name": "key: the text"}
+    names = {"query_name": "query: the target", "key_name": "key: text"}
     pattern = np.full((3, 2), 0.5)
     whole = json.loads(attention_heatmap(pattern, queries, keys, title="a head", **names).to_json())["layout"]
     frame = json.loads(json.dumps(heatmap_frame(queries, keys, title="a head", **names)))

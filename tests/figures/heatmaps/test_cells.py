@@ -39,7 +39,7 @@ def test_words_are_made_here_up_to_a_size_and_in_the_browser_above_it():
             color_axis="coloraxis",
             hover_words=told,
         )
-        assert [trace.name for trace in traces] == ["not allowed by the mask", "cells"]
+        assert [trace.name for trace in traces] == ["masked", "cells"]
         assert [trace.meta for trace in traces] == [None if is_small else "words"] * 2
         np.testing.assert_array_equal(np.isfinite(traces[0].z), ~np.isfinite(traces[1].z))
 

@@ -34,7 +34,7 @@ def test_each_matched_pair_has_a_frame_and_layers_are_parted():
 def test_hover_is_in_words():
     words = head_matrix(SIMILARITY, PARTNERS, n_heads=2, names=("old", "new")).data[0].customdata
     assert words[0][1] == "old: layer 0, head 0<br>new: layer 0, head 1<br>similarity 0.90, matched"
-    assert words[3][3] == "old: layer 1, head 1<br>new: layer 1, head 1<br>similarity 0.70, matched, same number"
+    assert words[3][3] == "old: layer 1, head 1<br>new: layer 1, head 1<br>similarity 0.70, matched, same index"
     assert words[0][2] == "old: layer 0, head 0<br>new: layer 1, head 0<br>similarity 0.30"
 
 

@@ -48,10 +48,9 @@ def test_colors_are_the_fixed_hues_and_the_legend_names_them():
 def test_what_is_stored_and_what_is_new_in_words():
     (grid,) = grids(figure())
     assert grid.customdata[0][1] == (
-        "layer 0, key of token 1 'le':<br>stored at an earlier step and read again; without a cache it would be "
-        "computed anew"
+        "layer 0, key of token 1 'le':<br>cached at an earlier step; without a cache it would be recomputed"
     )
-    assert grid.customdata[3][2] == "layer 1, value of token 2 'chat':<br>computed at this step, and stored"
+    assert grid.customdata[3][2] == "layer 1, value of token 2 'chat':<br>computed at this step and cached"
 
 
 def test_the_source_is_computed_at_the_first_step_and_stored_from_then_on():

@@ -52,7 +52,7 @@ def test_snapshots_of_a_training(open_app: OpenApp, tmp_path: Path, monkeypatch:
 def test_which_heads_changed(open_app: OpenApp):
     app = open_compare(open_app, btext=OTHER, view="changed", **HEAD)
     _, printed = run(app)
-    shown = cells_of(figures_of(app)["Encoder self-attention: how far B is from A"], "")
+    shown = cells_of(figures_of(app)["Encoder self-attention: distance between A and B"], "")
     layer, head = np.unravel_index(shown.argmax(), shown.shape)
     assert printed.startswith(f"encoder {layer} {head} {shown.max():.3f}".rstrip("0"))
 

@@ -16,19 +16,19 @@ from transformer_core.training.run.launch import Launcher
 pytestmark = pytest.mark.slow
 
 WRONG = {
-    ("with", "nosuch"): "There is no model or training “nosuch” here, so you see English to French.",
-    ("with", "nosuch@12"): "There is no model or training “nosuch@12” here",
-    ("with", "../../etc@1"): "There is no model or training",
-    ("at", "nosuch"): "There is no model or training “nosuch” here",
+    ("with", "nosuch"): "There is no model or training run “nosuch”; English to French is shown instead.",
+    ("with", "nosuch@12"): "There is no model or training run “nosuch@12”",
+    ("with", "../../etc@1"): "There is no model or training run",
+    ("at", "nosuch"): "There is no model or training run “nosuch”",
     (
         "bhead",
         "cross.9.9",
-    ): "B (English to French) has no head cross.9.9, so you see B’s cross-attention, layer 1, head 3.",
-    ("bhead", "cross"): "it is written as attention, layer and head: cross.1.2",
+    ): "B (English to French) has no head cross.9.9; B shows cross-attention, layer 1, head 3 instead.",
+    ("bhead", "cross"): "the format is attention.layer.head: cross.1.2",
     ("bhead", "sideways.0.0"): "B (English to French) has no head sideways.0.0",
-    ("bchange", "off:cross.7.7"): "B (English to French) has none of the heads that were to be changed",
-    ("change", "off"): "it is written as off or even, a colon, and heads joined by +",
-    ("cell", "x"): "it is written as the places of a query and a key: 7.12",
+    ("bchange", "off:cross.7.7"): "B (English to French) has none of the heads to ablate",
+    ("change", "off"): "the format is off or even, a colon, and heads joined by +",
+    ("cell", "x"): "the format is query.key as positions: 7.12",
     ("view", "sideways"): "it can be one, changed, effect, map, layers, texts",
     ("measure", "beauty"): "it can be entropy, distance, share_on_first, strongest_weight",
 }
@@ -60,15 +60,15 @@ def test_without_a_text_nothing_is_compared(open_app: OpenApp):
 @pytest.mark.usefixtures("three_kinds_here")
 def test_models_of_other_kinds_are_shown_as_far_as_they_can_be(open_app: OpenApp):
     for view, sentence in {
-        "one": "there is no difference to draw",
-        "changed": "other layers, heads or attentions",
-        "map": "too few tokens in common to lie on one map",
-        "layers": "cut this text into other tokens",
+        "one": "too few to subtract the maps",
+        "changed": "the same layers, heads and attentions",
+        "map": "too few tokens for a joint map",
+        "layers": "tokenize this text differently",
     }.items():
         app = open_compare(open_app, **{"with": "tales"}, view=view)
         words = words_of(app)
         assert sentence in words
-        assert "B (Tales) has no head cross.1.0, so you see B’s decoder self-attention, layer 0, head 0." in words
+        assert "B (Tales) has no head cross.1.0; B shows decoder self-attention, layer 0, head 0 instead." in words
 
 
 @pytest.mark.usefixtures("checkpoints")
@@ -87,7 +87,7 @@ def test_a_snapshot_that_is_gone_gives_way_to_the_nearest(
     save_run(tmp_path / "runs" / "pairs")
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
     app = open_compare(open_app, **{"at": "pairs@4", "with": "pairs@58"}, text=TEXTS[0])
-    assert "The film of pairs has no snapshot at step 58, so you see step 60." in words_of(app)
+    assert "pairs has no snapshot at step 58; step 60 is shown instead." in words_of(app)
     assert len(figures_of(app)) == 3
     app.select_slider(key="compare-with-snapshot").set_value(STEPS[0]).run()
     assert url_of(app)["with"] == "pairs@0"
@@ -105,7 +105,7 @@ def test_long_texts_are_refused_where_all_pairs_are_needed(open_app: OpenApp, mo
     monkeypatch.setattr(data, "MOST_TOKENS", 8)
     for view in ("one", "changed", "map", "layers"):
         app = open_compare(open_app, view=view)
-        assert "Texts of up to 8 tokens are compared here, and one of these has 31" in words_of(app)
+        assert "Comparisons are limited to texts of 8 tokens, and one of these has 31" in words_of(app)
         assert not figures_of(app)
     assert figures_of(open_compare(open_app, view="texts"))
 
@@ -114,7 +114,7 @@ def test_long_texts_are_refused_where_all_pairs_are_needed(open_app: OpenApp, mo
 def test_a_map_that_would_take_too_long_is_refused(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(mapped, "MOST_WORK", 8 * 8 * 10 * 10)
     app = open_compare(open_app, view="map", heads="a", attention="encoder")
-    assert "A map of 8 heads takes texts of at most 10 tokens; shorten the text." in words_of(app)
+    assert "A map of 8 heads is limited to texts of 10 tokens; shorten the text." in words_of(app)
 
 
 def test_a_sample_of_a_corpus_is_held_out():
@@ -133,8 +133,8 @@ def test_a_corpus_that_was_never_generated_here_is_not_waited_for(
     monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(Launcher, "start", lambda self, run, arguments: asked.append(arguments))
     app = open_compare(open_app, view="texts", texts="corpus")
-    assert "The corpus en-fr is generated now, the first time here; look again in a moment." in words_of(app)
-    assert [button.label for button in app.button if button.key == "compare-look-again"] == ["Look again"]
+    assert "The corpus en-fr is being generated for the first time; try again in a moment." in words_of(app)
+    assert [button.label for button in app.button if button.key == "compare-look-again"] == ["Try again"]
     assert asked[0][:3] == ["inspect", "--corpus", "en-fr"]
 
 

@@ -44,7 +44,7 @@ def test_two_texts_and_their_difference(open_app: OpenApp, checkpoints: Path):
     np.testing.assert_allclose(cells_of(figures["B − A"], "difference"), b - a, atol=1e-6)
     words = words_of(app)
     assert f"Jensen-Shannon distance {js_distance(a, b).mean():.2f}" in words
-    assert f"{len(a)} queries are paired, 1 of them replaced (cat → dog)." in words
+    assert f"{len(a)} queries paired, 1 of them replaced (cat → dog)." in words
 
 
 def test_something_is_compared_from_the_start(open_app: OpenApp):
@@ -53,7 +53,7 @@ def test_something_is_compared_from_the_start(open_app: OpenApp):
     assert {"with", "btext", "bhead", "view"}.isdisjoint(url_of(app))
     assert app.selectbox(key="compare-bhead-box").value == ("cross", 1, 1)  # no example is like the text: the next head
     app.selectbox(key="compare-bhead-box").set_value("").run()
-    assert "A and B are the same" in words_of(app)
+    assert "A and B are identical" in words_of(app)
     assert url_of(app)["btext"] == ""
 
 
@@ -61,7 +61,7 @@ def test_something_is_compared_from_the_start(open_app: OpenApp):
 def test_the_heads_that_changed_are_ranked_and_opened(open_app: OpenApp, checkpoints: Path):
     app = open_compare(open_app, btext=OTHER, view="changed", **HEAD)
     grids = figures_of(app)
-    found = cells_of(grids["Encoder self-attention: how far B is from A"], "")
+    found = cells_of(grids["Encoder self-attention: distance between A and B"], "")
     for layer in range(2):
         for head in range(4):
             a, b = (pattern(checkpoints, text, layer, head) for text in (EXAMPLES[0], OTHER))
@@ -80,12 +80,12 @@ def test_the_heads_that_changed_are_ranked_and_opened(open_app: OpenApp, checkpo
 def test_a_head_switched_off_changes_what_comes_behind_it(open_app: OpenApp):
     app = open_compare(open_app, btext="", bchange="off:encoder.0.0", view="changed", **HEAD)
     figures = figures_of(app)
-    found = {name: cells_of(figures[f"{name}: how far B is from A"], "") for name in ATTENTIONS}
+    found = {name: cells_of(figures[f"{name}: distance between A and B"], "") for name in ATTENTIONS}
     np.testing.assert_allclose(found["Encoder self-attention"][0], 0, atol=1e-6)
     assert (found["Encoder self-attention"][1] > 0).all()
     assert (found["Decoder self-attention"][0] < 1e-6).all()  # teacher-forced on the same words, it does not know yet
     assert (found["Cross-attention"] > 0).all()
-    assert "without encoder 0.0" in words_of(app)
+    assert "zero-ablated encoder 0.0" in words_of(app)
     app.selectbox(key="compare-bchange-kind").set_value("").run()
     assert "bchange" not in url_of(app)
     assert "no head changed" in words_of(app)
@@ -112,7 +112,7 @@ def test_the_map_has_all_heads_of_both(open_app: OpenApp):
     app.segmented_control(key="compare-by-segments").set_value("writing").run()
     assert not app.exception
     (figure,) = figures_of(app).values()
-    assert "what they write" in figure["layout"]["title"]["text"]
+    assert "head outputs" in figure["layout"]["title"]["text"]
     assert {button.label for button in app.button} >= {"0.0", "1.3"}
     app.button(key="compare-map-A-encoder.0.3").click().run()
     url = url_of(app)
@@ -122,7 +122,7 @@ def test_the_map_has_all_heads_of_both(open_app: OpenApp):
 @pytest.mark.slow
 def test_two_sides_that_are_the_same_have_each_head_once_on_the_map(open_app: OpenApp):
     app = open_compare(open_app, btext="", view="map", **HEAD)
-    assert "so the map has each head once" in words_of(app)
+    assert "so each head appears only once" in words_of(app)
     (figure,) = figures_of(app).values()
     heads = next(trace for trace in figure["data"] if trace["name"] == "heads")["marker"]["symbol"]
     assert len(heads) == 8 and "diamond" not in heads
@@ -131,7 +131,7 @@ def test_two_sides_that_are_the_same_have_each_head_once_on_the_map(open_app: Op
 @pytest.mark.slow
 def test_a_model_of_another_shape_has_layers_and_a_map(open_app: OpenApp):
     app = open_compare(open_app, **{"with": "other"}, view="changed")
-    assert "other layers, heads or attentions" in words_of(app)
+    assert "the same layers, heads and attentions" in words_of(app)
     app.segmented_control(key="compare-view-segments").set_value("layers").run()
     figure = next(figure for title, figure in figures_of(app).items() if title.startswith("Encoder: CKA"))
     np.testing.assert_equal(cells_of(figure, "similarity").shape, (3, 2))
@@ -168,7 +168,7 @@ def test_a_pasted_list_is_read_and_is_in_the_link(open_app: OpenApp, monkeypatch
     for module in (samples, texts):
         monkeypatch.setattr(module, "MOST_LINES", 5)
     app = open_compare(open_app, view="texts", texts="list", measure="distance", **HEAD)
-    assert "The list is empty; paste texts, one a line." in words_of(app)
+    assert "The list is empty; paste texts, one per line." in words_of(app)
     app.text_area(key="compare-list-box").set_value("The cat sees.\n\n The dog sees \nThe cat sees.").run()
     assert "over 2 texts" in words_of(app)
     assert url_of(app)["list"].splitlines()[0] == "The cat sees."
@@ -176,8 +176,8 @@ def test_a_pasted_list_is_read_and_is_in_the_link(open_app: OpenApp, monkeypatch
     assert "over 2 texts" in words_of(again)
     app.text_area(key="compare-list-box").set_value("\n".join(f"The cat {i} sees." for i in range(400))).run()
     words = words_of(app)
-    assert "The list has 400 texts; the first 5 are read." in words
-    assert "which no address can hold" in words
+    assert "The list has 400 texts; only the first 5 are used." in words
+    assert "too many for a link" in words
     assert "over 5 texts" in words
     assert "list" not in url_of(app)
 
@@ -192,7 +192,7 @@ def test_of_decoders_that_go_on_differently_the_prompts_are_compared(
     readings = [run_text(model, tokenizer, text, max_tokens=64) for text in ("The cat sees the", "The cat sees a")]
     prompts = align_tokens(*(model_run.target[: model_run.n_given] for model_run in readings))
     assert cells_of(figures_of(app)["B − A"], "difference").shape[0] == len(prompts.pairs)
-    assert "the prompt alone is compared" in words_of(app)
+    assert "only the prompt is compared" in words_of(app)
     for view in ("changed", "map", "layers"):
         app = open_compare(open_app, model="tales", text="The cat sees the", btext="The cat sees a", view=view)
         assert figures_of(app)
@@ -207,7 +207,7 @@ OFF = {"btext": "", "bchange": "off:encoder.0.0"}
 def test_what_a_head_that_is_switched_off_does_to_the_output(open_app: OpenApp, checkpoints: Path):
     app = open_compare(open_app, view="effect", **OFF, **HEAD)
     (figure,) = figures_of(app).values()
-    assert figure["layout"]["title"]["text"] == "Change of log-probability per output token, B − A"
+    assert figure["layout"]["title"]["text"] == "Change in log-probability per output token, B − A"
     model, tokenizer = tc.load(checkpoints / "en-fr")
     src = torch.tensor([tokenizer.encode(EXAMPLES[0], eos=True)])
     tokens = tc.greedy_decode(model, src, max_new_tokens=31).tokens
@@ -223,7 +223,7 @@ def test_what_a_head_that_is_switched_off_does_to_the_output(open_app: OpenApp, 
     before, after = (-loss[:n].mean() for loss in losses)
     words = words_of(app)
     assert f"loss {before:.3f} → {after:.3f} nats per token" in words
-    assert html.escape(own.strip()) in words or "B writes the same." in words
+    assert html.escape(own.strip()) in words or "B generates the same." in words
 
 
 @pytest.mark.slow
@@ -235,9 +235,9 @@ def test_a_head_that_can_change_is_shown_where_heads_are_switched_off(open_app: 
     assert url["bchange"] == "off:encoder.0.0"
     assert (url["attention"], url["layer"], url["head"]) != ("encoder", "0", "0")
     assert np.abs(cells_of(figures_of(app)["B − A"], "difference")).max() > 1e-3
-    assert "switched off in B" not in words_of(app)
+    assert "zero-ablated in B" not in words_of(app)
     app = open_compare(open_app, **OFF, **HEAD | {"layer": "0", "head": "0"})
-    assert "switched off in B" in words_of(app)
+    assert "zero-ablated in B" in words_of(app)
 
 
 def test_three_maps_have_rows_of_one_height(open_app: OpenApp):

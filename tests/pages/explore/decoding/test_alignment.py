@@ -89,8 +89,11 @@ def test_rows_are_those_of_a_forward_and_the_error_rate_is_that_of_reversing(let
     assert not any(drawn.layout.yaxis.ticktext[6:])
     best = expected[:5, :8].argmax(axis=1)  # <eos> is no letter
     n_right = int(sum(best[i] == 7 - i for i in range(5)))
-    assert f"Alignment error rate so far {1 - n_right / 5:.2f}: of the dots, one for each of 5 words" in sentence(app)
-    assert "held out from training" in sentence(app) and "comes below" not in sentence(app)
+    assert (
+        f"Alignment error rate (AER) so far: {1 - n_right / 5:.2f}. The predicted links (dots, one per word, 5 words)"
+        in sentence(app)
+    )
+    assert "held out from training" in sentence(app) and "several gold links" not in sentence(app)
     outline = next(trace for trace in drawn.data if trace.name == TRUE)
     assert np.isnan(numbers(outline.x)).sum() == 5  # each has an outline
 
@@ -98,8 +101,8 @@ def test_rows_are_those_of_a_forward_and_the_error_rate_is_that_of_reversing(let
 def test_where_the_output_parts_from_the_truth_nothing_is_known(letters: Path, source: str):
     other = next(letter for letter in "abcdefghijklmnop" if letter != source[-3])
     app = opened(PART, model="letters", text=source, step=4, **led(letters, source[::-1][:2] + other + "a"))
-    assert "From token 2 on something else is written than in the corpus" in sentence(app)
-    assert "one for each of 2 words" in sentence(app)
+    assert "From token 2 on, the output differs from the corpus target" in sentence(app)
+    assert "one per word, 2 words" in sentence(app)
 
 
 def test_a_corpus_that_was_never_drawn_here_is_not_waited_for(
@@ -112,23 +115,23 @@ def test_a_corpus_that_was_never_drawn_here_is_not_waited_for(
         elsewhere.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
         app = opened(PART, model="letters", text=source, step=5, **led(letters, source[::-1]))
         assert asked[0][:3] == ["inspect", "--corpus", "reverse"]
-        assert "the true alignment follows in a moment" in sentence(app)
+        assert "the gold alignment will appear in a moment" in sentence(app)
         assert cells(figure(app, KEY)).shape[0] == 6  # the rest is there
         assert TRUE not in {trace.name for trace in figure(app, KEY).data}
     again(app)  # drawn meanwhile
-    assert "Alignment error rate so far" in sentence(app) and "in a moment" not in sentence(app)
+    assert "Alignment error rate (AER) so far" in sentence(app) and "in a moment" not in sentence(app)
     assert TRUE in {trace.name for trace in figure(app, KEY).data}
 
 
 def test_before_the_first_word_the_truth_waits(source: str):
     app = opened(PART, model="letters", text=source, step=0)
-    assert "write a word" in sentence(app) and cells(figure(app, KEY)).shape[0] == 1
+    assert "generate a word" in sentence(app) and cells(figure(app, KEY)).shape[0] == 1
 
 
 @pytest.mark.parametrize(("model", "text"), [("letters", "abcabcabcabcabcabcabcab"), ("nowhere", None)])
 def test_of_other_texts_and_models_nobody_knows(model: str, text: str | None, source: str):
     app = opened(PART, model=model, text=text or source, step=3)
-    assert "of this text it is not" in sentence(app)
+    assert "this text is not one of them" in sentence(app)
     names = {trace.name for trace in figure(app, KEY).data}
     assert MOST in names and TRUE not in names
 

@@ -103,7 +103,7 @@ def test_next_back_all_and_again(tree: FillingTree):
         np.testing.assert_allclose(drawn, [c.probability for c in blank.candidates(6)], rtol=1e-5)
     pressed(app, "blanks-all")
     assert url_of(app)["filled"] == written(whole)
-    assert f"{whole.total_log_prob:.2f} nats in all".replace("-", "−") in words_of(app)
+    assert f"{whole.total_log_prob:.2f} nats".replace("-", "−") in words_of(app)
     assert app.button(key="blanks-next").disabled and app.button(key="blanks-all").disabled
     pressed(app, "blanks-back")
     assert url_of(app)["filled"] == written(whole) and url_of(app)["step"] == "1"
@@ -120,7 +120,7 @@ def test_another_token_is_chosen_and_what_follows_follows_it(tree: FillingTree):
     app.selectbox(key="blanks-token-box").set_value(other).run()
     forked = tree.fill(NOTHING, first.position, other)
     assert url_of(app)["filled"] == written(forked)
-    assert "your choice; 2 were more probable" in words_of(app)
+    assert "your choice; 2 more probable" in words_of(app)
     pressed(app, "blanks-all")
     assert url_of(app)["filled"] == written(tree.fill_all(forked))
     app.selectbox(key="decoding-blanks-place-box").set_value(first.position).run()
@@ -138,7 +138,7 @@ def test_a_word_is_typed(tree: FillingTree, three_kinds: Path):
         app.run()
         assert not app.exception
         assert url_of(app)["filled"] == f"{place}:{tokenizer.encode('tired')[0]}"
-    assert "is 2 tokens, and a blank takes one" in words_of(app)
+    assert "has 2 tokens, but a blank takes one" in words_of(app)
 
 
 def test_where_the_masks_look(tree: FillingTree):
@@ -148,11 +148,11 @@ def test_where_the_masks_look(tree: FillingTree):
     np.testing.assert_allclose(numbers(drawn["y"]), surest.rows[1, 1], atol=1e-6)
     for blank in tree.read().blanks.values():
         row = blank.rows[1, 1].tolist()
-        assert f"blank {blank.position} at “<bdi>" in words_of(app) and f"</bdi>” {max(row):.2f}" in words_of(app)
+        assert f"blank {blank.position} → “<bdi>" in words_of(app) and f"</bdi>” {max(row):.2f}" in words_of(app)
     app.selectbox(key="decoding-mean-box").set_value("layer").run()
     drawn = next(t for t in figure(app, "blanks-looks")["data"] if t["type"] == "bar")
     np.testing.assert_allclose(numbers(drawn["y"]), surest.rows[1].mean(axis=0), atol=1e-6)
-    assert "layer 1, mean of its heads" in words_of(app)
+    assert "layer 1, mean over heads" in words_of(app)
 
 
 def test_an_address_opens_its_moment(tree: FillingTree):
@@ -165,10 +165,10 @@ def test_an_address_opens_its_moment(tree: FillingTree):
 @pytest.mark.parametrize(
     ("filled", "words"),
     [
-        ("love", "asks for filled “love”; it is written as place:token"),
-        ("0:9", "cannot be filled in: there is no blank at place 0"),
-        ("{place}:99999", "cannot be filled in: token 99999 is not in the vocabulary"),
-        ("{place}:9.{place}:9", "is filled already"),
+        ("love", "filled=“love”; the format is position:token"),
+        ("0:9", "cannot be filled: there is no blank at position 0"),
+        ("{place}:99999", "cannot be filled: token 99999 is not in the vocabulary"),
+        ("{place}:9.{place}:9", "is already filled"),
     ],
 )
 def test_an_address_that_cannot_be_is_one_sentence(tree: FillingTree, filled: str, words: str):
@@ -177,7 +177,7 @@ def test_an_address_that_cannot_be_is_one_sentence(tree: FillingTree, filled: st
 
 
 def test_texts_and_models_without_blanks_are_told():
-    assert "There is no blank in this text; write ____" in words_of(opened("The dog sees the cat."))
+    assert "There is no blank in this text; type ____" in words_of(opened("The dog sees the cat."))
     assert "This text has 25 blanks" in words_of(opened("____ " * 25))
 
 

@@ -37,10 +37,10 @@ def test_bytes_and_cells_are_those_of_the_models_own_cache(three_kinds: Path):
     of_source = sum(part.nbytes for block in cache.blocks for part in block.cross_attn.complete or ())
     app = opened(PART, model="en-fr", text=EXAMPLES[0], step=STEP)
     facts = facts_of(app)
-    assert kib(facts["the cache holds"]) == pytest.approx((of_self + of_source) / 1024, abs=0.051)
-    assert kib(facts["of it the source’s share, fixed"]) == pytest.approx(of_source / 1024, abs=0.051)
-    assert kib(facts["each token adds"]) == pytest.approx(of_self / (STEP + 1) / 1024, abs=0.051)
-    assert "times as many" in facts["without the cache"] and facts["this step took"].endswith(" ms")
+    assert kib(facts["cache size"]) == pytest.approx((of_self + of_source) / 1024, abs=0.051)
+    assert kib(facts["of which source (fixed)"]) == pytest.approx(of_source / 1024, abs=0.051)
+    assert kib(facts["size per token"]) == pytest.approx(of_self / (STEP + 1) / 1024, abs=0.051)
+    assert "×" in facts["without a cache"] and facts["step time"].endswith(" ms")
     drawn = figure(app, "decoding-cache")
     source, read = (trace for trace in drawn.data if trace.type == "heatmap")
     np.testing.assert_array_equal(cells(drawn)[:2], [[0] * src.shape[1], [2] * src.shape[1]])
@@ -51,9 +51,9 @@ def test_a_prompt_is_read_at_once(three_kinds: Path):
     tokenizer = tc.load(three_kinds / "tales")[1]
     n_given = len(tokenizer.encode_for(PROMPTS[0], "decoder_only"))
     app = opened(PART, model="tales", text=PROMPTS[0], step=0)
-    assert f"({n_given} tokens were read at once)" in facts_of(app)["this step took"]
+    assert f"({n_given} tokens in one forward pass)" in facts_of(app)["step time"]
     np.testing.assert_array_equal(cells(figure(app, "decoding-cache")), [[1] * n_given, [3] * n_given])
-    assert "(1.0 times as many)" in facts_of(app)["without the cache"]
+    assert "(1.0×)" in facts_of(app)["without a cache"]
     assert not any("source" in name for name in facts_of(app))
 
 
@@ -83,7 +83,7 @@ def test_what_is_taken_away_gives_the_same_numbers(key: str, tmp_path: Path, mon
         np.testing.assert_array_equal(defined["cached"], arrays["cached"])
         np.testing.assert_array_equal(defined["uncached"], arrays["uncached"])
         facts = facts_of(app)
-        assert facts["its multiply-adds"] == f"{arrays['cached'][STEP]:,}"
-        assert facts["without the cache"].startswith(f"{arrays['uncached'][STEP]:,} ")
+        assert facts["multiply-adds"] == f"{arrays['cached'][STEP]:,}"
+        assert facts["without a cache"].startswith(f"{arrays['uncached'][STEP]:,} ")
     else:
         assert list(arrays["state"]) == ["stored"] * STEP + ["new"]

@@ -102,25 +102,25 @@ def test_own_words_lead_the_model_along_from_this_moment_on(three_kinds: Path):
 def test_words_that_are_not_known_or_have_no_room_are_told():
     app = opened(text=EXAMPLES[0], step="1")
     alright(app.text_input(key=OWN).set_value("xyzzy").run())
-    assert "the model reads a stand-in" in words_of(app)
+    assert "is replaced by the unknown token" in words_of(app)
     app = opened(text=EXAMPLES[0], step="1")
     alright(app.text_input(key=OWN).set_value("le chien " * 40).run())
-    assert "These are 80 tokens, but here is room for" in words_of(app)
+    assert "This text has 80 tokens, but only" in words_of(app)
     assert "branches" not in url_of(app)
     alright(app.text_input(key=OWN).set_value("   ").run())
-    assert "branches" not in url_of(app) and "room for" not in words_of(app)
+    assert "branches" not in url_of(app) and "but only" not in words_of(app)
 
 
 def test_a_space_counts_where_tokens_have_one():
     app = opened(model="tales", text=PROMPTS[0], step="0")
-    assert app.text_input(key=OWN).placeholder == "… a space begins a new word"
-    assert opened(text=EXAMPLES[0], step="0").text_input(key=OWN).placeholder == "Words to go on with, then Enter"
+    assert app.text_input(key=OWN).placeholder == "… a space starts a new word"
+    assert opened(text=EXAMPLES[0], step="0").text_input(key=OWN).placeholder == "Type text, then press Enter"
 
 
 def test_where_the_text_has_ended_it_says_so(three_kinds: Path):
     model, _ = tc.load(three_kinds / "en-fr")
     app = opened(text=EXAMPLES[0], branches=f"!{model.config.eos_id}", step="1")
-    assert "The model ended its text at once" in words_of(app)
+    assert "The model ended the text at once" in words_of(app)
     assert not app.get("bidi_component") and not app.text_input
 
 

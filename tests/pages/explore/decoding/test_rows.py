@@ -100,4 +100,4 @@ def test_what_is_taken_away_gives_the_same_numbers(mean: str, tmp_path: Path, mo
 def test_where_the_text_has_ended_nobody_looks(three_kinds: Path):
     tokenizer = tc.load(three_kinds / "en-fr")[1]
     app = opened(PART, model="en-fr", text=EXAMPLES[0], step=2, branches=f"5.!{tokenizer.eos_id}")
-    assert not app.get("bidi_component") and "has ended here" in words_of(app)
+    assert not app.get("bidi_component") and "ends here" in words_of(app)

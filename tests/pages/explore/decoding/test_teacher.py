@@ -36,7 +36,7 @@ def rows_of(app: AppTest) -> list[list[tuple[str, str, bool]]]:
 
 def totals_of(app: AppTest) -> list[float]:
     """Of both texts, the summed log-probability."""
-    return [float(total.replace("−", "-")) for total in re.findall(r"<span>(\S+) nats in all", words_of(app))]
+    return [float(total.replace("−", "-")) for total in re.findall(r"<span>log-probability (\S+) nats", words_of(app))]
 
 
 def sentence_of(app: AppTest) -> str:
@@ -79,7 +79,9 @@ def test_a_target_beside_what_the_model_writes(three_kinds: Path):
     led_row, free_row = rows_of(app)
     place = [is_marked for *_, is_marked in led_row].index(True)
     (has, p, _), (instead, q, _) = led_row[place], free_row[place]
-    assert sentence_of(app) == f"By itself the model would write “{instead}” ({q}) where the target has “{has}” ({p})."
+    assert (
+        sentence_of(app) == f"Free-running, the model generates “{instead}” ({q}) where the target has “{has}” ({p})."
+    )
 
 
 def test_a_continuation_beside_what_the_model_writes(three_kinds: Path):
@@ -101,7 +103,7 @@ def test_without_a_typed_text_it_is_led_along_the_branch(model: str):
     app = opened(model=model)
     led_row, free_row = rows_of(app)
     assert led_row == free_row
-    assert sentence_of(app) == "By itself the model writes just what this branch has."
+    assert sentence_of(app) == "Free-running, the model generates exactly this branch."
     forked = opened(model=model, branches="~!5.!6", branch="1", length="4")
     assert "where the branch has" in sentence_of(forked)
     assert len(rows_of(forked)[0]) == len(rows_of(forked)[1]) == 4
@@ -128,7 +130,7 @@ def test_any_text_is_shown_as_text(model: str, text: str):
     assert "<script>" not in words
     assert "onmouseover='" not in words
     assert len(rows_of(app)) == 2
-    assert ("the rest was left out" in words) == (len(text) > 4000)
+    assert ("The text is too long" in words) == (len(text) > 4000)
 
 
 def test_a_text_that_ends_at_once():

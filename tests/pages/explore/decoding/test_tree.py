@@ -114,7 +114,7 @@ def test_a_table_says_what_branches_have_together_and_where_they_part(three_kind
     assert table["nats"].tolist() == pytest.approx([end["total"] for end in tree["ends"]])
     assert (table["nats per token"] * table["tokens"]).tolist() == pytest.approx(table["nats"].tolist())
     first, forced = (node["label"] for node in tree["nodes"] if node["position"] == 1)
-    assert table["parts"].tolist() == ["", f"from 1 at token 1: {forced} for {first}"]
+    assert table["parts"].tolist() == ["", f"from 1 at token 1: {forced} instead of {first}"]
 
 
 def test_a_branch_is_told_from_the_one_that_it_has_most_in_common_with(three_kinds: Path):

@@ -100,7 +100,7 @@ def test_the_end_of_the_branch_is_told_wherever_one_stands_in_it(three_kinds: Pa
     eos = tc.load(three_kinds / "en-fr")[0].config.eos_id
     address = {"model": "en-fr", "text": EXAMPLES[0], "branches": f"5.!{eos}"}
     at_end, before = (sent(opened(**address, step=step))[0] for step in ("2", "1"))
-    assert at_end["ended"] == before["ended"] == "The model ended its text here."
+    assert at_end["ended"] == before["ended"] == "The model ended the text here (end-of-sequence token)."
     assert [at_end["steps"][0][side] for side in ("source", "output")] == [0, 0]  # nothing comes next
     assert before["steps"][0]["output"] == 2
     assert sent(opened(model="en-fr", text=EXAMPLES[0], branches="5.6", length="2", step="2"))[0]["ended"] is None

@@ -65,7 +65,7 @@ def test_nothing_is_drawn_until_it_is_asked_for(open_app: OpenApp):
     names = [f"<b>{ATTENTIONS[name].title}</b>" for name in ("encoder", "decoder", "cross")]
     assert [note["text"] for note in figure["layout"]["annotations"]] == names
     assert still["height"] == figure["layout"]["height"] and still["name"] == "en-fr-heads"
-    assert figure["layout"]["title"]["text"] == "Attention pattern of every head"
+    assert figure["layout"]["title"]["text"] == "Attention patterns of all heads"
     assert figure["layout"]["shapes"][-1]["type"] == "rect"  # around the chosen one
 
 
@@ -111,7 +111,7 @@ def test_of_a_long_text_the_largest_of_each_block(
     expected = patterns_by_hand(checkpoints)["encoder"]
     app = opened(open_app(**VIEW | {"attention": "encoder"}, only="one"))
     (still,) = stills(app)
-    assert "the largest weight of each block" in json.loads(still["figure"])["layout"]["title"]["text"]
+    assert "max-pooled" in json.loads(still["figure"])["layout"]["title"]["text"]
     files, n = files_of(app), expected.shape[-1]
     edges = [cell * n // 3 for cell in range(4)]
     with np.load(io.BytesIO(files["npz"])) as arrays:

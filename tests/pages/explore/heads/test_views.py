@@ -35,7 +35,7 @@ def activations(checkpoints: Any, text: str = TEXT) -> tuple[tc.Activations, int
 def drawn(app: AppTest) -> np.ndarray:
     """The numbers of the heatmap; NaN where the mask forbids."""
     assert not app.exception
-    (trace,) = (t for t in figure_of(app)["data"] if t["type"] == "heatmap" and "not allowed" not in t["name"])
+    (trace,) = (t for t in figure_of(app)["data"] if t["type"] == "heatmap" and t["name"] != "masked")
     return values_of(trace)
 
 
@@ -71,7 +71,7 @@ def test_a_mixture_is_the_weighted_mean(open_app: OpenApp, checkpoints):
     np.testing.assert_allclose(drawn(open_app(**VIEW, mean="layer")), one.mean(axis=0), atol=1e-6)
     every = drawn(app := open_app(**VIEW, mean="all"))
     np.testing.assert_allclose(every, (zero.mean(axis=0) + one.mean(axis=0)) / 2, atol=1e-6)
-    assert "mean of all heads" in figure_of(app)["layout"]["title"]["text"]
+    assert "mean over all heads" in figure_of(app)["layout"]["title"]["text"]
 
 
 def test_hidden_tokens_are_left_out_and_the_rest_may_sum_to_one(open_app: OpenApp, checkpoints):
@@ -123,14 +123,14 @@ def test_a_measure_marks_and_orders_the_heads(open_app: OpenApp, checkpoints):
 
 @pytest.mark.parametrize(
     ("changed", "what"),
-    [({}, "of this head"), ({"mean": "all"}, "of what is shown"), ({"window": "1-4.0-3"}, "of what is shown")],
+    [({}, "of this head"), ({"mean": "all"}, "shown"), ({"window": "1-4.0-3"}, "shown")],
 )
-def test_the_strongest_link_is_that_of_what_is_shown(
+def test_the_maximum_weight_is_that_of_what_is_shown(
     open_app: OpenApp, checkpoints, changed: dict[str, str], what: str
 ):
     app = open_app(**VIEW | changed)
     cells = drawn(app)
-    assert f"The strongest link {what}:</b>" in words_of(app)
+    assert f"Maximum weight {what}:</b>" in words_of(app)
     assert f"{np.nanmax(cells):.2f}</p>" in words_of(app)
 
 
@@ -148,7 +148,7 @@ def test_attention_across_the_layers(open_app: OpenApp, checkpoints, method: str
         eye = np.eye(n)
         zero, one = ((site(acts, "hook_pattern", layer).mean(axis=0) + eye) / 2 for layer in (0, 1))
         np.testing.assert_allclose(values_of(figures[0]["data"][0]), one @ zero, atol=1e-6)
-    assert "What it assumes" in words_of(app)
+    assert "Assumptions" in words_of(app)
 
 
 VIEWS: tuple[dict[str, str], ...] = (
@@ -254,7 +254,7 @@ def test_everything_hidden_is_a_calm_sentence(open_app: OpenApp):
     n = int(np.array(overview_of(open_app(**VIEW))[0]["groups"][0]["keys"]))
     app = open_app(**VIEW, hide="special", window=f"{n - 1}-{n - 1}.{n - 1}-{n - 1}")
     assert not app.exception
-    assert "All tokens of this part are hidden" in words_of(app)
+    assert "All tokens in this range are excluded" in words_of(app)
 
 
 def test_a_long_text_stands_in_the_address_packed(open_app: OpenApp):

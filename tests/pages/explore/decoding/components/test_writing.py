@@ -53,7 +53,12 @@ def show_the_end() -> None:
     from pages.explore.decoding.components.writing import writing
     from tests.pages.explore.decoding.components.test_writing import three_tokens
 
-    changes = {"at": 0, "weights_source": None, "weights_output": None, "ended": "The model ended its text here."}
+    changes = {
+        "at": 0,
+        "weights_source": None,
+        "weights_output": None,
+        "ended": "The model ended the text here (end-of-sequence token).",
+    }
     writing(**three_tokens() | changes | {"output": three_tokens()["output"][:1], "source": []})
 
 
@@ -108,7 +113,7 @@ def test_without_an_encoder_or_a_next_token_there_is_nothing_to_look_at():
     header, numbers = sent(AppTest.from_function(show_the_end).run())
     assert header["steps"] == [{"n": 0, "source": 0, "output": 0}]
     assert (header["source"], header["nOutput"], len(numbers)) == ([], 1, 5)
-    assert header["ended"] == "The model ended its text here."
+    assert header["ended"] == "The model ended the text here (end-of-sequence token)."
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
