@@ -171,7 +171,7 @@ def test_the_most_probable_come_first_with_both_probabilities(page: Page):
     expect(shown.locator(".facts")).to_contain_text(
         f"Entropy: {entropy:.2f} nats raw, {entropy:.2f} with these settings."
     )
-    expect(shown.locator(".facts")).to_contain_text("59 of 60 tokens remain")  # one is never written
+    expect(shown.locator(".facts")).to_contain_text("59 of 60 tokens kept")  # one is never written
 
 
 def test_a_moved_slider_draws_the_bars_at_once_and_tells_the_server_when_let_go(page: Page):
@@ -209,7 +209,7 @@ def test_the_mark_is_on_what_the_server_takes_next(page: Page):
     expect(marked).to_have_accessible_name(re.compile("chosen next"))
     type_in(page, "temperature", "0")
     expect(marked).to_have_attribute("data-token", str(int(logits.argmax())))
-    expect(shown.locator(".facts .kept")).to_have_text("1 of 60 tokens remain.")
+    expect(shown.locator(".facts .kept")).to_have_text("1 of 60 tokens kept.")
     assert numbers(page, "now")[0] == 1 and sum(numbers(page, "now")) == 1
 
 
@@ -243,7 +243,7 @@ def test_filtered_tokens_are_faint_and_counted(page: Page):
     assert numbers(page, "now")[3:] == [0] * 9 and sum(numbers(page, "now")) == pytest.approx(1)
     logits = torch.from_numpy(logits_of("small"))
     held = float(logits.softmax(dim=-1).topk(3).values.sum())
-    expect(shown.locator(".facts .kept")).to_have_text(f"3 of 60 tokens remain, with {held:.2f} of the probability.")
+    expect(shown.locator(".facts .kept")).to_have_text(f"3 of 60 tokens kept, with {held:.2f} of the probability.")
 
 
 def test_top_k_goes_from_one_token_to_all_of_them(page: Page):
@@ -262,7 +262,7 @@ def test_top_k_goes_from_one_token_to_all_of_them(page: Page):
     told(page, "top_k=0")
     type_in(page, "top_k", "500")  # more than there are
     told(page, "top_k=500")
-    expect(shown.locator(".facts .kept")).to_have_text("59 of 60 tokens remain.")
+    expect(shown.locator(".facts .kept")).to_have_text("59 of 60 tokens kept.")
     expect(field(page, "top_k")).to_have_value("500")
 
 

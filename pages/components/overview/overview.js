@@ -190,7 +190,7 @@ function mark(view) {
 function explain(legend, { name, title, unit, low, high, ends }, order) {
   const [lowest, highest] = ends.map((end) => number(end).replace(/\.0+$|(\.\d*?)0+$/, "$1"));
   const words = [say("{name}, {lowest} to {highest}", { name, lowest, highest }) + (unit && ` ${unit}`)];
-  if (order) words.push(order === "ascending" ? say("lowest first") : say("highest first"));
+  if (order) words.push(order === "ascending" ? say("ascending") : say("descending"));
   const meaning = low && high ? say("low: {low}; high: {high}", { low, high }) : "";
   legend.title = [title, meaning].filter(Boolean).join("\n");
   legend.replaceChildren(element("span", "swatch"), element("span", "", say("bar: {words}", { words: words.join("; ") })));

@@ -188,7 +188,7 @@ def _head_of_b(side: Side, a: Side) -> None:
     view_fields.HEAD_B.selectbox(
         say("B: head"),
         options,
-        name=lambda head: short(head) if isinstance(head, HeadName) else say("the same"),
+        name=lambda head: short(head) if isinstance(head, HeadName) else say("same head"),
         shown=SAME if side.head == a.head and view_fields.HEAD_B.value is None else side.head,
         take=lambda head: view_fields.choose_head_b(head or None),
     )

@@ -147,5 +147,5 @@ def _own_output(data: ComparisonData) -> str:
     """Return what B writes when it is not made to write what A writes."""
     own = replace(data.b, target=None).read().output.strip()
     if own == data.model_runs[0].output.strip():
-        return say("generates the same.")
-    return say("generates “{output}”.", output=own or "…")
+        return say("generates the same")
+    return say("generates “{output}”", output=own or "…")

@@ -31,7 +31,7 @@ LOOK_FOR = mark(
     "scaling or translation, and 0 for states with nothing in common."
 )
 SHORT = mark(
-    " The text is short: with {n} tokens, CKA is high everywhere, so compare the values with each other rather than "
+    " The text is short: with {n} tokens, CKA tends to be high, so compare the values with each other rather than "
     "taking them at face value."
 )
 CODE = """

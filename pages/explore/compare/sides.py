@@ -69,7 +69,7 @@ class Side:
         listed = ", ".join(f"{attention} {layer}.{head}" for attention, layer, head in heads[:3])
         more = say(" and {n} more", n=len(heads) - 3) if len(heads) > 3 else ""
         if kind == "off":
-            return say("{name}, zero-ablated {heads}", name=self.weights.name, heads=listed + more)
+            return say("{name}, {heads} zero-ablated", name=self.weights.name, heads=listed + more)
         if kind == "even":
             return say("{name}, {heads} with uniform attention", name=self.weights.name, heads=listed + more)
         return self.weights.name

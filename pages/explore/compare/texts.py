@@ -32,13 +32,13 @@ KINDS = {
 NAMES = {
     "entropy": mark("Attention entropy"),
     "distance": mark("Attention distance"),
-    "share_on_first": mark("Attention to the first token"),
+    "share_on_first": mark("First-token attention"),
     "strongest_weight": mark("Maximum weight"),
 }
 INLINE = {  # within a sentence
     "entropy": mark("attention entropy"),
     "distance": mark("attention distance"),
-    "share_on_first": mark("attention to the first token"),
+    "share_on_first": mark("first-token attention"),
     "strongest_weight": mark("maximum weight"),
 }
 UNITS = {"entropy": mark("nats"), "distance": mark("tokens")}

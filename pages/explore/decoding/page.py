@@ -16,13 +16,12 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 LEAD = mark(
-    "The model generates one token at a time: at each step it outputs a probability for every token in its "
-    "vocabulary, and one is chosen. Stop anywhere, see what it attends to, and continue with a different token."
+    "The model generates one token at a time, each chosen from a distribution over its vocabulary. Stop anywhere, "
+    "see what it attends to, and continue with a different token."
 )
 LEAD_BLANKS = mark(
-    "This model does not generate from left to right: it reads the whole text at once and predicts every blank. "
-    "Here the blanks are filled one at a time, the most confident first, and each one changes the predictions for "
-    "the others."
+    "This encoder-only model predicts all blanks at once. Here they are filled one at a time, the most confident "
+    "first, and each one changes the predictions for the others."
 )
 LOOK_FOR = {
     "encoder_decoder": mark(

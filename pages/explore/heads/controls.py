@@ -34,7 +34,7 @@ ABOUT_WORDS = mark(
     "cannot be summed and stay per token."
 )
 HIDDEN_NAMES = {"special": mark("special tokens"), "sinks": mark("attention sinks")}
-SHOWN = {"": mark("All attentions"), "one": mark("Selected only")}
+SHOWN = {"": mark("All"), "one": mark("Selected")}
 UNITS = {"token": mark("tokens"), "word": mark("words")}
 SPANS = {"Queries": mark("Query range"), "Keys": mark("Key range")}
 MEANS = {"": mark("selected heads"), "layer": mark("layer mean"), "all": mark("mean of all")}

@@ -36,7 +36,7 @@ def test_colors_are_the_fixed_hues_and_the_legend_names_them():
     drawn = figure()
     (grid,) = grids(drawn)
     colors = {entry.name: entry.marker.color for entry in drawn.data if entry.type == "scatter"}
-    assert colors["key, new at this step"] == KEY and colors["value, new at this step"] == VALUE
+    assert colors["key, new"] == KEY and colors["value, new"] == VALUE
     assert len(set(colors.values())) == 4
     middles = [(z - grid.zmin) / (grid.zmax - grid.zmin) for z in range(4)]
     for middle, color in zip(middles, colors.values(), strict=True):

@@ -13,7 +13,7 @@ from transformer_core.errors import ConfigError, mark
 MEASURES: Mapping[str, str] = {
     "entropy": mark("mean attention entropy (nats)"),
     "distance": mark("mean attention distance (tokens)"),
-    "share_on_first": mark("mean attention to the first token"),
+    "share_on_first": mark("mean first-token attention"),
     "strongest_weight": mark("maximum weight"),
 }
 """The measures of a head on a text: a field or property of `HeadOnText`, and what it is called."""

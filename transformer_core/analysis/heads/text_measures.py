@@ -65,15 +65,15 @@ MEASURES: Mapping[str, Measure] = {
         ),
         Measure(
             name="first",
-            title=mark("Attention to the first token"),
-            inline=mark("attention to the first token"),
+            title=mark("First-token attention"),
+            inline=mark("first-token attention"),
             unit="",
             meaning=mark("High: the first token is an attention sink for this head; low: it is not."),
         ),
         Measure(
             name="special",
-            title=mark("Attention to special tokens"),
-            inline=mark("attention to special tokens"),
+            title=mark("Special-token attention"),
+            inline=mark("special-token attention"),
             unit="",
             meaning=mark(
                 "High: the head attends to special tokens such as <bos> or [SEP]; low: it attends to the text."

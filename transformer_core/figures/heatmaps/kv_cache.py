@@ -35,9 +35,9 @@ _FEW = 32  # steps up to which each is marked
 _PALE = 0.35  # the opacity of what was stored at an earlier step
 _STATES = {  # by what z is: what a cell is called, and its color
     mark("key, cached"): translucent(KEY, _PALE),
-    mark("key, new at this step"): KEY,
+    mark("key, new"): KEY,
     mark("value, cached"): translucent(VALUE, _PALE),
-    mark("value, new at this step"): VALUE,
+    mark("value, new"): VALUE,
 }
 _IN_WORDS = {
     "stored": mark("cached at an earlier step; without a cache it would be recomputed"),

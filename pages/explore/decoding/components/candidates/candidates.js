@@ -21,7 +21,7 @@ const HEAD = [
   ["rank", say("rank"), say("By raw probability; 0 is the most probable")],
   ["word", say("token"), ""],
   ["own", say("raw"), say("Raw probability of the model (outline)")],
-  ["now", say("sampling"), say("Probability after the sampling settings (filled bar)")],
+  ["now", say("final"), say("Probability after the sampling settings (filled bar)")],
 ];
 const MOVES = { ArrowUp: -1, ArrowDown: 1, Home: -Infinity, End: Infinity };
 
@@ -175,7 +175,7 @@ function showFacts({ facts, header, scores, left }) {
   const held = left.held < 1 ? say(", with {share} of the probability", { share: inDigits(left.held) }) : "";
   const some = { kept, all, held };
   const rests =
-    n === scores.length ? say("All {all} tokens remain.", { all }) : say("{kept} of {all} tokens remain{held}.", some);
+    n === scores.length ? say("All {all} tokens kept.", { all }) : say("{kept} of {all} tokens kept{held}.", some);
   facts.replaceChildren(element("span", "entropy", entropy), " ", element("span", "kept", rests));
 }
 

@@ -122,7 +122,7 @@ function nameParts(view) {
     aim.dataset.words = header.aims[side];
     const who = header.aims[side];
     aim.title = say("Bars: attention to each token when predicting the next one; {who}", { who });
-    aim.replaceChildren(element("i", "swatch"), say("attention: {who}", { who }));
+    aim.replaceChildren(element("i", "swatch"), who);
   }
   if (scale.childElementCount) return;
   const shade = element("i", "gradient");
