@@ -9,7 +9,7 @@ import { active } from "./lines.js";
 
 const N_NAMED = 3; // tokens that are named as the strongest of one head
 const BAR = 30; // %, the opacity of the bars behind tokens
-const HINT = say("Point at a token to see only its lines. Click to keep them, press Escape to clear.");
+const HINT = say("Point at a token to isolate its lines; click to keep, Escape to clear.");
 export const SIDES = ["query", "key"];
 const OTHER = { query: "key", key: "query" };
 const ARROWS = { query: "→", key: "←" };

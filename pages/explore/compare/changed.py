@@ -22,7 +22,7 @@ MOST_LISTED = 12
 UNCHANGED = 0.005  # a distance below it is none in two digits
 LEAST_RANGE = 0.1  # that colors and bars go to at least: less is hardly a change
 LOOK_FOR = mark(
-    "which heads respond to the change of text, training step or other heads; pale heads do the same as before. The "
+    "which heads respond to the change of text, training step or other heads; heads near 0 behave as before. The "
     "number is the Jensen-Shannon distance of corresponding rows (base 2, from 0 to 1), averaged over queries with "
     "at least two allowed keys."
 )

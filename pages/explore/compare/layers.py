@@ -27,8 +27,8 @@ SIDES = {"encoder": "source", "decoder": "target"}  # whose tokens a stack holds
 STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}
 LOOK_FOR = mark(
     "a strong diagonal: corresponding layers have similar states. A strong block: layers that change the state "
-    "little. A pale row: a state of A without a counterpart in B. CKA is 1 for states that differ only by rotation, "
-    "scaling or translation, and 0 for states with nothing in common."
+    "little. A row of low values: a state of A without a counterpart in B. CKA is 1 for states that differ only by "
+    "rotation, scaling or translation, and 0 for states with nothing in common."
 )
 SHORT = mark(
     " The text is short: with {n} tokens, CKA tends to be high, so compare the values with each other rather than "
