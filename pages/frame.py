@@ -4,16 +4,17 @@ import streamlit as st
 
 from pages.shared import health, machine, model_bar, models, prose, style
 from pages.shared.page import SECTIONS, Page, pages
-from pages.shared.view import locale, run_state, state
+from pages.shared.view import locale, run_state, state, visits
 from pages.shared.view.address import Address
 from transformer_core.language import say
 
 SERVER = Address("server")
-FIRST = "heads"  # where the server's address leads to
+HOME, FIRST = "heads", "tour"  # where the server's address leads to; and at the first visit
 
 
 def show(page: Page) -> None:
     """Draw what stands around a page, and the page."""
+    visits.arrive(page.url)
     if page.url != "train":
         run_state.leave_train()
     if page.subject == "server":
@@ -63,6 +64,9 @@ for page in pages().values():
     sections[say(SECTIONS[page.section])].append(entry)
 navigation = st.navigation(sections)
 if navigation == front_door:
-    st.switch_page(pages()[FIRST].script, query_params=st.query_params.to_dict())
+    is_link = {*st.query_params} - {locale.LANGUAGE}  # to a view of a model
+    home = HOME if visits.is_known() or is_link else FIRST
+    st.switch_page(pages()[home].script, query_params=st.query_params.to_dict())
 with health.timed(navigation.url_path):
     show(pages()[navigation.url_path])
+    visits.remember()

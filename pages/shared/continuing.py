@@ -3,6 +3,7 @@
 A small model writes in a few hundredths of a second, and its page is drawn once, with all of it.
 """
 
+import html
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -66,9 +67,10 @@ def is_awaited() -> bool:
 
 
 @st.fragment(run_every=TICK)
-def wait() -> None:
+def wait(label: str) -> None:
     """Say that the output is being written, and draw the page again once it is there."""
-    st.html(f"<div class='hl-answer hl-late hl-none'>{say('Writing the output …')}</div>")
+    waits = f"<span class='hl-answer hl-none'>{html.escape(say('Writing the output …'))}</span>"
+    st.html(f"<p class='hl-said'><span class='hl-label'>{html.escape(say(label))}</span>{waits}</p>")
     awaited: _Awaited | None = _AWAITED.value
     if awaited is None:
         return

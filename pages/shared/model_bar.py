@@ -26,8 +26,7 @@ TEXT_BOXES = {  # label and placeholder
 }
 WITHOUT_BLANKS = TEXT_BOXES["encoder_decoder"]  # for an encoder that has no head to fill in with
 OF_IDS = mark("Type token ids such as 464 3290 318, then press Enter")
-SEEN_WHOLE = 64  # characters, about, of a text that its box shows whole
-SHOWN_EXAMPLES = 2  # beside the text; narrow screens show one; all are one click away
+MODEL_WIDTH = 220  # px
 
 
 def no_models() -> None:
@@ -60,7 +59,7 @@ def sidebar(card: ModelCard) -> None:
 
 
 def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool:
-    """Draw the text, the model's answer, the choice of the model, the examples, and what there is to say about them.
+    """Draw the text and the choice of the model in one line, the model's answer below, and what there is to say.
 
     Returns:
         Whether there is a model run to show, or will be once there is a text.
@@ -69,38 +68,40 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool
     label, placeholder = TEXT_BOXES[card.config.architecture] if card.config.unembed else WITHOUT_BLANKS
     placeholder = OF_IDS if card.reads_ids else placeholder
     with st.container(key="hl-bar"):
-        text_column, answer_column, model_column = st.columns([6, 7, 3])
-        text_column.text_input(
-            say(label),
-            key=state.TEXT.key,
-            on_change=state.on_text,
-            persist_state="session",
-            placeholder=say(placeholder),
-            autocomplete="off",
-        )
-        if len(text := state.current().text) > SEEN_WHOLE:
-            text_column.html(f"<p class='hl-small hl-whole' dir='auto'>{html.escape(text)}</p>")
-        model_column.selectbox(
-            say("Model"),
-            list(cards),
-            key=state.MODEL.key,
-            format_func=lambda name: cards[name].label,
-            on_change=state.on_model,
-            args=(cards,),
-            persist_state="session",
-        )
-        line = _examples(card)
+        with st.container(key="hl-bar-choices", horizontal=True, gap="small"):
+            st.text_input(
+                say(label),
+                key=state.TEXT.key,
+                on_change=state.on_text,
+                persist_state="session",
+                placeholder=say(placeholder),
+                autocomplete="off",
+                label_visibility="collapsed",
+            )
+            st.selectbox(
+                say("Model"),
+                list(cards),
+                key=state.MODEL.key,
+                format_func=lambda name: cards[name].label,
+                on_change=state.on_model,
+                args=(cards,),
+                persist_state="session",
+                label_visibility="collapsed",
+                width=MODEL_WIDTH,
+            )
+        with st.container(key="hl-answer-line", horizontal=True, gap="small"):
+            place = st.container(key="hl-answer", horizontal=True, gap="small")
+            _other_texts(card)
         try:
-            with answer_column, st.container(key="hl-answer", gap=None):
+            with place:
                 model_run = _model_run(card)
                 answer.show(card, model_run)
         except HeadlightError as error:
             what = say("This text cannot be read") if isinstance(error, TextError) else say("This model cannot be used")
             prose.warning(f"{what}: {say_message(error)}.")
             return False
-        remarks = [*notes, *_remarks(model_run, state.current().text)]
-        if remarks:
-            with line:
+        if remarks := [*notes, *_remarks(model_run, state.current().text)]:
+            with st.container(key="hl-remark"):
                 prose.note(" ".join(remarks))
     return True
 
@@ -121,44 +122,43 @@ def _model_run(card: ModelCard) -> "ModelRun | None":
         return readings.current(card)
 
 
-def _examples(card: ModelCard) -> "st.delta_generator.DeltaGenerator":
-    """Draw the line below the text, with examples to try, and return it: a remark takes their place there."""
-    line = st.container(horizontal=True, gap="small", key="hl-examples", vertical_alignment="center")
-    with line:
-        st.html(f"<span class='hl-try'>{say('Try')}</span>", width="content")
-        for index, example in enumerate(card.examples[:SHOWN_EXAMPLES]):
-            _example(example, f"example-{index}")
-        if card.examples:
-            with (
-                st.popover(say("all examples"), type="tertiary", key=state.EXAMPLES.key, on_change="rerun"),
-                st.container(gap=None),
-            ):
-                for index, example in enumerate(card.examples):
-                    _example(example, f"example-{index}-of-all")
-        with (
-            st.popover(say("long text"), type="tertiary", key=state.LONG_TEXT_OPEN.key, on_change=_on_long_text_box),
-            st.container(width=520),
-        ):
-            st.text_area(
-                say("A long text"),
-                key=state.LONG_TEXT.key,
-                height=260,
-                max_chars=long_texts.MAX_CHARACTERS,
-                placeholder=say("Paste a text here"),
-                help=say("This model reads up to {n:,} tokens of it", n=readings.max_tokens(card.config)),
-            )
-            st.button(say("Analyse"), type="primary", on_click=state.on_long_text)
-    return line
+def _other_texts(card: ModelCard) -> None:
+    """Draw the examples to try, and the box for a long text, each folded up."""
+    if card.examples:
+        with st.popover(say("Examples"), type="tertiary", key=state.EXAMPLES.key, on_change="rerun", width="content"):
+            for index, example in enumerate(card.examples):
+                st.button(
+                    prose.plain(example),
+                    key=f"example-{index}",
+                    type="tertiary",
+                    on_click=state.on_example,
+                    args=(example,),
+                )
+    with (
+        st.popover(
+            say("Long text"),
+            type="tertiary",
+            key=state.LONG_TEXT_OPEN.key,
+            on_change=_on_long_text_box,
+            width="content",
+        ),
+        st.container(width=520),
+    ):
+        st.text_area(
+            say("A long text"),
+            key=state.LONG_TEXT.key,
+            height=260,
+            max_chars=long_texts.MAX_CHARACTERS,
+            placeholder=say("Paste a text here"),
+            help=say("This model reads up to {n:,} tokens of it", n=readings.max_tokens(card.config)),
+        )
+        st.button(say("Analyse"), type="primary", on_click=state.on_long_text)
 
 
 def _on_long_text_box() -> None:
     """The box for a long text was opened or closed; it opens with the text as it is, to be read whole and changed."""
     if state.LONG_TEXT_OPEN.value:
         state.LONG_TEXT.set(state.current().text)
-
-
-def _example(example: str, key: str) -> None:
-    st.button(prose.plain(example), key=key, type="tertiary", on_click=state.on_example, args=(example,))
 
 
 def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:

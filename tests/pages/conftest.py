@@ -13,11 +13,14 @@ import numpy as np
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.context import ContextProxy
 from streamlit.runtime.scriptrunner import RerunData
 from streamlit.testing.v1 import AppTest, local_script_runner
 
 import transformer_core as tc
 from pages.shared import code_expander, runs
+from pages.shared.page import pages
+from pages.shared.view import visits
 from transformer_core.config import Architecture
 from transformer_core.text.tokenizer import Kind
 
@@ -121,6 +124,14 @@ def one_look_at_the_installed_packages() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         yield
+
+
+@pytest.fixture(autouse=True)
+def browser_that_was_here(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The cookies of the browser, which AppTest has none of: of one that has seen every page before."""
+    cookies = {visits.COOKIE: ".".join(pages())}
+    monkeypatch.setattr(ContextProxy, "cookies", property(lambda self: cookies))
+    return cookies
 
 
 @pytest.fixture(autouse=True)

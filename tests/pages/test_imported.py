@@ -295,7 +295,7 @@ def test_the_box_of_a_long_text_closes_and_shows_the_text_whole(open_app: OpenAp
 
 
 def test_a_cut_continuation_ends_with_a_mark(open_app: OpenApp):
-    assert "<div class='hl-answer hl-cut'" in words_of(open_app(model="tales"))
+    assert "<span class='hl-answer hl-cut'" in words_of(open_app(model="tales"))
 
 
 def test_the_card_of_a_model_without_a_tokenizer(here: Path):

@@ -26,7 +26,12 @@ def drawn(name: str, *words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "words", "expected"),
     [
-        ("heading", [MARKUP, MARKUP], f"<h1 class='hl-title'>{ESCAPED}</h1><p class='hl-lead'>{ESCAPED}</p>"),
+        (
+            "heading",
+            [MARKUP, MARKUP],
+            f"<div class='hl-heading'><h1 class='hl-title'>{ESCAPED}</h1><details open><summary aria-label='About this page' "
+            f"title='About this page'></summary><p class='hl-lead'>{ESCAPED}</p></details></div>",
+        ),
         ("note", [MARKUP], f"<p class='hl-note'>{ESCAPED}</p>"),
         ("look_for", [MARKUP], f"<p class='hl-look'><b>What to look for:</b> {ESCAPED}</p>"),
         ("subheading", [MARKUP], f"<h2 class='hl-subtitle'>{ESCAPED}</h2>"),

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side, can_be_forced
-from pages.shared import run_readings, runs
+from pages.shared import prose, run_readings, runs
 from pages.shared.answer import NO_HEAD
 from pages.shared.models import ModelCard
 from pages.shared.runs import Run
@@ -33,39 +33,23 @@ SAYS = {"encoder_decoder": mark("generates"), "decoder_only": mark("continues wi
 
 
 def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
-    """Draw what can be chosen of the two sides."""
+    """Draw in one line what the two sides are; what each of them is made of opens."""
     found = runs.available()
     trainings = [name for name, run in found.items() if _snapshots(run)]
-    with st.container(key="hl-compare-sides"):
-        left, right = st.columns(2, gap="medium")
-    with left:
-        with _row("a"):
+    others = {"": say("same model")} | {name: card.title for name, card in cards.items() if name != _bar(a)}
+    with st.container(key="hl-compare-sides", horizontal=True, gap="small", vertical_alignment="center"):
+        with _side(a, f"{a.letter}: {short(a.head)}"):
             _weights(view_fields.WEIGHTS_A, a, {"": say("model above")}, trainings)
+            _snapshot(a, view_fields.WEIGHTS_A)
             _head_of_a(a)
             _kind(a, view_fields.CHANGE_A)
-        _snapshot(a, view_fields.WEIGHTS_A)
-        _changed_heads(a, view_fields.CHANGE_A)
-        with _row("a-text"):
-            st.text_input(
-                say("Text of A"), value=view_fields.short(a.text), disabled=True, label_visibility="collapsed"
-            )
-    with right:
-        others = {"": say("same model")} | {name: card.title for name, card in cards.items() if name != _bar(a)}
-        with _row("b"):
+            _changed_heads(a, view_fields.CHANGE_A)
+        with _side(b, f"{b.letter}: {say('same head') if _has_head_of_a(b, a) else short(b.head)}"):
             _weights(view_fields.WEIGHTS_B, b, others, trainings)
+            _snapshot(b, view_fields.WEIGHTS_B)
             _head_of_b(b, a)
             _kind(b, view_fields.CHANGE_B)
-        _snapshot(b, view_fields.WEIGHTS_B)
-        _changed_heads(b, view_fields.CHANGE_B)
-        with _row("b-text"):
-            view_fields.TEXT_B.text(
-                say("Text of B"),
-                placeholder=say("Same text as A"),
-                label_visibility="collapsed",
-                max_chars=view_fields.MOST_TYPED,
-                shown="" if b.text == a.text else view_fields.short(b.text),
-                take=lambda text: view_fields.TEXT_B.set(view_fields.short(text)),
-            )
+            _changed_heads(b, view_fields.CHANGE_B)
             if can_be_forced(a, b):
                 view_fields.B_WRITES.toggle(
                     say("Force A’s output"),
@@ -76,6 +60,26 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
                     shown=not view_fields.B_WRITES.value,
                     take=lambda is_forced: view_fields.B_WRITES.set("" if is_forced else "own"),
                 )
+        view_fields.TEXT_B.text(
+            say("Text of B"),
+            placeholder=say("Text of B: same as A"),
+            label_visibility="collapsed",
+            max_chars=view_fields.MOST_TYPED,
+            shown="" if b.text == a.text else view_fields.short(b.text),
+            take=lambda text: view_fields.TEXT_B.set(view_fields.short(text)),
+        )
+
+
+def _side(side: Side, head: str) -> "st.delta_generator.DeltaGenerator":
+    """Return what opens to the choices of a side, and says what is chosen: its head, and what is not as usual."""
+    chosen = view_fields.WEIGHTS_A.value if side.letter == "A" else view_fields.WEIGHTS_B.value
+    kind, _ = parse_change(side.change)
+    parts = [head, *([side.name] if chosen else []), *([say(KINDS[kind])] if kind else [])]
+    return st.popover(prose.plain(" · ".join(parts)), key=f"hl-compare-side-{side.letter.lower()}", width="content")
+
+
+def _has_head_of_a(b: Side, a: Side) -> bool:
+    return b.head == a.head and view_fields.HEAD_B.value is None
 
 
 def tell(data: ComparisonData) -> None:
@@ -119,10 +123,6 @@ def _own_way(model_run: "ModelRun") -> str:
 def _bar(a: Side) -> str:
     """Return the bar's model where it is side A's: then another choice of it would be the same."""
     return "" if a.weights.run else state.current().model
-
-
-def _row(letter: str) -> "st.delta_generator.DeltaGenerator":
-    return st.container(key=f"hl-compare-row-{letter}", horizontal=True, gap="small", vertical_alignment="bottom")
 
 
 def _snapshots(run: Run) -> list[int]:
@@ -189,7 +189,7 @@ def _head_of_b(side: Side, a: Side) -> None:
         say("B: head"),
         options,
         name=lambda head: short(head) if isinstance(head, HeadName) else say("same head"),
-        shown=SAME if side.head == a.head and view_fields.HEAD_B.value is None else side.head,
+        shown=SAME if _has_head_of_a(side, a) else side.head,
         take=lambda head: view_fields.choose_head_b(head or None),
     )
 

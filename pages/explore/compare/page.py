@@ -63,8 +63,6 @@ def compare() -> None:
         prose.note(" ".join(notes))
     data = _read(a, b)
     if data is not None:
-        controls.tell(data)
-        effect.summarise(data)
         _view(data)
     state.publish()
 
@@ -99,10 +97,7 @@ def _read(a: Side, b: Side) -> ComparisonData | None:
 
 def _view(data: ComparisonData) -> None:
     """Draw the chosen view and its code."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="hl-compare-switch"):
-        view_fields.VIEW.segmented(say("View"), [*VIEWS], name=lambda name: say(VIEWS[name][0]))
-        if view_fields.VIEW.value == "one" and data.n_tokens <= MOST_AT_ONCE:
-            _most_changed(data)
+    view_fields.VIEW.segmented(say("View"), [*VIEWS], name=lambda name: say(VIEWS[name][0]))
     name = view_fields.VIEW.value
     view = VIEWS[name][1]
     if name != "texts" and data.n_tokens > MOST_TOKENS:
@@ -117,6 +112,10 @@ def _view(data: ComparisonData) -> None:
     try:
         with st.container(key=f"hl-compare-view-{name}"):
             view.show(data)
+            controls.tell(data)
+            effect.summarise(data)
+            if name == "one" and data.n_tokens <= MOST_AT_ONCE:
+                _most_changed(data)
             is_both = name != "texts" and (name != "map" or view_fields.ON_MAP.value == "both")
             if is_both and any(data.n_compared(i) for i in range(2)):
                 st.html(f"<p class='hl-small'>{html.escape(say(PROMPTS_ONLY))}</p>")

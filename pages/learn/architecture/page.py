@@ -106,7 +106,7 @@ def _drawing(data: ArchitectureData) -> None:
             key=view_fields.DRAWING,
             on_block=view_fields.on_block,
         )
-    with right:
+    with right, st.container(key="hl-arch-block"):
         block.show(data)
 
 

@@ -2,45 +2,41 @@
 
 import streamlit as st
 
+from pages.learn import head_choice
 from pages.learn.masks import view_fields
 from pages.learn.masks.data import MasksData
-from pages.shared.view import state
-from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.masks.presets import MOST_PADDING
-from transformer_core.language import say
+from transformer_core.language import say, say_number
 
 
 def show(data: MasksData) -> None:
-    """Draw what is chosen beside the preset."""
-    card, view = data.card, data.view
-    with st.container(horizontal=True, vertical_alignment="bottom", key="hl-masks-choices"):
+    """Draw what is chosen beside the preset, in one line: what is chosen says what it is."""
+    card, preset = data.card, data.preset
+    with st.container(horizontal=True, gap="small", key="hl-masks-choices"):
+        head_choice.attention(card, take=view_fields.choose_attention)
+        head_choice.head(card)
         view_fields.LAYERS.selectbox(
             say("The mask holds in"),
             ["all", "one"],
-            name=lambda name: say("all layers") if name == "all" else say("layer {layer} alone", layer=view.layer),
-            width=140,
+            name=lambda name: say("mask: all layers") if name == "all" else say("mask: this layer"),
+            label_visibility="collapsed",
+            width=150,
         )
-        head(data)
-        if data.preset.size is not None:
-            view_fields.SIZE.number(say(data.preset.size_name), 1, view_fields.MOST_SIZE, shown=data.size, width=140)
-        if card.config.pad_id is not None and data.preset.is_shifted:
-            view_fields.PADDING.number(say("Padding tokens"), 0, MOST_PADDING, shown=data.n_padding, width=140)
-
-
-def head(data: MasksData) -> None:
-    """Draw where the layer and the head are chosen."""
-    card, view = data.card, data.view
-    state.LAYER.selectbox(say("Layer"), range(card.n_layers(view.attention)), width=76)
-    state.HEAD.selectbox(say("Head"), range(card.config.n_heads), width=76)
-
-
-def attention(data: MasksData) -> None:
-    """Draw where the attention is chosen."""
-    state.ATTENTION.selectbox(
-        say("Attention"),
-        [*data.card.attentions],
-        name=lambda name: say(ATTENTIONS[name].title),
-        label_visibility="collapsed",
-        width=220,
-        take=view_fields.choose_attention,
-    )
+        if preset.size is not None:
+            view_fields.SIZE.selectbox(
+                say(preset.size_name),
+                range(1, view_fields.MOST_SIZE + 1),
+                name=lambda n: say("{name}: {n}", name=say(preset.size_name), n=n),
+                shown=data.size,
+                label_visibility="collapsed",
+                width=150,
+            )
+        if card.config.pad_id is not None and preset.is_shifted:
+            view_fields.PADDING.selectbox(
+                say("Padding tokens"),
+                range(MOST_PADDING + 1),
+                name=lambda n: say_number(n, "{n} padding token", "{n} padding tokens"),
+                shown=data.n_padding,
+                label_visibility="collapsed",
+                width=150,
+            )

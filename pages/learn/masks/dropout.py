@@ -8,7 +8,8 @@ import numpy as np
 import streamlit as st
 
 from pages.components import figures
-from pages.learn.masks import controls, view_fields
+from pages.learn import head_choice
+from pages.learn.masks import view_fields
 from pages.learn.masks.code import dropout_code, dropout_drawn
 from pages.learn.masks.data import MasksData
 from pages.shared import code_expander, export, prose
@@ -41,10 +42,10 @@ LOOK_FOR = mark(
 
 def show(data: MasksData) -> None:
     """Draw the part."""
-    st.html(f"<p class='hl-masks-about'>{html.escape(say(CLAIM))}</p>")
     _controls(data)
     outcome = data.dropped(view_fields.DROPOUT.value, view_fields.SEED.value)
     _figure(data, outcome)
+    st.html(f"<p class='hl-masks-about'>{html.escape(say(CLAIM))}</p>")
     _rows(outcome)
     _outputs(data, outcome)
     prose.look_for(say(LOOK_FOR))
@@ -53,11 +54,15 @@ def show(data: MasksData) -> None:
 
 def _controls(data: MasksData) -> None:
     """Draw how much is dropped, with which random numbers, and which head is looked at."""
-    with st.container(horizontal=True, vertical_alignment="bottom", key="hl-masks-dropout"):
-        p, seed = view_fields.DROPOUT, view_fields.SEED
-        p.slider(say("Dropout p"), 0.0, view_fields.MOST_DROPOUT, step=0.05, width=260, shown=float(p.value))
-        seed.number(say("Seed"), 0, 999_999, width=140)
-        controls.head(data)
+    p, seed = view_fields.DROPOUT, view_fields.SEED
+    folded = {"label_visibility": "collapsed", "width": 96}
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="hl-masks-dropout"):
+        st.html(f"<span class='hl-try'>{html.escape(say('Dropout p'))}</span>", width="content")
+        p.slider(say("Dropout p"), 0.0, view_fields.MOST_DROPOUT, step=0.05, shown=float(p.value), **folded)
+        st.html(f"<span class='hl-try'>{html.escape(say('Seed'))}</span>", width="content")
+        seed.number(say("Seed"), 0, 999_999, **folded)
+        head_choice.attention(data.card, take=view_fields.choose_attention)
+        head_choice.head(data.card)
 
 
 def _figure(data: MasksData, outcome: "DropoutOutcome") -> None:

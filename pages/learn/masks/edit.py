@@ -36,16 +36,16 @@ GEOMETRIC = mark("The mean is geometric: e to the mean log-probability, which is
 
 def show(data: MasksData) -> None:
     """Draw the part."""
-    _gallery(data)
-    with st.container(key="hl-masks-controls"):
-        left, right = st.columns([4, 7], gap="medium", vertical_alignment="center")
+    controls.show(data)
+    with st.container(key="hl-masks-edit"):
+        left, right = st.columns([1, 6], gap="medium")
     with left:
-        _about(data)
+        _gallery(data)
     with right:
-        controls.show(data)
-    _moved(data)
-    _matrix(data)
-    _padding(data)
+        _matrix(data)
+        _about(data)
+        _moved(data)
+        _padding(data)
     words = say(LOOK_FOR if data.card.config.has_decoder else LOOK_FOR_ENCODER)
     prose.look_for(words)
     code_expander.code(lambda: code_of(data))

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.learn.masks import controls, dropout, edit, inference, leak, view_fields, which
+from pages.learn.masks import dropout, edit, inference, leak, view_fields, which
 from pages.learn.masks.data import MOST_TOKENS, MasksData
 from pages.shared import models, prose
 from pages.shared.answer import NO_HEAD
@@ -43,17 +43,13 @@ def masks() -> None:
     """Draw the part that was chosen; a click draws only this again."""
     card = models.available()[state.current().model]
     part = view_fields.PART.value
-    with st.container(key="hl-masks-parts", horizontal=True, vertical_alignment="center"):
+    with st.container(key="hl-masks-parts"):
         view_fields.PART.segmented(say("Show"), [*PARTS], name=lambda name: say(PARTS[name]), wrap=True, shown=part)
-        beside = st.container(width="content")
     try:
         if part == "training":
             _training()
         else:
             data = MasksData.current(card)
-            if part in ("edit", "dropout") and len(card.attentions) > 1:
-                with beside:
-                    controls.attention(data)
             _remark(data)
             if part == "leak" and not card.config.unembed:
                 prose.note(say(NO_HEAD))

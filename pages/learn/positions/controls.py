@@ -49,30 +49,33 @@ FORMULAS = {
 
 
 def show(data: PositionsData) -> None:
-    """Draw what is chosen here."""
-    is_of_model = data.part in view_fields.OF_THE_MODEL
-    with st.container(key="hl-positions-choices", horizontal=True, gap="small", vertical_alignment="bottom"):
-        if not is_of_model:  # a model has the encoding that it has
-            view_fields.ENCODING.selectbox(
-                say("Encoding"),
-                view_fields.ENCODINGS,
-                name=lambda encoding: _name(encoding, data.card),
-                width=290,
-                shown=data.encoding,
-                take=lambda encoding: view_fields.choose_encoding(encoding or data.encoding),
-            )
-        if not is_of_model and not data.lacks_table:
-            _sizes(data)
-        about = say(FORMULAS[data.encoding])
-        if is_of_model:
-            about = say(
-                "{model} uses: {encoding}.", model=data.card.title, encoding=in_words(data.card.config.positions)
-            )
-        st.html(f"<p class='hl-small hl-positions-formula'>{html.escape(about)}</p>")
-    _tables(data)
+    """Draw what is chosen here: the part, the encoding, and how large it is."""
     view_fields.PART.segmented(
         say("Show"), view_fields.parts(data.encoding), name=lambda part: say(PART_NAMES[part]), shown=data.part
     )
+    if data.part in view_fields.OF_THE_MODEL:  # a model has the encoding that it has
+        return
+    with st.container(key="hl-positions-choices", horizontal=True, gap="small", vertical_alignment="center"):
+        view_fields.ENCODING.selectbox(
+            say("Encoding"),
+            view_fields.ENCODINGS,
+            name=lambda encoding: _name(encoding, data.card),
+            width=240,
+            label_visibility="collapsed",
+            shown=data.encoding,
+            take=lambda encoding: view_fields.choose_encoding(encoding or data.encoding),
+        )
+        if not data.lacks_table:
+            _sizes(data)
+
+
+def show_about(data: PositionsData) -> None:
+    """Say what the encoding is, and offer tables that people know."""
+    about = say(FORMULAS[data.encoding])
+    if data.part in view_fields.OF_THE_MODEL:
+        about = say("{model} uses: {encoding}.", model=data.card.title, encoding=in_words(data.card.config.positions))
+    st.html(f"<p class='hl-small'>{html.escape(about)}</p>")
+    _tables(data)
 
 
 def _name(encoding: str, card: ModelCard) -> str:
@@ -110,23 +113,25 @@ def _sizes(data: PositionsData) -> None:
     if data.encoding == "learned":
         most = min(most, data.card.config.max_seq_len)
     least = min(2, most) if data.part == "shift" else 1
+    folded = {"label_visibility": "collapsed", "width": 116}
+    st.html(f"<span class='hl-try'>{html.escape(say('Positions'))}</span>", width="content")
     view_fields.N.number(
         say("Positions, {least} to {most}", least=least, most=most),
         step=1,
-        width=160,
         shown=data.n,
         take=lambda n: view_fields.N.set(None if n is None else min(max(n, least), most)),
+        **folded,
     )
     if data.part == "bias" or data.encoding == "learned":
         return
+    width = "d_head" if data.is_rotary else "d_model"
+    st.html(f"<span class='hl-try'>{html.escape(width)}</span>", width="content")
     view_fields.WIDTH.number(
-        say("Width of the head, 2 to {most}", most=view_fields.MOST_WIDTH)
-        if data.is_rotary
-        else say("Width, 2 to {most}", most=view_fields.MOST_WIDTH),
+        say("{width}, 2 to {most}", width=width, most=view_fields.MOST_WIDTH),
         step=2,
-        width=210 if data.is_rotary else 160,
         shown=data.width,
         take=_choose_width,
+        **folded,
     )
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
+from pages.learn import head_choice
 from pages.learn.positions import view_fields
 from pages.learn.positions.code import lines_of
 from pages.learn.positions.components import dials as component
 from pages.learn.positions.data import MOST_TURNED, PositionsData, chosen_tokens, has_own_vectors, is_of_model
 from pages.shared import prose
 from pages.shared.style import theme
-from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
 from transformer_core.figures.curves.position_curves import Line, position_curves
@@ -114,10 +114,7 @@ def _tokens(data: PositionsData) -> tuple[int, int]:
             take=partial(_choose_token, tokens, which),
             part=part,
         )
-    config, view = data.card.config, data.view
-    n_layers = data.card.n_layers(view.attention)
-    state.LAYER.selectbox(say("Layer"), range(n_layers), width=100)
-    state.HEAD.selectbox(say("Head"), range(config.n_heads), width=100)
+    head_choice.head(data.card)
     return tokens
 
 

@@ -8,13 +8,12 @@ import numpy as np
 import streamlit as st
 
 from pages.explore.heads.data import NAMES as SIDE_NAMES
+from pages.learn import head_choice
 from pages.learn.positions import shuffle, view_fields
 from pages.learn.positions.code import lines_of
 from pages.learn.positions.data import PositionsData, computed
 from pages.shared import prose
-from pages.shared.models import ModelCard
 from pages.shared.style import theme
-from pages.shared.view import state
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
@@ -65,29 +64,20 @@ def show(data: PositionsData) -> None:
     """Draw what is asked of the model, and of which head."""
     if not data.view.text:
         return
-    with st.container(key="hl-positions-model", horizontal=True, gap="small", vertical_alignment="bottom"):
+    with st.container(key="hl-positions-model", horizontal=True, gap="small", vertical_alignment="center"):
         view_fields.IN_MODEL.segmented(
             say("Ask"),
             ["sources", "shuffle"],
             name={"sources": say("What a score is made of"), "shuffle": say("Shuffle the words")}.__getitem__,
         )
-        _head(data.card)
+        head_choice.attention(data.card)
+        head_choice.head(data.card)
         if view_fields.IN_MODEL.value == "shuffle":
             shuffle.choose_order()
     if view_fields.IN_MODEL.value == "shuffle":
         shuffle.show(data)
     else:
         _sources(data)
-
-
-def _head(card: ModelCard) -> None:
-    """Draw which head is looked at."""
-    view = state.current()
-    names = [*card.attentions]
-    if len(names) > 1:
-        state.ATTENTION.selectbox(say("Attention"), names, name=lambda name: say(ATTENTIONS[name].title), width=230)
-    state.LAYER.selectbox(say("Layer"), range(card.n_layers(view.attention)), width=100)
-    state.HEAD.selectbox(say("Head"), range(card.config.n_heads), width=100)
 
 
 def _sources(data: PositionsData) -> None:

@@ -44,6 +44,7 @@ def positions() -> None:
             _lacks(data)
         else:
             DRAWN_BY[data.part](data)
+            controls.show_about(data)
             code_expander.code(lambda: lines_of(data))
     except HeadlightError as error:
         prose.note(prose.sentence(error))

@@ -1,0 +1,32 @@
+"""Where a page chooses the head that it shows, in as little room as that takes: what is chosen says what it is."""
+
+from collections.abc import Callable
+
+from pages.shared.models import ModelCard
+from pages.shared.view import state
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.language import say
+
+
+def attention(card: ModelCard, take: Callable[[str], None] | None = None) -> None:
+    """Draw the choice of the attention, where the model has several; `take`: as a `Choice` has it."""
+    if len(card.attentions) > 1:
+        state.ATTENTION.selectbox(
+            say("Attention"),
+            [*card.attentions],
+            name=lambda name: say(ATTENTIONS[name].title),
+            label_visibility="collapsed",
+            width=186,
+            take=take,
+        )
+
+
+def head(card: ModelCard) -> None:
+    """Draw the choices of the layer and the head in the attention that is shown."""
+    layers, heads = card.n_layers(state.current().attention), card.config.n_heads
+    state.LAYER.selectbox(
+        say("Layer"), range(layers), name=lambda n: say("Layer {n}", n=n), label_visibility="collapsed", width=86
+    )
+    state.HEAD.selectbox(
+        say("Head"), range(heads), name=lambda n: say("Head {n}", n=n), label_visibility="collapsed", width=86
+    )

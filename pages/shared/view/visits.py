@@ -1,0 +1,42 @@
+"""Which pages a person has seen: what a page is for is said at the first visit alone.
+
+A session keeps what it has seen; a cookie keeps it for the next one.
+"""
+
+import re
+
+import streamlit as st
+
+COOKIE = "headlight-seen"
+_A_YEAR = 365 * 24 * 3600  # s
+_SEEN, _OPEN = "seen-pages", "open-page"  # keys of the session: the pages before the one that is open, and that one
+
+
+def arrive(page: str) -> None:
+    """Take note of the page that is open; in every run of it."""
+    before = st.session_state.get(_OPEN)
+    if before == page:
+        return
+    if before is None:
+        seen = frozenset(re.findall(r"[\w-]+", st.context.cookies.get(COOKIE, "")))
+    else:
+        seen = st.session_state[_SEEN] | {before}
+    st.session_state[_OPEN], st.session_state[_SEEN] = page, seen
+
+
+def is_known() -> bool:
+    """Whether this browser has seen a page before this session."""
+    return bool(st.context.cookies.get(COOKIE))
+
+
+def is_first() -> bool:
+    """Whether this is the first visit to the page that is open."""
+    return st.session_state.get(_OPEN) not in st.session_state.get(_SEEN, ())
+
+
+def remember() -> None:
+    """Let the browser keep for the next session that this page was seen."""
+    if is_first():
+        seen = ".".join(sorted(st.session_state[_SEEN] | {st.session_state[_OPEN]}))
+        cookie = f"{COOKIE}={seen}; max-age={_A_YEAR}; path=/; samesite=lax"
+        st.html(f"<script>document.cookie = {cookie!r}</script>", unsafe_allow_javascript=True)
