@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 pytestmark = pytest.mark.browser
 
 
-def open_heads(page: Page, address: str = "/") -> None:
+def open_heads(page: Page, address: str = "/heads") -> None:
     """Go there, and wait until overview and heatmap are drawn."""
     page.goto(address)
     expect(heads(page).first).to_be_visible()

@@ -101,7 +101,7 @@ def test_the_heads_of_the_text_alone_are_shown(open_app: OpenApp, here: Path):
     assert overview_of(app)[0]["groups"][0]["keys"] == len(ids) == 8
     best = tokenizer.labels([int(logits[0, -1].argmax())])[0]
     probability = logits[0, -1].softmax(-1).max()
-    assert f"<bdi>{best}</bdi> {probability:.2f}" in text_of(app)  # what would come next
+    assert f">{best}</span>{probability:.2f}" in text_of(app)  # what would come next
     namespace: dict[str, np.ndarray] = {}
     exec(compile(shown_code(app), "shown", "exec"), namespace)
     np.testing.assert_allclose(np.asarray(namespace["pattern"]), pattern, atol=1e-6)

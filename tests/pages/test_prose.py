@@ -29,8 +29,9 @@ def drawn(name: str, *words: str) -> list[str]:
         (
             "heading",
             [MARKUP, MARKUP],
-            f"<div class='hl-heading'><h1 class='hl-title'>{ESCAPED}</h1><details open><summary aria-label='About this page' "
-            f"title='About this page'></summary><p class='hl-lead'>{ESCAPED}</p></details></div>",
+            f"<div class='hl-heading'><h1 class='hl-title'>{ESCAPED}</h1><details open><summary "
+            "aria-label='About this page' title='About this page'></summary>"
+            f"<p class='hl-lead'>{ESCAPED}</p></details></div>",
         ),
         ("note", [MARKUP], f"<p class='hl-note'>{ESCAPED}</p>"),
         ("look_for", [MARKUP], f"<p class='hl-look'><b>What to look for:</b> {ESCAPED}</p>"),
