@@ -16,7 +16,7 @@ def attention(card: ModelCard, take: Callable[[str], None] | None = None) -> Non
             [*card.attentions],
             name=lambda name: say(ATTENTIONS[name].title),
             label_visibility="collapsed",
-            width=186,
+            width=205,
             take=take,
         )
 
@@ -24,9 +24,5 @@ def attention(card: ModelCard, take: Callable[[str], None] | None = None) -> Non
 def head(card: ModelCard) -> None:
     """Draw the choices of the layer and the head in the attention that is shown."""
     layers, heads = card.n_layers(state.current().attention), card.config.n_heads
-    state.LAYER.selectbox(
-        say("Layer"), range(layers), name=lambda n: say("Layer {n}", n=n), label_visibility="collapsed", width=86
-    )
-    state.HEAD.selectbox(
-        say("Head"), range(heads), name=lambda n: say("Head {n}", n=n), label_visibility="collapsed", width=86
-    )
+    state.LAYER.selectbox(say("Layer"), range(layers), name="L{}".format, label_visibility="collapsed", width=74)
+    state.HEAD.selectbox(say("Head"), range(heads), name="H{}".format, label_visibility="collapsed", width=74)

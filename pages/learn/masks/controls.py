@@ -6,7 +6,7 @@ from pages.learn import head_choice
 from pages.learn.masks import view_fields
 from pages.learn.masks.data import MasksData
 from transformer_core.analysis.masks.presets import MOST_PADDING
-from transformer_core.language import say, say_number
+from transformer_core.language import say
 
 
 def show(data: MasksData) -> None:
@@ -20,7 +20,7 @@ def show(data: MasksData) -> None:
             ["all", "one"],
             name=lambda name: say("mask: all layers") if name == "all" else say("mask: this layer"),
             label_visibility="collapsed",
-            width=150,
+            width=165,
         )
         if preset.size is not None:
             view_fields.SIZE.selectbox(
@@ -35,8 +35,8 @@ def show(data: MasksData) -> None:
             view_fields.PADDING.selectbox(
                 say("Padding tokens"),
                 range(MOST_PADDING + 1),
-                name=lambda n: say_number(n, "{n} padding token", "{n} padding tokens"),
+                name=lambda n: say("padding: {n}", n=n),
                 shown=data.n_padding,
                 label_visibility="collapsed",
-                width=150,
+                width=125,
             )

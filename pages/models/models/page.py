@@ -45,8 +45,8 @@ def page() -> None:
     with st.container(key="hl-models"):
         left, right = st.columns([5, 7], gap="medium")
     with left:
-        import_a_model()
         choose(cards, chosen)
+        import_a_model()
         not_usable(cards)
     if chosen is not None:
         with right:

@@ -44,15 +44,17 @@ def page() -> None:
         prose.note(begins if run.is_at_work else say("This film cannot be read: {error}.", error=error))
         _grows(run, 0)
         return
-    _facts(run, snapshots)
-    _grows(run, len(snapshots))
     if len(snapshots) < 2:
+        _facts(run, snapshots)
+        _grows(run, len(snapshots))
         return
+    _grows(run, len(snapshots))
     notes += _within(config, snapshots)
     with st.container(key="hl-film-notes"):
         if notes:
             prose.note(" ".join(notes))
     stage.show(run.name, tuple(snapshots))
+    _facts(run, snapshots)
 
 
 def _run(found: Mapping[str, Run], notes: list[str]) -> Run | None:
@@ -81,6 +83,7 @@ def _choose(found: Mapping[str, Run], run: Run) -> None:
         name=lambda name: found[name].title,
         shown=run.name,
         take=lambda name: run_state.on_run(name, [*found]),
+        label_visibility="collapsed",
     )
 
 

@@ -104,6 +104,7 @@ def _text(run: Run, config: ModelConfig) -> None:
         placeholder=say(placeholder),
         autocomplete="off",
         persist_state="session",
+        label_visibility="collapsed",
     )
 
 
