@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_core.figures.theme import KEY, LIGHT, QUERY
-from transformer_core.figures.token_axes import Places, grid_layout, grid_places
+from transformer_core.figures.token_axes import Places, grid_layout, grid_places, token_legends
 
 
 def places(n: int, n_cells: int | None = None, first: int = 0) -> Places:
@@ -68,7 +68,22 @@ def _ticks(axis: dict[str, list[int]]) -> tuple[list[int], list[str]]:
 
 def test_labels_can_be_further_apart():
     close, far = (len(places(100).axis("query", room=500, apart=apart)["tickvals"]) for apart in (14, 42))
-    assert close == 50 and far == 17
+    assert close == 20 and far == 5
+
+
+@pytest.mark.parametrize(("room", "is_numbered"), [(1000, False), (900, False), (899, True), (100, True)])
+def test_tokens_without_room_are_numbered_and_none_is_lost(room: int, is_numbered: bool):
+    tokens = [f"t{i}" for i in range(100)]
+    keys = Places(kind="key", tokens=tokens, n_cells=100, first=7)
+    axis = keys.axis("key", room=room, chosen=30)
+    shown = dict(zip(axis["tickvals"], axis["ticktext"], strict=True))
+    if not is_numbered:
+        assert [*shown.values()] == tokens and token_legends(xaxis=(keys, axis)) == {}
+        return
+    assert shown.pop(30) == "30 t23"
+    assert all(text == f"{place:,}" for place, text in shown.items())
+    legend = token_legends(xaxis=(keys, axis))["tokens"]["xaxis"]
+    assert legend == {"first": 7, "labels": tokens}
 
 
 @pytest.mark.parametrize("chosen", range(200, 209))

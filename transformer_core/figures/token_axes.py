@@ -1,7 +1,7 @@
 """Axes of tokens: integer positions with tick text, so that repeated tokens stay apart, and places in words."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -78,31 +78,50 @@ class Places:
         return next(inside, None)
 
     def axis(self, name: str, *, room: int | float, apart: int = LINE, chosen: int | None = None) -> dict[str, Any]:
-        """Return an axis of integer positions with tokens as tick text, or with numbers in an overview.
+        """Return an axis of integer positions with tokens as tick text; with numbers in an overview, or in little room.
 
         Args:
             name: what the places are, for the title.
-            room: px that all of them share; where it is short, labels become smaller before some are left out.
+            room: px that all of them share; where it is short, labels become smaller before numbers take their place.
             apart: px from one label to the next that a size of 11 px takes.
-            chosen: a place whose label is never left out.
+            chosen: a place that has its token beside its number.
         """
         pitch = room / max(len(self.tokens), 1)
         sizes = [(size, line * apart / LINE) for size, line in _SIZES]
         smallest, least = sizes[-1]
         if self.is_pooled:
-            positions = _round_places(self.starts[0], self.starts[-1], pitch)
+            positions = _round_places(self.starts[0], self.starts[-1], _BLOCK_LABEL / pitch)
             texts, where = [f"{position:,}" for position in positions], say(", position in the text")
         else:
-            step = max(1, math.ceil(least / pitch)) if pitch > 0 else 1
-            positions = list(range(self.first, self.starts[-1], step))
-            if chosen is not None and self.first <= chosen < self.starts[-1]:
-                positions = sorted({chosen, *(place for place in positions if abs(place - chosen) >= step)})
-            texts = [escape(shorten(self.tokens[position - self.first])) for position in positions]
+            positions, texts = [*range(self.first, self.starts[-1])], [escape(shorten(token)) for token in self.tokens]
+            if pitch < least and len(texts) > 1:
+                labels = dict(zip(positions, texts, strict=True))
+                positions = _round_places(self.first, self.starts[-1], 2 * least / max(pitch, 0.01))
+                if chosen in labels:
+                    away = (place for place in positions if abs(place - chosen) * pitch >= least)
+                    positions = sorted({chosen, *away})
+                texts = [f"{place:,} {labels[place]}" if place == chosen else f"{place:,}" for place in positions]
             where = say(", {first} to {last}", first=self.first, last=self.starts[-1] - 1) if self.first else ""
         title = axis_title(f"<b>{escape(say(name))}</b>{where}", size=13, standoff=6, hue=_HUES[self.kind])
         size = next((size for size, line in sizes if line <= pitch), smallest)
         axis = label_axis(positions, texts, size=size, title=title, ticklabelstandoff=3)
         return axis | {"ticks": "outside" if self.is_pooled else ""}
+
+    def legend(self, axis: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the numbers of an axis stand for: the first place and all tokens; nothing where they stand there.
+
+        It belongs into the layout, ``meta["tokens"]``, by the name of the axis: the browser writes the tokens along the
+        axis where it has the room, and else beside the figure.
+        """
+        if self.is_pooled or len(axis["tickvals"]) == len(self.tokens):
+            return {}
+        return {"first": self.first, "labels": [escape(shorten(token)) for token in self.tokens]}
+
+
+def token_legends(**axes: tuple[Places, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the part of a layout's ``meta`` that has the legends of its numbered axes, see `Places.legend`."""
+    legends = {name: legend for name, (places, axis) in axes.items() if (legend := places.legend(axis))}
+    return {"tokens": legends} if legends else {}
 
 
 def grid_places(
@@ -163,7 +182,7 @@ def grid_layout(
         width: px that the figure is laid out for.
         height: px.
         number: px: the width of a number in a cell.
-        marked: a query and a key whose labels are never left out, as places in the whole text.
+        marked: a query and a key that are named where the others are numbered, as places in the whole text.
     """
     longest = 0.0 if keys.is_pooled else max((text_width(shorten(token)) for token in keys.tokens), default=0.0)
     pitch = width / max(keys.n_cells, 1)
@@ -173,17 +192,18 @@ def grid_layout(
     long = longest * size / _SIZES[0][0]  # px, of the longest label as it is written
     top = 2 * _TITLE + {0: LINE, -45: (long + LINE) / math.sqrt(2) + 12, -90: long + 12}[angle]
     low, high = queries.ends
+    rows = queries.axis(query_name, room=height * 0.75, chosen=marked[0])
     return figure_layout(say(title), theme, height=height, margin=(8, 8, top, 8)) | {
         "meta": {"textFromWidth": 140 + number * keys.n_cells}  # px, for drawing in a narrow place
+        | token_legends(xaxis=(keys, columns), yaxis=(queries, rows))
         | ({} if marked == (None, None) else {"chosen": {"xaxis": marked[1], "yaxis": marked[0]}}),
         "xaxis": columns | {"side": "top", "range": list(keys.ends), "tickangle": angle},
-        "yaxis": queries.axis(query_name, room=height * 0.75, chosen=marked[0])
-        | {"range": [high, low], "automargin": True},
+        "yaxis": rows | {"range": [high, low], "automargin": True},
     }
 
 
-def _round_places(first: int, stop: int, pitch: int | float) -> list[int]:
-    """Return round numbers from `first` on, so far apart that their labels have room at `pitch` px a place."""
+def _round_places(first: int, stop: int, apart: float) -> list[int]:
+    """Return round numbers from `first` on, at least `apart` places from each other."""
     steps = (digit * 10**power for power in range(12) for digit in (1, 2, 5))
-    step = next(step for step in steps if step * pitch >= _BLOCK_LABEL)
+    step = next(step for step in steps if step >= apart)
     return list(range(-(-first // step) * step, stop, step))

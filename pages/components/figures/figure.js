@@ -13,8 +13,8 @@ import { leaving, mount } from "../kit/mount.js";
 import { say } from "../kit/say.js";
 import { watchTheme } from "../kit/theme.js";
 import { FIGURES, listen, makeCells, rangesOf, updateCells } from "./cells.js";
-import { layOut } from "./layout.js";
-import { readGrids } from "./numbers.js";
+import { layOut, legendOf } from "./layout.js";
+import { plain, readGrids } from "./numbers.js";
 import { watchClicks } from "./preview.js";
 import { makeSaving, open, updateSaving } from "./save.js";
 
@@ -46,6 +46,8 @@ function makeView(root) {
   const view = { root };
   view.plot = element("div", "plot");
   view.saving = makeSaving(view);
+  view.legend = makeLegend();
+  view.saving.bar.prepend(view.legend.whole);
   root.append(view.saving.bar, view.plot);
   makeCells(view);
   watchClicks(view);
@@ -58,6 +60,26 @@ function makeView(root) {
     window.Plotly?.purge(view.plot);
   });
   return view;
+}
+
+function makeLegend() {
+  // Where tokens have no room along an axis, it has numbers, and this opens to what they stand for.
+  const [whole, list] = [element("details", "legend"), element("div", "list")];
+  list.tabIndex = 0;
+  whole.append(element("summary", "tool", say("Legend")), list);
+  return { whole, list };
+}
+
+function fillLegend({ whole, list }, figure) {
+  const axes = legendOf(figure);
+  whole.hidden = !axes.length;
+  list.replaceChildren(
+    ...axes.map(({ name, labels }) => {
+      const part = element("p", "", "");
+      part.append(element("b", "", plain(name)), ` ${labels.map(plain).join(" · ")}`);
+      return part;
+    }),
+  );
 }
 
 function loadPlotly() {
@@ -91,6 +113,7 @@ export function draw(view) {
     view.figure = figure;
     view.ranges = rangesOf(figure);
     Plotly.react(view.plot, figure.data, figure.layout, CONFIG);
+    fillLegend(view.legend, figure);
     if (isFirst) listen(view);
     if (isFirst && view.data.opens) open(view.saving);
   }

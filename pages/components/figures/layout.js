@@ -90,9 +90,11 @@ export function evenHeight(w, { xaxis, yaxis }, label = 0) {
 }
 
 export function fitLabels(layout, name, room, sizes = LAYOUT.labels) {
-  // Labels become smaller, and turn, before some are left out; that of a chosen row or column never is.
-  // Returns the px that they are higher than the figure was laid out for.
+  // Labels become smaller, and turn, before numbers take their place; what these stand for is in layout.meta.legend.
+  // Returns the px that the labels are higher than the figure was laid out for.
   const axis = layout[name];
+  const { first, labels } = layout.meta?.tokens?.[name] ?? {}; // of an axis that has numbers by now
+  if (labels) Object.assign(axis, { ticktext: labels, tickvals: labels.map((_, i) => first + i) });
   if (axis?.tickmode !== "array" || !axis.range || axis.tickvals.length < 2 || axis.showticklabels === false) return 0;
   const pixels = room / Math.abs(axis.range[1] - axis.range[0]); // of a place
   const spacing = pixels * Math.min(...axis.tickvals.slice(1).map((place, i) => Math.abs(place - axis.tickvals[i])));
@@ -109,7 +111,7 @@ export function fitLabels(layout, name, room, sizes = LAYOUT.labels) {
   const fits = ({ angle, size }) => apart(size, angle) <= spacing;
   const form = forms.filter(isLegible).find(fits) ?? forms.at(-1);
   axis.tickfont = { ...axis.tickfont, size: form.size };
-  if (!fits(form)) thinOut(axis, apart(form.size, form.angle) / pixels, layout.meta?.chosen?.[name]);
+  if (!fits(form)) number(layout, name, pixels, Math.min(own, LAYOUT.legible));
   return isRow ? 0 : turn(axis, form.angle, longest * form.size);
 }
 
@@ -130,10 +132,30 @@ export function turn(axis, angle, longest) {
   return axis.automargin ? 0 : more;
 }
 
-export function thinOut(axis, apart, chosen) {
-  // Leaves labels so far apart, in places; first those of a chosen place, then from the first on.
-  const kept = axis.tickvals.includes(chosen) ? [chosen] : [];
-  for (const place of axis.tickvals) if (kept.every((other) => Math.abs(place - other) >= apart)) kept.push(place);
-  axis.ticktext = axis.ticktext.filter((_, i) => kept.includes(axis.tickvals[i]));
-  axis.tickvals = axis.tickvals.filter((place) => kept.includes(place));
+export function number(layout, name, pixels, size) {
+  // Leaves round places and says which they are instead of their labels; a chosen one has both.
+  // pixels: of a place; size: of the numbers, in px.
+  const axis = layout[name];
+  const apart = (LAYOUT.upright * size) / pixels;
+  axis.tickfont = { ...axis.tickfont, size };
+  const chosen = layout.meta?.chosen?.[name];
+  const isNumber = (text) => /^[\d\s.,−-]+$/.test(text);
+  const isNamed = !axis.ticktext.every((text) => isNumber(String(text)));
+  const labels = axis.tickvals.map((place, i) => [place, axis.ticktext[i]]);
+  if (isNamed) layout.meta = { ...layout.meta, legend: { ...layout.meta?.legend, [name]: labels } };
+  const digits = [1, 2, 5].flatMap((digit) => [1, 10, 100, 1000, 10000].map((power) => digit * power));
+  const step = digits.sort((a, b) => a - b).find((step) => step >= 2 * apart) ?? 1e5;
+  const isFree = (place) => chosen === undefined || Math.abs(place - chosen) >= apart;
+  const kept = labels.filter(([place]) => place === chosen || (place % step === 0 && isFree(place)));
+  const words = ([place, text]) => (place === chosen ? `${place} ${text}` : String(place));
+  axis.tickvals = kept.map(([place]) => place);
+  axis.ticktext = kept.map(isNamed ? words : ([, text]) => text);
+}
+
+export function legendOf({ layout }) {
+  // Returns what the numbers along the axes stand for, axis by axis: its name, and a text of all places.
+  return Object.entries(layout.meta?.legend ?? {}).map(([name, labels]) => ({
+    name: layout[name].title?.text ?? "",
+    labels: labels.map(([place, text]) => `${place} ${text}`),
+  }));
 }

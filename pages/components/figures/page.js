@@ -13,8 +13,9 @@ import {
   fitTitle,
   LAYOUT,
   layOut,
+  legendOf,
+  number,
   spanOf,
-  thinOut,
   titleForm,
   turn,
   widths,
@@ -36,7 +37,7 @@ export async function makePage({ figure, templates, height, about }) {
     `const LAYOUT = ${JSON.stringify(LAYOUT)};`,
     `const WIDEST = ${WIDEST};`,
     ...[readGrids, rowsOf, fillInWords, layOut, fitTitle, titleForm, dropTightTexts].map(String),
-    ...[fitColumns, fitRows, axesOf, spanOf, evenHeight, fitLabels, widths, plain, turn, thinOut, drawPage].map(String),
+    ...[fitColumns, fitRows, axesOf, spanOf, evenHeight, fitLabels, widths, plain, turn, number, legendOf, drawPage].map(String),
     `const templates = { light: ${inScript(templates.light)}, dark: ${inScript(templates.dark)} };`,
     `drawPage(${inScript(figure)}, templates, ${height});`,
   ].join("\n");
@@ -50,6 +51,7 @@ export async function makePage({ figure, templates, height, about }) {
     "p { margin: 12px 0 0; white-space: pre-line; }",
     "</style>",
     '<div id="figure"></div>',
+    '<div id="legend"></div>',
     `<p dir="auto">${escaped(about)}</p>`,
     `<script>${library}</script>`,
     `<script>\n${script}\n</script>\n</html>\n`,
@@ -67,6 +69,12 @@ function drawPage(whole, templates, height) {
     fillInWords(figure);
     layOut(figure, width, high);
     figure.layout.template = templates[isDark.matches ? "dark" : "light"];
+    const lines = legendOf(figure).map(({ name, labels }) => {
+      const line = document.createElement("p");
+      line.textContent = `${plain(name)}: ${labels.map(plain).join(" · ")}`;
+      return line;
+    });
+    document.getElementById("legend").replaceChildren(...lines);
     return Plotly.react(place, figure.data, figure.layout, { displayModeBar: false, showTips: false });
   };
   const draw = async () => {

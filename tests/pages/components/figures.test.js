@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { crc32 } from "node:zlib";
 
 import { withResolution, zip } from "../../../pages/components/figures/archive.js";
-import { dropTightTexts, LAYOUT, titleForm } from "../../../pages/components/figures/layout.js";
+import { dropTightTexts, LAYOUT, legendOf, number, titleForm } from "../../../pages/components/figures/layout.js";
 import { gridOf, plain, readGrids } from "../../../pages/components/figures/numbers.js";
 import { fillInWords, rowsOf } from "../../../transformer_core/figures/cell_words.js";
 
@@ -99,4 +99,18 @@ test("texts in a figure are dropped where they would overlap, and only there", (
   assert.deepEqual(left({ textFromWidth: 500 }, 499), ["lines"]);
   assert.deepEqual(left({ textFromWidth: 500 }, 500), ["text", "lines"]);
   assert.deepEqual(left(undefined, 10), ["text", "lines"]);
+});
+
+test("tokens without room along an axis are numbered, a chosen one is named, and a legend has all of them", () => {
+  const axis = () => ({ tickvals: [3, 4, 5, 6, 7, 8, 9, 10, 11, 12], ticktext: [..."abcdefghij"], title: { text: "key" } });
+  const figure = { layout: { xaxis: axis(), meta: { chosen: { xaxis: 11 } } } };
+  number(figure.layout, "xaxis", 5, 8); // labels of 8 px are 2 places of 5 px apart
+  assert.deepEqual(figure.layout.xaxis.tickvals, [5, 11]); // 10 is too close to the chosen one
+  assert.deepEqual(figure.layout.xaxis.ticktext, ["5", "11 i"]);
+  const labels = ["3 a", "4 b", "5 c", "6 d", "7 e", "8 f", "9 g", "10 h", "11 i", "12 j"];
+  assert.deepEqual(legendOf(figure), [{ name: "key", labels }]);
+  const numbers = { layout: { yaxis: { tickvals: [0, 1, 2, 3], ticktext: ["0", "1", "2", "3"] } } };
+  number(numbers.layout, "yaxis", 10, 8);
+  assert.deepEqual(numbers.layout.yaxis.ticktext, ["0", "2"]);
+  assert.deepEqual(legendOf(numbers), []);
 });

@@ -16,7 +16,7 @@ from transformer_core.figures.labels import LINE, escape, isolate, shorten, text
 from transformer_core.figures.layout import axis_title, figure_layout, frame_around, hover
 from transformer_core.figures.quantities import QUANTITIES, Limits, Quantity, QuantityName
 from transformer_core.figures.theme import KEY, LIGHT, Theme
-from transformer_core.figures.token_axes import WIDTH, Places
+from transformer_core.figures.token_axes import WIDTH, Places, token_legends
 from transformer_core.language import say
 
 _ROOM = 0.08  # of the range, so that a number stands above the highest bar
@@ -115,10 +115,12 @@ def row_bars(
     if title is None:
         title = say("Attention from query {place} '{token}'", place=query, token=isolate(query_token))
     margin = (_BESIDE, 8, 38 + (20 if subtitle else 0) + (22 if others else 0), 8)
+    key_axis = _key_axis(keys, key_name, width - _BESIDE)
     layout = figure_layout(title, theme, height=height, margin=margin, subtitle=subtitle) | {
+        "meta": token_legends(xaxis=(keys, key_axis)),
         "bargap": 0.15 if len(values) <= 64 else 0,
         "barmode": "overlay",
-        "xaxis": _key_axis(keys, key_name, width - _BESIDE),
+        "xaxis": key_axis,
         "yaxis": _value_axis(what, limits),
         "showlegend": bool(others),
         "legend": {

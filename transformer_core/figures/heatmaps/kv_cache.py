@@ -91,12 +91,13 @@ def kv_cache_grid(
     row = min(max(_MOST / (2 * n_layers), _ROW[1]), _ROW[0])
     height = height or round(top + 2 * n_layers * row + _LEGEND)
     layout = figure_layout(say(title), theme, height=height, margin=(_LEFT, 8, top, _LEGEND), legend=LEGEND_BELOW)
-    layout["shapes"] = []
+    layout |= {"shapes": [], "meta": {"tokens": {}}}
     traces: list[Any] = []
     for i, ((name, of_part, n_stored, room), across) in enumerate(zip(parts, edges, strict=True)):
         refs = axis_names(i)
         places = Places(kind="key", tokens=of_part, n_cells=len(of_part))
         axis = places.axis(name, room=max(pitch * len(of_part), 1), apart=LINE + 4 if is_slanted else LINE)
+        layout["meta"]["tokens"] |= {f"xaxis{refs['xaxis'][1:]}": legend} if (legend := places.legend(axis)) else {}
         layout[f"xaxis{refs['xaxis'][1:]}"] = axis | {
             "title": axis_title(name, size=13, standoff=6),
             "domain": across,

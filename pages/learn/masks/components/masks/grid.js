@@ -63,14 +63,24 @@ export function drawCells(context, grid, paintCell, word) {
   }
 }
 
+function sizeAt(pitch) {
+  return Math.min(12, Math.max(7, Math.floor(0.93 * pitch))); // px, of a label
+}
+
+export function hasRoom({ pitch }) {
+  // Whether every row and column can be labelled; else numbers are, here and there.
+  return 1.08 * sizeAt(pitch) <= pitch;
+}
+
 export function drawLabels(context, grid, { labels, hues, colors, pointed, isFaint }) {
   const { left, top, pitch, rows, columns, space } = grid;
-  const size = Math.min(12, Math.max(7, Math.floor(0.93 * pitch))); // px: labels become smaller before some are left out
-  const step = Math.max(1, Math.ceil((1.08 * size) / pitch));
+  const size = sizeAt(pitch);
+  const apart = (1.08 * size) / pitch; // cells, from one label to the next
+  const step = [1, 2, 5, 10, 20, 50].find((step) => step >= apart) ?? 100;
   const font = FONT.replace("12px", `${size}px`);
   context.textBaseline = "middle";
   const shows = (index, chosen) => {
-    const isBeside = chosen !== null && Math.abs(index - chosen) < step; // the chosen one needs the room
+    const isBeside = chosen !== null && Math.abs(index - chosen) < apart; // the chosen one needs the room
     return isBeside ? index === chosen : index % step === 0;
   };
   context.textAlign = "right";

@@ -11,7 +11,7 @@ import { unpack } from "../../../../components/kit/packing.js";
 import { say } from "../../../../components/kit/say.js";
 import { watchTheme } from "../../../../components/kit/theme.js";
 import { isAllowed, patternOf, takeMask } from "./cells.js";
-import { arrange, drawCells, drawFrames, drawLabels } from "./grid.js";
+import { arrange, drawCells, drawFrames, drawLabels, hasRoom } from "./grid.js";
 import { finish, goBack, listenToHands } from "./hands.js";
 import { fillOutputs, lightChips } from "./outputs.js";
 import { colorAt, prepare } from "./paint.js";
@@ -132,11 +132,20 @@ function fit(view) {
   // Makes the grids as large as their places allow, and draws.
   const { header, pictures, root } = view;
   if (!header || !root.clientWidth) return;
-  for (const name of PICTURES) {
+  const place = (name, labels) => {
     const picture = pictures[name];
     const room = picture.figure.clientWidth;
     const most = Math.min(MOST[name], Math.max(8, Math.floor((name === "mask" ? 560 : 300) / view.rows)));
-    picture.grid = arrange({ rows: view.rows, columns: view.columns, labels: header, room, most, space: SPACE[name] });
+    picture.labels = labels;
+    picture.grid = arrange({ rows: view.rows, columns: view.columns, labels, room, most, space: SPACE[name] });
+  };
+  for (const name of PICTURES) place(name, header);
+  const tight = PICTURES.filter((name) => !hasRoom(pictures[name].grid));
+  if (tight.length) {
+    // Where tokens have no room, numbers stand for them; the largest picture has both.
+    const numbered = (word) => ({ query: header.query.map(word), key: header.key.map(word) });
+    for (const name of tight) place(name, numbered((_, i) => String(i)));
+    if (!tight.includes("mask")) place("mask", numbered((text, i) => `${i} ${text}`));
   }
   redraw(view);
   tellCell(view);
@@ -161,11 +170,11 @@ export function redraw(view) {
   const words = { mask: () => null, scores: instead("−∞"), pattern: instead("0") };
   const isFaint = (side, index) => index >= header.real[side];
   for (const name of PICTURES) {
-    const { canvas, grid } = pictures[name];
+    const { canvas, grid, labels } = pictures[name];
     const context = prepare(canvas, grid.width, grid.height);
     drawCells(context, grid, (cell) => (isAllowed(view, cell) ? ofAllowed[name](cell) : forbidden), words[name]);
     if (name === "mask") drawTurned(view, context, grid);
-    drawLabels(context, grid, { labels: header, hues: header.hues, colors, pointed: view.pointed, isFaint });
+    drawLabels(context, grid, { labels, hues: header.hues, colors, pointed: view.pointed, isFaint });
     drawFrames(context, grid, view.pointed, header.hues);
   }
   parts.undo.disabled = view.place === 0;
