@@ -93,7 +93,12 @@ def _written(card: ModelCard, model_run: "ModelRun", label: str, output: str) ->
     if continuing.is_awaited():
         continuing.wait(label)
     else:
-        line(label, output, "" if model_run.is_complete else "hl-cut", more=html.escape(_mean_probability(model_run)))
+        line(label, output, "" if model_run.is_complete else "hl-cut", more=_small(_mean_probability(model_run)))
+
+
+def _small(words: str) -> str:
+    """Return a line of small letters as HTML."""
+    return f"<p class='hl-small hl-whole' dir='auto'>{html.escape(words)}</p>" if words else ""
 
 
 def _mean_probability(model_run: "ModelRun") -> str:
@@ -119,7 +124,7 @@ def line(label: str, words: str = "", look: str = "", *, beside: str = "", more:
         more: HTML that is shown where the line is open.
     """
     text = state.current().text
-    whole = f"<p class='hl-small hl-whole' dir='auto'>{html.escape(text)}</p>" if len(text) > SEEN_WHOLE else ""
+    whole = _small(text) if len(text) > SEEN_WHOLE else ""
     answer = f"<span class='hl-label'>{html.escape(say(label))}</span>"
     if words:
         look = f"hl-answer {look}".strip()

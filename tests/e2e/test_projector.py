@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, TimeoutError, expect
 
 from pages.shared.page import pages
 from pages.shared.view import visits
@@ -45,6 +45,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.mark.parametrize("size", TOP, ids=["projector", "laptop"])
 def test_every_figure_begins_at_the_top(size: tuple[int, int], new_page: Callable[..., Page], server: Server):
     page = new_page(viewport=dict(zip(("width", "height"), size, strict=True)))
+    page.set_default_timeout(20_000)
     page.context.add_cookies([{"name": visits.COOKIE, "value": ".".join(pages()), "url": server.url}])
     see_canvases(page)
     low, broken = {}, {}
@@ -52,9 +53,11 @@ def test_every_figure_begins_at_the_top(size: tuple[int, int], new_page: Callabl
         for rest in ("run=first" if address in ("train", "film") else "", *SEVERAL.get(address, ())):
             page.goto(f"/{address}?{rest}")
             wait(page)
-            top = page.evaluate(TOP_OF, FIGURE.get(address, COMPONENT))
-            if not top <= TOP[size]:
-                low[address, rest] = top
+            selector = FIGURE.get(address, COMPONENT)
+            try:
+                page.wait_for_function(f"([selector, most]) => ({TOP_OF})(selector) <= most", arg=[selector, TOP[size]])
+            except TimeoutError:
+                low[address, rest] = page.evaluate(TOP_OF, selector)
             if found := faults(page):
                 broken[address, rest] = found
     assert not low

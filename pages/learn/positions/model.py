@@ -34,7 +34,7 @@ PART_NAMES = {
     "unturned": mark("without rotation"),
     "turning": mark("effect of the rotation"),
     "distance": mark("the bias of the distance"),
-    "rest": mark("rest: biases, segments"),
+    "rest": mark("rest"),
 }
 LOOK = {
     "added": mark(
@@ -52,7 +52,7 @@ LOOK = {
 HOW = mark(
     "Shares: the softmax does not see what all keys of a query have in common, so each row counts around its mean. A "
     "part’s share is its covariance with the scores by their variance; together they are 100%, and one that works "
-    "against the others is below 0."
+    "against the others is below 0. The rest comes from biases and segments."
 )
 FROZEN = mark(
     "Between these sources and the scores stand normalizations. Their statistics are held as they are on this text; so "
