@@ -205,14 +205,14 @@ def test_nanogpts_checkpoint_is_imported_by_path_and_by_upload(place: Path, open
     assert torch.equal(loaded[0](tokens), loaded[1](tokens))
 
 
-def test_the_import_stands_above_the_models_and_says_there_what_came_of_it(
+def test_the_import_stands_below_the_models_and_says_there_what_came_of_it(
     open_models: OpenApp, place: Path, tmp_path: Path
 ):
     save_small_gpt2(tmp_path / "new")
     app = bring_in(open_models(), str(tmp_path / "new"))
     said = [str(getattr(node.proto, "body", "")) for node in app.main if node.type in ("html", "alert", "info")]
     places = [
-        next(i for i, words in enumerate(said) if part in words) for part in ("Import a", "is here now", "4 models")
+        next(i for i, words in enumerate(said) if part in words) for part in ("4 models", "Import a", "is here now")
     ]
     assert places == sorted(places)
 
