@@ -146,7 +146,7 @@ def test_heads_with_weights_are_read_as_they_are_written(mix: list[HeadShare]):
 @pytest.mark.parametrize("asked", ["", "0", "0.1:", "0.1:x", "0.1+", "0.1:1.5", "0.1:0.1234", "0.1+0.1", "12345.0"])
 def test_heads_that_are_no_mixture(asked: str):
     (note,) = fill([heads_fields.MIX], {"mix": asked})
-    assert note.startswith(f"The address asks for mix “{asked}”; it is written as layer.head:weight")
+    assert note.startswith(f"The address asks for mix “{asked}”; the format is layer.head:weight")
     assert heads_fields.MIX.value == ()
 
 
