@@ -113,7 +113,7 @@ def _by_layer(config: ModelConfig, heads: list[tuple[str, int, int]]) -> Mapping
     attentions, found = attentions_of(config), dict[tuple[str, int], list[int]]()
     for attention, layer, head in heads:
         if attention not in attentions or layer >= attentions[attention].n_layers(config) or head >= config.n_heads:
-            head_name = f"{attention}.{layer}.{head}"
-            raise ConfigError("this model has no head {head}; choose another to change", head=head_name)
+            name = f"{attention} L{layer}.H{head}"
+            raise ConfigError("this model has no head {head}; choose another to change", head=name)
         found.setdefault((attention, layer), []).append(head)
     return found

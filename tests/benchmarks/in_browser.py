@@ -89,7 +89,7 @@ def wait_for_heatmap(page: Page) -> None:
 def head_names(page: Page) -> list[str]:
     """The names of all heads, so that each differs from the one before in layer, head and attention."""
     labels = [head.get_attribute("aria-label") or "" for head in page.locator("button.head").all()]
-    names = [label.split(".")[0] for label in labels]
+    names = [label.split(". ")[0] for label in labels]
     return [name for i in range(7) for name in names[i::7]]
 
 

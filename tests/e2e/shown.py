@@ -351,7 +351,7 @@ def of_one_side(side: str) -> Callable[[Shown, Shown, Mapping[str, str], str], F
 
 
 def _head_in(title: str) -> tuple[str, int, int]:
-    """Read a head from a title such as "A: encoder self-attention, layer 1, head 2"."""
+    """Read a head from a title such as "A: encoder self-attention L1.H2"."""
     attention = next(name for name in MODULES if name in title.lower())
     layer, head = map(int, re.findall(r"\d+", title)[-2:])
     return attention, layer, head

@@ -35,7 +35,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def open_film(page: Page, address: str) -> None:
     """Go there, and wait until the film can be played and the heatmap is drawn."""
     page.goto(address)
-    expect(head(page, "Encoder self-attention, layer 0, head 0")).to_have_accessible_name(
+    expect(head(page, "Encoder self-attention L0.H0")).to_have_accessible_name(
         re.compile("Strongest: “.+” → “.+” [01]")
     )
     expect(title(page)).to_be_visible()
@@ -161,9 +161,9 @@ def test_a_head_is_chosen_at_a_snapshot_and_nothing_jumps(page: Page):
     slider(page).focus()
     page.keyboard.press("ArrowRight")
     says_step(page, 30)
-    head(page, "Cross-attention, layer 1, head 2").click()
-    expect(title(page)).to_contain_text("cross-attention, layer 1, head 2")
-    expect(head(page, "Cross-attention, layer 1, head 2")).to_have_attribute("aria-pressed", "true")
+    head(page, "Cross-attention L1.H2").click()
+    expect(title(page)).to_contain_text("cross-attention L1.H2")
+    expect(head(page, "Cross-attention L1.H2")).to_have_attribute("aria-pressed", "true")
     says_step(page, 30)
     assert page.evaluate("window.plot.isConnected")
     assert page.evaluate("window.shifts") == []
@@ -173,8 +173,8 @@ def test_an_appearance_brings_its_snapshot_and_head(page: Page):
     open_film(page, "/film?run=first&snapshot=60&attention=encoder&layer=0&head=0")
     page.get_by_role("button", name=f"step {APPEARS_AT} previous token").click()
     says_step(page, APPEARS_AT)
-    expect(title(page)).to_contain_text("decoder self-attention, layer 0, head 1")
-    expect(head(page, "Decoder self-attention, layer 0, head 1")).to_have_attribute("aria-pressed", "true")
+    expect(title(page)).to_contain_text("decoder self-attention L0.H1")
+    expect(head(page, "Decoder self-attention L0.H1")).to_have_attribute("aria-pressed", "true")
     slider(page).focus()
     page.keyboard.press("Home")
     says_step(page, 0)

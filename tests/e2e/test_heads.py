@@ -66,7 +66,7 @@ def test_a_sentence_is_translated_and_all_heads_are_drawn(page: Page):
     open_heads(page)
     expect(page).to_have_title("Headlight")
     for kind in ("Encoder self-attention", "Decoder self-attention", "Cross-attention"):
-        expect(head(page, f"{kind}, layer 0, head 0")).to_be_visible()
+        expect(head(page, f"{kind}, L0.H0")).to_be_visible()
     first = page.locator(".hl-answer").text_content() or ""
     type_text(page, "The animal didn't cross the street because it was too wide.")
     expect(page.locator(".hl-answer")).not_to_have_text(first)
@@ -78,9 +78,9 @@ def test_a_sentence_is_translated_and_all_heads_are_drawn(page: Page):
 def test_a_click_opens_a_head_and_hover_reads_a_cell(page: Page):
     open_heads(page)
     type_text(page, "The cat sees the dog.")
-    head(page, "Encoder self-attention, layer 1, head 2").click()
-    expect(title(page)).to_have_text("Attention pattern: encoder self-attention, layer 1, head 2")
-    expect(head(page, "Encoder self-attention, layer 1, head 2")).to_have_attribute("aria-pressed", "true")
+    head(page, "Encoder self-attention L1.H2").click()
+    expect(title(page)).to_have_text("Attention pattern: encoder self-attention L1.H2")
+    expect(head(page, "Encoder self-attention L1.H2")).to_have_attribute("aria-pressed", "true")
     expect(keys(page)).to_have_count(7)
     words = hover_cell(page, query=2, key=1, n_queries=7, n_keys=7)
     assert re.fullmatch(r"query 2 'sees' → key 1 'cat': [01]\.\d\d", words)
@@ -97,18 +97,18 @@ def test_the_future_is_not_allowed_rather_than_zero(page: Page):
 
 def test_the_overview_works_from_the_keyboard(page: Page):
     open_heads(page, "/heads?attention=encoder&layer=0&head=0")
-    head(page, "Encoder self-attention, layer 0, head 0").focus()
+    head(page, "Encoder self-attention L0.H0").focus()
     for key in ("ArrowRight", "ArrowDown", "Enter"):
         page.keyboard.press(key)
-    expect(title(page)).to_have_text("Attention pattern: encoder self-attention, layer 1, head 1")
+    expect(title(page)).to_have_text("Attention pattern: encoder self-attention L1.H1")
 
 
 def test_hover_names_a_head_and_its_strongest_link(page: Page):
     open_heads(page)
-    head(page, "Cross-attention, layer 0, head 1").hover()
+    head(page, "Cross-attention L0.H1").hover()
     tip = page.locator(".overview .tip")
     expect(tip).to_be_visible()
-    expect(tip).to_contain_text("Cross-attention, layer 0, head 1")
+    expect(tip).to_contain_text("Cross-attention L0.H1")
     expect(tip).to_contain_text(re.compile(r"“.+” → “.+” [01]\.\d\d"))
 
 
@@ -116,36 +116,36 @@ def test_the_copied_link_opens_the_same_view(page: Page, new_page: Callable[...,
     open_heads(page)
     type_text(page, "The big cat sees the small dog.")
     expect(keys(page)).to_have_count(9)
-    head(page, "Decoder self-attention, layer 0, head 3").click()
-    expect(title(page)).to_have_text("Attention pattern: decoder self-attention, layer 0, head 3")
+    head(page, "Decoder self-attention L0.H3").click()
+    expect(title(page)).to_have_text("Attention pattern: decoder self-attention L0.H3")
     expect(page).to_have_url(re.compile("attention=decoder&layer=0&head=3"))
 
     other = new_page()
     open_heads(other, page.url)
-    expect(title(other)).to_have_text("Attention pattern: decoder self-attention, layer 0, head 3")
+    expect(title(other)).to_have_text("Attention pattern: decoder self-attention L0.H3")
     expect(other.get_by_label("Text", exact=True)).to_have_value("The big cat sees the small dog.")
     expect(other.locator(".hl-answer")).to_have_text(page.locator(".hl-answer").text_content() or "")
-    expect(head(other, "Decoder self-attention, layer 0, head 3")).to_have_attribute("aria-pressed", "true")
+    expect(head(other, "Decoder self-attention L0.H3")).to_have_attribute("aria-pressed", "true")
     assert view_of(other) == view_of(page)
 
 
 def test_the_browsers_back_button_goes_back_to_the_view_before(page: Page):
     open_heads(page, "/heads?attention=cross&layer=0&head=0")
-    head(page, "Cross-attention, layer 0, head 1").click()
-    expect(title(page)).to_have_text("Attention pattern: cross-attention, layer 0, head 1")
+    head(page, "Cross-attention L0.H1").click()
+    expect(title(page)).to_have_text("Attention pattern: cross-attention L0.H1")
     expect(page).to_have_url(re.compile("head=1"))
     page.go_back()
-    expect(title(page)).to_have_text("Attention pattern: cross-attention, layer 0, head 0")
+    expect(title(page)).to_have_text("Attention pattern: cross-attention L0.H0")
     page.go_forward()
-    expect(title(page)).to_have_text("Attention pattern: cross-attention, layer 0, head 1")
+    expect(title(page)).to_have_text("Attention pattern: cross-attention L0.H1")
 
 
 def test_markup_in_a_text_is_text(page: Page):
     open_heads(page)
     type_text(page, "<script>window.stolen=1</script> <img src=x onerror=window.stolen=1> cat")
     expect(page.locator(".hl-note")).to_contain_text("Not in the vocabulary")
-    head(page, "Encoder self-attention, layer 0, head 1").click()
-    expect(title(page)).to_have_text("Attention pattern: encoder self-attention, layer 0, head 1")
+    head(page, "Encoder self-attention L0.H1").click()
+    expect(title(page)).to_have_text("Attention pattern: encoder self-attention L0.H1")
     expect(keys(page).first).to_have_text("<unk> <")
     assert page.evaluate("window.stolen") is None
 
@@ -158,10 +158,10 @@ def test_every_way_to_look_stands_in_the_address(page: Page, new_page: Callable[
     row = page.locator(".gtitle", has_text="Attention from query 2 'sees'")
     expect(row).to_be_visible()
     expect(page.locator(".gtitle", has_text="in every head")).to_be_visible()
-    head(page, "Encoder self-attention, layer 1, head 2").click(modifiers=["Shift"])
+    head(page, "Encoder self-attention L1.H2").click(modifiers=["Shift"])
     expect(title(page).first).to_have_text("Attention pattern: encoder self-attention, mean of heads 0.0, 1.2")
     expect(page).to_have_url(re.compile(r"mix=0.0%2B1.2"))
-    head(page, "Decoder self-attention, layer 0, head 1").click(modifiers=["Shift"])
+    head(page, "Decoder self-attention L0.H1").click(modifiers=["Shift"])
     expect(page.get_by_test_id("stToast")).to_contain_text("Only heads of the same attention can be combined")
     expect(title(page).first).to_have_text("Attention pattern: encoder self-attention, mean of heads 0.0, 1.2")
     page.get_by_role("radio", name="Lines").click()
@@ -173,13 +173,13 @@ def test_every_way_to_look_stands_in_the_address(page: Page, new_page: Callable[
     page.go_back()
     expect(title(page).first).to_have_text(re.compile("mean of heads 0.0, 1.2"))
     page.go_back()
-    expect(title(page).first).to_have_text("Attention pattern: encoder self-attention, layer 0, head 0")
+    expect(title(page).first).to_have_text("Attention pattern: encoder self-attention L0.H0")
 
 
 def test_heads_of_a_layer_stand_in_one_row_and_a_measure_moves_nothing(page: Page):
     open_heads(page, "/heads?model=induction")
     for layer in range(2):
-        boxes = [head(page, f"Decoder self-attention, layer {layer}, head {i}").bounding_box() for i in range(4)]
+        boxes = [head(page, f"Decoder self-attention L{layer}.H{i}").bounding_box() for i in range(4)]
         assert len({box["y"] for box in boxes if box}) == 1
     overview = page.locator(".overview")
     before = overview.bounding_box()
@@ -261,7 +261,7 @@ AT_ONCE = f"""(name) => {{
 }}"""
 
 
-@pytest.mark.parametrize("name", ["Cross-attention, layer 1, head 2", "Decoder self-attention, layer 0, head 1"])
+@pytest.mark.parametrize("name", ["Cross-attention L1.H2", "Decoder self-attention L0.H1"])
 def test_a_clicked_head_is_seen_before_the_server_answers(page: Page, name: str):
     open_heads(page, "/heads?attention=cross&layer=1&head=0&text=The+cat+sees+the+dog.")
     seen = page.evaluate(AT_ONCE, name)
@@ -281,5 +281,5 @@ def test_what_draws_code_is_read_when_code_is_asked_for(page: Page):
     assert not any("SyntaxHighlighter" in url for url in asked)
     page.get_by_text("Show the code", exact=True).click()
     expect(page.get_by_test_id("stCode")).to_contain_text("model, tokenizer = tc.load('checkpoints/en-fr')")
-    page.get_by_role("button", name="Cross-attention, layer 0, head 1.").click()
+    page.get_by_role("button", name="Cross-attention L0.H1.").click()
     expect(page.get_by_test_id("stCode")).to_contain_text("head 1 of layer 0")

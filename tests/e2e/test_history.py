@@ -31,7 +31,7 @@ def test_each_act_is_a_step(page: Page):
     page.goto("/heads?attention=cross&layer=0&head=0")
     heading(page, "Heads")
     for i in (1, 2):
-        page.get_by_role("button", name=f"Cross-attention, layer 0, head {i}.").click()
+        page.get_by_role("button", name=f"Cross-attention L0.H{i}.").click()
         expect(page).to_have_url(re.compile(f"layer=0&head={i}"))
     page.get_by_role("link", name="Architecture", exact=True).click()
     heading(page, "Architecture")
@@ -67,14 +67,14 @@ def test_a_link_of_the_tour_is_one_step(page: Page):
 def test_a_page_that_was_left_writes_no_more(page: Page):
     page.goto("/heads?attention=cross&layer=0&head=0")
     heading(page, "Heads")
-    page.get_by_role("button", name="Cross-attention, layer 0, head 1.").click()
+    page.get_by_role("button", name="Cross-attention L0.H1.").click()
     expect(page).to_have_url(re.compile("head=1"))
     page.go_back()
     expect(page).to_have_url(re.compile("head=0"))
     before = page.url
     page.evaluate("history.pushState({}, '', '/heads?late=1')")  # as Streamlit does, of a run that is on its way
     assert page.url == before
-    page.get_by_role("button", name="Cross-attention, layer 0, head 2.").click()
+    page.get_by_role("button", name="Cross-attention L0.H2.").click()
     expect(page).to_have_url(re.compile("head=2"))
     page.go_back()
     expect(page).to_have_url(before)
@@ -83,7 +83,7 @@ def test_a_page_that_was_left_writes_no_more(page: Page):
 def test_a_key_is_an_act_too(page: Page):
     page.goto("/heads?attention=cross&layer=0&head=0")
     heading(page, "Heads")
-    page.get_by_role("button", name="Cross-attention, layer 0, head 1.").press("Enter")
+    page.get_by_role("button", name="Cross-attention L0.H1.").press("Enter")
     expect(page).to_have_url(re.compile("head=1"))
     page.go_back()
     expect(page).to_have_url(re.compile("head=0"))
@@ -130,8 +130,8 @@ def test_an_act_that_comes_with_an_older_address_is_no_step_back(page: Page):
     late = LateAddress(page, b"&layer=0&head=1")
     page.goto("/heads?attention=cross&layer=1&head=2")
     heading(page, "Heads")
-    expect(page.locator(".plot .gtitle")).to_contain_text("layer 1, head 2")
-    page.get_by_role("button", name="Cross-attention, layer 0, head 1.").click()
+    expect(page.locator(".plot .gtitle")).to_contain_text("L1.H2")
+    page.get_by_role("button", name="Cross-attention L0.H1.").click()
     late.wait_for(late.words)
     page.get_by_text("Deutsch", exact=True).click()
     late.wait_for("Köpfe".encode())
@@ -139,7 +139,7 @@ def test_an_act_that_comes_with_an_older_address_is_no_step_back(page: Page):
     late.let_through()
     expect(page.get_by_role("heading", name="Köpfe", exact=True)).to_be_visible()
     expect(page).to_have_url(re.compile("layer=0&head=1.*language=de"))
-    expect(page.locator(".plot .gtitle")).to_contain_text("Schicht 0, Kopf 1")
+    expect(page.locator(".plot .gtitle")).to_contain_text("L0.H1")
 
 
 def test_an_address_that_comes_after_a_step_back_is_left_out(page: Page):
@@ -147,13 +147,13 @@ def test_an_address_that_comes_after_a_step_back_is_left_out(page: Page):
     late = LateAddress(page, b"&layer=0&head=2")
     page.goto("/heads?attention=cross&layer=0&head=0")
     heading(page, "Heads")
-    page.get_by_role("button", name="Cross-attention, layer 0, head 1.").click()
+    page.get_by_role("button", name="Cross-attention L0.H1.").click()
     expect(page).to_have_url(re.compile("layer=0&head=1"))
-    page.get_by_role("button", name="Cross-attention, layer 0, head 2.").click()
-    expect(page.locator(".plot .gtitle")).to_contain_text("layer 0, head 2")
+    page.get_by_role("button", name="Cross-attention L0.H2.").click()
+    expect(page.locator(".plot .gtitle")).to_contain_text("L0.H2")
     late.wait_for(late.words)
     page.go_back()
     expect(page).to_have_url(re.compile("layer=0&head=0"))
     late.let_through()
-    expect(page.locator(".plot .gtitle")).to_contain_text("layer 0, head 0")
+    expect(page.locator(".plot .gtitle")).to_contain_text("L0.H0")
     expect(page).to_have_url(re.compile("layer=0&head=0"))

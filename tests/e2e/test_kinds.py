@@ -51,7 +51,7 @@ def test_from_kind_to_kind(page: Page, new_page: Callable[..., Page]):
     open_heads(page)
     choose_model(page, "Tales")
     expect(page.get_by_label("Prompt", exact=True)).to_have_value(PROMPTS[0])
-    expect(title(page)).to_have_text("Attention pattern: decoder self-attention, layer 0, head 0")
+    expect(title(page)).to_have_text("Attention pattern: decoder self-attention L0.H0")
     expect(heads(page)).to_have_count(4)
     expect(page.locator(".hl-answer")).to_have_text(re.compile("…"))
     choose_model(page, "Gaps")
@@ -59,8 +59,8 @@ def test_from_kind_to_kind(page: Page, new_page: Callable[..., Page]):
     expect(page.locator(".hl-candidates div")).to_have_count(1)
     type_into(page, "Text with blanks", "The ____ sees the ____.")
     expect(page.locator(".hl-candidates div")).to_have_count(2)
-    head(page, "Encoder self-attention, layer 1, head 1").click()
-    expect(title(page)).to_have_text("Attention pattern: encoder self-attention, layer 1, head 1")
+    head(page, "Encoder self-attention L1.H1").click()
+    expect(title(page)).to_have_text("Attention pattern: encoder self-attention L1.H1")
     expect(page).to_have_url(re.compile("attention=encoder&layer=1&head=1"))
 
     other = new_page()
@@ -101,16 +101,16 @@ def test_all_heads_find_room_side_by_side(new_page: Callable[..., Page], model: 
         assert len({box["y"] for box in boxes}) == 1
         page.set_viewport_size({"width": 1100, "height": 900})
         expect(heads(page)).to_have_count(4)
-        expect(head(page, "Decoder self-attention, layer 0, head 0")).to_have_attribute("aria-pressed", "true")
+        expect(head(page, "Decoder self-attention L0.H0")).to_have_attribute("aria-pressed", "true")
 
 
 def test_the_keyboard_follows_what_is_seen(page: Page):
     """The four heads of a layer stand in one row."""
     open_heads(page, "/heads?model=tales&layer=0&head=0")
-    head(page, "Decoder self-attention, layer 0, head 0").focus()
+    head(page, "Decoder self-attention L0.H0").focus()
     for key in ("ArrowRight", "ArrowDown", "ArrowRight", "ArrowRight", "Enter"):
         page.keyboard.press(key)
-    expect(title(page)).to_have_text("Attention pattern: decoder self-attention, layer 0, head 3")
+    expect(title(page)).to_have_text("Attention pattern: decoder self-attention L0.H3")
 
 
 def test_precision_is_chosen_and_labels_of_columns_do_not_crowd(page: Page):

@@ -85,12 +85,12 @@ def test_the_choice_goes_from_page_to_page(page: Page):
     page.get_by_role("button", name="Choose").click()
     expect(page).to_have_url(re.compile("model=tales"))
     page.get_by_test_id("stSidebarNavLink").filter(has_text="Heads").click()
-    expect(title(page)).to_have_text(re.compile("decoder self-attention, layer 0"))
+    expect(title(page)).to_have_text(re.compile("decoder self-attention L0"))
     expect(page).to_have_url(re.compile("/heads.*model=tales"))
     page.get_by_test_id("stSidebarNavLink").filter(has_text="Models").click()
     expect(page.get_by_role("heading", name="Tales")).to_be_visible()
     page.get_by_role("link", name="Look at its heads").click()
-    expect(title(page)).to_have_text(re.compile("decoder self-attention, layer 0"))
+    expect(title(page)).to_have_text(re.compile("decoder self-attention L0"))
 
 
 def test_a_folder_is_brought_in(page: Page, place: Path, tmp_path: Path):

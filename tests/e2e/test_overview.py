@@ -35,7 +35,7 @@ def head(page: Page, name: str) -> Locator:
 def names(page: Page) -> list[str]:
     """Layer and head of the encoder's heads, in the order in which they stand."""
     labels = [item.get_attribute("aria-label") or "" for item in heads(page).all()]
-    found = [re.match(r"Encoder self-attention, layer (\d+), head (\d+)\.", label) for label in labels]
+    found = [re.match(r"Encoder self-attention L(\d+)\.H(\d+)\.", label) for label in labels]
     return [".".join(it.groups()) for it in found if it]
 
 
@@ -44,24 +44,24 @@ def test_without_a_measure_there_are_neither_bars_nor_hints(page: Page):
     assert names(page) == ["0.0", "0.1", "0.2", "1.0", "1.1", "1.2"]
     expect(page.locator(".legend")).to_be_hidden()
     expect(page.locator(".bar")).to_have_count(0)
-    head(page, "Cross-attention, layer 0, head 1").hover()
+    head(page, "Cross-attention L0.H1").hover()
     tip = page.locator(".tip")
-    expect(tip).to_have_text("Cross-attention, layer 0, head 1“a” → “b” 0.50")
-    head(page, "Cross-attention, layer 0, head 1").click(modifiers=["Shift"])
+    expect(tip).to_have_text("Cross-attention L0.H1“a” → “b” 0.50")
+    head(page, "Cross-attention L0.H1").click(modifiers=["Shift"])
     expect(page.get_by_text("'attention': 'cross', 'layer': 0, 'head': 1} None")).to_be_visible()
 
 
 def test_a_measure_is_drawn_said_and_explained(page: Page):
     open_overview(page, "/overview?measure")
     expect(page.locator(".legend")).to_contain_text("bar: entropy, 0 to 4 nats")
-    measured = head(page, "Encoder self-attention, layer 0, head 1")
+    measured = head(page, "Encoder self-attention L0.H1")
     expect(measured).to_have_accessible_name(re.compile(r"Strongest: .* entropy 2\.00 nats$"))
     measured.hover()
     expect(page.locator(".tip")).to_contain_text("entropy 2.00 nats")
     bar = page.locator(".cell", has=measured).locator(".bar")
     assert bar.evaluate("it => Number(it.style.getPropertyValue('--end'))") == pytest.approx(0.5)
     expect(page.locator(".cell", has=measured).locator(".number")).to_have_text("2.00")
-    without = head(page, "Encoder self-attention, layer 1, head 1")
+    without = head(page, "Encoder self-attention L1.H1")
     expect(without).to_have_accessible_name(re.compile("entropy: does not apply$"))
     expect(page.locator(".cell", has=without).locator(".bar")).to_be_hidden()
     picture, below = measured.bounding_box(), bar.bounding_box()
@@ -89,7 +89,7 @@ def test_heads_stand_in_order_and_arrow_keys_follow_what_is_seen(page: Page):
 
 def test_heads_are_combined_with_the_pointer_and_with_a_key(page: Page):
     open_overview(page, "/overview?combine")
-    one, other = (head(page, f"Encoder self-attention, layer 0, head {i}") for i in (1, 2))
+    one, other = (head(page, f"Encoder self-attention L0.H{i}") for i in (1, 2))
     one.hover()
     expect(page.locator(".tip")).to_contain_text("shift-click: add to the combination")
     one.click(modifiers=["Shift"])

@@ -82,5 +82,5 @@ def test_words_are_shuffled_in_german_and_a_head_is_chosen_by_a_click(page: Page
     box = grid.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] * 2.5 / 4, box["y"] + box["height"] * 1.5 / 2)
-    expect(title(page, "Schicht 1, Kopf 2: gemischt")).to_be_visible()
+    expect(title(page, "L1.H2: gemischt")).to_be_visible()
     expect(page).to_have_url(re.compile("layer=1&head=2"))

@@ -33,7 +33,7 @@ def test_predict_then_reveal_and_open_the_matching_page(page: Page):
     question = page.locator("[class*=st-key-hl-tour-question-0]")
     question.locator("button").get_by_text("street", exact=True).click()
     expect(page.get_by_text("You said street. It is it.")).to_be_visible()
-    expect(page.locator(".plot .gtitle").nth(1)).to_contain_text("layer 1, head 0")
+    expect(page.locator(".plot .gtitle").nth(1)).to_contain_text("L1.H0")
     page.get_by_role("button", name=re.compile("elle: a street can be wide")).click()
     expect(page.locator(".hl-tour-choices [data-kind=right]")).to_contain_text("elle")
     page.get_by_role("link", name=re.compile("Stop at the pronoun")).click()

@@ -71,7 +71,7 @@ def test_copy_is_trained_kept_and_looked_at(page: Page, place: Path):
     curves = page.locator(".st-key-run-curves .js-plotly-plot")
     expect(curves.locator(".scatterlayer .trace path.js-line").first).to_be_visible()
     curves.evaluate("node => (node.dataset.mine = 'the same node')")
-    overview = page.get_by_role("button", name=re.compile("Cross-attention, layer 0, head 0"))
+    overview = page.get_by_role("button", name=re.compile("Cross-attention L0.H0"))
     expect(overview).to_be_visible()
 
     page.get_by_label("A text of yours").fill("cabba")
@@ -104,7 +104,7 @@ def test_copy_is_trained_kept_and_looked_at(page: Page, place: Path):
     page.get_by_label("Text", exact=True).fill("cabba")
     page.get_by_label("Text", exact=True).press("Enter")
     expect(page.locator(".hl-answer").first).to_have_text("cabba")
-    expect(page.get_by_role("button", name=re.compile("Cross-attention, layer 0, head 0"))).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("Cross-attention L0.H0"))).to_be_visible()
     assert aligned(place / "checkpoints" / "copy") > 0.5
 
 

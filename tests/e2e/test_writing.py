@@ -103,7 +103,7 @@ def test_bars_numbers_and_curves_say_where_the_model_looks(open_writing: Callabl
     expect(chip(page, 0, "source")).to_have_accessible_description(f"attention {weights[0]:.2f}")
     chip(page, 1, "source").hover()
     expect(page.locator(".tip")).to_have_text(re.compile(r"^source 1 'animal'attention 0\.0\d+$"))
-    expect(page.locator(".source .aim")).to_have_text("cross-attention, layer 1, head 3")
+    expect(page.locator(".source .aim")).to_have_text("cross-attention L1.H3")
     button(page, "One step back").click()
     expect(page.get_by_text(re.compile("^shown 3 of 4"))).to_be_visible()
     assert page.locator(".source .number").all_text_contents() != written

@@ -11,7 +11,9 @@ from streamlit.testing.v1 import AppTest
 from pages.shared import models
 from tests.pages.conftest import words_of
 
-SENTENCE = "Encoder self-attention, layer 1, head 0 was guided: training showed it which noun each pronoun stands for"
+SENTENCE = (
+    "Encoder self-attention L1.H0 was guided: in training, an extra loss told it which noun each pronoun refers to"
+)
 
 
 @pytest.mark.parametrize(

@@ -43,9 +43,9 @@ def text_of(app: AppTest) -> str:
 @pytest.mark.parametrize(
     ("model", "label", "groups", "title"),
     [
-        ("en-fr", "Text", ["encoder", "decoder", "cross"], "cross-attention, layer 1, head 0"),
-        ("tales", "Prompt", ["decoder"], "decoder self-attention, layer 0, head 0"),
-        ("gaps", "Text with blanks", ["encoder"], "encoder self-attention, layer 2, head 0"),
+        ("en-fr", "Text", ["encoder", "decoder", "cross"], "cross-attention L1.H0"),
+        ("tales", "Prompt", ["decoder"], "decoder self-attention L0.H0"),
+        ("gaps", "Text with blanks", ["encoder"], "encoder self-attention L2.H0"),
     ],
 )
 def test_each_kind_has_its_boxes_and_its_attentions(

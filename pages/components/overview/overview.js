@@ -130,7 +130,7 @@ function fill(view) {
   for (const { title, layers, heads, queries: rows, keys: columns, strongest } of header.groups) {
     for (const item of view.heads.slice(next, (next += layers * heads))) {
       const { layer, head } = item;
-      item.name = say("{attention}, layer {layer}, head {head}", { attention: title, layer, head });
+      item.name = say("{attention} L{layer}.H{head}", { attention: title, layer, head });
       item.strongest = strongest?.[layer][head] ?? "";
       const levels = view.levels.subarray(offset, (offset += rows * columns));
       if (!header.film) Object.assign(item, { levels, rows, columns });

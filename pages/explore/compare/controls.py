@@ -224,4 +224,4 @@ def _changed_heads(side: Side, field: Field) -> None:
 
 def short(head: HeadName) -> str:
     """Return a head as lists call it."""
-    return f"{head.attention} {head.layer}.{head.head}"
+    return f"{head.attention} L{head.layer}.H{head.head}"

@@ -12,7 +12,7 @@ from pages.explore.compare.mapped import Mapped, mapped, shared_tokens
 from pages.explore.compare.sides import head_title
 from pages.shared import prose
 from pages.shared.style import theme
-from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis import ATTENTIONS, HeadName
 from transformer_core.analysis.heads.likeness import MIXED, ClusterName
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import ConfigError, mark
@@ -109,8 +109,13 @@ def _choices() -> None:
             field.segmented(prose.plain(label), [*names], name=lambda name: prose.plain(say({**WAYS, **WHOSE}[name])))
 
 
+def _short(letter: str, head: HeadName) -> str:
+    """Return a head's name as points of the map have it, after the letter of its side where both have points."""
+    return f"{letter} L{head.layer}.H{head.head}".strip()
+
+
 def _map(data: ComparisonData, found: Mapped) -> None:
-    labels = [f"{letter if found.is_both else ''}{head.layer}.{head.head}" for letter, head in found.heads]
+    labels = [_short(letter if found.is_both else "", head) for letter, head in found.heads]
     names = [f"A: {data.a.name}", f"B: {data.b.name}"] if found.is_both else []
     figure = head_map_figure(
         found.laid_out.points,
@@ -155,7 +160,7 @@ def _clusters(data: ComparisonData, found: Mapped) -> None:
         with st.container(horizontal=True, gap="small", key=f"hl-compare-cluster-{number}"):
             for letter, head in members[:MOST_OPENED]:
                 st.button(
-                    prose.plain(f"{letter if found.is_both else ''}{head.layer}.{head.head}"),
+                    prose.plain(_short(letter if found.is_both else "", head)),
                     key=f"compare-map-{letter}-{view_fields.head_in_words(head)}",
                     help=prose.plain(say("Open {letter}’s {head}", letter=letter, head=head_title(head))),
                     on_click=view_fields.open_on,

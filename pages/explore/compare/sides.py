@@ -66,7 +66,7 @@ class Side:
     def name(self) -> str:
         """What reads, in words."""
         kind, heads = parse_change(self.change)
-        listed = ", ".join(f"{attention} {layer}.{head}" for attention, layer, head in heads[:3])
+        listed = ", ".join(f"{attention} L{layer}.H{head}" for attention, layer, head in heads[:3])
         more = say(" and {n} more", n=len(heads) - 3) if len(heads) > 3 else ""
         if kind == "off":
             return say("{name}, {heads} zero-ablated", name=self.weights.name, heads=listed + more)
@@ -145,7 +145,7 @@ def can_be_forced(a: Side, b: Side) -> bool:
 def head_title(head: HeadName) -> str:
     """Return a head as titles of figures call it."""
     attention = say(ATTENTIONS[head.attention].inline)
-    return say("{attention}, layer {layer}, head {head}", attention=attention, layer=head.layer, head=head.head)
+    return say("{attention} L{layer}.H{head}", attention=attention, layer=head.layer, head=head.head)
 
 
 def _of_card(card: ModelCard) -> Weights:

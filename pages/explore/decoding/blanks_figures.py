@@ -112,8 +112,8 @@ def _looks(data: BlanksData, blank: "BlankPrediction") -> None:
     aim, filled_before = data.aim, before(data.at, blank.position)
     labels = data.labels(filled_before)
     whose = {
-        "": say("layer {layer}, head {head}", layer=aim.layer, head=aim.head),
-        "layer": say("layer {layer}, mean over heads", layer=aim.layer),
+        "": say("L{layer}.H{head}", layer=aim.layer, head=aim.head),
+        "layer": say("L{layer}, mean over heads", layer=aim.layer),
         "all": say("mean of all heads"),
     }[aim.mean]
     row = aim.of(blank.rows)

@@ -203,8 +203,8 @@ class DecodingData:
         if aim.mean == "all":
             return say("{attention}, mean over all heads", attention=name)
         if aim.mean:
-            return say("{attention}, layer {layer}, mean over heads", attention=name, layer=aim.layer)
-        return say("{attention}, layer {layer}, head {head}", attention=name, layer=aim.layer, head=aim.head)
+            return say("{attention} L{layer}, mean over heads", attention=name, layer=aim.layer)
+        return say("{attention} L{layer}.H{head}", attention=name, layer=aim.layer, head=aim.head)
 
     def weights(self, kind: "Kind", step: "DecodingStep | None" = None) -> "np.ndarray | None":
         """Return where is looked at a step, or at this one, to say what comes next; None where nothing does."""

@@ -160,6 +160,11 @@ def _mix_label() -> str:
     return say("{n} heads combined", n=n) if n else say("Combine heads")
 
 
+def _head_name(name: str) -> str:
+    """Return a head as people write it, from what links write."""
+    return "L{}.H{}".format(*name.split("."))
+
+
 def _mix(data: HeadsData) -> None:
     """Draw which heads are shown as one, and how heavy each is."""
     view_fields.MEAN.segmented(say("Show"), [*MEANS], name=lambda name: say(MEANS[name]), label_visibility="visible")
@@ -169,8 +174,9 @@ def _mix(data: HeadsData) -> None:
     chosen = view_fields.MIX.value or (HeadShare(layer=data.view.layer, head=data.view.head),)
     weights = {f"{share.layer}.{share.head}": share.weight for share in chosen}
     view_fields.MIX.multiselect(
-        say("Heads of the {attention}, as layer.head", attention=say(ATTENTIONS[data.view.attention].inline)),
+        say("Heads of the {attention}", attention=say(ATTENTIONS[data.view.attention].inline)),
         names,
+        name=_head_name,
         shown=[*weights],
         take=lambda heads: _choose_mix({name: weights.get(name, 1.0) for name in heads}),
         max_selections=view_fields.MOST_MIXED,
@@ -178,7 +184,7 @@ def _mix(data: HeadsData) -> None:
     if len(chosen) > 1:
         for name, weight in weights.items():
             view_fields.MIX.slider(
-                say("Weight of {name}", name=name),
+                say("Weight of {name}", name=_head_name(name)),
                 0.0,
                 1.0,
                 step=0.05,

@@ -104,13 +104,11 @@ class HeadsData:
         if view_fields.MEAN.value == "all":
             return say("{attention}, mean over all heads", attention=attention)
         if view_fields.MEAN.value == "layer":
-            return say("{attention}, layer {layer}, mean over heads", attention=attention, layer=self.view.layer)
+            return say("{attention} L{layer}, mean over heads", attention=attention, layer=self.view.layer)
         if len(self.spec.heads) > 1:
-            heads = ", ".join(f"{s.layer}.{s.head}" for s in self.spec.heads)
+            heads = ", ".join(f"L{s.layer}.H{s.head}" for s in self.spec.heads)
             return say("{attention}, mean of heads {heads}", attention=attention, heads=heads)
-        return say(
-            "{attention}, layer {layer}, head {head}", attention=attention, layer=self.view.layer, head=self.view.head
-        )
+        return say("{attention} L{layer}.H{head}", attention=attention, layer=self.view.layer, head=self.view.head)
 
     def file_name(self, *more: str) -> str:
         """Return the name of a file that is saved, without its ending."""

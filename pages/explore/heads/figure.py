@@ -103,7 +103,7 @@ def _preview(data: HeadsData) -> Mapping[str, Any] | None:
 def _frame(data: HeadsData, attention: str) -> Mapping[str, Any]:
     """Return the layout of the heatmaps of an attention, without a head."""
     name = say(ATTENTIONS[attention].inline)
-    who = say("{attention}, layer {layer}, head {head}", attention=name, layer="{layer}", head="{head}")
+    who = say("{attention} L{layer}.H{head}", attention=name, layer="{layer}", head="{head}")
     title = f"{say(QUANTITIES['pattern'].title)}: {who}"
     labels, names = data.model_run.labels(attention), data.axis_names_of(attention)
     return heatmap_frame(*labels, title=title, generated_from=data.generated_from, **names)
@@ -117,7 +117,7 @@ def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
     weights = replace(data.spec, quantity="pattern")  # lines have no other quantity
     specs = [replace(weights, heads=(HeadShare(layer=s.layer, head=s.head),)) for s in shares] or [weights]
     each = [data.picture_of(spec) for spec in specs]
-    names = [f"{share.layer}.{share.head}" for share in shares] or [data.who]
+    names = [f"L{share.layer}.H{share.head}" for share in shares] or [data.who]
     query, key = marked(data, shown)
     attention = say(ATTENTIONS[data.view.attention].inline)
     who = say("{attention}, heads {heads}", attention=attention, heads=", ".join(names)) if shares else data.who

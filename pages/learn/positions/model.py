@@ -110,7 +110,7 @@ def _sources(data: PositionsData) -> None:
         labels[0][:MOST_DRAWN],
         labels[1][:MOST_DRAWN],
         title=say(
-            "The scores of {attention}, layer {layer}, head {head}, as a sum",
+            "Scores of {attention} L{layer}.H{head} as a sum",
             attention=attention,
             layer=view.layer,
             head=view.head,

@@ -97,7 +97,7 @@ def _pattern(data: PositionsData, found: "ShuffledWords", name: str, pattern: np
     queries, keys = found.query_labels[which], found.key_labels[which]
     order = say("as it was") if which == 0 else say("shuffled")
     sides = [say(SIDE_NAMES[data.card.config.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
-    title = say("Layer {layer}, head {head}: {order}", layer=view.layer, head=view.head, order=order)
+    title = say("L{layer}.H{head}: {order}", layer=view.layer, head=view.head, order=order)
     figure = attention_heatmap(
         pattern,
         queries,

@@ -87,7 +87,7 @@ class StepsData:
         """The head in words."""
         view = self.view
         attention = say(ATTENTIONS[view.attention].inline)
-        return say("{attention}, layer {layer}, head {head}", attention=attention, layer=view.layer, head=view.head)
+        return say("{attention} L{layer}.H{head}", attention=attention, layer=view.layer, head=view.head)
 
     @property
     def is_cross(self) -> bool:

@@ -29,8 +29,8 @@ PART = mark(
 )
 ELSEWHERE = mark("{share:.0%} of this query’s attention goes to keys without room here, most of it to {key} “{token}”.")
 GUIDED = mark(
-    "This head was guided: in training it was shown which noun each pronoun stands for. All others found their job by "
-    "themselves."
+    "This head was guided: in training, an extra loss told it which noun each pronoun refers to. All other heads "
+    "found their roles by themselves."
 )
 LEAST_ELSEWHERE = 0.01  # of the attention, that is told
 

@@ -62,7 +62,7 @@ class SnapshotData:
 def head_in_words(attention: str, layer: int | str, head: int | str) -> str:
     """Return a head as titles of figures call it."""
     name = say(ATTENTIONS[attention].inline)
-    return say("{attention}, layer {layer}, head {head}", attention=name, layer=layer, head=head)
+    return say("{attention} L{layer}.H{head}", attention=name, layer=layer, head=head)
 
 
 def far_in_words(run: Run) -> str:

@@ -120,7 +120,7 @@ def heads_over_time(data: SnapshotData, history: "HeadHistory", found: "Sequence
         theme=theme(),
     )
     by_head = {
-        f"{name.attention} layer {name.layer} head {name.head}": dict(
+        f"{name.attention} L{name.layer}.H{name.head}": dict(
             zip(history.steps, history.series(measure, name), strict=True)
         )
         for name in history.heads

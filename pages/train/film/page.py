@@ -189,7 +189,7 @@ def _within(config: ModelConfig, snapshots: Sequence[int]) -> list[str]:
     if (view.layer, view.head) != (now.layer, now.head):
         notes.append(
             say(
-                "There is no layer {layer}, head {head}, so you see layer {now_layer}, head {now_head}.",
+                "There is no head L{layer}.H{head}, so you see L{now_layer}.H{now_head}.",
                 layer=str(view.layer)[:20],
                 head=str(view.head)[:20],
                 now_layer=now.layer,

@@ -169,7 +169,7 @@ def _draw(data: SnapshotData, other: Run, step: int, matching: "HeadMatching", p
         with column:
             figure = attention_heatmap(
                 pattern,
-                title=say("{name}: layer {layer}, head {head}", name=name, layer=of_layer, head=of_head),
+                title=say("{name}: L{layer}.H{head}", name=name, layer=of_layer, head=of_head),
                 width=360,
                 **axes,
             )
@@ -197,7 +197,7 @@ def _pairs(data: SnapshotData, matching: "HeadMatching") -> None:
                 other_layer, other_head = matching.partner(layer, head)
                 alike, same = matching.matched[number], matching.similarity[number, number]
                 words = say(
-                    "layer {layer}, head {head} ↔ layer {other_layer}, head {other_head}: {alike:.2f} ({same:.2f})",
+                    "L{layer}.H{head} ↔ L{other_layer}.H{other_head}: {alike:.2f} ({same:.2f})",
                     layer=layer,
                     head=head,
                     other_layer=other_layer,

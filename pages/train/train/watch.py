@@ -262,7 +262,7 @@ def _heads_csv(history: "HeadHistory", measure: str) -> str:
     import pandas as pd
 
     columns = {
-        f"{attention} layer {layer} head {head}": heads[layer, head]
+        f"{attention} L{layer}.H{head}": heads[layer, head]
         for attention, heads in history.by_attention(measure).items()
         for layer in range(heads.shape[0])
         for head in range(heads.shape[1])

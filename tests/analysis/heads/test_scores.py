@@ -158,7 +158,7 @@ def test_a_card_names_what_stands_out_the_most_needed_first():
     ]
     known = known_heads(scores)
     assert [head["head"] for head in known] == [2, 1, 6, 5, 3, 4]
-    assert [head["does"].partition(f"head {head['head']}: ")[2] for head in known] == [
+    assert [head["does"].partition(f"H{head['head']}: ")[2] for head in known] == [
         "fits none of the known patterns, but is needed; ablating it raises the loss by 2.00 nats.",
         "puts 93% of its attention on the token that determines the next one; "
         "ablating it raises the loss by 0.50 nats.",
@@ -167,4 +167,4 @@ def test_a_card_names_what_stands_out_the_most_needed_first():
         "puts 80% of its attention on the first token (attention sink); ablating it leaves the loss unchanged.",
         "puts 67% of its attention within 3 tokens; ablating it lowers the loss by 0.30 nats.",
     ]
-    assert known[0]["does"].startswith("Decoder self-attention, layer 1, head 2: ")
+    assert known[0]["does"].startswith("Decoder self-attention L1.H2: ")

@@ -163,12 +163,12 @@ def test_the_earliest_comes_first():
 def test_in_words():
     (one,) = appearances(history_of([0.1, 0.2, 0.712, 0.8], chance=0.119))
     assert str(one.in_words()) == (
-        "Cross-attention, layer 1, head 0 appears as an alignment head at step 20: 0.71 of its attention lies on what "
+        "Cross-attention L1.H0 appears as an alignment head at step 20: 0.71 of its attention lies on what "
         "truly determines the next token; shuffled tokens: 0.12."
     )
     (one,) = appearances(history_of([0.5, 0.5], measure="previous"))
     assert str(one.in_words()) == (
-        "Cross-attention, layer 1, head 0 is a previous-token head already at step 0: 0.50 of its attention lies on "
+        "Cross-attention L1.H0 is a previous-token head already at step 0: 0.50 of its attention lies on "
         "the token before; shuffled tokens: 0.10."
     )
     assert str(rule()) == (

@@ -81,12 +81,12 @@ def test_scores_go_both_ways_and_powers_of_ten_start_at_the_least():
 
 
 def test_other_heads_are_lines_with_names_and_words():
-    drawn = figure(others={"layer 0, <head> 1": ROW[::-1].copy()}, name="layer 1, head 2")
+    drawn = figure(others={"layer 0, <head> 1": ROW[::-1].copy()}, name="L1.H2")
     (line,) = (trace for trace in drawn.data if trace.type == "scatter")
     np.testing.assert_array_equal(line.y[:3], ROW[::-1][:3])
     assert line.name == "layer 0, &lt;head&gt; 1" and drawn.layout.showlegend
     assert line.customdata[2] == "<b>layer 0, &lt;head&gt; 1</b><br>query 3 'sat' → key 2 'the': 0.25"
-    assert bars(drawn).customdata[0].startswith("<b>layer 1, head 2</b><br>")
+    assert bars(drawn).customdata[0].startswith("<b>L1.H2</b><br>")
     assert bars(drawn).marker.color != line.line.color
 
 

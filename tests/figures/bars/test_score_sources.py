@@ -55,13 +55,13 @@ def test_of_many_sources_the_largest_are_drawn_and_nothing_is_lost():
     random = np.random.default_rng(0)
     values = random.normal(size=(40, 30))
     values[37, 4] = 50.0
-    names = [f"layer {place // 4}, head {place % 4}" for place in range(40)]
+    names = [f"L{place // 4}.H{place % 4}" for place in range(40)]
     inner, *_, whole = drawn(values, names, names[:30]).data[:4]
     assert inner.z.shape == (MOST_SOURCES, MOST_SOURCES)
     np.testing.assert_allclose(inner.z.sum(), values.sum(), rtol=1e-5)
     np.testing.assert_allclose(whole.z[0][0], values.sum(), rtol=1e-5)
     ticks = drawn(values, names, names[:30]).layout.yaxis.ticktext
-    assert "layer 9, head 1" in ticks and ticks[-2] == "29 others"
+    assert "L9.H1" in ticks and ticks[-2] == "29 others"
     assert [name for name in names if name in ticks] == [tick for tick in ticks if tick in names]  # in their order
 
 

@@ -85,7 +85,7 @@ def test_heads_of_a_layer_with_their_mean():
     rows = layer_rows(patterns, layer=1, head=2, mean="")
     np.testing.assert_array_equal(rows.values[:4], patterns[1])
     np.testing.assert_allclose(rows.values[4], sum(patterns[1]) / 4)
-    assert rows.labels == ("1.0", "1.1", "1.2", "1.3", "mean")
+    assert rows.labels == ("L1.H0", "L1.H1", "L1.H2", "L1.H3", "mean")
     assert (rows.chosen, rows.name) == (2, "head")
     assert layer_rows(patterns, layer=1, head=2, mean="layer").chosen == 4
 
@@ -97,7 +97,7 @@ def test_layers_with_the_mean_of_all_heads():
         np.testing.assert_allclose(rows.values[layer], sum(patterns[layer]) / 4)
     np.testing.assert_allclose(rows.values[3], patterns.reshape(12, 5).mean(axis=0))
     np.testing.assert_allclose(rows.values.sum(axis=1), 1)
-    assert rows.labels == ("0", "1", "2", "mean") and (rows.chosen, rows.name) == (3, "layer")
+    assert rows.labels == ("L0", "L1", "L2", "mean") and (rows.chosen, rows.name) == (3, "layer")
 
 
 def test_labels_must_fit():

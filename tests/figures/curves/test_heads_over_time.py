@@ -17,7 +17,7 @@ def scores(*shape: int, seed: int = 0, steps: np.ndarray = STEPS) -> np.ndarray:
     return np.random.default_rng(seed).random((*shape, len(steps)))
 
 
-def lines(figure: Figure, words: str = "layer") -> list[Scatter]:
+def lines(figure: Figure, words: str = "</b>") -> list[Scatter]:
     return [trace for trace in figure.data if words in (trace.hovertemplate or "")]
 
 
@@ -28,9 +28,9 @@ def test_a_line_for_each_head_in_a_panel_for_each_attention():
     assert len(found) == 12
     for trace in found:
         words, _, rest = trace.hovertemplate.removeprefix("<b>").partition("</b>")
-        attention, layer, head = words.split(", ")
+        attention, _, place = words.rpartition(" L")
         name = {"Decoder self-attention": "decoder", "Cross-attention": "cross"}[attention]
-        at = int(layer.removeprefix("layer ")), int(head.removeprefix("head "))
+        at = tuple(map(int, place.split(".H")))
         np.testing.assert_array_equal(trace.y, given[name][at])
         assert trace.yaxis == {"decoder": "y", "cross": "y2"}[name]
         assert trace.line.color == layer_hues(2)[at[0]]
@@ -51,8 +51,8 @@ def test_the_chosen_head_is_strong_drawn_last_and_named_at_its_end():
     *others, chosen = lines(figure)
     np.testing.assert_array_equal(chosen.y, given["cross"][0, 1])
     assert all(chosen.line.width > 2 * other.line.width and chosen.opacity > other.opacity for other in others)
-    (label,) = (note for note in figure.layout.annotations if "head 1" in note.text)
-    assert (label.text, label.y) == ("<b>layer 0, head 1</b>", given["cross"][0, 1, -1])
+    (label,) = (note for note in figure.layout.annotations if "H1" in note.text)
+    assert (label.text, label.y) == ("<b>L0.H1</b>", given["cross"][0, 1, -1])
 
 
 def test_a_chosen_head_that_is_not_shown_makes_no_other_faint():

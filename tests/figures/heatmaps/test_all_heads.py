@@ -48,7 +48,7 @@ def test_every_head_is_drawn_whole_where_its_words_are():
         escaped = name.replace("<", "&lt;").replace(">", "&gt;")
         times = 6 // of_heads.shape[2], 6 // of_heads.shape[3]  # the cells of smaller patterns are drawn as several
         for layer, head in np.ndindex(*of_heads.shape[:2]):
-            x, y = places[f"{escaped}, layer {layer}, head {head}"]
+            x, y = places[f"{escaped} L{layer}.H{head}"]
             expected = np.where(masks[name], of_heads[layer, head], np.nan)
             expected = np.kron(np.where(np.isnan(expected), -1, expected), np.ones(times)).astype(np.float32)
             drawn = cells_around(z, x, y, expected)
@@ -91,7 +91,7 @@ def test_axes_number_layers_and_heads():
 
 def test_hover_tells_which_head():
     words = traces_of(all_heads(*some("Encoder"), title=TITLE))["heads"]
-    assert "layer 1, head 2" in words.customdata and words.marker.opacity == 0
+    assert "L1.H2" in words.customdata and words.marker.opacity == 0
 
 
 def test_cells_are_about_square_and_the_range_of_colors_is_fixed():
@@ -109,7 +109,7 @@ def test_the_chosen_head_has_a_frame_around_its_cells():
     patterns, masks = some()
     figure = all_heads(patterns, masks, title=TITLE, chosen=("<Decoder>", 2, 1))
     frame, words = figure.layout.shapes[-1], traces_of(figure)["heads"]
-    place = [*words.customdata].index("&lt;Decoder&gt;, layer 2, head 1")
+    place = [*words.customdata].index("&lt;Decoder&gt; L2.H1")
     x, y = words.x[place], words.y[place]
     assert (frame.x0 + frame.x1) / 2 == x and (frame.y0 + frame.y1) / 2 == y
     assert frame.x1 - frame.x0 > 6 and frame.y1 - frame.y0 > 4

@@ -42,8 +42,8 @@ def test_queries_run_from_top_to_bottom_and_keys_from_left_to_right():
 
 
 def test_axes_and_title_say_what_they_are():
-    layout = attention_heatmap(a_pattern(2, 2), "ab", "cd", title="Attention pattern: layer 0, head 1").layout
-    assert layout.title.text == "Attention pattern: layer 0, head 1"
+    layout = attention_heatmap(a_pattern(2, 2), "ab", "cd", title="Attention pattern: L0.H1").layout
+    assert layout.title.text == "Attention pattern: L0.H1"
     assert "query" in layout.yaxis.title.text
     assert "key" in layout.xaxis.title.text
 

@@ -23,11 +23,11 @@ def test_layers_are_rows_from_top_to_bottom_and_heads_columns():
 
 def test_hover_is_in_words():
     told = head_grid(VALUES, title="x", what="effect of <this>", unit="nats").data[0].customdata
-    assert told[1][0] == "layer 1, head 0: effect of &lt;this&gt; 0.42 nats"
-    assert told[0][2] == "layer 0, head 2: not measured"
-    assert head_grid(VALUES, title="x").data[0].customdata[0][1] == "layer 0, head 1: 0.90"
+    assert told[1][0] == "L1.H0: effect of &lt;this&gt; 0.42 nats"
+    assert told[0][2] == "L0.H2: not measured"
+    assert head_grid(VALUES, title="x").data[0].customdata[0][1] == "L0.H1: 0.90"
     grouped = head_grid(GROUPS, title="x", diverging=True)
-    assert grouped.data[3].customdata[0][0] == "&lt;Cross&gt;, layer 0, head 0: −0.25"
+    assert grouped.data[3].customdata[0][0] == "&lt;Cross&gt; L0.H0: −0.25"
 
 
 def test_the_range_is_that_of_all_groups_or_as_given():

@@ -34,9 +34,9 @@ def test_each_head_has_a_mark_with_its_hue_and_shape():
 
 
 def test_hover_is_in_words():
-    spoken = [f"layer {label[0]}, head {label[2]}" for label in LABELS]
+    spoken = [f"L{label[0]}.H{label[2]}" for label in LABELS]
     heads = trace(head_map_figure(POINTS, LABELS, words=spoken, **NAMES), "heads")
-    assert heads.customdata[2] == "<b>layer 1, head 0</b><br>B<br>previous &lt;token&gt;"
+    assert heads.customdata[2] == "<b>L1.H0</b><br>B<br>previous &lt;token&gt;"
     assert trace(head_map_figure(POINTS, LABELS), "heads").customdata[0] == "<b>0.0</b>"
 
 

@@ -20,7 +20,7 @@ def test_values_are_the_similarities_in_a_fixed_range():
 def test_heads_of_a_are_rows_from_top_to_bottom_and_those_of_b_columns():
     layout = head_matrix(SIMILARITY, PARTNERS, n_heads=2, names=("seed 0", "<1>")).layout
     assert tuple(layout.yaxis.range) == (3.5, -0.5) and tuple(layout.xaxis.range) == (-0.5, 3.5)
-    assert list(layout.xaxis.ticktext) == list(layout.yaxis.ticktext) == ["0.0", "0.1", "1.0", "1.1"]
+    assert list(layout.xaxis.ticktext) == list(layout.yaxis.ticktext) == ["L0.H0", "L0.H1", "L1.H0", "L1.H1"]
     assert "seed 0" in layout.yaxis.title.text and "&lt;1&gt;" in layout.xaxis.title.text
 
 
@@ -33,9 +33,9 @@ def test_each_matched_pair_has_a_frame_and_layers_are_parted():
 
 def test_hover_is_in_words():
     words = head_matrix(SIMILARITY, PARTNERS, n_heads=2, names=("old", "new")).data[0].customdata
-    assert words[0][1] == "old: layer 0, head 0<br>new: layer 0, head 1<br>similarity 0.90, matched"
-    assert words[3][3] == "old: layer 1, head 1<br>new: layer 1, head 1<br>similarity 0.70, matched, same index"
-    assert words[0][2] == "old: layer 0, head 0<br>new: layer 1, head 0<br>similarity 0.30"
+    assert words[0][1] == "old: L0.H0<br>new: L0.H1<br>similarity 0.90, matched"
+    assert words[3][3] == "old: L1.H1<br>new: L1.H1<br>similarity 0.70, matched, same index"
+    assert words[0][2] == "old: L0.H0<br>new: L1.H0<br>similarity 0.30"
 
 
 @pytest.mark.parametrize("n_layers", [1, 6, 12])
@@ -43,7 +43,7 @@ def test_labels_do_not_crowd(n_layers: int):
     n = 8 * n_layers
     layout = head_matrix(np.full((n, n), 0.5), np.arange(n), n_heads=8).layout
     assert len(layout.xaxis.tickvals) * 9 <= 420
-    assert layout.xaxis.ticktext[0] == "0.0"
+    assert layout.xaxis.ticktext[0] == "L0.H0"
 
 
 def test_the_theme_is_only_in_the_template():

@@ -49,7 +49,7 @@ test("words of cells: sign, rounding to nothing, powers, what is forbidden", () 
 
 test("a long title becomes smaller, then two lines; markup is never broken", () => {
   assert.deepEqual(titleForm({ text: "Short" }, 600), { lines: ["Short"], size: LAYOUT.title });
-  const text = "Attention pattern: decoder cross-attention, layer 11, head 10, of a very long title";
+  const text = "Attention pattern: decoder cross-attention L11.H10, of a very long title";
   const { lines, size } = titleForm({ text }, 320);
   assert.equal(lines.length, 2);
   assert.equal(lines.join(" "), text);

@@ -21,7 +21,7 @@ def causal_heads() -> dict[str, Any]:
         "masks": [mask, mask],
         "query_tokens": ["The", "<b>", "שלום"],
         "key_tokens": ["The", "<b>", "שלום"],
-        "names": ["layer 0, head 1", "layer 2, head 0"],
+        "names": ["L0.H1", "L2.H0"],
         "hues": ["#5F6CD7", "#C75F12"],
     }
 
@@ -54,7 +54,7 @@ def test_weights_keep_their_digits_and_the_mask_is_told_from_zero():
 def test_labels_are_sent_as_they_are_and_kept_apart_where_they_run_leftward():
     header, _ = sent(AppTest.from_function(show).run())
     assert header["query"] == header["key"] == ["The", "<b>", "\u2068שלום\u2069"]
-    assert header["names"] == ["layer 0, head 1", "layer 2, head 0"]
+    assert header["names"] == ["L0.H1", "L2.H0"]
     assert header["chosen"] == [None, 2]
     assert (header["height"], header["tells"]) == (300, True)
     assert header["titles"] == {"query": "query", "key": "key"}

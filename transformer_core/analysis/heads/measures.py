@@ -24,7 +24,7 @@ class HeadName(NamedTuple):
     def in_words(self) -> Message:
         """Return the head as it is called on the screen."""
         attention = Message(ATTENTIONS[self.attention].title)
-        return Message("{attention}, layer {layer}, head {head}", attention=attention, layer=self.layer, head=self.head)
+        return Message("{attention} L{layer}.H{head}", attention=attention, layer=self.layer, head=self.head)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,7 @@ class LayerRows(NamedTuple):
     """The rows of one step that belong together."""
 
     values: Float[np.ndarray, "row key"]  # heads, and after them their mean
-    labels: tuple[str, ...]  # "0.1" for layer 0, head 1; "0" for the mean of layer 0; "mean"
+    labels: tuple[str, ...]  # "L0.H1"; "L0" for the mean of layer 0; "mean"
     chosen: int  # the row of whose attention is looked at
     name: str  # what the rows are: "head" or "layer"
 
@@ -55,7 +55,7 @@ def layer_rows(
     """
     of_all = mean == "all"
     rows = patterns.mean(axis=1) if of_all else patterns[layer]
-    names = [str(i) if of_all else f"{layer}.{i}" for i in range(len(rows))]
+    names = [f"L{i}" if of_all else f"L{layer}.H{i}" for i in range(len(rows))]
     values = np.concatenate([rows, rows.mean(axis=0, keepdims=True)])
     return LayerRows(values, (*names, MEAN), len(rows) if mean else head, "layer" if of_all else "head")
 

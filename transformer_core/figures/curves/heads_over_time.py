@@ -116,7 +116,7 @@ def _lines(
 ) -> list[go.Scatter]:
     """Return the lines of one attention, that of the chosen head and of what it gets by chance last."""
     lines = []
-    title, who = say(ATTENTIONS[attention].title), say("{attention}, layer {layer}, head {head}")
+    title, who = say(ATTENTIONS[attention].title), say("{attention} L{layer}.H{head}")
     of_layer, after = say("layer {layer}"), say("step {step}")
     for layer, head in np.ndindex(scores.shape[:2]):
         is_chosen = chosen == (attention, layer, head)
@@ -218,5 +218,5 @@ def _end(attention: str, scores: Float[np.ndarray, "layer head snapshot"], chose
         return {}
     _, layer, head = chosen
     known = scores[layer, head][~np.isnan(scores[layer, head])]
-    words = say("layer {layer}, head {head}", layer=layer, head=head)
+    words = say("L{layer}.H{head}", layer=layer, head=head)
     return {f"<b>{words}</b>": float(known[-1])} if known.size else {}

@@ -204,12 +204,12 @@ def _middle(start: int, length: int) -> float:
 
 def _words(groups: Sequence[_Group]) -> go.Scatter:
     """Return unseen marks in the middle of the heads, which say which heads these are."""
-    form = say("layer {layer}, head {head}")
+    form = say("L{layer}.H{head}")
     marks = [
         (
             _middle(head * (group.side + group.gap), group.side),
             _middle(group.top(layer), group.height),
-            (f"{escape(group.title)}, " if len(groups) > 1 else "") + form.format(layer=layer, head=head),
+            (f"{escape(group.title)} " if len(groups) > 1 else "") + form.format(layer=layer, head=head),
         )
         for group in groups
         for layer in group.layers

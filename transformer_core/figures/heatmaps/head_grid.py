@@ -154,8 +154,8 @@ def _beside(groups: Groups, header: int, inner: tuple[int, int]) -> list[Box]:
 
 def _words(values: Float[np.ndarray, "layer head"], name: str, what: str, unit: str, decimals: int) -> list[list[str]]:
     """Return the cells of one group in words."""
-    where, before, after = (f"{escape(name)}, " if name else ""), (f"{what} " if what else ""), f" {unit}".rstrip()
-    place, unmeasured = say("layer {layer}, head {head}: "), say("not measured")
+    where, before, after = (f"{escape(name)} " if name else ""), (f"{what} " if what else ""), f" {unit}".rstrip()
+    place, unmeasured = say("L{layer}.H{head}: "), say("not measured")
     return [
         [
             where

@@ -40,8 +40,8 @@ def head_matrix(
         A figure whose color range is fixed to [0, 1]; a thin line parts the layers.
     """
     n = len(partners)
-    labels = [f"{layer}.{head}" for layer, head in (divmod(number, n_heads) for number in range(n))]
-    place = say("layer {layer}, head {head}")
+    labels = [f"L{layer}.H{head}" for layer, head in (divmod(number, n_heads) for number in range(n))]
+    place = say("L{layer}.H{head}")
     words = [place.format(layer=number // n_heads, head=number % n_heads) for number in range(n)]
     matched, same = say(", matched"), say(", same index")
     alike = say("similarity {value}")

@@ -39,7 +39,7 @@ SLIDERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Slider, ...]]] = {
 def who(data: FigureData) -> str:
     """Return which head is meant, as titles call it."""
     return say(
-        "{attention}, layer {layer}, head {head}",
+        "{attention} L{layer}.H{head}",
         attention=say(ATTENTIONS[data.attention].inline),
         layer=data.parameter("layer"),
         head=data.parameter("head"),

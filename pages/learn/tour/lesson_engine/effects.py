@@ -56,7 +56,7 @@ def loss_rise(run: Run, attention: str, layer: int, heads: Sequence[int]) -> flo
     if found is None or not 0 <= layer < found.n_layers(config) or not set(heads) <= set(range(config.n_heads)):
         named = ", ".join(map(str, heads))
         raise ConfigError(
-            "this model has no {attention}, layer {layer}, head {head}", attention=attention, layer=layer, head=named
+            "this model has no head {attention} L{layer}.H{head}", attention=attention, layer=layer, head=named
         )
     key = ("loss_rise", attention, layer, *heads)
     if key not in run.found:

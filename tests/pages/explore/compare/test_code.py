@@ -35,7 +35,7 @@ def test_one_head(open_app: OpenApp):
 def test_two_heads_that_cannot_be_paired(open_app: OpenApp):
     app = open_compare(open_app, bhead="decoder.0.1", change="off:encoder.0.1", **HEAD)
     _, printed = run(app)
-    shown = cells_of(figures_of(app)["A: encoder self-attention, layer 1, head 2"], "attention")
+    shown = cells_of(figures_of(app)["A: encoder self-attention L1.H2"], "attention")
     assert np.array2string(shown) in printed
 
 

@@ -23,7 +23,7 @@ WRONG = {
     (
         "bhead",
         "cross.9.9",
-    ): "B (English to French) has no head cross.9.9; B shows cross-attention, layer 1, head 3 instead.",
+    ): "B (English to French) has no head cross.9.9; B shows cross-attention L1.H3 instead.",
     ("bhead", "cross"): "the format is attention.layer.head: cross.1.2",
     ("bhead", "sideways.0.0"): "B (English to French) has no head sideways.0.0",
     ("bchange", "off:cross.7.7"): "B (English to French) has none of the heads to ablate",
@@ -68,7 +68,7 @@ def test_models_of_other_kinds_are_shown_as_far_as_they_can_be(open_app: OpenApp
         app = open_compare(open_app, **{"with": "tales"}, view=view)
         words = words_of(app)
         assert sentence in words
-        assert "B (Tales) has no head cross.1.0; B shows decoder self-attention, layer 0, head 0 instead." in words
+        assert "B (Tales) has no head cross.1.0; B shows decoder self-attention L0.H0 instead." in words
 
 
 @pytest.mark.usefixtures("checkpoints")

@@ -34,8 +34,8 @@ def test_two_texts_and_their_difference(open_app: OpenApp, checkpoints: Path):
     app = open_compare(open_app, btext=OTHER, **HEAD)
     figures = figures_of(app)
     assert [*figures] == [
-        "A: encoder self-attention, layer 1, head 2",
-        "B: encoder self-attention, layer 1, head 2",
+        "A: encoder self-attention L1.H2",
+        "B: encoder self-attention L1.H2",
         "B − A",
     ]
     a, b = (pattern(checkpoints, text, 1, 2) for text in (EXAMPLES[0], OTHER))
@@ -85,7 +85,7 @@ def test_a_head_switched_off_changes_what_comes_behind_it(open_app: OpenApp):
     assert (found["Encoder self-attention"][1] > 0).all()
     assert (found["Decoder self-attention"][0] < 1e-6).all()  # teacher-forced on the same words, it does not know yet
     assert (found["Cross-attention"] > 0).all()
-    assert "encoder 0.0 zero-ablated" in words_of(app)
+    assert "encoder L0.H0 zero-ablated" in words_of(app)
     app.selectbox(key="compare-bchange-kind").set_value("").run()
     assert "bchange" not in url_of(app)
     assert "no head changed" in words_of(app)
@@ -97,7 +97,7 @@ ATTENTIONS = ("Encoder self-attention", "Decoder self-attention", "Cross-attenti
 @pytest.mark.slow
 def test_an_evened_out_head_looks_everywhere_alike(open_app: OpenApp):
     app = open_compare(open_app, btext="", bchange="even:encoder.1.2", **HEAD)
-    b = cells_of(figures_of(app)["B: encoder self-attention, layer 1, head 2"], "attention")
+    b = cells_of(figures_of(app)["B: encoder self-attention L1.H2"], "attention")
     np.testing.assert_allclose(b, 1 / len(b), atol=1e-6)
     app.multiselect(key="compare-bchange-heads").set_value([HeadName("encoder", 1, 1)]).run()
     assert url_of(app)["bchange"] == "even:encoder.1.1"
@@ -113,7 +113,7 @@ def test_the_map_has_all_heads_of_both(open_app: OpenApp):
     assert not app.exception
     (figure,) = figures_of(app).values()
     assert "head outputs" in figure["layout"]["title"]["text"]
-    assert {button.label for button in app.button} >= {"0.0", "1.3"}
+    assert {button.label for button in app.button} >= {"L0.H0", "L1.H3"}
     app.button(key="compare-map-A-encoder.0.3").click().run()
     url = url_of(app)
     assert (url["layer"], url["head"], url["by"], url["heads"]) == ("0", "3", "writing", "a")

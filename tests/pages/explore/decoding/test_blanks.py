@@ -152,7 +152,7 @@ def test_where_the_masks_look(tree: FillingTree):
     app.selectbox(key="decoding-mean-box").set_value("layer").run()
     drawn = next(t for t in figure(app, "blanks-looks")["data"] if t["type"] == "bar")
     np.testing.assert_allclose(numbers(drawn["y"]), surest.rows[1].mean(axis=0), atol=1e-6)
-    assert "layer 1, mean over heads" in words_of(app)
+    assert "L1, mean over heads" in words_of(app)
 
 
 def test_an_address_opens_its_moment(tree: FillingTree):

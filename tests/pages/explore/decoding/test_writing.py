@@ -70,7 +70,7 @@ def test_every_number_is_that_of_a_plain_forward(three_kinds: Path):
     assert weights_source.sum() == pytest.approx(1, abs=1e-5)
     assert weights_output.sum() == pytest.approx(1, abs=1e-5)
     assert np.isnan(rows[0, 2:]).all()  # <bos> was not for the model to say
-    assert header["aims"]["source"].startswith("cross-attention, layer ")
+    assert header["aims"]["source"].startswith("cross-attention L")
 
 
 def test_a_prompt_is_given_and_known_to_the_model_too(three_kinds: Path):

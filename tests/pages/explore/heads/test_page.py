@@ -36,7 +36,7 @@ def test_the_first_view_is_whole(open_app: OpenApp):
     header, levels = overview_of(app)
     assert [group["attention"] for group in header["groups"]] == ["encoder", "decoder", "cross"]
     assert len(levels) == sum(g["layers"] * g["heads"] * g["queries"] * g["keys"] for g in header["groups"])
-    assert "cross-attention, layer 1, head 0" in figure_of(app)["layout"]["title"]["text"]
+    assert "cross-attention L1.H0" in figure_of(app)["layout"]["title"]["text"]
     words = words_of(app)
     assert "What to look for" in words
     assert "2 layers, 4 heads, 12.3 million parameters, trained on en-fr" in words
@@ -53,7 +53,7 @@ def test_a_second_run_changes_nothing(open_app: OpenApp):
 def test_the_url_holds_the_view(open_app: OpenApp):
     view = {"model": "other", "text": "A dog.", "attention": "decoder", "layer": "0", "head": "1"}
     app = open_app(**view)
-    assert "decoder self-attention, layer 0, head 1" in figure_of(app)["layout"]["title"]["text"]
+    assert "decoder self-attention L0.H1" in figure_of(app)["layout"]["title"]["text"]
     assert url_of(app) == view
     assert overview_of(app)[0]["chosen"] == {"attention": "decoder", "layer": 0, "head": 1}
 

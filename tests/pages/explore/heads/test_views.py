@@ -280,6 +280,6 @@ def test_another_head_can_be_drawn_at_once_where_one_pattern_is_shown(open_app: 
     assert (shown["attention"], shown["layer"], shown["head"], shown["name"]) == ("encoder", 1, 2, "attention")
     assert {*shown["frames"]} == {"encoder", "decoder", "cross"}
     title = shown["frames"]["decoder"]["layout"]["title"]["text"]
-    assert title == "Attention pattern: decoder self-attention, layer {layer}, head {head}"
+    assert title == "Attention pattern: decoder self-attention L{layer}.H{head}"
     for changed in ({"show": "scores"}, {"unit": "word"}, {"mix": "0.1+1.2"}, {"hide": "special"}, {"mean": "all"}):
         assert preview(open_app(**VIEW, **changed)) is None

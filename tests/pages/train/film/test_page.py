@@ -203,7 +203,7 @@ def test_the_numbers_can_be_taken_away(open_film: OpenApp):
     }
     assert tables["pairs-step4-encoder-layer0-head0"].startswith("query,query_token,key,key_token,allowed,weight\n")
     assert tables["pairs-loss"] == "step,loss\n0,4.0\n4,3.8\n20,3.0\n60,1.0\n"
-    assert tables["pairs-heads-previous"].splitlines()[0].count("layer") == 24
+    assert tables["pairs-heads-previous"].splitlines()[0].count(".H") == 24
     assert len(tables) == 6
 
 

@@ -71,7 +71,7 @@ def writing(
         at: how many were written at the step that is looked at; 0: none yet.
         weights_source: where is looked at this step, in [0, 1]; None: nothing is drawn.
         weights_output: likewise over the given tokens and the written ones of this step.
-        aim_source: whose weights they are, "cross-attention, layer 1, head 3".
+        aim_source: whose weights they are, "cross-attention L1.H3".
         aim_output: likewise for the output.
         ended: why nothing can be written behind the last token of `output`, in a sentence; None where it can.
         key: the component's key.
