@@ -87,9 +87,9 @@ def _head(laboratory: Laboratory, experiment: Experiment) -> None:
 
 def _how_far(experiment: Experiment, request: ExperimentRequest, *, is_chosen: bool) -> str:
     """Return what an experiment is of, and how far it is; of one that nobody chose, that it is the last one."""
-    far = mark("{task}, seed {seed}: step {step:,} of {steps:,} of each")
+    far = mark("{task}, seed {seed}: step {step:,} of {steps:,} each")
     if not is_chosen:
-        far = mark("The last one on this machine: {task}, seed {seed}, step {step:,} of {steps:,} of each")
+        far = mark("Latest on this machine: {task}, seed {seed}, step {step:,} of {steps:,} each")
     return say(
         far,
         task=say(TASK_NAMES[request.task]),
@@ -103,28 +103,26 @@ def _what_happens(experiment: Experiment) -> str:
     """Return what a person should know of an experiment that draws nothing new; "" where there is nothing to say."""
     match experiment.state:
         case "starting":
-            return say("Its process begins: it loads what training takes. The first points come in a few seconds.")
+            return say("Starting: loading libraries. The first points appear in a few seconds.")
         case "queued":
             n_before = int(str(experiment.reason)) if str(experiment.reason).isdecimal() else 0
             if not n_before:
-                return say("Another experiment is at work on this machine; this one begins when that has ended.")
+                return say("Another experiment is running on this machine; this one starts when it has finished.")
             return say_number(
                 n_before,
-                "Another experiment is at work on this machine, and one more waits before this one.",
-                "Another experiment is at work on this machine, and {n} more wait before this one.",
+                "Another experiment is running on this machine, and one more is queued before this one.",
+                "Another experiment is running on this machine, and {n} more are queued before this one.",
             )
         case "running" if not experiment.step:
-            return say("It reads the task and makes the models. The first points come in a few seconds.")
+            return say("Generating the task and building the models. The first points appear in a few seconds.")
         case "stopped":
             return (
-                say("It was stopped on the way; what it had learned by then is below.")
+                say("Stopped early; results so far are below.")
                 if experiment.step
-                else say("It was stopped before it began.")
+                else say("Stopped before it started.")
             )
         case "failed":
-            return say(
-                "This experiment could not go on: {reason}.", reason=say_message(experiment.reason).removesuffix(".")
-            )
+            return say("This experiment failed: {reason}.", reason=say_message(experiment.reason).removesuffix("."))
     return ""
 
 
@@ -132,7 +130,7 @@ def _stop(experiment: Experiment) -> None:
     try:
         experiments.stop(experiment)
     except HeadlightError as error:
-        NOTE.set(say("That did not reach the experiment: {reason}.", reason=error))
+        NOTE.set(say("The command did not reach the experiment: {reason}.", reason=error))
 
 
 def _draw(
@@ -146,14 +144,12 @@ def _draw(
     with right:
         laboratory.draw(experiment, reading)
     for variant, reason in reading.ended.items():
-        ended = say(
-            "{variant} could go no further: {reason}.", variant=say(laboratory.variants[variant]), reason=reason
-        )
+        ended = say("{variant} stopped: {reason}.", variant=say(laboratory.variants[variant]), reason=reason)
         prose.note(ended)
     look = laboratory.look_for(request)
     prose.look_for(look)
     st.html(f"<p class='hl-small'>{html.escape(laboratory.remarks(request))}</p>")
-    told = say("In a shell at the project’s root; it gives the same numbers.")
+    told = say("Run in a shell at the project root; gives the same numbers.")
     code_expander.command(say("Show the command"), lambda: request.command, told)
 
 

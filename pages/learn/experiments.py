@@ -36,7 +36,7 @@ def show(laboratory: Laboratory) -> None:
         if note := NOTE.pop():
             prose.info(note)
         if experiment is None and wanted:
-            said = say("There is no experiment “{name}” here any more; start one of your own.", name=wanted)
+            said = say("The experiment “{name}” no longer exists; start your own.", name=wanted)
             prose.note(said)
     if experiment is not None:
         experiment_watch.watch(laboratory, experiment)
@@ -66,7 +66,7 @@ def _choose(laboratory: Laboratory) -> ExperimentRequest | None:
             **kept,
         )
         steps = st.number_input(
-            say("Steps of each"),
+            say("Steps per run"),
             FEWEST_STEPS,
             MOST_STEPS,
             step=_STEPS_OF_A_CLICK,
@@ -87,9 +87,9 @@ def _choose(laboratory: Laboratory) -> ExperimentRequest | None:
     try:
         return ExperimentRequest(kind=kind, task=cast(str, task), variants=in_order, seed=int(seed), steps=int(steps))
     except HeadlightError:
-        said = say("Choose {most} at most: they take turns, and more would take too long.", most=MOST_VARIANTS)
+        said = say("Choose at most {most}: they train in turn, and more would take too long.", most=MOST_VARIANTS)
         if not in_order:
-            said = say("Choose what to train, one at least.")
+            said = say("Choose at least one to train.")
         prose.note(said)
         return None
 
@@ -102,7 +102,7 @@ def _start(laboratory: Laboratory, request: ExperimentRequest | None) -> None:
         horizontal=True, vertical_alignment="center", gap="small", key=f"hl-experiment-start-{laboratory.kind}"
     ):
         st.button(
-            say("Train them now"),
+            say("Train now"),
             key=f"{laboratory.kind}-experiment-start",
             type="primary",
             icon=":material/play_arrow:",
@@ -114,10 +114,10 @@ def _start(laboratory: Laboratory, request: ExperimentRequest | None) -> None:
             seconds = 5 * max(1, round(experiments.seconds_for(request) / 5))
             promise = say_number(
                 len(request.variants),
-                "One small encoder-decoder is trained for {steps} steps; on this machine that takes about {seconds} "
-                "seconds. Its curve grows below meanwhile.",
-                "{n} small encoder-decoders take turns, {steps} steps each; on this machine that takes about {seconds} "
-                "seconds. Their curves grow below meanwhile.",
+                "Trains one small encoder-decoder for {steps} steps; about {seconds} seconds on this machine. Its "
+                "curve appears below.",
+                "Trains {n} small encoder-decoders in turn, {steps} steps each; about {seconds} seconds on this "
+                "machine. Their curves appear below.",
                 steps=request.steps,
                 seconds=seconds,
             )
@@ -128,4 +128,4 @@ def _begin(request: ExperimentRequest) -> None:
     try:
         experiments.start(request)
     except HeadlightError as error:
-        NOTE.set(say("The experiment did not begin: {reason}.", reason=error))
+        NOTE.set(say("The experiment did not start: {reason}.", reason=error))

@@ -36,7 +36,7 @@ def _name(kind: ExperimentKind, text: str) -> str:
     """
     found = _NAME.fullmatch(text)
     if not found or found[1] != kind:
-        raise ValueError(say("it is named like {kind}-20260101-120000", kind=kind))
+        raise ValueError(say("its name looks like {kind}-20260101-120000", kind=kind))
     return text
 
 
@@ -119,7 +119,9 @@ def start(request: ExperimentRequest) -> None:
         RunError: too many wait already, or it cannot be started.
     """
     if len(at_work()) > MOST_WAITING:
-        raise RunError("{n} experiments wait already on this machine; wait until one has ended", n=MOST_WAITING)
+        raise RunError(
+            "{n} experiments are already queued on this machine; wait until one has finished", n=MOST_WAITING
+        )
     _forget_oldest()
     name = _free_name(request.kind)
     path = folder() / name

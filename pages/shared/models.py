@@ -182,7 +182,7 @@ def _paper_base(cut: ModelCard) -> ModelCard:
         version=cut.version,
         title=say("The paper’s base model (untrained)"),
         description=say(
-            "N = 6, d_model = 512, 8 heads of 64, as in table 3 of the paper; with random weights, to see its sizes."
+            "N = 6, d_model = 512, 8 heads of 64, as in table 3 of the paper, with random weights, to show its sizes."
         ),
         corpus="",
         heads=(),

@@ -25,7 +25,9 @@ def read(source: Source, text: str, target: str | None) -> "ModelRun":
     whole = readings.read(source, text, target)
     if max(map(len, whole.inputs)) <= MOST_TOKENS:
         return whole
-    cut: cache.Store[ModelRun] = cache.store(mark("texts cut"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
+    cut: cache.Store[ModelRun] = cache.store(
+        mark("truncated texts"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes
+    )
     return cut.get((source, text, target), lambda: _cut(source, text, target))
 
 
@@ -50,7 +52,9 @@ def walk(source: Source, text: str, target: str | None, *, attention: str, layer
     Raises:
         HeadlightError: the model cannot be loaded, the text cannot be read by it, or it has no such head.
     """
-    walks: cache.Store[Walkthrough] = cache.store(mark("walks"), most_mib=MOST_MIB, n_bytes=lambda walk: walk.n_bytes)
+    walks: cache.Store[Walkthrough] = cache.store(
+        mark("step-by-step traces"), most_mib=MOST_MIB, n_bytes=lambda walk: walk.n_bytes
+    )
 
     def make() -> "Walkthrough":
         from transformer_core.analysis import walkthrough
@@ -71,7 +75,7 @@ def sources(source: Source, text: str, target: str | None, *, attention: str, la
         HeadlightError: the model cannot be loaded, the text cannot be read by it, or it has no such head.
     """
     split: cache.Store[ScoreSources] = cache.store(
-        mark("scores split"), most_mib=MOST_SOURCES_MIB, n_bytes=lambda s: s.n_bytes
+        mark("decomposed scores"), most_mib=MOST_SOURCES_MIB, n_bytes=lambda s: s.n_bytes
     )
 
     def make() -> "ScoreSources":

@@ -91,7 +91,7 @@ PAGES = (
         figure=titled("512 numbers each"),
         what="part",
         changes=(
-            part("Waves", 'all(".plot .gtitle").length > 0 && !' + titled("512 numbers each")),
+            part("Wavelengths", 'all(".plot .gtitle").length > 0 && !' + titled("512 numbers each")),
             part("Shift", titled("R for k")),
             part("Table", titled("512 numbers each")),
         ),
@@ -101,9 +101,9 @@ PAGES = (
         figure='all(".mask_matrix .chip").length > 0',
         what="part",
         changes=(
-            part("Which mask where", 'all(".mask_which canvas, .mask_which svg").length > 0'),
+            part("Masks by attention", 'all(".mask_which canvas, .mask_which svg").length > 0'),
             part("Leak test", 'all(".plot .gtitle").length > 0'),
-            part("Edit a mask", 'all(".mask_matrix .chip").length > 0'),
+            part("Edit mask", 'all(".mask_matrix .chip").length > 0'),
         ),
     ),
     LearnPage(

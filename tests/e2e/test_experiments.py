@@ -1,4 +1,4 @@
-"""Train with the wrong mask in a real browser: started, watched while its curves grow, left, and found again."""
+"""Wrong mask in training in a real browser: started, watched while its curves grow, left, and found again."""
 
 import os
 import re
@@ -37,10 +37,10 @@ def server(place: Path) -> Iterator[Server]:
 
 def test_an_experiment_is_started_watched_left_and_found_again(page: Page, place: Path):
     page.goto("/masks?part=training&model=dates")
-    start = page.get_by_role("button", name="Train them now")
+    start = page.get_by_role("button", name="Train now")
     expect(start).to_be_visible(timeout=90 * SECOND)
     expect(page.get_by_text("3 small encoder-decoders take turns, 300 steps each")).to_be_visible()
-    steps = page.get_by_label("Steps of each")
+    steps = page.get_by_label("Steps per run")
     steps.fill("60")
     steps.press("Enter")
     expect(page.get_by_text("take turns, 60 steps each")).to_be_visible()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 N_TOKENS = 32  # of the vocabulary, whose logits are drawn
 HEIGHT = 540  # px
 FIRST = ("hook_pattern", "hook_post", "hook_normalized", "hook_resid_post", "hook_embed")  # to look at first
-NOTHING = mark("There is no hook point in this block: choose the attention that it acts in, or another block.")
+NOTHING = mark("This block has no hook point: choose the attention it belongs to, or another block.")
 PAIRS = ("hook_attn_scores", "hook_mask", "hook_pattern")
 
 
@@ -114,11 +114,11 @@ def _draw(data: ArchitectureData, stage: Stage) -> None:
     ]
     cells = "".join(f"<div><span>{html.escape(of)}</span>{html.escape(value)}</div>" for of, value in facts)
     st.html(f"<div class='hl-facts-list hl-arch-facts'>{cells}</div>")
-    remarks = [say("A cell shows the number of the largest size in its block.")] if shown.is_pooled else []
+    remarks = [say("Each cell shows the value with the largest magnitude in its block.")] if shown.is_pooled else []
     if seen["n_chosen"]:
         remarks.append(
             say(
-                "The figure draws {n} of {vocab:,} tokens, those with the highest values; the statistics are over all.",
+                "The figure shows the {n} of {vocab:,} tokens with the highest values; the statistics include all.",
                 n=seen["n_chosen"],
                 vocab=seen["n_columns"],
             )

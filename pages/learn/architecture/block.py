@@ -63,9 +63,9 @@ def _shapes(data: ArchitectureData) -> None:
             ]
         )
     head = [
-        say("what passes, and its hook point"),
+        say("activation and hook point"),
         say("shape"),
-        say("as typed") if data.has_typed_shapes else say("on this text"),
+        say("as entered") if data.has_typed_shapes else say("on this text"),
     ]
     st.html(table(head, rows, kind="hl-arch-shapes"))
     if box.kind == "feed_forward":
@@ -118,8 +118,7 @@ def _typed_shapes(data: ArchitectureData) -> None:
     longest, most = max(data.shape_lengths.values()), data.card.config.max_seq_len
     if longest > most:
         words = say(
-            "{n:,} tokens are more than the {most:,} positions of this model; the shapes are those that a longer one "
-            "would have.",
+            "{n:,} tokens exceed this model’s {most:,} positions; the shapes are those of a model with more positions.",
             n=longest,
             most=most,
         )
@@ -131,7 +130,7 @@ def _weights(data: ArchitectureData) -> None:
     config, box = data.card.config, data.box
     weights = weights_of(config)[box.name]
     if not weights:
-        st.html(f"<p class='hl-small'>{html.escape(say('This block has no weights: nothing in it is trained.'))}</p>")
+        st.html(f"<p class='hl-small'>{html.escape(say('This block has no trainable weights.'))}</p>")
         return
     rows = []
     for weight in weights:
@@ -143,7 +142,7 @@ def _weights(data: ArchitectureData) -> None:
         )
         rows.append([f"<code>{html.escape(name)}</code>", written, shape_in_words(weight.shape), shared])
     total = sum(weight.n_parameters for weight in weights)
-    rows.append([f"<b>{html.escape(say('together'))}</b>", "", "", f"<b>{grouped(total)}</b>"])
+    rows.append([f"<b>{html.escape(say('total'))}</b>", "", "", f"<b>{grouped(total)}</b>"])
     head = [say("weight"), "", say("shape"), say("parameters")]
     st.html(table(head, rows, kind="hl-arch-weights"))
 

@@ -35,20 +35,20 @@ NAMES = {
     "unembedding": mark("last layer"),
 }
 COUNTED = mark(
-    "Counted are the products of matrices: “projections” make queries, keys, values and the output of attention, "
+    "Only matrix products are counted: “projections” compute queries, keys, values and the attention output; "
     "“attention itself” is queries times keys and weights times values. One multiply-add is two floating-point "
     "operations."
 )
-BOTH = mark("Source and target are both as long as the axis says.")
+BOTH = mark("Source and target have the length on the axis.")
 CROSSES = mark(
-    "From {n} tokens on attention itself costs more than the feed-forward networks: it grows with the square of the "
-    "length, all else with the length."
+    "From {n} tokens on, attention itself costs more than the feed-forward networks: it grows quadratically with the "
+    "length, everything else linearly."
 )
-BEYOND = mark("This model takes {most} tokens at most, so it never gets there.")
+BEYOND = mark("This model takes at most {most} tokens, so it never gets there.")
 NEVER = mark("Attention itself never costs more than the feed-forward networks here.")
 NO_FEED_FORWARD = mark("This model has no feed-forward networks.")
-ONE_TEXT = mark("All is for one of the {n} texts of the batch.")
-SPARES = mark("To write {n} tokens one by one, the cache spares {share} of the multiply-adds.")
+ONE_TEXT = mark("All shapes are for one of the {n} texts in the batch.")
+SPARES = mark("When generating {n} tokens, the KV cache saves {share} of the multiply-adds.")
 
 
 def show(data: ArchitectureData) -> None:
@@ -57,7 +57,7 @@ def show(data: ArchitectureData) -> None:
     here = max(data.shape_lengths.values())
     lengths = several_lengths(max(config.max_seq_len, here))
     crossed = crossing(config, "attention", "feed_forward") if config.d_ff else None
-    marks = {_here(data): here} | ({say("attention overtakes"): crossed} if crossed and crossed > 1 else {})
+    marks = {_here(data): here} | ({say("attention dominates"): crossed} if crossed and crossed > 1 else {})
     with st.container(key="hl-arch-cost"):
         left, right = st.columns(2, gap="medium")
     costs = reading_costs(config, lengths)
@@ -69,7 +69,7 @@ def show(data: ArchitectureData) -> None:
             lengths,
             of_forward,
             hues=[FAINT, *hues],
-            title=say("Reading a text once"),
+            title=say("One forward pass"),
             unit=say("multiply-adds"),
             marks=marks,
             dashed=[say("all together")],
@@ -79,9 +79,7 @@ def show(data: ArchitectureData) -> None:
         if config.has_decoder:
             _writing(data, lengths, here)
     with right:
-        figure = share_areas(
-            lengths, shown, hues=hues, title=say("Who has which share of it"), marks=marks, theme=theme()
-        )
+        figure = share_areas(lengths, shown, hues=hues, title=say("Share of each part"), marks=marks, theme=theme())
         _figure(data, figure, "shares", lengths, shown)
         _memory(data, lengths, here)
     st.html(f"<p class='hl-look'>{html.escape(' '.join(_sentences(data, crossed, here)))}</p>")
@@ -89,7 +87,7 @@ def show(data: ArchitectureData) -> None:
 
 def _here(data: ArchitectureData) -> str:
     """Return what the marked length is that of."""
-    return say("as typed") if data.has_typed_shapes else say("this text")
+    return say("as entered") if data.has_typed_shapes else say("this text")
 
 
 def _writing(data: ArchitectureData, lengths: list[int], here: int) -> None:
@@ -103,7 +101,7 @@ def _writing(data: ArchitectureData, lengths: list[int], here: int) -> None:
         lengths,
         curves,
         hues=[WARM, STRONG],
-        title=say("Writing a text token by token, all steps together"),
+        title=say("Generating a text token by token, all steps"),
         unit=say("multiply-adds"),
         marks={_here(data): here},
         theme=theme(),
@@ -118,7 +116,7 @@ def _memory(data: ArchitectureData, lengths: list[int], here: int) -> None:
     held = [memory(config, length, n_parameters=n, bytes_per_number=width) for length in lengths]
     curves = {
         say("weights"): np.array([one.weights for one in held], dtype=np.float64),
-        say("all patterns, written out"): np.array([one.patterns for one in held], dtype=np.float64),
+        say("all attention patterns"): np.array([one.patterns for one in held], dtype=np.float64),
     }
     hues = [FAINT, COST_HUES["attention"]]
     if config.has_decoder:

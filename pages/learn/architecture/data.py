@@ -137,7 +137,7 @@ class ArchitectureData:
     def _captured(self) -> "Iterator[CapturedText]":
         """Give the one capture of this text, which all who read it share."""
         texts: cache.Store[CapturedText] = cache.store(
-            mark("texts captured"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes
+            mark("captured activations"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes
         )
         key = (self.source, self.view.text, self.view.target)
         captured = texts.get(key, self._capture)

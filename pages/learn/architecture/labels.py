@@ -58,7 +58,7 @@ def parameters_in_words(config: ModelConfig, box: Box) -> str:
     n = sum(weight.n_parameters for weight in weights)
     shared = sum(weight.n_numbers for weight in weights if weight.shared_with)
     if shared and not n:
-        return say("no parameters of its own: it shares {n}", n=grouped(shared))
+        return say("no parameters of its own: shares {n}", n=grouped(shared))
     return say_number(n, "{n} parameter", "{count} parameters", count=grouped(n)) if n else say("no parameters")
 
 
@@ -123,8 +123,8 @@ def _mask_in_words(config: ModelConfig, box: Box) -> list[str]:
         return []
     is_cross, window = box.part == "cross_attn", config.at_layer(box.layer or 0).sliding_window
     reasons = [
-        *([say("what comes later")] if box.stack == "decoder" and not is_cross else []),
+        *([say("later tokens")] if box.stack == "decoder" and not is_cross else []),
         *([say("padding")] if config.pad_id is not None else []),
-        *([say("what is farther away than {n} tokens", n=window)] if window and not is_cross else []),
+        *([say("tokens more than {n} positions away", n=window)] if window and not is_cross else []),
     ]
     return [say("masked: {what}", what=", ".join(reasons))] if reasons else [say("no mask")]

@@ -14,8 +14,8 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 LEAD = mark(
-    "Figure 1 of the paper, drawn from this model: every block that it has, and none that it has not. Choose one to "
-    "see the shapes that pass it, its weights, your text on its way through it, and the code that runs."
+    "Figure 1 of the paper, drawn from this model: exactly the blocks it has. Choose one to see its tensor shapes, "
+    "its weights, its activations on your text, and the code that runs."
 )
 PARTS = {
     "drawing": mark("Drawing"),
@@ -24,10 +24,10 @@ PARTS = {
     "stream": mark("Residual stream"),
 }
 LOOK = mark(
-    "the stream runs straight up; each sub-layer reads it and adds what it found to what goes around it. Point at "
-    "a block, and what it takes in and hands out lights up."
+    "the residual stream runs straight up; each sub-layer reads it and adds its output to it. Point at a block to "
+    "highlight its inputs and outputs."
 )
-MISSED = mark("This model has no block “{name}”; you see another one.")
+MISSED = mark("This model has no block “{name}”; another one is shown.")
 CUT = mark("This text is long: its first {n} tokens are captured here.")
 
 

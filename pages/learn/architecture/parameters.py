@@ -24,16 +24,17 @@ from transformer_core.model.presets import transformer_base, transformer_big
 
 PAPER = {mark("the paper’s base"): transformer_base, mark("the paper’s big"): transformer_big}
 NOTE = mark(
-    "The paper names 65 million for base and 213 million for big, with a vocabulary of about 37,000 tokens; counted "
-    "here from the same configurations with exactly {vocab} tokens: {base} and {big}."
+    "The paper reports 65 million parameters for base and 213 million for big, with a vocabulary of about 37,000 "
+    "tokens; the same configurations with exactly {vocab} tokens have {base} and {big}."
 )
 LOOK = mark(
-    "{part} has the largest share here, {share:.0%}. The token embedding grows with the vocabulary, one vector a "
-    "token; all else grows with the layers and with the square of d_model. Normalizations hardly count."
+    "{part} has the largest share here, {share:.0%}. The token embedding grows with the vocabulary, one vector per "
+    "token; everything else grows with the number of layers and with d_model squared. Layer norms are negligible."
 )
 LOOK_AT_A_LAYER = mark(
-    "In a layer the feed-forward network has {feed_forward} parameters and an attention {attention}: d_ff is "
-    "{ratio:.2g} · d_model here, in the paper 4 · d_model, and there it has twice as many."
+    "Per layer, the feed-forward network has {feed_forward} parameters and each attention {attention}. Here d_ff is "
+    "{ratio:.2g} · d_model; in the paper it is 4 · d_model, so there the feed-forward network has twice as many as an "
+    "attention."
 )
 ALONE = mark("Embedding and output shared")  # of a model with one embedding
 SHARING = {
@@ -120,7 +121,7 @@ def look(data: ArchitectureData) -> str:
 
 def _bars(data: ArchitectureData, counts: Mapping[tuple[str, str], int], total: int) -> None:
     """Draw a bar for each part."""
-    title = say("{n} parameters, part by part", n=grouped(total))
+    title = say("{n} parameters by part", n=grouped(total))
     figure = parameter_bars(counts, title=title, theme=theme())
     name = data.file_name("parameters")
 
@@ -144,7 +145,7 @@ def _shares(data: ArchitectureData) -> None:
     """Draw the shares of this model and of the paper's two."""
     models = {data.card.title: _by_part(data.card.config)}
     models |= {say(name): _by_part(preset()) for name, preset in PAPER.items()}
-    figure = parameter_shares(models, title=say("Shares, beside the models of the paper"), theme=theme())
+    figure = parameter_shares(models, title=say("Shares compared with the paper’s models"), theme=theme())
     name = data.file_name("parameter-shares")
     rows = [f"{model},{part},{n}" for model, counts in models.items() for part, n in counts.items()]
     csv = "\n".join(["model,part,parameters", *rows]) + "\n"
@@ -158,7 +159,7 @@ def _shares(data: ArchitectureData) -> None:
 def _table(counts: Mapping[tuple[str, str], int], total: int) -> str:
     """Return all parts with their shares."""
     rows = [[in_words(*key), grouped(n), f"{n / total:.1%}"] for key, n in counts.items()]
-    rows.append([f"<b>{html.escape(say('together'))}</b>", f"<b>{grouped(total)}</b>", ""])
+    rows.append([f"<b>{html.escape(say('total'))}</b>", f"<b>{grouped(total)}</b>", ""])
     return table([say("part"), say("parameters"), say("share")], rows, kind="hl-arch-counts")
 
 

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 HUES = {"self_attn": "self-attention", "cross_attn": "cross-attention", "mlp": "feed-forward"}
 LOOK_PRE = mark(
-    "in pre-norm nothing shortens the stream, so it grows from layer to layer, and what a late sub-layer adds weighs "
-    "less. A single position that is much longer than all others is often the first one."
+    "with pre-norm, the norm of the residual stream grows from layer to layer, so late sub-layers contribute "
+    "relatively less. A single position with a much larger norm is often the first one."
 )
 LOOK_POST = mark(
-    "in post-norm each sum is normalized before it is handed on, so the stream begins each sub-layer at much the same "
-    "length. Where a bar is high, a sub-layer changed much of what was there."
+    "with post-norm, each sum is normalized, so the residual stream enters each sub-layer with about the same norm. A "
+    "high bar means that the sub-layer changed it a lot."
 )
 HEIGHT = 480  # px
 

@@ -23,7 +23,7 @@ def _written_as(form: re.Pattern[str], example: str) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         if not form.fullmatch(text):
-            raise ValueError(say("it is written as {example}", example=example))
+            raise ValueError(say("the format is {example}", example=example))
         return text
 
     return read
@@ -78,7 +78,7 @@ def type_shape(stack: str, text: str) -> None:
     try:
         shape = _shape(text, _TYPED_SHAPE)
     except ValueError as error:
-        TROUBLE.set(say("“{text}” is no shape; {error}.", text=text[:30], error=error))
+        TROUBLE.set(say("“{text}” is not a shape; {error}.", text=text[:30], error=error))
         return
     SHAPES[stack].set(shape)
     for field in SHAPES.values():

@@ -19,46 +19,44 @@ _TITLES = {
 _EMBEDDINGS = {"encoder": mark("Input embedding"), "decoder": mark("Output embedding"), "": mark("Token embedding")}
 _NORMS = {"layer": mark("Layer norm"), "layer_without_bias": mark("Layer norm"), "rms": mark("RMS norm")}
 _NO_NORM = mark("No normalization")
-_PASSES = mark("This model has no normalization: the sub-layer reads the stream as it is.")
-_HANDS_ON = mark("The embeddings are normalized already, so the first attention reads them as they are.")
+_PASSES = mark("This model has no normalization: the sub-layer reads the residual stream directly.")
+_HANDS_ON = mark("The embeddings are already normalized, so the first attention uses them as they are.")
 _SELF, _MASKED = mark("Multi-head attention"), mark("Masked multi-head attention")
 _CROSS = mark("Multi-head cross-attention")
 _GATED = mark("Gated feed forward")
 
 _DOES = {
-    "embedding": mark("Looks up a row of its matrix for each token: the vector that the token begins with."),
-    "segments": mark("Adds a vector that says which of several sentences a token belongs to."),
-    "sum": mark("Adds up what a token is and where it stands. From here on it is one vector, the residual stream."),
-    "layer": mark("Its sub-layers read the residual stream one after the other, and each adds to it what it found."),
-    "norm": mark(
-        "Brings each vector to the same scale before the sub-layer reads it; the stream itself stays as it is."
-    ),
-    "add": mark("Adds the output of the sub-layer to the residual."),
-    "add_norm": mark("Adds the output of the sub-layer to the residual, and normalizes the sum."),
+    "embedding": mark("Looks up each token’s embedding vector, one row of the matrix."),
+    "segments": mark("Adds a vector that encodes which sentence a token belongs to."),
+    "sum": mark("Adds token embedding and positional encoding. The sum is the start of the residual stream."),
+    "layer": mark("Its sub-layers read the residual stream in turn, and each adds its output to it."),
+    "norm": mark("Normalizes each vector before the sub-layer reads it; the residual stream itself is unchanged."),
+    "add": mark("Adds the sub-layer’s output to the residual stream."),
+    "add_norm": mark("Adds the sub-layer’s output to the residual and normalizes the sum."),
     "feed_forward": mark(
         "Two linear layers with an activation function in between, applied at each position "
         "separately: no information moves between tokens."
     ),
-    "transform": mark("One more layer and a normalization, before the last matrix."),
-    "linear": mark("Compares each final state with a vector for each token of the vocabulary: the logits."),
-    "softmax": mark("Makes probabilities of the logits; each row sums to 1."),
+    "transform": mark("One more linear layer and a layer norm before the unembedding."),
+    "linear": mark("Computes the logits: the dot product of each final state with one vector per vocabulary token."),
+    "softmax": mark("Turns the logits into probabilities; each row sums to 1."),
 }
 _ATTENDS = {
-    "encoder": mark("Each token looks at all tokens of its text, and takes from each as much as the pattern says."),
-    "decoder": mark("Each token looks at itself and at what came before it; what comes after it is masked."),
+    "encoder": mark("Each token attends to all tokens of its text and combines their values, weighted by the pattern."),
+    "decoder": mark("Each token attends to itself and earlier tokens; later tokens are masked."),
     "cross": mark(
-        "The decoder looks at the source: queries come from what it wrote, keys and values from the encoder's output."
+        "The decoder attends to the source: queries come from the decoder, keys and values from the encoder's output."
     ),
 }
 _PLACES = {
-    "added": mark("Adds to each token's vector a vector that says where it stands."),
+    "added": mark("Adds a vector that encodes the position to each token's vector."),
     "rotary": mark(
-        "Turns queries and keys by an angle that grows with the position, so that scores know the distance."
+        "Rotates queries and keys by an angle proportional to the position, so that scores depend on the distance."
     ),
-    "bias": mark("Adds a number to each score that depends on the distance of query and key alone."),
+    "bias": mark("Adds a bias to each score that depends only on the distance between query and key."),
 }
-_LAST_NORM = mark("Brings the final states to one scale, before they are compared with the vocabulary.")
-_FIRST_NORM = mark("Brings the sum of the embeddings to one scale.")
+_LAST_NORM = mark("Normalizes the final states before the unembedding.")
+_FIRST_NORM = mark("Normalizes the sum of the embeddings.")
 
 _VASWANI = "Vaswani et al. 2017, §\u00a0"
 _SECTIONS = {

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from transformer_core.analysis.masks.text import MaskText
 
 MOST_MIB = 64  # of all that was tried
-STORE = mark("masks tried")
+STORE = mark("masked runs")
 T = TypeVar("T")
 
 

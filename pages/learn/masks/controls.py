@@ -16,7 +16,7 @@ def show(data: MasksData) -> None:
         head_choice.attention(card, take=view_fields.choose_attention)
         head_choice.head(card)
         view_fields.LAYERS.selectbox(
-            say("The mask holds in"),
+            say("Mask applies to"),
             ["all", "one"],
             name=lambda name: say("mask: all layers") if name == "all" else say("mask: this layer"),
             label_visibility="collapsed",

@@ -31,8 +31,8 @@ CLAIM = mark(
     "dropped. Here the model runs once with dropout on the pattern of every attention, in every layer, as in training."
 )
 ROWS = mark(
-    "p = {p:.2f}: {n} of {all} weights above 0 are dropped, the others are multiplied by {scale:.3f}. The rows of the "
-    "pattern now sum to {low:.2f} to {high:.2f}."
+    "p = {p:.2f}: {n} of {all} non-zero weights are dropped; the others are multiplied by {scale:.3f}. Row sums of "
+    "the pattern now range from {low:.2f} to {high:.2f}."
 )
 LOOK_FOR = mark(
     "a row that puts all its weight on one key loses everything when this one is dropped; a row that spreads its "
@@ -117,7 +117,7 @@ def _rows(outcome: "DropoutOutcome") -> None:
         high=float(sums.max()),
     )
     if outcome.dropped_pattern.max() > 1:
-        says += f" {say('Weights above 1 have the color of 1.')}"
+        says += f" {say('Weights above 1 are drawn in the color of 1.')}"
     st.html(f"<p class='hl-masks-fact'>{html.escape(says)}</p>")
 
 
@@ -126,7 +126,7 @@ def _outputs(data: MasksData, outcome: "DropoutOutcome") -> None:
     before, now = outcome.before, outcome.now
     most = float(outcome.moved.max())
     if not data.card.config.unembed:
-        moved = say("Its final states move by {moved:.2f} at most.", moved=most)
+        moved = say("Its final states change by at most {moved:.2f}.", moved=most)
         prose.text(f"{say(NO_HEAD)} {moved}")
         return
     n_changed = sum(one != other for one, other in zip(before.best, now.best, strict=True))

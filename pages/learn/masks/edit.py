@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 GALLERY, MATRIX = "masks-gallery", "masks-matrix"
 LOOK_FOR = mark(
-    "forbid one key of a row, and its weight goes to the others; forbid a whole row, and the head writes 0 there. "
-    "Allow a cell above the diagonal of the decoder, and its query sees a token that it has yet to say."
+    "mask one key of a row, and its weight moves to the other keys; mask a whole row, and the head outputs 0 there. "
+    "Allow a cell above the decoder’s diagonal, and its query sees a token that it has yet to predict."
 )
 LOOK_FOR_ENCODER = mark(
-    "forbid one key of a row, and its weight goes to the others; forbid a whole row, and the head writes 0 there. "
-    "Narrow the window, and see which blank needs what stands far away."
+    "mask one key of a row, and its weight moves to the other keys; mask a whole row, and the head outputs 0 there. "
+    "Narrow the window to find the blanks that depend on distant tokens."
 )
-MOVED = mark("“{preset}” acts on the {shown}, so you see its mask. With another preset you are back at the {chosen}.")
-CUT = mark("The last position has no target token, for the text was cut there.")
+MOVED = mark("“{preset}” concerns {shown}, so its mask is shown. Another preset returns to {chosen}.")
+CUT = mark("The last position has no target token, because the text was truncated there.")
 GEOMETRIC = mark("The mean is geometric: e to the mean log-probability, which is 1 / perplexity.")
 
 
@@ -60,7 +60,7 @@ def _gallery(data: MasksData) -> None:
             title=say(preset.title),
             cells=masks[name],
             words={
-                "group": say("Well-known mistakes") if preset.is_mistake else say("Masks"),
+                "group": say("Common mistakes") if preset.is_mistake else say("Masks"),
                 "help": say(preset.what),
             },
         )
@@ -120,14 +120,14 @@ def _matrix(data: MasksData) -> None:
             "mask": (
                 say("Mask."),
                 say(
-                    "Queries ({queries}) are rows, keys ({keys}) are columns. Click a cell, draw over cells, or click "
-                    "a label.",
+                    "Rows are queries ({queries}), columns are keys ({keys}). Click or drag over cells, or click a "
+                    "label.",
                     queries=data.side(query_side),
                     keys=data.side(key_side),
                 ),
             ),
-            "scores": (say("Scores."), say("−∞ where the mask forbids.")),
-            "pattern": (say("Pattern."), say("0 there; the rest of a row sums to 1.")),
+            "scores": (say("Scores."), say("−∞ where masked.")),
+            "pattern": (say("Pattern."), say("0 there; each row sums to 1.")),
         },
         hint=_hint(outcome),
         of=f"{data.source} {view.text} {view.target} {view.attention} {data.preset.name} {data.size} {n_padding}",
@@ -141,11 +141,12 @@ def _hint(outcome: "MaskOutcome") -> str:
     """Return what stands below the pictures while no cell is pointed at."""
     rows = outcome.head.empty_rows
     if not rows:
-        return say("Point at a cell: it is marked in all three, with its numbers here.")
+        return say("Point at a cell to see it in all three pictures, with its numbers here.")
     return say_number(
         len(rows),
-        "Query {rows} may look at nothing: its row of the pattern is all 0, and the head writes 0 there.",
-        "{n} queries may look at nothing ({rows}): their rows of the pattern are all 0, and the head writes 0 there.",
+        "Query {rows} may attend to nothing: its row of the pattern is all 0, and the head outputs 0 there.",
+        "{n} queries may attend to nothing ({rows}): their rows of the pattern are all 0, and the head outputs 0 "
+        "there.",
         rows=", ".join(map(str, rows[:6])) + (" …" if len(rows) > 6 else ""),
     )
 
@@ -157,7 +158,7 @@ def _outputs(data: MasksData, outcome: "MaskOutcome") -> Outputs:
     if not data.card.config.unembed:
         counted = say(NO_HEAD)
         if not data.is_own:
-            moved = say("Its final states move by {moved:.2f} at most.", moved=float(outcome.moved.max()))
+            moved = say("Its final states change by at most {moved:.2f}.", moved=float(outcome.moved.max()))
             counted = f"{counted} {moved}"
         return Outputs(rows=[], words=[], counted=counted, are_queries=query_side == text.output_side)
     rows = [
@@ -185,8 +186,8 @@ def _outputs(data: MasksData, outcome: "MaskOutcome") -> Outputs:
     )
     if data.is_own:
         counted = say(
-            "In one forward pass, the mean token probability is {before} (geometric). Turn a cell over, or choose "
-            "another mask, and see it change.",
+            "In one forward pass, the mean token probability is {before} (geometric). Toggle a cell or choose another "
+            "mask to change it.",
             before=_share(outcome.before.mean_probability),
         )
     counted += f" {say(GEOMETRIC)}"
@@ -202,7 +203,7 @@ def _outputs(data: MasksData, outcome: "MaskOutcome") -> Outputs:
 
 def _words(data: MasksData, outcome: "MaskOutcome") -> list[tuple[str, str, bool]]:
     """Return what the model says in words: what it writes by itself, or fills in."""
-    with_own, with_these = say("With its own masks"), say("With these")
+    with_own, with_these = say("Own masks"), say("These masks")
     if not data.card.config.has_decoder:
         before, now = (", ".join(said.labels) for said in (outcome.before, outcome.now))
         if len(data.text.judged) == len(data.text.inputs["source"]) - data.n_padding:
@@ -222,12 +223,12 @@ def _padding(data: MasksData) -> None:
     if not data.n_padding:
         return
     says = say(
-        "A padding row is computed like any other, for a batch is one block of numbers; but nobody asks for its "
-        "output, the loss leaves it out, and as a key it is forbidden. So padding changes nothing for real tokens: "
-        "with the model’s own masks their logits move by {moved} at most, which is rounding.",
+        "Padding rows are computed like all others, because a batch is one tensor. But their outputs are ignored, the "
+        "loss leaves them out, and as keys they are masked. So padding changes nothing for real tokens: with the "
+        "model’s own masks, their logits differ by at most {moved}, which is rounding error.",
         moved=f"{data.outcome.moved_by_padding:.0e}".replace("e-0", "e−").replace("0e+00", "0"),
     )
-    st.html(f"<p class='hl-small'><b>{html.escape(say('What padding rows do:'))}</b> {html.escape(says)}</p>")
+    st.html(f"<p class='hl-small'><b>{html.escape(say('Padding rows:'))}</b> {html.escape(says)}</p>")
 
 
 def _share(probability: float) -> str:

@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from transformer_core.analysis.masks.inference import Steps
 
 CLAIM = mark(
-    "When a model writes, the future does not exist yet: what could a mask still hide? With a KV cache, nothing: each "
-    "step asks with one new row, and only the past has keys. But wherever several tokens are read at once (in "
-    "training, for a prompt, or without a cache), earlier rows would see later tokens, and what was computed for them "
-    "would change with every token that is added."
+    "During generation, future tokens do not exist yet, so what is left to mask? With a KV cache, nothing: each step "
+    "adds one query row, and only past tokens have keys. But whenever several tokens are processed at once (in "
+    "training, for a prompt, or without a cache), earlier rows would see later tokens, and their outputs would change "
+    "with every new token."
 )
 ENCODER = mark(
-    "This model is an encoder: it reads the whole text at once and writes nothing step by step. There is no future to "
-    "hide, in training or later; only padding is masked. Choose a model with a decoder to see what a look-ahead mask "
-    "is for when it writes."
+    "This model is an encoder: it processes the whole text at once and does not generate step by step. There is no "
+    "future to hide; only padding is masked. Choose a model with a decoder to see what a causal mask does during "
+    "generation."
 )
 HOVER = mark(
     "{row_label}: the output after token {column} “{column_label}” differs by {value} from what it was when this token "
     "was the last one"
 )
 LOOK_FOR = mark(
-    "on the left a row that was computed once stays as it is, but for rounding: that is why a cache may keep it. On "
-    "the right each new token changes all rows before it."
+    "on the left, a row stays the same once computed, up to rounding; this is what makes a KV cache possible. On the "
+    "right, each new token changes all earlier rows."
 )
 
 
@@ -64,10 +64,10 @@ def show(data: MasksData) -> None:
 def _facts(steps: "Steps") -> None:
     """Tell the largest differences."""
     facts = [
-        (say("one pass under the mask − steps with a cache"), steps.most_apart),
-        (say("the same, steps without any mask"), steps.most_apart_unmasked),
-        (say("earlier rows as the text grows, with the mask"), steps.most_grown),
-        (say("earlier rows as the text grows, without it"), steps.most_grown_unmasked),
+        (say("one masked pass − cached steps"), steps.most_apart),
+        (say("same, steps without a mask"), steps.most_apart_unmasked),
+        (say("earlier rows as the text grows, with mask"), steps.most_grown),
+        (say("earlier rows as the text grows, without mask"), steps.most_grown_unmasked),
     ]
     told = [(name, say("logits differ by {value}", value=in_words(value))) for name, value in facts]
     cells = "".join(f"<div><span>{html.escape(name)}</span>{html.escape(value)}</div>" for name, value in told)
@@ -81,7 +81,7 @@ def _table(data: MasksData, steps: "Steps") -> None:
     said = [tokenizer.labels([token])[0] for token in steps.best.tolist()]
     heads = (
         *(say("row"), say("token"), say("prediction")),
-        *(say("in one pass"), say("incremental"), say("max. logit difference")),
+        *(say("one forward pass"), say("incremental"), say("max. logit difference")),
     )
     head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
     rows = "".join(
@@ -92,8 +92,8 @@ def _table(data: MasksData, steps: "Steps") -> None:
         )
     )
     below = say(
-        "Row i of one masked pass is step i of incremental decoding: the probability of its prediction in both, and by "
-        "how much its logits differ at most."
+        "Row i of one masked forward pass equals step i of incremental decoding. The table compares the probability "
+        "of the prediction and the maximum logit difference."
     )
     st.html(
         f"<div class='hl-masks-table'><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
@@ -104,17 +104,17 @@ def _table(data: MasksData, steps: "Steps") -> None:
 def _figure(data: MasksData, steps: "Steps") -> None:
     """Draw by how much earlier outputs move as the text grows, with the mask and without."""
     labels = data.alone.labels["target"]
-    lengths = [say("{n} read", n=length + 1) for length in range(len(labels))]
+    lengths = [say("{n} tokens", n=length + 1) for length in range(len(labels))]
     told: dict[str, Any] = {
-        "titles": (say("With the look-ahead mask"), say("Without")),
+        "titles": (say("With the causal mask"), say("Without")),
         "rows": lengths,
         "columns": labels,
         "row_name": say("tokens in one pass"),
         "column_name": say("output after"),
         "hover": HOVER,
-        "title": say("Max. logit difference of each output as the text grows"),
+        "title": say("Maximum logit difference of each output as the text grows"),
         "subtitle": say(
-            "grey: at most {tolerance}, which is rounding; dots: this token is not there yet",
+            "gray: at most {tolerance} (rounding); dots: token not generated yet",
             tolerance=in_words(steps.tolerance),
         ),
         "tolerance": steps.tolerance,
@@ -143,14 +143,14 @@ def _four_ways(data: MasksData) -> None:
     """Draw what the model writes with the mask and without, with a cache and without."""
     written = data.four_ways()
     names = {
-        (True, True): say("With the mask, with a cache"),
-        (True, False): say("With the mask, without a cache"),
-        (False, True): say("Without the mask, with a cache"),
-        (False, False): say("Without the mask, without a cache"),
+        (True, True): say("Mask, cache"),
+        (True, False): say("Mask, no cache"),
+        (False, True): say("No mask, cache"),
+        (False, False): say("No mask, no cache"),
     }
     lines = "".join(
         f"<div class='{'hl-masks-other' if text != written[True, True] else ''}'><span>{html.escape(names[way])}</span>"
         f"<bdi>{html.escape(text or '–')}</bdi></div>"
         for way, text in written.items()
     )
-    st.html(f"<p class='hl-subtitle'>{html.escape(say('What it writes'))}</p><div class='hl-masks-ways'>{lines}</div>")
+    st.html(f"<p class='hl-subtitle'>{html.escape(say('Generated text'))}</p><div class='hl-masks-ways'>{lines}</div>")

@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 MOST_TURNED = 6  # outputs that are named
 CLAIM = mark(
-    "Each token is changed in turn, and all outputs are computed anew. A cell says by how much the logits of an output "
-    "(row) move at most when a token (column) is another one. An output that saw no later token cannot move with it: "
-    "above the diagonal everything is exactly 0."
+    "Each token is replaced in turn, and all outputs are recomputed. A cell shows the maximum change in an output’s "
+    "logits (row) when one token (column) is replaced. Outputs that cannot see later tokens cannot depend on them: "
+    "everything above the diagonal is exactly 0."
 )
 CLAIM_ENCODER = mark(
-    "Each token is changed in turn, and all outputs are computed anew. A cell says by how much the logits of an output "
-    "(row) move at most when a token (column) is another one. This model reads both ways, so everything moves; beside "
-    "it the same with a look-ahead mask, which it was not trained with."
+    "Each token is replaced in turn, and all outputs are recomputed. A cell shows the maximum change in an output’s "
+    "logits (row) when one token (column) is replaced. This model is bidirectional, so everything changes; the second "
+    "map shows it with a causal mask, which it was not trained with."
 )
-HOVER = mark("change token {column} “{column_label}” → output {row} (after “{row_label}”): logits move by {value}")
+HOVER = mark("change token {column} “{column_label}” → output {row} (after “{row_label}”): logits change by {value}")
 UNKNOWN = mark("“{word}” is not in the vocabulary and is replaced by {token}.")
-FIRST = mark("One token is changed into one: “{token}”, the first of the {n} that you typed.")
-NONE_READ = mark("No token could be read from what you typed; another token of the text stands in.")
-HOVER_ENCODER = mark("change token {column} “{column_label}” → output {row} (“{row_label}”): logits move by {value}")
+FIRST = mark("One token is replaced by one: “{token}”, the first of the {n} you typed.")
+NONE_READ = mark("Your input contains no token; another token of the text is used instead.")
+HOVER_ENCODER = mark("change token {column} “{column_label}” → output {row} (“{row_label}”): logits change by {value}")
 
 
 def show(data: MasksData) -> None:
@@ -73,7 +73,7 @@ def _controls(data: MasksData) -> int:
         )
         view_fields.TOKEN.text(
             say("New token"),
-            placeholder=say("another token of the text"),
+            placeholder=say("another token from the text"),
             max_chars=100,
             width=260,
             take=lambda text: view_fields.TOKEN.set(text.strip()),
@@ -120,14 +120,12 @@ def _title(data: MasksData, other: "MaskChoice") -> str:
     """Return what the masks beside the model's own are called."""
     if data.is_own:
         return (
-            say("Without a look-ahead mask")
-            if data.card.config.has_decoder
-            else say("With a look-ahead mask, for comparison")
+            say("Without a causal mask") if data.card.config.has_decoder else say("With a causal mask, for comparison")
         )
     name = say(PRESETS[other.preset].title)
     if other.turned:
-        return say("With the mask of the editor: {preset}, edited", preset=name)
-    return say("With the mask of the editor: {preset}", preset=name)
+        return say("With the edited mask: {preset}, modified", preset=name)
+    return say("With the edited mask: {preset}", preset=name)
 
 
 def _figure(
@@ -143,8 +141,8 @@ def _figure(
         "row_name": say("output at") if is_encoder else say("output after"),
         "column_name": say("changed token"),
         "hover": HOVER_ENCODER if is_encoder else HOVER,
-        "title": say("Max. logit difference, by output and changed token"),
-        "subtitle": say("grey: exactly 0"),
+        "title": say("Maximum logit difference by output and changed token"),
+        "subtitle": say("gray: exactly 0"),
         "tolerance": 0.0,
     }
     figure = moved_pair((own.moved, changed.moved), **told, chosen=place, theme=theme(), height=500)
@@ -184,11 +182,11 @@ def _facts(
     for title, of in ((say("With the model’s own masks"), own), (_title(data, other), changed)):
         change = of.change(place)
         says = [
-            say("outputs before it move by {most}", most=in_words(change.most_before)),
+            say("earlier outputs change by {most}", most=in_words(change.most_before)),
             say_number(
                 change.n_from_it,
-                "from it on {n} output moves, by up to {most}",
-                "from it on {n} outputs move, by up to {most}",
+                "{n} output from it on changes, by up to {most}",
+                "{n} outputs from it on change, by up to {most}",
                 most=in_words(change.most_from_it),
             ),
             *_turned(change, tokenizer),
@@ -222,4 +220,4 @@ def _turned(change: "Change", tokenizer: "Tokenizer") -> list[str]:
         for at, before, after in change.turned[:MOST_TURNED]
     )
     more = " …" if len(change.turned) > MOST_TURNED else ""
-    return [say("now says another token at {places}", places=shown + more)]
+    return [say("now predicts another token at {places}", places=shown + more)]

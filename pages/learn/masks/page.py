@@ -11,16 +11,16 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 LEAD = mark(
-    "A mask says which keys a query may look at. Where it forbids, the score becomes −∞ before the softmax, and so the "
-    "weight 0. Choose a mask or draw one: the model runs again."
+    "A mask says which keys each query may attend to. A masked score becomes −∞ before the softmax, so its weight is "
+    "0. Choose a mask or draw your own; the model runs again."
 )
 PARTS = {
-    "edit": mark("Edit a mask"),
-    "which": mark("Which mask where"),
+    "edit": mark("Edit mask"),
+    "which": mark("Masks by attention"),
     "inference": mark("Causal mask at inference"),
     "leak": mark("Leak test"),
     "dropout": mark("Dropout"),
-    "training": mark("Train with the wrong mask"),
+    "training": mark("Wrong mask in training"),
 }
 DRAWN_BY = {
     "edit": edit.show,
@@ -64,7 +64,7 @@ def masks() -> None:
 def _remark(data: MasksData) -> None:
     """Say what was left out."""
     if data.alone.left_out:
-        said = say("The text is long: here it is read up to {n} tokens on each side.", n=MOST_TOKENS)
+        said = say("The text is long; only the first {n} tokens of each side are shown.", n=MOST_TOKENS)
         prose.note(said)
 
 

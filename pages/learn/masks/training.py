@@ -18,26 +18,25 @@ if TYPE_CHECKING:
     from transformer_core.analysis.training.experiment_reading import ExperimentReading
 
 CLAIM = mark(
-    "A mask that is wrong in training does not fail: it looks like success. A decoder that sees the token that it is "
-    "to say learns to repeat it, and its loss falls to almost nothing, below that of the right one. Left to write, it "
-    "finds that the future is not there yet, and has nothing to say."
+    "A wrong mask in training does not raise an error: it looks like success. A decoder that sees the token it has to "
+    "predict learns to copy it, and its loss falls almost to 0, below that of the correct model. But at generation "
+    "time the future does not exist yet, and the model fails."
 )
 VARIANTS = {
     "look_ahead": mark("right mask"),
-    "no_mask": mark("no look-ahead mask"),
+    "no_mask": mark("no causal mask"),
     "not_shifted": mark("targets not shifted"),
 }
 LOOK_FOR = mark(
-    "the lowest training loss belongs to the worst models. On what was held out, with the future hidden as it is when "
-    "a model writes, their loss rises while they train, far above that of a model that guesses; and nothing that they "
-    "write is right. A loss that is too good to be true is the first sign of a leak."
+    "the worst models have the lowest training loss. On held-out data, with the causal mask in place as in "
+    "generation, their loss rises during training far above guessing, and none of their output is correct. A loss "
+    "that is too good to be true is the first sign of leakage."
 )
 
 REMARKS = mark(
-    "Losses are in nats per token; the training loss is the mean of the last few batches. What was held out is "
-    "measured with the right mask and shifted targets in all trainings, since that is how a decoder is used: what "
-    "comes next is not written yet. Without a look-ahead mask only the decoder’s self-attention is changed; padding "
-    "stays hidden."
+    "Losses are in nats per token; the training loss is the mean over the last few batches. Held-out loss is always "
+    "measured with the correct mask and shifted targets, as in generation. “No causal mask” changes only decoder "
+    "self-attention; padding stays masked."
 )
 
 
@@ -51,7 +50,7 @@ def _samples(experiment: Experiment, reading: "ExperimentReading") -> None:
     """Draw what each variant writes, beside what was asked."""
     assert experiment.request is not None, "what was measured was asked for"
     names = LABORATORY.names(experiment.request)
-    title, aside = say("What each writes"), say("after step {step:,}, left to itself", step=reading.measured_at)
+    title, aside = say("Output of each model"), say("after step {step:,}, free-running", step=reading.measured_at)
     prose.subheading(title, aside)
     hues = variant_hues([*names])
     head = "".join(
@@ -66,8 +65,8 @@ def _samples(experiment: Experiment, reading: "ExperimentReading") -> None:
         for place, (source, target) in enumerate(reading.samples)
     )
     st.html(
-        f"<table class='hl-experiment-samples'><thead><tr><th>{html.escape(say('given'))}</th>"
-        f"<th>{html.escape(say('asked for'))}</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f"<table class='hl-experiment-samples'><thead><tr><th>{html.escape(say('input'))}</th>"
+        f"<th>{html.escape(say('target'))}</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
     )
     right, losses = reading.last("exact_match"), reading.last("loss")
     lines = "".join(

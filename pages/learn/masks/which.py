@@ -15,25 +15,25 @@ WHICH = "masks-which"
 USUAL = {  # what the model's own mask is, and why
     "encoder": (
         mark("Padding"),
-        mark("An encoder reads the whole text at once: every token may look both ways, and only padding is hidden."),
+        mark("An encoder is bidirectional: each token attends to the whole text, and only padding is masked."),
     ),
     "decoder": (
-        mark("Padding × look-ahead"),
-        mark("Row i has to say token i + 1. It must not see it, so everything behind the diagonal is hidden."),
+        mark("Padding × causal"),
+        mark("Row i predicts token i + 1 and must not see it, so everything above the diagonal is masked."),
     ),
     "cross": (
         mark("Padding of the source"),
-        mark("The whole source is known before the first word is written: nothing of it lies in the future."),
+        mark("The whole source is known before generation begins, so none of it is in the future."),
     ),
 }
 JOINS = {"memory": mark("keys and values: the encoder’s output"), "asks": mark("queries: the decoder")}
 NOTE = mark(
-    "Two well-known mistakes: a look-ahead mask on cross-attention hides the end of the source from the first words; "
-    "none on the decoder’s self-attention lets it see the tokens that it has yet to say."
+    "Two common mistakes: a causal mask on cross-attention hides the end of the source from the first target tokens; "
+    "without one on decoder self-attention, the decoder sees the tokens it has yet to predict."
 )
 LOOK_FOR = mark(
-    "the last keys are padding, and forbidden to all queries. Only a decoder’s self-attention hides more. What you "
-    "choose here is the attention that all pages look at."
+    "the last keys are padding and masked for all queries. Only decoder self-attention masks more. The attention you "
+    "choose here is used on all pages."
 )
 
 
@@ -69,9 +69,7 @@ def show(data: MasksData) -> None:
         on_chosen=_choose,
     )
     st.button(
-        prose.plain(
-            say("Edit the mask of this attention: {attention}", attention=say(ATTENTIONS[data.view.attention].inline))
-        ),
+        prose.plain(say("Edit the mask of {attention}", attention=say(ATTENTIONS[data.view.attention].inline))),
         key="masks-edit-this",
         on_click=lambda: view_fields.PART.set("edit"),
     )

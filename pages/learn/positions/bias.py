@@ -22,20 +22,19 @@ from transformer_core.language import say
 HEIGHT = 400  # px
 MOST_NAMED = 12  # heads that all have a place in the legend
 NO_BUCKETS = mark(
-    "These are the 32 buckets of T5, up to distance 128. What is added for each is learned, and {model} has no such "
-    "biases."
+    "These are T5’s 32 buckets, up to distance 128. The bias of each bucket is learned; {model} has no such biases."
 )
 LOOK_ALIBI = mark(
-    "each head has a slope of its own, from steep to nearly flat: the first heads see their neighbours only, the last "
-    "ones far back. Nothing here ends at the length of the training, so the lines go on for longer texts."
+    "each head has its own slope, from steep to nearly flat: the first heads attend mostly to nearby tokens, the last "
+    "ones far back. Nothing here depends on the training length, so the lines extend to longer texts."
 )
 LOOK_BUCKETS = mark(
-    "near distances have a bucket each; farther ones share buckets that grow by the logarithm of the distance, and "
-    "from the farthest on all share the last. So the model can tell next from next but one, but not 100 from 110."
+    "short distances have one bucket each; longer ones share buckets of logarithmically growing size, and all beyond "
+    "the maximum share the last. So the model can tell distance 1 from 2, but not 100 from 110."
 )
 LOOK_LEARNED = mark(
-    "a head whose curve has a peak prefers one distance, whatever the words; a flat one does not care about distances. "
-    "The steps at the ends are the wide buckets."
+    "a curve with a peak prefers one distance, whatever the words; a flat curve ignores distance. The steps at the "
+    "ends are the wide buckets."
 )
 
 
@@ -53,12 +52,12 @@ def _sides(n: int) -> tuple[Side, Side]:
     """Return queries as rows and keys as columns."""
     return (
         Side(
-            title=say("position of the query"),
+            title=say("query position"),
             words=[say("query at {position}", position=place) for place in range(n)],
             hue=QUERY,
         ),
         Side(
-            title=say("position of the key"),
+            title=say("key position"),
             words=[say("key at {position}", position=place) for place in range(n)],
             hue=KEY,
         ),
@@ -86,8 +85,8 @@ def _alibi(data: PositionsData) -> None:
                 for number, slope in enumerate(slopes(n_heads).tolist())
             ],
             head,
-            title=say("What is added to the score, by distance"),
-            x_title=say("distance of query and key"),
+            title=say("Position bias by distance"),
+            x_title=say("distance between query and key"),
         )
     with right:
         _matrix(data, alibi_matrix(n_heads, head, n), head)
@@ -111,8 +110,8 @@ def _learned(data: PositionsData) -> None:
             found.by_distance,
             [say("head {head}", head=number) for number in range(n_heads)],
             head,
-            title=say("What the model learned to add to the score, by distance"),
-            x_title=say("position of the key minus that of the query"),
+            title=say("Learned position bias by distance"),
+            x_title=say("key position minus query position"),
         )
     with right:
         _matrix(data, found.matrix[head], head)
@@ -124,9 +123,9 @@ def _buckets(data: PositionsData) -> None:
     from transformer_core.analysis.positions.bias import buckets
 
     view_fields.LOOK_AHEAD.segmented(
-        say("A query sees"),
+        say("Queries see"),
         ["past", "all"],
-        name={"past": say("what came before it"), "all": say("the whole text")}.__getitem__,
+        name={"past": say("earlier tokens"), "all": say("the whole text")}.__getitem__,
         label_visibility="visible",
     )
     is_causal = view_fields.LOOK_AHEAD.value == "past"
@@ -144,8 +143,8 @@ def _buckets(data: PositionsData) -> None:
             arrays={"distance": found.distance, "bucket": found.bucket},
             columns=("bucket",),
             quantity="number",
-            title=say("The bucket of each distance"),
-            x_title=say("position of the key minus that of the query"),
+            title=say("Bucket by distance"),
+            x_title=say("key position minus query position"),
             y_title=say("bucket"),
             y_format="d",
             height=HEIGHT,
@@ -162,7 +161,7 @@ def _buckets(data: PositionsData) -> None:
             axes=("query", "key"),
             quantity="bucket",
             array="bucket",
-            title=say("The bucket of each query and key"),
+            title=say("Bucket by query and key"),
             what=say("bucket"),
             diverging=False,
             decimals=0,
@@ -176,7 +175,7 @@ def _buckets(data: PositionsData) -> None:
 
 def _choose_head(n_heads: int, head: int) -> None:
     """Draw which head's matrix is shown."""
-    view_fields.BIAS_HEAD.selectbox(say("Head of the matrix"), range(n_heads), width=160, shown=head)
+    view_fields.BIAS_HEAD.selectbox(say("Head shown in the matrix"), range(n_heads), width=160, shown=head)
 
 
 def _lines(
@@ -231,7 +230,7 @@ def _matrix(data: PositionsData, matrix: np.ndarray, head: int) -> None:
         axes=("query", "key"),
         quantity="bias",
         array="bias",
-        title=say("The bias of head {head}", head=head),
+        title=say("Bias of head {head}", head=head),
         what=say("added"),
         has_numbers=n <= 12,
         width=560,

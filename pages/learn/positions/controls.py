@@ -13,13 +13,13 @@ from transformer_core.language import say
 
 PART_NAMES = {
     "table": mark("Table"),
-    "waves": mark("Waves"),
+    "waves": mark("Wavelengths"),
     "products": mark("Dot products"),
     "shift": mark("Shift"),
     "dials": mark("Rotary angles"),
     "bias": mark("Bias"),
     "model": mark("In this model"),
-    "retrain": mark("Ablate the encoding"),
+    "retrain": mark("Ablation"),
 }
 FORMULAS = {
     "sinusoidal_halves": mark(
@@ -30,20 +30,20 @@ FORMULAS = {
         "Added to the embeddings: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)), as "
         "the paper has it. Nothing is learned."
     ),
-    "learned": mark("Added to the embeddings: a vector for each position, learned like a word; there is none beyond."),
+    "learned": mark("Added to the embeddings: a learned vector for each position up to the maximum length."),
     "rotary_halves": mark(
-        "Nothing is added: pair i of each query and each key, numbers i and i + d/2 of the head, is turned by the "
+        "Nothing is added: in each query and key, pair i (dimensions i and i + d/2 of the head) is rotated by the "
         "angle pos · base^(−2i/d)."
     ),
     "rotary_interleaved": mark(
-        "Nothing is added: pair i of each query and each key, numbers 2i and 2i+1 of the head, is turned by the angle "
+        "Nothing is added: in each query and key, pair i (dimensions 2i and 2i+1 of the head) is rotated by the angle "
         "pos · base^(−2i/d)."
     ),
-    "alibi": mark("Added to each score: minus the slope of the head times the distance of query and key."),
-    "relative_buckets": mark("Added to each score: a number that the head learned for the bucket of the distance."),
+    "alibi": mark("Added to each score: minus the head’s slope times the distance between query and key."),
+    "relative_buckets": mark("Added to each score: a bias that the head learned for the distance’s bucket."),
     "none": mark(
-        "Nothing tells the order. With a look-ahead mask a model can still find it out, as each token sees another "
-        "number of keys; without one, it cannot."
+        "No positional information. With a causal mask a model can still infer the order, because each token sees a "
+        "different number of keys; without one, it cannot."
     ),
 }
 

@@ -30,8 +30,8 @@ NAMES = {
     "learned": mark("Learned"),
     "rotary_halves": mark("Rotary, in halves"),
     "rotary_interleaved": mark("Rotary, interleaved"),
-    "alibi": mark("ALiBi, a line by distance"),
-    "relative_buckets": mark("T5, buckets of distances"),
+    "alibi": mark("ALiBi (linear bias)"),
+    "relative_buckets": mark("T5 (distance buckets)"),
     "none": mark("None"),
 }
 USUAL_N = {"table": 20, "waves": 128, "products": 64, "shift": 64, "dials": 128, "bias": 32}  # positions of a part

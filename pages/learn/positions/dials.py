@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 KEY_OF_DIALS = "positions-dials"
 USUAL_PLACES = (24, 12)
 LOOK = mark(
-    "the first hands race, the last hardly move. Play moves query and key on together: all hands turn, but the angle "
-    "between the two hands of a dial stays, and so does the product. Only the distance counts; drag one hand, or move "
-    "one slider, and the product changes."
+    "the first pairs rotate fast, the last hardly at all. Play moves query and key together: all hands rotate, but "
+    "the angle between the two hands of a pair stays the same, and so does the dot product. Only the distance counts: "
+    "drag one hand or move one slider, and the product changes."
 )
 LOOK_MODEL = mark(
-    "these are a query and a key of the chosen head, before they are turned. At the places where their tokens stand "
-    "the product is the head’s score; move them, and you see which distances this pair of words prefers."
+    "these are a query and a key of the chosen head before rotation. At their tokens’ positions, the product is the "
+    "head’s score; move them to see which distances this pair prefers."
 )
 
 
@@ -69,7 +69,7 @@ def show(data: PositionsData) -> None:
     )
     _by_distance(data, dials, n, query - key)
     if not tokens and data.width == MOST_TURNED and (view_fields.WIDTH.value or 0) > MOST_TURNED:
-        note = say("Of wide heads, {n} numbers are drawn.", n=MOST_TURNED)
+        note = say("Showing {n} dimensions of this head.", n=MOST_TURNED)
         st.html(f"<p class='hl-small'>{html.escape(note)}</p>")
     prose.look_for(say(LOOK_MODEL if tokens else LOOK))
 
@@ -141,9 +141,9 @@ def _by_distance(data: PositionsData, dials: "Dials", n: int, distance: int) -> 
     figure = position_curves(
         distances,
         [Line(name="", values=products, words=words)],
-        title=say("The product of query and key at every distance"),
-        x_title=say("position of the query minus that of the key"),
-        y_title=say("product"),
+        title=say("Dot product of query and key by distance"),
+        x_title=say("query position minus key position"),
+        y_title=say("dot product"),
         mark=distance,
         theme=theme(),
         width=900,

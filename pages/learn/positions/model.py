@@ -33,30 +33,30 @@ PART_NAMES = {
     "position_position": mark("position → position"),
     "unturned": mark("without rotation"),
     "turning": mark("effect of the rotation"),
-    "distance": mark("the bias of the distance"),
+    "distance": mark("position bias"),
     "rest": mark("rest"),
 }
 LOOK = {
     "added": mark(
-        "“position → position” is the same for every text: a diagonal there is a head that looks at a fixed distance. "
-        "“content → content” is about the words. What earlier layers wrote counts as content, although they may have "
-        "copied positions into it."
+        "“position → position” is the same for every text: a diagonal means the head attends at a fixed distance. "
+        "“content → content” depends on the words. Outputs of earlier layers count as content, although they may "
+        "contain positions."
     ),
     "turned": mark(
-        "on the left what query and key would make of each other side by side at one place; then what their distance "
-        "changes in it. A head whose second part is strong looks at distances."
+        "on the left, the score without rotation, as if query and key had the same position; then the effect of their "
+        "distance. In a head with a strong second part, distance matters."
     ),
-    "bias": mark("the bias is the same for every text; what query and key make of each other is about the words."),
-    "none": mark("nothing is added, turned or biased here: the scores are about what the tokens hold alone."),
+    "bias": mark("the bias is the same for every text; the dot product of query and key depends on the words."),
+    "none": mark("there is no positional encoding here: the scores depend only on the tokens’ content."),
 }
 HOW = mark(
-    "Shares: the softmax does not see what all keys of a query have in common, so each row counts around its mean. A "
-    "part’s share is its covariance with the scores by their variance; together they are 100%, and one that works "
-    "against the others is below 0. The rest comes from biases and segments."
+    "Shares: the softmax ignores what all keys of a query have in common, so each row is centered. A part’s share is "
+    "its covariance with the scores divided by their variance; the shares sum to 100%, and a part that works against "
+    "the others is negative. The rest comes from biases and segment embeddings."
 )
 FROZEN = mark(
-    "Between these sources and the scores stand normalizations. Their statistics are held as they are on this text; so "
-    "held, the split is exact."
+    "Between these sources and the scores there are layer norms. With their statistics frozen at their values on this "
+    "text, the decomposition is exact."
 )
 
 
@@ -66,9 +66,9 @@ def show(data: PositionsData) -> None:
         return
     with st.container(key="hl-positions-model", horizontal=True, gap="small", vertical_alignment="center"):
         view_fields.IN_MODEL.segmented(
-            say("Ask"),
+            say("Show"),
             ["sources", "shuffle"],
-            name={"sources": say("What a score is made of"), "shuffle": say("Shuffle the words")}.__getitem__,
+            name={"sources": say("Score decomposition"), "shuffle": say("Shuffled words")}.__getitem__,
         )
         head_choice.attention(data.card)
         head_choice.head(data.card)
@@ -87,12 +87,12 @@ def _sources(data: PositionsData) -> None:
     view = data.view
     labels = model_run.labels(view.attention)
     if max(map(len, labels)) > MOST_TOKENS:
-        prose.note(say("Scores are split for texts of at most {n} tokens; shorten the text.", n=MOST_TOKENS))
+        prose.note(say("Scores can be decomposed for texts of up to {n} tokens; shorten the text.", n=MOST_TOKENS))
         return
     if max(map(len, labels)) > MOST_DRAWN:
         prose.note(
             say(
-                "This text is long: the matrices show its first {n} tokens, and the shares are over all of them.",
+                "This text is long: the matrices show its first {n} tokens; the shares include all tokens.",
                 n=MOST_DRAWN,
             )
         )
@@ -130,9 +130,7 @@ def _sources(data: PositionsData) -> None:
         code=lines_of(data),
     )
     _shares(data, shares)
-    exact = say(
-        "The parts add up to the model’s scores; the largest difference is {error}.", error=f"{found.error:.1e}"
-    )
+    exact = say("The parts sum to the model’s scores, to within {error}.", error=f"{found.error:.1e}")
     notes = [exact, *([say(FROZEN)] if found.is_frozen else []), say(HOW)]
     st.html(f"<p class='hl-small'>{html.escape(' '.join(notes))}</p>")
     prose.look_for(say(LOOK["added" if "position_position" in found.parts else _acting(found)]))
@@ -145,7 +143,7 @@ def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
     names = [*shares]
     bars = part_shares(
         {say(PART_NAMES[name]): share for name, share in shares.items()},
-        title=say("Which part decides between the keys"),
+        title=say("Share of each part in the score’s variance"),
         theme=theme(),
     )
     with left:
@@ -163,7 +161,7 @@ def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
         return
     grid = head_grid(
         of_heads,
-        title=say("The share of positions in every head"),
+        title=say("Share of positions by head"),
         what=say("share of positions"),
         diverging=True,
         limits=(-1.0, 1.0),

@@ -11,8 +11,8 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 LEAD = mark(
-    "Attention alone treats its tokens as an unordered set. A positional encoding tells it where each token "
-    "stands: it is added to the embeddings, rotates queries and keys, or is added to the scores."
+    "Attention alone treats its tokens as an unordered set. A positional encoding supplies their positions: it is "
+    "added to the embeddings, rotates queries and keys, or is added to the scores."
 )
 DRAWN_BY = {
     "table": table.show,
@@ -55,7 +55,7 @@ def _lacks(data: PositionsData) -> None:
     """Say that the model has not learned its positions, and lead to one that has."""
     uses = in_words(data.card.config.positions)
     says = say(
-        "Learned positions lie in a model’s weights, and {model} has none: it uses another encoding ({encoding}).",
+        "Learned positions are model weights, and {model} has none: it uses another encoding ({encoding}).",
         model=data.card.title,
         encoding=uses,
     )
@@ -63,9 +63,7 @@ def _lacks(data: PositionsData) -> None:
     for name, card in models.available().items():
         if card.config.positions != "learned":
             continue
-        if st.button(
-            prose.plain(say("Look at {model}", model=card.title)), key=f"positions-open-{name}", type="primary"
-        ):
+        if st.button(prose.plain(say("Open {model}", model=card.title)), key=f"positions-open-{name}", type="primary"):
             state.NEXT_MODEL.set(name)
             st.rerun()
 

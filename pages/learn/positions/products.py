@@ -20,21 +20,21 @@ HEIGHT = 440  # px
 MOST_DRAWN = 32  # numbers of the matrix of a shift
 LOOK = {
     "sinusoidal": mark(
-        "the matrix has the same number along each diagonal: the product depends on the distance alone, and falls with "
-        "it, if not evenly. The diagonal itself is half the width, as sin² + cos² = 1 in each pair."
+        "values are constant along each diagonal: the dot product depends only on the distance and tends to fall with "
+        "it. On the main diagonal it is d/2, because sin² + cos² = 1 in each pair."
     ),
     "learned": mark(
-        "how much of a diagonal is of one colour is what the training found out about distances. The band around the "
-        "curve goes from the least to the largest product at each distance."
+        "the more uniform the diagonals, the more the training has learned about distances. The band around the curve "
+        "spans the smallest to the largest product at each distance."
     ),
     "rotary": mark(
-        "one vector, turned to the query’s position and to the key’s: their product depends on the distance alone. The "
-        "nearer, the larger; the ripples are the fast pairs, which have come round again."
+        "one vector, rotated to the query’s and to the key’s position: their dot product depends only on the distance "
+        "and falls with it. The ripples come from the fast pairs, which have completed full turns."
     ),
 }
 LOOK_SHIFT = mark(
-    "the matrix knows the shift and not the position: the same turns take every row k places on. What is left after "
-    "the turn, about a ten-millionth, is the rounding of the table."
+    "the matrix depends on the shift, not on the position: the same rotations map every row to the row k positions "
+    "later. The remaining difference, about 1e-7, is rounding."
 )
 
 
@@ -56,8 +56,8 @@ def show(data: PositionsData) -> None:
     side = Side(title=say("position"), words=words)
     rows, columns = side, side
     if data.is_rotary:
-        rows = Side(title=say("position of the query"), words=words, hue=QUERY)
-        columns = Side(title=say("position of the key"), words=words, hue=KEY)
+        rows = Side(title=say("query position"), words=words, hue=QUERY)
+        columns = Side(title=say("key position"), words=words, hue=KEY)
     with left:
         draw_matrix(
             data,
@@ -68,15 +68,15 @@ def show(data: PositionsData) -> None:
             axes=("position", "other"),
             quantity="product",
             array="products",
-            title=say("Dot product of each two positions"),
-            what=say("product"),
+            title=say("Dot products of position vectors"),
+            what=say("dot product"),
             has_numbers=n <= 12,
             decimals=2,
             width=600,
             height=HEIGHT,
         )
     found = by_distance(products)
-    hover = say("{x} apart: mean {y}")
+    hover = say("distance {x}: mean {y}")
     with right:
         draw_curves(
             data,
@@ -87,7 +87,7 @@ def show(data: PositionsData) -> None:
             arrays={"mean": found.mean, "least": found.least, "most": found.most},
             columns=("mean", "least", "most"),
             quantity="product",
-            title=say("Product by distance"),
+            title=say("Dot product by distance"),
             x_title=say("distance in positions"),
             y_title=say("dot product"),
             height=HEIGHT,
@@ -109,7 +109,7 @@ def show_shift(data: PositionsData) -> None:
     n = len(table.values)
     k = min(view_fields.SHIFT.value, n - 1)
     if n > 2:
-        view_fields.SHIFT.slider(say("Shift k, in positions"), 1, n - 1, width=420, shown=k)
+        view_fields.SHIFT.slider(say("Shift k (positions)"), 1, n - 1, width=420, shown=k)
     found = shift(table, k)
     left, right = side_by_side("hl-positions-shift")
     with left:
@@ -134,7 +134,7 @@ def _matrix(data: PositionsData, matrix: np.ndarray, k: int) -> None:
     seen = matrix[np.ix_(drawn, drawn)]
     words = [say("dimension {dimension}", dimension=place) for place in drawn]
     ticks = [str(place) for place in drawn]
-    title = say("R for k = {k}, which turns each pair by its angle", k=k)
+    title = say("R for k = {k}: a rotation of each pair", k=k)
     if len(drawn) < width:
         title = say("{title}: the fastest {n} of {all} pairs", title=title, n=len(drawn) // 2, all=width // 2)
     draw_matrix(
@@ -170,7 +170,7 @@ def _residual(data: PositionsData, turned: np.ndarray, unturned: np.ndarray, k: 
         arrays={"turned": turned, "unturned": unturned, "k": np.array(k)},
         columns=("turned", "unturned"),
         quantity="difference",
-        title=say("The largest difference to the row k places on"),
+        title=say("Maximum difference to the row k positions later"),
         x_title=say("position"),
         y_title=say("difference"),
         is_log=True,

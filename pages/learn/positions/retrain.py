@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from transformer_core.analysis.training.experiment_reading import ExperimentReading
 
 CLAIM = mark(
-    "What is an encoding of positions worth? Swap it and train again: the same small model, the same first weights, "
-    "the same letters in the same order, and nothing else differs. Trained on up to {trained} letters, each model is "
-    "then asked for up to {tried}: that is how far it carries."
+    "What is a positional encoding worth? Train the same small model with different encodings: same initialization, "
+    "same data in the same order, nothing else differs. Each model is trained on up to {trained} letters and tested "
+    "on up to {tried}, which shows how well it extrapolates."
 )
 VARIANTS = {
     "sinusoidal_interleaved": mark("sinusoidal"),
@@ -35,29 +35,28 @@ VARIANTS = {
 SHORTEST = 3  # letters that are trained on
 LOOK_FOR = {
     "reverse": mark(
-        "without positions the loss stops far above the others: the model knows which letters there are, but not "
-        "where. Beyond the trained lengths those encodings fall at once whose numbers a model has not seen there "
-        "(sinusoidal, learned); those that tell distances give way more slowly."
+        "without positions, the loss stays far above the others: the model knows which letters occur, but not where. "
+        "Beyond the training lengths, absolute encodings (sinusoidal, learned) fail at once; relative ones degrade "
+        "more slowly."
     ),
     "copy": mark(
-        "without positions the loss stops far above the others: the model knows which letters there are, but not in "
-        "which order. Beyond the trained lengths all of them give way, and not in the same order as when letters are "
-        "reversed: what carries far in one task need not in another."
+        "without positions, the loss stays far above the others: the model knows which letters occur, but not their "
+        "order. Beyond the training lengths all encodings degrade, but not in the same order as in the reversal task: "
+        "good extrapolation in one task need not transfer to another."
     ),
     "sort": mark(
-        "here the encodings differ little, and none at all does nearly as well: to sort letters, a model must know "
-        "which ones there are, and not where they stand. Choose another task, and it must."
+        "here the encodings differ little, and even no encoding does nearly as well: to sort letters, a model needs "
+        "to know which letters occur, not where. Other tasks need positions."
     ),
 }
 HONEST = mark(
-    "Only what a table adds to the embeddings reaches cross-attention; rotary, ALiBi and T5 buckets act within each "
-    "stack, and the letters must bring what was learned there along. A token counts as right if it is the most "
-    "probable one with the right ones before it. These are small models after a few hundred steps, one seed each: try "
-    "another."
+    "Only encodings added to the embeddings reach cross-attention; RoPE, ALiBi and T5 buckets act within each stack’s "
+    "self-attention. A token counts as correct if it is the most probable one under teacher forcing. These are small "
+    "models after a few hundred steps with one seed each; try another seed."
 )
 LEARNED = mark(
-    "The table of learned positions has {rows} rows here, so that long texts can be asked for at all, but no text of "
-    "the training reached beyond row {last}: the rows behind it hold what they began with."
+    "The table of learned positions has {rows} rows, so that longer texts can be tested at all, but training never "
+    "went beyond row {last}: later rows are still at their initialization."
 )
 
 

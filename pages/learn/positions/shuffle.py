@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 HEIGHT = 430  # px
 LOOK = mark(
-    "where the two patterns have the same picture, the head follows places: a diagonal stays a diagonal, whatever the "
-    "words. Where the same pairs of words light up at other places, it follows the words."
+    "if both patterns look the same, the head follows positions: a diagonal stays a diagonal, whatever the words. If "
+    "the same word pairs get the weight at new positions, it follows the words."
 )
 HOW = mark(
-    "The number of a head: how far the shuffled pattern is from what it would be if it stayed in its places, and how "
-    "far from what it would be if it moved with its words, each as half the sum of the differences in a row, over the "
-    "keys that both orders allow. 1: wholly with the words, −1: wholly in its places; taken over {n} orders."
+    "Score per head: compares the shuffled pattern with the original pattern at the same positions and with the "
+    "original pattern moved along with the words (total variation distance per row, over keys visible in both "
+    "orders). 1: follows the words; −1: follows the positions; averaged over {n} orders."
 )
 
 
@@ -81,7 +81,7 @@ def _outputs(found: "ShuffledWords") -> str:
     """Return both texts, and what the model says to them."""
     rows = []
     for name, text, output in (
-        (say("as it was"), found.own_text, found.own_output),
+        (say("original order"), found.own_text, found.own_output),
         (say("shuffled"), found.text, found.output),
     ):
         said = f"<b dir='auto'>{html.escape(output)}</b>" if output else ""
@@ -95,7 +95,7 @@ def _pattern(data: PositionsData, found: "ShuffledWords", name: str, pattern: np
     view = data.view
     kind = ATTENTIONS[view.attention]
     queries, keys = found.query_labels[which], found.key_labels[which]
-    order = say("as it was") if which == 0 else say("shuffled")
+    order = say("original order") if which == 0 else say("shuffled")
     sides = [say(SIDE_NAMES[data.card.config.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
     title = say("L{layer}.H{head}: {order}", layer=view.layer, head=view.head, order=order)
     figure = attention_heatmap(
@@ -131,7 +131,7 @@ def _follows(data: PositionsData, found: "ShuffledWords") -> None:
     view = data.view
     figure = head_grid(
         found.follows,
-        title=say("Words (1) or places (−1)"),
+        title=say("Follows words (1) or positions (−1)"),
         what=say("follows"),
         limits=(-1.0, 1.0),
         diverging=True,

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 LOOK = {
     "sinusoidal_halves": mark(
-        "the left half are sines, the right half cosines, so the picture splits in the centre. In each half the "
-        "columns turn ever more slowly from left to right: the first count single positions, the last hardly move."
+        "sines on the left, cosines on the right, so the plot splits in the middle. In each half, the frequency falls "
+        "from left to right: the first columns change at every position, the last hardly at all."
     ),
     "sinusoidal_interleaved": mark(
-        "sines and cosines stand side by side. The first columns change at every position, the last hardly at all, "
-        "like the digits of a number: no two rows are the same."
+        "sines and cosines alternate. The first columns change at every position, the last hardly at all, like the "
+        "digits of a number; no two rows are the same."
     ),
     "learned": mark(
-        "no pattern was given, yet neighbouring rows may have grown alike. Rows that the training reached seldom, at "
-        "the end, often look different."
+        "no structure is built in, but neighbouring rows may have become similar. The last rows, rarely reached in "
+        "training, often look different."
     ),
     "rotary": mark(
-        "sines and cosines of the angles by which queries and keys are turned: the same numbers as in a sinusoidal "
-        "table, but they are multiplied with and not added."
+        "sines and cosines of the angles by which queries and keys are rotated: the same numbers as in a sinusoidal "
+        "table, but multiplied instead of added."
     ),
 }
 LEAST_HEIGHT, MOST_HEIGHT, ROW = 330, 600, 16  # px
@@ -46,7 +46,7 @@ def show(data: PositionsData) -> None:
         words=[_in_words(place, table.columns) for place in range(width)],
         ticks=[_tick(column) for column in table.columns] if table.columns and width <= 16 else None,
     )
-    title = say("{encoding}: {n} positions, {width} numbers each", encoding=in_words(data.encoding), n=n, width=width)
+    title = say("{encoding}: {n} positions, {width} dimensions", encoding=in_words(data.encoding), n=n, width=width)
     if data.encoding == "learned":
         title = say("{title}, of the {stack}", title=title, stack=say(STACKS[data.stack]))
     figure = position_matrix(

@@ -57,7 +57,7 @@ def _dimensions(text: str) -> tuple[int, ...]:
         ValueError: they are not written so.
     """
     if not _DIMENSIONS.fullmatch(text):
-        raise ValueError(say("it is written as dimensions joined by points: 0.64.128"))
+        raise ValueError(say("the format is dimensions joined by points: 0.64.128"))
     return tuple(dict.fromkeys(map(int, text.split("."))))[:MOST_DIMENSIONS]
 
 
@@ -69,7 +69,7 @@ def _places(text: str) -> tuple[int, int]:
     """
     found = _PLACES.fullmatch(text)
     if not found:
-        raise ValueError(say("it is written as the positions of a query and a key: 7.12"))
+        raise ValueError(say("the format is the positions of a query and a key: 7.12"))
     return int(found[1]), int(found[2])
 
 

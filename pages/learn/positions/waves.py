@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 HEIGHT = 360  # px
 LOOK = mark(
-    "each pair of a sine and a cosine is a clock hand. The wavelengths grow by the same factor from one pair to the "
-    "next, a straight line on a logarithmic axis, from 2π positions to nearly 2π times the base: fast ones tell "
-    "neighbours apart, slow ones tell the beginning from the end."
+    "each sine–cosine pair is like a clock hand. Wavelengths grow geometrically from 2π positions to nearly 2π times "
+    "the base (a straight line on the log axis): fast pairs distinguish neighbouring positions, slow pairs the "
+    "beginning from the end."
 )
 LOOK_LEARNED = mark(
-    "nobody gave these numbers a shape. Where a curve is smooth, the training made neighbouring positions alike; where "
-    "it is jagged, each position has its own mark."
+    "these values are learned freely. Where a curve is smooth, training made neighbouring positions similar; where it "
+    "is jagged, each position has its own signature."
 )
 
 
@@ -84,7 +84,7 @@ def _waves(data: PositionsData, table: "PositionTable", dimensions: tuple[int, .
     figure = position_curves(
         np.arange(n),
         lines,
-        title=say("The values of some dimensions at each position"),
+        title=say("Values of selected dimensions by position"),
         x_title=say("position"),
         y_title=say("value"),
         y_range=(-1.08, 1.08) if table.columns else None,
@@ -109,7 +109,7 @@ def _wavelengths(data: PositionsData, table: "PositionTable") -> None:
     wavelengths = np.array([column.wavelength for column in table.columns])
     base = data.base
     levels = {"2π": math.tau, f"{grouped(2 * base, ',.0f')}π": math.tau * base}
-    words = say("dimension {x}: its values come again after {y} positions")
+    words = say("dimension {x}: wavelength {y} positions")
     if data.encoding.endswith("halves"):  # each half rises by itself
         sines = np.arange(width) < width // 2
         lines = [
@@ -121,9 +121,9 @@ def _wavelengths(data: PositionsData, table: "PositionTable") -> None:
     figure = position_curves(
         np.arange(width),
         lines,
-        title=say("Wavelength of each dimension"),
+        title=say("Wavelength by dimension"),
         x_title=say("dimension"),
-        y_title=say("wavelength in positions"),
+        y_title=say("wavelength (positions)"),
         is_log=True,
         levels=levels,
         y_format=",.1f",

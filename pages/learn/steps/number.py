@@ -10,7 +10,7 @@ from pages.learn.steps.data import StepsData
 from transformer_core.errors import mark
 from transformer_core.language import say
 
-ASK = mark("Click any number, in the figure or below it, and its formula opens here with the numbers it was made of.")
+ASK = mark("Click any number in the figure or below it to see its formula here, with its inputs.")
 
 
 def show(data: StepsData) -> None:

@@ -14,20 +14,19 @@ from transformer_core.figures import isolate
 from transformer_core.language import say
 
 LEAD = mark(
-    "Follow one token through one head: what it asks, what the others offer, how much it takes from each, and what "
-    "comes of it. All numbers are those of the model on your text; click any of them to see how it was made."
+    "Follow one token through one head: its query, the keys it is compared with, the attention weights and the "
+    "output. All numbers come from the model on your text; click any of them to see how it is computed."
 )
 LOOK_FOR = mark(
-    "choose another query above the figure, and the same stages end elsewhere. The softmax turns differences into "
-    "shares: a key whose score is ahead by a few takes nearly all of the weight, and z becomes almost its value. At "
-    "the addition compare O, what the attention adds, with X, what was there before."
+    "choose another query above the figure and see how its weights differ. The softmax amplifies differences: a key "
+    "whose score is a few units higher gets nearly all the weight, and z is almost its value. At the addition, "
+    "compare O (what attention adds) with X (the residual)."
 )
-CUT = mark("This text is long: {n} of its tokens were left out, and the walk goes through the others.")
+CUT = mark("This text is long: {n} of its tokens are left out here.")
 PART = mark(
-    "{n_queries} queries and {n_keys} keys have room here, those around the chosen query; all {all_keys} keys count "
-    "in every sum."
+    "Showing {n_queries} queries and {n_keys} keys around the chosen query; all sums run over all {all_keys} keys."
 )
-ELSEWHERE = mark("{share:.0%} of this query’s attention goes to keys without room here, most of it to {key} “{token}”.")
+ELSEWHERE = mark("{share:.0%} of this query’s attention goes to keys not shown here, most of it to {key} “{token}”.")
 GUIDED = mark(
     "This head was guided: in training, an extra loss told it which noun each pronoun refers to. All other heads "
     "found their roles by themselves."
@@ -60,7 +59,7 @@ def steps() -> None:
     if data.card.config.has_decoder:
         st.page_link(
             "explore/decoding/page.py",
-            label=say("√d_k is a temperature of the scores: compare the temperature of the logits in Decoding"),
+            label=say("√d_k acts as a temperature on the scores: compare the temperature on the logits in Decoding"),
             icon=":material/thermostat:",
             query_params={state.MODEL.key: data.view.model, state.TEXT.key: data.view.text, "temperature": "2"},
         )
@@ -74,7 +73,7 @@ def _data() -> StepsData | None:
     try:
         return StepsData.current(models.available(view_fields.PAGE)[state.current().model])
     except HeadlightError as error:
-        prose.warning(say("This head cannot be walked through: {why}.", why=error))
+        prose.warning(say("This head cannot be shown step by step: {why}.", why=error))
         return None
 
 

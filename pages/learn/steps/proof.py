@@ -13,8 +13,8 @@ VERIFIED = mark(
     "{function}."
 )
 FAILED = mark(
-    "Not every number on this page could be verified: {quantity} is {times:.1f} times as far from float64 as {dtype} "
-    "on {device} allows (largest error {largest}; against {function} {torch})."
+    "Not every number on this page could be verified: the error of {quantity} against float64 is {times:.1f} times "
+    "the tolerance of {dtype} on {device} (largest error {largest}; against {function} {torch})."
 )
 ROUNDED = mark("The model computes in {dtype} on {device}.")
 

@@ -41,7 +41,7 @@ def _cell(text: str) -> MatrixCell:
     """
     found = _CELL.fullmatch(text)
     if not found:
-        raise ValueError(say("it is written as a matrix, a row and a column: scaled.7.2"))
+        raise ValueError(say("the format is matrix, row and column: scaled.7.2"))
     return MatrixCell(found[1], int(found[2]), int(found[3]))
 
 

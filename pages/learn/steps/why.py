@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from transformer_core.analysis.walkthrough.sources import ScoreSources
 
 ABOUT = mark(
-    "What the query and the key are made of is a sum: of the token's own embedding, its position, and what each head "
-    "and each feed-forward network before has written. So the score is a sum over all pairs of them, and each cell "
-    "says what one pair adds. Click another key in the figure above to ask about it."
+    "The query’s and the key’s inputs are sums: token embedding, position, and the outputs of all earlier heads and "
+    "feed-forward networks. So the score is a sum over all pairs of these terms, and each cell shows what one pair "
+    "contributes. Click another key in the figure above to decompose its score."
 )
-SUM = mark("Together they make {score}, the score before the mask, to within {error}.")
-SUM_WITH_BIAS = mark("Together they make {score}, to within {error}; the distance adds {bias}.")
-FORBIDDEN = mark("The mask does not allow this key, so that nothing comes of it.")
+SUM = mark("They sum to {score}, the score before masking, to within {error}.")
+SUM_WITH_BIAS = mark("They sum to {score}, to within {error}; the position bias adds {bias}.")
+FORBIDDEN = mark("This key is masked, so the score has no effect.")
 FROZEN = mark(
-    "Normalizations lie between: each counts as a division by the number that it did divide by on this text (frozen "
-    "statistics). Without one of the sources that number would have been another."
+    "Layer norms in between are treated as linear, with their statistics frozen at their values on this text. "
+    "Removing a source would change these statistics."
 )
 
 
@@ -40,7 +40,7 @@ def show(data: StepsData) -> None:
     try:
         split = data.split
     except HeadlightError as error:
-        prose.warning(say("This score cannot be split: {why}.", why=error))
+        prose.warning(say("This score cannot be decomposed: {why}.", why=error))
         return
     values = split.cell(data.query, data.key)
     query, key = (

@@ -56,7 +56,7 @@ def test_rounding_looks_like_zero_and_what_is_not_there_like_neither():
     still, moving = (trace for trace in figure.data if trace.type == "heatmap" and trace.xaxis == "x")
     np.testing.assert_array_equal(np.isfinite(still.z), [[True, False], [True, False]])
     np.testing.assert_array_equal(np.isfinite(moving.z), [[False, False], [False, True]])
-    assert still.name == "at most 1e-4: rounding" and figure.layout.title.subtitle.text == "grey: rounding"
+    assert still.name == "at most 1e-4 (rounding)" and figure.layout.title.subtitle.text == "grey: rounding"
     dots = [trace for trace in figure.data if trace.type == "scatter" and trace.mode == "markers"]
     assert [(*dot.x, *dot.y) for dot in dots] == [(1, 0), (1, 0)]
     texts = [trace for trace in figure.data[:4] if trace.type == "scatter"]

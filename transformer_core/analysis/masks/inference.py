@@ -26,7 +26,7 @@ UNMASKED = MaskChoice(preset="none", attention="decoder")
 class Steps:
     """What a decoder says of each next token, read at once and step by step."""
 
-    best: Int[np.ndarray, " pos"]  # the most probable token after each one, from one pass under the look-ahead mask
+    best: Int[np.ndarray, " pos"]  # the most probable token after each one, from one pass under the causal mask
     in_one_pass: Float[np.ndarray, " pos"]  # its probability there, in [0, 1]
     in_steps: Float[np.ndarray, " pos"]  # its probability where each token is read by itself, with a cache
     apart: Float[np.ndarray, " pos"]  # by how much the logits of both differ at most
@@ -59,7 +59,7 @@ class Steps:
 
 @torch.inference_mode()
 def steps(model: Transformer, inputs: Sequence[Sequence[int]]) -> Steps:
-    """Read a text at once, step by step with a cache, and as it grows, with the look-ahead mask and without.
+    """Read a text at once, step by step with a cache, and as it grows, with the causal mask and without.
 
     Args:
         model: in evaluation mode, with a decoder.
@@ -109,7 +109,7 @@ def steps(model: Transformer, inputs: Sequence[Sequence[int]]) -> Steps:
 def write_four_ways(
     model: Transformer, prompt: Sequence[int], *, n_new: int
 ) -> dict[tuple[bool, bool], tuple[int, ...]]:
-    """Write greedily with the look-ahead mask and without, with a cache and without.
+    """Write greedily with the causal mask and without, with a cache and without.
 
     Args:
         model: in evaluation mode, with a decoder.

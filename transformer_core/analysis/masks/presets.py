@@ -44,26 +44,24 @@ class Preset:
 
 
 _ALL = (
-    Preset(
-        name="own", title=mark("The model’s own"), what=mark("What this attention may see as the model was trained.")
-    ),
+    Preset(name="own", title=mark("The model’s own"), what=mark("The mask that this attention was trained with.")),
     Preset(
         name="padding",
         title=mark("Padding"),
-        what=mark("Texts of one batch are padded to one length; padding is never attended to."),
+        what=mark("Texts in a batch are padded to the same length; padding is never attended to."),
         kind="padding",
         needs_padding=True,
     ),
     Preset(
         name="look_ahead",
-        title=mark("Look-ahead"),
-        what=mark("Each position sees itself and what came before it: nobody sees the token that it has to say."),
+        title=mark("Causal"),
+        what=mark("Each position sees itself and earlier positions, never the token it has to predict."),
         kind="look_ahead",
     ),
     Preset(
         name="padding_look_ahead",
-        title=mark("Padding × look-ahead"),
-        what=mark("A decoder in training: a key is allowed where both masks allow it, their product."),
+        title=mark("Padding × causal"),
+        what=mark("A decoder in training: a key is allowed where both masks allow it (their product)."),
         kind="padding_look_ahead",
         needs_padding=True,
     ),
@@ -71,64 +69,64 @@ _ALL = (
         name="window",
         title=mark("Sliding window"),
         what=mark(
-            "Each position sees only its neighbours, so that the cost grows with the length, not with its square."
+            "Each position sees only nearby positions, so the cost grows linearly with the length, not quadratically."
         ),
         kind="window",
         size=4,
-        size_name=mark("Width of the window"),
+        size_name=mark("Window size"),
     ),
     Preset(
         name="prefix",
         title=mark("Prefix"),
-        what=mark("All may see the first positions, as in an encoder; behind them each sees what came before it."),
+        what=mark("All positions see the prefix, as in an encoder; after it, attention is causal."),
         kind="prefix",
         size=4,
-        size_name=mark("Length of the prefix"),
+        size_name=mark("Prefix length"),
     ),
     Preset(
         name="block",
         title=mark("Blocks"),
-        what=mark("Several texts packed into one sequence: none may look into another’s block."),
+        what=mark("Several texts packed into one sequence; each attends only to its own block."),
         kind="block",
         size=4,
-        size_name=mark("Length of a block"),
+        size_name=mark("Block length"),
     ),
     Preset(
         name="none",
         title=mark("None"),
-        what=mark("All may see all. Right for an encoder without padding; a decoder now sees what it has to say."),
+        what=mark(
+            "Everything is visible. Right for an encoder without padding; a decoder sees what it has to predict."
+        ),
         kind="none",
     ),
     Preset(
         name="flipped",
         title=mark("True and False flipped"),
         what=mark(
-            "Here True means “may look”, as in torch’s scaled_dot_product_attention; in torch’s MultiheadAttention it "
-            "means “may not”. Mixing them up inverts the mask."
+            "Here True means “may attend”, as in torch’s scaled_dot_product_attention; in torch’s MultiheadAttention "
+            "True means “masked”. Mixing them up inverts the mask."
         ),
-        sees=mark(
-            "each position sees only what it never saw in training, or nothing at all, and then its row is zeros."
-        ),
+        sees=mark("each position sees only what was masked in training, or nothing, and then its row is all zeros."),
         kind="flipped",
     ),
     Preset(
         name="cross",
-        title=mark("Look-ahead on cross-attention"),
-        what=mark("The look-ahead mask sits on the decoder’s second attention, where it does not belong."),
+        title=mark("Causal on cross-attention"),
+        what=mark("The causal mask is applied to cross-attention, where it does not belong."),
         sees=mark(
-            "the first words know only the beginning of the source, while the self-attention sees the future: in "
-            "training that is the answer."
+            "the first target tokens see only the beginning of the source, while self-attention sees the future, "
+            "which in training is the answer."
         ),
         others={"decoder": "padding", "cross": "padding_look_ahead"},
         seen_at=("cross",),
     ),
     Preset(
         name="forgotten",
-        title=mark("Padding forgotten"),
-        what=mark("The text was filled up, and nobody forbade to look at the filling."),
+        title=mark("Padding not masked"),
+        what=mark("The text is padded, but the padding is not masked."),
         sees=mark(
-            "padding takes weight from the real tokens, so that a text is answered differently in a batch than alone; "
-            "only where look-ahead hides it anyway, behind the text, nothing changes."
+            "padding takes attention away from real tokens, so the output depends on the batch. Nothing changes only "
+            "where the causal mask hides the padding anyway, after the text."
         ),
         others={"encoder": "none", "cross": "none", "decoder": "look_ahead"},
         seen_at=("cross", "encoder"),
@@ -138,12 +136,12 @@ _ALL = (
         name="unshifted",
         title=mark("Targets not shifted"),
         what=mark(
-            "The mask is right, but the decoder is given the very tokens that it has to say: row i finds its answer at "
-            "key i."
+            "The mask is right, but the decoder’s input is the target itself, not shifted right: row i finds its "
+            "answer at key i."
         ),
         sees=mark(
-            "a training would learn to copy, and its loss would fall to almost 0. This model learned from shifted "
-            "targets, and so it is one token ahead of what it is asked."
+            "a model trained this way would learn to copy, and its loss would fall almost to 0. This model was "
+            "trained with shifted targets, so its predictions are one token ahead of the targets."
         ),
         is_shifted=False,
     ),

@@ -9,7 +9,7 @@ Sizes and layers are read off the tensors. What no tensor says stands in config.
 - output: the key of the last linear layer's matrix; without it a model of an encoder makes no predictions.
 - positions: a name as in `ModelConfig`, or "position_table": the key of a table that is added to the embeddings.
 - as they are in torch where nothing is said: activation ("relu"), norm_first (false), layer_norm_eps (1e-5).
-- causal (false): an encoder with a look-ahead mask, which is a decoder. scale_embeddings (false): times sqrt(d_model).
+- causal (false): an encoder with a causal mask, which is a decoder. scale_embeddings (false): times sqrt(d_model).
 - max_seq_len (512), pad_id (none), bos_id (1), eos_id (2).
 """
 

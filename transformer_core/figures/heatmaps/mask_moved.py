@@ -136,10 +136,10 @@ def _traces(
     common |= {"xgap": 1, "ygap": 1, **axes}
     still = np.where(cells <= tolerance, 0.0, np.nan).astype(np.float32)
     moving = np.where(cells > tolerance, cells, np.nan).astype(np.float32)
-    name = say("at most {most}: rounding", most=in_words(tolerance)) if tolerance else say("exactly 0")
+    name = say("at most {most} (rounding)", most=in_words(tolerance)) if tolerance else say("exactly 0")
     traces: list[Any] = [
         go.Heatmap(name=name, z=still, coloraxis="coloraxis2", **common),
-        go.Heatmap(name=say("change of the logits"), z=moving, coloraxis="coloraxis", **common),
+        go.Heatmap(name=say("change in logits"), z=moving, coloraxis="coloraxis", **common),
     ]
     if max(cells.shape) <= NUMBERS_UP_TO:
         traces += numbers_in_cells(cells, Scale(low=0, high=most), axes, write=lambda value: _in_cell(value, tolerance))

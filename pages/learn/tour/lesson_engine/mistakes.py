@@ -137,7 +137,7 @@ MISTAKES: Mapping[str, Mistake] = {
         title=mark("The pattern is kept after dropout, which nobody switched off"), running=_dropped_patterns
     ),
     "mask_on_cross": Mistake(
-        title=mark("The look-ahead mask lies on the cross-attention, not on the self-attention"),
+        title=mark("The causal mask is on cross-attention instead of self-attention"),
         running=_mask_on_cross,
     ),
     "axes_swapped": Mistake(title=mark("Queries and keys are swapped in the drawing"), has_axes_swapped=True),

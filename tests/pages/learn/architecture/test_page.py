@@ -87,7 +87,7 @@ def test_what_is_said_of_the_vocabulary_is_said_of_all_of_it(block: str, open_ap
     assert float(shown["standard deviation"]) == pytest.approx(float(whole.std(correction=0)), rel=1e-3)
     n_zeros = int((whole.float() == 0).sum())
     assert shown["exactly 0"] == f"{n_zeros / whole.numel():.1%}"
-    assert f"The figure draws 32 of {whole.shape[1]} tokens" in words
+    assert f"The figure shows the 32 of {whole.shape[1]} tokens" in words
 
 
 def test_what_is_captured_is_what_a_plain_forward_gives(
@@ -131,7 +131,7 @@ def test_a_block_that_is_not_there_is_told(open_app: OpenApp):
     assert "no block “encoder.7.cross_attn”" in words_of(app)
     assert json.loads(component(app, "drawing").json)["chosen"] == "decoder.0.self_attn"
     app = opened(open_app, model="tales", text=PROMPTS[0], block="<b>", part="nothing")
-    assert "it is written as decoder.0.cross_attn" in words_of(app) and "block “&lt;b&gt;”" in words_of(app)
+    assert "the format is decoder.0.cross_attn" in words_of(app) and "block “&lt;b&gt;”" in words_of(app)
 
 
 def test_a_click_is_checked_and_chosen(open_app: OpenApp):
@@ -160,7 +160,7 @@ def test_parts_of_all_kinds_are_drawn_and_their_code_runs(
             sum(p.numel() for p in loaded.get_submodule(f"{stack}.blocks.0.{name}").parameters())
             for name in ("mlp", "self_attn")
         ]
-        assert "has {:,} parameters and an attention {:,}".format(*of_layer) in words_of(app)
+        assert "has {:,} parameters and each attention {:,}".format(*of_layer) in words_of(app)
     elif part == "cost":
         assert len(figures) == (3 if model == "gaps" else 4)
     else:
@@ -192,10 +192,10 @@ def test_every_shape_follows_the_shapes_that_are_typed(open_app: OpenApp, three_
     assert json.loads(component(app, "drawing").json)["stacks"][1]["shape"].startswith("9 ")
 
     app.text_input(key="architecture-src-box").set_value("many").run()
-    assert "“many” is no shape" in words_of(app) and url_of(app)["src"] == "3.17"
+    assert "“many” is not a shape" in words_of(app) and url_of(app)["src"] == "3.17"
     app.text_input(key="architecture-src-box").set_value("[64, 500]").run()
     assert url_of(app)["tgt"] == "64.9", "one batch has one size"
-    assert "500 tokens are more than the 32 positions of this model" in words_of(app)
+    assert "500 tokens exceed this model’s 32 positions" in words_of(app)
     app.text_input(key="architecture-src-box").set_value("").run()
     assert "src" not in url_of(app)
 
@@ -215,8 +215,8 @@ def test_the_cost_follows_the_shapes_that_are_typed(
 ):
     app = opened(open_app, model="en-fr", text=EXAMPLES[0], part="cost", src="3.25", tgt="3.9")
     marks = [note["text"] for note in figures_of(app)[0]["layout"]["annotations"]]
-    assert any("as typed" in mark for mark in marks)
-    assert "To write 25 tokens" in words_of(app) and "one of the 3 texts" in words_of(app)
+    assert any("as entered" in mark for mark in marks)
+    assert "When generating 25 tokens" in words_of(app) and "one of the 3 texts" in words_of(app)
     defined, _ = run_shown(app, tmp_path, monkeypatch)
     assert defined["cost"] == reading_cost(tc.load(three_kinds / "en-fr")[0].config, 25)
 

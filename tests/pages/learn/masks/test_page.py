@@ -117,7 +117,7 @@ def test_every_part_is_there_for_every_kind_of_model(
     header, _ = sent(app, "mask_matrix")
     assert header["key"][-3:] == ["<pad>"] * 3 or attention == "decoder"
     assert header["real"]["key"] == len(header["key"]) - 3
-    assert "What goes wrong:" in words_of(app) and "What padding rows do:" in words_of(app)
+    assert "What goes wrong:" in words_of(app) and "Padding rows:" in words_of(app)
     for part in ("which", "leak", "inference"):
         app = opened(open_app, model=model, text=text, attention=attention, part=part)
         if part == "which":
@@ -156,7 +156,9 @@ def test_dropout_is_what_the_core_computes(
     words = words_of(app)
     n_there = np.count_nonzero(found.pattern)
     n_dropped = np.count_nonzero((found.pattern > 0) & (found.keep == 0))
-    assert f"p = 0.40: {n_dropped} of {n_there} weights above 0 are dropped" in words and "multiplied by 1.667" in words
+    assert (
+        f"p = 0.40: {n_dropped} of {n_there} non-zero weights are dropped" in words and "multiplied by 1.667" in words
+    )
     assert words.count("<tr") == 1 + len(given.judged)
     assert str(found.dropped_pattern) in printed(app, monkeypatch)
     (slider,) = app.slider
@@ -178,7 +180,7 @@ def test_a_typed_token_is_what_the_leak_test_puts_in(open_app: OpenApp, three_ki
     tokenizer = tc.load(three_kinds / "tales")[1]
     label = tokenizer.labels(tokenizer.encode("dog")[:1])[0]
     assert f"becomes “{label}”" in words_of(app)
-    assert "outputs before it move by exactly 0" in words_of(app)
+    assert "earlier outputs change by exactly 0" in words_of(app)
     with torch.inference_mode():
         opened(open_app, model="tales", text=PROMPTS[0], part="leak", changed="999", token="\u200b")
 
@@ -186,7 +188,7 @@ def test_a_typed_token_is_what_the_leak_test_puts_in(open_app: OpenApp, three_ki
 def test_an_unknown_word_in_the_leak_test_is_named(open_app: OpenApp):
     app = opened(open_app, model="en-fr", text=EXAMPLES[1], part="leak", changed="2", token="<b>anane le")
     assert "is not in the vocabulary and is replaced by &lt;unk&gt;" in words_of(app)
-    assert "One token is changed into one: “&lt;unk&gt;”, the first of the" in words_of(app)
+    assert "One token is replaced by one: “&lt;unk&gt;”, the first of the" in words_of(app)
     app = opened(open_app, model="en-fr", text=EXAMPLES[1], part="leak", changed="2", token="chat")
     assert "vocabulary" not in words_of(app) and "One token is changed" not in words_of(app)
 
@@ -200,7 +202,7 @@ def test_a_preset_that_shows_another_attention_says_so(open_app: OpenApp):
     app.run()
     header, _ = sent(app, "mask_matrix")
     assert len(header["key"]) != len(header["query"])  # of the source
-    assert "acts on the cross-attention, so you see its mask" in words_of(app)
+    assert "concerns cross-attention, so its mask is shown" in words_of(app)
 
 
 def test_a_wrong_address_is_told_in_a_sentence(open_app: OpenApp):

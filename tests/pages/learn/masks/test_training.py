@@ -1,4 +1,4 @@
-"""Train with the wrong mask under AppTest: each variant's output beside the target, and the state of an experiment."""
+"""Wrong mask in training under AppTest: each variant's output beside the target, and the state of an experiment."""
 
 import json
 import shutil
@@ -36,7 +36,7 @@ def finished(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 def test_what_each_writes_stands_beside_what_was_asked(open_app: OpenApp, finished: Path):
     app = opened(open_app, "masks", part="training", experiment=NAME)
     words = words_of(app)
-    assert "Copy letters, seed 0: step 20 of 20 of each" in words
+    assert "Copy letters, seed 0: step 20 of 20 each" in words
     last = json.loads((finished / "metrics.jsonl").read_text().splitlines()[-1])
     for place, (source, target) in enumerate(last["samples"]):
         assert source == target
@@ -50,7 +50,7 @@ def test_what_each_writes_stands_beside_what_was_asked(open_app: OpenApp, finish
     figure = json.loads(sent["figure"])
     assert [trace["name"] for trace in figure["data"][:3]] == [
         "right mask",
-        "no look-ahead mask",
+        "no causal mask",
         "targets not shifted",
     ]
     assert len(figure["data"]) == 9  # training loss, held-out loss, share
@@ -60,7 +60,7 @@ def test_an_experiment_in_line_says_who_is_before_it_and_is_stopped_by_its_butto
     directory = ExperimentDirectory.create(finished.with_name(LATER), REQUEST)
     directory.write_status("queued", step=0, reason=Message("2"))
     app = opened(open_app, "masks", part="training", experiment=LATER)
-    assert "and 2 more wait before this one" in words_of(app)
+    assert "and 2 more are queued before this one" in words_of(app)
     assert app.button(key="masks-experiment-start").disabled
     app.button(key="masks-experiment-stop").click().run()
     assert not app.exception
@@ -68,7 +68,7 @@ def test_an_experiment_in_line_says_who_is_before_it_and_is_stopped_by_its_butto
     directory.write_status("stopped", step=0)
     directory.release()
     app.run()
-    assert "It was stopped before it began." in words_of(app)
+    assert "Stopped before it started." in words_of(app)
     assert not app.button(key="masks-experiment-start").disabled
 
 
@@ -76,7 +76,7 @@ def test_who_only_looks_may_start_an_experiment_and_stop_none(open_app: OpenApp,
     directory = ExperimentDirectory.create(finished.with_name(LATER), REQUEST)
     directory.write_status("running", step=3)
     app = opened(open_app, "masks", part="training")
-    assert "The last one on this machine: Copy letters, seed 0, step 3 of 20" in words_of(app)
+    assert "Latest on this machine: Copy letters, seed 0, step 3 of 20" in words_of(app)
     assert not app.button(key="masks-experiment-start").disabled
     assert "masks-experiment-stop" not in [button.key for button in app.button]
     directory.release()  # its process is killed

@@ -42,7 +42,7 @@ def test_neighbours_are_written_as_one():
 @pytest.mark.parametrize("text", ["3", "3.4.5", "a.b", "3-.4", "~", "999.1"])
 def test_what_is_no_edit_is_refused_in_a_sentence(text: str):
     (note,) = fill([view_fields.EDITS], {"edits": text})
-    assert "it is written as queries, a point, and keys" in note
+    assert "the format is queries, a point and keys" in note
     assert view_fields.EDITS.value == ()
 
 
@@ -94,12 +94,12 @@ def test_an_address_with_too_many_cells_is_refused_before_they_are_visited(monke
     address = "~".join(["0-99.0-99"] * 2000)
     assert len(address) > 19_000
     (note,) = fill([view_fields.EDITS], {"edits": address})
-    assert "4,096 cells at most" in note and visited <= 64 * 64
+    assert "at most 4,096 cells" in note and visited <= 64 * 64
     assert view_fields.EDITS.value == ()
     for several in (["0-62.0-62"] * 2000, ["3.4"] * 5000):
         visited = 0
         (note,) = fill([view_fields.EDITS], {"edits": "~".join(several)})
-        assert "4,096 cells at most" in note and visited <= 64 * 64
+        assert "at most 4,096 cells" in note and visited <= 64 * 64
     assert not fill([view_fields.EDITS], {"edits": "0-63.0-63"})
     assert len(view_fields.EDITS.value) == 64 * 64
 

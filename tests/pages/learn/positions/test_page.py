@@ -135,7 +135,7 @@ def test_every_encoding_has_its_parts_and_each_is_drawn(open_positions: OpenApp)
             go_to(app, encoding=encoding, part=part, n="12", **model)
             assert figures_of(app), (encoding, part)
             assert "What to look for:" in words_of(app)
-            assert app.segmented_control[0].options[-1] == "Ablate the encoding"
+            assert app.segmented_control[0].options[-1] == "Ablation"
             run_lines(app)
     go_to(app, encoding="alibi", part="table")
     assert app.segmented_control[0].value == "bias"
@@ -143,7 +143,7 @@ def test_every_encoding_has_its_parts_and_each_is_drawn(open_positions: OpenApp)
 
 def test_learned_positions_of_a_model_that_has_none(open_positions: OpenApp):
     app = open_positions(encoding="learned")
-    assert "Learned positions lie in a model’s weights, and En-Fr has none" in words_of(app)
+    assert "Learned positions are model weights, and En-Fr has none" in words_of(app)
     app.button(key="positions-open-learned").click().run()
     assert not app.exception and app.session_state[state.MODEL.key] == "learned"
     (figure,) = figures_of(app).values()
@@ -170,7 +170,7 @@ def test_in_the_model_the_parts_add_up_and_words_are_shuffled(open_positions: Op
     head = {"model": model, "text": EXAMPLES[0], "attention": "encoder", "layer": "0", "head": "1"}
     app = open_positions(part="model", **head)
     figures = figures_of(app)
-    (parts,) = (figure for title, figure in figures.items() if title.startswith("The scores of"))
+    (parts,) = (figure for title, figure in figures.items() if title.startswith("Scores of"))
     matrices = [values_of(trace) for trace in parts["data"] if trace.get("coloraxis") == "coloraxis3"]
     np.testing.assert_allclose(sum(matrices[:-1]), matrices[-1], atol=1e-4)
     found = run_lines(app)["found"]
@@ -179,9 +179,11 @@ def test_in_the_model_the_parts_add_up_and_words_are_shuffled(open_positions: Op
     go_to(app, part="model", **{"in": "shuffle"}, seed="2", **head)
     found = run_lines(app)["found"]
     figures = figures_of(app)
-    drawn = values_of(figures["Layer 0, head 1: shuffled"]["data"][0])
+    drawn = values_of(figures["L0.H1: shuffled"]["data"][0])
     np.testing.assert_allclose(drawn, found.shuffled[0, 1], atol=1e-6)
-    np.testing.assert_allclose(values_of(figures["Words (1) or places (−1)"]["data"][0]), found.follows, atol=1e-6)
+    np.testing.assert_allclose(
+        values_of(figures["Follows words (1) or positions (−1)"]["data"][0]), found.follows, atol=1e-6
+    )
     assert found.text in words_of(app).replace("&#x27;", "'")
     app.button(key="positions-order").click().run()
     assert url_of(app)["seed"] == "3"

@@ -1,4 +1,4 @@
-"""Ablate the encoding under AppTest: what is promised before, what is started, and what a finished experiment shows."""
+"""Ablation under AppTest: what is promised before, what is started, and what a finished experiment shows."""
 
 import csv
 import io
@@ -40,7 +40,7 @@ def finished(made: Path, asked: list[list[str]], tmp_path: Path) -> Path:
 
 def test_a_first_visitor_is_told_what_will_happen_and_starts_what_is_chosen(open_app: OpenApp, asked: list[list[str]]):
     app = opened(open_app, "positions", part="retrain")
-    assert "5 small encoder-decoders take turns, 240 steps each" in words_of(app)
+    assert "Trains 5 small encoder-decoders in turn, 240 steps each" in words_of(app)
     assert not [*figures(app)]
     app.segmented_control(key="positions-experiment-task").set_value("sort")
     app.number_input(key="positions-experiment-seed").set_value(7).run()
@@ -55,20 +55,20 @@ def test_a_first_visitor_is_told_what_will_happen_and_starts_what_is_chosen(open
 def test_as_many_encodings_as_take_turns_in_time(open_app: OpenApp, asked: list[list[str]]):
     app = opened(open_app, "positions", part="retrain")
     app.pills(key="positions-experiment-variants").set_value([]).run()
-    assert "Choose what to train, one at least." in words_of(app)
+    assert "Choose at least one to train." in words_of(app)
     assert app.button(key="positions-experiment-start").disabled
     app.pills(key="positions-experiment-variants").set_value(
         [*app.pills(key="positions-experiment-variants").options]
     ).run()
-    assert "Choose 6 at most" in words_of(app)
+    assert "Choose at most 6" in words_of(app)
     assert app.button(key="positions-experiment-start").disabled
 
 
 def test_a_link_shows_the_experiment_with_its_numbers(open_app: OpenApp, finished: Path):
     app = opened(open_app, "positions", part="retrain", experiment=NAME)
     words = words_of(app)
-    assert "Reverse letters, seed 4: step 20 of 20 of each" in words
-    assert "25 rows here" in words and "beyond row 8" in words
+    assert "Reverse letters, seed 4: step 20 of 20 each" in words
+    assert "25 rows, so" in words and "beyond row 8" in words
     assert shown_code(app, code_expander.COMMAND) == REQUEST.command
     lines = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]
     curves, lengths = (json.loads(sent["figure"]) for sent in figures(app))
@@ -86,14 +86,14 @@ def test_a_link_shows_the_experiment_with_its_numbers(open_app: OpenApp, finishe
 
 def test_without_a_link_the_last_one_is_there(open_app: OpenApp, finished: Path):
     app = opened(open_app, "positions", part="retrain")
-    assert "The last one on this machine: Reverse letters, seed 4" in words_of(app)
+    assert "Latest on this machine: Reverse letters, seed 4" in words_of(app)
     assert len([*figures(app)]) == 2
     assert "experiment" not in url_of(app)
 
 
 def test_an_experiment_that_is_gone_is_told_in_a_sentence(open_app: OpenApp, asked: list[list[str]]):
     app = opened(open_app, "positions", part="retrain", experiment=NAME)
-    assert f"There is no experiment “{NAME}” here any more" in words_of(app)
+    assert f"The experiment “{NAME}” no longer exists" in words_of(app)
     assert not app.button(key="positions-experiment-start").disabled
 
 

@@ -96,7 +96,7 @@ def test_the_address_holds_stage_query_key_and_number(open_steps: OpenApp):
     ("wrong", "said"),
     [
         ({"stage": "<b>"}, "asks for stage"),
-        ({"cell": "q.1"}, "it is written as a matrix, a row and a column"),
+        ({"cell": "q.1"}, "the format is matrix, row and column"),
         ({"cell": "nothing.0.0", "query": "99"}, ""),
         ({"cell": "q.0.4000", "key": "77"}, ""),
     ],
@@ -173,7 +173,7 @@ def test_of_a_long_text_the_tokens_around_the_query_are_shown(open_steps: OpenAp
     assert first <= 40 - 1 and header["at"]["query"] == 40 - first
     assert header["at"]["cell"] == {"name": "pattern", "row": 40 - first, "column": 38 - first}
     assert values["pattern"].shape == (24, 24)
-    assert "24 queries and 24 keys have room here" in words_of(app)
+    assert "Showing 24 queries and 24 keys" in words_of(app)
 
 
 def test_of_a_long_text_the_key_is_shown_that_the_query_looks_at_most_or_it_is_named(
@@ -232,7 +232,9 @@ def test_a_proof_that_fails_is_said_plainly(open_steps: OpenApp, monkeypatch: py
 
     monkeypatch.setattr("transformer_core.analysis.walkthrough.walk", corrupted)
     words = words_of(open_steps(**HEAD))
-    assert "'hl-proof hl-unproved'" in words and "Not every number on this page could be verified: Z is" in words
+    assert (
+        "'hl-proof hl-unproved'" in words and "Not every number on this page could be verified: the error of Z" in words
+    )
 
 
 @pytest.mark.parametrize(("model", "attention"), [("en-fr", "encoder"), ("gaps", "encoder"), ("tales", "decoder")])
@@ -288,14 +290,14 @@ def test_a_distance_of_nothing_adds_zero_without_a_sign(open_app: OpenApp):
     for name, value in {"model": "induction", "layer": "0", "query": "3", "key": "3"}.items():
         app.query_params[name] = value
     app.switch_page("learn/steps/page.py").run()
-    assert "the distance adds 0.0000" in words_of(app)
+    assert "the position bias adds 0.0000" in words_of(app)
 
 
 def test_the_scale_leads_to_decodings_temperature_and_back(open_app: OpenApp):
     """One idea under two names: each page opens the other one where it can be seen."""
     app = open_app().switch_page("learn/steps/page.py").run()
     (link,) = app.get("page_link")
-    assert "√d_k is a temperature" in link.proto.label and "temperature=2" in link.proto.query_string
+    assert "√d_k acts as a temperature" in link.proto.label and "temperature=2" in link.proto.query_string
     app.switch_page("explore/decoding/page.py").run()
     assert not app.exception
     (link,) = app.get("page_link")

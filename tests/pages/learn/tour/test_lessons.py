@@ -79,7 +79,7 @@ def test_a_link_opens_what_it_promises(open_app: Callable[..., AppTest], place: 
         elif link.page not in ("train", "film"):  # they look at trainings
             assert str(app.session_state[getattr(state, name.upper()).key]) == value, name
     if "bchange" in asked:
-        assert f"{asked['attention']} {asked['layer']}.{asked['head']} zero-ablated" in said
+        assert f"{asked['attention']} L{asked['layer']}.H{asked['head']} zero-ablated" in said
         assert "Effect of B’s change on A’s output" in said
     elif "switched off" in link.label:
         pytest.fail("nothing is switched off")

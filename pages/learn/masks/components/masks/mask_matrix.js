@@ -89,7 +89,7 @@ function nameParts(view) {
   const size = { rows, columns };
   pictures.mask.canvas.setAttribute(
     "aria-label",
-    say("The mask, {rows} queries by {columns} keys. Arrow keys move, the space bar turns a cell over, R its row, C its column, Shift with arrows draws, Control Z goes back.", size),
+    say("Mask of {rows} queries by {columns} keys. Arrow keys move, Space toggles a cell, R its row, C its column, Shift with arrows draws, Ctrl+Z undoes.", size),
   );
   for (const name of PICTURES) {
     const { title, what } = header.captions[name];
@@ -98,11 +98,11 @@ function nameParts(view) {
   for (const { canvas } of [pictures.scores, pictures.pattern]) canvas.setAttribute("aria-hidden", "true");
   parts.undo.textContent = say("Undo");
   parts.redo.textContent = say("Redo");
-  parts.reset.textContent = say("Back to the preset");
+  parts.reset.textContent = say("Reset to preset");
   const entries = {
     allowed: say("may attend"),
-    forbidden: say("not allowed"),
-    turned: say("turned over by hand"),
+    forbidden: say("masked"),
+    turned: say("edited by hand"),
   };
   parts.legend.replaceChildren(
     ...Object.entries(entries).map(([name, text]) => {
@@ -217,5 +217,5 @@ function tellCell(view) {
   };
   parts.says.textContent = isAllowed(view, cell)
     ? say("query {query} “{from}” → key {key} “{to}”: may attend; score {score}, weight {weight} (with the model’s own masks {own})", values)
-    : say("query {query} “{from}” → key {key} “{to}”: not allowed; score −∞ in place of {score}, weight 0 (with the model’s own masks {own})", values);
+    : say("query {query} “{from}” → key {key} “{to}”: masked; score −∞ instead of {score}, weight 0 (with the model’s own masks {own})", values);
 }

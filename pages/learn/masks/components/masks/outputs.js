@@ -31,8 +31,8 @@ function makeChip({ place, word, before, now, said, says }) {
   const values = { place, word, before: inShort(before), now: inShort(now), said, says };
   if (isChanged) chip.append(element("bdi", "says", says));
   chip.title = isChanged
-    ? say("place {place}: “{word}” has {now}, before {before}; the model says “{says}”, before “{said}”", values)
-    : say("place {place}: “{word}” has {now}, before {before}; the model says “{says}”, as before", values);
+    ? say("position {place}: “{word}” {now}, before {before}; prediction “{says}”, before “{said}”", values)
+    : say("position {place}: “{word}” {now}, before {before}; prediction “{says}”, as before", values);
   return chip;
 }
 

@@ -31,8 +31,8 @@ SHORT = {  # what the line of stages calls each; marked English, or a formula
     "bias": mark("bias"),
     "mask": mark("mask"),
     "softmax": mark("softmax"),
-    "weigh": mark("weigh v"),
-    "z": mark("add up"),
+    "weigh": mark("weight v"),
+    "z": mark("sum"),
     "concat": mark("all heads"),
     "output": "W_O",
     "add_norm": mark("add & norm"),
@@ -51,8 +51,8 @@ HUES = {  # the fixed hues; "weight": the sequential scale; all else is orange b
 }
 CAPTIONS = {"product": "q·k", "scaled": "÷√d", "biased": "+B", "mask": mark("mask")}  # short enough for a cell
 PAIRS = {  # what belongs to a query and each key: made in the browser
-    "elementwise": ("q ⊙ k", mark("Query and key, multiplied number by number")),
-    "weighted": ("A v", mark("Values, multiplied by their weights")),
+    "elementwise": ("q ⊙ k", mark("Query and key, multiplied elementwise")),
+    "weighted": ("A v", mark("Values multiplied by their weights")),
 }
 
 

@@ -68,7 +68,7 @@ function lensRow(view, quantity) {
   const columns = columnsOf(quantity, row);
   if (columns.length < quantity.width) {
     const told = { n: columns.length, all: thousands(quantity.width) };
-    head.append(element("span", "what", say("the {n} largest of {all}", told)));
+    head.append(element("span", "what", say("largest {n} of {all}", told)));
   }
   for (const column of columns) {
     const value = valueAt(quantity, row, column);

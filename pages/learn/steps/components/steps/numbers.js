@@ -60,7 +60,7 @@ export function wordsOf(view, quantity, row, column) {
   // "q, query 3 “it”, dimension 12: 0.4213"
   const value = valueAt(quantity, row, column);
   const isMask = quantity.name === "mask";
-  const number = isMask ? (value ? say("may be looked at") : say("not allowed")) : writeNumber(value);
+  const number = isMask ? (value ? say("may be attended to") : say("masked")) : writeNumber(value);
   const parts = [quantity.symbol];
   if (quantity.rows === "query") parts.push(say("query {token}", { token: tokenOf(view, "query", row) }));
   if (quantity.name === PRODUCT) parts.push(say("query {token}", { token: tokenOf(view, "query", view.query) }));

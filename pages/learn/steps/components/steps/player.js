@@ -9,9 +9,9 @@ const PERIOD = 3200; // ms that a stage is looked at while it plays
 
 export function makePlayer(view) {
   [view.player, view.buttons] = makePlayButtons(say("Stages"), {
-    back: [say("One stage back (←)"), () => step(view, -1)],
+    back: [say("Previous stage (←)"), () => step(view, -1)],
     play: [say("Play (space)"), () => togglePlay(view)],
-    forward: [say("One stage forward (→)"), () => step(view, 1)],
+    forward: [say("Next stage (→)"), () => step(view, 1)],
   });
   view.line = element("ol", "line");
   view.player.append(view.line);

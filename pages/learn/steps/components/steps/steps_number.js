@@ -72,7 +72,7 @@ function termsOf(data) {
   const rest = sorted.slice(AT_ONCE);
   const together = rest.reduce((sum, { value }) => sum + Number(value), 0);
   const told = { n: thousands(rest.length), sum: short(together) };
-  const more = element("button", "more", say("and {n} more, together {sum}", told));
+  const more = element("button", "more", say("and {n} more, sum {sum}", told));
   more.type = "button";
   more.addEventListener("click", () => {
     const made = rest.map(make);
@@ -98,7 +98,7 @@ function checks({ value, recomputed, difference, torch, torchName }) {
     table.append(line);
   };
   const away = (gap) => say("difference {number}", { number: gap ? scientific(gap, 1) : "0" });
-  row(say("The model's"), exact(Number(value)));
+  row(say("Model"), exact(Number(value)));
   row(say("Recomputed in float64"), exact(Number(recomputed)), away(Number(difference)));
   if (torch !== null) {
     const gap = Number(torch) === Number(value) ? 0 : Math.abs(Number(torch) - Number(value));

@@ -115,7 +115,7 @@ def test_every_quantity_can_be_asked_for(make_evidence: MakeEvidence):
         ("probs_looking[encoder, 7, 0, 1, 2]", "no layer “7”, only 0 to 1"),
         ("output_looking[encoder, 0, 0, cat, mouse]", "there is no key “mouse”"),
         ("card[metrics, charm]", "no number “charm” in “metrics”"),
-        ("loss_rise[decoder, 0, 9]", "no decoder L0.H9"),
+        ("loss_rise[decoder, 0, 9]", "no head decoder L0.H9"),
         ("loss_rise[decoder, all, 0]", "whole numbers"),
     ],
 )
