@@ -143,8 +143,7 @@ def _problem(status: int, trouble: Message, log: Path) -> Message:
     if status == _SORRY:
         return trouble
     return Message(
-        "its analysis ended before it was done (exit status {status}): it was killed, or memory ran out; what it "
-        "printed is in {log}",
+        "its analysis ended early (exit status {status}): it was killed or ran out of memory; its output is in {log}",
         status=status,
         log=log,
     )

@@ -23,7 +23,7 @@ LABELS = {
 MAX_BLANKS = 8  # whose candidates are shown
 SEEN_WHOLE = 64  # characters, about, of a text that its box shows whole
 NO_HEAD = mark("This checkpoint has no language-modelling head, so it makes no predictions; its attention is shown.")
-NO_MASK = mark("Which token id is the mask is not known without a tokenizer, so nothing is filled in.")
+NO_MASK = mark("Without a tokenizer the mask token is unknown, so nothing is filled in.")
 NO_BLANK = mark("Nothing to fill in: type ____ where the model should guess a word.")
 
 
@@ -50,7 +50,7 @@ def show(card: ModelCard, model_run: "ModelRun | None") -> None:
             on_click=state.set_target,
             args=(model_run.output,),
             disabled=continuing.is_awaited(),
-            help=say("Type what the model is made to write, and see how probable it finds that and where it looks"),
+            help=say("Type your own target and see its probability and the attention under teacher forcing"),
         )
     else:
         line(mark("Forced output"), _mean_probability(model_run))
@@ -58,10 +58,10 @@ def show(card: ModelCard, model_run: "ModelRun | None") -> None:
             say("Target"),
             take=state.on_target,
             label_visibility="collapsed",
-            placeholder=say("Type what the model is made to write; empty: its own"),
+            placeholder=say("Type a target for teacher forcing; empty: the model’s own output"),
         )
         st.button(
-            f":primary[{say('back to its own')}]",
+            f":primary[{say('Reset')}]",
             key="own-target",
             type="tertiary",
             on_click=state.set_target,
@@ -81,7 +81,7 @@ def _continuation(card: ModelCard, model_run: "ModelRun | None") -> None:
         line(label, model_run.predicted[-1], beside=probability(math.exp(model_run.log_probs[-1])))
     state.CONTINUE.toggle(
         say("Continue the text"),
-        help=say("The model writes after your text, and its heads are shown on both"),
+        help=say("The model continues your text; heads are shown for both"),
         shown=is_wanted,
         take=lambda is_on: state.set_continuation(card, is_on),
         width="content",
@@ -135,7 +135,7 @@ def line(label: str, words: str = "", look: str = "", *, beside: str = "", more:
 def _going_on(model_run: "ModelRun") -> str:
     """Return what was written after a prompt, without the part of a letter that the limit may have cut."""
     shown = model_run.output.rstrip("\ufffd").strip()
-    return say("… and ends here.") if model_run.is_complete and not shown else f"… {shown}"
+    return say("(end of sequence)") if model_run.is_complete and not shown else f"… {shown}"
 
 
 def _candidates(blanks: "tuple[Blank, ...]") -> str:

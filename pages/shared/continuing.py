@@ -69,7 +69,7 @@ def is_awaited() -> bool:
 @st.fragment(run_every=TICK)
 def wait(label: str) -> None:
     """Say that the output is being written, and draw the page again once it is there."""
-    waits = f"<span class='hl-answer hl-none'>{html.escape(say('Writing the output …'))}</span>"
+    waits = f"<span class='hl-answer hl-none'>{html.escape(say('Generating …'))}</span>"
     st.html(f"<p class='hl-said'><span class='hl-label'>{html.escape(say(label))}</span>{waits}</p>")
     awaited: _Awaited | None = _AWAITED.value
     if awaited is None:

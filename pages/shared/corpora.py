@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from transformer_core.corpora.corpus_stats import CorpusStats
 
 MADE_HERE: Mapping[str, tuple[str, bool]] = {  # by name: in words, and whether it holds pairs
-    "copy": (mark("Copy: letters come out as they went in"), True),
-    "reverse": (mark("Reverse: letters come out backwards"), True),
-    "sort": (mark("Sort: letters come out in the order of the alphabet"), True),
+    "copy": (mark("Copy: repeat the letters"), True),
+    "reverse": (mark("Reverse: letters in reverse order"), True),
+    "sort": (mark("Sort: letters in alphabetical order"), True),
     "addition": (mark("Addition: two numbers and their sum"), True),
-    "dates": (mark("Dates: any way of writing a date becomes one"), True),
-    "brackets": (mark("Brackets: open ones are closed"), True),
-    "en-fr": (mark("English to French: small sentences, with pronouns"), True),
-    "induction": (mark("Induction: what came behind the same letter before?"), False),
-    "stories": (mark("Stories: short tales, told on"), False),
+    "dates": (mark("Dates: normalize date formats to ISO 8601"), True),
+    "brackets": (mark("Brackets: close the open brackets"), True),
+    "en-fr": (mark("English to French: simple sentences with pronouns"), True),
+    "induction": (mark("Induction: which letter followed last time?"), False),
+    "stories": (mark("Stories: continue short stories"), False),
 }
 FOREIGN = mark("tokens of the chosen tokenizer")
 TOKENS = {"byte_bpe": mark("subwords (BPE)"), "character": mark("characters"), "word": mark("words")}
 _TO_TRAIN_ON = {
     "pairs": mark("pairs to train on"),
     "texts": mark("texts to train on"),
-    "stretches": mark("stretches to train on"),
+    "stretches": mark("windows to train on"),
 }
 _LENGTHS = {
     "source": mark("source length (tokens)"),
@@ -156,7 +156,7 @@ def _watch(asked: tuple[str, Mapping[str, str | int | bool], Architecture]) -> N
         if progress.n_in_all:
             words = say("{words} {done:,} of {all:,}", words=words, done=progress.n_done, all=progress.n_in_all)
         st.progress(min(1.0, share), prose.plain(words))
-        prose.caption(say("This is done once for each text and way of reading it; the page stays usable meanwhile."))
+        prose.caption(say("This is done once per text and setting; you can keep using the page."))
         st.button(say("Cancel"), key="cancel-analysis", on_click=_cancel, args=(asked, analysis.folder))
 
 

@@ -95,7 +95,7 @@ def fixed(run: Run, snapshots: Sequence[int], text: str, target: str) -> "FixedT
         HeadlightError: no snapshot can be read, or the text cannot.
     """
     room = _room(runs.configurations(run)[0], len(snapshots))
-    trouble: Exception = RunError("the film of {run} has no snapshot", run=run.name)
+    trouble: Exception = RunError("{run} has no snapshots", run=run.name)
     for step in reversed(snapshots):
         try:
             return _fixed_by(run, str(run.path), run_models.version(run), step, text, target, room)
@@ -120,7 +120,7 @@ def read_one(run: Run, step: int, tokens: "FixedText") -> "SnapshotReading":
 def pictures(read: FilmRead) -> Pictures:
     """Return what the overview plays: its groups, a byte per cell and snapshot, and the strongest cell of each."""
     made: cache.Store[Pictures] = cache.store(
-        mark("pictures of films"), most_mib=96, n_bytes=lambda made: len(made[1]) + len(made[2])
+        mark("snapshot thumbnails"), most_mib=96, n_bytes=lambda made: len(made[1]) + len(made[2])
     )
     return made.get(read.identity, lambda: _pictures(read))
 
@@ -165,7 +165,7 @@ def _read_one(run: Run, step: int, tokens: "FixedText") -> "SnapshotReading":
             raise RunError(
                 "step {step:,} of {run} cannot be read: {reason}", step=step, run=run.name, reason=snapshot.reason
             )
-    raise RunError("step {step:,} of {run} is there no more; choose another", step=step, run=run.name)
+    raise RunError("step {step:,} of {run} no longer exists; choose another", step=step, run=run.name)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -178,7 +178,7 @@ def _kept(path: str, key: str) -> "dict[int, SnapshotReading]":
 
 
 def _side_by_side(identity: str, make: "Callable[[], FilmReading]") -> "FilmReading":
-    films: cache.Store[FilmReading] = cache.store(mark("films"), most_mib=160, n_bytes=_patterns_bytes)
+    films: cache.Store[FilmReading] = cache.store(mark("snapshots"), most_mib=160, n_bytes=_patterns_bytes)
     return films.get(identity, make)
 
 

@@ -11,8 +11,8 @@ from transformer_core.language import say
 
 WIDTH = 320  # px
 ABOUT = mark(
-    "bfloat16 takes half the memory of float32 and computes with two to three digits. Both stay with you and are not "
-    "part of a link."
+    "bfloat16 uses half the memory of float32 and has two to three significant digits. Device and precision are not "
+    "part of links."
 )
 
 
@@ -28,7 +28,7 @@ def choose() -> None:
         if len(devices) > 1:
             _choice(say("Device"), devices, state.DEVICE.key, models.device_name)
         else:
-            alone = say("This machine computes on its {device} alone.", device=models.device_name(devices[0]))
+            alone = say("This machine has only its {device}.", device=models.device_name(devices[0]))
             st.html(f"<p class='hl-small'>{alone}</p>")
         _choice(say("Precision"), models.PRECISIONS, state.PRECISION.key)
         st.html(f"<p class='hl-small'>{say(ABOUT)}</p>")

@@ -32,11 +32,11 @@ MODEL_WIDTH = 220  # px
 def no_models() -> None:
     """Say how to get a model where there is none."""
     st.title("Headlight")
-    prose.info(say("There is no trained model here yet. This command trains one in about five minutes:"))
+    prose.info(say("There is no trained model yet. This command trains one in about five minutes:"))
     st.code(models.TRAIN_COMMAND, language="bash")
     prose.caption(
         say(
-            "Models are looked for in the folder {folder}. Reload this page when it has ended.",
+            "Models are loaded from the folder {folder}. Reload this page when the training has finished.",
             folder=models.at_root(models.folder()),
         )
     )
@@ -177,15 +177,15 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
             )
         )
     if model_run.left_out:
-        remarks.append(
-            say("This text is long: its first {n} tokens were read, the rest was left out.", n=model_run.left_out.start)
-        )
+        remarks.append(say("This text is long: only its first {n} tokens were read.", n=model_run.left_out.start))
     elif len(text) == long_texts.MAX_CHARACTERS:
         remarks.append(
-            say("A text has at most {n:,} characters here; the rest was left out.", n=long_texts.MAX_CHARACTERS)
+            say("Texts can have up to {n:,} characters; the rest was left out.", n=long_texts.MAX_CHARACTERS)
         )
     if model_run.target_left_out:
-        remarks.append(say("The target is long: its first {n} tokens were read.", n=model_run.target_left_out.start))
+        remarks.append(
+            say("The target is long: only its first {n} tokens were read.", n=model_run.target_left_out.start)
+        )
     if model_run.architecture == "encoder_decoder" and not model_run.is_complete and not continuing.is_awaited():
         remarks.append(say("No end-of-sequence token was generated; the output is truncated."))
     if model_run.architecture == "encoder_only" and not model_run.blanks and WRITTEN_MASK.search(text):
@@ -207,10 +207,10 @@ def _detours(model_run: "ModelRun") -> list[str]:
         )
         for detour in detours[:3]
     )
-    more = say(" and differ {n} times more", n=len(detours) - 3) if len(detours) > 3 else ""
+    more = say(" and differ {n} more times", n=len(detours) - 3) if len(detours) > 3 else ""
     return [
         say(
-            "By itself the model would go on with {shown}{more}; in brackets, how probable it finds yours.",
+            "The model itself would continue with {shown}{more}; in brackets: the probability of your token.",
             shown=shown,
             more=more,
         )

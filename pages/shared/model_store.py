@@ -27,17 +27,17 @@ MAX_TOKENS_SHOWN = 1_000  # at once; all are searched
 MAX_HANDED_OUT = 2**30  # bytes of a model; a zip file of it is in memory
 
 _KINDS = {  # of tokenizers
-    "word": mark("one for each word"),
-    "character": mark("one for each character"),
-    "byte_bpe": mark("made of bytes that often stand together (byte-level BPE)"),
-    "ids": mark("written as their ids, since the model came without a tokenizer"),
+    "word": mark("one per word"),
+    "character": mark("one per character"),
+    "byte_bpe": mark("byte-level BPE"),
+    "ids": mark("token ids, because the model came without a tokenizer"),
 }
 _ROLES = {
-    "pad": mark("fills up"),
-    "bos": mark("begins"),
-    "eos": mark("ends"),
+    "pad": mark("padding"),
+    "bos": mark("begin of sequence"),
+    "eos": mark("end of sequence"),
     "unk": mark("unknown"),
-    "mask": mark("blank"),
+    "mask": mark("mask"),
 }
 END = mark("end")  # the stack of the last layer
 STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder"), "both": mark("both"), END: END}
@@ -91,7 +91,7 @@ def tokenizer_fact(card: ModelCard) -> str:
         HeadlightError: it is damaged.
     """
     tokenizer = _tokenizer(card.path, card.version)
-    kind = say(_KINDS.get(tokenizer.kind, mark("as the model was trained with")))
+    kind = say(_KINDS.get(tokenizer.kind, mark("as in training")))
     return say("{n:,} tokens, {kind}.", n=tokenizer.vocab_size, kind=kind)
 
 
@@ -255,11 +255,9 @@ def delete(name: str) -> None:
     from transformer_core.checkpoints.remove import remove
 
     if models.is_shipped(name):
-        raise CheckpointError(
-            "{name} comes with Headlight and stays; only models of your own can be deleted", name=name
-        )
+        raise CheckpointError("{name} comes with Headlight; only your own models can be deleted", name=name)
     if Path(name).name != name or name.startswith("."):
-        raise CheckpointError("{name!r} is not the name of a model; choose one of the list", name=name)
+        raise CheckpointError("{name!r} is not the name of a model; choose one from the list", name=name)
     remove(models.folder() / name)
 
 
@@ -287,7 +285,7 @@ def _refuse_strange_card(name: str) -> None:
     """
     if name not in models.available():
         delete(name)
-        raise CheckpointError("its card.json says something else than a model's card does; leave that file out")
+        raise CheckpointError("its card.json does not match the format of a model card; leave that file out")
 
 
 def _trouble(place: Path) -> str:
@@ -296,7 +294,7 @@ def _trouble(place: Path) -> str:
     from transformer_core.config import ModelConfig
 
     if is_foreign(place):
-        return say("It is a Hugging Face folder; bring it in, and it is converted.")
+        return say("It is a Hugging Face folder; import it to convert it.")
     try:
         existing(place, WEIGHTS)
         read_json(place, CARD)
@@ -307,7 +305,7 @@ def _trouble(place: Path) -> str:
         return f"{error}."
     except OSError as error:
         return say("It cannot be read ({error}).", error=reason(error))
-    return say("Its card.json says something else than a model's card does.")
+    return say("Its card.json does not match the format of a model card.")
 
 
 def _size(place: Path) -> int:

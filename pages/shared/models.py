@@ -238,7 +238,7 @@ def on(device: str) -> Iterator[None]:
                 "the {name} failed ({error:.150}); {other}", name=name, error=str(error).splitlines()[0], other=other
             ) from error
         ways_out = [
-            Message("choose bfloat16, which takes half of it"),
+            Message("choose bfloat16, which uses half the memory"),
             Message("a smaller model"),
             *([other] if device != CPU else []),
         ]

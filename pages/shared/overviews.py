@@ -29,7 +29,7 @@ def read(source: Source, text: str, target: str | None) -> Overview:
         HeadlightError: as `readings.read`.
     """
     overviews: cache.Store[Overview] = cache.store(
-        mark("overviews"), most_mib=MOST_MIB, n_bytes=lambda made: len(made[1])
+        mark("head overviews"), most_mib=MOST_MIB, n_bytes=lambda made: len(made[1])
     )
     return overviews.get((source, text, target), lambda: of(readings.read(source, text, target)))
 
@@ -75,7 +75,7 @@ def measures(source: Source, text: str, target: str | None) -> Measures:
     Raises:
         HeadlightError: as `readings.read`.
     """
-    measured: cache.Store[Measures] = cache.store(mark("measures"), most_mib=8, n_bytes=_n_bytes)
+    measured: cache.Store[Measures] = cache.store(mark("head measures"), most_mib=8, n_bytes=_n_bytes)
     return measured.get((source, text, target), lambda: _measures(readings.read(source, text, target)))
 
 

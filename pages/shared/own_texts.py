@@ -72,9 +72,9 @@ def delete(text: OwnText) -> None:
     """
     for run in runs.available().values():
         if run.is_at_work and run.request is None:
-            raise RunError("the training {run} is starting just now; try again in a moment", run=run.name)
+            raise RunError("the training {run} is starting; try again in a moment", run=run.name)
         if run.is_at_work and run.request and models.ROOT / str(run.request.get("corpus", "")) == text.path:
-            raise RunError("the training {run} is at work on {text}; stop it first", run=run.name, text=text.name)
+            raise RunError("the training {run} is using {text}; stop it first", run=run.name, text=text.name)
     try:
         shutil.rmtree(text.path.parent)
     except OSError as error:

@@ -51,7 +51,7 @@ def is_kept(source: Source, text: str, target: str | None = None) -> bool:
 
 
 def _kept() -> "cache.Store[ModelRun]":
-    return cache.store(mark("texts read"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
+    return cache.store(mark("model runs"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
 
 
 def _read(source: Source, text: str, target: str | None) -> "ModelRun":

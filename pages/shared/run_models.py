@@ -51,7 +51,7 @@ def _load(path: str, step: int) -> "tuple[Transformer, Tokenizer]":
         progress = RunDirectory.open(Path(path)).progress()
         if progress is not None and progress.step == step:
             return tc.load(Path(path) / "last")
-    raise HeadlightError("the weights of step {step:,} were replaced by newer ones; look again", step=step)
+    raise HeadlightError("the weights of step {step:,} were replaced by newer ones; reload", step=step)
 
 
 def version(run: Run) -> str:

@@ -204,7 +204,7 @@ def delete(run: Run) -> None:
         return
     now = find(run.name)
     if now is not None and now.is_at_work:
-        raise RunError("{run} is being trained; stop it first", run=run.name)
+        raise RunError("{run} is training; stop it first", run=run.name)
     try:
         gone = run.path.with_name(f".{run.name}.deleted")
         shutil.rmtree(gone, ignore_errors=True)

@@ -53,7 +53,7 @@ HEAD = (
     '<script async src="/vendor/plotly.min.js"></script>'
 )
 
-WAY_OUT = mark("Reload the page to go on, or open it without what stands behind the question mark in its address.")
+WAY_OUT = mark("Reload the page, or open it without the part of the address after the question mark.")
 
 logger = logging.getLogger("headlight")
 
@@ -141,6 +141,6 @@ def on_error(error: Exception) -> bool:
     """
     logger.error("A page failed", exc_info=error)
     health.note(error)
-    what = say("Something went wrong here, and it is not your fault. The server's log has the details.")
+    what = say("Something went wrong on our side. The server log has the details.")
     prose.error(f"{what} {say(WAY_OUT)}")
     return True

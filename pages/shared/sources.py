@@ -97,8 +97,7 @@ def parse_change(change: str) -> tuple[str, list[tuple[str, int, int]]]:
     found = [_HEAD.fullmatch(name) for name in names.split("+")]
     if kind not in CHANGES or not all(found):
         raise ConfigError(
-            "“{change}” is no change that can be made; write off or even, a colon, and heads, such as "
-            "off:cross.1.2+cross.1.3",
+            "“{change}” is not a valid change; write off or even, a colon, and heads, such as off:cross.1.2+cross.1.3",
             change=change[:60],
         )
     return kind, [(match[1], int(match[2]), int(match[3])) for match in found if match]

@@ -31,7 +31,7 @@ TITLE = (
 LENGTHS = {128: 5, 512: 5, 4096: 1}  # tokens, and how many texts of them each way
 CLICKS, BOXES = 8, 4
 SHORT, SHORT_TEXTS = 12, 8  # tokens, and how many texts of them each way
-WRITTEN = "() => !document.body.innerText.includes('Writing the output')"
+WRITTEN = "() => !document.body.innerText.includes('Generating')"
 PATIENCE = 900_000  # ms
 RESTS = """() => document.querySelector("[data-testid=stApp]").dataset.testScriptState === "notRunning"
   && !document.querySelector("[data-testid=stSkeleton], [data-stale=true]")"""

@@ -113,7 +113,7 @@ def test_the_film_is_played_without_asking_the_server(page: Page):
     says_step(page, 60)
     assert pictures(page) != seen[0]
     assert len(sent) == 1  # where it came to rest
-    expect(page.get_by_text("After step 60 it writes")).to_be_visible()
+    expect(page.get_by_text("Output after step 60")).to_be_visible()
 
 
 def test_the_slider_works_from_the_keyboard(page: Page):

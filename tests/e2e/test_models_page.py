@@ -68,7 +68,7 @@ def test_a_model_leaves_as_a_file_comes_back_and_is_deleted(page: Page, place: P
     page.locator("input[type=file]").set_input_files(file)
     expect(page.get_by_text("tales.zip")).to_be_visible()
     page.get_by_role("button", name="Import").click()
-    expect(page.get_by_text("is here now, and chosen on all pages")).to_be_visible()
+    expect(page.get_by_text("was imported, and chosen on all pages")).to_be_visible()
     expect(page).to_have_url(re.compile("model=tales-2"))
     weights = [(place / name / "model.safetensors").read_bytes() for name in ("tales", "tales-2")]
     assert weights[0] == weights[1]
@@ -103,7 +103,7 @@ def test_a_folder_is_brought_in(page: Page, place: Path, tmp_path: Path):
     expect(page.get_by_test_id("stAlert")).to_contain_text("This model could not be imported: there is no")
     box.fill(str(tmp_path / "from-elsewhere"))
     page.get_by_role("button", name="Import").click()
-    expect(page.get_by_text("“from-elsewhere” is here now")).to_be_visible()
+    expect(page.get_by_text("“from-elsewhere” was imported")).to_be_visible()
     expect(page).to_have_url(re.compile("model=from-elsewhere"))
 
 

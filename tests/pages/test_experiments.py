@@ -69,7 +69,7 @@ def test_a_name_of_no_experiment_finds_nothing(name: str, ended: Ended):
 
 def test_the_address_of_one_page_names_no_experiment_of_the_other():
     assert experiments.POSITIONS.read("positions-20260101-120000") == "positions-20260101-120000"
-    with pytest.raises(ValueError, match="it is named like positions-"):
+    with pytest.raises(ValueError, match="its name looks like positions-"):
         experiments.POSITIONS.read("masks-20260101-120000")
 
 
@@ -88,7 +88,7 @@ def test_who_starts_one_more_too_many_is_told(place: Path, monkeypatch: pytest.M
         for i in range(experiments.MOST_WAITING + 1)
     ]
     assert [experiment.name[-1] for experiment in experiments.at_work()] == [*"01234"]
-    with pytest.raises(RunError, match="4 experiments wait already"):
+    with pytest.raises(RunError, match="4 experiments are already queued"):
         experiments.start(request())
     waiting[0].write_status("finished", step=20)
     asked: list[list[str]] = []

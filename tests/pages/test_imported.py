@@ -149,17 +149,17 @@ def test_a_large_model_shows_the_text_first_and_what_it_writes_later(
     monkeypatch.setattr(continuing, "LARGE", 0)
     app = open_app(**{"model": "small", "text": PROMPT, "continue": "on"})
     assert not app.exception
-    assert "Writing the output" in text_of(app)
+    assert "Generating" in text_of(app)
     assert overview_of(app)[0]["groups"][0]["keys"] == 8
     app.run()  # as the part that waits does, as soon as all is drawn
     app.session_state["awaited-output"].future.result(60)
     app.run()
-    assert "Writing the output" not in text_of(app)
+    assert "Generating" not in text_of(app)
     assert overview_of(app)[0]["groups"][0]["keys"] > 8
     app.text_input(key="text").set_value("the dog").run()
     assert overview_of(app)[0]["groups"][0]["keys"] == 2
     app.toggle(key="view-continue-box").set_value(False).run()
-    assert "Writing the output" not in text_of(app) and not app.exception
+    assert "Generating" not in text_of(app) and not app.exception
 
 
 def test_a_large_encoder_decoder_shows_its_encoder_first_and_its_output_later(
@@ -168,7 +168,7 @@ def test_a_large_encoder_decoder_shows_its_encoder_first_and_its_output_later(
     monkeypatch.setattr(continuing, "LARGE", 0)
     app = open_app(text=EXAMPLES[1], attention="encoder", layer="1", head="2")
     assert not app.exception
-    assert "Writing the output" in text_of(app) and "The model found no end" not in text_of(app)
+    assert "Generating" in text_of(app) and "The model found no end" not in text_of(app)
     first = figure_of(app)
     model, tokenizer = tc.load(three_kinds_here / "en-fr")
     src = torch.tensor([tokenizer.encode(EXAMPLES[1], eos=True)])
@@ -182,14 +182,14 @@ def test_a_large_encoder_decoder_shows_its_encoder_first_and_its_output_later(
     app.run()
     app.session_state["awaited-output"].future.result(60)
     app.run()
-    assert "Writing the output" not in text_of(app)
+    assert "Generating" not in text_of(app)
     assert figure_of(app)["data"] == first["data"]  # the encoder read the same
     written = tc.greedy_decode(model, src, max_new_tokens=31).tokens[0]
     rows = {group["attention"]: group["queries"] for group in overview_of(app)[0]["groups"]}
     assert rows == {"encoder": src.shape[1], "decoder": len(written) - 1, "cross": len(written) - 1}
     assert html.escape(tokenizer.decode(written.tolist())) in words_of(app)
     app.button(key="change-target").click().run()  # what is to be written is given, so that nothing is waited for
-    assert "Writing the output" not in text_of(app) and not app.exception
+    assert "Generating" not in text_of(app) and not app.exception
     for page in PAGES:
         app.text_input(key="text").set_value(f"The dog sees the cat {PAGES.index(page)}.").run()
         app.switch_page(page).run()
@@ -234,7 +234,7 @@ def test_models_with_an_encoder_read_token_ids_on_all_pages(
     for page in PAGES:
         app.switch_page(page).run()
         assert not app.exception and not app.warning, page
-        is_unknown = "Which token id is the mask is not known" in text_of(app)
+        is_unknown = "Without a tokenizer the mask token is unknown" in text_of(app)
         assert is_unknown == (architecture == "encoder_only")
         assert "type ____" not in text_of(app)
     app.switch_page("explore/heads/page.py").run()

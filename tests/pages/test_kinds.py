@@ -108,7 +108,7 @@ def test_a_target_is_typed_and_given_up_again(open_app: OpenApp):
     box.set_value("Le chat le zèbre.").run()
     assert not app.exception
     assert url_of(app)["target"] == "Le chat le zèbre."
-    assert "Forced output" in text_of(app) and "By itself the model would go on with" in text_of(app)
+    assert "Forced output" in text_of(app) and "The model itself would continue with" in text_of(app)
     assert "“zèbre”" in text_of(app)  # which the model has no token for
     rows = [html.unescape(label) for label in figure_of(app)["layout"]["yaxis"]["ticktext"]]
     assert rows == ["<bos>", "Le", "chat", "le", "<unk> zèbre", "."]

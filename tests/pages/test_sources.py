@@ -120,7 +120,7 @@ def test_evened_out_looks_at_all_that_it_may_alike(name: str):
 def test_a_head_that_is_not_there_is_an_error_in_a_sentence(kind: str, name: str, head: tuple[str, int, int]):
     source = source_of(name, kind, [("decoder", 0, 0)] * (name != "gaps") + [head])
     model, _ = source.load()
-    said = r"this model has no head {}\.{}\.{}; choose another to change".format(*head)
+    said = r"this model has no head {} L{}\.H{}; choose another to change".format(*head)
     with pytest.raises(ConfigError, match=f"^{said}$"), source.changed(model):
         pass
 

@@ -100,5 +100,5 @@ def test_an_edited_mask_moves_final_states(open_app: OpenApp, headless: Path):
     app = opened(open_app, "learn/masks/page.py", preset="window", size="1")
     sent = component(app, "mask_matrix")
     text = bytes(sent.bytes).decode("utf-8", errors="ignore") + str(sent.json)
-    assert "Its final states move by" in text
-    assert "Its final states move by 0.00" not in text
+    assert "Its final states change by" in text
+    assert "Its final states change by 0.00" not in text

@@ -81,7 +81,9 @@ def _within(lowest: int, highest: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         value = number(text)
         if not lowest <= value <= highest:
-            raise ValueError(say("it is a whole number from {lowest} to {highest}", lowest=lowest, highest=highest))
+            raise ValueError(
+                say("it must be a whole number from {lowest} to {highest}", lowest=lowest, highest=highest)
+            )
         return value
 
     return read

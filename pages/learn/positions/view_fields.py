@@ -44,7 +44,9 @@ def _within(lowest: int, highest: int, *, is_even: bool = False) -> Callable[[st
         value = number(text)
         if not lowest <= value <= highest or (is_even and value % 2):
             kind = say("an even number") if is_even else say("a whole number")
-            raise ValueError(say("it is {kind} from {lowest} to {highest}", kind=kind, lowest=lowest, highest=highest))
+            raise ValueError(
+                say("it must be {kind} from {lowest} to {highest}", kind=kind, lowest=lowest, highest=highest)
+            )
         return value
 
     return read

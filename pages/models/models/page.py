@@ -13,14 +13,11 @@ from transformer_core.devices import in_words
 from transformer_core.errors import HeadlightError, Message, mark
 from transformer_core.language import grouped, say, say_message, say_number
 
-LEAD = mark(
-    "Every model that is here, and what it is good for. Look at one from all sides, download it as a file, or import "
-    "your own."
-)
+LEAD = mark("All available models. Inspect a model, download it, or import your own.")
 KIND_IN_WORDS = {
-    "encoder-decoder": mark("It reads a text and writes another"),
-    "decoder-only": mark("It goes on with a text"),
-    "encoder-only": mark("It fills in the blanks of a text"),
+    "encoder-decoder": mark("Translates one text into another"),
+    "decoder-only": mark("Continues a text"),
+    "encoder-only": mark("Fills in the blanks of a text"),
 }
 FAMILIES = mark(
     "GPT-2, GPT-NeoX (Pythia), BERT, RoBERTa, DistilBERT, MarianMT, T5, Llama, Mistral, Qwen2, Qwen3 and SmolLM "
@@ -28,11 +25,11 @@ FAMILIES = mark(
     "safetensors or as files of torch.save; no code of a model is run."
 )
 UPLOADED = mark(
-    "What was downloaded here, a Hugging Face folder, or nanoGPT’s ckpt.pt. A larger one is imported by its path, in "
-    "the tab beside this one."
+    "A model downloaded from Headlight, a Hugging Face folder, or nanoGPT’s ckpt.pt. Import larger ones by path, in "
+    "the other tab."
 )
 LONG_LIST, LIST_HEIGHT = 5, 620  # models; a longer list is as high as so many pixels, and scrolls by itself
-NO_PREDICTIONS = mark("It reads a text; it has no head to predict with")
+NO_PREDICTIONS = mark("Encodes a text; has no language-modelling head")
 
 
 def page() -> None:
@@ -97,7 +94,7 @@ def not_usable(cards: Mapping[str, ModelCard]) -> None:
     if not folders:
         return
     with st.expander(
-        say_number(len(folders), "One folder here is no model to use", "{n} folders here are no model to use")
+        say_number(len(folders), "One folder here is not a usable model", "{n} folders here are not usable models")
     ):
         for folder in folders:
             with st.container(horizontal=True, vertical_alignment="center", key=f"hl-model-folder-{folder.name}"):
@@ -164,7 +161,7 @@ def take_in(take: Callable[[], str], *, before_warning: Callable[[], object] = l
         return
     card = models.available().get(name)
     if card is not None:
-        note = say("“{title}” is here now, and chosen on all pages.", title=card.title)
+        note = say("“{title}” was imported and is now chosen on all pages.", title=card.title)
         if card.reads_ids:
             note += " " + say("It came without a tokenizer, so its texts are token ids, such as 464 3290 318.")
         state.MODELS_NOTE.set(note)
@@ -183,7 +180,7 @@ def details(card: ModelCard) -> None:
         st.html(f"<p class='hl-look'>{html.escape(say(models.GUIDED, layer=layer, head=head))}</p>")
     if card.heads:
         known = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in card.heads)
-        title = say("What its heads are known to do")
+        title = say("Known roles of its heads")
         st.html(f"<p class='hl-look'><b>{title}</b></p><ul class='hl-look'>{known}</ul>")
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         hand_out(card)
@@ -209,7 +206,7 @@ def details(card: ModelCard) -> None:
 def hand_out(card: ModelCard) -> None:
     """Hand the model out as a file, unless it is too large for that."""
     if model_store.n_bytes(card) > model_store.MAX_HANDED_OUT:
-        too_large = say("Too large for one file: to pass it on, copy {path}.", path=html.escape(card.path))
+        too_large = say("Too large for one file; copy {path} to share it.", path=html.escape(card.path))
         st.html(f"<p class='hl-small'>{too_large}</p>")
         return
     st.download_button(
@@ -228,7 +225,7 @@ def parameters_of(card: ModelCard) -> None:
     models.load(card.path, card.version, view.device, view.precision)  # so that what is counted is there
     table = model_store.parameter_table(card.path, card.version, card)
     facts = say(
-        "{n:,} parameters, {size} on the disk. What several parts share is counted once.",
+        "{n:,} parameters, {size} on disk. Shared parameters are counted once.",
         n=table["parameters"].sum(),
         size=in_words(model_store.n_bytes(card)),
     )
@@ -252,8 +249,8 @@ def parameters_of(card: ModelCard) -> None:
 def configuration_of(card: ModelCard) -> None:
     """Show the settings that shape the model."""
     about = say(
-        "What shapes this model; settings of parts that it does not have are left out. Sections, equations and tables "
-        "are those of “Attention Is All You Need”."
+        "This model’s configuration, without settings of parts it does not have. Sections, equations and tables refer "
+        "to “Attention Is All You Need”."
     )
     st.html(f"<p class='hl-look'>{about}</p>")
     st.dataframe(
@@ -277,9 +274,9 @@ def tokenizer_of(card: ModelCard) -> None:
         for label, number in (model_store.tokens_of(card, text) if text else [])
     )
     st.html(
-        f"<p class='hl-look'>{fact} {say('Your text, as the model reads it:')}</p><div class='hl-tokens'>{tokens}</div>"
+        f"<p class='hl-look'>{fact} {say('Your text as the model reads it:')}</p><div class='hl-tokens'>{tokens}</div>"
     )
-    wanted = st.text_input(say("Find a token"), placeholder=say("a part of it, or its number"))
+    wanted = st.text_input(say("Find a token"), placeholder=say("part of it, or its id"))
     table, n_found = model_store.token_table(card, wanted)
     st.dataframe(
         table,
@@ -300,7 +297,7 @@ def card_of(card: ModelCard) -> None:
     values = model_store.whole_card(card.path)
     command = values.get("trained", {}).get("command") if isinstance(values.get("trained"), dict) else None
     if isinstance(command, str):
-        st.html(f"<p class='hl-look'>{say('This command makes it again:')}</p>")
+        st.html(f"<p class='hl-look'>{say('Command to reproduce it:')}</p>")
         st.code(command, language="bash", wrap_lines=True)
     st.json(values, expanded=1)
 
@@ -312,7 +309,9 @@ def confirm_deletion(name: str, title: str) -> None:
 
 def _confirm(name: str, title: str) -> None:
     """Ask once more."""
-    prose.text(say("“{title}” will be gone for good. Keep a copy if you may want it back. Its folder is", title=title))
+    prose.text(
+        say("“{title}” will be deleted permanently. Keep a copy if you might need it. Its folder is", title=title)
+    )
     st.code(models.at_root(models.folder() / name), language=None, wrap_lines=True)
     with st.container(horizontal=True):
         is_kept = st.button(say("Keep it"), type="primary")

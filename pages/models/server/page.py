@@ -11,9 +11,7 @@ from pages.shared.page import pages
 from transformer_core.errors import mark
 from transformer_core.language import say
 
-LEAD = mark(
-    "For whoever runs this server: what it keeps in memory, what it trains, how fast its pages are, what failed."
-)
+LEAD = mark("For server administrators: memory, trainings, response times, errors.")
 TIME = "%Y-%m-%d %H:%M:%S"
 
 
@@ -24,7 +22,7 @@ def memory() -> None:
     prose.subheading(say("Memory"), taken)
     kept = cache.stores()
     if not kept:
-        prose.caption(say("Nothing is kept yet."))
+        prose.caption(say("Nothing is cached yet."))
         return
     table(
         {
@@ -50,9 +48,7 @@ def trainings() -> None:
 
 def times() -> None:
     """Show how long whole runs of each page took."""
-    prose.subheading(
-        say("Response times"), say("of whole runs, in seconds; the latest {n} of each page", n=health.MOST_RUNS)
-    )
+    prose.subheading(say("Response times"), say("whole page runs, in seconds; last {n} per page", n=health.MOST_RUNS))
     measured = {page: list(seconds) for page, seconds in health.health().seconds.items()}
     if not measured:
         prose.caption(say("No page was drawn yet."))
@@ -71,7 +67,7 @@ def times() -> None:
 
 def failures() -> None:
     """Show what no page expected."""
-    prose.subheading(say("Failures"), say("the latest {n}; the log has them whole", n=health.MOST_FAILURES))
+    prose.subheading(say("Failures"), say("last {n}; see the log for details", n=health.MOST_FAILURES))
     found = list(health.health().failures)
     if not found:
         prose.caption(say("None since the server started."))

@@ -203,7 +203,9 @@ def one_of(*choices: str) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         if text not in choices:
-            raise ValueError(say("it can be {choices}", choices=", ".join(choice for choice in choices if choice)))
+            raise ValueError(
+                say("it must be one of {choices}", choices=", ".join(choice for choice in choices if choice))
+            )
         return text
 
     return read
@@ -216,7 +218,7 @@ def number(text: str) -> int:
         ValueError: it is none.
     """
     if not _NUMBER.fullmatch(text):
-        raise ValueError(say("it is a whole number from 0 on"))
+        raise ValueError(say("it must be a whole number, 0 or more"))
     return int(text)
 
 
@@ -230,8 +232,10 @@ def decimal(lowest: float, highest: float, *, above: bool = False) -> Callable[[
             value = float("nan")
         if not (lowest < value or (not above and value == lowest)) or not value <= highest:
             if above:
-                raise ValueError(say("it is a number above {lowest:g} to {highest:g}", lowest=lowest, highest=highest))
-            raise ValueError(say("it is a number from {lowest:g} to {highest:g}", lowest=lowest, highest=highest))
+                raise ValueError(
+                    say("it must be a number above {lowest:g} and up to {highest:g}", lowest=lowest, highest=highest)
+                )
+            raise ValueError(say("it must be a number from {lowest:g} to {highest:g}", lowest=lowest, highest=highest))
         return value
 
     return read
@@ -262,7 +266,7 @@ def window(text: str) -> tuple[Span, Span]:
         first_query, last_query, first_key, last_key = map(int, found.groups())
         if first_query <= last_query and first_key <= last_key:
             return (first_query, last_query), (first_key, last_key)
-    raise ValueError(say("it is written as the first and last query, a point, and the first and last key: 0-12.3-9"))
+    raise ValueError(say("the format is first-last query, a point, first-last key: 0-12.3-9"))
 
 
 def window_in_words(value: tuple[Span, Span]) -> str:

@@ -27,7 +27,7 @@ def _step(text: str) -> int:
         ValueError: it is no whole number.
     """
     if not re.fullmatch(r"[0-9]+", text):
-        raise ValueError(say("it is a whole number from 0 on"))
+        raise ValueError(say("it must be a whole number, 0 or more"))
     return int(text[:12])
 
 

@@ -244,7 +244,7 @@ def _fill(cards: Mapping[str, ModelCard], wanted: Mapping[str, str]) -> list[str
     try:
         text = long_texts.asked(TEXT.key, wanted)
     except ValueError:
-        notes.append(say("The text in the address is damaged, so you see an example; ask for the link again."))
+        notes.append(say("The text in this link is damaged, so an example is shown; ask for the link again."))
     attention, attention_note = _attention(wanted.get(ATTENTION.key), card)
     n_layers = card.n_layers(attention)
     layer, layer_note = _index(wanted.get(LAYER.key), n_layers, default=n_layers - 1, what=LAYER.key)
@@ -267,7 +267,7 @@ def _attention(wanted: str | None, card: ModelCard) -> tuple[str, list[str]]:
         missing, shown = (say(ATTENTIONS[name].inline) for name in (wanted, names[-1]))
         return names[-1], [
             say(
-                "This model is {kind} and has no {missing}, so you see its {shown}.",
+                "This model is {kind} and has no {missing}; its {shown} is shown.",
                 kind=say(card.kind),
                 missing=missing,
                 shown=shown,

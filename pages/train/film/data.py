@@ -67,4 +67,4 @@ def head_in_words(attention: str, layer: int | str, head: int | str) -> str:
 
 def far_in_words(run: Run) -> str:
     """Return how far a training is."""
-    return say("step {step:,} of {n:,}", step=run.step, n=run.n_steps) if run.n_steps else say("it begins")
+    return say("step {step:,} of {n:,}", step=run.step, n=run.n_steps) if run.n_steps else say("starting")

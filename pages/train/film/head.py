@@ -21,19 +21,18 @@ from transformer_core.language import grouped, say
 TITLE = mark("Attention pattern after step {step}: {head}")
 TEACHER_FORCING = {  # how the snapshots are made alike
     "encoder_decoder": mark("All snapshots are teacher-forced on “{output}”, {whose};"),
-    "decoder_only": mark("All snapshots read the text followed by “{output}”, which the last one wrote;"),
-    "encoder_only": mark("All snapshots are asked for the words that the last one fills in, “{output}”;"),
+    "decoder_only": mark("All snapshots read the text followed by “{output}”, the last snapshot’s continuation;"),
+    "encoder_only": mark("All snapshots are scored on the last snapshot’s fill-ins, “{output}”;"),
 }
 WRITES = {
-    "encoder_decoder": mark("After step {step:,} it writes"),
-    "decoder_only": mark("After step {step:,} it goes on"),
-    "encoder_only": mark("After step {step:,} it fills in"),
+    "encoder_decoder": mark("Output after step {step:,}"),
+    "decoder_only": mark("Continuation after step {step:,}"),
+    "encoder_only": mark("Fill-ins after step {step:,}"),
 }
 MAX_SHOWN = 60  # characters of the target
 LOOK_FOR = mark(
-    "press play. At first the pictures are pale and alike: each head spreads its attention evenly, or as chance has "
-    "it. Then some sharpen within a few moments, and the loss falls with them. A diamond over the slider: here a "
-    "head took up a habit."
+    "press play. At first all patterns look alike, nearly uniform. Then some heads sharpen within a few snapshots, "
+    "and the loss falls with them. A diamond over the slider marks where a head specialized."
 )
 CODE = """\
 from pathlib import Path
@@ -118,9 +117,7 @@ def says(data: SnapshotData) -> None:
     try:
         own = run_readings.read(data.run, data.step, data.view.text)
     except HeadlightError as error:
-        prose.caption(
-            say("What the model said after step {step:,} cannot be known: {error}.", step=data.step, error=error)
-        )
+        prose.caption(say("The output at step {step:,} is not available: {error}.", step=data.step, error=error))
         return
     has_said = fixed.architecture != "encoder_only" or own.blanks
     remark = say("mean token probability {p} (geometric)", p=probability(own.mean_probability)) if fixed.target else ""
@@ -139,20 +136,18 @@ def teacher_forcing(data: SnapshotData) -> None:
     fixed = reading.fixed
     if not fixed.judged:
         return
-    if data.view.target:
-        whose = say("which you typed")
-    else:
-        whose = say("what step {step:,} writes", step=int(reading.steps[-1]))
+    last = int(reading.steps[-1])
+    whose = say("your target") if data.view.target else say("the output of step {step:,}", step=last)
     words = say(TEACHER_FORCING[fixed.architecture], output=isolate(_short(fixed.output.strip())), whose=whose)
     finds = probability(float(reading.mean_probability[data.place]))
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-film-forced"):
-        this_one = say("this one finds a token of that <b>{p}</b> probable.", p=html.escape(finds))
+        this_one = say("mean token probability at this step: <b>{p}</b>", p=html.escape(finds))
         st.html(
             f"<p class='hl-small'>{html.escape(words)} <span {_of_snapshot(data)}>{this_one}</span></p>",
             width="content",
         )
         if fixed.architecture == "encoder_decoder":
-            with st.popover(f":primary[{say('change target')}]", type="tertiary", key="film-lead"):
+            with st.popover(f":primary[{say('Change target')}]", type="tertiary", key="film-lead"):
                 st.text_input(
                     say("Target that all snapshots are teacher-forced on"),
                     key=run_state.TARGET.key,

@@ -30,7 +30,7 @@ def history_of(run: Run) -> "tuple[HeadHistory | None, list[Appearance]]":
     try:
         history = HeadHistory.from_records(runs.head_records(run))
     except HeadlightError as error:
-        prose.caption(say("What was measured of the heads cannot be read: {error}.", error=error))
+        prose.caption(say("The head measurements cannot be read: {error}.", error=error))
         return None, []
     return (history, appearances(history)) if history.heads else (None, [])
 
@@ -65,7 +65,7 @@ def loss(data: SnapshotData, found: "Sequence[Appearance]") -> None:
     """Draw the loss with the chosen snapshot, and a mark where a head took up a habit."""
     from transformer_core.figures import training_curves
 
-    prose.subheading(say("Loss"), say("and when heads take up habits"))
+    prose.subheading(say("Loss"), say("and head emergence"))
     curves = losses(data.run)
     figure = training_curves(
         curves,
@@ -89,7 +89,7 @@ def heads_over_time(data: SnapshotData, history: "HeadHistory", found: "Sequence
     from transformer_core.analysis.training.head_history import HABITS, LEAST_SHARE
     from transformer_core.figures import heads_over_time as figure_of
 
-    prose.subheading(say("Heads over time"), say("one line a head, measured on held-out texts"))
+    prose.subheading(say("Heads over time"), say("one line per head, measured on held-out texts"))
     measures = [measure for measure in MEASURES if history.by_attention(measure)]
     if not measures:
         return
@@ -138,10 +138,10 @@ def appearances(data: SnapshotData, found: "Sequence[Appearance]") -> None:
     """List when heads took up habits, each with a button that goes to that snapshot and head."""
     from transformer_core.analysis.training.head_history import rule
 
-    prose.subheading(say("When heads appear"), say("{n} times", n=len(found)) if found else "")
+    prose.subheading(say("Head emergence"), say("{n} times", n=len(found)) if found else "")
     st.html(f"<p class='hl-small'>{html.escape(say_message(rule()))}</p>")
     if not found:
-        st.html(f"<p class='hl-look'>{say('No head of this training took up one of these habits.')}</p>")
+        st.html(f"<p class='hl-look'>{say('No head of this training specialized in one of these roles.')}</p>")
         return
     with st.container(key="hl-film-appearances", gap=None):
         for i, appearance in enumerate(found):

@@ -17,8 +17,8 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_number
 
 LEAD = mark(
-    "When did this head come about? A training keeps snapshots of itself, dense early and thinning out. Read any "
-    "text with the weights of any of these snapshots, and watch the heads take shape."
+    "When did this head emerge? Each training keeps snapshots of its weights, dense early and sparser later. Run any "
+    "text through any snapshot and watch the heads specialize."
 )
 CHOSEN_RUN = Kept("film-run")  # in the list of trainings
 TICK = 3.0  # seconds between two looks at a film that grows
@@ -33,15 +33,15 @@ def page() -> None:
     with left:
         prose.heading(say("Film"), say(LEAD))
     if run is None:
-        prose.note(say("There is no training here yet; the film of the first one begins with its first step."))
+        prose.note(say("There is no training yet; snapshots appear here as soon as one has started."))
         return
     with right:
         _choose(found, run)
     try:
         config, snapshots = runs.configurations(run)[0], run_readings.film(run).snapshots()
     except (HeadlightError, OSError) as error:
-        begins = say("{run} is about to begin; its film begins with its first step.", run=run.name)
-        prose.note(begins if run.is_at_work else say("This film cannot be read: {error}.", error=error))
+        begins = say("{run} is about to start; its first snapshot comes with the first step.", run=run.name)
+        prose.note(begins if run.is_at_work else say("These snapshots cannot be read: {error}.", error=error))
         _grows(run, 0)
         return
     if len(snapshots) < 2:
@@ -94,21 +94,21 @@ def _facts(run: Run, snapshots: list[int]) -> None:
         why = (
             say("its first snapshot comes with its first step")
             if run.is_at_work
-            else say("its snapshots are not there any more")
+            else say("its snapshots no longer exist")
         )
-        why = why if limit else say("it was asked for none (film_megabytes is 0)")
-        prose.note(say("{run} has no film; {why}.", run=run.name, why=why))
+        why = why if limit else say("snapshots are turned off (film_megabytes is 0)")
+        prose.note(say("{run} has no snapshots; {why}.", run=run.name, why=why))
         return
     size = run_readings.film(run).n_bytes() / 1e6
     if len(snapshots) == 1:
         more = (
             say("the next one comes soon")
             if run.is_at_work
-            else say("a film needs two; let this training go on, or another")
+            else say("at least two are needed; resume this training or choose another")
         )
         prose.note(
             say(
-                "The film of {run} has one snapshot, step {step:,} ({size:,.1f} MB); {more}.",
+                "{run} has one snapshot, step {step:,} ({size:,.1f} MB); {more}.",
                 run=run.name,
                 step=snapshots[0],
                 size=size,
@@ -117,8 +117,8 @@ def _facts(run: Run, snapshots: list[int]) -> None:
         )
         return
     facts = say(
-        "{n} snapshots from step {first:,} to {last:,}, {size:,.0f} MB of at most {limit:,} MB. Where a film is full, "
-        "the snapshots closest to others are left out.",
+        "{n} snapshots from step {first:,} to {last:,}, {size:,.0f} of {limit:,} MB. When the limit is reached, the "
+        "most closely spaced snapshots are dropped.",
         n=len(snapshots),
         first=snapshots[0],
         last=snapshots[-1],
@@ -143,10 +143,10 @@ def _new_snapshots(name: str, n_known: int) -> None:
     if (n_known < 2 <= n_now) or not run.is_at_work:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        trained = say("{run} is being trained: {far}.", run=html.escape(name), far=far_in_words(run))
+        trained = say("{run} is training: {far}.", run=html.escape(name), far=far_in_words(run))
         st.html(f"<p class='hl-small'>{trained}</p>", width="content")
         if n_now > n_known:
-            new = say_number(n_now - n_known, "Take in {n} new snapshot", "Take in {n} new snapshots")
+            new = say_number(n_now - n_known, "Load {n} new snapshot", "Load {n} new snapshots")
             if st.button(
                 prose.plain(new),
                 key="film-take-in",
@@ -170,7 +170,7 @@ def _within(config: ModelConfig, snapshots: Sequence[int]) -> list[str]:
         nearest = min(snapshots, key=lambda snapshot: abs(snapshot - wanted))
         notes.append(
             say(
-                "The film has no snapshot at step {step}, so you see step {nearest:,}.",
+                "There is no snapshot at step {step}, so you see step {nearest:,}.",
                 step=str(wanted)[:20],
                 nearest=nearest,
             )

@@ -71,8 +71,8 @@ def show(data: SnapshotData) -> None:
 
 def _in_words(data: SnapshotData, other: str, this: str) -> str:
     return say(
-        "indigo cells, where {head} looks more after {this} than after {other}, and orange ones, where it looks less. "
-        "In each row both add up to the same: attention is only moved.",
+        "indigo cells, where {head} attends more after {this} than after {other}, and orange cells, where it attends "
+        "less; each row of the difference sums to zero.",
         head=head_in_words(*data.head),
         this=this,
         other=other,

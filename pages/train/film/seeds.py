@@ -61,7 +61,7 @@ def show(data: SnapshotData, others: Mapping[str, Run]) -> None:
         if others:
             _OTHER_RUN.set(wanted if wanted in others else next(iter(others)))
             _OTHER_RUN.selectbox(
-                say("Beside {run}", run=run.name),
+                say("Compare {run} with", run=run.name),
                 [*others],
                 name=lambda name: others[name].title,
                 take=lambda name: run_state.OTHER.set(name),
@@ -69,24 +69,22 @@ def show(data: SnapshotData, others: Mapping[str, Run]) -> None:
             )
         if run.request is not None:
             st.button(
-                say("Train the same with another seed"),
+                say("Train with another seed"),
                 key="film-sibling",
                 icon=":material/casino:",
                 on_click=_train_sibling,
                 args=(run, others),
-                help=say(
-                    "Begins a training with this one’s command and the next seed; it appears here when it has begun"
-                ),
+                help=say("Starts the same training with the next seed; it appears here once it has started"),
             )
     if not others:
-        none = say("There is no other training of this shape, on the same tokens, to match heads with.")
+        none = say("There is no other training with this architecture and tokenizer to match heads with.")
         st.html(f"<p class='hl-look'>{none}</p>")
         return
     other = others[_OTHER_RUN.value]
     if wanted not in (other.name, run.name):
         prose.note(
             say(
-                "There is no training “{wanted}” of this shape, so you see {other}.",
+                "There is no training “{wanted}” with this architecture, so you see {other}.",
                 wanted=wanted[:60],
                 other=other.name,
             )
@@ -101,7 +99,7 @@ def _compare(data: SnapshotData, name: str) -> None:
     if other is None:
         st.rerun()
     if other.is_at_work:
-        trained = say("{run} is being trained: {far}.", run=html.escape(name), far=far_in_words(other))
+        trained = say("{run} is training: {far}.", run=html.escape(name), far=far_in_words(other))
         st.html(f"<p class='hl-small'>{trained}</p>")
     elif _AT_WORK.value == name:
         _AT_WORK.set("")
@@ -109,7 +107,7 @@ def _compare(data: SnapshotData, name: str) -> None:
     _AT_WORK.set(name if other.is_at_work else "")
     snapshots = run_readings.film(other).snapshots()
     if not snapshots:
-        st.html(f"<p class='hl-look'>{say('The film of {run} has not begun yet.', run=html.escape(name))}</p>")
+        st.html(f"<p class='hl-look'>{say('{run} has no snapshots yet.', run=html.escape(name))}</p>")
         return
     step = min(snapshots, key=lambda snapshot: abs(snapshot - data.step))
     try:
@@ -141,9 +139,9 @@ def _draw(data: SnapshotData, other: Run, step: int, matching: "HeadMatching", p
     run, view = data.run, data.view
     title = say(ATTENTIONS[view.attention].title)
     told = say(
-        "A head’s number means nothing: it comes from the seed. Heads of {attention} with the <b>same number</b> are "
-        "<b>{same:.2f}</b> alike on the average; <b>matched</b> by where they look, <b>{matched:.2f}</b>. (1: equal "
-        "patterns, 0: patterns that never look at the same key; on {texts}.)",
+        "Head indices are arbitrary; they depend on the seed. Mean similarity of {attention} heads with the <b>same "
+        "index</b>: <b>{same:.2f}</b>; <b>matched</b> by their patterns: <b>{matched:.2f}</b>. (1: identical "
+        "patterns; 0: patterns that never attend to the same key; on {texts}.)",
         attention=say(ATTENTIONS[view.attention].inline),
         same=matching.mean_same_number,
         matched=matching.mean_matched,
@@ -186,7 +184,7 @@ def _draw(data: SnapshotData, other: Run, step: int, matching: "HeadMatching", p
 def _pairs(data: SnapshotData, matching: "HeadMatching") -> None:
     """List the pairs; a click on one chooses its head."""
     view = data.view
-    aside = say("this training’s ↔ the other’s, and how alike they are (same number in brackets)")
+    aside = say("this training ↔ the other: similarity (same index in brackets)")
     st.html(f"<div class='hl-label'>{say('Matched heads')}<span>{aside}</span></div>")
     is_many = len(matching.partners) > MANY_PAIRS
     layers = [view.layer] if is_many else range(matching.n_layers)
@@ -262,7 +260,7 @@ def _train_sibling(run: Run, others: Mapping[str, Run]) -> None:
     try:
         runs.start(name, [*arguments, "--device", "auto"])
     except HeadlightError as error:
-        run_state.NOTE.set(say("The training was not begun: {error}.", error=error))
+        run_state.NOTE.set(say("The training was not started: {error}.", error=error))
         return
     run_state.choose({run_state.OTHER: name})
-    run_state.NOTE.set(say("{name} begins; it is compared below as it learns.", name=name))
+    run_state.NOTE.set(say("{name} has started; it is compared below while it trains.", name=name))

@@ -57,13 +57,15 @@ def _data(run: Run, snapshots: tuple[int, ...]) -> None:
     with left:
         _text(run, config)
     if not run_state.current().text:
-        prose.note(say("Type a text above, and every snapshot of the film reads it."))
+        prose.note(say("Type a text above to run it through every snapshot."))
         return
     try:
         with progress:
             read = _read(run, snapshots)
     except HeadlightError as error:
-        what = say("This text cannot be read") if isinstance(error, TextError) else say("This film cannot be shown")
+        what = (
+            say("This text cannot be read") if isinstance(error, TextError) else say("These snapshots cannot be shown")
+        )
         with remarks:
             prose.warning(f"{what}: {say_message(error)}.")
         return
@@ -133,28 +135,26 @@ def _remarks(read: FilmRead) -> list[str]:
         more = say(" and {n} more", n=len(read.damaged) - 8) if len(read.damaged) > 8 else ""
         remarks.append(
             say(
-                "What was kept of step {told}{more} is damaged and left out; the other snapshots are as they were.",
+                "Snapshots of step {told}{more} are damaged and skipped; the others are unaffected.",
                 told=told,
                 more=more,
             )
         )
     if reading.fixed.left_out:
-        remarks.append(
-            say("This text is long: its first {n} tokens are read, the rest is not.", n=reading.fixed.left_out.start)
-        )
+        remarks.append(say("This text is long: only its first {n} tokens are read.", n=reading.fixed.left_out.start))
     if reading.fixed.target_left_out:
         remarks.append(say("The target is long: its first {n} tokens are read.", n=reading.fixed.target_left_out.start))
     if read.n_left_out:
         remarks.append(
             say(
-                "A browser has room for {n} of the film’s snapshots; {n_left_out} are left out.",
+                "A browser can hold {n} of these snapshots; {n_left_out} are left out.",
                 n=len(reading.steps),
                 n_left_out=read.n_left_out,
             )
         )
     if any(size > read.side for mask in reading.masks.values() for size in mask.shape):
         remarks.append(
-            say("The small pictures show the largest weight of several cells at a time, the large one each cell.")
+            say("Each cell of the small maps shows the maximum over several cells; the large map shows every cell.")
         )
     return remarks
 
@@ -208,10 +208,10 @@ def _compare(data: SnapshotData) -> None:
     other = data.view.other
     others = seeds.comparable(data.run, runs.available(), other)
     chosen = SNAPSHOTS if other.isdecimal() else TRAININGS if other else NOTHING
-    prose.subheading(say("Beside each other"), say("the chosen head"))
+    prose.subheading(say("Compare"), say("the chosen head"))
     first = {NOTHING: "", SNAPSHOTS: pair.default(data), TRAININGS: next(iter(others), data.run.name)}
     COMPARISON.segmented(
-        say("Beside each other"), [*first], name=say, shown=chosen, take=lambda name: run_state.OTHER.set(first[name])
+        say("Compare"), [*first], name=say, shown=chosen, take=lambda name: run_state.OTHER.set(first[name])
     )
     if chosen == SNAPSHOTS:
         pair.show(data)

@@ -70,7 +70,7 @@ def show(
         "</table></div>"
     )
     if told.target is None:
-        words = say("Nothing is to be predicted in this cell.")
+        words = say("This cell has no target.")
     else:
         words = say(
             "The target here is {token}, with probability {p:.4f} (rank {rank:,}).",
@@ -86,7 +86,7 @@ def _models(
 ) -> dict[str, tuple[str, models.ModelCard | runs.Run | None]]:
     """Return the models that read such batches: an untrained one, those in training, and those that are kept."""
     found: dict[str, tuple[str, models.ModelCard | runs.Run | None]] = {
-        _UNTRAINED: (say("untrained, of the chosen shape"), None)
+        _UNTRAINED: (say("untrained, with the chosen settings"), None)
     }
     reading = asdict(CorpusReading(**choice.reading))  # type: ignore[arg-type]  # what the widgets offer
     for run in runs.available().values():
@@ -132,7 +132,7 @@ def _load(
     else:
         network, other = models.load(source.path, source.version)
     if other.tokens(range(other.vocab_size)) != tokenizer.tokens(range(tokenizer.vocab_size)):
-        raise HeadlightError("this model was trained with other tokens; choose another one")
+        raise HeadlightError("this model uses a different tokenizer; choose another one")
     return network
 
 
@@ -144,8 +144,8 @@ def _untrained(config: ModelConfig, seed: int) -> "Transformer":
     n = sum(parameters_by_part(config).values())
     if n > _MOST_PARAMETERS:
         raise HeadlightError(
-            "a model of {n:,} parameters is too large to be made for a look; choose a smaller shape, or look at it "
-            "when it is trained",
+            "a model of {n:,} parameters is too large for a preview; choose a smaller one, or inspect it once it is "
+            "trained",
             n=n,
         )
     return build(config, seed=seed).eval()

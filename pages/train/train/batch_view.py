@@ -122,8 +122,9 @@ def _windows(feed: Feed, model: ModelConfig, training: TrainingConfig) -> None:
     ]
     _table(say("The first windows"), (len(given), length), names, rows, np.zeros((len(rows), length), bool), feed)
     words = say(
-        "The input is the text shifted right behind the begin token, so below each input stands the token to predict. "
-        "This training takes windows of {length} with a stride of {stride}; both are among its settings.",
+        "The decoder input is the text shifted right, starting with the BOS token; below each input is the token to "
+        "predict. This training uses windows of {length} with a stride of {stride}; both can be changed in its "
+        "settings.",
         length=usual,
         stride=training.stride or usual,
     )
@@ -156,9 +157,9 @@ def _batch(choice: Choice, stats: "CorpusStats", feed: Feed, model: ModelConfig,
     ):
         names = [say("row {i}", i=i) for i in chosen]
         _table(say(name), tensor.shape, names, tensor[chosen].tolist(), is_grey[chosen], feed)
-    words = [say("Grey cells are padding, or count for nothing in the loss.")]
+    words = [say("Gray cells are padding or excluded from the loss.")]
     if len(chosen) < n_in_all:
-        words.append(say("{n} of its {all:,} rows are shown.", n=len(chosen), all=n_in_all))
+        words.append(say("Showing {n} of {all:,} rows.", n=len(chosen), all=n_in_all))
     st.html(f"<p class='hl-small'>{html.escape(' '.join(words))}</p>")
     batch_probabilities.show(choice, stats, feed.tokenizer, batch, model, training)
 

@@ -59,7 +59,7 @@ def _answer(request: _Request, run: Run) -> None:
     if request.kept and request.kept.name in models.available():
         _kept(request.kept)
         if request.next_step == "describe":
-            with st.spinner(say("It is saved. Measuring what its heads do, for its card …"), show_time=True):
+            with st.spinner(say("Saved. Measuring its heads for the model card …"), show_time=True):
                 try:
                     model_store.describe_heads(run.path, request.kept.name)
                 except HeadlightError as error:
@@ -71,7 +71,7 @@ def _answer(request: _Request, run: Run) -> None:
 
 def _kept(kept: model_store.Kept) -> None:
     """Say what was kept, and offer to look at it."""
-    prose.success(say("Saved as “{name}”, as it was after step {step:,}.", name=kept.title, step=kept.step))
+    prose.success(say("Saved as “{name}”, after step {step:,}.", name=kept.title, step=kept.step))
     if st.button(say("Look at its heads"), icon=":material/grid_view:", key="open-kept"):
         st.switch_page("explore/heads/page.py", query_params={"model": kept.name})
 
@@ -79,7 +79,7 @@ def _kept(kept: model_store.Kept) -> None:
 def put_away(run: Run) -> None:
     """Delete a run that nobody works on."""
     with st.popover(say("Delete this training …"), type="tertiary", icon=":material/delete:", key="delete-run"):
-        gone = say("Its weights, its film and its measurements go. Models that you kept of it stay.")
+        gone = say("Deletes its weights, snapshots and measurements. Models saved from it stay.")
         st.html(f"<p class='hl-small'>{gone}</p>")
         st.button(
             prose.plain(say("Delete {name}", name=run.name)),

@@ -65,4 +65,4 @@ def _newest_loaded(run: Run) -> int:
         except HeadlightError:
             if is_last:
                 raise
-    raise CheckpointError("its first weights come in a moment")
+    raise CheckpointError("the first weights will be available in a moment")

@@ -16,7 +16,7 @@ from transformer_core.errors import CorpusError, HeadlightError, mark
 from transformer_core.language import say, say_message, say_number
 
 OWN = Kept("train-own")  # the text that is chosen; None after one was refused
-DIVISIONS = {"auto": mark("as in the file"), "lines": mark("each line a text"), "stream": mark("one running text")}
+DIVISIONS = {"auto": mark("as in the file"), "lines": mark("one text per line"), "stream": mark("one running text")}
 _FOREIGN = "foreign"
 _TOKENS = {**TOKENS, _FOREIGN: mark("From a folder or the Hub")}
 _UPLOADS = Kept("train-uploads", 0)  # how many files have come
@@ -35,7 +35,7 @@ def choose() -> Choice | None:
         prose.warning(refusal)
     texts = own_texts.available()
     if not texts:
-        prose.caption(say("Nothing was taken in yet."))
+        prose.caption(say("Nothing uploaded yet."))
         return None
     titles = own_texts.titles(texts)
     chosen = OWN.value if OWN.is_chosen else next(iter(texts))
@@ -67,8 +67,7 @@ def _take() -> None:
         file = st.file_uploader(
             say("Text, or pairs as .tsv or .csv, up to {n} MB", n=st.get_option("server.maxUploadSize")),
             help=say(
-                "A text file in UTF-8; of pairs, each line a source, a tab (or comma) and a target. It stays on this "
-                "machine."
+                "A UTF-8 text file; for pairs, one per line: source, tab (or comma), target. It stays on this machine."
             ),
             key=f"{_UPLOADS.key}-{n_uploads}",
         )
@@ -78,7 +77,7 @@ def _take() -> None:
             _UPLOADS.set(n_uploads + 1)
             st.rerun()  # the page that a person sees has room for another file
     with by_hand, st.form("train-paste", border=False):
-        text = st.text_area(say("Text, or pairs with a tab between"), height=160, placeholder=say("Paste a text here"))
+        text = st.text_area(say("Text, or tab-separated pairs"), height=160, placeholder=say("Paste a text here"))
         if st.form_submit_button(say("Upload")):
             name = f"{say('pasted')}{'.tsv' if _are_pairs(text) else '.txt'}"
             _take_in(name, text.encode("utf-8", "replace"))
@@ -157,7 +156,7 @@ def _read(key: str, text: OwnText) -> Choice | None:
             persist_state="session",
         ).strip()
         if not source:
-            prose.caption(say("Give the tokenizer that the text is to be read with."))
+            prose.caption(say("Specify the tokenizer."))
             return None
         is_folder = "/" not in source and (models.ROOT / source).is_dir()
         reading["tokens"] = f"./{source}" if is_folder else source
@@ -178,7 +177,7 @@ def _read(key: str, text: OwnText) -> Choice | None:
 
 def _offer_to_delete(text: OwnText) -> None:
     with st.popover(say("Delete this text …"), type="tertiary", icon=":material/delete:", key="delete-text"):
-        kept = say("Trainings and models of it stay; to resume a training, its text is needed.")
+        kept = say("Its trainings and models stay, but resuming a training needs the text.")
         st.html(f"<p class='hl-small'>{kept}</p>")
         words = say("Delete {name}", name=text.name)
         st.button(prose.plain(words), key="delete-text-really", on_click=_delete, args=(text,))

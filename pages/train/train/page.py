@@ -14,8 +14,8 @@ from transformer_core.errors import mark
 from transformer_core.language import say
 
 LEAD = mark(
-    "Train a model of your own and watch its heads form. A training is a process of its own: it goes on when this "
-    "page is closed, and is found again when you come back."
+    "Train your own model and watch its heads form. A training runs as a separate process: it continues when you "
+    "close this page, and you can return to it."
 )
 NEW = ""  # in place of a run's name: the next one
 
@@ -29,7 +29,7 @@ def page() -> None:
     ended += runs.ended_since_last_visit(found)
     name = run_state.current().run
     if name and name not in found:
-        run_state.NOTE.set(say("There is no training “{name}” here; begin a new one, or choose another.", name=name))
+        run_state.NOTE.set(say("There is no training “{name}”; start a new one or choose another.", name=name))
         run_state.choose_run(NEW)
     elif not name and not run_state.IS_HERE.value and not run_state.NEW_CHOSEN.value:
         _come_back(found, ended)
@@ -62,7 +62,7 @@ def _come_back(found: dict[str, runs.Run], ended: Sequence[str]) -> None:
         run_state.NOTE.set(say("While you were away: {trainings}.", trainings=opened.title))
     elif others:
         titles = ", ".join(run.title for run in others)
-        run_state.NOTE.set(say("In this list, too: {trainings}.", trainings=titles))
+        run_state.NOTE.set(say("Also in this list: {trainings}.", trainings=titles))
 
 
 def _offer(found: dict[str, runs.Run], ended: list[str]) -> None:
@@ -72,7 +72,7 @@ def _offer(found: dict[str, runs.Run], ended: list[str]) -> None:
     if not ended:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="hl-train-ended"):
-        st.html(f"<p class='hl-small'>{html.escape(say('Ended since your last visit:'))}</p>")
+        st.html(f"<p class='hl-small'>{html.escape(say('Finished since your last visit:'))}</p>")
         for name in ended:
             st.button(prose.plain(found[name].title), key=f"open-{name}", on_click=run_state.choose_run, args=(name,))
 

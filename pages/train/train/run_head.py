@@ -36,7 +36,7 @@ def show(run: Run) -> None:
     elif run.state == "queued" and run.reason:
         prose.info(prose.sentence(run.reason))
     elif run.request is None:
-        prose.caption(say("The process begins, reads the corpus and makes the first weights."))
+        prose.caption(say("Starting: reading the corpus and initializing the weights."))
 
 
 def _how_far(run: Run) -> str:
@@ -79,12 +79,17 @@ def _controls(run: Run) -> None:
         else:
             _ask(run, mark("Pause"), "pause", ":material/pause:")
         _ask(
-            run, mark("Step"), "step", ":material/skip_next:", mark("Do one step; pause first"), disabled=not is_paused
+            run,
+            mark("Step"),
+            "step",
+            ":material/skip_next:",
+            mark("Run one step (pause first)"),
+            disabled=not is_paused,
         )
-        _ask(run, mark("Snapshot"), "snapshot", ":material/photo_camera:", mark("Add this snapshot to the film"))
+        _ask(run, mark("Snapshot"), "snapshot", ":material/photo_camera:", mark("Save a snapshot now"))
         _rate(run)
     if run.state in ("running", "paused", "queued"):
-        _ask(run, mark("Stop"), "stop", ":material/stop:", mark("Save and end; it can go on later"))
+        _ask(run, mark("Stop"), "stop", ":material/stop:", mark("Save and stop; can be resumed later"))
     elif run.request is not None and (
         run.state == "stopped" or (run.state == "failed" and runs.saved_step(run) is not None)
     ):
@@ -106,21 +111,21 @@ def _ask(run: Run, label: str, command: str, icon: str, tip: str | None = None, 
 def _rate(run: Run) -> None:
     with st.popover(say("Learning rate"), key="run-rate", icon=":material/speed:"):
         prose.caption(
-            say("Multiply what the schedule says, from the next step on. The command of the run remembers it.")
+            say("Multiplies the scheduled learning rate from the next step on. Recorded in the run’s command.")
         )
-        factor = st.segmented_control(say("Times"), [*FACTORS], default="× 1", key="run-rate-factor", required=True)
-        st.button(say("Change it"), key="run-rate-change", on_click=_tell, args=(run, "learning-rate", FACTORS[factor]))
+        factor = st.segmented_control(say("Factor"), [*FACTORS], default="× 1", key="run-rate-factor", required=True)
+        st.button(say("Apply"), key="run-rate-change", on_click=_tell, args=(run, "learning-rate", FACTORS[factor]))
 
 
 def _tell(run: Run, command: str, value: float = 1.0) -> None:
     try:
         runs.ask(run, command, value)
     except HeadlightError as error:
-        run_state.NOTE.set(say("That did not reach the training: {error}.", error=error))
+        run_state.NOTE.set(say("The command did not reach the training: {error}.", error=error))
 
 
 def _go_on(run: Run) -> None:
     try:
         runs.resume(run)
     except HeadlightError as error:
-        run_state.NOTE.set(say("The training did not go on: {error}.", error=error))
+        run_state.NOTE.set(say("The training did not resume: {error}.", error=error))

@@ -47,7 +47,7 @@ _PRESETS = {
     "tiny-one-layer": mark("one layer, 4 heads: seconds"),
     "translation": mark("for real translation: 4 layers, 4 heads"),
     "tiny-decoder": mark("tiny: 4 layers, 4 heads"),
-    "tiny-attention": mark("attention alone: 2 layers without feed-forward"),
+    "tiny-attention": mark("attention only: 2 layers without feed-forward"),
     "tiny-encoder": mark("tiny: 4 layers, 4 heads"),
     "transformer_base": mark("the paper's base model, for a GPU"),
     "transformer_big": mark("the paper's big model, for GPUs"),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CHOSEN_RUN = Kept("train-run", "")  # in the list of trainings
 SOURCE, GENERATED = "train-source", "train-corpus"
-_MADE, _OWN = mark("Made here"), mark("Your own text")
+_MADE, _OWN = mark("Built-in"), mark("Your own text")
 USUAL_PRESETS = {"copy": "tiny-one-layer", "en-fr": "tiny-pre-norm", "induction": "tiny-attention"}  # of corpora
 KINDS: dict[Architecture, str] = {
     "encoder_decoder": mark("encoder-decoder"),
@@ -35,8 +35,8 @@ KINDS: dict[Architecture, str] = {
 }
 LEARNS: dict[Architecture, str] = {
     "encoder_decoder": mark("reads the source and writes the target, as in the paper"),
-    "decoder_only": mark("says each next token of a text"),
-    "encoder_only": mark("guesses tokens of a text that are masked"),
+    "decoder_only": mark("predicts the next token of a text"),
+    "encoder_only": mark("predicts masked tokens of a text"),
 }
 
 
@@ -87,7 +87,7 @@ def _corpus() -> Choice | None:
     if source == _OWN:
         return own_text.choose()
     name = st.selectbox(
-        say("Which one"),
+        say("Task"),
         [*MADE_HERE],
         format_func=lambda name: say(MADE_HERE[name][0]),
         key=GENERATED,
@@ -143,13 +143,13 @@ def _settings(choice: Choice, preset: str, stats: Any) -> "Asked | None":
         usual_training = suggestion.training
         fields = settings.Fields(f"new-{preset}-{choice.corpus}-{sorted(choice.reading.items())}")
     try:
-        with st.expander(say("Shape of the model"), icon=":material/schema:"):
+        with st.expander(say("Model"), icon=":material/schema:"):
             model = _shape(fields, usual_model)
-        with st.expander(say("How it is trained"), icon=":material/tune:"):
+        with st.expander(say("Training settings"), icon=":material/tune:"):
             training, device = _pace(fields, usual_training, model, has_windows=stats.items == "stretches")
         return Asked(model, training, device, suggestion)
     except ConfigError as error:
-        prose.warning(say("These settings do not fit: {error}.", error=error))
+        prose.warning(say("Invalid settings: {error}.", error=error))
         return None
 
 
@@ -172,7 +172,7 @@ def _shape(fields: settings.Fields, usual: ModelConfig) -> ModelConfig:
         d_model = fields.whole("d_model", mark("Width (d_model)"), usual.d_model, 8, 4096)
         d_ff = fields.whole("d_ff", mark("Feed-forward width"), usual.d_ff, 0, 16384)
         positions = fields.one_of("positions", mark("Positions"), get_args(Positions), usual.positions)
-        max_seq_len = fields.whole("max_seq_len", mark("Longest text, tokens"), usual.max_seq_len, 4, 4096)
+        max_seq_len = fields.whole("max_seq_len", mark("Maximum length (tokens)"), usual.max_seq_len, 4, 4096)
         norm = fields.one_of("norm", mark("Norm"), get_args(Norm), usual.norm)
         norm_position = fields.one_of(
             "norm_position", mark("Norm position"), get_args(NormPosition), usual.norm_position
@@ -227,7 +227,7 @@ def _pace(
         smoothing = fields.fraction("label_smoothing", mark("Label smoothing"), usual.label_smoothing, 0.0, 0.9)
         accumulate = fields.whole("accumulate", mark("Gradient accumulation steps"), usual.accumulate, 1, 1024)
         if has_windows:
-            stride = fields.whole("stride", mark("Stride of windows (0: their length)"), usual.stride or 0, 0, 4096)
+            stride = fields.whole("stride", mark("Window stride (0 = window length)"), usual.stride or 0, 0, 4096)
         seed = fields.whole("seed", mark("Seed"), usual.seed, 0, 2**32 - 1)
         film_megabytes = fields.whole(
             "film_megabytes", mark("Snapshot storage limit (MB)"), usual.film_megabytes, 0, 100_000
@@ -283,7 +283,7 @@ def _start(choice: Choice, preset: str, stats: Any, asked: Asked, warnings: Delt
             try:
                 runs.start(name, arguments)
             except HeadlightError as error:
-                prose.warning(say("The training did not begin: {error}.", error=error))
+                prose.warning(say("The training did not start: {error}.", error=error))
                 return
             run_state.choose_run(name)
             st.rerun()
@@ -297,14 +297,14 @@ def _say_why(asked: Asked) -> None:
     values = {"steps": asked.training.steps, "usual": suggestion.usual_steps, "n": suggestion.epochs}
     if suggestion.is_for_time:
         why = say(
-            "{steps:,} steps in place of the preset’s {usual:,}, so that a first training does not take too long on "
-            "this machine. With more steps it learns more.",
+            "{steps:,} steps instead of the preset’s {usual:,}, so that a first training does not take too long on "
+            "this machine. More steps improve the result.",
             **values,
         )
     else:
         why = say(
-            "{steps:,} steps in place of the preset’s {usual:,}: the text is small, and the model reads it about "
-            "{n:,.0f} times in these. With more steps it mostly learns it by heart.",
+            "{steps:,} steps instead of the preset’s {usual:,}: the text is short, and this is already about {n:,.0f} "
+            "epochs. More steps would mostly overfit.",
             **values,
         )
     st.html(f"<p class='hl-small'>{html.escape(why)}</p>")

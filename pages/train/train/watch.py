@@ -30,16 +30,16 @@ TICK = 1.0  # seconds between two looks at a run that is trained
 NARROWEST = (350, 480)  # px: the two columns, where the window is as narrow as two have room in
 RESTING = ("paused", "stopped", "finished", "failed")  # states in which nobody trains the model
 OUTPUTS = {  # what the newest weights make of some texts; and where those are not of the step that the head tells
-    "encoder_decoder": (mark("Output"), mark("Output, as it was at step {step:,}")),
+    "encoder_decoder": (mark("Output"), mark("Output at step {step:,}")),
     "decoder_only": (
         mark("Continuations, sampled at temperature 0.8"),
-        mark("Continuations, sampled at temperature 0.8, as they were at step {step:,}"),
+        mark("Continuations at step {step:,}, sampled at temperature 0.8"),
     ),
-    "encoder_only": (mark("Filled masks"), mark("Filled masks, as they were at step {step:,}")),
+    "encoder_only": (mark("Filled masks"), mark("Filled masks at step {step:,}")),
 }
 LOOK_FOR = mark(
-    "At first every head spreads its attention evenly, and its picture is flat. Then some sharpen, often all at once, "
-    "and the loss falls with them. Attention shows where a head looks, not yet what it is good for."
+    "At first every head’s attention is nearly uniform. Then some heads sharpen, often suddenly, and the loss falls "
+    "with them. Attention shows what a head attends to, not what it contributes to the output."
 )
 
 
@@ -137,12 +137,12 @@ def _attention(run: Run) -> None:
     try:
         examples = run_readings.examples(run)
     except HeadlightError:
-        prose.caption(say("The first weights come in a moment."))
+        prose.caption(say("The first weights will be available in a moment."))
         return
     if not run_state.TEXT.value and examples:
         run_state.TEXT.set(examples[0])
     st.text_input(
-        say("A text of yours"),
+        say("Your text"),
         key=run_state.TEXT.key,
         on_change=run_state.on_text,
         placeholder=say("Type a text, then press Enter"),
@@ -153,7 +153,7 @@ def _attention(run: Run) -> None:
     try:
         look = throttled("train-look", (*_seen_of(run), text), lambda: look_at(run, text, examples))
     except HeadlightError as error:
-        prose.caption(say("The model cannot be looked at yet: {error}.", error=error))
+        prose.caption(say("The model is not available yet: {error}.", error=error))
         return
     if look.problem:
         prose.warning(say("This text cannot be read: {error}.", error=look.problem))
@@ -195,12 +195,12 @@ def _heads_over_time(run: Run) -> None:
     try:
         history, found = throttled("train-history", _seen_of(run), lambda: _history(run))
     except HeadlightError as error:
-        prose.caption(say("What was measured of the heads cannot be read: {error}.", error=error))
+        prose.caption(say("The head measurements cannot be read: {error}.", error=error))
         return
     measures = [measure for measure in MEASURES if history.heads and history.by_attention(measure)]
     if not measures:
         return
-    prose.subheading(say("Heads over time"), say("one line a head"))
+    prose.subheading(say("Heads over time"), say("one line per head"))
     measure = st.segmented_control(
         say("Measure"),
         measures,

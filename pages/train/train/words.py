@@ -7,11 +7,11 @@ from transformer_core.errors import mark
 MEASURES = {
     "relative_entropy": mark("Entropy"),
     "diagonality": mark("Diagonality"),
-    "previous": mark("On the token before"),
-    "induction": mark("Induction"),
-    "aligned": mark("On the true alignment"),
+    "previous": mark("Previous-token score"),
+    "induction": mark("Induction score"),
+    "aligned": mark("Alignment score"),
 }
-UNITS = {"relative_entropy": mark("of the largest possible entropy"), "diagonality": mark("diagonal")}
+UNITS = {"relative_entropy": mark("of maximum entropy"), "diagonality": mark("diagonal")}
 UNIT = mark("of its attention")  # of the other measures
 
 

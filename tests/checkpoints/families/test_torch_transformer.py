@@ -108,7 +108,7 @@ def test_an_encoder_alone(is_causal: bool, has_head: bool, options: dict[str, An
 
 
 def refusal(folder: Path, **changes: Any) -> str:
-    """The sentence with which a translator is refused whose config.json says something else; None leaves out."""
+    """The sentence with which a translator is refused whose config.json does not match the format; None leaves out."""
     config = CONFIG | {"output": "out.weight", "position_table": "pe"} | changes
     (folder / "config.json").write_text(json.dumps({name: v for name, v in config.items() if v is not None}))
     with pytest.raises(CheckpointError) as caught:

@@ -29,8 +29,8 @@ WRONG = {
     ("bchange", "off:cross.7.7"): "B (English to French) has none of the heads to ablate",
     ("change", "off"): "the format is off or even, a colon, and heads joined by +",
     ("cell", "x"): "the format is query.key as positions: 7.12",
-    ("view", "sideways"): "it can be one, changed, effect, map, layers, texts",
-    ("measure", "beauty"): "it can be entropy, distance, share_on_first, strongest_weight",
+    ("view", "sideways"): "it must be one of one, changed, effect, map, layers, texts",
+    ("measure", "beauty"): "it must be one of entropy, distance, share_on_first, strongest_weight",
 }
 
 

@@ -26,7 +26,7 @@ def test_what_is_read_is_written_so_again(field: Field, text: str, value: object
 @pytest.mark.parametrize(
     ("field", "text", "way_out"),
     [
-        (view_fields.ENCODING, "waves", "it can be sinusoidal_halves, "),
+        (view_fields.ENCODING, "waves", "it must be one of sinusoidal_halves, "),
         (view_fields.N, "513", "a whole number from 1 to 512"),
         (view_fields.N, "0", "from 1 to 512"),
         (view_fields.WIDTH, "7", "an even number from 2 to 1024"),

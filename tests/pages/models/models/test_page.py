@@ -93,7 +93,7 @@ def test_what_is_here(place: Path, open_models: OpenApp):
     for title in ("English to French", "Gaps", "Tales"):
         assert f"<div class='hl-model'>{title}</div>" in words
     assert "3 models are here" in words
-    assert "It reads a text and writes another: encoder-decoder, 2 layers" in words
+    assert "Translates one text into another: encoder-decoder, 2 layers" in words
     assert [button.key for button in app.button if str(button.key).startswith("choose-")] == [
         "choose-gaps",
         "choose-tales",
@@ -104,9 +104,9 @@ def test_what_is_here(place: Path, open_models: OpenApp):
 @pytest.mark.parametrize(
     ("name", "stacks", "kind"),
     [
-        ("en-fr", {"encoder", "decoder", "end"}, "reads a text and writes another"),
-        ("gaps", {"encoder"}, "fills in the blanks of a text"),
-        ("tales", {"decoder"}, "goes on with a text"),
+        ("en-fr", {"encoder", "decoder", "end"}, "Translates one text into another"),
+        ("gaps", {"encoder"}, "Fills in the blanks of a text"),
+        ("tales", {"decoder"}, "Continues a text"),
     ],
 )
 def test_one_from_all_sides(name: str, stacks: set[str], kind: str, place: Path, open_models: OpenApp):
@@ -121,9 +121,9 @@ def test_one_from_all_sides(name: str, stacks: set[str], kind: str, place: Path,
     assert dict(zip(configuration["setting"], configuration["value"], strict=True))["d_model"] == "16"
     assert configuration["meaning"].str.len().min() > 5
     assert list(tokens["number"]) == list(range(tokenizer.vocab_size))
-    assert tokens["role"][tokenizer.eos_id] == "ends"
+    assert tokens["role"][tokenizer.eos_id] == "end of sequence"
     assert json.loads(app.json[0].value) == json.loads((place / name / "card.json").read_text())
-    assert f"It {kind}: " in words_of(app)
+    assert f"{kind}: " in words_of(app)
     text = str(app.text_input(key="text").value)
     first = tokenizer.labels_for(text, model.config.architecture)[0].replace("<", "&lt;").replace(">", "&gt;")
     assert f"<bdi>{first}</bdi>" in words_of(app)
@@ -155,7 +155,7 @@ def test_finding_a_token(place: Path, open_models: OpenApp):
 
 def test_a_folder_is_brought_in_and_chosen(place: Path, small_gpt2: Path, open_models: OpenApp):
     app = bring_in(open_models(), f"  {small_gpt2} ")
-    assert app.info[0].value == "“Small GPT” is here now, and chosen on all pages."
+    assert app.info[0].value == "“Small GPT” was imported and is now chosen on all pages."
     assert names(place) == ["en-fr", "gaps", "small-gpt", "tales"]
     assert url_of(app)["model"] == "small-gpt"
     assert "your own" in words_of(app)
@@ -196,7 +196,7 @@ def upload(app: AppTest, name: str, content: bytes) -> AppTest:
 def test_nanogpts_checkpoint_is_imported_by_path_and_by_upload(place: Path, open_models: OpenApp, tmp_path: Path):
     nanogpt.save(tmp_path / "ckpt.pt", nanogpt.weights_of(bias=False), bias=False)
     app = bring_in(open_models(), str(tmp_path / "ckpt.pt"))
-    assert "“ckpt.pt” is here now" in app.info[0].value
+    assert "“ckpt.pt” was imported" in app.info[0].value
     upload(app, "ckpt.pt", (tmp_path / "ckpt.pt").read_bytes())
     assert names(place) == ["ckpt", "ckpt-2", "en-fr", "gaps", "tales"]
     loaded = [tc.load(place / name)[0] for name in ("ckpt", "ckpt-2")]
@@ -212,7 +212,7 @@ def test_the_import_stands_below_the_models_and_says_there_what_came_of_it(
     app = bring_in(open_models(), str(tmp_path / "new"))
     said = [str(getattr(node.proto, "body", "")) for node in app.main if node.type in ("html", "alert", "info")]
     places = [
-        next(i for i, words in enumerate(said) if part in words) for part in ("4 models", "Import a", "is here now")
+        next(i for i, words in enumerate(said) if part in words) for part in ("4 models", "Import a", "was imported")
     ]
     assert places == sorted(places)
 
@@ -227,7 +227,7 @@ def test_to_delete_is_not_what_a_hasty_click_does(place: Path, open_models: Open
 def test_what_is_handed_out_can_be_taken_in(place: Path, open_models: OpenApp):
     packed = model_store.pack(models.available()["tales"])
     app = upload(open_models(), "tales (1).zip", packed)
-    assert "“Tales (tales-1)” is here now" in app.info[0].value
+    assert "“Tales (tales-1)” was imported" in app.info[0].value
     assert names(place) == ["en-fr", "gaps", "tales", "tales-1"]
     assert (place / "tales" / "model.safetensors").read_bytes() == (
         place / "tales-1" / "model.safetensors"
@@ -278,7 +278,7 @@ def test_a_card_that_makes_no_sense(card: dict[str, object], place: Path):
     if "parameters" in card:
         assert model_store.unpack(changed, "new") == "new"  # they are counted
         return
-    with pytest.raises(CheckpointError, match="says something else"):
+    with pytest.raises(CheckpointError, match="does not match the format"):
         model_store.unpack(changed, "new")
     assert names(place) == ["en-fr", "gaps", "tales"]
 
@@ -316,7 +316,7 @@ def test_what_comes_with_headlight_stays(monkeypatch: pytest.MonkeyPatch, open_m
     app = open_models(model="en-fr")
     assert "comes with Headlight" in words_of(app)
     assert not button(app, "Delete …")
-    with pytest.raises(CheckpointError, match="comes with Headlight and stays"):
+    with pytest.raises(CheckpointError, match="comes with Headlight; only your own"):
         model_store.delete("en-fr")
     assert (models.ROOT / "checkpoints" / "en-fr" / "config.json").is_file()
 
@@ -376,12 +376,12 @@ def test_folders_that_are_no_models(place: Path, small_gpt2: Path, open_models: 
     shutil.copytree(place / "gaps", place / "odd")
     (place / "odd" / "card.json").write_text('{"heads": [{}]}')
     app = open_models()
-    assert app.expander[0].label == "5 folders here are no model to use"
+    assert app.expander[0].label == "5 folders here are not usable models"
     reasons = {folder.name: folder.reason for folder in model_store.unusable(models.available())}
     assert reasons["empty"] == "It has no model.safetensors, so it is not a complete checkpoint."
-    assert reasons["gpt"] == "It is a Hugging Face folder; bring it in, and it is converted."
+    assert reasons["gpt"] == "It is a Hugging Face folder; import it to convert it."
     assert reasons["half"] == "It has no model.safetensors, so it is not a complete checkpoint."
-    assert reasons["odd"] == "Its card.json says something else than a model's card does."
+    assert reasons["odd"] == "Its card.json does not match the format of a model card."
     assert reasons["torn"].startswith("card.json is not valid JSON")
     deletable = {str(button.key) for button in app.button if str(button.key).startswith("delete-")}
     assert deletable == {"delete-en-fr", "delete-gpt", "delete-torn", "delete-half", "delete-odd"}
@@ -408,7 +408,7 @@ def test_a_model_that_cannot_be_loaded_can_be_deleted(place: Path, open_models: 
 def test_no_model_at_all(tmp_path: Path, small_gpt2: Path, monkeypatch: pytest.MonkeyPatch, open_models: OpenApp):
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path / "none"))
     app = open_models()
-    assert "There is no trained model here yet" in app.info[0].value
+    assert "There is no trained model yet" in app.info[0].value
     app = bring_in(app, str(small_gpt2))
     assert names(tmp_path / "none") == ["small-gpt"]
     assert url_of(app)["model"] == "small-gpt"

@@ -24,7 +24,7 @@ def test_it_says_what_is_kept_and_how_long_pages_took(open_app: Callable[..., Ap
     app.switch_page("models/server/page.py").run()
     assert not app.exception
     found = tables(app)
-    (read,) = (row for row in found["store"] if row["store"] == "texts read")
+    (read,) = (row for row in found["store"] if row["store"] == "model runs")
     assert read["entries"] == 1 and read["limit (MiB)"] == 768
     (heads,) = (row for row in found["page"] if row["page"] == "Heads")
     assert heads["runs"] == 2 and 0 < heads["median"] <= heads["95%"] <= heads["longest"]
@@ -49,4 +49,4 @@ def test_it_needs_no_model(open_app: Callable[..., AppTest], tmp_path: object, m
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
     app = open_app()
     app.switch_page("models/server/page.py").run()
-    assert not app.exception and "For whoever runs this server" in words_of(app)
+    assert not app.exception and "For server administrators" in words_of(app)

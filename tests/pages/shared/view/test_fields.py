@@ -81,15 +81,15 @@ def test_what_is_read_from_an_address():
 @pytest.mark.parametrize(
     ("name", "asked", "said"),
     [
-        ("word", "c" * 99, f"asks for word “{'c' * 40}”; it can be a, b."),
-        ("place", "-1", "“-1”; it is a whole number from 0 on."),
+        ("word", "c" * 99, f"asks for word “{'c' * 40}”; it must be one of a, b."),
+        ("place", "-1", "“-1”; it must be a whole number, 0 or more."),
         ("place", "1234567", "a whole number"),
         ("place", "", "a whole number"),
         ("place", "1.0", "a whole number"),
-        ("part", "0-12", "it is written as the first and last query, a point, and the first and last key: 0-12.3-9."),
-        ("part", "12-0.3-9", "it is written as"),
-        ("part", "0-12.9-3", "it is written as"),
-        ("part", "0-12.3-9 ", "it is written as"),
+        ("part", "0-12", "the format is first-last query, a point, first-last key: 0-12.3-9."),
+        ("part", "12-0.3-9", "the format is"),
+        ("part", "0-12.9-3", "the format is"),
+        ("part", "0-12.3-9 ", "the format is"),
     ],
 )
 def test_what_is_asked_for_wrongly_is_told_in_one_sentence(name: str, asked: str, said: str):

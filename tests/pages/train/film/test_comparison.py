@@ -55,8 +55,8 @@ def test_heads_of_two_trainings_are_matched_by_what_they_do(open_film: OpenApp, 
     app.segmented_control(key="film-comparison-segments").select("Two trainings").run()
     assert not app.exception
     assert url_of(app)["other"] == "turned"
-    assert "by where they look, <b>1.00</b>" in words_of(app)
-    assert "A head’s number means nothing" in words_of(app)
+    assert "by their patterns: <b>1.00</b>" in words_of(app)
+    assert "Head indices are arbitrary" in words_of(app)
     figures = figures_of(app)
     ours, theirs = pattern_in(figures["pairs-decoder-layer1-head3"]), pattern_in(figures["turned-decoder-layer1-head0"])
     np.testing.assert_allclose(ours, theirs, atol=1e-6)
@@ -102,7 +102,7 @@ def test_runs_of_another_shape_are_not_offered(open_film: OpenApp):
     app = open_film(run="pairs")
     app.segmented_control(key="film-comparison-segments").select("Two trainings").run()
     assert not app.exception
-    assert "There is no other training of this shape" in words_of(app)
+    assert "There is no other training with this architecture" in words_of(app)
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,9 @@ def test_runs_of_another_shape_are_not_offered(open_film: OpenApp):
     [
         ("7", "no snapshot at step 7, so A is step 4"),
         ("9" * 90, "so A is step 60"),
-        ("nobody", "no other training of this shape"),
-        ("-1", "no other training of this shape"),
-        ("gaps", "no other training of this shape"),
+        ("nobody", "no other training with this architecture"),
+        ("-1", "no other training with this architecture"),
+        ("gaps", "no other training with this architecture"),
     ],
 )
 def test_a_comparison_with_what_does_not_exist(open_film: OpenApp, other: str, sentence: str):
@@ -128,5 +128,5 @@ def test_a_comparison_with_a_run_that_is_not_there_shows_another(
 ):
     save_turned(place, made[1]["pairs"])
     app = open_film(run="pairs", other="nobody")
-    assert "There is no training “nobody” of this shape, so you see turned" in words_of(app)
+    assert "There is no training “nobody” with this architecture, so you see turned" in words_of(app)
     assert url_of(app)["other"] == "turned"

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
         ({"layer": "2"}, "There is no head L2."),
         ({"head": "99"}, "so you see L1.H3"),
         ({"layer": "-1"}, "layer “-1”"),
-        ({"head": "1e3", "snapshot": "", "layer": "²"}, "it is a whole number from 0 on"),
+        ({"head": "1e3", "snapshot": "", "layer": "²"}, "it must be a whole number, 0 or more"),
     ],
 )
 def test_a_url_that_asks_for_what_does_not_exist(open_film: OpenApp, parameters: dict[str, str], sentence: str):
@@ -66,7 +66,7 @@ def test_any_text_is_shown_as_text(open_film: OpenApp, text: str):
 def test_a_damaged_snapshot_is_left_out(open_film: OpenApp, place: Path):
     (place / "pairs" / "film" / "000020" / "model.safetensors").write_bytes(b"nothing")
     app = open_film(run="pairs", snapshot="20")
-    assert "What was kept of step 20 is damaged and left out" in words_of(app)
+    assert "Snapshots of step 20 are damaged and skipped" in words_of(app)
     assert overview_of(app)[0]["film"]["steps"] == [0, 4, 60]
     assert url_of(app)["snapshot"] == "4"
 
@@ -74,7 +74,7 @@ def test_a_damaged_snapshot_is_left_out(open_film: OpenApp, place: Path):
 def test_a_film_whose_last_snapshot_is_damaged_is_led_by_the_one_before(open_film: OpenApp, place: Path):
     (place / "pairs" / "film" / "000060" / "model.safetensors").write_bytes(b"nothing")
     app = open_film(run="pairs")
-    assert "what step 20 writes" in words_of(app)
+    assert "the output of step 20" in words_of(app)
     assert url_of(app)["snapshot"] == "20"
 
 
@@ -82,7 +82,7 @@ def test_a_film_without_a_whole_snapshot_is_a_calm_sentence(open_film: OpenApp, 
     for step in STEPS:
         (place / "pairs" / "film" / f"{step:06}" / "model.safetensors").write_bytes(b"nothing")
     app = open_film(run="pairs")
-    assert "This film cannot be shown" in app.warning[0].value
+    assert "These snapshots cannot be shown" in app.warning[0].value
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_damaged_records_are_a_calm_sentence(open_film: OpenApp, place: Path, fi
 
 @pytest.mark.parametrize(
     ("n_kept", "sentence"),
-    [(0, "pairs has no film; its snapshots are not there any more"), (1, "has one snapshot, step 0")],
+    [(0, "pairs has no snapshots; its snapshots no longer exist"), (1, "has one snapshot, step 0")],
 )
 def test_a_film_that_cannot_be_played(open_film: OpenApp, place: Path, n_kept: int, sentence: str):
     for step in STEPS[n_kept:]:
@@ -113,9 +113,9 @@ def test_a_run_that_was_asked_for_no_film(open_film: OpenApp, place: Path):
     values["training"]["film_megabytes"] = 0
     path.write_text(json.dumps(values))
     shutil.rmtree(place / "pairs" / "film")
-    assert "it was asked for none (film_megabytes is 0)" in words_of(open_film(run="pairs"))
+    assert "snapshots are turned off (film_megabytes is 0)" in words_of(open_film(run="pairs"))
 
 
 def test_without_trainings_there_is_a_sentence(open_film: OpenApp, place: Path):
     shutil.rmtree(place)
-    assert "There is no training here yet" in words_of(open_film())
+    assert "There is no training yet" in words_of(open_film())

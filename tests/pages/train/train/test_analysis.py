@@ -85,7 +85,7 @@ def test_a_process_that_dies_is_one_sentence_and_tried_again(open_own: OpenApp):
     analysis().process.wait(60)
     app.run()
     (warning,) = app.warning
-    assert "its analysis ended before it was done (exit status" in warning.value and not app.exception
+    assert "its analysis ended early (exit status" in warning.value and not app.exception
     assert "Start training" not in labels(app)
     app.button(key="analyse-again").click().run()
     assert "Cancel" in labels(app)

@@ -86,7 +86,7 @@ def test_a_batch_of_pairs_with_its_padding_and_its_probabilities(app: AppTest, a
     app.session_state[batch_view.INDEX.key] = 0
     app.run()
 
-    (choice,) = [box for box in app.selectbox if "untrained, of the chosen shape" in box.options]
+    (choice,) = [box for box in app.selectbox if "untrained, with the chosen settings" in box.options]
     assert choice.value == "" and "training copy, after step 3" in choice.options
     choice.select("run copy").run()
     assert not app.exception and not app.warning
@@ -124,9 +124,9 @@ def test_windows_of_a_running_text_with_a_foreign_tokenizer(app: AppTest, analys
     expected = [row for i in range(3) for row in (shifted[i : i + 10], stream[i : i + 10])]
     assert ids(rows) == expected
     assert {"input", "target"} <= tables(app).keys()
-    assert "of the chosen shape" in str([box.options for box in app.selectbox])
+    assert "with the chosen settings" in str([box.options for box in app.selectbox])
     assert re.search(r"\[batch, pos, vocab\] = <code>\[\d+, \d+, 301\]</code>", words_of(app))
-    field("Stride of windows (0: their length)").set_value(1).run()
+    field("Window stride (0 = window length)").set_value(1).run()
     assert not app.exception and "with a stride of 1;" in words_of(app)
-    field("Stride of windows (0: their length)").set_value(4000).run()
+    field("Window stride (0 = window length)").set_value(4000).run()
     assert any("stride (4000) must be at most max_seq_len" in warning.value for warning in app.warning)

@@ -126,7 +126,7 @@ def test_what_is_wrong_with_a_text_is_told_before_its_training(app: AppTest, upl
     upload("word.txt", b"word " * 2000)
     assert "comes again and again" in warnings(app) or "again and again, so there is nothing to learn" in warnings(app)
     assert "Start training" in labels(app)
-    assert "the text is small, and the model reads it about" in words_of(app)
+    assert "the text is short, and this is already about" in words_of(app)
     (steps,) = (box for box in app.number_input if box.label == "Steps")
     assert steps.value == 400
     steps.set_value(500).run()
@@ -135,7 +135,7 @@ def test_what_is_wrong_with_a_text_is_told_before_its_training(app: AppTest, upl
     upload("long.tsv", (PAIRS + "a " * 300 + "\tb\n").encode())
     assert "1 source is longer than the model takes" in warnings(app)
     assert "Start training" not in labels(app)
-    next(box for box in app.number_input if box.label == "Longest text, tokens").set_value(1000).run()
+    next(box for box in app.number_input if box.label == "Maximum length (tokens)").set_value(1000).run()
     assert "longer than the model takes" not in warnings(app) and "Start training" in labels(app)
 
 
@@ -170,7 +170,7 @@ def test_texts_keep_their_names_and_can_be_deleted(
     with monkeypatch.context() as patch:
         patch.setattr(runs, "available", lambda: {"mine": at_work})
         app.button(key="delete-text-really").click().run()
-    assert any("the training mine is at work on other.md; stop it first" in info.value for info in app.info)
+    assert any("the training mine is using other.md; stop it first" in info.value for info in app.info)
     assert text.path.exists()
 
     app.button(key="delete-text-really").click().run()

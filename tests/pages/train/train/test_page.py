@@ -167,7 +167,7 @@ def test_a_measured_leak_is_told_with_its_numbers(place: Path, open_train: OpenA
 
 def test_a_run_that_is_not_here_is_said(place: Path, open_train: OpenApp):
     app = open_train(run="nowhere")
-    assert any("no training “nowhere” here" in note.value for note in app.info)
+    assert any("no training “nowhere”" in note.value for note in app.info)
     assert "Start training" in labels(app)
 
 
@@ -240,7 +240,7 @@ def test_a_stopped_run_of_one_s_own_pairs_is_kept_under_the_name_that_is_typed(p
         app = keep(app).click().run()
         assert not app.exception
         assert not app.warning
-        assert [f"Saved as “{title}”, as it was after step 2." == plain(told.value) for told in app.success] == [True]
+        assert [f"Saved as “{title}”, after step 2." == plain(told.value) for told in app.success] == [True]
         card = models.available()[folder]
         assert card.title == title
         assert same_weights(place.parent / "checkpoints" / folder, place / "pairs" / "last")
@@ -307,7 +307,7 @@ def test_a_training_that_goes_on_is_of_one_step_and_opened_again_until_its_end_i
     words = words_of(app)
     assert "<div class='hl-model'>pairs</div>" in words
     assert "step 5 of 6, loss 0.00123" in words
-    assert "Output, as it was at step 2" in words  # the newest weights that there are
+    assert "Output at step 2" in words  # the newest weights that there are
     assert "pairs · at work" in app.selectbox[0].options
     stands("paused")
     app = open_train(run="pairs")
