@@ -14,6 +14,7 @@
         range,
         pitch: _length / Math.abs(range[1] - range[0]), // px of a place
         places: numbers(tickvals ?? []),
+        legend: plot.layout.meta?.legend?.[name] ?? null, // what its numbers stand for: places and words
         labels: texts(plot.querySelectorAll(`.${_id}tick text`)).filter(Boolean),
       }));
 

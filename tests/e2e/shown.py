@@ -92,9 +92,14 @@ def apart(shown: Any, true: np.ndarray, what: str, within: float = 1e-4) -> Faul
 
 
 def axis_labels(figure: Shown, axis: str) -> tuple[list[int], list[str]]:
-    """Return the places of an axis that have a label, and the labels."""
+    """Return the places of an axis that have a label, and the labels; of a numbered one all, as its legend has them."""
     found = next(one for one in figure["axes"] if one["name"] == axis)
-    return [round(place) for place in found["places"]], found["labels"]
+    places, labels = [round(place) for place in found["places"]], found["labels"]
+    if found["legend"] is None:
+        return places, labels
+    names = {round(place): str(name) for place, name in found["legend"]}
+    assert all(label in (f"{place}", f"{place} {names[place]}") for place, label in zip(places, labels, strict=True))
+    return [*names], [*names.values()]
 
 
 def map_labels(figure: Shown, queries: Sequence[str], keys: Sequence[str]) -> Faults:

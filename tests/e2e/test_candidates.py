@@ -272,10 +272,10 @@ def test_what_is_typed_is_taken_only_where_it_can_be(page: Page):
     expect(field(page, "top_p")).to_have_value("1")
     type_in(page, "min_p", "0.25")
     told(page, "min_p=0.25")
-    page.get_by_role("button", name="Min-p back to 0").click()
+    page.get_by_role("button", name="Reset Min-p to 0").click()
     told(page, "min_p=0.0")
     expect(field(page, "min_p")).to_have_value("0")
-    expect(page.get_by_role("button", name="Min-p back to 0")).to_be_hidden()
+    expect(page.get_by_role("button", name="Reset Min-p to 0")).to_be_hidden()
 
 
 def test_a_click_or_enter_writes_a_token_instead(page: Page):
@@ -325,7 +325,7 @@ def test_pointing_at_a_token_says_its_numbers(page: Page):
     expect(says).to_contain_text("Point at a token")
     rows(page).nth(1).hover()
     label = rows(page).nth(1).locator(".label").inner_text()
-    expect(says).to_have_text(re.compile(rf"^'{label}', rank 1: the model 0\.\d{{4}} \(−\d\.\d\d nats\), with these"))
+    expect(says).to_have_text(re.compile(rf"^'{label}', rank 1: raw 0\.\d{{4}} \(−\d\.\d\d nats\), with these"))
     page.mouse.move(0, 0)
     expect(says).to_contain_text("Point at a token")
 

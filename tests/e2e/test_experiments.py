@@ -39,11 +39,11 @@ def test_an_experiment_is_started_watched_left_and_found_again(page: Page, place
     page.goto("/masks?part=training&model=dates")
     start = page.get_by_role("button", name="Train now")
     expect(start).to_be_visible(timeout=90 * SECOND)
-    expect(page.get_by_text("3 small encoder-decoders take turns, 300 steps each")).to_be_visible()
+    expect(page.get_by_text("Trains 3 small encoder-decoders in turn, 300 steps each")).to_be_visible()
     steps = page.get_by_label("Steps per run")
     steps.fill("60")
     steps.press("Enter")
-    expect(page.get_by_text("take turns, 60 steps each")).to_be_visible()
+    expect(page.get_by_text("in turn, 60 steps each")).to_be_visible()
     start.click()
 
     curves = page.locator(".st-key-masks-experiment-curves .js-plotly-plot")

@@ -199,9 +199,9 @@ def growing(server: Server) -> Iterator[RunDirectory]:
 
 def test_a_new_snapshot_is_taken_in_when_a_person_asks(page: Page, growing: RunDirectory):
     open_film(page, "/film?run=growing&snapshot=8&attention=encoder&layer=0&head=0")
-    expect(page.get_by_text("growing is being trained: step 60 of 60")).to_be_visible()
+    expect(page.get_by_text("growing is training: step 60 of 60")).to_be_visible()
     growing.film.add(61, growing.film.load(45)[0])
-    new = page.get_by_role("button", name="Take in 1 new snapshot")
+    new = page.get_by_role("button", name="Load 1 new snapshot")
     expect(new).to_be_visible()
     says_step(page, 8)  # until then what one looks at stays
     new.click()
@@ -228,7 +228,7 @@ def test_another_text_is_read_at_the_same_snapshot(page: Page):
 def test_a_link_opens_the_same_comparison(page: Page):
     open_film(page, "/film?run=first&snapshot=30&attention=cross&layer=1&head=3")
     page.get_by_text("Two trainings", exact=True).click()
-    expect(page.get_by_text("matched by where they look")).to_be_visible()
+    expect(page.get_by_text("matched by their patterns")).to_be_visible()
     expect(page.locator(".st-key-hl-film-seeds .gtitle")).to_have_count(3)
     titles = page.locator(".st-key-hl-film-seeds .gtitle").all_text_contents()
     expect(page).to_have_url(re.compile("other=second"))

@@ -73,7 +73,7 @@ def test_from_kind_to_kind(page: Page, new_page: Callable[..., Page]):
 def test_a_target_is_typed_and_given_up_again(page: Page):
     open_heads(page, "/heads?text=The+cat+sleeps.")
     own = page.locator(".hl-answer").text_content() or ""
-    page.get_by_role("button", name="change it").click()
+    page.get_by_role("button", name="Edit the target").click()
     expect(page.get_by_label("Target", exact=True)).to_have_value(own)
     type_into(page, "Target", "Le chien <b>.")
     rows = page.locator(".plot .ytick text")
@@ -81,7 +81,7 @@ def test_a_target_is_typed_and_given_up_again(page: Page):
     expect(page).to_have_url(re.compile("target="))
     page.reload()
     expect(page.get_by_label("Target", exact=True)).to_have_value("Le chien <b>.")
-    page.get_by_role("button", name="back to its own").click()
+    page.get_by_role("button", name="Reset").click()
     expect(page.locator(".hl-answer")).to_have_text(own)
     expect(page).not_to_have_url(re.compile("target="))
 

@@ -88,7 +88,7 @@ def test_presets_attentions_and_the_leak_test(page: Page):
     expect(page.locator(".mask_matrix .chip.changed").first).to_be_visible()
     assert all(matrix(page).evaluate(ALLOWED))
     page.get_by_role("radio", name="Leak test").click()
-    expect(page.locator(".plot .gtitle")).to_contain_text("Max. logit difference")
+    expect(page.locator(".plot .gtitle")).to_contain_text("Maximum logit difference")
     expect(page.get_by_text("earlier outputs change by exactly 0")).to_have_count(1)
     page.get_by_role("radio", name="Masks by attention").click()
     page.get_by_role("button", name=re.compile("^Cross-attention")).click()

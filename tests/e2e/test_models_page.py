@@ -68,7 +68,7 @@ def test_a_model_leaves_as_a_file_comes_back_and_is_deleted(page: Page, place: P
     page.locator("input[type=file]").set_input_files(file)
     expect(page.get_by_text("tales.zip")).to_be_visible()
     page.get_by_role("button", name="Import").click()
-    expect(page.get_by_text("was imported, and chosen on all pages")).to_be_visible()
+    expect(page.get_by_text("was imported and is now chosen on all pages")).to_be_visible()
     expect(page).to_have_url(re.compile("model=tales-2"))
     weights = [(place / name / "model.safetensors").read_bytes() for name in ("tales", "tales-2")]
     assert weights[0] == weights[1]
@@ -112,5 +112,5 @@ def test_foreign_words_stay_text(page: Page):
     page.goto(f"/train?{urlencode({'run': words})}")
     box = page.get_by_test_id("stAlert")
     expect(box).to_be_visible()
-    assert f"no training “{words}” here" in box.inner_text().replace("\u2060", "")
+    assert f"no training “{words}”" in box.inner_text().replace("\u2060", "")
     expect(box.locator("a, img, b, em, strong, code, .katex, [class*=Color]")).to_have_count(0)

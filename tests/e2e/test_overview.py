@@ -62,7 +62,7 @@ def test_a_measure_is_drawn_said_and_explained(page: Page):
     assert bar.evaluate("it => Number(it.style.getPropertyValue('--end'))") == pytest.approx(0.5)
     expect(page.locator(".cell", has=measured).locator(".number")).to_have_text("2.00")
     without = head(page, "Encoder self-attention L1.H1")
-    expect(without).to_have_accessible_name(re.compile("entropy: does not apply$"))
+    expect(without).to_have_accessible_name(re.compile("entropy: not applicable$"))
     expect(page.locator(".cell", has=without).locator(".bar")).to_be_hidden()
     picture, below = measured.bounding_box(), bar.bounding_box()
     assert picture is not None and below is not None

@@ -70,9 +70,7 @@ def test_a_block_of_the_architecture_shows_its_panel_where_that_lies_below(new_p
     wait(page)
     panel = page.locator(".st-key-hl-arch-block")
     expect(panel).not_to_be_in_viewport()
-    page.locator(
-        ".st-key-architecture-drawing [data-box='unembed'], .st-key-architecture-drawing [data-box]"
-    ).first.click()
+    page.locator(".st-key-architecture-drawing [data-box='unembed']").press("Enter")
     expect(panel).to_be_in_viewport(ratio=0.3)
     wait(page)
     expect(panel).to_be_in_viewport(ratio=0.3)

@@ -66,7 +66,7 @@ def view_of(page: Page) -> dict[str, str]:
 def test_stages_are_walked_with_the_models_numbers(page: Page):
     open_steps(page, LINK + "&query=2&key=1")
     expect(stage(page)).to_have_text("input")
-    page.get_by_role("button", name="One stage forward").click()
+    page.get_by_role("button", name="Next stage").click()
     expect(stage(page)).to_have_text("q, k, v")
     acts = activations()
     for symbol, name, row in (("Q", "q", 2), ("K", "k", 1), ("V", "v", 1)):
@@ -105,7 +105,7 @@ def test_another_query_and_key_and_the_link_to_them(page: Page, new_page: Callab
     player, first = other.locator(".steps .player"), other.locator(".steps canvas")
     before = first.bounding_box()
     for _ in range(3):
-        other.get_by_role("button", name="One stage back").click()
+        other.get_by_role("button", name="Previous stage").click()
         assert first.bounding_box() == before  # whatever is said of a stage, the figure stays where it is
     other.locator(".lens .number").last.scroll_into_view_if_needed()
     other.mouse.move(600, 600)

@@ -74,8 +74,8 @@ def test_copy_is_trained_kept_and_looked_at(page: Page, place: Path):
     overview = page.get_by_role("button", name=re.compile("Cross-attention L0.H0"))
     expect(overview).to_be_visible()
 
-    page.get_by_label("A text of yours").fill("cabba")
-    page.get_by_label("A text of yours").press("Enter")
+    page.get_by_label("Your text").fill("cabba")
+    page.get_by_label("Your text").press("Enter")
     expect(page.locator(".hl-samples").get_by_text("cabba", exact=True).first).to_be_visible()
 
     press(page, "Pause")
@@ -90,7 +90,7 @@ def test_copy_is_trained_kept_and_looked_at(page: Page, place: Path):
     page.reload()
     state(page, "paused")
     shows_step(page, status.step + 1)
-    expect(page.get_by_label("A text of yours")).to_have_value("cabba")
+    expect(page.get_by_label("Your text")).to_have_value("cabba")
     press(page, "Resume")
     state(page, "training")
     state(page, "finished", patience=300 * SECOND)

@@ -166,6 +166,7 @@ def test_a_measured_leak_is_told_with_its_numbers(place: Path, open_train: OpenA
 
 
 def test_a_run_that_is_not_here_is_said(place: Path, open_train: OpenApp):
+    open_train()  # a first visit reads the corpus
     app = open_train(run="nowhere")
     assert any("no training “nowhere”" in note.value for note in app.info)
     assert "Start training" in labels(app)
@@ -191,7 +192,7 @@ def test_a_failed_run_says_why_and_can_go_on(place: Path, open_train: OpenApp):
         ("metrics.jsonl", "{\n{}\n", "measurements cannot be read"),
         ("status.json", "{", "damaged"),
         ("run.json", "[]", "damaged"),
-        ("film/heads.jsonl", '{"step": 0}\n', "heads cannot be read"),
+        ("film/heads.jsonl", '{"step": 0}\n', "head measurements cannot be read"),
     ],
 )
 def test_a_damaged_file_is_said_in_a_sentence(place: Path, open_train: OpenApp, file: str, content: str, said: str):

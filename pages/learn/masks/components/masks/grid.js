@@ -72,7 +72,8 @@ export function hasRoom({ pitch }) {
   return 1.08 * sizeAt(pitch) <= pitch;
 }
 
-export function drawLabels(context, grid, { labels, hues, colors, pointed, isFaint }) {
+export function drawLabels(context, grid, { labels, words, hues, colors, pointed, isFaint }) {
+  // labels: a word or a number for each row and column; words: of what is pointed at.
   const { left, top, pitch, rows, columns, space } = grid;
   const size = sizeAt(pitch);
   const apart = (1.08 * size) / pitch; // cells, from one label to the next
@@ -89,7 +90,7 @@ export function drawLabels(context, grid, { labels, hues, colors, pointed, isFai
     const isPointed = pointed?.row === row;
     context.fillStyle = isPointed ? hues.query : isFaint("query", row) ? colors.muted : colors.text;
     context.font = isPointed ? `600 ${font}` : font;
-    context.fillText(shortened(labels.query[row], space - 12), left - 6, top + (row + 0.5) * pitch);
+    context.fillText(shortened((isPointed ? words : labels).query[row], space - 12), left - 6, top + (row + 0.5) * pitch);
   }
   context.textAlign = "left";
   for (let column = 0; column < columns; column++) {
@@ -100,7 +101,7 @@ export function drawLabels(context, grid, { labels, hues, colors, pointed, isFai
     context.save();
     context.translate(left + (column + 0.5) * pitch, top - 5);
     context.rotate(-Math.PI / 4);
-    context.fillText(shortened(labels.key[column], space - 12), 0, 0);
+    context.fillText(shortened((isPointed ? words : labels).key[column], space - 12), 0, 0);
     context.restore();
   }
 }

@@ -174,7 +174,7 @@ export function redraw(view) {
     const context = prepare(canvas, grid.width, grid.height);
     drawCells(context, grid, (cell) => (isAllowed(view, cell) ? ofAllowed[name](cell) : forbidden), words[name]);
     if (name === "mask") drawTurned(view, context, grid);
-    drawLabels(context, grid, { labels, hues: header.hues, colors, pointed: view.pointed, isFaint });
+    drawLabels(context, grid, { labels, words: header, hues: header.hues, colors, pointed: view.pointed, isFaint });
     drawFrames(context, grid, view.pointed, header.hues);
   }
   parts.undo.disabled = view.place === 0;
