@@ -1,5 +1,6 @@
 """Whether figures say what the model says: every number that a page draws is held to a capture of our own."""
 
+import html
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -97,8 +98,8 @@ def axis_labels(figure: Shown, axis: str) -> tuple[list[int], list[str]]:
     places, labels = [round(place) for place in found["places"]], found["labels"]
     if found["legend"] is None:
         return places, labels
-    names = {round(place): str(name) for place, name in found["legend"]}
-    assert all(label in (f"{place}", f"{place} {names[place]}") for place, label in zip(places, labels, strict=True))
+    names = {round(place): html.unescape(str(name)) for place, name in found["legend"]}
+    assert all(label.split()[0] == str(place) for place, label in zip(places, labels, strict=True))
     return [*names], [*names.values()]
 
 

@@ -142,7 +142,7 @@ export function number(layout, name, pixels, size) {
   const isNumber = (text) => /^[\d\s.,−-]+$/.test(text);
   const isNamed = !axis.ticktext.every((text) => isNumber(String(text)));
   const labels = axis.tickvals.map((place, i) => [place, axis.ticktext[i]]);
-  if (isNamed) layout.meta = { ...layout.meta, legend: { ...layout.meta?.legend, [name]: labels } };
+  if (isNamed) layout.meta = { ...layout.meta, legend: { ...layout.meta?.legend, [name]: labels.filter(([, text]) => text) } };
   const digits = [1, 2, 5].flatMap((digit) => [1, 10, 100, 1000, 10000].map((power) => digit * power));
   const step = digits.sort((a, b) => a - b).find((step) => step >= 2 * apart) ?? 1e5;
   const isFree = (place) => chosen === undefined || Math.abs(place - chosen) >= apart;

@@ -55,6 +55,13 @@ export function choose(view, node) {
   draw(view);
   if (layer !== undefined && node.matches(":focus")) reach(view, name)?.focus({ preventScroll: true });
   view.send(name);
+  reveal();
+}
+
+function reveal() {
+  // In a narrow window what is said of the block stands below the drawing: it comes into sight.
+  const panel = document.querySelector(".st-key-hl-arch-block");
+  if (panel && panel.getBoundingClientRect().top > innerHeight - 160) panel.scrollIntoView({ block: "start" });
 }
 
 function reach(view, name) {
