@@ -63,7 +63,7 @@ def folders() -> Iterator[None]:
 
 def choose(page: Page, corpus: str) -> None:
     """Choose a corpus that is made here, and wait until it is known."""
-    box = page.get_by_role("combobox", name="Which one")
+    box = page.get_by_role("combobox", name="Task")
     box.click()
     box.fill(MADE_HERE[corpus][0].split(":")[0])
     page.get_by_role("option", name=MADE_HERE[corpus][0]).click()

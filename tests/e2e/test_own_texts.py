@@ -79,7 +79,7 @@ def test_a_file_is_uploaded_trained_on_saved_and_seen_on_every_page(upload: Uplo
     wait_for_analysis(page)
     for label, option in upload.choices.items():
         choose(page, label, option)
-    page.get_by_text("How it is trained").click()
+    page.get_by_text("Training settings").click()
     steps = page.get_by_label("Steps", exact=True)
     steps.fill("6")
     steps.press("Enter")
