@@ -144,7 +144,7 @@ function fit(view) {
   if (tight.length) {
     // Where tokens have no room, numbers stand for them; the largest picture has both.
     const numbered = (word) => ({ query: header.query.map(word), key: header.key.map(word) });
-    for (const name of tight) place(name, numbered((_, i) => String(i)));
+    for (const name of tight) pictures[name].labels = numbered((_, i) => String(i)); // what is pointed at is named
     if (!tight.includes("mask")) place("mask", numbered((text, i) => `${i} ${text}`));
   }
   redraw(view);
