@@ -19,9 +19,9 @@ def title(page: Page, words: str) -> Locator:
 
 def test_the_well_known_picture_gives_way_to_the_published_table_with_its_numbers(page: Page):
     page.goto("/positions")
-    expect(title(page, "20 positions, 512 numbers each")).to_be_visible()
+    expect(title(page, "20 positions, 512 dimensions")).to_be_visible()
     page.get_by_role("button", name="A published table, 10 × 6").click()
-    expect(title(page, "10 positions, 6 numbers each")).to_be_visible()
+    expect(title(page, "10 positions, 6 dimensions")).to_be_visible()
     numbers = page.locator(".plot .textpoint text")
     expect(numbers).to_have_count(60)
     shown = sorted(float(text.replace("\u2212", "-")) for text in numbers.all_text_contents())
@@ -43,7 +43,7 @@ def test_the_dials_turn_and_only_the_distance_counts(page: Page):
     told = page.locator(".dials .sum")
     expect(told).to_have_text(re.compile("^distance 12: "))
     expect(page.locator(".dials .dial")).to_have_count(16)
-    expect(title(page, "at every distance")).to_be_visible()
+    expect(title(page, "by distance")).to_be_visible()
     product = same_vector("rotary_halves", 32).products(np.array([12, 20]))
     expect(told).to_have_text(f"distance 12: the product of query and key is {product[0]:.4f}")
     hand = page.locator(".dials .hand.query").first
@@ -73,12 +73,12 @@ def test_the_dials_turn_and_only_the_distance_counts(page: Page):
 
 def test_words_are_shuffled_in_german_and_a_head_is_chosen_by_a_click(page: Page):
     page.goto("/positions?part=model&in=shuffle&attention=encoder&layer=0&head=0&language=de")
-    expect(title(page, "Wörter (1) oder Plätze (−1)")).to_be_visible()
+    expect(title(page, "Folgt Wörtern (1) oder Positionen (−1)")).to_be_visible()
     shuffled = page.locator(".hl-positions-orders em").nth(1)
     first = shuffled.text_content() or ""
     page.get_by_role("button", name="Andere Reihenfolge").click()
     expect(shuffled).not_to_have_text(first)
-    grid = page.locator(".plot").filter(has_text="Wörter (1) oder Plätze (−1)").locator(".nsewdrag")
+    grid = page.locator(".plot").filter(has_text="Folgt Wörtern (1) oder Positionen (−1)").locator(".nsewdrag")
     box = grid.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] * 2.5 / 4, box["y"] + box["height"] * 1.5 / 2)
