@@ -10,6 +10,8 @@ from pages.shared.view import visits
 from transformer_core.errors import HeadlightError, Message
 from transformer_core.language import say, say_message
 
+ONE_LINE = 165  # characters, about, that a lead has in a line of a wide window
+
 MARKUP = re.compile(r"[\\`*~\[\]$<&]|(?<![^\W_])_|_(?![^\W_])")
 LATE = re.compile(
     r"^(?=[#>=]|[+-](?![\d.])|\d+[.)]\s)|(?<=:)(?=//|[^\W\d]|[\w+-]+:)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE
@@ -71,7 +73,8 @@ def heading(title: str, lead: str) -> None:
     """Say what a page is called, and what it is for: that is open at the first visit, and folded from then on."""
     is_open = " open" if visits.is_first() else ""
     about = html.escape(say("About this page"), quote=True)
-    with st.container(key="hl-heading-open" if is_open else "hl-heading"):
+    lines = "open" if len(lead) > ONE_LINE else "line"
+    with st.container(key=f"hl-heading-{lines}" if is_open else "hl-heading"):
         st.html(
             f"<div class='hl-heading'><h1 class='hl-title'>{html.escape(title)}</h1><details{is_open}><summary "
             f"aria-label='{about}' title='{about}'></summary><p class='hl-lead'>{html.escape(lead)}</p></details></div>"
