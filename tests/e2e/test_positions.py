@@ -73,12 +73,12 @@ def test_the_dials_turn_and_only_the_distance_counts(page: Page):
 
 def test_words_are_shuffled_in_german_and_a_head_is_chosen_by_a_click(page: Page):
     page.goto("/positions?part=model&in=shuffle&attention=encoder&layer=0&head=0&language=de")
-    expect(title(page, "Folgt Wörtern (1) oder Positionen (−1)")).to_be_visible()
+    expect(title(page, "Wörter (1), Positionen (−1)")).to_be_visible()
     shuffled = page.locator(".hl-positions-orders em").nth(1)
     first = shuffled.text_content() or ""
     page.get_by_role("button", name="Andere Reihenfolge").click()
     expect(shuffled).not_to_have_text(first)
-    grid = page.locator(".plot").filter(has_text="Folgt Wörtern (1) oder Positionen (−1)").locator(".nsewdrag")
+    grid = page.locator(".plot").filter(has_text="Wörter (1), Positionen (−1)").locator(".nsewdrag")
     box = grid.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] * 2.5 / 4, box["y"] + box["height"] * 1.5 / 2)

@@ -131,7 +131,7 @@ def _follows(data: PositionsData, found: "ShuffledWords") -> None:
     view = data.view
     figure = head_grid(
         found.follows,
-        title=say("Follows words (1) or positions (−1)"),
+        title=say("Words (1) or positions (−1)"),
         what=say("follows"),
         limits=(-1.0, 1.0),
         diverging=True,
