@@ -128,7 +128,7 @@ def line(label: str, words: str = "", look: str = "", *, beside: str = "", more:
     answer = f"<span class='hl-label'>{html.escape(say(label))}</span>"
     if words:
         look = f"hl-answer {look}".strip()
-        answer += f"<span class='{look}' dir='auto'>{html.escape(words)}</span>{beside}"
+        answer += f"<span class='{look}' dir='auto'>{html.escape(words)}</span>{html.escape(beside)}"
     st.html(f"<details class='hl-said'><summary>{answer}</summary>{more}{whole}</details>")
 
 

@@ -73,8 +73,8 @@ def heading(title: str, lead: str) -> None:
     """Say what a page is called, and what it is for: that is open at the first visit, and folded from then on."""
     is_open = " open" if visits.is_first() else ""
     about = html.escape(say("About this page"), quote=True)
-    lines = "open" if len(lead) > ONE_LINE else "line"
-    with st.container(key=f"hl-heading-{lines}" if is_open else "hl-heading"):
+    height = ("-long" if len(lead) > ONE_LINE else "-short") if is_open else ""  # until it is there: waiting.css
+    with st.container(key=f"hl-heading{height}"):
         st.html(
             f"<div class='hl-heading'><h1 class='hl-title'>{html.escape(title)}</h1><details{is_open}><summary "
             f"aria-label='{about}' title='{about}'></summary><p class='hl-lead'>{html.escape(lead)}</p></details></div>"

@@ -113,15 +113,17 @@ class Places:
         It belongs into the layout, ``meta["tokens"]``, by the name of the axis: the browser writes the tokens along the
         axis where it has the room, and else beside the figure.
         """
-        if self.is_pooled or len(axis["tickvals"]) == len(self.tokens):
+        if len(axis["tickvals"]) == len(self.tokens):
             return {}
         return {"first": self.first, "labels": [escape(shorten(token)) for token in self.tokens]}
 
 
 def token_legends(**axes: tuple[Places, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the part of a layout's ``meta`` that has the legends of its numbered axes, see `Places.legend`."""
-    legends = {name: legend for name, (places, axis) in axes.items() if (legend := places.legend(axis))}
-    return {"tokens": legends} if legends else {}
+    """Return the part of a layout's ``meta`` that names its axes of tokens, which may be numbers themselves.
+
+    Each has its legend, see `Places.legend`.
+    """
+    return {"tokens": {name: places.legend(axis) for name, (places, axis) in axes.items() if not places.is_pooled}}
 
 
 def grid_places(

@@ -75,7 +75,7 @@ function fillLegend({ whole, list }, figure) {
   whole.hidden = !axes.length;
   list.replaceChildren(
     ...axes.map(({ name, labels }) => {
-      const part = element("p", "", "");
+      const part = element("p", "");
       part.append(element("b", "", plain(name)), ` ${labels.map(plain).join(" · ")}`);
       return part;
     }),

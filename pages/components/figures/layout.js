@@ -1,5 +1,6 @@
 // A figure laid out for the place that it is drawn in. Saved pages hold these functions too, as text.
 
+import { roundStep } from "../kit/numbers.js";
 import { plain } from "./numbers.js";
 
 export const LAYOUT = {
@@ -140,11 +141,10 @@ export function number(layout, name, pixels, size) {
   axis.tickfont = { ...axis.tickfont, size };
   const chosen = layout.meta?.chosen?.[name];
   const isNumber = (text) => /^[\d\s.,−-]+$/.test(text);
-  const isNamed = !axis.ticktext.every((text) => isNumber(String(text)));
+  const isNamed = name in (layout.meta?.tokens ?? {}) || !axis.ticktext.every((text) => isNumber(String(text)));
   const labels = axis.tickvals.map((place, i) => [place, axis.ticktext[i]]);
   if (isNamed) layout.meta = { ...layout.meta, legend: { ...layout.meta?.legend, [name]: labels.filter(([, text]) => text) } };
-  const digits = [1, 2, 5].flatMap((digit) => [1, 10, 100, 1000, 10000].map((power) => digit * power));
-  const step = digits.sort((a, b) => a - b).find((step) => step >= 2 * apart) ?? 1e5;
+  const step = roundStep(2 * apart);
   const isFree = (place) => chosen === undefined || Math.abs(place - chosen) >= apart;
   const kept = labels.filter(([place]) => place === chosen || (place % step === 0 && isFree(place)));
   const words = ([place, text]) => (place === chosen ? `${place} ${text}` : String(place));

@@ -2,6 +2,7 @@
 
 import { fillInWords, rowsOf } from "../../../transformer_core/figures/cell_words.js";
 import { LANGUAGE } from "../kit/language.js";
+import { roundStep } from "../kit/numbers.js";
 import { PLOTLY } from "./figure.js";
 import {
   axesOf,
@@ -37,7 +38,7 @@ export async function makePage({ figure, templates, height, about }) {
     `const LAYOUT = ${JSON.stringify(LAYOUT)};`,
     `const WIDEST = ${WIDEST};`,
     ...[readGrids, rowsOf, fillInWords, layOut, fitTitle, titleForm, dropTightTexts].map(String),
-    ...[fitColumns, fitRows, axesOf, spanOf, evenHeight, fitLabels, widths, plain, turn, number, legendOf, drawPage].map(String),
+    ...[fitColumns, fitRows, axesOf, spanOf, evenHeight, fitLabels, widths, plain, turn, number, roundStep, legendOf, drawPage].map(String),
     `const templates = { light: ${inScript(templates.light)}, dark: ${inScript(templates.dark)} };`,
     `drawPage(${inScript(figure)}, templates, ${height});`,
   ].join("\n");

@@ -13,3 +13,10 @@ export function fixed(value, decimals) {
 export const scientific = (value, decimals) => value.toExponential(decimals).replaceAll("-", "−");
 
 export const thousands = (n, form) => n.toLocaleString("en", form).replaceAll(",", LANGUAGE === "en" ? "," : "\u202f");
+
+export function roundStep(least) {
+  // Returns the smallest of 1, 2, 5, 10, 20, 50 ... that is at least so large.
+  let step = 1;
+  for (let i = 1; step < least; i += 1) step = [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3);
+  return step;
+}

@@ -113,4 +113,8 @@ test("tokens without room along an axis are numbered, a chosen one is named, and
   number(numbers.layout, "yaxis", 10, 8);
   assert.deepEqual(numbers.layout.yaxis.ticktext, ["0", "2"]);
   assert.deepEqual(legendOf(numbers), []);
+  const ids = { layout: { xaxis: { tickvals: [0, 1, 2, 3], ticktext: ["464", "3290", "318", "11"] }, meta: { tokens: { xaxis: {} } } } };
+  number(ids.layout, "xaxis", 10, 8); // tokens that are numbers are no places
+  assert.deepEqual(ids.layout.xaxis.ticktext, ["0", "2"]);
+  assert.deepEqual(legendOf(ids)[0].labels, ["0 464", "1 3290", "2 318", "3 11"]);
 });

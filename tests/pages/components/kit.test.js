@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { channels, mixed } from "../../../pages/components/kit/colors.js";
 import { shownStep } from "../../../pages/components/kit/channel.js";
 import { unpack } from "../../../pages/components/kit/packing.js";
-import { fixed, scientific, thousands } from "../../../pages/components/kit/numbers.js";
+import { fixed, roundStep, scientific, thousands } from "../../../pages/components/kit/numbers.js";
 import { say } from "../../../pages/components/kit/say.js";
 
 test("values are put into a text; what has none stays as it is", () => {
@@ -67,4 +67,9 @@ test("colors are mixed between their neighbours, and stay at the ends", () => {
   assert.deepEqual(mixed(stops, 0.5), [255, 0, 0]);
   assert.deepEqual(mixed(stops, 0.75), [255, 128, 128]);
   assert.deepEqual([mixed(stops, -1), mixed(stops, 2)], [[0, 0, 0], [255, 255, 255]]);
+});
+
+test("round steps are 1, 2, 5 and ten times as much", () => {
+  const least = [0.1, 1, 1.5, 2, 3, 5, 6, 10, 11, 49, 50, 51, 501];
+  assert.deepEqual(least.map(roundStep), [1, 1, 2, 2, 5, 5, 10, 10, 20, 50, 50, 100, 1000]);
 });

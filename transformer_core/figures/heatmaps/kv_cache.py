@@ -22,7 +22,7 @@ from transformer_core.figures.layout import (
     line_at,
 )
 from transformer_core.figures.theme import KEY, LIGHT, VALUE, Theme
-from transformer_core.figures.token_axes import Places
+from transformer_core.figures.token_axes import Places, token_legends
 from transformer_core.language import say
 
 _LEAST_ROOM = 16  # positions that there is room for at least; beyond, the room doubles
@@ -91,13 +91,14 @@ def kv_cache_grid(
     row = min(max(_MOST / (2 * n_layers), _ROW[1]), _ROW[0])
     height = height or round(top + 2 * n_layers * row + _LEGEND)
     layout = figure_layout(say(title), theme, height=height, margin=(_LEFT, 8, top, _LEGEND), legend=LEGEND_BELOW)
-    layout |= {"shapes": [], "meta": {"tokens": {}}}
+    layout["shapes"] = []
+    axes: dict[str, tuple[Places, dict[str, Any]]] = {}
     traces: list[Any] = []
     for i, ((name, of_part, n_stored, room), across) in enumerate(zip(parts, edges, strict=True)):
         refs = axis_names(i)
         places = Places(kind="key", tokens=of_part, n_cells=len(of_part))
         axis = places.axis(name, room=max(pitch * len(of_part), 1), apart=LINE + 4 if is_slanted else LINE)
-        layout["meta"]["tokens"] |= {f"xaxis{refs['xaxis'][1:]}": legend} if (legend := places.legend(axis)) else {}
+        axes[f"xaxis{refs['xaxis'][1:]}"] = places, axis
         layout[f"xaxis{refs['xaxis'][1:]}"] = axis | {
             "title": axis_title(name, size=13, standoff=6),
             "domain": across,
@@ -110,7 +111,7 @@ def kv_cache_grid(
         whole = (-0.5, room - 0.5), (-0.5, 2 * n_layers - 0.5)
         layout["shapes"].append(frame_around(*whole, color=FAINT, width=1, xref=refs["xaxis"], yref=refs["yaxis"]))
         traces.append(_cells(name, places, n_stored, n_layers, refs))
-    return go.Figure(data=[*traces, *_legend()], layout=layout)
+    return go.Figure(data=[*traces, *_legend()], layout=layout | {"meta": token_legends(**axes)})
 
 
 def cost_lines(

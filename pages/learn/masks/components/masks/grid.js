@@ -1,5 +1,7 @@
 // Draws a matrix of queries and keys: cells, the labels around them, and what is pointed at.
 
+import { roundStep } from "../../../../components/kit/numbers.js";
+
 const SLANT = Math.SQRT1_2;
 const FONT = '12px "Source Sans", "Source Sans 3", "Helvetica Neue", Arial, sans-serif';
 
@@ -77,7 +79,7 @@ export function drawLabels(context, grid, { labels, words, hues, colors, pointed
   const { left, top, pitch, rows, columns, space } = grid;
   const size = sizeAt(pitch);
   const apart = (1.08 * size) / pitch; // cells, from one label to the next
-  const step = [1, 2, 5, 10, 20, 50].find((step) => step >= apart) ?? 100;
+  const step = roundStep(apart);
   const font = FONT.replace("12px", `${size}px`);
   context.textBaseline = "middle";
   const shows = (index, chosen) => {
