@@ -38,7 +38,7 @@ def show(page: Page) -> None:
 
 def show_with_model(page: Page, cards: dict[str, models.ModelCard]) -> None:
     """Draw a page of the models that are here."""
-    notes = state.seed(cards, page.fields)
+    notes = state.seed(cards, page.fields, page.usual_head)
     if page.subject == "lessons":
         state.SUBJECT.set(())
         model_bar.brand()

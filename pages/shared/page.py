@@ -1,13 +1,16 @@
 """What the app knows of each page: a record, which the frame, the links of lessons, the style sheets and tests read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
+from pages.shared.models import ModelCard
 from pages.shared.view.fields import Field
+from pages.shared.view.state import last_head
+from transformer_core.analysis import HeadName
 from transformer_core.errors import mark
 
 FOLDER = Path(__file__).parents[1]
@@ -33,6 +36,7 @@ class Page:
     icon: str  # the name of one of Google's Material Symbols
     subject: Subject = "text"
     fields: Sequence[Field] = ()  # of its view, beside model, text and head
+    usual_head: Callable[[ModelCard], HeadName] | None = last_head  # until one is chosen; None: the page finds one
 
     @property
     def section(self) -> str:

@@ -175,6 +175,12 @@ def url_of(app: AppTest) -> dict[str, str]:
     return {name: value if isinstance(value, str) else value[-1] for name, value in app.query_params.items()}
 
 
+def view_of(app: AppTest) -> dict[str, str]:
+    """The whole view in the URL's words: what the session holds, beside what the URL names."""
+    names = ("model", "text", "attention", "layer", "head")
+    return {name: str(app.session_state[name]) for name in names} | url_of(app)
+
+
 def component(app: AppTest, name: str) -> Any:
     """What was sent to a component."""
     return next(c.proto for c in app.get("bidi_component") if c.proto.component_name.split(".")[1] == name)

@@ -21,6 +21,7 @@ from tests.pages.conftest import (
     shown_code,
     url_of,
     values_of,
+    view_of,
     words_of,
 )
 from tests.pages.explore.heads.test_page import HOSTILE
@@ -58,10 +59,10 @@ def test_each_kind_has_its_boxes_and_its_attentions(
     assert [group["attention"] for group in header["groups"]] == groups
     assert len(levels) == sum(g["layers"] * g["heads"] * g["queries"] * g["keys"] for g in header["groups"])
     assert title in title_of(app)
-    assert url_of(app).keys() == {"model", "text", "attention", "layer", "head"}
-    before = overview_of(app), figure_of(app), words_of(app), url_of(app)
+    assert view_of(app).keys() == {"model", "text", "attention", "layer", "head"}
+    before = overview_of(app), figure_of(app), words_of(app), view_of(app)
     app.run()
-    assert (overview_of(app), figure_of(app), words_of(app), url_of(app)) == before
+    assert (overview_of(app), figure_of(app), words_of(app), view_of(app)) == before
 
 
 def test_the_first_model_is_the_translator(open_app: OpenApp):
@@ -140,7 +141,7 @@ def test_a_link_to_a_target(open_app: OpenApp):
         "head": "1",
         "target": TARGETS[0],
     }
-    assert url_of(open_app(**view)) == view
+    assert view_of(open_app(**view)) == view
     assert "target" not in url_of(open_app(model="tales", target="Le chat."))  # which takes none
 
 
@@ -150,10 +151,10 @@ def test_switching_between_kinds(open_app: OpenApp):
     app.selectbox(key="model").select("tales").run()
     assert not app.exception
     assert (app.text_input(key="text").value, app.text_input(key="text").label) == (PROMPTS[0], "Prompt")
-    assert url_of(app) == {"model": "tales", "text": PROMPTS[0], "attention": "decoder", "layer": "0", "head": "3"}
+    assert view_of(app) == {"model": "tales", "text": PROMPTS[0], "attention": "decoder", "layer": "0", "head": "3"}
     app.selectbox(key="model").select("gaps").run()
     assert app.text_input(key="text").value == GAPS[0]
-    assert url_of(app)["attention"] == "encoder"
+    assert view_of(app)["attention"] == "encoder"
     app.text_input(key="text").set_value("The big ____ sleeps.").run()
     app.selectbox(key="model").select("tales").run()
     assert app.text_input(key="text").value == PROMPTS[0]  # a text with blanks is nothing to go on from

@@ -7,7 +7,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.page import SECTIONS, pages
-from tests.pages.conftest import words_of
+from tests.pages.conftest import PROMPTS, url_of, view_of, words_of
+
+HEAD = ("attention", "layer", "head")
 
 
 def test_records_are_in_the_order_of_the_navigation_and_no_two_share_a_place():
@@ -27,7 +29,9 @@ def test_fields_have_names_of_their_own_in_the_address_and_in_the_session(url: s
 
 @pytest.mark.slow
 @pytest.mark.parametrize("url", [*pages()])
-def test_a_page_is_drawn_twice_under_its_title(url: str, open_app: Callable[..., AppTest], three_kinds_here: object):
+def test_a_page_is_drawn_twice_under_its_title_and_its_address_names_nothing_that_is_as_usual(
+    url: str, open_app: Callable[..., AppTest], three_kinds_here: object
+):
     app = open_app()
     app.switch_page(pages()[url].script)
     for _ in range(2):
@@ -35,3 +39,38 @@ def test_a_page_is_drawn_twice_under_its_title(url: str, open_app: Callable[...,
         assert not app.exception and not app.error
         title = re.escape(pages()[url].title)
         assert re.search(rf"<h1 class='hl-title'>{title}</h1>", words_of(app)), words_of(app)[:300]
+        assert {*url_of(app)} <= ({"attention", "layer", "head"} if pages()[url].usual_head is None else set())
+
+
+@pytest.mark.usefixtures("three_kinds_here")
+def test_the_address_names_a_head_that_another_page_begins_with(open_app: Callable[..., AppTest]):
+    """Steps begins with the first head of the encoder, and the others with one of the last layer."""
+    app = open_app()
+    heads, steps = pages()["heads"].script, pages()["steps"].script
+    usual = {name: view_of(app)[name] for name in HEAD}
+    assert url_of(app) == {} and usual == {"attention": "cross", "layer": "1", "head": "0"}
+    app.switch_page(steps).run()
+    assert url_of(app) == {} and view_of(app)["attention"] == "encoder"
+    for name, value in usual.items():
+        app.session_state[name] = value if name == "attention" else int(value)
+    app.run()
+    assert {name: url_of(app)[name] for name in HEAD} == usual
+    link = url_of(app)
+    app.query_params.clear()  # as a browser does that opens a page by its name
+    app.switch_page(heads).run()
+    assert url_of(app) == {} and {name: view_of(app)[name] for name in HEAD} == usual
+    again = open_app()
+    for name, value in link.items():
+        again.query_params[name] = value
+    again.switch_page(steps).run()
+    assert url_of(again) == link
+
+
+@pytest.mark.usefixtures("three_kinds_here")
+def test_the_address_names_the_text_and_the_model_that_are_not_the_first(open_app: Callable[..., AppTest]):
+    app = open_app(model="tales")
+    assert url_of(app) == {"model": "tales"} and view_of(app)["text"] == PROMPTS[0]
+    app.text_input(key="text").set_value(PROMPTS[1]).run()
+    assert url_of(app) == {"model": "tales", "text": PROMPTS[1]}
+    app.selectbox(key="model").select("en-fr").run()
+    assert url_of(app) == {}

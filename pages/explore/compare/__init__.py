@@ -10,4 +10,5 @@ PAGE = Page(
     title=mark("Compare"),
     icon="compare",
     fields=FIELDS,
+    usual_head=None,  # the one that changed most
 )

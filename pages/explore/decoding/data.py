@@ -83,12 +83,17 @@ class DecodingData:
         with models.on(source.device), source.changed(model):
             branches = _written(session, card)
             here = branches[view_fields.BRANCH.value]
-            at = _step(session, here)
+            first = max(
+                (step.parent for step in here[: _usual_length(card)] if step.parent), key=_entropy, default=tree.start
+            )
+            at = _step(tree, here, first)
             if not tree.has_ended(at):
                 tree.read(at)
         trees.measure((source, view.text))
         start = tree.start.position
-        view_fields.drawn([tuple(step.token for step in branch) for branch in branches], at.position - start)
+        view_fields.drawn(
+            [tuple(step.token for step in branch) for branch in branches], at.position - start, first.position - start
+        )
         return cls(
             card=card,
             view=view,
@@ -245,11 +250,15 @@ def _tree(source: Source, text: str, card: ModelCard) -> "tuple[DecodingTree, An
     return *trees.get((source, text), make), trees
 
 
+def _usual_length(card: ModelCard) -> int:
+    """Return how many tokens of a branch are written, whatever step is shown."""
+    return int(min(view_fields.LENGTH.value or FIRST_LENGTH[card.config.architecture], view_fields.LIMIT.value))
+
+
 def _written(session: "DecodingSession", card: ModelCard) -> "tuple[tuple[DecodingStep, ...], ...]":
     """Return all branches, written as far as they have to be."""
-    first = FIRST_LENGTH[card.config.architecture]
     ahead = 0 if view_fields.STEP.value is None else view_fields.STEP.value + AHEAD
-    length = min(max(view_fields.LENGTH.value or first, ahead), view_fields.LIMIT.value)
+    length = max(_usual_length(card), min(ahead, view_fields.LIMIT.value))
     written = []
     for branch in view_fields.BRANCHES.value:
         forced = {0: branch.tokens} if branch.tokens else {}
@@ -257,12 +266,12 @@ def _written(session: "DecodingSession", card: ModelCard) -> "tuple[tuple[Decodi
     return tuple(written)
 
 
-def _step(session: "DecodingSession", branch: "Sequence[DecodingStep]") -> "DecodingStep":
-    """Return the step that is looked at; at the first look, the one behind which the model hesitated most."""
+def _step(tree: "DecodingTree", branch: "Sequence[DecodingStep]", first: "DecodingStep") -> "DecodingStep":
+    """Return the step that is looked at: the first one, until another one is chosen."""
     wanted = view_fields.STEP.value
     if wanted is None:
-        return max((step.parent for step in branch if step.parent), key=_entropy, default=session.tree.start)
-    return branch[min(wanted, len(branch)) - 1] if wanted and branch else session.tree.start
+        return first
+    return branch[min(wanted, len(branch)) - 1] if wanted and branch else tree.start
 
 
 def _entropy(step: "DecodingStep") -> float:

@@ -193,10 +193,17 @@ def _paths() -> tuple[tuple[int, ...], ...]:
     return paths
 
 
-def drawn(paths: Sequence[tuple[int, ...]], at: int) -> None:
-    """Remember what is drawn now: the tokens of each branch, and how many of this one were written at this step."""
+def drawn(paths: Sequence[tuple[int, ...]], at: int, first: int) -> None:
+    """Remember what is drawn now.
+
+    Args:
+        paths: the tokens of each branch.
+        at: how many of this one were written at the step that is shown.
+        first: at the step that is shown until one is chosen.
+    """
     _PATHS.set(tuple(paths))
     STEP.set(at)
+    STEP.found(first)
 
 
 def fit(key: object) -> None:

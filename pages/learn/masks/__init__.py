@@ -1,6 +1,6 @@
 """Masks: what may look at what, and what goes wrong otherwise?"""
 
-from pages.learn.masks.view_fields import FIELDS
+from pages.learn.masks.view_fields import FIELDS, usual_head
 from pages.shared.page import Page
 from transformer_core.errors import mark
 
@@ -10,4 +10,5 @@ PAGE = Page(
     title=mark("Masks"),
     icon="grid_off",
     fields=FIELDS,
+    usual_head=usual_head,
 )

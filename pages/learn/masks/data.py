@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
-import streamlit as st
-
 from pages.learn.masks import cache, view_fields
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
@@ -17,7 +15,6 @@ from transformer_core.analysis.masks.presets import (
     N_PADDING,
     PRESETS,
     Preset,
-    attention_for,
     padded_sides,
     presets_of,
 )
@@ -66,7 +63,6 @@ class MasksData:
             HeadlightError: the model cannot be loaded, or the text cannot be read by it.
         """
         state.fit(card)
-        _first_look(card)
         if view_fields.PRESET.value not in presets_of(card.config):
             view_fields.PRESET.set(view_fields.PRESET.usual)
         view, preset = state.current(), PRESETS[view_fields.PRESET.value]
@@ -223,16 +219,6 @@ class MasksData:
     def file_name(self, what: str) -> str:
         """Return the name of a file that is taken away."""
         return f"{self.card.name}-{what}-{self.preset.name}"
-
-
-def _first_look(card: ModelCard) -> None:
-    """Who opens the page for the first time, and asked for no attention, sees the one whose mask says most."""
-    is_first = not view_fields.SEEN.value
-    view_fields.SEEN.set(True)
-    if is_first and "decoder" in card.attentions and state.ATTENTION.key not in st.query_params:
-        preset = PRESETS[view_fields.PRESET.value]
-        state.ATTENTION.set(attention_for(preset, "decoder", card.config))
-        state.fit(card)
 
 
 def _n_padding(card: ModelCard, preset: Preset) -> int:

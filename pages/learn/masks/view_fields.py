@@ -5,8 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 
 from pages.shared import experiments
+from pages.shared.models import ModelCard
 from pages.shared.view import state
 from pages.shared.view.fields import Field, Kept, decimal, number, one_of, plain, text_up_to
+from transformer_core.analysis import HeadName
 from transformer_core.analysis.masks.presets import MOST_PADDING, PRESETS, attention_for
 from transformer_core.config import ModelConfig
 from transformer_core.language import say
@@ -17,7 +19,6 @@ MOST_DROPOUT = 0.9
 MOST_SIZE = 64
 MOST_CELLS = MOST_SIZE * MOST_SIZE  # that are turned over
 STAMP = Kept("masks-stamp", 0)  # of the last edit that came from the browser
-SEEN = Kept("masks-seen", False)  # whether the page was opened in this session
 _OF = Kept("masks-of")  # what the edited cells are cells of
 _MOVED = Kept("masks-moved")  # the attention that was chosen, and the one that a preset shows in its place
 _RUN = re.compile(r"(\d{1,2})(?:-(\d{1,2}))?\.(\d{1,2})(?:-(\d{1,2}))?")
@@ -104,6 +105,15 @@ SEED = Field(PAGE, "seed", 0, number)  # of the dropout
 FIELDS: tuple[Field, ...] = (
     *(PART, PRESET, EDITS, SIZE, PADDING, LAYERS, CHANGED, TOKEN, DROPOUT, SEED, experiments.MASKS),
 )
+
+
+def usual_head(card: ModelCard) -> HeadName:
+    """Return a head of the attention whose mask says most: the decoder's, where the preset is seen at it."""
+    last = state.last_head(card)
+    if "decoder" not in card.attentions:
+        return last
+    attention = attention_for(PRESETS[PRESET.value], "decoder", card.config)
+    return HeadName(attention, card.n_layers(attention) - 1, 0)
 
 
 def choose_preset(name: str | None, config: ModelConfig) -> None:

@@ -1,6 +1,6 @@
 """Attention step by step: how does this head turn these vectors into this pattern and this output, number by number?"""
 
-from pages.learn.steps.view_fields import FIELDS
+from pages.learn.steps.view_fields import FIELDS, usual_head
 from pages.shared.page import Page
 from transformer_core.errors import mark
 
@@ -10,4 +10,5 @@ PAGE = Page(
     title=mark("Attention step by step"),
     icon="footprint",
     fields=FIELDS,
+    usual_head=usual_head,
 )

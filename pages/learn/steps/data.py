@@ -43,7 +43,6 @@ class StepsData:
         Raises:
             HeadlightError: the model cannot be loaded, or the text cannot be read by it.
         """
-        view_fields.first_look(card)
         state.fit(card)
         view = state.current()
         if not view.text:

@@ -9,19 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import streamlit as st
-
 from pages.shared.models import ModelCard
 from pages.shared.step_texts import TITLES
-from pages.shared.view import state
 from pages.shared.view.fields import Field, Kept, number, one_of, sent
+from transformer_core.analysis import HeadName
 from transformer_core.language import say
 
 PAGE = "steps"
 FIGURE = "steps-figure"  # key of the component
 _CELL = re.compile(r"([a-z_]{1,30})\.(\d{1,8})\.(\d{1,6})")
 _KNOWN = Kept("steps-known")  # what the figure shows, as far as it has told or was told
-_SEEN = Kept("steps-seen", False)  # whether the page was opened in this session
 _SIGNAL = Kept("steps-signal")  # what it was told last, and how often it was told something
 
 
@@ -68,15 +65,9 @@ class ControlSignal:
     shown: tuple[range, range]  # the queries and the keys that have room
 
 
-def first_look(card: ModelCard) -> None:
-    """Begin with the guided head, or the first layer of self-attention, where neither link nor person chose a head."""
-    is_first = not _SEEN.value
-    _SEEN.set(True)
-    places = state.ATTENTION, state.LAYER, state.HEAD
-    first, *_, last = [*card.attentions] * 2
-    nobody_chose = tuple(place.value for place in places) == (last, card.n_layers(last) - 1, 0)
-    if is_first and nobody_chose and not {place.key for place in places} & {*st.query_params}:
-        state.choose_head(first, *(card.guided_head or (0, 0)))  # a guided head is of the encoder, which is the first
+def usual_head(card: ModelCard) -> HeadName:
+    """Return the guided head, which is one of the encoder, or the first of all."""
+    return HeadName(next(iter(card.attentions)), *(card.guided_head or (0, 0)))
 
 
 def fit(n_queries: int, n_keys: int, first: int, shapes: Mapping[str, tuple[int, int]]) -> None:
@@ -88,8 +79,10 @@ def fit(n_queries: int, n_keys: int, first: int, shapes: Mapping[str, tuple[int,
         first: the query to look at where none is chosen.
         shapes: rows and columns of the quantities of the walk.
     """
-    query, key, cell = QUERY.value, KEY.value, CELL.value
-    QUERY.set(first if query is None or query >= n_queries else query)
+    key, cell = KEY.value, CELL.value
+    if QUERY.value is not None and QUERY.value >= n_queries:
+        QUERY.set(None)
+    QUERY.found(first)
     if key is not None and key >= n_keys:
         KEY.set(None)
     if cell is not None:

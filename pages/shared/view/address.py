@@ -1,5 +1,7 @@
 """A view and its address: which of the two is right where they differ.
 
+The address names what is not as usual, so one without parameters is a view, too.
+
 Each run of a page ends by writing its view to the URL. Where the URL says something else then, a person may have gone
 back, or followed a link, and the URL is right. Or a person did something: a run that the act interrupted never came to
 its end, and the browser may send the act before it has taken in what the last run wrote. Then the URL is the older one,
@@ -11,6 +13,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+_PAGE = "shown-page"  # key of the session: the page whose address was followed or written last
 
 
 @dataclass(frozen=True)
@@ -31,16 +35,20 @@ class Address:
     def is_from_outside(self) -> bool:
         """Return whether the URL is right: at first, after Back or Forward, and where a link led to another page.
 
-        One without parameters says nothing: another page was opened from this.
+        Where another page was opened from this by its name, there are no parameters, and the session is right.
         """
-        if not self.is_known:
+        if not self.is_known or _came_through_history():
             return True
-        page, _ = st.session_state[self._key]
-        return bool(st.query_params.to_dict()) and (_came_through_history() or page != _page())
+        return bool(st.query_params.to_dict()) and self.is_arrival()
+
+    def is_arrival(self) -> bool:
+        """Return whether another page was shown before this run."""
+        return bool(st.session_state.get(_PAGE) != _page())
 
     def follow(self) -> None:
         """The session was filled from the URL."""
-        st.session_state[self._key] = _page(), st.query_params.to_dict()
+        st.session_state[_PAGE] = _page()
+        st.session_state[self._key] = st.query_params.to_dict()
 
     def write(self, values: Mapping[str, str]) -> None:
         """Write the session's view to the URL; the end of every run.
@@ -48,10 +56,11 @@ class Address:
         An act that was sent before the browser took in what was written last comes with the URL before that; where it
         leads back to just that view, the browser still has to hear of it.
         """
-        _, last = st.session_state.get(self._key, (None, values))
+        last = st.session_state.get(self._key, values)
         if not st.query_params.to_dict() == last == values:
             st.query_params.from_dict(dict(values))
-        st.session_state[self._key] = _page(), dict(values)
+        st.session_state[_PAGE] = _page()
+        st.session_state[self._key] = dict(values)
 
 
 def _came_through_history() -> bool:

@@ -154,8 +154,15 @@ class Field(Choice):
             self.set(self.read(wanted[self.name]))
 
     def parameters(self) -> dict[str, str]:
-        """Return what the URL says of it: nothing where it is as usual."""
-        return {} if self.value == self.usual else {self.name: self.write(self.value)}
+        """Return what the URL says of it: nothing where it is as usual, or as the page finds it without one."""
+        is_usual = self.value in (self.usual, st.session_state.get(f"{self.key}-found", self.usual))
+        return {} if is_usual else {self.name: self.write(self.value)}
+
+    def found(self, value: Any) -> None:
+        """Tell what the page shows where nothing is chosen, as far as the rest of the view decides it."""
+        st.session_state[f"{self.key}-found"] = value
+        if self.value == self.usual:
+            self.set(value)
 
 
 @dataclass(frozen=True)

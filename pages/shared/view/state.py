@@ -1,13 +1,14 @@
 """The view: model, text, target, attention, layer and head, in the session and in the URL, and what it runs on.
 
 A link or a step back in the browser's history fills the session from the URL; what a person does fills it through the
-callbacks here; and at the end of each run the session is written to the URL (address.py). What else defines a page's
-view are its fields (fields.py). The device and the precision belong to the machine and not to the view: they stay in
-the session.
+callbacks here; and at the end of each run the session is written to the URL (address.py), as far as it is not what the
+page shows without parameters: the first model, its first example, and the head that the page begins with. What else
+defines a page's view are its fields (fields.py). The device and the precision belong to the machine and not to the
+view: they stay in the session.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from pages.shared.sources import Source
 from pages.shared.view import fields, locale, long_texts
 from pages.shared.view.address import Address
 from pages.shared.view.fields import Field, Kept, one_of, sent
-from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis import ATTENTIONS, HeadName
 from transformer_core.language import say, say_number
 from transformer_core.text.interface import WRITTEN_MASK
 
@@ -37,6 +38,7 @@ MODELS_NOTE = Kept("models-note", "")  # what was done to the models, to be said
 _TITLE = Kept("title")  # of the model
 SUBJECT = Kept("subject", ())  # what a page shows: the name of a model or a training, and the text that it reads
 _OWN = Kept("own-fields", ())  # of the page that is open
+_USUAL = Kept("usual-view", {})  # parameters, by name, that the URL leaves out when they have these values
 _BY_LINK = Kept("by-link", False)  # the view came from the URL, and no run has come to its end since
 _ADDRESS = Address("view")
 
@@ -73,6 +75,12 @@ def about() -> str:
     return ": ".join(filter(None, (one.value for one in SUBJECT.value)))
 
 
+def last_head(card: ModelCard) -> HeadName:
+    """Return the head that most pages begin with: the first of the last layer of the last attention."""
+    attention = [*card.attentions][-1]
+    return HeadName(attention, card.n_layers(attention) - 1, 0)
+
+
 def wants_continuation(card: ModelCard) -> bool:
     """Return whether a model is to write: a decoder-only one as a person chose, or as is usual with it."""
     chosen = CONTINUE.value if card.config.architecture == "decoder_only" else ""
@@ -84,12 +92,17 @@ def set_continuation(card: ModelCard, is_wanted: bool) -> None:
     CONTINUE.set("" if is_wanted == card.continues else "on" if is_wanted else "off")
 
 
-def seed(cards: Mapping[str, ModelCard], own: Sequence[Field] = ()) -> list[str]:
+def seed(
+    cards: Mapping[str, ModelCard],
+    own: Sequence[Field] = (),
+    usual_head: Callable[[ModelCard], HeadName] | None = last_head,
+) -> list[str]:
     """Fill the session from the URL at the first run, and whenever the URL was changed from outside.
 
     Args:
         cards: the models that are here, at least one.
         own: what else defines the view of the page that is opened.
+        usual_head: gives the head that it shows until one is chosen; None: it finds one, which the URL always names.
 
     Returns:
         One sentence for each wish of the URL that could not be met; the session holds the nearest view that exists.
@@ -105,13 +118,18 @@ def seed(cards: Mapping[str, ModelCard], own: Sequence[Field] = ()) -> list[str]
         else:  # the first model that is here
             wanted = {MODEL.key: name}
     if _ADDRESS.is_from_outside():
-        notes += _fill(cards, wanted) + fields.fill((*own, CONTINUE), wanted)
+        of_page = fields.fill((*own, CONTINUE), wanted)  # which the head may depend on
+        notes += _fill(cards, wanted, usual_head or last_head) + of_page
         _ADDRESS.follow()
         _BY_LINK.set(True)
     elif MODEL.value not in cards:  # its folder was removed meanwhile
-        notes += _fill(cards, {TEXT.key: TEXT.value, MODEL.key: MODEL.value})
+        notes += _fill(cards, {TEXT.key: TEXT.value, MODEL.key: MODEL.value}, usual_head or last_head)
     card = cards[MODEL.value]
+    is_chosen = ATTENTION.is_chosen and not (_ADDRESS.is_arrival() and _chosen_head() == last_head(card))
+    if usual_head and not is_chosen:
+        choose_head(*usual_head(card))
     fit(card)
+    _USUAL.set(_usual(cards, card, usual_head))
     CONTINUES.set(wants_continuation(card))
     _TITLE.set(card.title)
     SUBJECT.set((_TITLE, TEXT))
@@ -125,7 +143,7 @@ def came_by_link() -> bool:
 
 
 def in_words() -> dict[str, str]:
-    """Return the view as the URL says it."""
+    """Return the whole view in the words of the URL."""
     view = current()
     values = {
         MODEL.key: view.model,
@@ -140,9 +158,34 @@ def in_words() -> dict[str, str]:
 
 
 def publish() -> None:
-    """Write the view to the URL; the end of every run."""
-    _ADDRESS.write(in_words())
+    """Write the view to the URL, as far as it is not as usual; the end of every run."""
+    usual = {
+        choice.key
+        for choices in ((MODEL,), (TEXT,), (ATTENTION, LAYER, HEAD))
+        if _is_usual(*choices)
+        for choice in choices
+    }
+    _ADDRESS.write({name: value for name, value in in_words().items() if name not in usual})
     _BY_LINK.set(False)
+
+
+def _usual(
+    cards: Mapping[str, ModelCard], card: ModelCard, usual_head: Callable[[ModelCard], HeadName] | None
+) -> dict[str, str]:
+    """Return the parameters of the view that a page shows without any."""
+    values = {MODEL.key: next(iter(cards)), TEXT.key: next(iter(card.examples), "")}
+    if usual_head:
+        values |= zip((ATTENTION.key, LAYER.key, HEAD.key), map(str, usual_head(card)), strict=True)
+    return values
+
+
+def _is_usual(*choices: Kept) -> bool:
+    """Return whether what the page shows without parameters has the same of this."""
+    return all(str(choice.value) == _USUAL.value.get(choice.key) for choice in choices)
+
+
+def _chosen_head() -> tuple[str, int, int]:
+    return ATTENTION.value, LAYER.value, HEAD.value
 
 
 def fit(card: ModelCard) -> None:
@@ -200,6 +243,8 @@ def on_model(cards: Mapping[str, ModelCard]) -> None:
     has_lost_its_blanks = card.config.architecture != "encoder_only" and WRITTEN_MASK.search(TEXT.value)
     if card.examples and (not TEXT.value or TEXT.value in of_others or has_lost_its_blanks or has_no_ids):
         TEXT.set(card.examples[0])
+    if _is_usual(ATTENTION, LAYER, HEAD):  # nobody chose it: the other model's will be shown
+        ATTENTION.pop()
     TARGET.set(None)
     _BY_LINK.set(False)
 
@@ -226,7 +271,9 @@ def choose_head(attention: Any, layer: Any, head: Any) -> None:
         HEAD.set(head)
 
 
-def _fill(cards: Mapping[str, ModelCard], wanted: Mapping[str, str]) -> list[str]:
+def _fill(
+    cards: Mapping[str, ModelCard], wanted: Mapping[str, str], usual_head: Callable[[ModelCard], HeadName]
+) -> list[str]:
     """Fill the session from the URL's parameters, and say what could not be met."""
     notes: list[str] = []
     name = wanted.get(MODEL.key, next(iter(cards)))
@@ -245,10 +292,13 @@ def _fill(cards: Mapping[str, ModelCard], wanted: Mapping[str, str]) -> list[str
         text = long_texts.asked(TEXT.key, wanted)
     except ValueError:
         notes.append(say("The text in this link is damaged, so an example is shown; ask for the link again."))
-    attention, attention_note = _attention(wanted.get(ATTENTION.key), card)
+    usual = usual_head(card)
+    attention, attention_note = _attention(wanted.get(ATTENTION.key, usual.attention), card)
     n_layers = card.n_layers(attention)
-    layer, layer_note = _index(wanted.get(LAYER.key), n_layers, default=n_layers - 1, what=LAYER.key)
-    head, head_note = _index(wanted.get(HEAD.key), card.config.n_heads, default=0, what=HEAD.key)
+    if attention != usual.attention:
+        usual = HeadName(attention, n_layers - 1, 0)
+    layer, layer_note = _index(wanted.get(LAYER.key), n_layers, default=usual.layer, what=LAYER.key)
+    head, head_note = _index(wanted.get(HEAD.key), card.config.n_heads, default=usual.head, what=HEAD.key)
     MODEL.set(name)
     TEXT.set(next(iter(card.examples), "") if text is None else text)
     TARGET.set(None if target is None else long_texts.clean(target))
@@ -258,11 +308,11 @@ def _fill(cards: Mapping[str, ModelCard], wanted: Mapping[str, str]) -> list[str
     return [*notes, *attention_note, *layer_note, *head_note]
 
 
-def _attention(wanted: str | None, card: ModelCard) -> tuple[str, list[str]]:
-    """Return the wanted attention, or the one to look at first, and a note where the model has no such."""
+def _attention(wanted: str, card: ModelCard) -> tuple[str, list[str]]:
+    """Return the wanted attention, or the last one, and a note where the model has no such."""
     names = [*card.attentions]
-    if wanted is None or wanted in names:
-        return wanted or names[-1], []
+    if wanted in names:
+        return wanted, []
     if wanted in ATTENTIONS:
         missing, shown = (say(ATTENTIONS[name].inline) for name in (wanted, names[-1]))
         return names[-1], [

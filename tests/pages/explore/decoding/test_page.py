@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.explore.decoding import view_fields
-from tests.pages.conftest import EXAMPLES, shown_code, through_history, url_of, words_of
+from tests.pages.conftest import EXAMPLES, shown_code, through_history, url_of, view_of, words_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
 OpenApp = Callable[..., AppTest]
@@ -42,7 +42,7 @@ def branches(app: AppTest) -> str:
 
 def test_another_text_has_no_branches_and_back_they_are_there_again(forked: AppTest):
     assert branches(forked) == "~5.!6"
-    before = url_of(forked)
+    before = view_of(forked)
     forked.text_input(key="text").set_value(EXAMPLES[1]).run()
     assert not forked.exception
     assert branches(forked) == ""
@@ -54,7 +54,7 @@ def test_another_text_has_no_branches_and_back_they_are_there_again(forked: AppT
         forked.run()
     assert not forked.exception
     assert branches(forked) == "~5.!6"
-    assert {name: url_of(forked)[name] for name in FORKED} == FORKED
+    assert view_of(forked) == before
 
 
 def test_a_text_that_was_typed_on_another_page_has_none_either(forked: AppTest):

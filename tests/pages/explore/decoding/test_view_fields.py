@@ -16,7 +16,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> None:
     """One branch of five tokens that was written by the model, after the third of which one looks."""
     monkeypatch.setattr(st, "session_state", {})
     view_fields.fit("a text")
-    view_fields.drawn([(5, 6, 7, 8, 2)], 3)
+    view_fields.drawn([(5, 6, 7, 8, 2)], 3, 0)
 
 
 def test_a_fork_leaves_what_was_written_a_branch_of_its_own():
@@ -39,7 +39,7 @@ def test_other_settings_leave_what_was_written_up_to_here():
     assert view_fields.sampling().seed == 4
     view_fields.fork([9, 10])
     view_fields.go_to(2)
-    view_fields.drawn([(5, 6, 7, 8, 2), (5, 6, 7, 9, 10, 11)], 2)
+    view_fields.drawn([(5, 6, 7, 8, 2), (5, 6, 7, 9, 10, 11)], 2, 0)
     view_fields.set_sampling({view_fields.TOP_K: 3})
     assert view_fields.BRANCHES.value[1] == Branch((5, 6, 7, 9, 10), forced=(3, 4))  # it was led there by hand
 
@@ -64,7 +64,7 @@ def test_another_text_forgets_it_all_and_the_same_one_does_not():
 def test_branches_have_an_end():
     for token in range(50):
         view_fields.go_to(0)
-        view_fields.drawn([branch.tokens for branch in view_fields.BRANCHES.value], 0)
+        view_fields.drawn([branch.tokens for branch in view_fields.BRANCHES.value], 0, 1)
         view_fields.fork([100 + token])
         assert view_fields.made_room() == (token >= view_fields.MOST_BRANCHES - 1)  # the first one was there
         assert not view_fields.made_room()

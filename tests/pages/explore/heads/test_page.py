@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import EXAMPLES, figure_of, overview_of, shown_code, url_of, values_of, words_of
+from tests.pages.conftest import EXAMPLES, figure_of, overview_of, shown_code, url_of, values_of, view_of, words_of
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
 OpenApp = Callable[..., AppTest]
@@ -54,7 +54,7 @@ def test_the_url_holds_the_view(open_app: OpenApp):
     view = {"model": "other", "text": "A dog.", "attention": "decoder", "layer": "0", "head": "1"}
     app = open_app(**view)
     assert "decoder self-attention L0.H1" in figure_of(app)["layout"]["title"]["text"]
-    assert url_of(app) == view
+    assert view_of(app) == view
     assert overview_of(app)[0]["chosen"] == {"attention": "decoder", "layer": 0, "head": 1}
 
 

@@ -13,7 +13,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
-from tests.pages.conftest import component, figure_of, overview_of, url_of, values_of, words_of
+from tests.pages.conftest import component, figure_of, overview_of, url_of, values_of, view_of, words_of
 from transformer_core.analysis import ATTENTIONS
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("checkpoints")]
@@ -179,7 +179,7 @@ def test_what_is_taken_away_holds_the_numbers_and_the_lines_that_give_them(
 ):
     app = open_app(**VIEW | changed)
     shown = drawn(app)
-    seen = url_of(app)
+    seen = view_of(app)
     app.session_state["heatmap"] = {"open": 1}  # the menu was opened
     app.query_params["head"] = str(1 - int(seen["head"]))  # by a browser that has not taken in the address yet
     app.run()
@@ -192,7 +192,9 @@ def test_what_is_taken_away_holds_the_numbers_and_the_lines_that_give_them(
         np.testing.assert_allclose(values[mask], shown[mask], atol=1e-7)
     assert csv.decode().count("\n") == 1 + values.size
     state = json.loads(files["state.json"])
-    assert state["view"] == url_of(app) == seen and len(state["model"]["sha256"]) == 64 and "torch" in state["versions"]
+    assert (
+        state["view"] == view_of(app) == seen and len(state["model"]["sha256"]) == 64 and "torch" in state["versions"]
+    )
     monkeypatch.chdir(tmp_path)
     again: dict[str, Any] = {}
     exec(compile(files["redraw.py"], "redraw.py", "exec"), again)

@@ -25,6 +25,7 @@ from tests.pages.conftest import (
     shown_code,
     url_of,
     values_of,
+    view_of,
     words_of,
 )
 from tests.pages.explore.decoding.decoding_parts import arrays_of, numbers, redrawn
@@ -168,7 +169,7 @@ def test_dropout_is_what_the_core_computes(
 
 def test_the_first_look_is_at_the_mask_that_says_most(open_app: OpenApp):
     app = opened(open_app)
-    assert url_of(app)["attention"] == "decoder" and url_of(app).get("preset") is None
+    assert view_of(app)["attention"] == "decoder" and view_of(app).get("preset") is None
     header, rest = sent(app, "mask_matrix")
     n = len(header["query"])
     preset = np.frombuffer(rest[12 * n * n : 13 * n * n], dtype=np.uint8).reshape(n, n)

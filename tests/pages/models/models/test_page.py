@@ -17,7 +17,7 @@ import transformer_core as tc
 from pages.languages import CATALOGUES
 from pages.shared import model_store, models
 from tests.checkpoints.families import test_nanogpt as nanogpt
-from tests.pages.conftest import EXAMPLES, url_of, words_of
+from tests.pages.conftest import EXAMPLES, view_of, words_of
 from tests.pages.small_gpt2 import save_small_gpt2
 from transformer_core.errors import CheckpointError
 from transformer_core.language import add_catalogues, speaking
@@ -133,7 +133,7 @@ def test_one_from_all_sides(name: str, stacks: set[str], kind: str, place: Path,
 def test_choosing_a_model_is_for_all_pages(place: Path, open_models: OpenApp):
     app = open_models()
     app.button(key="choose-tales").click().run()
-    assert url_of(app)["model"] == "tales"
+    assert view_of(app)["model"] == "tales"
     assert app.selectbox(key="model").value == "tales"
     app.switch_page("explore/heads/page.py").run()
     assert not app.exception
@@ -157,7 +157,7 @@ def test_a_folder_is_brought_in_and_chosen(place: Path, small_gpt2: Path, open_m
     app = bring_in(open_models(), f"  {small_gpt2} ")
     assert app.info[0].value == "“Small GPT” was imported and is now chosen on all pages."
     assert names(place) == ["en-fr", "gaps", "small-gpt", "tales"]
-    assert url_of(app)["model"] == "small-gpt"
+    assert view_of(app)["model"] == "small-gpt"
     assert "your own" in words_of(app)
     app.run()
     assert not app.info
@@ -289,7 +289,7 @@ def test_deleting(place: Path, open_models: OpenApp):
     app = click(app, "Delete it")
     assert names(place) == ["en-fr", "gaps"]
     assert app.info[0].value == "“Tales” was deleted."
-    assert url_of(app)["model"] == "en-fr"
+    assert view_of(app)["model"] == "en-fr"
     assert app.text_input(key="text").value == EXAMPLES[0]
 
 
@@ -387,7 +387,7 @@ def test_folders_that_are_no_models(place: Path, small_gpt2: Path, open_models: 
     assert deletable == {"delete-en-fr", "delete-gpt", "delete-torn", "delete-half", "delete-odd"}
     app.button(key="bring-in-gpt").click().run()
     assert "“Small GPT”" not in app.info[0].value
-    assert url_of(app)["model"] == "gpt-2"
+    assert view_of(app)["model"] == "gpt-2"
     app.button(key="delete-half").click().run()
     click(app, "Delete it")
     assert "half" not in names(place)
@@ -411,7 +411,7 @@ def test_no_model_at_all(tmp_path: Path, small_gpt2: Path, monkeypatch: pytest.M
     assert "There is no trained model yet" in app.info[0].value
     app = bring_in(app, str(small_gpt2))
     assert names(tmp_path / "none") == ["small-gpt"]
-    assert url_of(app)["model"] == "small-gpt"
+    assert view_of(app)["model"] == "small-gpt"
 
 
 def test_words_from_elsewhere_stay_words(place: Path, open_models: OpenApp):

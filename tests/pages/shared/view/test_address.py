@@ -51,6 +51,7 @@ def after(*runs: tuple[str | None, str, bool]) -> str:
         ([(None, "open", True)], "usual"),
         ([("a", "open", True)], "a"),
         ([("a", "open", True), ("b", "back", True)], "b"),
+        ([("a", "open", True), (None, "back", True)], "usual"),  # where nothing is named, all is as usual
         ([("a", "open", True), ("b", "link", True)], "b"),
         ([("a", "open", True), (None, "link", True)], "a"),  # another page was opened from this one
         ([("a", "open", True), ("a", "act", True)], "act 1"),
@@ -75,6 +76,36 @@ def after(*runs: tuple[str | None, str, bool]) -> str:
 )
 def test_who_is_right(runs: list[tuple[str | None, str, bool]], view: str):
     assert after(*runs) == view
+
+
+def test_a_link_is_followed_though_a_page_of_another_kind_of_view_came_between():
+    app = AppTest.from_function(a_page_of_either_kind)
+    home = app._page_hash
+    for page, kind, view in (("home", "test", "a"), ("server", "other", None), ("home", "test", "b")):
+        app._page_hash = home + page
+        app.session_state["kind"] = kind
+        app.query_params.clear()
+        if view:
+            app.query_params["view"] = view
+        app.run()
+        assert not app.exception
+    assert app.session_state["view"] == "b"
+
+
+def a_page_of_either_kind() -> None:
+    """A page of the view, or one of none."""
+    import streamlit as st
+
+    from pages.shared.view.address import Address
+
+    address = Address(st.session_state["kind"])
+    if address.name == "other":
+        address.write({})
+        return
+    if address.is_from_outside():
+        st.session_state["view"] = st.query_params.get("view", "usual")
+        address.follow()
+    address.write({"view": st.session_state["view"]})
 
 
 def test_an_act_that_undoes_the_one_before_is_written_too(monkeypatch: pytest.MonkeyPatch):
