@@ -12,10 +12,28 @@ from typing import Any
 
 import numpy as np
 
+from pages.shared import recipe
 from pages.shared.models import place_of
+from pages.shared.recipe import Expression, Lines, Print, call, named
+from pages.shared.view.state import about
+from transformer_core.figures.offline import offline_page
 
 WHERE = "# Put this file into Headlight's folder, beside app.py, and run it there: python redraw.py\n"
 LIBRARIES = ("torch", "numpy", "streamlit", "plotly")
+
+
+def script(figure: Expression, *last: Print | Lines, title: str, name: str) -> str:
+    """Return the lines that draw a figure again, and write it into a page that opens without a network.
+
+    Args:
+        figure: as `named` gives it.
+        last: lines that come after it, as those that print its numbers.
+        title: of the page.
+        name: of its file, without the ending.
+    """
+    page = named("page", call(offline_page, figure, title=title, about=about()))
+    written = call(Path, f"{name}.html").write_text(page, encoding="utf-8")
+    return recipe.script(written, *last)
 
 
 def files(

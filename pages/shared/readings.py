@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from pages.shared import cache, models
 from pages.shared.models import ModelCard
+from pages.shared.recipe import Expression, call, named, through, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from transformer_core.config import ModelConfig
@@ -45,6 +46,27 @@ def read(source: Source, text: str, target: str | None = None) -> "ModelRun":
     return _kept().get((source, text, target), lambda: _read(source, text, target))
 
 
+def recipe(source: Source, config: ModelConfig, text: str, target: str | None = None) -> Expression:
+    """Return the model run of a text as the code of a page has it; `config`: the model's."""
+    reading = call_of(source, text, target, max_tokens(config))
+    return named("model_run", through(reading, lambda _: read(source, text, target)))
+
+
+def call_of(source: Source, text: str, target: str | None, most: int) -> Expression:
+    """Return the call that reads a text, of so many tokens at most."""
+    from transformer_core.analysis import run_text
+
+    options = {} if target is None else {"target": target}
+    return call(
+        run_text,
+        *source.recipe(),
+        text,
+        **options,
+        max_tokens=most,
+        max_new_tokens=max_new_tokens(source),
+    )
+
+
 def is_kept(source: Source, text: str, target: str | None = None) -> bool:
     """Return whether a text was read before, and need not be read again."""
     return (source, text, target) in _kept()
@@ -55,18 +77,9 @@ def _kept() -> "cache.Store[ModelRun]":
 
 
 def _read(source: Source, text: str, target: str | None) -> "ModelRun":
-    from transformer_core import analysis
-
-    model, tokenizer = source.load()
+    model, _ = source.load()
     with models.on(source.device), source.changed(model):
-        model_run = analysis.run_text(
-            model,
-            tokenizer,
-            text,
-            target=target,
-            max_tokens=max_tokens(model.config),
-            max_new_tokens=max_new_tokens(source),
-        )
+        model_run: ModelRun = value_of(call_of(source, text, target, max_tokens(model.config)))
         if _n_tokens(model_run) <= MOST_POOLED:
             side = picture_side(model_run)
             for attention_maps in model_run.attention_maps.values():

@@ -5,15 +5,19 @@ A source is a handful of plain words and numbers, which make the key of all that
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import transformer_core as tc
 from pages.shared import models
-from pages.shared.models import CPU, PRECISIONS, ModelCard
+from pages.shared.models import CPU, PAPER_BASE, PRECISIONS, ModelCard
+from pages.shared.recipe import Expression, call, named, through, value_of
 from transformer_core.analysis import ATTENTIONS, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
+from transformer_core.model.presets import transformer_base
 
 if TYPE_CHECKING:
     from transformer_core.model.transformer import Transformer
@@ -64,9 +68,32 @@ class Source:
 
         return run_models.load_at(self.path, self.version, self.step)
 
-    @contextmanager
-    def changed(self, model: "Transformer") -> Iterator[None]:
-        """Run the model with its change.
+    def recipe(self) -> tuple[Expression, Expression]:
+        """Return the model and its tokenizer as the code of a page has them."""
+        if self.path == PAPER_BASE:
+            return self._paper_base()
+        options = {} if self.device == CPU else {"device": self.device}
+        options |= {} if self.precision == PRECISIONS[0] else {"dtype": self.precision}
+        if self.step is None:
+            loading = call(tc.load, self.path, **options)
+        else:
+            from transformer_core.training.run.film import Film
+
+            loading = call(Film, call(Path, self.path)).load(self.step)
+        model, tokenizer = named("model, tokenizer", through(loading, lambda _: self.load()))
+        return model, tokenizer
+
+    def _paper_base(self) -> tuple[Expression, Expression]:
+        """Return the paper's base model with random weights, and the first model's tokenizer."""
+        from transformer_core.devices import choose_precision
+
+        _, tokenizer = named("_, tokenizer", call(tc.load, models.at_root(models.folder() / models.SHIPPED[0])))
+        built = call(tc.build, call(transformer_base, tokenizer.vocab_size), seed=0).eval()
+        moved = built.to(self.device, call(choose_precision, self.precision))
+        return named("model", through(moved, lambda _: self.load()[0])), tokenizer
+
+    def change_recipe(self, model: Expression) -> Expression | None:
+        """Return the context in which the model runs with its change; None: nothing is changed in it.
 
         Raises:
             ConfigError: a head that the model has not.
@@ -76,12 +103,22 @@ class Source:
 
         kind, heads = parse_change(self.change)
         edits = {}
-        for (attention, layer), numbers in _by_layer(model.config, heads).items():
+        for (attention, layer), numbers in _by_layer(value_of(model).config, heads).items():
             if kind == "off":
-                edits[ATTENTIONS[attention].site(layer, "hook_z")] = zero_heads(numbers)
+                edits[ATTENTIONS[attention].site(layer, "hook_z")] = call(zero_heads, numbers)
             else:  # what the mask forbids stays forbidden
-                edits[ATTENTIONS[attention].site(layer, "hook_attn_scores")] = replace(0.0, heads=numbers)
-        with intervene(model, edits):
+                edits[ATTENTIONS[attention].site(layer, "hook_attn_scores")] = call(replace, 0.0, heads=numbers)
+        return call(intervene, model, edits) if edits else None
+
+    @contextmanager
+    def changed(self, model: "Transformer") -> Iterator[None]:
+        """Run the model with its change.
+
+        Raises:
+            ConfigError: a head that the model has not.
+        """
+        change = self.change_recipe(Expression("model", lambda: model))
+        with nullcontext() if change is None else value_of(change):
             yield
 
 

@@ -3,7 +3,9 @@
 from typing import TYPE_CHECKING
 
 from pages.shared import cache, models, readings
+from pages.shared.recipe import Expression, named, through, value_of
 from pages.shared.sources import Source
+from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
@@ -32,18 +34,16 @@ def read(source: Source, text: str, target: str | None) -> "ModelRun":
 
 
 def _cut(source: Source, text: str, target: str | None) -> "ModelRun":
-    from transformer_core import analysis
-
-    model, tokenizer = source.load()
+    model, _ = source.load()
     with models.on(source.device), source.changed(model):
-        return analysis.run_text(
-            model,
-            tokenizer,
-            text,
-            target=target,
-            max_tokens=MOST_TOKENS,
-            max_new_tokens=readings.max_new_tokens(source),
-        )
+        model_run: ModelRun = value_of(readings.call_of(source, text, target, MOST_TOKENS))
+        return model_run
+
+
+def recipe(source: Source, config: ModelConfig, text: str, target: str | None) -> Expression:
+    """Return the model run that is walked through as the code of the page has it; `config`: the model's."""
+    reading = readings.call_of(source, text, target, min(MOST_TOKENS, config.max_seq_len))
+    return named("model_run", through(reading, lambda _: read(source, text, target)))
 
 
 def walk(source: Source, text: str, target: str | None, *, attention: str, layer: int, head: int) -> "Walkthrough":

@@ -58,7 +58,8 @@ def choose_part(page: Page, name: str) -> None:
 def test_it_opens_where_the_model_hesitates_and_says_what_else_it_could_have_said(page: Page):
     open_decoding(page)
     expect(words(page)).to_have_text(["<bos>", *WRITTEN])
-    is_at(page, 1, WRITTEN.index("il"))  # "il" or "elle"
+    expect(chips(page).nth(WRITTEN.index("il"))).to_have_attribute("aria-current", "true")  # "il" or "elle"
+    expect(page).to_have_url(re.compile("/decoding$"))
     expect(candidate(page, 0)).to_have_attribute("aria-label", re.compile("il"))
     expect(candidate(page, 1)).to_have_attribute("aria-label", re.compile("elle"))
     expect(page.locator(".source .chip .word")).to_have_text([*TIRED.removesuffix(".").split(), ".", "<eos>"])

@@ -8,9 +8,9 @@ import streamlit as st
 
 from pages.components import figures
 from pages.explore.heads import view_fields
-from pages.explore.heads.code import redraw_across
 from pages.explore.heads.data import NAMES, HeadsData
 from pages.shared import cache, export, prose
+from pages.shared.recipe import Expression, Print, Unwritten, call, named, through, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis import pattern_csv
@@ -71,17 +71,19 @@ def _draw(data: HeadsData, method: "Method") -> None:
         mark("attention rollout and flow"), most_mib=MOST_MIB, n_bytes=_n_bytes
     )
     key = (data.source, data.view.text, data.view.target, method)
+    found = named("parts", through(call(follow, data.recipe, method), lambda make: followed.get(key, make)))
     with st.spinner(say(FOLLOWING[method]), show_time=True):
-        parts = followed.get(key, lambda: follow(data.model_run, method))
+        parts = value_of(found)
     for first in range(0, len(parts), ABREAST):
         for place, column in enumerate(st.columns(ABREAST, gap="medium"), first):
             if place < len(parts):
                 with column:
-                    _part(data, method, place, parts[place])
+                    _part(data, method, parts[place], found[place])
     st.html(f"<p class='hl-look'><b>{say('Assumptions:')}</b> {html.escape(say(ASSUMES[method]))}</p>")
 
 
-def _part(data: HeadsData, method: str, place: int, part: "Part") -> None:
+def _part(data: HeadsData, method: str, part: "Part", made: Expression) -> None:
+    """Draw a part; `made`: the same as code."""
     names = {side: say(NAMES[data.model_run.architecture, side]) for side in (part.of, part.side)}
     queries, keys = getattr(data.model_run, part.of), getattr(data.model_run, part.side)
     title = say("{method}: {side} → {of}", method=say(TITLES[method]), of=names[part.of], side=names[part.side])
@@ -89,25 +91,29 @@ def _part(data: HeadsData, method: str, place: int, part: "Part") -> None:
         "query_name": say("final states ({of})", of=names[part.of]),
         "key_name": say("inputs ({of})", of=names[part.side]),
     }
-    figure = attention_heatmap(
-        part.values.astype(np.float32),
-        queries,
-        keys,
-        title=title,
-        mask=part.mask,
-        theme=theme(),
-        **axes,
+    figure = named(
+        "figure",
+        call(
+            attention_heatmap,
+            made.values.astype(np.float32),
+            getattr(data.recipe, part.of),
+            getattr(data.recipe, part.side),
+            title=title,
+            mask=made.mask,
+            theme=Unwritten(theme()),
+            **axes,
+        ),
     )
     name = f"{data.view.model}-{method}-{part.of}-{part.side}"
     table = (part.values.astype(np.float32), queries, keys, part.mask)
     figures.live_figure(
-        figure,
+        value_of(figure),
         name=name,
         files=lambda: export.files(
             name=name,
             csv=lambda: pattern_csv(*table),
             arrays=lambda: pattern_arrays(*table),
-            code=redraw_across(data, part, method=method, place=place, title=title, name=name, **axes),
+            code=export.script(figure, Print(made.values, "[query, key]"), title=title, name=name),
             state=state.in_words(),
             model=data.card.path,
         ),

@@ -7,9 +7,9 @@ import streamlit as st
 
 from pages.components import figures
 from pages.explore.heads import view_fields
-from pages.explore.heads.code import redraw_cell, redraw_row
 from pages.explore.heads.data import HeadsData, marked
 from pages.shared import export
+from pages.shared.recipe import Print, Unwritten, call, named, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis.flow.divergence import entropy
@@ -55,34 +55,44 @@ def _row(data: HeadsData, shown: HeadPicture, query: int, key: int | None) -> No
         too_many = say("This row has too many keys for a bar chart; drag a box on the heatmap to zoom in.")
         st.html(f"<p class='hl-small'>{too_many}</p>")
         return
-    values, allowed = row.values[0].astype(np.float64), row.mask[0]
+    values = row.values[0].astype(np.float64)
     is_weight = data.spec.quantity in ("pattern", "log")
     label = row.queries.labels[0]
-    figure = row_bars(
-        values,
-        row.keys.labels,
-        query=query,
-        query_token=label,
-        entropy=float(entropy(values)) if is_weight and data.spec.window is None else None,
-        allowed=allowed,
-        first_key=row.keys.first,
-        quantity=data.spec.quantity,
-        largest=shown.largest,
-        chosen=key,
-        key_name=data.axis_names["key_name"],
-        theme=theme(),
-        height=HEIGHT,
+    made = data.recipe_of(of_row)
+    figure = named(
+        "figure",
+        call(
+            row_bars,
+            made.values[0].astype(np.float64),
+            made.keys.labels,
+            query=query,
+            query_token=made.queries.labels[0],
+            entropy=float(entropy(values)) if is_weight and data.spec.window is None else None,
+            allowed=made.mask[0],
+            first_key=made.keys.first,
+            quantity=data.spec.quantity,
+            largest=shown.largest,
+            chosen=key,
+            key_name=data.axis_names["key_name"],
+            theme=Unwritten(theme()),
+            height=Unwritten(HEIGHT),
+        ),
     )
     names = [f"{place} {label}" for place, label in enumerate(row.keys.labels, row.keys.first)]
     name = data.file_name(f"query{query}")
     figures.live_figure(
-        figure,
+        value_of(figure),
         name=name,
         files=lambda: export.files(
             name=name,
             csv=lambda: matrix_csv(row.values, "query", [f"{query} {label}"], "key", names, data.spec.quantity),
             arrays=lambda: {"row": row.values[0], "mask": row.mask[0], "key_tokens": np.array(row.keys.labels)},
-            code=redraw_row(data, of_row, query, key, name),
+            code=export.script(
+                figure,
+                Print(made.values[0], "[key]"),
+                title=say("Query {query}: {who}", query=query, who=data.who),
+                name=name,
+            ),
             state=state.in_words(),
             model=data.card.path,
         ),
@@ -98,29 +108,34 @@ def _in_all_heads(data: HeadsData, shown: HeadPicture, query: int, key: int) -> 
         st.html(f"<p class='hl-small'>{note}</p>")
         return
     queries, keys = shown.queries.tokens[query - shown.queries.first], shown.keys.tokens[key - shown.keys.first]
-    values = cell_in_all_heads(data.attention_maps, queries, keys)
+    weights = named("weights", call(cell_in_all_heads, data.recipe.attention_maps[data.view.attention], queries, keys))
+    values: np.ndarray = value_of(weights)
     sides = ((query, shown.queries), (key, shown.keys))
     asking, looked_at = (shorten(side.labels[place - side.first]) for place, side in sides)
     title = say("“{asking}” → “{looked_at}” in every head", asking=asking, looked_at=looked_at)
-    figure = head_grid(
-        values.astype(np.float64),
-        title=title,
-        what=say("weight"),
-        limits=(0.0, 1.0),
-        chosen=(data.view.layer, data.view.head),
-        theme=theme(),
-        height=HEIGHT,
+    figure = named(
+        "figure",
+        call(
+            head_grid,
+            weights.astype(np.float64),
+            title=title,
+            what=say("weight"),
+            limits=(0.0, 1.0),
+            chosen=(data.view.layer, data.view.head),
+            theme=Unwritten(theme()),
+            height=Unwritten(HEIGHT),
+        ),
     )
     layers, heads = (list(range(n)) for n in values.shape)
     name = f"{data.view.model}-{data.view.attention}-query{query}-key{key}"
     figures.live_figure(
-        figure,
+        value_of(figure),
         name=name,
         files=lambda: export.files(
             name=name,
             csv=lambda: matrix_csv(values, "layer", layers, "head", heads, "weight"),
             arrays=lambda: {"weight": values},
-            code=redraw_cell(data, queries, keys, title, name),
+            code=export.script(figure, Print(weights, "[layer, head]"), title=title, name=name),
             state=state.in_words(),
             model=data.card.path,
         ),

@@ -1,11 +1,13 @@
 """What the page Heads shows at one time: a text that was read, the chosen head, and what is to be seen of it."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pages.explore.heads import view_fields
 from pages.shared import cache, readings
 from pages.shared.models import ModelCard
+from pages.shared.recipe import Expression, Unpacked, call, named, through, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
@@ -73,10 +75,21 @@ class HeadsData:
         Raises:
             HeadlightError: nothing of it can be drawn.
         """
+        shown: HeadPicture = value_of(self.recipe_of(spec))
+        return shown
+
+    @cached_property
+    def recipe(self) -> Expression:
+        """The model run as code."""
+        return readings.recipe(self.source, self.card.config, self.view.text, self.view.target)
+
+    def recipe_of(self, spec: ViewSpec) -> Expression:
+        """Return what a spec shows of the chosen attention as code."""
+        attention = self.view.attention
         pictures: cache.Store[HeadPicture] = cache.store(mark("attention maps"), most_mib=MOST_MIB, n_bytes=_n_bytes)
-        key = (self.source, self.view.text, self.view.target, self.view.attention, spec)
-        sides = self.model_run.sides(self.view.attention)
-        return pictures.get(key, lambda: picture(self.attention_maps, spec, **sides))
+        key = (self.source, self.view.text, self.view.target, attention, spec)
+        drawn = call(picture, self.recipe.attention_maps[attention], spec, Unpacked(self.recipe.sides(attention)))
+        return named("shown", through(drawn, lambda make: pictures.get(key, make)))
 
     @property
     def axis_names(self) -> dict[str, Any]:

@@ -11,9 +11,9 @@ import streamlit as st
 
 from pages.components import figures, lines
 from pages.explore.heads import view_fields
-from pages.explore.heads.code import redraw
 from pages.explore.heads.data import HeadsData, marked
 from pages.shared import export, prose
+from pages.shared.recipe import Expression, Print, Unwritten, call, named, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis import ATTENTIONS, pattern_csv
@@ -56,24 +56,8 @@ def show(data: HeadsData) -> HeadPicture | None:
 def draw_heatmap(data: HeadsData, shown: HeadPicture) -> None:
     """Draw rows of queries and columns of keys."""
     query, key = marked(data, shown)
-    figure = attention_heatmap(
-        shown.values,
-        shown.queries.labels,
-        shown.keys.labels,
-        quantity=data.spec.quantity,
-        title=data.title,
-        mask=shown.mask,
-        first_query=shown.queries.first,
-        first_key=shown.keys.first,
-        blocks=shown.blocks,
-        largest=shown.largest,
-        marked=(query, key),
-        generated_from=shown.keys.place(data.generated_from),
-        theme=theme(),
-        **data.axis_names,
-    )
     figures.live_figure(
-        figure,
+        value_of(heatmap(data, (query, key))),
         name=data.file_name(),
         key=state.HEATMAP,
         files=lambda: files(data, shown),
@@ -82,6 +66,31 @@ def draw_heatmap(data: HeadsData, shown: HeadPicture) -> None:
         on_cell=lambda: view_fields.choose_cell(figures.sent_cell(state.HEATMAP), shown),
         on_window=lambda: view_fields.choose_window(figures.sent_window(state.HEATMAP), shown),
         preview=_preview(data),
+    )
+
+
+def heatmap(data: HeadsData, chosen: tuple[int | None, int | None]) -> Expression:
+    """Return the heatmap as code, with the chosen query and key marked."""
+    shown = data.recipe_of(data.spec)
+    return named(
+        "figure",
+        call(
+            attention_heatmap,
+            shown.values,
+            shown.queries.labels,
+            shown.keys.labels,
+            quantity=data.spec.quantity,
+            title=data.title,
+            mask=shown.mask,
+            first_query=shown.queries.first,
+            first_key=shown.keys.first,
+            blocks=shown.blocks,
+            largest=shown.largest,
+            marked=chosen,
+            generated_from=shown.keys.place(data.generated_from),
+            theme=Unwritten(theme()),
+            **data.axis_names,
+        ),
     )
 
 
@@ -179,7 +188,12 @@ def files(data: HeadsData, shown: HeadPicture) -> Mapping[str, bytes]:
         name=data.file_name(),
         csv=lambda: pattern_csv(shown.values, mask=shown.mask, **table),
         arrays=lambda: pattern_arrays(shown.values, mask=shown.mask, **table),
-        code=redraw(data, marked(data, shown)),
+        code=export.script(
+            heatmap(data, marked(data, shown)),
+            Print(data.recipe_of(data.spec).values, "[query, key]"),
+            title=data.title,
+            name=data.file_name(),
+        ),
         state=state.in_words(),
         model=data.card.path,
     )

@@ -8,9 +8,9 @@ import streamlit as st
 from pages.components.overview import Measure, PinnedHead, head_overview
 from pages.explore.heads import across, controls, figure, view_fields
 from pages.explore.heads import cell as heads_cell
-from pages.explore.heads.code import code_of
 from pages.explore.heads.data import HeadsData
 from pages.shared import code_expander, models, overviews, prose
+from pages.shared.recipe import Print, script
 from pages.shared.view import state
 from transformer_core.analysis import strongest_cell
 from transformer_core.analysis.heads.picture import HeadPicture
@@ -85,7 +85,8 @@ def heads() -> None:
     if shown is not None:
         heads_cell.show(data, shown)
     across.show(data)
-    code_expander.code(lambda: code_of(data))
+    output = [Print(data.recipe.output)] if data.model_run.predicts else []
+    code_expander.code(lambda: script(*output, Print(data.recipe_of(data.spec).values, "[query, key]")))
     state.publish()
 
 

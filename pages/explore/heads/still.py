@@ -9,9 +9,9 @@ import streamlit as st
 
 from pages.components import figures
 from pages.explore.heads import view_fields
-from pages.explore.heads.code import read_again
 from pages.explore.heads.data import HeadsData
 from pages.shared import cache, export
+from pages.shared.recipe import Lines, Unwritten, call, literal, named, through, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis import ATTENTIONS
@@ -24,21 +24,10 @@ if TYPE_CHECKING:
 
 WIDTH = 560  # px
 MOST_MIB = 32  # of all heads that were pooled for a figure
-AGAIN = """from transformer_core.figures.heatmaps.all_heads import all_heads
-
-names = {names!r}
-heads = {{title: model_run.attention_maps[name].overview({side}) for name, title in names.items()}}
-figure = all_heads(
-    {{title: of_all.patterns for title, of_all in heads.items()}},
-    {{title: of_all.mask for title, of_all in heads.items()}},
-    title={title!r},
-    chosen={chosen!r},
-)
-figure.write_html({name!r}, include_plotlyjs=True)
-for title, of_all in heads.items():
-    print(title, of_all.patterns.shape)  # layer, head, query, key
+SHAPES = """
+for name, of_all in heads.items():
+    print(name, of_all.patterns.shape)  # layer, head, query, key
 """
-
 Pooled = dict[str, "PooledHeads"]
 """By name of attention."""
 
@@ -59,10 +48,11 @@ def _draw(data: HeadsData) -> None:
         sum(n_layers * n_heads for n_layers, n_heads, *_ in (model_run.attention_maps[a].shape for a in attentions))
     )
     stills: cache.Store[Pooled] = cache.store(mark("saved overviews"), most_mib=MOST_MIB, n_bytes=_n_bytes)
-    pooled = stills.get(
-        (data.source, view.text, view.target, *attentions),
-        lambda: {attention: model_run.attention_maps[attention].overview(side) for attention in attentions},
-    )
+    maps = data.recipe.attention_maps
+    key = (data.source, view.text, view.target, *attentions)
+    overviews = literal({name: maps[name].overview(side) for name in attentions})
+    made = named("heads", through(overviews, lambda make: stills.get(key, make)))
+    pooled: Pooled = value_of(made)
     titles = {attention: say(ATTENTIONS[attention].title) for attention in attentions}
     is_pooled = any(heads.mask.shape != model_run.attention_maps[name].shape[2:] for name, heads in pooled.items())
     pooled_title, plain_title = (
@@ -71,16 +61,18 @@ def _draw(data: HeadsData) -> None:
     )
     title = say(pooled_title if is_pooled else plain_title)
     chosen = (titles[view.attention], view.layer, view.head)
-    figure = all_heads(
-        {titles[name]: heads.patterns for name, heads in pooled.items()},
-        {titles[name]: heads.mask for name, heads in pooled.items()},
+    drawn = call(
+        all_heads,
+        {titles[name]: made[name].patterns for name in attentions},
+        {titles[name]: made[name].mask for name in attentions},
         title=title,
         chosen=chosen,
-        theme=theme(),
-        width=WIDTH,
+        theme=Unwritten(theme()),
+        width=Unwritten(WIDTH),
     )
+    recipe = named("figure", drawn)
+    figure = value_of(recipe)
     name = "-".join([view.model, *([view.attention] if view_fields.ONLY.value else []), "heads"])
-    told = {"names": titles, "side": side, "title": title, "chosen": chosen, "name": f"{name}.html"}
     figures.live_figure(
         figure,
         name=name,
@@ -89,7 +81,7 @@ def _draw(data: HeadsData) -> None:
             name=name,
             csv=lambda: _csv(data, pooled),
             arrays=lambda: _arrays(data, pooled),
-            code=read_again(data) + AGAIN.format(**told),
+            code=export.script(recipe, Lines(SHAPES, (made,)), title=title, name=name),
             state=state.in_words(),
             model=data.card.path,
         ),

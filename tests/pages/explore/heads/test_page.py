@@ -3,6 +3,7 @@
 import html
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -163,11 +164,10 @@ def test_the_shown_code_computes_the_shown_numbers(
     open_app: OpenApp, parameters: dict[str, str], capsys: pytest.CaptureFixture[str]
 ):
     app = open_app(**parameters)
-    namespace: dict[str, np.ndarray] = {}
+    namespace: dict[str, Any] = {}
     exec(compile(shown_code(app), "shown", "exec"), namespace)
     shown = next(trace for trace in figure_of(app)["data"] if trace["name"] == "attention")
-    pattern = np.asarray(namespace["pattern"])
-    np.testing.assert_allclose(np.nan_to_num(values_of(shown)), pattern, atol=1e-6)
+    np.testing.assert_allclose(np.nan_to_num(values_of(shown)), namespace["shown"].values, atol=1e-6)
     assert html.escape(capsys.readouterr().out.splitlines()[0]) in words_of(app)
 
 

@@ -94,7 +94,7 @@ def test_what_is_taken_away_holds_every_head_and_the_lines_that_draw_them(
     again: dict[str, Any] = {}
     exec(compile(files["py"], "redraw.py", "exec"), again)
     for name, pattern in expected.items():
-        np.testing.assert_allclose(again["heads"][ATTENTIONS[name].title].patterns, pattern, atol=1e-6)
+        np.testing.assert_allclose(again["heads"][name].patterns, pattern, atol=1e-6)
     assert (tmp_path / "en-fr-heads.html").read_text(encoding="utf-8").count("Plotly.newPlot") >= 1
 
 

@@ -1,0 +1,304 @@
+"""Code that is shown is code that ran: named calls that compute what a page shows, and print themselves.
+
+    model, tokenizer = named("model, tokenizer", call(tc.load, "checkpoints/en-fr"))
+    model_run = named("model_run", call(run_text, model, tokenizer, "The cat sleeps."))
+    value_of(model_run.attention_maps["cross"].pattern(1, 0))  # computes it, each call once
+    script(Print(model_run.attention_maps["cross"].pattern(1, 0), "[query, key]"))  # the lines that compute it again
+
+An `Expression` stands for a value: what is done to it (an attribute, an index, a call) gives another expression.
+"""
+
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from importlib import import_module
+from inspect import ismodule
+from typing import Any
+
+WIDTH = 100  # characters of a line, beyond which a call has a line for each argument
+SHORT = {"transformer_core": "tc", "numpy": "np", "torch": "torch"}  # modules that are imported whole, and their names
+
+
+class Expression:
+    """What Python computes from literals and other expressions, and how it is written."""
+
+    def __init__(self, code: str, make: Callable[[], Any], *uses: Any) -> None:
+        """Stand for a value.
+
+        Args:
+            code: how Python writes it.
+            make: computes it.
+            uses: what stands in the code and has to be imported or assigned before.
+        """
+        self._code = code
+        self._make = make
+        self._uses = uses
+
+    def __getattr__(self, name: str) -> "Expression":
+        """Return the attribute of this name."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return Expression(f"{self._code}.{name}", lambda: getattr(value_of(self), name), self)
+
+    def __getitem__(self, key: Any) -> "Expression":
+        """Return an item."""
+        return Expression(f"{self._code}[{written(key)}]", lambda: value_of(self)[value_of(key)], self, key)
+
+    def __call__(self, *arguments: Any, **named_arguments: Any) -> "Expression":
+        """Return what a call gives."""
+        return Expression(
+            _written_call(self._code, arguments, named_arguments),
+            lambda: _called(value_of(self), arguments, named_arguments),
+            *(self, *arguments, *named_arguments.values()),
+        )
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """A mapping whose items are the last named arguments of a call: `**items`."""
+
+    items: Expression
+
+
+@dataclass(frozen=True)
+class Unwritten:
+    """An argument that the code leaves out, where what is usual does as well: a page's own colors and sizes."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Print:
+    """A line that prints a value."""
+
+    value: Any
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of Python, and the values, functions and modules that stand in them by their names."""
+
+    code: str
+    uses: tuple[Any, ...]
+
+
+class _Named(Expression):
+    """A value that has a name, and was assigned to it."""
+
+    def __init__(self, name: str, make: Callable[[], Any], assigned: "_Assignment") -> None:
+        super().__init__(name, make)
+        self._assigned = assigned
+
+
+@dataclass(frozen=True, eq=False)
+class _Assignment:
+    names: str
+    value: Expression
+    within: Expression | None
+
+    def lines(self) -> str:
+        line = f"{self.names} = {self.value._code}"
+        return f"with {self.within._code}:\n{textwrap.indent(line, '    ')}" if self.within else line
+
+
+def call(function: Callable[..., Any], *arguments: Any, **named_arguments: Any) -> Expression:
+    """Return the call of a function or a class of a module; `Unpacked` arguments come last."""
+    return Expression(_home(function)[1], lambda: function, function)(*arguments, **named_arguments)
+
+
+def literal(value: Any) -> Expression:
+    """Return a dictionary or a list with expressions in it."""
+    return Expression(written(value), lambda: value_of(value), value)
+
+
+def named(names: str, value: Expression, *, within: Expression | None = None) -> Any:
+    """Return a value under a name, computed once; several under as many names, with a comma between each two.
+
+    Args:
+        names: in the code.
+        value: is assigned to them.
+        within: a context manager that it is computed in.
+    """
+    kept: list[Any] = []
+
+    def make() -> Any:
+        if not kept:
+            if within is None:
+                kept.append(value_of(value))
+            else:
+                with value_of(within):
+                    kept.append(value_of(value))
+        return kept[0]
+
+    assigned = _Assignment(names, value, within)
+    each = names.split(", ")
+    if len(each) == 1:
+        return _Named(names, make, assigned)
+    return tuple(_Named(name, lambda i=i: make()[i], assigned) for i, name in enumerate(each))  # type: ignore[misc]
+
+
+def through(value: Expression, take: Callable[[Callable[[], Any]], Any]) -> Expression:
+    """Return the same under the same code, but taken from a store: `take` is given what computes it."""
+    return Expression(value._code, lambda: take(value._make), *value._uses)
+
+
+def value_of(value: Any) -> Any:
+    """Return what an expression stands for, or a literal itself, with what stands for the expressions in it."""
+    match value:
+        case Expression():
+            return value._make()
+        case tuple() if not hasattr(value, "_fields"):
+            return tuple(map(value_of, value))
+        case list():
+            return [*map(value_of, value)]
+        case dict():
+            return {key: value_of(of) for key, of in value.items()}
+        case Unwritten():
+            return value.value
+    return value
+
+
+def script(*last: Expression | Print | Lines) -> str:
+    """Return lines of Python, to be run at the project's root: imports, what is assigned, and the last lines."""
+    imports: dict[str, None] = {}
+    assigned: dict[_Assignment, None] = {}
+    for line in last:
+        uses = line.uses if isinstance(line, Lines) else (line.value if isinstance(line, Print) else line,)
+        _collect(uses, imports, assigned)
+    body = [one.lines() for one in assigned]
+    for line in last:
+        match line:
+            case Print():
+                comment = f"  # {line.comment}" if line.comment else ""
+                body.append(f"print({written(line.value)}){comment}")
+            case Lines():
+                body.append(line.code.strip("\n"))
+            case _:
+                body.append(line._code)
+    return "\n\n".join([*_in_groups(imports), "\n".join(body)]) + "\n"
+
+
+def written(value: Any) -> str:
+    """Return how Python writes a value: of a dataclass, what is not as usual."""
+    match value:
+        case Expression():
+            return value._code
+        case Unpacked():
+            return f"**{value.items._code}"
+        case tuple() if (as_dict := getattr(value, "_asdict", None)) is not None:
+            return _written_call(type(value).__name__, (), as_dict())
+        case tuple():
+            return f"({', '.join(map(written, value))}{',' if len(value) == 1 else ''})"
+        case list():
+            return f"[{', '.join(map(written, value))}]"
+        case set() | frozenset() if value:
+            items = ", ".join(sorted(map(written, value)))
+            return f"frozenset({{{items}}})" if isinstance(value, frozenset) else f"{{{items}}}"
+        case dict():
+            return f"{{{', '.join(f'{written(key)}: {written(of)}' for key, of in value.items())}}}"
+    if is_dataclass(value) and not isinstance(value, type):
+        return _written_call(type(value).__name__, (), _changed(value))
+    return _home(value)[1] if callable(value) else repr(value)
+
+
+def _changed(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that are not as usual."""
+    usual = {
+        field.name: field.default_factory() if field.default_factory is not MISSING else field.default
+        for field in fields(value)
+    }
+    now = {name: getattr(value, name) for name in usual}
+    return {name: of for name, of in now.items() if usual[name] is MISSING or of != usual[name]}
+
+
+def _written_call(function: str, arguments: Iterable[Any], named_arguments: Mapping[str, Any]) -> str:
+    """Return a call on one line, or on a line for each argument."""
+    unpacked = [one for one in arguments if isinstance(one, Unpacked)]
+    parts = [written(one) for one in arguments if not isinstance(one, Unpacked)]
+    parts += [f"{name}={written(one)}" for name, one in named_arguments.items() if not isinstance(one, Unwritten)]
+    parts += map(written, unpacked)
+    line = f"{function}({', '.join(parts)})"
+    if len(line) <= WIDTH and "\n" not in line:
+        return line
+    lines = "".join(f"{part},\n" for part in parts)
+    return f"{function}(\n{textwrap.indent(lines, '    ')})"
+
+
+def _called(function: Callable[..., Any], arguments: Iterable[Any], named_arguments: Mapping[str, Any]) -> Any:
+    places, names = [], value_of(dict(named_arguments))
+    for one in arguments:
+        if isinstance(one, Unpacked):
+            names |= value_of(one.items)
+        else:
+            places.append(value_of(one))
+    return function(*places, **names)
+
+
+def _home(value: Any) -> tuple[str, str]:
+    """Return the line that imports a function, a class or a module, and what it is called then.
+
+    It is imported from the package nearest to the top that has it.
+
+    Raises:
+        ValueError: it is not where it says that it is.
+    """
+    if ismodule(value):
+        return f"import {value.__name__}", value.__name__
+    name, parts = value.__name__, value.__module__.split(".")
+    for n in range(1, len(parts) + 1):
+        package = ".".join(parts[:n])
+        if getattr(import_module(package), name, None) is value:
+            short = SHORT.get(package)
+            if short is None:
+                return f"from {package} import {name}", name
+            return f"import {package}" + (f" as {short}" if short != package else ""), f"{short}.{name}"
+    raise ValueError(f"{name} is not found in {value.__module__}")
+
+
+def _collect(values: Iterable[Any], imports: dict[str, None], assigned: dict[_Assignment, None]) -> None:
+    """Find what has to be imported, and what has to be assigned, each before what needs it."""
+    for value in values:
+        match value:
+            case _Named():
+                if value._assigned not in assigned:
+                    needed = value._assigned.value, *([value._assigned.within] if value._assigned.within else [])
+                    _collect(needed, imports, assigned)
+                    assigned[value._assigned] = None
+            case Expression():
+                _collect(value._uses, imports, assigned)
+            case Unpacked():
+                _collect((value.items,), imports, assigned)
+            case Unwritten():
+                pass
+            case tuple() if hasattr(value, "_fields"):
+                imports[_home(type(value))[0]] = None
+            case tuple() | list() | set() | frozenset():
+                _collect(value, imports, assigned)
+            case dict():
+                _collect((*value, *value.values()), imports, assigned)
+            case _ if is_dataclass(value) and not isinstance(value, type):
+                imports[_home(type(value))[0]] = None
+                _collect(_changed(value).values(), imports, assigned)
+            case _ if callable(value) or ismodule(value):
+                imports[_home(value)[0]] = None
+
+
+def _in_groups(imports: Iterable[str]) -> list[str]:
+    """Return the imports as this project orders them: Python's, others', ours; one line for each module."""
+    names: dict[str, set[str]] = {}
+    whole = set()
+    for line in imports:
+        package, _, name = line.removeprefix("from ").partition(" import ")
+        if line.startswith("from "):
+            names.setdefault(package, set()).add(name)
+        else:
+            whole.add(line)
+    lines = [*whole, *(f"from {package} import {', '.join(sorted(of))}" for package, of in names.items())]
+    groups: dict[int, list[str]] = {}
+    for line in sorted(lines, key=lambda line: (line.startswith("from "), line)):
+        package = line.split()[1].partition(".")[0]
+        place = 0 if package in sys.stdlib_module_names else 2 if package == "transformer_core" else 1
+        groups.setdefault(place, []).append(line)
+    return ["\n".join(groups[place]) for place in sorted(groups)]

@@ -1,0 +1,173 @@
+"""Code that is shown is code that ran: the lines, run by themselves, give what the expressions gave."""
+
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import transformer_core as tc
+from pages.shared.recipe import (
+    Lines,
+    Print,
+    Unpacked,
+    Unwritten,
+    call,
+    literal,
+    named,
+    script,
+    through,
+    value_of,
+    written,
+)
+from transformer_core.analysis import HeadName, HeadShare, ViewSpec
+
+COUNTED: list[str] = []
+
+
+def counted(name: str, times: int = 1) -> str:
+    """A call that can be counted."""
+    COUNTED.append(name)
+    return name * times
+
+
+@contextmanager
+def noted(name: str) -> Iterator[None]:
+    """A context that can be seen."""
+    COUNTED.append(f"into {name}")
+    yield
+    COUNTED.append(f"out of {name}")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A literal with usual values."""
+
+    what: str
+    how_often: int = 1
+    others: tuple["Wish", ...] = ()
+
+
+def run(lines: str) -> dict[str, Any]:
+    """Return what the lines define."""
+    defined: dict[str, Any] = {}
+    exec(compile(lines, "shown", "exec"), defined)
+    return defined
+
+
+def test_a_recipe_is_written_as_a_person_writes_it():
+    array = named("array", call(np.arange, 12).reshape(3, 4))
+    half = named("half", call(Fraction, 1, 2))
+    assert script(Print(array[1:, 0], "[row]"), Print(half.numerator)) == textwrap.dedent(
+        """\
+        from fractions import Fraction
+
+        import numpy as np
+
+        array = np.arange(12).reshape(3, 4)
+        half = Fraction(1, 2)
+        print(array[1:, 0])  # [row]
+        print(half.numerator)
+        """
+    )
+    assert value_of(array[1:, 0]).tolist() == [4, 8]
+
+
+def test_a_name_of_the_core_is_taken_from_where_it_is_nearest():
+    spec = ViewSpec(heads=(HeadShare(layer=1, head=0),), quantity="scores")
+    lines = script(Print(call(tc.load, "checkpoints/en-fr")[0]), Print(spec), Print(HeadName("cross", 1, 0)))
+    assert lines.startswith(
+        "import transformer_core as tc\nfrom transformer_core.analysis import HeadName, HeadShare, ViewSpec\n"
+    )
+    assert "print(tc.load('checkpoints/en-fr')[0])" in lines
+    assert "print(ViewSpec(heads=(HeadShare(layer=1, head=0),), quantity='scores'))" in lines
+
+
+def test_what_has_a_name_is_computed_once_and_assigned_before_it_is_used():
+    COUNTED.clear()
+    first = named("first", call(counted, "a"))
+    second = named("second", call(counted, first, times=2))
+    assert value_of((second, second, first)) == ("aa", "aa", "a")
+    assert COUNTED == ["a", "a"]
+    defined = run(script(Print(second)))
+    assert (defined["first"], defined["second"]) == ("a", "aa")
+
+
+def test_several_names_for_the_parts_of_one_value():
+    quotient, rest = named("quotient, rest", call(divmod, 17, 5))
+    assert (value_of(quotient), value_of(rest)) == (3, 2)
+    assert "quotient, rest = divmod(17, 5)" in script(Print(rest))
+    assert run(script(Print(rest)))["rest"] == 2
+
+
+def test_a_value_is_computed_within_its_context():
+    COUNTED.clear()
+    made = named("made", call(counted, "x"), within=call(noted, "it"))
+    assert value_of(made) == "x" and COUNTED == ["into it", "x", "out of it"]
+    lines = script(Print(made))
+    assert "with noted('it'):\n    made = counted('x')\n" in lines
+    COUNTED.clear()
+    run(lines)
+    assert COUNTED == ["into it", "x", "out of it"]
+
+
+def test_a_store_stands_between_without_a_trace_in_the_code():
+    kept: dict[str, str] = {"key": "from the store"}
+    made = named("made", through(call(counted, "x"), lambda make: kept.get("key") or make()))
+    assert value_of(made) == "from the store"
+    kept.clear()
+    assert value_of(through(call(counted, "x"), lambda make: kept.get("key") or make())) == "x"
+    assert "made = counted('x')" in script(Print(made))
+
+
+def test_arguments_that_are_unpacked_and_those_that_are_left_out():
+    options = named("options", literal({"times": 3}))
+    made = call(counted, "x", Unpacked(options))
+    assert value_of(made) == "xxx" and "print(counted('x', **options))" in script(Print(made))
+    quiet = call(counted, "y", times=Unwritten(2))
+    assert value_of(quiet) == "yy" and written(quiet) == "counted('y')"
+
+
+def test_lines_of_ones_own_use_what_is_named():
+    array = named("array", call(np.arange, 3))
+    lines = script(Lines("for number in array:\n    print(number)", (array,)))
+    assert lines.endswith("array = np.arange(3)\nfor number in array:\n    print(number)\n")
+
+
+def test_a_long_call_has_a_line_for_each_argument():
+    made = named("made", call(counted, "x" * 60, times=call(max, *range(20), 10**30)))
+    lines = script(Print(made))
+    assert "made = counted(\n    'xxx" in lines and max(map(len, lines.splitlines())) <= 130
+    long = named("long", call(counted, call(counted, "y" * 200)))
+    assert run(script(Print(long)))["long"] == "y" * 200
+
+
+def test_a_statement_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    run(script(call(Path, "text.txt").write_text(named("text", call(counted, "ab", times=2)), encoding="utf-8")))
+    assert (tmp_path / "text.txt").read_text() == "abab"
+
+
+plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+wishes = st.builds(Wish, st.text(), st.integers(0, 2))
+literals = st.recursive(
+    plain
+    | wishes
+    | st.builds(range, st.integers(0, 5), st.integers(5, 9))
+    | st.builds(HeadName, st.text(), st.integers(), st.integers()),
+    lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(st.text(), inner),
+    max_leaves=6,
+)
+
+
+@given(literals | st.frozensets(st.text()) | st.sets(st.integers()))
+def test_what_is_written_is_read_as_the_same(value: Any):
+    assert eval(written(value), {"Wish": Wish, "HeadName": HeadName}) == value
+    assert run(script(Print(named("it", literal([value])))))["it"] == [value]
