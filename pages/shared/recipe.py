@@ -43,7 +43,7 @@ class Expression:
 
     def __getitem__(self, key: Any) -> "Expression":
         """Return an item."""
-        return Expression(f"{self._code}[{written(key)}]", lambda: value_of(self)[value_of(key)], self, key)
+        return Expression(f"{self._code}[{_index(key)}]", lambda: value_of(self)[value_of(key)], self, key)
 
     def __call__(self, *arguments: Any, **named_arguments: Any) -> "Expression":
         """Return what a call gives."""
@@ -201,6 +201,17 @@ def written(value: Any) -> str:
     if is_dataclass(value) and not isinstance(value, type):
         return _written_call(type(value).__name__, (), _changed(value))
     return _home(value)[1] if callable(value) else repr(value)
+
+
+def _index(key: Any) -> str:
+    """Return how Python writes what stands between brackets."""
+    match key:
+        case tuple() if key and not hasattr(key, "_fields"):
+            return ", ".join(map(_index, key))
+        case slice():
+            ends = ["" if end is None else written(end) for end in (key.start, key.stop)]
+            return ":".join(ends if key.step is None else [*ends, written(key.step)])
+    return written(key)
 
 
 def _changed(value: Any) -> dict[str, Any]:

@@ -83,9 +83,8 @@ def test_a_recipe_is_written_as_a_person_writes_it():
 def test_a_name_of_the_core_is_taken_from_where_it_is_nearest():
     spec = ViewSpec(heads=(HeadShare(layer=1, head=0),), quantity="scores")
     lines = script(Print(call(tc.load, "checkpoints/en-fr")[0]), Print(spec), Print(HeadName("cross", 1, 0)))
-    assert lines.startswith(
-        "import transformer_core as tc\nfrom transformer_core.analysis import HeadName, HeadShare, ViewSpec\n"
-    )
+    ours = "from transformer_core.analysis import HeadName, HeadShare, ViewSpec\n"
+    assert lines.startswith(f"import transformer_core as tc\n{ours}")
     assert "print(tc.load('checkpoints/en-fr')[0])" in lines
     assert "print(ViewSpec(heads=(HeadShare(layer=1, head=0),), quantity='scores'))" in lines
 
@@ -157,11 +156,9 @@ def test_a_statement_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 wishes = st.builds(Wish, st.text(), st.integers(0, 2))
+heads = st.builds(HeadName, st.text(), st.integers(), st.integers())
 literals = st.recursive(
-    plain
-    | wishes
-    | st.builds(range, st.integers(0, 5), st.integers(5, 9))
-    | st.builds(HeadName, st.text(), st.integers(), st.integers()),
+    plain | wishes | heads | st.builds(range, st.integers(0, 5), st.integers(5, 9)),
     lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(st.text(), inner),
     max_leaves=6,
 )
