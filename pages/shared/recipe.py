@@ -23,32 +23,36 @@ SHORT = {"transformer_core": "tc", "numpy": "np", "torch": "torch"}  # modules t
 class Expression:
     """What Python computes from literals and other expressions, and how it is written."""
 
-    def __init__(self, code: str, make: Callable[[], Any], *uses: Any) -> None:
+    def __init__(self, write: Callable[[], str], make: Callable[[], Any], *uses: Any) -> None:
         """Stand for a value.
 
         Args:
-            code: how Python writes it.
+            write: returns how Python writes it; code is seldom asked for, and long where a text is.
             make: computes it.
             uses: what stands in the code and has to be imported or assigned before.
         """
-        self._code = code
+        self._write = write
         self._make = make
         self._uses = uses
+
+    @property
+    def _code(self) -> str:
+        return self._write()
 
     def __getattr__(self, name: str) -> "Expression":
         """Return the attribute of this name."""
         if name.startswith("_"):
             raise AttributeError(name)
-        return Expression(f"{self._code}.{name}", lambda: getattr(value_of(self), name), self)
+        return Expression(lambda: f"{self._code}.{name}", lambda: getattr(value_of(self), name), self)
 
     def __getitem__(self, key: Any) -> "Expression":
         """Return an item."""
-        return Expression(f"{self._code}[{_index(key)}]", lambda: value_of(self)[value_of(key)], self, key)
+        return Expression(lambda: f"{self._code}[{_index(key)}]", lambda: value_of(self)[value_of(key)], self, key)
 
     def __call__(self, *arguments: Any, **named_arguments: Any) -> "Expression":
         """Return what a call gives."""
         return Expression(
-            _written_call(self._code, arguments, named_arguments),
+            lambda: _written_call(self._code, arguments, named_arguments),
             lambda: _called(value_of(self), arguments, named_arguments),
             *(self, *arguments, *named_arguments.values()),
         )
@@ -88,7 +92,7 @@ class _Named(Expression):
     """A value that has a name, and was assigned to it."""
 
     def __init__(self, name: str, make: Callable[[], Any], assigned: "_Assignment") -> None:
-        super().__init__(name, make)
+        super().__init__(lambda: name, make)
         self._assigned = assigned
 
 
@@ -105,12 +109,12 @@ class _Assignment:
 
 def call(function: Callable[..., Any], *arguments: Any, **named_arguments: Any) -> Expression:
     """Return the call of a function or a class of a module; `Unpacked` arguments come last."""
-    return Expression(_home(function)[1], lambda: function, function)(*arguments, **named_arguments)
+    return Expression(lambda: _home(function)[1], lambda: function, function)(*arguments, **named_arguments)
 
 
 def literal(value: Any) -> Expression:
     """Return a dictionary or a list with expressions in it."""
-    return Expression(written(value), lambda: value_of(value), value)
+    return Expression(lambda: written(value), lambda: value_of(value), value)
 
 
 def named(names: str, value: Expression, *, within: Expression | None = None) -> Any:
@@ -141,7 +145,7 @@ def named(names: str, value: Expression, *, within: Expression | None = None) ->
 
 def through(value: Expression, take: Callable[[Callable[[], Any]], Any]) -> Expression:
     """Return the same under the same code, but taken from a store: `take` is given what computes it."""
-    return Expression(value._code, lambda: take(value._make), *value._uses)
+    return Expression(value._write, lambda: take(value._make), *value._uses)
 
 
 def value_of(value: Any) -> Any:
@@ -167,7 +171,7 @@ def script(*last: Expression | Print | Lines) -> str:
     for line in last:
         uses = line.uses if isinstance(line, Lines) else (line.value if isinstance(line, Print) else line,)
         _collect(uses, imports, assigned)
-    body = [one.lines() for one in assigned]
+    body = [*dict.fromkeys(one.lines() for one in assigned)]  # the same lines are the same value
     for line in last:
         match line:
             case Print():
@@ -258,6 +262,8 @@ def _home(value: Any) -> tuple[str, str]:
     if ismodule(value):
         return f"import {value.__name__}", value.__name__
     name, parts = value.__name__, value.__module__.split(".")
+    if value.__module__ == "builtins":
+        return "", name
     for n in range(1, len(parts) + 1):
         package = ".".join(parts[:n])
         if getattr(import_module(package), name, None) is value:
@@ -300,7 +306,7 @@ def _in_groups(imports: Iterable[str]) -> list[str]:
     """Return the imports as this project orders them: Python's, others', ours; one line for each module."""
     names: dict[str, set[str]] = {}
     whole = set()
-    for line in imports:
+    for line in filter(None, imports):
         package, _, name = line.removeprefix("from ").partition(" import ")
         if line.startswith("from "):
             names.setdefault(package, set()).add(name)

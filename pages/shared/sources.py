@@ -117,7 +117,7 @@ class Source:
         Raises:
             ConfigError: a head that the model has not.
         """
-        change = self.change_recipe(Expression("model", lambda: model))
+        change = self.change_recipe(Expression(lambda: "model", lambda: model))
         with nullcontext() if change is None else value_of(change):
             yield
 

@@ -1,17 +1,17 @@
 """The kept walk through a head: pages ask here, and a head is walked through once for each text."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from pages.shared import cache, models, readings
-from pages.shared.recipe import Expression, named, through, value_of
+from pages.shared.recipe import Expression, call, named, through, value_of
 from pages.shared.sources import Source
+from transformer_core.analysis import HeadName
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
     from transformer_core.analysis import ModelRun
-    from transformer_core.analysis.walkthrough import Walkthrough
-    from transformer_core.analysis.walkthrough.sources import ScoreSources
 
 MOST_TOKENS = 256  # on each side: a walk holds several matrices of all queries and keys
 MOST_MIB = 256  # of all walks
@@ -46,44 +46,44 @@ def recipe(source: Source, config: ModelConfig, text: str, target: str | None) -
     return named("model_run", through(reading, lambda _: read(source, text, target)))
 
 
-def walk(source: Source, text: str, target: str | None, *, attention: str, layer: int, head: int) -> "Walkthrough":
-    """Return every matrix of a head on a text.
+def walk(model_run: Expression, source: Source, of_text: tuple[str, str | None], head: HeadName) -> Expression:
+    """Return every matrix of a head on a text, as code.
 
-    Raises:
-        HeadlightError: the model cannot be loaded, the text cannot be read by it, or it has no such head.
+    Args:
+        model_run: as `recipe` gives it.
+        source: the model.
+        of_text: the text, and the target that is given.
+        head: which one; `value_of` raises HeadlightError where the model has no such head.
     """
-    walks: cache.Store[Walkthrough] = cache.store(
-        mark("step-by-step traces"), most_mib=MOST_MIB, n_bytes=lambda walk: walk.n_bytes
+    from transformer_core.analysis import walkthrough
+
+    store: cache.Store[walkthrough.Walkthrough] = cache.store(
+        mark("step-by-step traces"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes
     )
-
-    def make() -> "Walkthrough":
-        from transformer_core.analysis import walkthrough
-
-        model, _ = source.load()
-        model_run = read(source, text, target)
-        labels = model_run.labels(attention)
-        with models.on(source.device):
-            return walkthrough.walk(model, model_run.inputs, attention=attention, layer=layer, head=head, labels=labels)
-
-    return walks.get((source, text, target, attention, layer, head), make)
+    labels = model_run.labels(head.attention)
+    made = call(walkthrough.walk, source.recipe()[0], model_run.inputs, **head._asdict(), labels=labels)
+    return named("walk_through", _kept(store, made, source, of_text, head))
 
 
-def sources(source: Source, text: str, target: str | None, *, attention: str, layer: int, head: int) -> "ScoreSources":
-    """Return what the scores of a head are made of.
+def sources(model_run: Expression, source: Source, of_text: tuple[str, str | None], head: HeadName) -> Expression:
+    """Return what the scores of a head are made of, as code; arguments as for `walk`."""
+    from transformer_core.analysis.flow.score_sources import score_sources
+    from transformer_core.analysis.walkthrough.sources import ScoreSources
 
-    Raises:
-        HeadlightError: the model cannot be loaded, the text cannot be read by it, or it has no such head.
-    """
-    split: cache.Store[ScoreSources] = cache.store(
-        mark("decomposed scores"), most_mib=MOST_SOURCES_MIB, n_bytes=lambda s: s.n_bytes
+    store: cache.Store[ScoreSources] = cache.store(
+        mark("decomposed scores"), most_mib=MOST_SOURCES_MIB, n_bytes=lambda made: made.n_bytes
     )
+    made = call(score_sources, source.recipe()[0], model_run.inputs, **head._asdict())
+    return named("split", _kept(store, made, source, of_text, head))
 
-    def make() -> "ScoreSources":
-        from transformer_core.analysis.flow.score_sources import score_sources
 
-        model, _ = source.load()
-        inputs = read(source, text, target).inputs
+def _kept(
+    store: "cache.Store[Any]", made: Expression, source: Source, of_text: tuple[str, str | None], head: HeadName
+) -> Expression:
+    """Return the same, made on the model's device, and once for all sessions."""
+
+    def on_device(make: Callable[[], Any]) -> Any:
         with models.on(source.device):
-            return score_sources(model, inputs, attention=attention, layer=layer, head=head)
+            return make()
 
-    return split.get((source, text, target, attention, layer, head), make)
+    return through(made, lambda make: store.get((source, *of_text, *head), lambda: on_device(make)))

@@ -1,56 +1,48 @@
 """What the page Masks keeps of what was tried: texts as a model reads them, and all that was made of them."""
 
 from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from pages.shared import cache, models, readings
+from pages.shared.recipe import Expression, call, named, through
 from pages.shared.sources import Source
 from pages.shared.view.state import View
 from transformer_core.errors import mark
 
-if TYPE_CHECKING:
-    from transformer_core.analysis.masks.text import MaskText
-
 MOST_MIB = 64  # of all that was tried
 STORE = mark("masked runs")
-T = TypeVar("T")
 
 
-def of_text(source: Source, view: View, key: Hashable, make: Callable[[], T]) -> T:
-    """Return what was made of a text before, or make it on the model's device.
+def kept(value: Expression, source: Source, view: View, key: Hashable) -> Expression:
+    """Return the same, made on the model's device and once for all sessions.
 
     Args:
+        value: what is made of a text.
         source: the model.
         view: whose text and target it is.
         key: plain words and numbers that say what it is.
-        make: computes it.
     """
-    tried: cache.Store[Any] = cache.store(STORE, most_mib=MOST_MIB, n_bytes=_n_bytes)
 
-    def run() -> T:
-        with models.on(source.device):
-            return make()
+    def take(make: Callable[[], Any]) -> Any:
+        tried: cache.Store[Any] = cache.store(STORE, most_mib=MOST_MIB, n_bytes=_n_bytes)
 
-    made: T = tried.get((source, view.text, view.target, key), run)
-    return made
+        def run() -> Any:
+            with models.on(source.device):
+                return make()
+
+        return tried.get((source, view.text, view.target, key), run)
+
+    return through(value, take)
 
 
-def text(source: Source, view: View, *, max_tokens: int) -> "MaskText":
-    """Return the text and what the model says to it, of so many tokens at most."""
+def text(source: Source, view: View, *, max_tokens: int) -> Expression:
+    """Return the text and what the model says to it, of so many tokens at most, as code."""
     from transformer_core.analysis.masks.text import mask_text
 
-    def make() -> "MaskText":
-        model, tokenizer = source.load()
-        return mask_text(
-            model,
-            tokenizer,
-            view.text,
-            target=view.target,
-            max_tokens=max_tokens,
-            max_new_tokens=readings.max_new_tokens(source),
-        )
-
-    return of_text(source, view, ("text", max_tokens), make)
+    options: dict[str, Any] = {} if view.target is None else {"target": view.target}
+    options |= {"max_tokens": max_tokens, "max_new_tokens": readings.max_new_tokens(source)}
+    made = call(mask_text, *source.recipe(), view.text, **options)
+    return named("text", kept(made, source, view, ("text", max_tokens)))
 
 
 def _n_bytes(made: Any) -> int:

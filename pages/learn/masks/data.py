@@ -1,12 +1,13 @@
 """What the page Masks shows at one time: a text that a model reads, the chosen masks, and what becomes of it."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from pages.learn.masks import cache, view_fields
 from pages.shared.models import ModelCard
+from pages.shared.recipe import Expression, call, literal, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
@@ -24,9 +25,6 @@ from transformer_core.language import say
 if TYPE_CHECKING:
     import numpy as np
 
-    from transformer_core.analysis.masks.dropout import DropoutOutcome
-    from transformer_core.analysis.masks.inference import Steps
-    from transformer_core.analysis.masks.leak import Leak
     from transformer_core.analysis.masks.rules import MaskChoice
     from transformer_core.analysis.masks.run import MaskOutcome
     from transformer_core.analysis.masks.text import MaskText
@@ -40,7 +38,6 @@ SIDES = {  # what queries and keys are, by architecture and side
     ("decoder_only", "target"): mark("the text"),
     ("encoder_only", "source"): mark("the text"),
 }
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,8 +49,10 @@ class MasksData:
     source: Source
     preset: Preset
     n_padding: int
-    alone: "MaskText"  # without padding
-    text: "MaskText"  # with it
+    alone_recipe: Expression  # the text without padding, as code
+    text_recipe: Expression  # with it
+    alone: "MaskText"
+    text: "MaskText"
 
     @classmethod
     def current(cls, card: ModelCard) -> "MasksData":
@@ -69,13 +68,23 @@ class MasksData:
         source = view.source(card)
         n_padding = _n_padding(card, preset)
         alone = _alone(source, view, card, n_padding)
-        if not preset.is_shifted:
-            alone = alone.targeted()  # as long as its targets, which stand in its place
-        model, tokenizer = source.load()
-        sides = padded_sides(preset, view.attention, card.config)
-        text = alone.padded(tokenizer, model.config.pad_id, sides, n_padding)
-        view_fields.fit((view.model, view.text, view.target, view.attention), *map(len, text.sides(view.attention)))
-        return cls(card=card, view=view, source=source, preset=preset, n_padding=n_padding, alone=alone, text=text)
+        if not preset.is_shifted:  # as long as its targets, which stand in its place
+            alone = named("targeted", alone.targeted())
+        text = _padded(source, card, alone, padded_sides(preset, view.attention, card.config), n_padding)
+        values = value_of((alone, text))
+        sides = values[1].sides(view.attention)
+        view_fields.fit((view.model, view.text, view.target, view.attention), *map(len, sides))
+        return cls(
+            card=card,
+            view=view,
+            source=source,
+            preset=preset,
+            n_padding=n_padding,
+            alone_recipe=alone,
+            text_recipe=text,
+            alone=values[0],
+            text=values[1],
+        )
 
     @property
     def size(self) -> int:
@@ -110,23 +119,34 @@ class MasksData:
         """The model and its tokenizer."""
         return self.source.load()
 
+    @property
+    def choice_recipe(self) -> Expression:
+        """The masks that were chosen, as code."""
+        chosen: Expression = named("choice", literal(self.choice))
+        return chosen
+
+    @cached_property
+    def outcome_recipe(self) -> Expression:
+        """The model run with its own masks and with the chosen ones, as code."""
+        from transformer_core.analysis.masks.run import run_masked
+
+        head = {"layer": self.view.layer, "head": self.view.head}
+        made = call(run_masked, *self.source.recipe(), self.text_recipe, self.choice_recipe, **head)
+        return named("outcome", self.kept(("run", self.n_padding, self.choice, *head.values()), made))
+
     @cached_property
     def outcome(self) -> "MaskOutcome":
         """The model run with its own masks and with the chosen ones."""
-        from transformer_core.analysis.masks.run import run_masked
+        outcome: MaskOutcome = value_of(self.outcome_recipe)
+        return outcome
 
-        view, choice = self.view, self.choice
-        return self.kept(
-            ("run", self.n_padding, choice, view.layer, view.head),
-            lambda: run_masked(*self.loaded, self.text, choice, layer=view.layer, head=view.head),
-        )
-
-    def written(self, choice: "MaskChoice") -> str:
-        """Return what the model writes by itself under some masks."""
+    def written(self, choice: "Expression | MaskChoice") -> Expression:
+        """Return what the model writes by itself under some masks, as code."""
         from transformer_core.analysis.masks.run import write_masked
 
-        key = ("written", self.n_padding, choice, padded_sides(self.preset, self.view.attention, self.card.config))
-        return self.kept(key, lambda: write_masked(*self.loaded, self.text, choice))
+        sides = padded_sides(self.preset, self.view.attention, self.card.config)
+        key = ("written", self.n_padding, value_of(choice), sides)
+        return self.kept(key, call(write_masked, *self.source.recipe(), self.text_recipe, choice))
 
     def preset_masks(self) -> "Mapping[str, np.ndarray]":
         """Return the mask that each preset puts on the chosen attention."""
@@ -134,61 +154,57 @@ class MasksData:
 
         attention = self.view.attention
         alone = _alone(self.source, self.view, self.card, N_PADDING)
-        return self.kept(("presets", attention), lambda: preset_masks(*self.loaded, alone, attention))
+        masks: Mapping[str, np.ndarray] = value_of(
+            self.kept(("presets", attention), call(preset_masks, *self.source.recipe(), alone, attention))
+        )
+        return masks
 
-    def own_masks(self) -> "Mapping[str, np.ndarray]":
-        """Return the mask of each attention under the chosen ones, with padding behind all sides."""
+    def own_masks(self) -> Expression:
+        """Return the mask of each attention under the chosen ones, with padding behind all sides, as code."""
         from transformer_core.analysis.masks.run import masks_of
 
-        model, tokenizer = self.loaded
-        choice, pad_id = self.choice, self.card.config.pad_id
         n_padding = self.n_padding or N_PADDING
         alone = _alone(self.source, self.view, self.card, n_padding)
-        text = alone.padded(tokenizer, pad_id, tuple(alone.inputs), n_padding)
-        return self.kept(("which", n_padding, choice), lambda: masks_of(model, text, choice, layer=self.view.layer))
+        text = _padded(self.source, self.card, alone, tuple(value_of(alone).inputs), n_padding)
+        made = call(masks_of, self.source.recipe()[0], text, self.choice_recipe, layer=self.view.layer)
+        return named("masks", self.kept(("which", n_padding, self.choice), made))
 
-    def leak(self, replacements: "tuple[int, ...]", choice: "MaskChoice | None" = None) -> "Leak":
-        """Return what moves where each token is changed, under some masks; None: the model's own."""
+    def leak(self, name: str, replacements: "tuple[int, ...]", choice: "MaskChoice | None" = None) -> Expression:
+        """Return what moves where each token is changed, as code.
+
+        Args:
+            name: in the code.
+            replacements: what each token is changed into.
+            choice: the masks; None: the model's own.
+        """
         from transformer_core.analysis.masks.leak import leak
 
-        model, _ = self.loaded
-        text = self.alone
+        model, text = self.source.recipe()[0], self.alone_recipe
         if choice is not None and not PRESETS[choice.preset].is_shifted:
-            text = text.unshifted()
-        edits = {} if choice is None else choice.interventions(model.config, n_source=None, n_target=None)
+            text = named("unshifted", text.unshifted())
+        arguments: list[Any] = [call(tuple, text.inputs.values()), replacements]
+        if choice is not None:
+            chosen = named("choice", literal(choice))
+            arguments.append(named("edits", chosen.interventions(model.config, n_source=None, n_target=None)))
         key = ("leak", self.n_padding, replacements, choice)
-        return self.kept(key, lambda: leak(model, tuple(text.inputs.values()), replacements, edits))
+        return named(name, self.kept(key, call(leak, model, *arguments)))
 
-    def steps(self) -> "Steps":
-        """Return what the decoder says in one pass, and step by step."""
+    def steps(self) -> Expression:
+        """Return what the decoder says in one pass, and step by step, as code."""
         from transformer_core.analysis.masks.inference import steps
 
-        model, _ = self.loaded
-        return self.kept(
-            ("steps", self.n_padding, self.preset.is_shifted), lambda: steps(model, tuple(self.alone.inputs.values()))
-        )
+        made = call(steps, self.source.recipe()[0], call(tuple, self.alone_recipe.inputs.values()))
+        return named("found", self.kept(("steps", self.n_padding, self.preset.is_shifted), made))
 
-    def dropped(self, probability: float, seed: int) -> "DropoutOutcome":
-        """Return what dropout on all patterns does to the chosen head and to the output."""
+    def dropped(self, probability: float, seed: int) -> Expression:
+        """Return what dropout on all patterns does to the chosen head and to the output, as code."""
         from transformer_core.analysis.masks.dropout import run_dropout
 
-        attention, layer, head = self.view.attention, self.view.layer, self.view.head
-        key = ("dropout", self.n_padding, self.preset.is_shifted, attention, layer, head, probability, seed)
-
-        def make() -> "DropoutOutcome":
-            model, tokenizer = self.loaded
-            return run_dropout(
-                model,
-                tokenizer,
-                self.alone,
-                attention=attention,
-                layer=layer,
-                head=head,
-                probability=probability,
-                seed=seed,
-            )
-
-        return self.kept(key, make)
+        head = {"attention": self.view.attention, "layer": self.view.layer, "head": self.view.head}
+        options = {**head, "probability": probability, "seed": seed}
+        made = call(run_dropout, *self.source.recipe(), self.alone_recipe, **options)
+        key = ("dropout", self.n_padding, self.preset.is_shifted, *options.values())
+        return named("dropped", self.kept(key, made))
 
     def four_ways(self) -> Mapping[tuple[bool, bool], str]:
         """Return what the decoder writes by (is masked, has a cache)."""
@@ -206,11 +222,12 @@ class MasksData:
             written = write_four_ways(model, given, n_new=n_new)
             return {way: tokenizer.target.decode(tokens) for way, tokens in written.items()}
 
-        return self.kept(("four ways", self.n_padding), write)
+        ways: Mapping[tuple[bool, bool], str] = value_of(self.kept(("four ways", self.n_padding), call(write)))
+        return ways
 
-    def kept(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what was made of this text before, or make it."""
-        return cache.of_text(self.source, self.view, key, make)
+    def kept(self, key: Hashable, value: Expression) -> Expression:
+        """Return the same, made once for all sessions."""
+        return cache.kept(value, self.source, self.view, key)
 
     def side(self, of: str) -> str:
         """Return what a side is called: "source" or "target"."""
@@ -229,8 +246,16 @@ def _n_padding(card: ModelCard, preset: Preset) -> int:
     return int(usual if view_fields.PADDING.value is None else view_fields.PADDING.value)
 
 
-def _alone(source: Source, view: View, card: ModelCard, n_padding: int) -> "MaskText":
-    """Return the text without padding, as far as there is room for it and for so much padding."""
+def _padded(source: Source, card: ModelCard, alone: Expression, sides: tuple[str, ...], n_padding: int) -> Expression:
+    """Return the text with padding after some of its sides, as code."""
+    if card.config.pad_id is None or not n_padding:
+        return alone
+    padded: Expression = named("padded", alone.padded(source.recipe()[1], card.config.pad_id, sides, n_padding))
+    return padded
+
+
+def _alone(source: Source, view: View, card: ModelCard, n_padding: int) -> Expression:
+    """Return the text without padding, as far as there is room for it and for so much padding, as code."""
     return cache.text(source, view, max_tokens=min(MOST_TOKENS, card.config.max_seq_len) - n_padding)
 
 

@@ -10,10 +10,10 @@ import streamlit as st
 from pages.components import figures
 from pages.learn import head_choice
 from pages.learn.masks import view_fields
-from pages.learn.masks.code import dropout_code, dropout_drawn
 from pages.learn.masks.data import MasksData
 from pages.shared import code_expander, export, prose
 from pages.shared.answer import NO_HEAD
+from pages.shared.recipe import Expression, Print, Unwritten, call, named, script, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis import ATTENTIONS
@@ -43,13 +43,23 @@ LOOK_FOR = mark(
 def show(data: MasksData) -> None:
     """Draw the part."""
     _controls(data)
-    outcome = data.dropped(view_fields.DROPOUT.value, view_fields.SEED.value)
-    _figure(data, outcome)
+    recipe = data.dropped(view_fields.DROPOUT.value, view_fields.SEED.value)
+    outcome: DropoutOutcome = value_of(recipe)
+    _figure(data, recipe)
     st.html(f"<p class='hl-masks-about'>{html.escape(say(CLAIM))}</p>")
     _rows(outcome)
     _outputs(data, outcome)
     prose.look_for(say(LOOK_FOR))
-    code_expander.code(lambda: dropout_code(data))
+    code_expander.code(lambda: script(*_printed(recipe)))
+
+
+def _printed(dropped: Expression) -> list[Print]:
+    """Return the lines that print what dropout did."""
+    return [
+        Print(dropped.keep, "[query, key]: 0 where a weight is dropped, else 1 / (1 - p)"),
+        Print(dropped.dropped_pattern, "[query, key]"),
+        Print((dropped.before.mean_probability, dropped.now.mean_probability)),
+    ]
 
 
 def _controls(data: MasksData) -> None:
@@ -65,10 +75,10 @@ def _controls(data: MasksData) -> None:
         head_choice.head(data.card)
 
 
-def _figure(data: MasksData, outcome: "DropoutOutcome") -> None:
+def _figure(data: MasksData, dropped: Expression) -> None:
     """Draw the pattern before, what dropout keeps, and the pattern after."""
+    outcome: DropoutOutcome = value_of(dropped)
     queries, keys = data.alone.sides(data.view.attention)
-    kept = (outcome.keep > 0).astype(np.float32)
     told: dict[str, Any] = {
         "rows": queries,
         "columns": keys,
@@ -78,8 +88,10 @@ def _figure(data: MasksData, outcome: "DropoutOutcome") -> None:
         "limits": (0.0, 1.0),  # so that the pattern is seen whatever p is
     }
     names = say("Pattern before"), say("Dropout mask: 1 = kept"), say("Pattern after")
-    panels = dict(zip(names, (outcome.pattern, kept, outcome.dropped_pattern), strict=True))
-    figure = number_panels(panels, **told, theme=theme(), width=700)
+    kept = call(np.greater, dropped.keep, 0).astype(np.float32)
+    panels = dict(zip(names, (dropped.pattern, kept, dropped.dropped_pattern), strict=True))
+    recipe = named("figure", call(number_panels, panels, **told, theme=Unwritten(theme()), width=Unwritten(700)))
+    figure = value_of(recipe)
     name = data.file_name("dropout")
 
     def files() -> Mapping[str, bytes]:
@@ -87,9 +99,9 @@ def _figure(data: MasksData, outcome: "DropoutOutcome") -> None:
         columns = [f"{index} {label}, {panel}" for panel in names for index, label in enumerate(keys)]
         return export.files(
             name=name,
-            csv=lambda: matrix_csv(np.hstack([*panels.values()]), "query", places, "key", columns, "weight"),
+            csv=lambda: matrix_csv(np.hstack(value_of([*panels.values()])), "query", places, "key", columns, "weight"),
             arrays=lambda: {"pattern": outcome.pattern, "keep": outcome.keep, "after": outcome.dropped_pattern},
-            code=dropout_code(data) + dropout_drawn(data, names, file=name, **told),
+            code=export.script(recipe, *_printed(dropped), title=told["title"], name=name),
             state=state.in_words(),
             model=data.card.path,
         )

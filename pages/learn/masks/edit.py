@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.learn.masks import controls, view_fields
-from pages.learn.masks.code import code_of
 from pages.learn.masks.components.masks.matrix import Arrays, OutputRow, Outputs, mask_matrix, sent_turned
 from pages.learn.masks.components.masks.pictures import Miniature, mask_gallery, sent_name
 from pages.learn.masks.data import MasksData, ends
 from pages.shared import code_expander, prose
 from pages.shared.answer import NO_HEAD
+from pages.shared.recipe import Print, script, value_of
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.masks.presets import presets_of
 from transformer_core.errors import mark
@@ -48,7 +48,21 @@ def show(data: MasksData) -> None:
         _padding(data)
     words = say(LOOK_FOR if data.card.config.has_decoder else LOOK_FOR_ENCODER)
     prose.look_for(words)
-    code_expander.code(lambda: code_of(data))
+    code_expander.code(lambda: _code(data))
+
+
+def _code(data: MasksData) -> str:
+    """Return the lines that run the model with the chosen masks."""
+    outcome, view = data.outcome_recipe, data.view
+    of_head = say("[query, key]: {who}", who=f"{say(ATTENTIONS[view.attention].inline)} L{view.layer}.H{view.head}")
+    writes = data.card.config.has_decoder and data.preset.is_shifted
+    return script(
+        Print(outcome.head.allowed, of_head),
+        Print(outcome.head.pattern),
+        Print((outcome.before.labels, outcome.before.mean_probability)),
+        Print((outcome.now.labels, outcome.now.mean_probability)),
+        *([Print(data.written(data.choice_recipe))] if writes else []),
+    )
 
 
 def _gallery(data: MasksData) -> None:
@@ -211,10 +225,10 @@ def _words(data: MasksData, outcome: "MaskOutcome") -> list[tuple[str, str, bool
         return [(with_own, before, False), (with_these, now, now != before)]
     from transformer_core.analysis.masks.rules import MaskChoice
 
-    before = data.written(MaskChoice(attention=data.view.attention))
+    before = value_of(data.written(MaskChoice(attention=data.view.attention)))
     if not data.preset.is_shifted:
         return [(with_own, before, False)]
-    now = before if data.is_own else data.written(data.choice)
+    now = before if data.is_own else value_of(data.written(data.choice))
     return [(with_own, before or "–", False), (with_these, now or "–", now != before)]
 
 

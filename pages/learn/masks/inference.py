@@ -8,9 +8,9 @@ import numpy as np
 import streamlit as st
 
 from pages.components import figures
-from pages.learn.masks.code import drawn, inference_code
 from pages.learn.masks.data import MasksData
 from pages.shared import code_expander, export, prose
+from pages.shared.recipe import Expression, Print, Unwritten, call, named, script, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
@@ -47,7 +47,8 @@ def show(data: MasksData) -> None:
     if not data.card.config.has_decoder:
         prose.note(say(ENCODER))
         return
-    steps = data.steps()
+    recipe = data.steps()
+    steps: Steps = value_of(recipe)
     st.html(f"<p class='hl-masks-about'>{html.escape(say(CLAIM))}</p>")
     _facts(steps)
     with st.container(key="hl-masks-inference"):
@@ -55,10 +56,18 @@ def show(data: MasksData) -> None:
     with left:
         _table(data, steps)
     with right:
-        _figure(data, steps)
+        _figure(data, recipe)
     _four_ways(data)
     prose.look_for(say(LOOK_FOR))
-    code_expander.code(lambda: inference_code(data))
+    code_expander.code(lambda: script(*_printed(recipe)))
+
+
+def _printed(found: Expression) -> list[Print]:
+    """Return the lines that print how far passes and steps are apart."""
+    return [
+        Print((found.in_one_pass, found.in_steps), "probability of what each row says next"),
+        Print((found.most_apart, found.most_grown, found.most_grown_unmasked), "logits"),
+    ]
 
 
 def _facts(steps: "Steps") -> None:
@@ -101,8 +110,9 @@ def _table(data: MasksData, steps: "Steps") -> None:
     )
 
 
-def _figure(data: MasksData, steps: "Steps") -> None:
+def _figure(data: MasksData, found: Expression) -> None:
     """Draw by how much earlier outputs move as the text grows, with the mask and without."""
+    steps: Steps = value_of(found)
     labels = data.alone.labels["target"]
     lengths = [say("{n} tokens", n=length + 1) for length in range(len(labels))]
     told: dict[str, Any] = {
@@ -119,7 +129,8 @@ def _figure(data: MasksData, steps: "Steps") -> None:
         ),
         "tolerance": steps.tolerance,
     }
-    figure = moved_pair((steps.grown, steps.grown_unmasked), **told, theme=theme(), height=470)
+    moved = (found.grown, found.grown_unmasked)
+    recipe = named("figure", call(moved_pair, moved, **told, theme=Unwritten(theme()), height=Unwritten(470)))
     name = data.file_name("growing")
 
     def files() -> Mapping[str, bytes]:
@@ -131,12 +142,12 @@ def _figure(data: MasksData, steps: "Steps") -> None:
                 np.hstack([steps.grown, steps.grown_unmasked]), "tokens read", lengths, "output", columns, "logits"
             ),
             arrays=lambda: {"masked": steps.grown, "unmasked": steps.grown_unmasked, "tokens": np.array(labels)},
-            code=inference_code(data) + drawn(data, "(found.grown, found.grown_unmasked)", file=name, **told),
+            code=export.script(recipe, *_printed(found), title=told["title"], name=name),
             state=state.in_words(),
             model=data.card.path,
         )
 
-    figures.live_figure(figure, name=name, key="masks-growing-figure", files=files, height=470)
+    figures.live_figure(value_of(recipe), name=name, key="masks-growing-figure", files=files, height=470)
 
 
 def _four_ways(data: MasksData) -> None:

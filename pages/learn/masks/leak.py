@@ -9,9 +9,9 @@ import streamlit as st
 
 from pages.components import figures
 from pages.learn.masks import view_fields
-from pages.learn.masks.code import drawn, leak_code
 from pages.learn.masks.data import MasksData
 from pages.shared import code_expander, export, prose
+from pages.shared.recipe import Expression, Print, Unwritten, call, named, script, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
@@ -53,10 +53,16 @@ def show(data: MasksData) -> None:
     for remark in remarks:
         prose.note(remark)
     other = _other(data)
-    own, changed = data.leak(replacements), data.leak(replacements, other)
-    _figure(data, own, changed, other, place, replacements)
+    recipes = data.leak("own", replacements), data.leak("other", replacements, other)
+    own, changed = value_of(recipes)
+    _figure(data, recipes, other, place)
     _facts(data, own, changed, other, place, replacements)
-    code_expander.code(lambda: leak_code(data, replacements, other))
+    code_expander.code(lambda: script(*_printed(*recipes)))
+
+
+def _printed(own: Expression, other: Expression) -> list[Print]:
+    """Return the lines that print what moved."""
+    return [Print((own.n_leaks, other.n_leaks)), Print((own.moved, other.moved), "logits [output, changed token]")]
 
 
 def _controls(data: MasksData) -> int:
@@ -128,10 +134,9 @@ def _title(data: MasksData, other: "MaskChoice") -> str:
     return say("With the edited mask: {preset}", preset=name)
 
 
-def _figure(
-    data: MasksData, own: "Leak", changed: "Leak", other: "MaskChoice", place: int, replacements: tuple[int, ...]
-) -> None:
+def _figure(data: MasksData, recipes: tuple[Expression, Expression], other: "MaskChoice", place: int) -> None:
     """Draw both matrices."""
+    own, changed = value_of(recipes)
     labels = data.alone.labels[data.alone.output_side]
     is_encoder = not data.card.config.has_decoder
     told: dict[str, Any] = {
@@ -145,7 +150,9 @@ def _figure(
         "subtitle": say("gray: exactly 0"),
         "tolerance": 0.0,
     }
-    figure = moved_pair((own.moved, changed.moved), **told, chosen=place, theme=theme(), height=500)
+    moved = tuple(recipe.moved for recipe in recipes)
+    looks = {"chosen": place, "theme": Unwritten(theme()), "height": Unwritten(500)}
+    recipe = named("figure", call(moved_pair, moved, **told, **looks))
     name = data.file_name("leak")
 
     def files() -> Mapping[str, bytes]:
@@ -161,12 +168,12 @@ def _figure(
                 "logits",
             ),
             arrays=lambda: {"own": own.moved, "other": changed.moved, "tokens": np.array(labels)},
-            code=leak_code(data, replacements, other) + drawn(data, "(own.moved, other.moved)", file=name, **told),
+            code=export.script(recipe, *_printed(*recipes), title=told["title"], name=name),
             state=state.in_words(),
             model=data.card.path,
         )
 
-    figures.live_figure(figure, name=name, key="masks-leak-figure", files=files, height=500)
+    figures.live_figure(value_of(recipe), name=name, key="masks-leak-figure", files=files, height=500)
 
 
 def _facts(

@@ -1,12 +1,15 @@
 """Which of the attentions gets which mask: drawn as in the paper's figure 1, each with its mask in small."""
 
+from collections.abc import Mapping
+
+import numpy as np
 import streamlit as st
 
 from pages.learn.masks import view_fields
-from pages.learn.masks.code import which_code
 from pages.learn.masks.components.masks.pictures import Miniature, mask_which, sent_name
 from pages.learn.masks.data import MasksData, ends
 from pages.shared import code_expander, prose
+from pages.shared.recipe import Lines, script, value_of
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.language import say
@@ -27,6 +30,10 @@ USUAL = {  # what the model's own mask is, and why
     ),
 }
 JOINS = {"memory": mark("keys and values: the encoder’s output"), "asks": mark("queries: the decoder")}
+EACH = """
+for attention, mask in masks.items():
+    print(attention, mask.astype(int), sep="\\n")  # [query, key]: 1 where the query may attend
+"""
 NOTE = mark(
     "Two common mistakes: a causal mask on cross-attention hides the end of the source from the first target tokens; "
     "without one on decoder self-attention, the decoder sees the tokens it has yet to predict."
@@ -39,7 +46,8 @@ LOOK_FOR = mark(
 
 def show(data: MasksData) -> None:
     """Draw the part."""
-    masks = data.own_masks()
+    recipe = data.own_masks()
+    masks: Mapping[str, np.ndarray] = value_of(recipe)
     items = []
     for name in data.card.attentions:
         of_queries, of_keys = ends(name)
@@ -74,7 +82,7 @@ def show(data: MasksData) -> None:
         on_click=lambda: view_fields.PART.set("edit"),
     )
     prose.look_for(say(LOOK_FOR))
-    code_expander.code(lambda: which_code(data))
+    code_expander.code(lambda: script(Lines(EACH, (recipe,))))
 
 
 def _choose() -> None:

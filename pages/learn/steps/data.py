@@ -10,16 +10,16 @@ from pages.learn.steps import view_fields
 from pages.learn.steps.view_fields import MatrixCell
 from pages.shared import walkthroughs
 from pages.shared.models import ModelCard
+from pages.shared.recipe import Expression, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
-from transformer_core.analysis import ATTENTIONS, strongest_cell
+from transformer_core.analysis import ATTENTIONS, HeadName, strongest_cell
 from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import ModelRun
     from transformer_core.analysis.walkthrough import Number, Quantity, Walkthrough
-    from transformer_core.analysis.walkthrough.sources import ScoreSources
 
 MOST_SHOWN = 24  # queries, and keys
 HOP = MOST_SHOWN // 2  # tokens by which the shown part of a long text moves on
@@ -33,6 +33,8 @@ class StepsData:
     card: ModelCard
     view: View
     source: Source
+    recipe: Expression  # the model run as code
+    walk_recipe: Expression  # the walk as code
     model_run: "ModelRun"
     walk: "Walkthrough"
 
@@ -48,10 +50,19 @@ class StepsData:
         if not view.text:
             return None
         source = view.source(card)
-        of_text = (source, view.text, view.target)
-        model_run = walkthroughs.read(*of_text)
-        walk = walkthroughs.walk(*of_text, attention=view.attention, layer=view.layer, head=view.head)
-        data = cls(card=card, view=view, source=source, model_run=model_run, walk=walk)
+        recipe = walkthroughs.recipe(source, card.config, view.text, view.target)
+        head = HeadName(view.attention, view.layer, view.head)
+        walk_recipe = walkthroughs.walk(recipe, source, (view.text, view.target), head)
+        model_run, walk = value_of((recipe, walk_recipe))
+        data = cls(
+            card=card,
+            view=view,
+            source=source,
+            recipe=recipe,
+            walk_recipe=walk_recipe,
+            model_run=model_run,
+            walk=walk,
+        )
         shapes = {name: quantity.values.shape for name, quantity in walk.quantities.items()}
         n_queries, n_keys = shapes["pattern"]
         d_head = shapes["v"][1]
@@ -183,16 +194,11 @@ class StepsData:
         return cell.matrix, rows.index(row), columns.index(cell.column)
 
     @property
-    def split(self) -> "ScoreSources":
-        """What the scores are made of.
-
-        Raises:
-            HeadlightError: the model cannot be loaded.
-        """
+    def split(self) -> Expression:
+        """What the scores are made of, as code; `value_of` raises HeadlightError where they cannot be taken apart."""
         view = self.view
-        return walkthroughs.sources(
-            *(self.source, view.text, view.target), attention=view.attention, layer=view.layer, head=view.head
-        )
+        head = HeadName(view.attention, view.layer, view.head)
+        return walkthroughs.sources(self.recipe, self.source, (view.text, view.target), head)
 
 
 def _is_word(label: str) -> bool:

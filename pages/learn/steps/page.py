@@ -5,9 +5,9 @@ import html
 import streamlit as st
 
 from pages.learn.steps import figure, number, proof, view_fields, why
-from pages.learn.steps.code import code_of
 from pages.learn.steps.data import MOST_SHOWN, StepsData
 from pages.shared import code_expander, models, prose
+from pages.shared.recipe import Lines, Print, script
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate
@@ -31,6 +31,12 @@ GUIDED = mark(
     "This head was guided: in training, an extra loss told it which noun each pronoun refers to. All other heads "
     "found their roles by themselves."
 )
+MATRICES = """
+for stage in walk_through.stages:
+    for name in stage.matrices:
+        matrix = walk_through.quantities[name]
+        print(stage.name, matrix.symbol, matrix.values[{row}])
+"""
 LEAST_ELSEWHERE = 0.01  # of the attention, that is told
 
 
@@ -64,7 +70,7 @@ def steps() -> None:
             query_params={state.MODEL.key: data.view.model, state.TEXT.key: data.view.text, "temperature": "2"},
         )
     why.show(data)
-    code_expander.code(lambda: code_of(data))
+    code_expander.code(lambda: _code(data))
     state.publish()
 
 
@@ -104,6 +110,13 @@ def _guidance(data: StepsData) -> None:
             query_params={"lesson": "does-the-picture-matter"},
             width="content",
         )
+
+
+def _code(data: StepsData) -> str:
+    """Return the lines that walk through the head and print its numbers, and the chosen one with its formula."""
+    walked, cell = data.walk_recipe, view_fields.CELL.value
+    matrices = Lines(MATRICES.format(row=data.query), (walked,))
+    return script(matrices, *([Print(walked.number(*cell))] if cell else []), Print(walked.proof()))
 
 
 def _elsewhere(data: StepsData) -> list[str]:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.components.figures import live_figure
-from pages.learn.steps.code import redraw_sources
 from pages.learn.steps.data import StepsData
 from pages.shared import export, prose
+from pages.shared.recipe import Print, call, named, value_of
 from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark
@@ -38,11 +38,12 @@ def show(data: StepsData) -> None:
     """Draw the cells of the chosen pair, and say what they add up to."""
     st.html(f"<h2 class='hl-subtitle'>{say('Why this cell?')}</h2><p class='hl-small'>{html.escape(say(ABOUT))}</p>")
     try:
-        split = data.split
+        split: ScoreSources = value_of(made := data.split)
     except HeadlightError as error:
         prose.warning(say("This score cannot be decomposed: {why}.", why=error))
         return
-    values = split.cell(data.query, data.key)
+    cell = named("values", made.cell(data.query, data.key))
+    values = value_of(cell)
     query, key = (
         say(words, token=f"{place} '{isolate(labels[place][:30])}'")
         for words, place, labels in zip(
@@ -53,7 +54,8 @@ def show(data: StepsData) -> None:
         [say_message(source.label()) for source in side] for side in (split.sources_of_query, split.sources_of_key)
     )
     title = say("Score: {query} → {key}, {head}", query=query, key=key, head=data.who)
-    figure = score_sources_heatmap(values, of_query, of_key, query=query, key=key, title=title)
+    recipe = named("figure", call(score_sources_heatmap, cell, of_query, of_key, query=query, key=key, title=title))
+    figure = value_of(recipe)
     name = f"why-{data.view.attention}-{data.view.layer}-{data.view.head}-{data.query}-{data.key}"
     with st.container(key="hl-steps-why"):
         live_figure(
@@ -65,7 +67,7 @@ def show(data: StepsData) -> None:
                 name=name,
                 csv=lambda: matrix_csv(values, "source of the query", of_query, "source of the key", of_key, "score"),
                 arrays=lambda: {"score": values},
-                code=redraw_sources(data, query, key, title, name),
+                code=export.script(recipe, Print(cell, "[of the query, of the key]"), title=title, name=name),
                 state=state.in_words(),
                 model=data.card.path,
             ),

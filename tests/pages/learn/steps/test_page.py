@@ -219,7 +219,7 @@ def test_the_code_gives_the_same_numbers(open_steps: OpenApp, attention: str):
     scope: dict[str, Any] = {}
     with contextlib.redirect_stdout(said):
         exec(shown_code(app), scope)
-    walked = scope["walked"]
+    walked = scope["walk_through"]
     for name, of in values.items():
         np.testing.assert_allclose(walked.quantities[name].values, of, atol=1e-6)
     assert "Number(name='z'" in said.getvalue() and "Proof(" in said.getvalue()
