@@ -13,6 +13,13 @@ INPUTS = {  # what the model is called with, once `opening` has run
     "decoder_only": "tokens",
     "encoder_only": "tokens",
 }
+KEEP = """from pathlib import Path
+
+from transformer_core.figures.offline import offline_page
+
+page = offline_page(figure, title={title!r}, about={text!r})
+Path({file!r}).write_text(page, encoding="utf-8")
+"""  # draws `figure` into a page that opens without a network
 
 
 def run(card: ModelCard) -> str:

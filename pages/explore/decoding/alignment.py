@@ -12,8 +12,8 @@ from pages.components import figures
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.code import looked
 from pages.explore.decoding.data import DecodingData
-from pages.explore.heads.code import KEEP
 from pages.shared import analyses, export, prose
+from pages.shared.code import KEEP
 from pages.shared.corpora import MADE_HERE
 from pages.shared.models import ModelCard, place_of
 from pages.shared.style import theme

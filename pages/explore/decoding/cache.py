@@ -10,8 +10,8 @@ import streamlit as st
 from pages.components import figures
 from pages.explore.decoding.code import opening
 from pages.explore.decoding.data import DecodingData
-from pages.explore.heads.code import KEEP
 from pages.shared import export
+from pages.shared.code import KEEP
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv

@@ -54,7 +54,7 @@ def show(data: MasksData) -> None:
 def _code(data: MasksData) -> str:
     """Return the lines that run the model with the chosen masks."""
     outcome, view = data.outcome_recipe, data.view
-    of_head = say("[query, key]: {who}", who=f"{say(ATTENTIONS[view.attention].inline)} L{view.layer}.H{view.head}")
+    of_head = f"[query, key]: {ATTENTIONS[view.attention].inline} L{view.layer}.H{view.head}"
     writes = data.card.config.has_decoder and data.preset.is_shifted
     return script(
         Print(outcome.head.allowed, of_head),
