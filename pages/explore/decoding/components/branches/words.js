@@ -45,8 +45,11 @@ export function endInWords({ total, n_tokens: n, score }) {
 
 export function nameOf({ node, end }) {
   const { label, position, kind, score } = node;
-  const parts = [say("'{label}', token {position}", { label, position }), probabilityInWords(node), KINDS[kind]];
-  if (score !== null) parts.push(say("score {score}", { score: nats(score) }));
+  const isDropped = kind === "dropped" && score !== null; // its score is written beside it, and so stands beside it here
+  const named = { label, position, score: nats(score) };
+  const name = isDropped ? say("'{label}' {score}: score of token {position}", named) : say("'{label}', token {position}", named);
+  const parts = [name, probabilityInWords(node), KINDS[kind]];
+  if (score !== null && !isDropped) parts.push(say("score {score}", named));
   if (end) parts.push(say("end of the branch “{text}”, {numbers}", { text: end.text, numbers: endInWords(end) }));
   return parts.filter(Boolean).join("; ");
 }

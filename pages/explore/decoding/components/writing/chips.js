@@ -3,7 +3,7 @@
 import { element } from "../../../../components/kit/elements.js";
 import { say } from "../../../../components/kit/say.js";
 import { isLookedAt } from "./looking.js";
-import { colorScale, setStop } from "./writing.js";
+import { colorScale } from "./writing.js";
 
 const N_FACTS = 5; // numbers of a token, before its alternatives: label, kind, log-probability, rank, entropy
 const NAMES = {
@@ -20,8 +20,8 @@ function makeItem(side, index) {
   chip.tabIndex = -1;
   Object.assign(chip.dataset, { side, index });
   const word = element("bdi", "word");
-  chip.append(word);
-  return { chip, word, number: element("span", "number"), weight: 0, height: 0, said: "" };
+  chip.append(word, " "); // behind it a number may come
+  return { chip, word, number: element("span", "number"), weight: 0, height: 0, said: "", name: "", facts: [] };
 }
 
 export function placeOf(target) {
@@ -35,12 +35,13 @@ export function fillSource(view) {
     const item = makeItem("source", index);
     item.word.textContent = label;
     item.chip.classList.add("given");
-    item.chip.setAttribute("aria-label", say("source {index} '{label}'", { index, label }));
+    item.name = say("source {index} '{label}'", { index, label });
+    nameChip(item);
     return item;
   });
   parts.source.list.replaceChildren(...items.source.map(({ chip }) => chip));
   parts.source.pane.scrollTop = 0;
-  if (items.source.length) setStop(view, { side: "source", index: 0 });
+  view.roving.source.rest(items.source[0]?.chip);
 }
 
 export function fillOutput(view) {
@@ -62,8 +63,15 @@ function fillToken(view, item, index) {
   if (isSame) return;
   item.word.textContent = label;
   for (const kind of view.header.kinds) item.chip.classList.toggle(kind, kind === token.kind);
-  item.chip.setAttribute("aria-label", [say("output {index} '{label}'", { index, label }), ...saidOf(token)].join(", "));
+  Object.assign(item, { name: say("output {index} '{label}'", { index, label }), facts: saidOf(token) });
+  nameChip(item);
   color(view, item);
+}
+
+export function nameChip({ chip, name, weight, height, facts }) {
+  // The weight comes after the label, as it is written over it.
+  const attention = height ? [say("{weight} attention", { weight: inDigits(weight) })] : [];
+  chip.setAttribute("aria-label", [name, ...attention, ...facts].join(", "));
 }
 
 function tokenAt({ header, numbers, width }, index) {

@@ -2,8 +2,7 @@
 // from the caret to the strongest of the source.
 
 import { svg } from "../../../../components/kit/elements.js";
-import { say } from "../../../../components/kit/say.js";
-import { inDigits } from "./chips.js";
+import { nameChip } from "./chips.js";
 import { SIDES } from "./writing.js";
 
 const N_STRONGEST = 5; // tokens of a side that are written on, and of the source that have a curve
@@ -31,8 +30,7 @@ function showWeight(item, weight, isStrong) {
   if (height !== item.height) {
     item.height = height;
     chip.style.setProperty("--weight", height);
-    if (height) chip.setAttribute("aria-description", say("attention {weight}", { weight: inDigits(weight) }));
-    else chip.removeAttribute("aria-description");
+    nameChip(item);
   }
   if (said === item.said) return;
   item.said = number.textContent = said;

@@ -6,6 +6,7 @@
 import { fixed, thousands } from "../../../../components/kit/numbers.js";
 import { element, svg } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
+import { inLine, rove } from "../../../../components/kit/roving.js";
 import { say } from "../../../../components/kit/say.js";
 
 const SIZE = 84; // px, of a dial
@@ -33,7 +34,7 @@ function makeView(root) {
   /** @type {any} */
   const view = { root, places: [0, 0], dials: [] };
   for (const name of ["bar", "grid", "sum"]) view[name] = element("div", name);
-  view.sum.setAttribute("aria-live", "off");
+  view.roving = rove(view.grid, { of: ".dial", next: (key, figure, event) => next(view, key, figure, event) });
   root.append(view.bar, view.sum, view.grid);
   new ResizeObserver(() => arrange(view)).observe(view.grid);
   root.setAttribute("role", "group");
@@ -52,6 +53,7 @@ function build(view) {
   const longest = Math.max(...[...data.query, ...data.key].map(([a, b]) => Math.hypot(a, b)), 1e-12);
   view.dials = data.speeds.map((speed, pair) => makeDial(view, pair, speed, longest));
   grid.replaceChildren(...view.dials.map(({ figure }) => figure));
+  view.roving.rest(grid.firstElementChild);
   arrange(view);
   view.most = Math.max(...view.dials.map((_, pair) => data.scale * lengthOf(data.query[pair]) * lengthOf(data.key[pair])), 1e-12);
 }
@@ -85,7 +87,10 @@ function makeSlider(view, which) {
 }
 
 function makeDial(view, pair, speed, longest) {
-  const figure = element("figure", "dial");
+  const figure = element("div", "dial");
+  Object.assign(figure, { role: "slider", tabIndex: -1, ariaLabel: say("Pair {pair}", { pair }), ariaValueMin: 0 });
+  figure.ariaValueMax = view.data.n - 1;
+  figure.ariaDescription = say("Up and down arrows move the query, with Shift the key; left and right arrows lead to other pairs.");
   const face = svg("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, width: SIZE, height: SIZE, "aria-hidden": "true" });
   const middle = SIZE / 2;
   face.append(svg("circle", { cx: middle, cy: middle, r: RADIUS, class: "face" }));
@@ -98,7 +103,7 @@ function makeDial(view, pair, speed, longest) {
     return { hand, length, at: Math.atan2(vector[1], vector[0]) };
   });
   face.append(between, ...hands.map(({ hand }) => hand), svg("circle", { cx: middle, cy: middle, r: 2, class: "pin" }));
-  const words = element("figcaption", "words");
+  const words = element("div", "words");
   const number = element("span", "part");
   const bar = element("span", "share");
   const wave = (2 * Math.PI) / speed;
@@ -147,6 +152,17 @@ function dragging(view, dial) {
   };
   face.addEventListener("pointerup", release);
   face.addEventListener("pointercancel", release);
+}
+
+function next(view, key, figure, { shiftKey }) {
+  // Up and down turn a hand by one position, as dragging it does; the others lead to other dials.
+  const by = { ArrowUp: 1, ArrowDown: -1 }[key];
+  if (!by) return view.dials[inLine(key, view.dials.findIndex((dial) => dial.figure === figure), view.dials.length)]?.figure;
+  pause(view, false);
+  const which = shiftKey ? 1 : 0;
+  view.places[which] = inside(view, Math.round(view.places[which]) + by);
+  settle(view);
+  return figure;
 }
 
 function wrap(angle) {
@@ -198,7 +214,8 @@ function settle(view) {
 function show(view) {
   const { data, dials, places, sliders } = view;
   let sum = data.rest;
-  dials.forEach(({ between, hands, number, bar, speed }, pair) => {
+  const [query, key] = places.map(Math.round);
+  dials.forEach(({ figure, between, hands, number, bar, speed }, pair) => {
     const angles = hands.map(({ at }, which) => at + places[which] * speed);
     hands.forEach(({ hand, length }, which) => {
       hand.setAttribute("x2", SIZE / 2 + length * Math.cos(angles[which]));
@@ -208,6 +225,8 @@ function show(view) {
     const product = data.scale * lengthOf(data.query[pair]) * lengthOf(data.key[pair]) * Math.cos(angles[0] - angles[1]);
     sum += product;
     number.textContent = fixed(product, 3);
+    figure.ariaValueNow = query;
+    figure.ariaValueText = say("query at {query}, key at {key}: product {product}", { query, key, product: number.textContent });
     bar.style.setProperty("--size", `${(50 * Math.abs(product)) / view.most}%`);
     bar.classList.toggle("less", product < 0);
   });
@@ -218,6 +237,7 @@ function show(view) {
   });
   view.play.textContent = view.frame ? say("Pause") : say("Play");
   view.play.setAttribute("aria-pressed", String(Boolean(view.frame)));
+  view.sum.ariaLive = view.frame || view.isDragged ? "off" : "polite";
   const distance = fixed(Math.round(places[0] - places[1]), 0);
   view.sum.textContent = say("distance {distance}: the product of query and key is {product}", {
     distance,

@@ -30,7 +30,7 @@ export function showStage(view) {
       const { symbol, size, hue } = quantities.get(name);
       const shape = element("span", "shape");
       const what = element("b", "", symbol);
-      what.style.color = hue ? view.palette.hues[hue] : "";
+      if (hue) what.style.setProperty("--hue", view.palette.hues[hue]);
       shape.append(what, ` [${size}]`);
       return shape;
     }),
