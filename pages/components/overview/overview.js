@@ -8,6 +8,7 @@ import { element } from "../kit/elements.js";
 import { announce } from "../kit/announce.js";
 import { shownHead } from "../kit/channel.js";
 import { mount } from "../kit/mount.js";
+import { short } from "../kit/numbers.js";
 import { unpack } from "../kit/packing.js";
 import { inRows, rove } from "../kit/roving.js";
 import { say } from "../kit/say.js";
@@ -17,7 +18,7 @@ import { makePlayer, showAgain, updatePlayer } from "./player.js";
 import { paint } from "./thumbnails.js";
 
 export default await mount(import.meta.url, {
-  styles: ["./overview.css", "./player.css"],
+  styles: ["../kit/tip.css", "./overview.css", "./player.css"],
   make: makeView,
   update,
 });
@@ -177,7 +178,7 @@ function mark(view) {
     item.value = measure?.values[attention]?.[layer][head] ?? null;
     item.said = measure && said(measure, item.value);
     showBar(bar, measure, item.value);
-    item.number.textContent = item.value === null ? "" : number(item.value);
+    item.number.textContent = item.value === null ? "" : short(item.value);
     item.unit.textContent = item.value === null ? "" : measure.unit;
     const pin = pinned.find((it) => it.attention === attention && it.layer === layer && it.head === head);
     item.isPinned = Boolean(pin);
@@ -190,7 +191,7 @@ function mark(view) {
 }
 
 function explain(legend, { name, title, unit, low, high, ends }, order) {
-  const [lowest, highest] = ends.map((end) => number(end).replace(/\.0+$|(\.\d*?)0+$/, "$1"));
+  const [lowest, highest] = ends.map((end) => short(end).replace(/\.0+$|(\.\d*?)0+$/, "$1"));
   const words = [say("{name}, {lowest} to {highest}", { name, lowest, highest }) + (unit && ` ${unit}`)];
   if (order) words.push(order === "ascending" ? say("ascending") : say("descending"));
   const meaning = low && high ? say("low: {low}; high: {high}", { low, high }) : "";
@@ -210,13 +211,7 @@ function showBar(bar, measure, value) {
 }
 
 function said({ name, unit }, value) {
-  return value === null ? say("{name}: not applicable", { name }) : `${name} ${number(value)}${unit && ` ${unit}`}`;
-}
-
-function number(value) {
-  const size = Math.abs(value);
-  const digits = size >= 100 ? value.toFixed(0) : size >= 0.1 || size === 0 ? value.toFixed(2) : value.toPrecision(2);
-  return digits.replace("-", "−");
+  return value === null ? say("{name}: not applicable", { name }) : `${name} ${short(value)}${unit && ` ${unit}`}`;
 }
 
 function sayName({ button, name, strongest, said, isPinned }) {

@@ -21,7 +21,7 @@ const MOST_HEIGHT = 400; // px; more is scrolled
 const SCROLLBAR = 14; // px; always there, so that nothing jumps when a text becomes wide
 
 export default await mount(import.meta.url, {
-  styles: ["./branches.css"],
+  styles: ["../../../../components/kit/tip.css", "./branches.css"],
   make: makeView,
   update,
 });

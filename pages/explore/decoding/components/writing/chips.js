@@ -1,6 +1,7 @@
 // Tokens as chips, updated where they are when another step, branch or text comes; and what is said of one of them.
 
 import { element } from "../../../../components/kit/elements.js";
+import { short } from "../../../../components/kit/numbers.js";
 import { say } from "../../../../components/kit/say.js";
 import { isLookedAt } from "./looking.js";
 import { colorScale } from "./writing.js";
@@ -157,7 +158,7 @@ function addAlternatives(view, token) {
 
 export function inDigits(value) {
   if (value > 0 && value < 0.0001) return say("below 0.0001");
-  return value >= 0.1 || value === 0 ? value.toFixed(2) : value.toPrecision(2);
+  return short(value);
 }
 
 function inNats(value) {

@@ -8,6 +8,7 @@ import { element } from "../../../../components/kit/elements.js";
 import { shownStep } from "../../../../components/kit/channel.js";
 import { leaving } from "../../../../components/kit/mount.js";
 import { makePlayButtons, setDisabled, showPlaying } from "../../../../components/kit/play_buttons.js";
+import { plural } from "../../../../components/kit/numbers.js";
 import { say } from "../../../../components/kit/say.js";
 import { setPlace } from "./writing.js";
 
@@ -171,8 +172,8 @@ function showStepper(view) {
   setDisabled(buttons.forward, over);
   setDisabled(buttons.end, over);
   const count = { place, n: nWritten, open: header.ended === null ? say(" so far") : "" };
-  view.count.textContent =
-    nWritten === 1 ? say("{place} of {n} token{open}", count) : say("{place} of {n} tokens{open}", count);
+  const [one, more] = [say("{place} of {n} token{open}", count), say("{place} of {n} tokens{open}", count)];
+  view.count.textContent = plural(nWritten, one, more);
   const said = over && place === nWritten ? header.ended : "";
   if (view.says.textContent !== said) view.says.textContent = said;
   view.busy.hidden = !view.asked;

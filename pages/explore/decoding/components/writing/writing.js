@@ -20,7 +20,7 @@ const SOON = 150; // ms
 const OUTLINE = 5; // px, that belong to a chip below it
 
 export default await mount(import.meta.url, {
-  styles: ["./writing.css", "./chips.css", "../../../../components/kit/play_buttons.css", "./stepper.css"],
+  styles: ["../../../../components/kit/play_buttons.css", "../../../../components/kit/tip.css", "./writing.css", "./chips.css", "./stepper.css"],
   make: makeView,
   update,
 });

@@ -14,7 +14,7 @@ import { choose, drop, groupOf, mark, next, point } from "./walk.js";
 const LARGEST = 1.08; // times its own size
 
 export default await mount(import.meta.url, {
-  styles: ["./drawing.css"],
+  styles: ["../../../../components/kit/tip.css", "./drawing.css"],
   make: makeView,
   update,
 });

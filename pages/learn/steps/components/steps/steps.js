@@ -24,7 +24,7 @@ import { travel } from "./travel.js";
 const SOON = 220; // ms until the page is told of a stage or a query
 
 export default await mount(import.meta.url, {
-  styles: ["../../../../components/kit/play_buttons.css", "./steps.css", "./player.css", "./stage.css", "./tokens.css", "./lens.css"],
+  styles: ["../../../../components/kit/play_buttons.css", "../../../../components/kit/tip.css", "./steps.css", "./player.css", "./stage.css", "./tokens.css", "./lens.css"],
   make: makeView,
   update,
 });
