@@ -75,9 +75,10 @@ export function rove(box, { of, next, onPoint, onChoose }) {
     const item = itemAt(event.target);
     if (!item || event.ctrlKey || event.metaKey || event.altKey) return;
     const isPress = onChoose && !(item instanceof HTMLButtonElement) && (event.key === "Enter" || event.key === " ");
-    const to = isPress ? onChoose(item, event) : next(event.key, item, event);
-    if (to === undefined && !isPress) return;
+    const to = isPress ? null : next(event.key, item, event);
+    if (to === undefined) return;
     event.preventDefault();
+    if (isPress) onChoose(item, event);
     if (to) goTo(to);
   });
   if (onPoint) {

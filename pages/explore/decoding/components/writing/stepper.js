@@ -4,6 +4,7 @@
 // `forward`, so many tokens more, each with a number that comes back as the header's `answers`. What a person wants
 // meanwhile is the goal, a step, and is asked for next.
 
+import { announce } from "../../../../components/kit/announce.js";
 import { element } from "../../../../components/kit/elements.js";
 import { shownStep } from "../../../../components/kit/channel.js";
 import { leaving } from "../../../../components/kit/mount.js";
@@ -42,7 +43,6 @@ export function makeStepper(view) {
   view.count = element("span", "count");
   view.busy = element("span", "busy", say("generating …"));
   view.says = element("span", "says");
-  view.says.setAttribute("role", "status");
   player.append(view.speed, view.count, view.busy, view.says);
   player.addEventListener("mousedown", (event) => {
     if (!event.target.closest("button")) return;
@@ -175,6 +175,9 @@ function showStepper(view) {
   const [one, more] = [say("{place} of {n} token{open}", count), say("{place} of {n} tokens{open}", count)];
   view.count.textContent = plural(nWritten, one, more);
   const said = over && place === nWritten ? header.ended : "";
-  if (view.says.textContent !== said) view.says.textContent = said;
+  if (view.says.textContent !== said) {
+    view.says.textContent = said;
+    announce(said);
+  }
   view.busy.hidden = !view.asked;
 }

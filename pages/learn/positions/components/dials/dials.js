@@ -4,6 +4,7 @@
 // product; {places}: [query, key]; {n} positions; {names, hues} of query and key.
 
 import { fixed, thousands } from "../../../../components/kit/numbers.js";
+import { announce } from "../../../../components/kit/announce.js";
 import { element, svg } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
 import { inLine, rove } from "../../../../components/kit/roving.js";
@@ -22,7 +23,10 @@ export default await mount(import.meta.url, {
 });
 
 function update(view, data, send) {
-  view.send = () => send("places", view.places.map(Math.round));
+  view.send = () => {
+    send("places", view.places.map(Math.round));
+    announce(view.sum.textContent);
+  };
   const isSame = view.data && JSON.stringify({ ...view.data, places: 0 }) === JSON.stringify({ ...data, places: 0 });
   view.data = data;
   if (!isSame) build(view);
@@ -237,7 +241,6 @@ function show(view) {
   });
   view.play.textContent = view.frame ? say("Pause") : say("Play");
   view.play.setAttribute("aria-pressed", String(Boolean(view.frame)));
-  view.sum.ariaLive = view.frame || view.isDragged ? "off" : "polite";
   const distance = fixed(Math.round(places[0] - places[1]), 0);
   view.sum.textContent = say("distance {distance}: the product of query and key is {product}", {
     distance,

@@ -12,7 +12,6 @@ export function makeStage(view) {
   const formula = element("div", "exact");
   formula.append(view.told.formula, view.told.shapes);
   view.says.append(words, formula);
-  words.setAttribute("aria-live", "polite");
   return view.says;
 }
 

@@ -139,6 +139,7 @@ export function moveTo(view, stage) {
   showStage(view);
   showLens(view);
   describe(view);
+  announce(`${view.told.title.textContent}. ${view.told.notice.textContent}`);
   travel(view, from);
   tellSoon(view);
 }
