@@ -69,9 +69,9 @@ function fillToken(view, item, index) {
   color(view, item);
 }
 
-export function nameChip({ chip, name, weight, height, facts }) {
+export function nameChip({ chip, name, weight, height, said, facts }) {
   // The weight comes after the label, as it is written over it.
-  const attention = height ? [say("{weight} attention", { weight: inDigits(weight) })] : [];
+  const attention = height ? [say("{weight} attention", { weight: said || inDigits(weight) })] : [];
   chip.setAttribute("aria-label", [name, ...attention, ...facts].join(", "));
 }
 

@@ -27,13 +27,11 @@ function showWeight(item, weight, isStrong) {
   const { chip, number } = item;
   const height = weight < LEAST_SEEN ? 0 : Math.round(200 * weight) / 200; // in steps of a fraction of a pixel
   const said = isStrong ? weight.toFixed(2) : "";
-  if (height !== item.height) {
-    item.height = height;
-    chip.style.setProperty("--weight", height);
-    nameChip(item);
-  }
-  if (said === item.said) return;
-  item.said = number.textContent = said;
+  if (height === item.height && said === item.said) return;
+  Object.assign(item, { height, said });
+  chip.style.setProperty("--weight", height);
+  number.textContent = said;
+  nameChip(item);
   if (isStrong) chip.append(number); // only few of many chips have one
   else number.remove();
 }
