@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -93,7 +94,7 @@ def test_axe_finds_nothing_serious_on_any_page_and_the_keyboard_reaches_what_a_p
     page.add_init_script(path=AXE)
     page.add_init_script(WATCH)
     ours, streamlits = dict[str, list[str]](), set[str]()
-    schemes = ("light", "dark")
+    schemes: list[Literal["light", "dark"]] = ["light", "dark"]
     for address in pages():
         for rest in ("run=first" if address in ("train", "film") else "", *MORE.get(address, ())):
             open_address(page, f"{address}?{rest}")
