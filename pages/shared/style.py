@@ -17,6 +17,7 @@ SHARED_SHEETS = (
     "waiting.css",
     "experiments.css",
 )  # come first: a page's own sheet has the last word
+FORCED_COLORS = Path(__file__).parents[1] / "components" / "kit" / "forced_colors.css"  # components have it, too
 ICON = str(Path(__file__).with_name("icon.svg"))
 
 
@@ -45,6 +46,7 @@ def sheet() -> str:
     return (
         below
         + accents
+        + FORCED_COLORS.read_text(encoding="utf-8")
         + "".join(file.read_text(encoding="utf-8") for file in (*(folder / name for name in SHARED_SHEETS), *of_pages))
     )
 

@@ -21,6 +21,7 @@ from playwright.sync_api import (
 )
 
 from tests.e2e.browser import HEALTH, ROOT, Server, launch, launch_with_profile, serve
+from tests.pages.train.small_films import save_run
 
 GALLERY = Path(__file__).parent / "gallery" / "app.py"
 VIEWPORT = {"width": 1440, "height": 900}
@@ -52,6 +53,17 @@ def server() -> Iterator[Server]:
     """The app, running; a module whose tests need it over other models, or another page, has a fixture of its own."""
     with serve() as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def server_with_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The app with the models that it comes with, and one training, "first"."""
+    place = tmp_path_factory.mktemp("runs")
+    save_run(place / "first", seed=0, steps=(0, 1, 2, 30, 60))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADLIGHT_RUNS", str(place))
+        with serve() as server:
+            yield server
 
 
 @pytest.fixture(scope="session")

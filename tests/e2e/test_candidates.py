@@ -162,7 +162,7 @@ def test_the_most_probable_come_first_with_both_probabilities(page: Page):
     assert numbers(page, "own") == pytest.approx(wanted, abs=1e-6)
     assert numbers(page, "now") == pytest.approx(wanted, abs=1e-6)
     first = rows(page).first
-    expect(first).to_have_accessible_name(re.compile(rf"^'t\d+', rank 0: raw {wanted[0]:.4f} \(.* nats\)"))
+    expect(first).to_have_accessible_description(re.compile(rf"^'t\d+', rank 0: raw {wanted[0]:.4f} \(.* nats\)"))
     expect(first.locator(".own")).to_have_text(f"{wanted[0]:.2f}")
     outline, track = (first.locator(it).bounding_box() for it in (".outline", ".track"))
     assert outline is not None and track is not None
@@ -206,7 +206,7 @@ def test_the_mark_is_on_what_the_server_takes_next(page: Page):
     wanted = draw(next_log_probs(logits, (), Sampling(temperature=2)), seed=3, position=0)
     marked = shown.locator(".row.next:visible")
     expect(marked).to_have_attribute("data-token", str(wanted))
-    expect(marked).to_have_accessible_name(re.compile("chosen next"))
+    expect(marked).to_have_accessible_description(re.compile("chosen next"))
     type_in(page, "temperature", "0")
     expect(marked).to_have_attribute("data-token", str(int(logits.argmax())))
     expect(shown.locator(".facts .kept")).to_have_text("1 of 60 tokens kept.")
@@ -239,7 +239,7 @@ def test_filtered_tokens_are_faint_and_counted(page: Page):
     out = shown.locator(".row.out:visible")
     expect(out).to_have_count(9)
     expect(out.first.locator(".now")).to_have_text("–")
-    expect(out.first).to_have_accessible_name(re.compile("filtered out"))
+    expect(out.first).to_have_accessible_description(re.compile("filtered out"))
     assert numbers(page, "now")[3:] == [0] * 9 and sum(numbers(page, "now")) == pytest.approx(1)
     logits = torch.from_numpy(logits_of("small"))
     held = float(logits.softmax(dim=-1).topk(3).values.sum())

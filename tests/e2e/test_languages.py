@@ -77,7 +77,7 @@ def test_two_readers_of_one_text_read_their_own_languages(new_page: Callable[...
         (german, "Encoder-Selbst-Attention", "Schicht 0"),
         (english, "Encoder self-attention", "layer 0"),
     ):
-        expect(page.locator(".overview h4").first).to_have_text(attention)
+        expect(page.locator(".overview h2").first).to_have_text(attention)
         expect(page.locator(".overview .row").first).to_have_text(layer)
     german.get_by_role("button", name=re.compile("^Cross-Attention L0.H1")).click()
     expect(german.locator(".plot .gtitle")).to_have_text("Attention-Muster: Cross-Attention L0.H1")

@@ -97,9 +97,9 @@ def test_the_keyboard_chooses_a_cell_and_goes_on_from_it(figures: tuple[Locator,
         plot.press(key)
     told(one, "cell (1, 1), window None")
     expect(plot).to_be_focused()
-    expect(one.locator(".said")).to_have_text("query 1 't1' → key 1 't1': 0.25")
+    expect(one.page.locator("body > .hl-announced")).to_have_text("query 1 't1' → key 1 't1': 0.25")
     plot.press("ArrowRight")
-    expect(one.locator(".said")).to_have_text("query 1 't1' → key 2 't2': masked")
+    expect(one.page.locator("body > .hl-announced")).to_have_text("query 1 't1' → key 2 't2': masked")
     plot.press("Escape")
     told(one, "cell None, window None")
 

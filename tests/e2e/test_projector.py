@@ -1,15 +1,14 @@
 """On a projector and on a laptop every page has its figure in sight."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page, TimeoutError, expect
 
 from pages.shared.page import pages
 from pages.shared.view import visits
-from tests.e2e.browser import Server, serve
+from tests.e2e.browser import Server
 from tests.e2e.looking import faults, see_canvases, wait
-from tests.pages.train.small_films import save_run
 
 pytestmark = pytest.mark.browser
 
@@ -32,14 +31,9 @@ COMPONENT = '[data-testid="stMain"] [data-testid^="stBidiComponent"], .hl-blanks
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(server_with_run: Server) -> Server:
     """The app with the models that it comes with, and one training."""
-    place = tmp_path_factory.mktemp("runs")
-    save_run(place / "first", seed=0, steps=(0, 1, 2, 30, 60))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEADLIGHT_RUNS", str(place))
-        with serve() as server:
-            yield server
+    return server_with_run
 
 
 @pytest.mark.parametrize("size", TOP, ids=["projector", "laptop"])

@@ -77,7 +77,7 @@ def test_stages_are_walked_with_the_models_numbers(page: Page):
     np.testing.assert_allclose(numbers(page, "q ⊙ k"), acts["q"][2] * acts["k"][1], atol=0.00051)  # of the browser
     page.keyboard.press("End")
     page.keyboard.press("Home")
-    page.get_by_role("button", name="Weight the values").click()
+    page.get_by_role("button", name="weight v").click()
     np.testing.assert_allclose(numbers(page, "A v"), acts["pattern"][2, 1] * acts["v"][1], atol=0.00051)
     expect(page).to_have_url(re.compile("stage=weigh"))
     seen = page.get_by_role("button", name="Softmax").evaluate(AT_ONCE)

@@ -233,7 +233,7 @@ def test_the_menu_works_from_the_keyboard(figure: Locator):
 def test_cells_are_read_from_the_keyboard(figure: Locator):
     plot = figure.get_by_role("application", name=re.compile("Attention pattern"))
     plot.focus()
-    said = figure.locator(".said")
+    said = figure.page.locator("body > .hl-announced")
     for key, words in (
         ("ArrowDown", "query 0 'The' → key 0 'The'"),
         ("ArrowDown", "query 1 'cat' → key 0 'The'"),

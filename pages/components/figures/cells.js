@@ -2,12 +2,13 @@
 // figures at once. A person is at a cell {row, column}; what is sent are places in the whole text: a cell {query, key},
 // or a window {queries, keys} of first and last places.
 
+import { announce } from "../kit/announce.js";
 import { element } from "../kit/elements.js";
+import { inRows } from "../kit/roving.js";
 import { say } from "../kit/say.js";
 import { gridOf, plain } from "./numbers.js";
 
 export const FIGURES = new Set(); // the views of all that are on the page
-const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 const STILL = 4; // px: what moves further between press and release is no click
 const READ = say("Arrow keys move between cells.");
 const CHOOSE = `${READ} ${say("Enter selects a cell, Escape clears the selection.")}`;
@@ -18,9 +19,7 @@ export function makeCells(view) {
   view.press = {}; // the last one of the pointer, {at: px of the page, cell: or null, isSecond: of a double click}
   view.outline = element("div", "cell");
   view.outline.hidden = true;
-  view.said = element("div", "said");
-  view.said.setAttribute("aria-live", "polite");
-  view.root.append(view.outline, view.said);
+  view.root.append(view.outline);
   view.plot.addEventListener("keydown", (event) => onKey(view, event));
   view.plot.addEventListener("blur", () => leave(view));
 }
@@ -104,11 +103,12 @@ function showCursor(view) {
 
 function onKey(view, event) {
   if (!view.grid || event.altKey || event.ctrlKey || event.metaKey) return;
-  if (event.key in MOVES || event.key === "Home" || event.key === "End") {
-    view.cursor = moved(view, event.key);
+  const next = moved(view, event.key);
+  if (next) {
+    view.cursor = next;
     pointAt(view, view.cursor);
     share(view, view.cursor);
-    view.said.textContent = wordsAt(view, view.cursor);
+    announce(wordsAt(view, view.cursor));
     showCursor(view);
   } else if (event.key === "Enter" && view.cursor) {
     choose(view, view.cursor);
@@ -122,14 +122,11 @@ function onKey(view, event) {
 }
 
 function moved(view, key) {
-  // Where a key leads; the first one to the chosen cell, or into the corner.
+  // Where a key leads from the cursor or the chosen cell; the first one into the corner.
   const { rows, columns } = view.grid;
   const from = view.cursor ?? (view.data.cell && cellOf(view, view.data.cell));
-  if (!from) return { row: 0, column: 0 };
-  const last = columns.length - 2;
-  const [down, right] = MOVES[key] ?? [0, key === "Home" ? -from.column : last - from.column];
-  const within = (i, most) => Math.min(Math.max(i, 0), most);
-  return { row: within(from.row + down, rows.length - 2), column: within(from.column + right, last) };
+  const next = inRows(key, from ?? { row: 0, column: 0 }, Array(rows.length - 1).fill(columns.length - 1));
+  return next && (from ? next : { row: 0, column: 0 });
 }
 
 function leave(view) {

@@ -3,6 +3,7 @@
 // Pictures and the page are made here. What only the server knows, numbers among it, is asked for when the menu opens:
 // data.files holds it, name by name and base64, in the one run that answers (data.answers is the number of the asking).
 
+import { announce } from "../kit/announce.js";
 import { element } from "../kit/elements.js";
 import { leaving } from "../kit/mount.js";
 import { say } from "../kit/say.js";
@@ -35,7 +36,6 @@ export function makeSaving(view) {
   saving.menu.setAttribute("aria-label", say("Save this figure"));
   saving.menu.append(makeWidths(saving), ...KINDS.map((kind) => makeKind(saving, kind)));
   saving.note = element("div", "note");
-  saving.note.setAttribute("aria-live", "polite");
   saving.menu.append(saving.note);
   saving.bar.append(saving.whole, saving.opener, saving.menu);
   saving.bar.addEventListener("focusout", ({ relatedTarget }) => {
@@ -92,7 +92,7 @@ function makeKind(saving, kind) {
 export function open(saving) {
   saving.menu.hidden = false;
   saving.opener.setAttribute("aria-expanded", "true");
-  announce(saving, "");
+  note(saving, "");
   ask(saving);
   saving.menu.querySelector("input:checked").focus();
 }
@@ -129,20 +129,21 @@ function showSaving(saving) {
   }
 }
 
-function announce(saving, words) {
+function note(saving, words) {
   saving.note.textContent = words;
+  announce(words);
 }
 
 async function save(saving, kind) {
   if (saving.isBusy) return;
   saving.isBusy = true;
-  announce(saving, "…");
+  note(saving, "…");
   const name = `${saving.view.data.name}.${kind.ending}`;
   try {
     download(name, await make(saving, kind.ending), TYPES[kind.ending]);
-    announce(saving, say("Saved {name}", { name }));
+    note(saving, say("Saved {name}", { name }));
   } catch (error) {
-    announce(saving, say("{name} could not be created: {error}.", { name, error: error.message }));
+    note(saving, say("{name} could not be created: {error}.", { name, error: error.message }));
   } finally {
     saving.isBusy = false;
   }

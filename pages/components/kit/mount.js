@@ -12,7 +12,8 @@
  */
 export async function mount(url, { styles = [], make, update }) {
   const name = /** @type {string[]} */ (url.match(/(\w+)\.js$/))[1];
-  const sheets = await Promise.all(styles.map((style) => load(new URL(style, url))));
+  const forced = new URL("./forced_colors.css", import.meta.url);
+  const sheets = await Promise.all([forced, ...styles.map((style) => new URL(style, url))].map(load));
   return ({ data, parentElement, setTriggerValue }) => {
     /** @type {HTMLElement & {view?: View, leaving?: AbortController}} */
     const root = parentElement.querySelector(`.${name}`);

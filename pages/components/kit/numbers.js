@@ -14,6 +14,18 @@ export const scientific = (value, decimals) => value.toExponential(decimals).rep
 
 export const thousands = (n, form) => n.toLocaleString("en", form).replaceAll(",", LANGUAGE === "en" ? "," : "\u202f");
 
+/** With two digits that count, and two decimals at least: 0.012, 0.25, 3.14, 250. */
+export function short(value) {
+  const size = Math.abs(value);
+  if (size >= 100) return fixed(value, 0);
+  return size >= 0.1 || size === 0 ? fixed(value, 2) : value.toPrecision(2).replaceAll("-", "−");
+}
+
+const PLURALS = new Intl.PluralRules(LANGUAGE);
+
+/** One of two texts: of one thing, or of another number of them. */
+export const plural = (n, one, other) => (PLURALS.select(n) === "one" ? one : other);
+
 export function roundStep(least) {
   // Returns the smallest of 1, 2, 5, 10, 20, 50 ... that is at least so large.
   let step = 1;

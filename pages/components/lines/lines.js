@@ -4,11 +4,13 @@
 // curves.js paints them. What is pointed at, or has the focus, shows its lines alone; a click keeps it so.
 
 import { element } from "../kit/elements.js";
+import { announce } from "../kit/announce.js";
 import { mount } from "../kit/mount.js";
 import { unpack } from "../kit/packing.js";
+import { inLine, rove } from "../kit/roving.js";
 import { say } from "../kit/say.js";
 import { paintCurves, sortCurves } from "./curves.js";
-import { announce, findStrongest, nameOf, show, SIDES, strongest, swatch } from "./spotlight.js";
+import { explain, findStrongest, nameOf, show, SIDES, strongest, swatch } from "./spotlight.js";
 
 const PITCH = [22, 38]; // px, from one token to the next
 const NUMBER = 34; // px, the width of a written weight
@@ -64,28 +66,24 @@ function makeView(root) {
 
 function listen(view) {
   const { root, sheet, scroller } = view;
-  const focused = () => placeOf(sheet.querySelector(".token:focus-visible"));
   const point = (place) => {
     if (place?.side === view.pointed?.side && place?.index === view.pointed?.index) return;
     view.pointed = place;
     paintOnly(view); // first: it asks for sizes, which are known until tokens are changed
     show(view);
   };
-  sheet.addEventListener("mouseover", ({ target }) => point(placeOf(target) ?? focused()));
-  sheet.addEventListener("mouseleave", () => point(focused()));
-  sheet.addEventListener("focusin", ({ target }) => {
-    const place = placeOf(target);
-    setStop(view, place);
-    if (focused()) point(place);
+  view.roving = rove(sheet, {
+    of: ".token",
+    next: (key, token) => next(view, key, placeOf(token)),
+    onPoint: (token) => point(placeOf(token)),
+    onChoose: (token) => {
+      const { side, index } = placeOf(token);
+      const isPinned = view.pinned[side] === index;
+      choose(view, { query: null, key: null, [side]: isPinned ? null : index });
+      announce(view.says.textContent);
+    },
   });
-  sheet.addEventListener("focusout", () => point(null));
-  sheet.addEventListener("click", ({ target }) => {
-    const place = placeOf(target);
-    if (!place) return;
-    const isPinned = view.pinned[place.side] === place.index;
-    choose(view, { query: null, key: null, [place.side]: isPinned ? null : place.index });
-  });
-  root.addEventListener("keydown", (event) => press(view, event));
+  root.addEventListener("keydown", ({ key }) => key === "Escape" && kept(view) && choose(view, { query: null, key: null }));
   scroller.addEventListener("scroll", () => paint(view));
   new ResizeObserver(() => fit(view)).observe(scroller);
 }
@@ -110,8 +108,7 @@ function fillColumns(view) {
     });
     columns[side].replaceChildren(...tokens[side].map(({ button }) => button));
   }
-  view.stop = null;
-  setStop(view, { side: "query", index: 0 });
+  view.roving.rest(tokens.query[0].button);
   view.scroller.scrollTop = 0;
 }
 
@@ -153,8 +150,8 @@ function pin(view, [query, key]) {
       button.setAttribute("aria-pressed", String(view.pinned[side] === index));
     });
   }
-  const focused = placeOf(view.sheet.querySelector(".token:focus")); // moved on while the page was answering
-  if (kept(view)) setStop(view, focused ?? kept(view));
+  const place = kept(view);
+  if (place) view.roving.rest(view.tokens[place.side][place.index]?.button);
 }
 
 function kept({ pinned }) {
@@ -166,33 +163,11 @@ export function active(view) {
   return view.pointed ?? kept(view);
 }
 
-function setStop(view, place) {
-  // The one token that the Tab key comes to.
-  const buttonAt = ({ side, index }) => view.tokens[side][index]?.button;
-  if (view.stop && buttonAt(view.stop)) buttonAt(view.stop).tabIndex = -1;
-  view.stop = place;
-  if (buttonAt(place)) buttonAt(place).tabIndex = 0;
-}
-
-function press(view, event) {
-  if (event.key === "Escape" && kept(view)) return choose(view, { query: null, key: null });
-  const place = placeOf(event.target);
-  if (!place || event.ctrlKey || event.metaKey || event.altKey) return;
-  const { side, index } = place;
-  const wanted = {
-    ArrowUp: [side, index - 1],
-    ArrowDown: [side, index + 1],
-    Home: [side, 0],
-    End: [side, Infinity],
-    ArrowLeft: ["query", index],
-    ArrowRight: ["key", index],
-  }[event.key];
-  if (!wanted) return;
-  event.preventDefault();
-  const tokens = view.tokens[wanted[0]];
-  const { button } = tokens[Math.min(Math.max(wanted[1], 0), tokens.length - 1)];
-  button.focus({ preventScroll: true });
-  button.scrollIntoView({ block: "nearest" });
+function next(view, key, { side, index }) {
+  const isAcross = { ArrowLeft: "query", ArrowRight: "key" }[key];
+  const tokens = view.tokens[isAcross ?? side];
+  const to = isAcross ? Math.min(index, tokens.length - 1) : inLine(key, index, tokens.length, "down");
+  return tokens[to]?.button;
 }
 
 function fit(view) {
@@ -216,7 +191,7 @@ function paint(view) {
   paintOnly(view);
   if (isWhole === view.isWhole) return;
   view.isWhole = isWhole;
-  announce(view, active(view));
+  explain(view, active(view));
 }
 
 function paintOnly(view) {

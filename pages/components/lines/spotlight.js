@@ -74,7 +74,7 @@ export function show(view) {
       showWeights(view, token, weights ? weights.map((ofHead) => ofHead[index]) : null);
     });
   }
-  announce(view, place);
+  explain(view, place);
 }
 
 function showWeights({ header, nWritten }, token, weights) {
@@ -108,7 +108,7 @@ function number(weight, hue, isColored) {
   return made;
 }
 
-export function announce(view, place) {
+export function explain(view, place) {
   const { says, header } = view;
   if (!place) {
     const less = view.isWhole ? "" : say("Showing the {n} strongest lines. ", { n: thousands(MOST_CURVES) });

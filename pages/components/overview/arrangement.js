@@ -43,7 +43,7 @@ export function headsInOrder({ heads, header }, group) {
 function sectionOf(view, group) {
   const section = element("section", "group");
   section.setAttribute("aria-label", group.title);
-  section.append(element("h4", "title", group.title));
+  section.append(element("h2", "title", group.title));
   const columns = columnsOf(view, group);
   const { isList, lines, hasNames } = shapeOf(view, group, columns);
   const grid = element("div", "grid");

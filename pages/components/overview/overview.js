@@ -5,19 +5,20 @@
 // them.
 
 import { element } from "../kit/elements.js";
+import { announce } from "../kit/announce.js";
 import { shownHead } from "../kit/channel.js";
 import { mount } from "../kit/mount.js";
+import { short } from "../kit/numbers.js";
 import { unpack } from "../kit/packing.js";
+import { inRows, rove } from "../kit/roving.js";
 import { say } from "../kit/say.js";
 import { watchTheme } from "../kit/theme.js";
 import { arrange, BAR, drawnGroups, fit, HEADER, headsInOrder, LEGEND } from "./arrangement.js";
 import { makePlayer, showAgain, updatePlayer } from "./player.js";
 import { paint } from "./thumbnails.js";
 
-const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
-
 export default await mount(import.meta.url, {
-  styles: ["./overview.css", "./player.css"],
+  styles: ["../kit/tip.css", "./overview.css", "./player.css"],
   make: makeView,
   update,
 });
@@ -67,7 +68,13 @@ function makeView(root) {
   view.theme = watchTheme(root, () => paint(view));
   new ResizeObserver(() => paint(view)).observe(view.field);
   new ResizeObserver(() => fit(view)).observe(root);
-  root.addEventListener("keydown", (event) => press(view, event));
+  const itemOf = (button) => view.heads.find((item) => item.button === button);
+  view.roving = rove(view.groups, {
+    of: ".head",
+    next: (key, button) => next(view, key, itemOf(button)),
+    onPoint: (button) => (button ? showTip(view, (view.pointedAt = itemOf(button))) : (view.tip.hidden = true)),
+    onChoose: (button, event) => press(view, itemOf(button), event),
+  });
   root.addEventListener("scroll", () => (view.tip.hidden = true));
   return view;
 }
@@ -99,7 +106,6 @@ function makeHeads(view) {
 }
 
 function makeHead(view, item) {
-  const { attention, layer, head } = item;
   item.button = element("button", "head");
   item.button.type = "button";
   item.button.tabIndex = -1;
@@ -108,19 +114,16 @@ function makeHead(view, item) {
   item.number = element("span", "number");
   item.unit = element("span", "unit");
   item.gauge.append(item.bar, item.number, item.unit);
-  item.button.addEventListener("click", (event) => {
-    if (event.shiftKey && view.header.canPin) return view.send("pinned", { attention, layer, head });
-    choose(view, { attention, layer, head });
-    view.send("chosen", { attention, layer, head });
-    shownHead.send(item);
-  });
-  const show = () => showTip(view, (view.pointedAt = item));
-  const hide = () => (view.tip.hidden = true);
-  item.button.addEventListener("mouseenter", show);
-  item.button.addEventListener("mouseleave", hide);
-  item.button.addEventListener("focus", () => item.button.matches(":focus-visible") && show());
-  item.button.addEventListener("blur", hide);
   return item;
+}
+
+function press(view, item, event) {
+  const { attention, layer, head, name } = item;
+  if (event.shiftKey && view.header.canPin) return view.send("pinned", { attention, layer, head });
+  choose(view, { attention, layer, head });
+  view.send("chosen", { attention, layer, head });
+  shownHead.send(item);
+  announce(say("Chosen: {name}", { name }));
 }
 
 function fill(view) {
@@ -175,7 +178,7 @@ function mark(view) {
     item.value = measure?.values[attention]?.[layer][head] ?? null;
     item.said = measure && said(measure, item.value);
     showBar(bar, measure, item.value);
-    item.number.textContent = item.value === null ? "" : number(item.value);
+    item.number.textContent = item.value === null ? "" : short(item.value);
     item.unit.textContent = item.value === null ? "" : measure.unit;
     const pin = pinned.find((it) => it.attention === attention && it.layer === layer && it.head === head);
     item.isPinned = Boolean(pin);
@@ -188,7 +191,7 @@ function mark(view) {
 }
 
 function explain(legend, { name, title, unit, low, high, ends }, order) {
-  const [lowest, highest] = ends.map((end) => number(end).replace(/\.0+$|(\.\d*?)0+$/, "$1"));
+  const [lowest, highest] = ends.map((end) => short(end).replace(/\.0+$|(\.\d*?)0+$/, "$1"));
   const words = [say("{name}, {lowest} to {highest}", { name, lowest, highest }) + (unit && ` ${unit}`)];
   if (order) words.push(order === "ascending" ? say("ascending") : say("descending"));
   const meaning = low && high ? say("low: {low}; high: {high}", { low, high }) : "";
@@ -208,13 +211,7 @@ function showBar(bar, measure, value) {
 }
 
 function said({ name, unit }, value) {
-  return value === null ? say("{name}: not applicable", { name }) : `${name} ${number(value)}${unit && ` ${unit}`}`;
-}
-
-function number(value) {
-  const size = Math.abs(value);
-  const digits = size >= 100 ? value.toFixed(0) : size >= 0.1 || size === 0 ? value.toFixed(2) : value.toPrecision(2);
-  return digits.replace("-", "−");
+  return value === null ? say("{name}: not applicable", { name }) : `${name} ${short(value)}${unit && ` ${unit}`}`;
 }
 
 function sayName({ button, name, strongest, said, isPinned }) {
@@ -226,10 +223,9 @@ function choose(view, chosen) {
   for (const item of view.heads) {
     const is = item.attention === chosen.attention && item.layer === chosen.layer && item.head === chosen.head;
     item.button.setAttribute("aria-pressed", String(is));
-    item.button.tabIndex = is ? 0 : -1;
   }
-  const drawn = view.rows.flat();
-  if (drawn.length && drawn.every(({ button }) => button.tabIndex < 0)) drawn[0].button.tabIndex = 0;
+  const drawn = view.rows.flat().map(({ button }) => button);
+  view.roving.rest(drawn.find((button) => button.getAttribute("aria-pressed") === "true") ?? drawn[0]);
 }
 
 function showChosen(view) {
@@ -241,22 +237,12 @@ function showChosen(view) {
   if (box.top < around.top) view.root.scrollTop -= around.top - box.top + HEADER + (view.header.measure ? LEGEND : 0);
 }
 
-function press(view, event) {
-  const item = view.rows.flat().find(({ button }) => button === event.target);
-  if (!item || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key.toLowerCase() === "p" && view.header.canPin) {
-    const { attention, layer, head } = item;
-    view.send("pinned", { attention, layer, head });
-  }
-  const step = MOVES[event.key];
-  if (!step) return;
-  event.preventDefault();
+function next(view, key, item) {
+  const { attention, layer, head } = item;
+  if (key.toLowerCase() === "p" && view.header.canPin) return view.send("pinned", { attention, layer, head });
   const row = view.rows.findIndex((items) => items.includes(item));
-  const column = view.rows[row].indexOf(item) + step[1];
-  const items = view.rows[Math.min(Math.max(row + step[0], 0), view.rows.length - 1)];
-  const { button } = items[Math.min(Math.max(column, 0), items.length - 1)];
-  button.focus();
-  button.scrollIntoView({ block: "nearest", inline: "nearest" });
+  const to = inRows(key, { row, column: view.rows[row].indexOf(item) }, view.rows.map(({ length }) => length));
+  return to && view.rows[to.row][to.column].button;
 }
 
 function showTip(view, { button, name, strongest, said, isPinned }) {

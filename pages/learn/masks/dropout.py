@@ -175,5 +175,6 @@ def _outputs(data: MasksData, outcome: "DropoutOutcome") -> None:
     )
     st.html(
         f"<p class='hl-masks-fact'>{html.escape(says)}</p>"
-        f"<div class='hl-masks-table'><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f"<div class='hl-masks-table' tabindex='0'>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
     )

@@ -105,7 +105,8 @@ def _table(data: MasksData, steps: "Steps") -> None:
         "of the prediction and the maximum logit difference."
     )
     st.html(
-        f"<div class='hl-masks-table'><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f"<div class='hl-masks-table' tabindex='0'>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
         f"<p class='hl-small'>{html.escape(below)}</p>"
     )
 

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { channels, mixed } from "../../../pages/components/kit/colors.js";
 import { shownStep } from "../../../pages/components/kit/channel.js";
 import { unpack } from "../../../pages/components/kit/packing.js";
-import { fixed, roundStep, scientific, thousands } from "../../../pages/components/kit/numbers.js";
+import { fixed, plural, roundStep, scientific, short, thousands } from "../../../pages/components/kit/numbers.js";
 import { say } from "../../../pages/components/kit/say.js";
 
 test("values are put into a text; what has none stays as it is", () => {
@@ -72,4 +72,12 @@ test("colors are mixed between their neighbours, and stay at the ends", () => {
 test("round steps are 1, 2, 5 and ten times as much", () => {
   const least = [0.1, 1, 1.5, 2, 3, 5, 6, 10, 11, 49, 50, 51, 501];
   assert.deepEqual(least.map(roundStep), [1, 1, 2, 2, 5, 5, 10, 10, 20, 50, 50, 100, 1000]);
+});
+
+test("a short number has two digits that count, and two decimals at least", () => {
+  assert.deepEqual([0, 0.25, 3.14159, 0.01234, -0.0004, 250.4].map(short), ["0.00", "0.25", "3.14", "0.012", "−0.00040", "250"]);
+});
+
+test("of one thing, or of another number of them", () => {
+  assert.deepEqual([0, 1, 2].map((n) => plural(n, "token", "tokens")), ["tokens", "token", "tokens"]);
 });

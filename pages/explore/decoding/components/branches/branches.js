@@ -4,10 +4,13 @@
 // token that is added is the only thing that is made anew.
 
 import { element, svg } from "../../../../components/kit/elements.js";
+import { announce } from "../../../../components/kit/announce.js";
 import { mount } from "../../../../components/kit/mount.js";
+import { rove } from "../../../../components/kit/roving.js";
+import { say } from "../../../../components/kit/say.js";
 import { watchTheme } from "../../../../components/kit/theme.js";
 import { arrangeTree, linePath } from "./lanes.js";
-import { follow, placeTip, point, press, setStop } from "./walk.js";
+import { follow, next, placeTip, point } from "./walk.js";
 import { endInWords, explain, nameOf, nats } from "./words.js";
 
 const GAP = 24; // px between columns, where lines bend
@@ -18,7 +21,7 @@ const MOST_HEIGHT = 400; // px; more is scrolled
 const SCROLLBAR = 14; // px; always there, so that nothing jumps when a text becomes wide
 
 export default await mount(import.meta.url, {
-  styles: ["./branches.css"],
+  styles: ["../../../../components/kit/tip.css", "./branches.css"],
   make: makeView,
   update,
 });
@@ -39,7 +42,7 @@ function update(view, data, send) {
 }
 
 function makeView(root) {
-  const view = { root, items: new Map(), pointed: null, stop: null };
+  const view = { root, items: new Map(), pointed: null };
   root.setAttribute("role", "group");
   for (const name of ["legend", "scroller", "field", "tip"]) view[name] = element("div", name);
   view.lines = svg("svg", { "aria-hidden": "true" });
@@ -59,20 +62,17 @@ function makeView(root) {
 }
 
 function listen(view) {
-  const { root, field } = view;
-  const focused = () => placeOf(view, field.querySelector(".node:focus-visible"));
-  field.addEventListener("mouseover", ({ target }) => point(view, placeOf(view, target) ?? focused()));
-  field.addEventListener("mouseleave", () => point(view, focused()));
-  field.addEventListener("focusin", ({ target }) => {
-    setStop(view, placeOf(view, target).item);
-    if (focused()) point(view, focused());
+  view.roving = rove(view.field, {
+    of: ".node, .end",
+    next: (key, button) => next(view, key, placeOf(view, button).item),
+    onPoint: (box) => point(view, placeOf(view, box)),
+    onChoose: (box) => {
+      const { item } = placeOf(view, box);
+      view.send(item.node.id);
+      announce(say("Chosen: {name}", { name: nameOf(item) }));
+    },
   });
-  field.addEventListener("focusout", () => point(view, null));
-  field.addEventListener("click", ({ target }) => {
-    const place = placeOf(view, target);
-    if (place) view.send(place.item.node.id);
-  });
-  root.addEventListener("keydown", (event) => press(view, event));
+  view.root.addEventListener("keydown", ({ key }) => key === "Escape" && point(view, null));
 }
 
 export function placeOf(view, target) {
@@ -95,7 +95,7 @@ function fillNodes(view) {
     updateNode(view, items.get(node.id), node);
   }
   field.append(...[...items.values()].filter(({ button }) => !button.parentNode).map(({ button }) => button));
-  if (!items.has(view.stop?.node.id) || !view.stop.button.matches(":focus")) setStop(view, items.get(data.at));
+  view.roving.rest(items.get(data.at).button);
 }
 
 function makeItem(view, { id }) {

@@ -1,7 +1,6 @@
 // Where one is in a tree: the token that is looked at stays in sight, keys walk, and a box beside a token says more.
 
 import { leaving } from "../../../../components/kit/mount.js";
-import { placeOf } from "./branches.js";
 import { tipOf, tipOfEnd } from "./words.js";
 
 const BEFORE = 90; // px, kept in sight to the left of a token
@@ -24,18 +23,7 @@ export function follow(view, { x, y, width, height }) {
   });
 }
 
-export function setStop(view, item) {
-  // The one token that the Tab key comes to.
-  if (view.stop) view.stop.button.tabIndex = -1;
-  view.stop = item;
-  item.button.tabIndex = 0;
-}
-
-export function press(view, event) {
-  if (event.key === "Escape") return point(view, null);
-  const place = placeOf(view, event.target);
-  if (!place || event.ctrlKey || event.metaKey || event.altKey) return;
-  const { item } = place;
+export function next(view, key, item) {
   const go = {
     ArrowLeft: () => view.items.get(item.node.parent),
     ArrowRight: () => after(view, item),
@@ -43,12 +31,8 @@ export function press(view, event) {
     ArrowDown: () => beside(view, item, 1),
     Home: () => view.items.get(view.data.nodes[0].id),
     End: () => lastOf(view, item),
-  }[event.key];
-  if (!go) return;
-  event.preventDefault();
-  const button = go()?.button;
-  button?.focus({ preventScroll: true });
-  button?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }[key];
+  return go && (go()?.button ?? null);
 }
 
 function after({ items, tree }, { node }) {

@@ -1,6 +1,6 @@
 // What a token of a tree says of itself: to who points at it, and to who does not see it.
 
-import { fixed } from "../../../../components/kit/numbers.js";
+import { fixed, plural, short } from "../../../../components/kit/numbers.js";
 import { element } from "../../../../components/kit/elements.js";
 import { say } from "../../../../components/kit/say.js";
 
@@ -23,13 +23,12 @@ export function nats(value) {
 }
 
 function share(p) {
-  if (p >= 0.1 || p === 0) return p.toFixed(2);
-  return p < 0.0001 ? "<0.0001" : p.toPrecision(p < 0.001 ? 1 : 2);
+  return p > 0 && p < 0.0001 ? "<0.0001" : short(p);
 }
 
 function rankInWords(rank) {
   if (rank === 0) return say("the most probable token");
-  return rank === 1 ? say("1 token is more probable") : say("{n} tokens are more probable", { n: rank });
+  return plural(rank, say("1 token is more probable"), say("{n} tokens are more probable", { n: rank }));
 }
 
 function probabilityInWords({ p, rank }) {
@@ -45,8 +44,11 @@ export function endInWords({ total, n_tokens: n, score }) {
 
 export function nameOf({ node, end }) {
   const { label, position, kind, score } = node;
-  const parts = [say("'{label}', token {position}", { label, position }), probabilityInWords(node), KINDS[kind]];
-  if (score !== null) parts.push(say("score {score}", { score: nats(score) }));
+  const isDropped = kind === "dropped" && score !== null; // its score is written beside it, and so stands beside it here
+  const named = { label, position, score: nats(score) };
+  const name = isDropped ? say("'{label}' {score}: score of token {position}", named) : say("'{label}', token {position}", named);
+  const parts = [name, probabilityInWords(node), KINDS[kind]];
+  if (score !== null && !isDropped) parts.push(say("score {score}", named));
   if (end) parts.push(say("end of the branch “{text}”, {numbers}", { text: end.text, numbers: endInWords(end) }));
   return parts.filter(Boolean).join("; ");
 }
@@ -78,8 +80,7 @@ export function tipOf({ node }, alternatives) {
 
 export function tipOfEnd(end) {
   const told = { n: end.n_tokens, numbers: endInWords(end) };
-  const words =
-    end.n_tokens === 1 ? say("{n} token: {numbers}", told) : say("{n} tokens: {numbers}", told);
+  const words = plural(end.n_tokens, say("{n} token: {numbers}", told), say("{n} tokens: {numbers}", told));
   return [element("div", "whole", end.text), element("div", "", words)];
 }
 

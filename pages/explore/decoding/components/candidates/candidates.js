@@ -6,10 +6,12 @@
 // them. The first one is what the server shows; a step in writing.js to another one of them is drawn at once.
 
 import { fixed, thousands } from "../../../../components/kit/numbers.js";
+import { announce } from "../../../../components/kit/announce.js";
 import { element } from "../../../../components/kit/elements.js";
 import { shownStep } from "../../../../components/kit/channel.js";
 import { leaving, mount } from "../../../../components/kit/mount.js";
 import { unpack } from "../../../../components/kit/packing.js";
+import { inLine, rove } from "../../../../components/kit/roving.js";
 import { say } from "../../../../components/kit/say.js";
 import { leave, shareOf } from "./sampling.js";
 import { makeSliders, showSliders, SLIDERS } from "./sliders.js";
@@ -23,7 +25,6 @@ const HEAD = [
   ["own", say("raw"), say("Raw probability of the model (outline)")],
   ["now", say("final"), say("Probability after the sampling settings (filled bar)")],
 ];
-const MOVES = { ArrowUp: -1, ArrowDown: 1, Home: -Infinity, End: Infinity };
 
 export default await mount(import.meta.url, {
   styles: ["./candidates.css", "./sliders.css"],
@@ -81,30 +82,22 @@ function makeView(root) {
 
 function listen(view) {
   const { list, more } = view;
-  const rowAt = (target) => view.rows.find(({ button }) => button === target?.closest(".row"));
-  const point = (row) => {
-    view.pointed = row;
-    announce(view);
-  };
-  list.addEventListener("mouseover", ({ target }) => point(rowAt(target)));
-  list.addEventListener("mouseleave", () => point(rowAt(list.querySelector(".row:focus-visible"))));
-  list.addEventListener("focusin", ({ target }) => {
-    setStop(view, rowAt(target));
-    if (target.matches(":focus-visible")) point(rowAt(target));
-  });
-  list.addEventListener("focusout", () => point(undefined));
-  list.addEventListener("click", ({ target }) => {
-    const row = rowAt(target);
-    if (row) view.send("token", { token: row.said.token, version: view.header.version });
-  });
-  list.addEventListener("keydown", (event) => {
-    const step = MOVES[event.key];
-    if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    event.stopPropagation(); // the page has keys of its own
-    const seen = view.rows.filter(({ button }) => !button.hidden);
-    const wanted = seen.indexOf(rowAt(event.target)) + step;
-    seen[Math.min(Math.max(wanted, 0), seen.length - 1)].button.focus();
+  const rowOf = (button) => view.rows.find((row) => row.button === button);
+  view.roving = rove(list, {
+    of: ".row",
+    next: (key, button) => {
+      const seen = view.rows.map((row) => row.button).filter(({ hidden }) => !hidden);
+      return seen[inLine(key, seen.indexOf(button), seen.length, "down")];
+    },
+    onPoint: (button) => {
+      view.pointed = rowOf(button);
+      explain(view);
+    },
+    onChoose: (button) => {
+      const { said, words } = rowOf(button);
+      view.send("token", { token: said.token, version: view.header.version });
+      announce(say("Chosen: {name}", { name: words }));
+    },
   });
   more.addEventListener("click", () => {
     view.nShown = view.nShown > N_SHOWN ? N_SHOWN : Infinity;
@@ -155,10 +148,10 @@ function draw(view) {
   const shown = !next || ordinary.includes(next) ? ordinary : [...ordinary, next];
   while (view.rows.length < shown.length) addRow(view);
   view.rows.forEach((row, index) => showRow(view, row, shown[index], shown[index] === next && index >= ordinary.length));
-  if (!view.stop || view.stop.button.hidden) setStop(view, view.rows[0]);
+  if (!view.roving.stop || view.roving.stop.hidden) view.roving.rest(view.rows[0]?.button);
   more.hidden = header.n <= N_SHOWN;
   more.textContent = view.nShown > N_SHOWN ? say("Show fewer") : say("Show {n} more", { n: header.n - N_SHOWN });
-  announce(view);
+  explain(view);
 }
 
 function nextOf({ header, sampling, told, left }) {
@@ -218,20 +211,13 @@ function showRow(view, row, said, isApart) {
     isLeft ? say("with these settings {p}", { p: exactly(now) }) : FILTERED,
     ...(isNext ? [say("chosen next")] : []),
   ].join(", ");
-  button.setAttribute("aria-label", say("{words}. Choose it", { words: row.words }));
+  button.setAttribute("aria-description", row.words); // its name is what is written in it
 }
 
-function announce({ says, pointed }) {
+function explain({ says, pointed }) {
   const isHint = !pointed || pointed.button.hidden;
   says.textContent = isHint ? HINT : pointed.words;
   says.classList.toggle("hint", isHint);
-}
-
-function setStop(view, row) {
-  // The one row that the Tab key comes to.
-  if (view.stop) view.stop.button.tabIndex = -1;
-  view.stop = row;
-  if (row) row.button.tabIndex = 0;
 }
 
 function inDigits(value) {

@@ -1,9 +1,10 @@
 // Tokens as chips, updated where they are when another step, branch or text comes; and what is said of one of them.
 
 import { element } from "../../../../components/kit/elements.js";
+import { short } from "../../../../components/kit/numbers.js";
 import { say } from "../../../../components/kit/say.js";
 import { isLookedAt } from "./looking.js";
-import { colorScale, setStop } from "./writing.js";
+import { colorScale } from "./writing.js";
 
 const N_FACTS = 5; // numbers of a token, before its alternatives: label, kind, log-probability, rank, entropy
 const NAMES = {
@@ -20,8 +21,8 @@ function makeItem(side, index) {
   chip.tabIndex = -1;
   Object.assign(chip.dataset, { side, index });
   const word = element("bdi", "word");
-  chip.append(word);
-  return { chip, word, number: element("span", "number"), weight: 0, height: 0, said: "" };
+  chip.append(word, " "); // behind it a number may come
+  return { chip, word, number: element("span", "number"), weight: 0, height: 0, said: "", name: "", facts: [] };
 }
 
 export function placeOf(target) {
@@ -35,12 +36,13 @@ export function fillSource(view) {
     const item = makeItem("source", index);
     item.word.textContent = label;
     item.chip.classList.add("given");
-    item.chip.setAttribute("aria-label", say("source {index} '{label}'", { index, label }));
+    item.name = say("source {index} '{label}'", { index, label });
+    nameChip(item);
     return item;
   });
   parts.source.list.replaceChildren(...items.source.map(({ chip }) => chip));
   parts.source.pane.scrollTop = 0;
-  if (items.source.length) setStop(view, { side: "source", index: 0 });
+  view.roving.source.rest(items.source[0]?.chip);
 }
 
 export function fillOutput(view) {
@@ -62,8 +64,15 @@ function fillToken(view, item, index) {
   if (isSame) return;
   item.word.textContent = label;
   for (const kind of view.header.kinds) item.chip.classList.toggle(kind, kind === token.kind);
-  item.chip.setAttribute("aria-label", [say("output {index} '{label}'", { index, label }), ...saidOf(token)].join(", "));
+  Object.assign(item, { name: say("output {index} '{label}'", { index, label }), facts: saidOf(token) });
+  nameChip(item);
   color(view, item);
+}
+
+export function nameChip({ chip, name, weight, height, said, facts }) {
+  // The weight comes after the label, as it is written over it.
+  const attention = height ? [say("{weight} attention", { weight: said || inDigits(weight) })] : [];
+  chip.setAttribute("aria-label", [name, ...attention, ...facts].join(", "));
 }
 
 function tokenAt({ header, numbers, width }, index) {
@@ -149,7 +158,7 @@ function addAlternatives(view, token) {
 
 export function inDigits(value) {
   if (value > 0 && value < 0.0001) return say("below 0.0001");
-  return value >= 0.1 || value === 0 ? value.toFixed(2) : value.toPrecision(2);
+  return short(value);
 }
 
 function inNats(value) {

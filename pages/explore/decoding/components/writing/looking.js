@@ -2,8 +2,7 @@
 // from the caret to the strongest of the source.
 
 import { svg } from "../../../../components/kit/elements.js";
-import { say } from "../../../../components/kit/say.js";
-import { inDigits } from "./chips.js";
+import { nameChip } from "./chips.js";
 import { SIDES } from "./writing.js";
 
 const N_STRONGEST = 5; // tokens of a side that are written on, and of the source that have a curve
@@ -28,14 +27,11 @@ function showWeight(item, weight, isStrong) {
   const { chip, number } = item;
   const height = weight < LEAST_SEEN ? 0 : Math.round(200 * weight) / 200; // in steps of a fraction of a pixel
   const said = isStrong ? weight.toFixed(2) : "";
-  if (height !== item.height) {
-    item.height = height;
-    chip.style.setProperty("--weight", height);
-    if (height) chip.setAttribute("aria-description", say("attention {weight}", { weight: inDigits(weight) }));
-    else chip.removeAttribute("aria-description");
-  }
-  if (said === item.said) return;
-  item.said = number.textContent = said;
+  if (height === item.height && said === item.said) return;
+  Object.assign(item, { height, said });
+  chip.style.setProperty("--weight", height);
+  number.textContent = said;
+  nameChip(item);
   if (isStrong) chip.append(number); // only few of many chips have one
   else number.remove();
 }

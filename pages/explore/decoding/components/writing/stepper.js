@@ -4,10 +4,12 @@
 // `forward`, so many tokens more, each with a number that comes back as the header's `answers`. What a person wants
 // meanwhile is the goal, a step, and is asked for next.
 
+import { announce } from "../../../../components/kit/announce.js";
 import { element } from "../../../../components/kit/elements.js";
 import { shownStep } from "../../../../components/kit/channel.js";
 import { leaving } from "../../../../components/kit/mount.js";
 import { makePlayButtons, setDisabled, showPlaying } from "../../../../components/kit/play_buttons.js";
+import { plural } from "../../../../components/kit/numbers.js";
 import { say } from "../../../../components/kit/say.js";
 import { setPlace } from "./writing.js";
 
@@ -41,7 +43,6 @@ export function makeStepper(view) {
   view.count = element("span", "count");
   view.busy = element("span", "busy", say("generating …"));
   view.says = element("span", "says");
-  view.says.setAttribute("role", "status");
   player.append(view.speed, view.count, view.busy, view.says);
   player.addEventListener("mousedown", (event) => {
     if (!event.target.closest("button")) return;
@@ -171,9 +172,12 @@ function showStepper(view) {
   setDisabled(buttons.forward, over);
   setDisabled(buttons.end, over);
   const count = { place, n: nWritten, open: header.ended === null ? say(" so far") : "" };
-  view.count.textContent =
-    nWritten === 1 ? say("{place} of {n} token{open}", count) : say("{place} of {n} tokens{open}", count);
+  const [one, more] = [say("{place} of {n} token{open}", count), say("{place} of {n} tokens{open}", count)];
+  view.count.textContent = plural(nWritten, one, more);
   const said = over && place === nWritten ? header.ended : "";
-  if (view.says.textContent !== said) view.says.textContent = said;
+  if (view.says.textContent !== said) {
+    view.says.textContent = said;
+    announce(said);
+  }
   view.busy.hidden = !view.asked;
 }

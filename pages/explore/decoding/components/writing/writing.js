@@ -8,6 +8,7 @@
 import { element, svg } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
 import { unpack } from "../../../../components/kit/packing.js";
+import { inLine, rove } from "../../../../components/kit/roving.js";
 import { say } from "../../../../components/kit/say.js";
 import { watchTheme } from "../../../../components/kit/theme.js";
 import { colorAll, fillOutput, fillSource, makeTip, placeOf, point } from "./chips.js";
@@ -19,7 +20,7 @@ const SOON = 150; // ms
 const OUTLINE = 5; // px, that belong to a chip below it
 
 export default await mount(import.meta.url, {
-  styles: ["./writing.css", "./chips.css", "../../../../components/kit/play_buttons.css", "./stepper.css"],
+  styles: ["../../../../components/kit/play_buttons.css", "../../../../components/kit/tip.css", "./writing.css", "./chips.css", "./stepper.css"],
   make: makeView,
   update,
 });
@@ -83,19 +84,16 @@ function take(view, data) {
 }
 
 function listen(view) {
-  const { root, sheet, parts } = view;
-  sheet.addEventListener("mouseover", ({ target }) => point(view, placeOf(target)));
-  sheet.addEventListener("mouseleave", () => point(view, null));
-  sheet.addEventListener("focusin", ({ target }) => {
-    setStop(view, placeOf(target));
-    if (target.matches(":focus-visible") && !view.isPlaying) point(view, placeOf(target));
-  });
-  sheet.addEventListener("focusout", () => point(view, null));
-  sheet.addEventListener("click", ({ target }) => {
-    const place = placeOf(target);
-    const n = place?.side === "output" ? place.index - view.header.nGiven + 1 : -1;
-    if (n >= 0) go(view, n);
-  });
+  const { root, parts } = view;
+  view.roving = {};
+  for (const side of SIDES) {
+    view.roving[side] = rove(parts[side].list, {
+      of: ".chip",
+      next: (key, chip, event) => next(view, key, placeOf(chip), event),
+      onPoint: (chip) => point(view, view.isPlaying && !chip?.matches(":hover") ? null : placeOf(chip)),
+      onChoose: side === "output" ? (chip) => choose(view, placeOf(chip)) : undefined,
+    });
+  }
   root.addEventListener("keydown", (event) => press(view, event));
   root.addEventListener("keyup", (event) => event.key === " " && placeOf(event.target) && event.preventDefault());
   for (const { pane } of Object.values(parts)) {
@@ -149,8 +147,8 @@ export function setPlace(view, n) {
   const { chip } = items.output[last];
   caret.hidden = n === view.nWritten && header.ended !== null;
   const isFocused = parts.output.list.contains(view.root.getRootNode().activeElement);
-  if (!isFocused) setStop(view, { side: "output", index: last });
-  else if (view.place !== n) chip.focus({ preventScroll: true });
+  if (isFocused && view.place !== n) chip.focus({ preventScroll: true });
+  else view.roving.output.rest(chip);
   clearTimeout(view.paling);
   const pale = () => view.root.classList.toggle("waiting", !view.weightsOf.has(view.place));
   const weights = view.weightsOf.get(n) ?? view.weights;
@@ -177,38 +175,29 @@ function reveal(pane, chip) {
   if (top < pane.scrollTop) pane.scrollTop = top;
 }
 
+function choose(view, { index }) {
+  const n = index - view.header.nGiven + 1;
+  if (n >= 0) go(view, n);
+}
+
 function press(view, event) {
-  const { key, target, shiftKey } = event;
-  if (event.ctrlKey || event.metaKey || event.altKey || target.matches("select")) return;
-  const place = placeOf(target);
-  const isFree = place && (shiftKey || place.side === "source"); // the focus moves, the step stays
+  const { key, target } = event;
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || target.matches("select")) return;
   const by = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[key];
   if (key === " ") {
     if (target.matches(".player button")) return; // which it presses
     togglePlay(view);
-  } else if (key === "ArrowUp" && place) focusOn(view, { side: "source", index: view.stops?.source ?? 0 });
-  else if (key === "ArrowDown" && place) focusOn(view, { side: "output", index: view.header.nGiven + view.place - 1 });
-  else if (by && isFree) focusOn(view, { side: place.side, index: place.index + by });
-  else if (by === Infinity) goToEnd(view);
+  } else if (by === Infinity) goToEnd(view);
   else if (by) step(view, by);
   else return;
   event.preventDefault();
 }
 
-function focusOn(view, { side, index }) {
-  const items = view.items[side];
-  if (!items.length) return;
-  const { chip } = items[Math.min(Math.max(index, 0), items.length - 1)];
-  chip.focus({ preventScroll: true });
-  reveal(view.parts[side].pane, chip);
-}
-
-export function setStop(view, place) {
-  // The one token of a side that the Tab key comes to.
-  if (!place) return;
-  const stops = (view.stops ??= {});
-  const chipAt = (index) => view.items[place.side][index]?.chip;
-  if (chipAt(stops[place.side])) chipAt(stops[place.side]).tabIndex = -1;
-  stops[place.side] = place.index;
-  if (chipAt(place.index)) chipAt(place.index).tabIndex = 0;
+function next(view, key, { side, index }, { shiftKey }) {
+  // Up and down lead to the other side; along a side the focus moves alone, but for the output's own keys: those step.
+  const { items, roving, header, place } = view;
+  if (key === "ArrowUp") return roving.source.stop;
+  if (key === "ArrowDown") return items.output[header.nGiven + place - 1].chip;
+  if (side === "output" && !shiftKey) return undefined;
+  return items[side][inLine(key, index, items[side].length)]?.chip;
 }

@@ -5,15 +5,16 @@
 
 import { element, set, svg } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
+import { rove } from "../../../../components/kit/roving.js";
 import { say } from "../../../../components/kit/say.js";
 import { drawArrows, fillEdges } from "./flow.js";
 import { arrange } from "./layout.js";
-import { choose, drop, groupOf, mark, point, press, setStop } from "./walk.js";
+import { choose, drop, groupOf, mark, next, point } from "./walk.js";
 
 const LARGEST = 1.08; // times its own size
 
 export default await mount(import.meta.url, {
-  styles: ["./drawing.css"],
+  styles: ["../../../../components/kit/tip.css", "./drawing.css"],
   make: makeView,
   update,
 });
@@ -38,25 +39,14 @@ function makeView(root) {
   view.tip.popover = "manual"; // above everything, and cut by nothing
   view.tip.setAttribute("aria-hidden", "true"); // the boxes' names say the same
   root.append(view.svg, view.tip);
-  listen(view);
+  view.roving = rove(view.svg, {
+    of: ".node",
+    next: (key, node) => next(view, key, node),
+    onPoint: (node) => point(view, node),
+    onChoose: (node) => choose(view, node),
+  });
   return view;
 }
-
-function listen(view) {
-  const { svg: sheet } = view;
-  sheet.addEventListener("pointerover", ({ target }) => point(view, nodeOf(target) ?? focused(view)));
-  sheet.addEventListener("pointerleave", () => point(view, focused(view)));
-  sheet.addEventListener("focusin", ({ target }) => {
-    setStop(view, nodeOf(target));
-    if (focused(view)) point(view, focused(view));
-  });
-  sheet.addEventListener("focusout", () => point(view, null));
-  sheet.addEventListener("click", ({ target }) => nodeOf(target) && choose(view, nodeOf(target)));
-  sheet.addEventListener("keydown", (event) => press(view, event));
-}
-
-export const nodeOf = (target) => target?.closest?.(".node") ?? null;
-const focused = (view) => view.svg.querySelector(".node:focus-visible");
 
 export function draw(view) {
   const { data, layers } = view;
@@ -80,7 +70,7 @@ function drawFrames(view) {
     const key = `${frame.stack}.*`;
     const group = groupOf(view, key, 0, () => {
       const made = svg("g", { class: "node frame" });
-      made.append(svg("rect", { class: "ground" }), svg("text", { class: "layer" }), svg("text", { class: "times" }));
+      made.append(svg("rect", { class: "ground" }), svg("text", { class: "layer" }), " ", svg("text", { class: "times" }));
       return made;
     });
     const { left, right } = frame.frame;
@@ -135,7 +125,7 @@ function drawBoxes(view) {
 
 function makeBox({ box, round }) {
   const made = svg("g", { class: `node box ${box.kind}` });
-  const parts = round ? [svg("circle", { class: "ground" }), svg("path", { class: "plus" })] : [svg("rect", { class: "ground" }), svg("text", { class: "title" }), svg("text", { class: "sub" })];
+  const parts = round ? [svg("circle", { class: "ground" }), svg("path", { class: "plus" })] : [svg("rect", { class: "ground" }), svg("text", { class: "title" }), " ", svg("text", { class: "sub" })];
   for (let i = 0; i < box.heads; i += 1) parts.unshift(svg("rect", { class: "head" }));
   if (box.mask) parts.push(maskOf(box.mask));
   made.append(...parts);
@@ -191,7 +181,8 @@ function describe(view, group, box, { layer }) {
   if (box.kind === "layer") name = say("Layer {layer}", { layer: open });
   else if (box.name.includes("*")) name += `, ${say("layer {layer}", { layer: open })}`;
   group.tip = [name, ...box.tip];
-  group.setAttribute("aria-label", group.tip.join(". "));
+  const written = [...group.querySelectorAll("text")].map(({ textContent }) => textContent).join(" ");
+  group.setAttribute("aria-label", [written, ...group.tip].join(". "));
 }
 
 function drawLabels(view) {

@@ -1,9 +1,10 @@
 // Walking over the drawing of a model: what is chosen, pointed at, or reached with the arrow keys.
 
+import { announce } from "../../../../components/kit/announce.js";
 import { element } from "../../../../components/kit/elements.js";
-import { draw, nodeOf } from "./drawing.js";
-
-const STEPS = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
+import { middleOf, nearest } from "../../../../components/kit/roving.js";
+import { say } from "../../../../components/kit/say.js";
+import { draw } from "./drawing.js";
 
 export function groupOf(view, key, place, make) {
   if (!view.groups.has(key)) {
@@ -26,13 +27,7 @@ export function mark(view) {
   // Shows what is chosen, and lets Tab stop there.
   const nodes = [...view.groups.values()];
   for (const node of nodes) node.setAttribute("aria-pressed", String(nameOf(view, node) === view.chosen));
-  const chosen = nodes.find((node) => node.getAttribute("aria-pressed") === "true");
-  if (!nodes.some((node) => node.matches(":focus"))) setStop(view, chosen ?? nodes[0]);
-}
-
-export function setStop(view, node) {
-  if (!node) return;
-  for (const other of view.groups.values()) other.setAttribute("tabindex", other === node ? "0" : "-1");
+  view.roving.rest(nodes.find((node) => node.getAttribute("aria-pressed") === "true") ?? nodes[0]);
 }
 
 function nameOf(view, node) {
@@ -55,6 +50,7 @@ export function choose(view, node) {
   draw(view);
   if (layer !== undefined && node.matches(":focus")) reach(view, name)?.focus({ preventScroll: true });
   view.send(name);
+  announce(say("Chosen: {name}", { name: reach(view, name)?.getAttribute("aria-label") }));
   reveal();
 }
 
@@ -68,38 +64,16 @@ function reach(view, name) {
   return [...view.groups.values()].find((node) => nameOf(view, node) === name);
 }
 
-export function press(view, event) {
-  const node = nodeOf(event.target);
-  if (!node || event.altKey || event.ctrlKey || event.metaKey) return;
-  if (event.key === "Enter" || event.key === " ") {
-    choose(view, node);
-  } else if (event.key in STEPS) {
-    nearest(view, node, STEPS[event.key])?.focus();
-  } else if (event.key === "Escape") {
-    point(view, null);
-  } else {
-    return;
-  }
-  event.preventDefault();
-}
-
-function nearest(view, node, [right, down]) {
-  // The next thing in a direction: what lies straight ahead comes before what is nearer, but aside.
+export function next(view, key, node) {
+  if (key === "Escape") return point(view, null);
+  if (!key.startsWith("Arrow")) return undefined;
   const middle = (one) => {
-    const { left, top, width, height } = one.querySelector(".ground").getBoundingClientRect();
-    return [left + width / 2, one.matches(".frame") ? top + 10 : top + height / 2];
+    const ground = one.querySelector(".ground");
+    const { x, y } = middleOf(ground);
+    return { x, y: one.matches(".frame") ? ground.getBoundingClientRect().top + 10 : y };
   };
-  const [x, y] = middle(node);
-  let found = null;
-  let least = Infinity;
-  for (const other of view.groups.values()) {
-    const [otherX, otherY] = middle(other);
-    const [ahead, aside] = right ? [(otherX - x) * right, Math.abs(otherY - y)] : [(otherY - y) * down, Math.abs(otherX - x)];
-    if (other === node || ahead < 3) continue;
-    const distance = ahead + 3 * aside;
-    if (distance < least) [found, least] = [other, distance];
-  }
-  return found;
+  const nodes = [...view.groups.values()];
+  return nodes[nearest(key, middle(node), nodes.map(middle))] ?? null;
 }
 
 export function point(view, node) {

@@ -1,5 +1,6 @@
 // How a mask is edited: with the pointer, and with the keyboard.
 
+import { inRows } from "../../../../components/kit/roving.js";
 import { columnOf, commit, isAllowed, put, putLine, rowOf, turnLine, walk } from "./cells.js";
 import { placeAt } from "./grid.js";
 import { point, redraw, wait } from "./mask_matrix.js";
@@ -98,16 +99,12 @@ function type(view, event) {
   }
   if (key === "Escape" && view.hand) return giveUp(view);
   const { row, column } = (view.cursor ??= { row: 0, column: 0 });
-  const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-  const ends = { Home: [row, 0], End: [row, columns - 1], PageUp: [0, column], PageDown: [rows - 1, column] };
-  const wanted = key in steps ? [row + steps[key][0], column + steps[key][1]] : ends[key];
-  if (wanted) {
+  const next = inRows(key, view.cursor, Array(rows).fill(columns));
+  if (next) {
     event.preventDefault();
-    const [nextRow, nextColumn] = [wanted[0], wanted[1]];
-    if (nextRow < 0 || nextRow >= rows || nextColumn < 0 || nextColumn >= columns) return;
-    view.cursor = { row: nextRow, column: nextColumn };
+    view.cursor = next;
     if (event.shiftKey) {
-      putLine(view, row * columns + column, nextRow * columns + nextColumn, isAllowed(view, row * columns + column));
+      putLine(view, row * columns + column, next.row * columns + next.column, isAllowed(view, row * columns + column));
       finish(view, { wait: KEY_WAIT });
     }
     point(view, view.cursor);

@@ -5,6 +5,7 @@
 // model ran with (a byte each, 1 = may attend). What a hand does is seen at once; the model answers when it has run.
 
 import { fixed } from "../../../../components/kit/numbers.js";
+import { announce } from "../../../../components/kit/announce.js";
 import { element } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
 import { unpack } from "../../../../components/kit/packing.js";
@@ -60,7 +61,6 @@ function makeView(root) {
   const { mask, scores, pattern } = view.pictures;
   Object.assign(mask.canvas, { tabIndex: 0 });
   mask.canvas.setAttribute("role", "application");
-  parts.says.setAttribute("aria-live", "polite");
   const acts = { undo: () => goBack(view, -1), redo: () => goBack(view, 1), reset: () => reset(view) };
   for (const [name, act] of Object.entries(acts)) {
     parts[name] = element("button", "tool");
@@ -218,4 +218,5 @@ function tellCell(view) {
   parts.says.textContent = isAllowed(view, cell)
     ? say("query {query} “{from}” → key {key} “{to}”: may attend; score {score}, weight {weight} (with the model’s own masks {own})", values)
     : say("query {query} “{from}” → key {key} “{to}”: masked; score −∞ instead of {score}, weight 0 (with the model’s own masks {own})", values);
+  if (pointed === view.cursor && !view.hand) announce(parts.says.textContent);
 }

@@ -4,8 +4,10 @@
 // product; {places}: [query, key]; {n} positions; {names, hues} of query and key.
 
 import { fixed, thousands } from "../../../../components/kit/numbers.js";
+import { announce } from "../../../../components/kit/announce.js";
 import { element, svg } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
+import { inLine, rove } from "../../../../components/kit/roving.js";
 import { say } from "../../../../components/kit/say.js";
 
 const SIZE = 84; // px, of a dial
@@ -21,19 +23,26 @@ export default await mount(import.meta.url, {
 });
 
 function update(view, data, send) {
-  view.send = () => send("places", view.places.map(Math.round));
+  view.send = () => {
+    const places = view.places.map(Math.round);
+    view.sent.push(places.join());
+    send("places", places);
+    announce(view.sum.textContent);
+  };
   const isSame = view.data && JSON.stringify({ ...view.data, places: 0 }) === JSON.stringify({ ...data, places: 0 });
   view.data = data;
   if (!isSame) build(view);
-  if (!view.frame && !view.isDragged) view.places = [...data.places];
+  view.sent.splice(0, view.sent.lastIndexOf(data.places.join()) + 1);
+  const isLate = view.sent.length > 0; // a person has gone on since what the page answers
+  if (!view.frame && !view.isDragged && !isLate) view.places = [...data.places];
   show(view);
 }
 
 function makeView(root) {
   /** @type {any} */
-  const view = { root, places: [0, 0], dials: [] };
+  const view = { root, places: [0, 0], dials: [], sent: [] };
   for (const name of ["bar", "grid", "sum"]) view[name] = element("div", name);
-  view.sum.setAttribute("aria-live", "off");
+  view.roving = rove(view.grid, { of: ".dial", next: (key, figure, event) => next(view, key, figure, event) });
   root.append(view.bar, view.sum, view.grid);
   new ResizeObserver(() => arrange(view)).observe(view.grid);
   root.setAttribute("role", "group");
@@ -42,6 +51,7 @@ function makeView(root) {
 
 function build(view) {
   stop(view);
+  view.sent = [];
   const { data, bar, grid, root } = view;
   root.setAttribute("aria-label", say("Rotary angles"));
   view.play = element("button", "play");
@@ -52,6 +62,7 @@ function build(view) {
   const longest = Math.max(...[...data.query, ...data.key].map(([a, b]) => Math.hypot(a, b)), 1e-12);
   view.dials = data.speeds.map((speed, pair) => makeDial(view, pair, speed, longest));
   grid.replaceChildren(...view.dials.map(({ figure }) => figure));
+  view.roving.rest(grid.firstElementChild);
   arrange(view);
   view.most = Math.max(...view.dials.map((_, pair) => data.scale * lengthOf(data.query[pair]) * lengthOf(data.key[pair])), 1e-12);
 }
@@ -85,7 +96,10 @@ function makeSlider(view, which) {
 }
 
 function makeDial(view, pair, speed, longest) {
-  const figure = element("figure", "dial");
+  const figure = element("div", "dial");
+  Object.assign(figure, { role: "slider", tabIndex: -1, ariaLabel: say("Pair {pair}", { pair }), ariaValueMin: 0 });
+  figure.ariaValueMax = view.data.n - 1;
+  figure.ariaDescription = say("Up and down arrows move the query, with Shift the key; left and right arrows lead to other pairs.");
   const face = svg("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, width: SIZE, height: SIZE, "aria-hidden": "true" });
   const middle = SIZE / 2;
   face.append(svg("circle", { cx: middle, cy: middle, r: RADIUS, class: "face" }));
@@ -98,7 +112,7 @@ function makeDial(view, pair, speed, longest) {
     return { hand, length, at: Math.atan2(vector[1], vector[0]) };
   });
   face.append(between, ...hands.map(({ hand }) => hand), svg("circle", { cx: middle, cy: middle, r: 2, class: "pin" }));
-  const words = element("figcaption", "words");
+  const words = element("div", "words");
   const number = element("span", "part");
   const bar = element("span", "share");
   const wave = (2 * Math.PI) / speed;
@@ -147,6 +161,17 @@ function dragging(view, dial) {
   };
   face.addEventListener("pointerup", release);
   face.addEventListener("pointercancel", release);
+}
+
+function next(view, key, figure, { shiftKey }) {
+  // Up and down turn a hand by one position, as dragging it does; the others lead to other dials.
+  const by = { ArrowUp: 1, ArrowDown: -1 }[key];
+  if (!by) return view.dials[inLine(key, view.dials.findIndex((dial) => dial.figure === figure), view.dials.length)]?.figure;
+  pause(view, false);
+  const which = shiftKey ? 1 : 0;
+  view.places[which] = inside(view, Math.round(view.places[which]) + by);
+  settle(view);
+  return figure;
 }
 
 function wrap(angle) {
@@ -198,7 +223,8 @@ function settle(view) {
 function show(view) {
   const { data, dials, places, sliders } = view;
   let sum = data.rest;
-  dials.forEach(({ between, hands, number, bar, speed }, pair) => {
+  const [query, key] = places.map(Math.round);
+  dials.forEach(({ figure, between, hands, number, bar, speed }, pair) => {
     const angles = hands.map(({ at }, which) => at + places[which] * speed);
     hands.forEach(({ hand, length }, which) => {
       hand.setAttribute("x2", SIZE / 2 + length * Math.cos(angles[which]));
@@ -208,6 +234,8 @@ function show(view) {
     const product = data.scale * lengthOf(data.query[pair]) * lengthOf(data.key[pair]) * Math.cos(angles[0] - angles[1]);
     sum += product;
     number.textContent = fixed(product, 3);
+    figure.ariaValueNow = query;
+    figure.ariaValueText = say("query at {query}, key at {key}: product {product}", { query, key, product: number.textContent });
     bar.style.setProperty("--size", `${(50 * Math.abs(product)) / view.most}%`);
     bar.classList.toggle("less", product < 0);
   });

@@ -2,6 +2,7 @@
 
 import { scientific, thousands } from "../../../../components/kit/numbers.js";
 import { element } from "../../../../components/kit/elements.js";
+import { inLines, rove } from "../../../../components/kit/roving.js";
 import { say } from "../../../../components/kit/say.js";
 import { colorOf, inkOf } from "./colors.js";
 import { tokenOf, valueAt, wordsOf, writeNumber } from "./numbers.js";
@@ -15,25 +16,15 @@ export function makeLens(view) {
   view.lens = element("div", "lens");
   view.lens.setAttribute("role", "group");
   view.lens.setAttribute("aria-label", say("The numbers of this stage"));
-  view.lens.addEventListener("click", ({ target }) => {
-    const number = target.closest(".number");
-    if (number) chooseCell(view, markOf(number));
+  view.rovingNumbers = rove(view.lens, {
+    of: ".number",
+    next: (key, number) => inLines(key, number, [...view.lens.querySelectorAll(".number")]),
+    onPoint: (number) => {
+      point(view, number ? markOf(number) : null);
+      if (number) number.title = wordsOfMark(view, markOf(number));
+    },
+    onChoose: (number) => chooseCell(view, markOf(number)),
   });
-  view.lens.addEventListener("mouseover", ({ target }) => {
-    const number = target.closest(".number");
-    point(view, number ? markOf(number) : null);
-    if (number) number.title = wordsOfMark(view, markOf(number));
-  });
-  view.lens.addEventListener("mouseleave", () => point(view, null));
-  view.lens.addEventListener("focusin", ({ target }) => {
-    if (!target.matches(".number")) return;
-    target.setAttribute("aria-label", wordsOfMark(view, markOf(target)));
-    for (const other of view.lens.querySelectorAll(".number[tabindex='0']")) other.tabIndex = -1;
-    target.tabIndex = 0;
-    if (target.matches(":focus-visible")) point(view, markOf(target));
-  });
-  view.lens.addEventListener("focusout", () => point(view, null));
-  view.lens.addEventListener("keydown", (event) => pressNumber(view, event));
   return view.lens;
 }
 
@@ -49,9 +40,11 @@ export function wordsOfMark(view, { name, row, column }) {
 export function showLens(view) {
   const names = [...view.header.stages[view.stage].shown];
   const rows = names.map((name) => lensRow(view, view.quantities.get(name)));
+  const numbers = () => [...view.lens.querySelectorAll(".number")];
+  const focused = numbers().findIndex((number) => number.matches(":focus"));
   view.lens.replaceChildren(...rows);
-  const first = view.lens.querySelector(".number");
-  if (first) first.tabIndex = 0;
+  numbers()[focused]?.focus({ preventScroll: true });
+  view.rovingNumbers.rest(numbers()[0]);
 }
 
 function lensRow(view, quantity) {
@@ -60,7 +53,7 @@ function lensRow(view, quantity) {
   const box = element("div", "vector");
   const head = element("div", "head");
   const symbol = element("strong", "symbol", quantity.symbol);
-  symbol.style.color = quantity.hue ? palette.hues[quantity.hue] : "";
+  if (quantity.hue) symbol.style.setProperty("--hue", palette.hues[quantity.hue]);
   const side = quantity.rows === "key" ? "key" : "query";
   const of = side === "key" ? say("key {token}", { token: tokenOf(view, side, row) }) : say("query {token}", { token: tokenOf(view, side, row) });
   head.append(symbol, element("span", "of", of), element("span", "what", quantity.title));
@@ -102,27 +95,4 @@ function columnsOf(quantity, row) {
     .sort((one, other) => size(other) - size(one))
     .slice(0, LARGEST)
     .sort((one, other) => one - other);
-}
-
-function pressNumber(view, event) {
-  const { target, key } = event;
-  if (!target.matches(".number") || event.ctrlKey || event.metaKey || event.altKey) return;
-  const numbers = [...view.lens.querySelectorAll(".number")];
-  const at = numbers.indexOf(target);
-  const above = () => {
-    const { left, top } = target.getBoundingClientRect();
-    const isUp = key === "ArrowUp";
-    const isBeyond = (box) => (isUp ? box.top < top - 2 : box.top > top + 2);
-    const near = (isUp ? numbers.slice(0, at).reverse() : numbers.slice(at)).filter((n) => isBeyond(n.getBoundingClientRect()));
-    const line = near[0]?.getBoundingClientRect().top;
-    const away = (number) => Math.abs(number.getBoundingClientRect().left - left);
-    return near
-      .filter((number) => Math.abs(number.getBoundingClientRect().top - line) < 3)
-      .sort((one, other) => away(one) - away(other))[0];
-  };
-  const to = { ArrowLeft: () => numbers[at - 1], ArrowRight: () => numbers[at + 1], ArrowUp: above, ArrowDown: above }[key]?.();
-  if (!to) return;
-  event.preventDefault();
-  to.focus({ preventScroll: true });
-  to.scrollIntoView({ block: "nearest" });
 }

@@ -2,6 +2,7 @@
 
 import { element } from "../../../../components/kit/elements.js";
 import { makePlayButtons, setDisabled, showPlaying } from "../../../../components/kit/play_buttons.js";
+import { goTo as focusOn } from "../../../../components/kit/roving.js";
 import { say } from "../../../../components/kit/say.js";
 import { chooseKey, moveTo } from "./steps.js";
 
@@ -22,7 +23,6 @@ export function fillPlayer(view) {
   view.stops = view.header.stages.map(({ short, title }, index) => {
     const button = element("button", "stop", short);
     Object.assign(button, { type: "button", title, tabIndex: -1 });
-    button.setAttribute("aria-label", title);
     button.addEventListener("click", () => goTo(view, index));
     return button;
   });
@@ -89,6 +89,7 @@ export function press(view, event) {
   const keyBy = isOnKey ? { ArrowUp: -1, ArrowDown: 1 }[key] : undefined;
   if (key === " " && !target.matches(".key, .back, .forward, .play")) togglePlay(view);
   else if (by) step(view, by);
+  else if (key === "Enter" && target.matches("canvas")) focusOn(view.rovingNumbers.stop);
   else if (keyBy) chooseKey(view, view.key + keyBy, target.matches(".key"));
   else if (key === "Home") goTo(view, 0);
   else if (key === "End") goTo(view, view.stops.length - 1);

@@ -12,7 +12,6 @@ export function makeStage(view) {
   const formula = element("div", "exact");
   formula.append(view.told.formula, view.told.shapes);
   view.says.append(words, formula);
-  words.setAttribute("aria-live", "polite");
   return view.says;
 }
 
@@ -30,7 +29,7 @@ export function showStage(view) {
       const { symbol, size, hue } = quantities.get(name);
       const shape = element("span", "shape");
       const what = element("b", "", symbol);
-      what.style.color = hue ? view.palette.hues[hue] : "";
+      if (hue) what.style.setProperty("--hue", view.palette.hues[hue]);
       shape.append(what, ` [${size}]`);
       return shape;
     }),

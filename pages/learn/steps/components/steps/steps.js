@@ -3,6 +3,7 @@
 // The header's `at` is where the page wants to be: stage, query, key and cell; it counts where `signal` has grown. All else
 // that a person chooses is shown at once and told to the page (`view`), which answers below the figure.
 
+import { announce } from "../../../../components/kit/announce.js";
 import { element } from "../../../../components/kit/elements.js";
 import { ask } from "./asked.js";
 import { mount } from "../../../../components/kit/mount.js";
@@ -10,7 +11,7 @@ import { say } from "../../../../components/kit/say.js";
 import { watchTheme } from "../../../../components/kit/theme.js";
 import { makePalette } from "./colors.js";
 import { heights, makeColumns } from "./columns.js";
-import { makeLens, showLens } from "./lens.js";
+import { makeLens, showLens, wordsOfMark } from "./lens.js";
 import { linkStages } from "./links.js";
 import { makeOfQuery, PRODUCT, readSteps, tokenOf, WEIGHTED } from "./numbers.js";
 import { paint } from "./paint.js";
@@ -23,7 +24,7 @@ import { travel } from "./travel.js";
 const SOON = 220; // ms until the page is told of a stage or a query
 
 export default await mount(import.meta.url, {
-  styles: ["../../../../components/kit/play_buttons.css", "./steps.css", "./player.css", "./stage.css", "./tokens.css", "./lens.css"],
+  styles: ["../../../../components/kit/play_buttons.css", "../../../../components/kit/tip.css", "./steps.css", "./player.css", "./stage.css", "./tokens.css", "./lens.css"],
   make: makeView,
   update,
 });
@@ -57,7 +58,9 @@ function makeView(root) {
   view.figure = element("div", "figure");
   view.canvas = document.createElement("canvas");
   view.canvas.tabIndex = 0;
-  view.canvas.setAttribute("role", "img");
+  view.canvas.setAttribute("role", "application");
+  const help = say("Left and right arrows choose the stage, up and down arrows the key; Enter leads to the numbers.");
+  view.canvas.setAttribute("aria-description", help);
   view.labels = element("div", "labels");
   view.tip = element("div", "tip");
   view.tip.hidden = true;
@@ -136,6 +139,7 @@ export function moveTo(view, stage) {
   showStage(view);
   showLens(view);
   describe(view);
+  announce(`${view.told.title.textContent}. ${view.told.notice.textContent}`);
   travel(view, from);
   tellSoon(view);
 }
@@ -148,6 +152,7 @@ export function chooseQuery(view, query) {
   showKeys(view);
   showLens(view);
   describe(view);
+  announce(view.canvas.ariaLabel);
   paint(view);
   tellSoon(view);
 }
@@ -157,6 +162,7 @@ export function chooseKey(view, key, hasFocus = false) {
   showKeys(view);
   showLens(view);
   describe(view);
+  announce(view.canvas.ariaLabel);
   paint(view);
   if (hasFocus) view.keys[view.key].focus({ preventScroll: true });
   tellSoon(view);
@@ -178,6 +184,7 @@ export function chooseCell(view, mark) {
   else if (columns === "key") view.key = mark.column;
   showKeys(view);
   showLens(view);
+  announce(wordsOfMark(view, mark));
   paint(view);
   tell(view, {});
 }

@@ -1,6 +1,7 @@
 // The tokens: those that may ask, as chips above the figure, and those that are looked at, in front of their rows.
 
 import { element } from "../../../../components/kit/elements.js";
+import { inLine, rove } from "../../../../components/kit/roving.js";
 import { say } from "../../../../components/kit/say.js";
 import { LANE, STRIP } from "./columns.js";
 import { tokenOf, valueAt } from "./numbers.js";
@@ -10,7 +11,15 @@ export function makeQueries(view) {
   view.queries = element("div", "queries");
   view.queries.setAttribute("role", "group");
   view.queries.setAttribute("aria-label", say("Query"));
-  view.queries.addEventListener("keydown", (event) => pressQuery(view, event));
+  view.rovingQueries = rove(view.queries, {
+    of: ".chip",
+    next: (key, chip) => {
+      const to = inLine(key, view.chips.indexOf(chip), view.chips.length);
+      if (to !== undefined) chooseQuery(view, to);
+      return view.chips[to];
+    },
+    onChoose: (chip) => chooseQuery(view, view.chips.indexOf(chip)),
+  });
   return view.queries;
 }
 
@@ -19,10 +28,9 @@ export function fillQueries(view) {
   const { query: first } = header.first;
   view.chips = header.query.map((label, index) => {
     const chip = element("button", "chip");
-    chip.type = "button";
+    Object.assign(chip, { type: "button", tabIndex: -1 });
     chip.append(element("bdi", "word", label), element("small", "place", String(first + index)));
     chip.title = say("query {token}", { token: tokenOf(view, "query", index) });
-    chip.addEventListener("click", () => chooseQuery(view, index));
     return chip;
   });
   const beyond = (className, label, title, place) => {
@@ -43,18 +51,8 @@ export function fillQueries(view) {
 export function showQueries(view) {
   view.chips.forEach((chip, index) => {
     chip.setAttribute("aria-pressed", String(index === view.query));
-    chip.tabIndex = index === view.query ? 0 : -1;
   });
-}
-
-function pressQuery(view, event) {
-  const at = view.chips.indexOf(event.target);
-  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: view.chips.length - 1 }[event.key];
-  if (at < 0 || to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-  event.preventDefault();
-  const index = Math.min(Math.max(to, 0), view.chips.length - 1);
-  chooseQuery(view, index);
-  view.chips[index].focus({ preventScroll: true });
+  view.rovingQueries.rest(view.chips[view.query]);
 }
 
 export function fillKeys(view) {
