@@ -9,10 +9,11 @@ import numpy as np
 import streamlit as st
 
 from pages.components import figures
-from pages.learn.architecture import code, view_fields
+from pages.learn.architecture import view_fields
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import name_of
 from pages.shared import export, prose
+from pages.shared.recipe import Print, named, script
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis.blueprint.activation import ActivationPicture, most_probable, picture_of
@@ -86,6 +87,7 @@ def _draw(data: ArchitectureData, stage: Stage) -> None:
         height=HEIGHT,
     )
     name = data.file_name(stage.site.replace(".", "-"))
+    values_recipe = named("values", data.captured.values(stage.site))
 
     def files() -> Mapping[str, bytes]:
         values = seen["values"]
@@ -100,7 +102,7 @@ def _draw(data: ArchitectureData, stage: Stage) -> None:
                 "value",
             ),
             arrays=lambda: {"values": values, "columns": np.array(seen["columns"])},
-            code=code.captured(data, stage.site),
+            code=script(Print(values_recipe.shape), Print(values_recipe)),
             state=state.in_words(),
             model=data.card.path,
         )

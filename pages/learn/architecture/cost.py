@@ -7,15 +7,16 @@ import numpy as np
 import streamlit as st
 
 from pages.components import figures
-from pages.learn.architecture import code
 from pages.learn.architecture.data import ArchitectureData
 from pages.shared import export
+from pages.shared.recipe import Print, call, named, script
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis.blueprint.forward_cost import (
     PARTS,
     crossing,
     memory,
+    reading_cost,
     reading_costs,
     several_lengths,
     writing_cost,
@@ -112,7 +113,7 @@ def _writing(data: ArchitectureData, lengths: list[int], here: int) -> None:
 def _memory(data: ArchitectureData, lengths: list[int], here: int) -> None:
     """Draw what lies in memory."""
     config = data.card.config
-    n, width = n_parameters(config), code.bytes_per_number(data)
+    n, width = n_parameters(config), _bytes_per_number(data)
     held = [memory(config, length, n_parameters=n, bytes_per_number=width) for length in lengths]
     curves = {
         say("weights"): np.array([one.weights for one in held], dtype=np.float64),
@@ -135,6 +136,26 @@ def _memory(data: ArchitectureData, lengths: list[int], here: int) -> None:
     _figure(data, figure, "memory", lengths, curves)
 
 
+def code(data: ArchitectureData) -> str:
+    """Return the lines that count them at this length."""
+    config, length = data.config_recipe, max(data.shape_lengths.values())
+    cost = named("cost", call(reading_cost, config, length))
+    held = {"n_parameters": call(n_parameters, config), "bytes_per_number": _bytes_per_number(data)}
+    ways = (True, False) if data.card.config.has_decoder else ()
+    writing = [call(writing_cost, config, length, cached=is_cached) for is_cached in ways]
+    return script(
+        Print((cost, cost.total), "multiply-adds of one forward pass"),
+        *([Print(writing, "to generate all of it, with the KV cache and without")] if writing else []),
+        Print(call(crossing, config, "attention", "feed_forward"), "tokens"),
+        Print(call(memory, config, length, **held)),
+    )
+
+
+def _bytes_per_number(data: ArchitectureData) -> int:
+    """Return how wide the model's numbers are."""
+    return 2 if data.source.precision == "bfloat16" else 4
+
+
 def _figure(
     data: ArchitectureData, figure: "figures.Figure", of: str, lengths: list[int], curves: Mapping[str, np.ndarray]
 ) -> None:
@@ -147,7 +168,7 @@ def _figure(
             name=name,
             csv=lambda: matrix_csv(values, "tokens", lengths, "of", [*curves], "cost"),
             arrays=lambda: {"lengths": np.array(lengths), "costs": values, "names": np.array([*curves])},
-            code=code.code_of(data, "cost"),
+            code=code(data),
             state=state.in_words(),
             model=data.card.path,
         )

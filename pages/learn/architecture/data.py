@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pages.learn.architecture import view_fields
 from pages.shared import cache, models, readings
 from pages.shared.models import ModelCard
+from pages.shared.recipe import Expression, call, named, through, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
@@ -55,6 +56,16 @@ class ArchitectureData:
         box, missed = view_fields.fit(plan)
         source = view.source(card)
         return cls(card=card, view=view, source=source, model_run=model_run, plan=plan, box=box, missed=missed)
+
+    @cached_property
+    def recipe(self) -> Expression:
+        """The model run as code."""
+        return readings.recipe(self.source, self.card.config, self.view.text, self.view.target)
+
+    @property
+    def config_recipe(self) -> Expression:
+        """The model's configuration as code; it is known without the model."""
+        return through(self.source.recipe()[0].config, lambda _: self.card.config)
 
     @cached_property
     def inputs(self) -> tuple[tuple[int, ...], ...]:
@@ -121,8 +132,9 @@ class ArchitectureData:
         Raises:
             HeadlightError: the model cannot be run.
         """
-        with self._captured() as captured:
-            return captured.values(site)
+        with self._reading():
+            values: np.ndarray = value_of(self.captured.values(site))
+            return values
 
     def streams(self) -> "dict[str, Stream]":
         """Return the residual stream of each stack while this text was read.
@@ -130,26 +142,36 @@ class ArchitectureData:
         Raises:
             HeadlightError: the model cannot be run.
         """
-        with self._captured() as captured:
-            return captured.streams()
+        with self._reading():
+            streams: dict[str, Stream] = value_of(self.captured.streams())
+            return streams
 
-    @contextmanager
-    def _captured(self) -> "Iterator[CapturedText]":
-        """Give the one capture of this text, which all who read it share."""
-        texts: cache.Store[CapturedText] = cache.store(
-            mark("captured activations"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes
-        )
-        key = (self.source, self.view.text, self.view.target)
-        captured = texts.get(key, self._capture)
-        model, _ = self.source.load()
-        with models.on(self.source.device), self.source.changed(model):
-            yield captured
-        texts.measure(key)
-
-    def _capture(self) -> "CapturedText":
+    @property
+    def captured(self) -> Expression:
+        """The one capture of this text, which all who read it share, as code."""
         from transformer_core.analysis.blueprint.capture import CapturedText
 
-        return CapturedText(self.source.load()[0], self.inputs)
+        inputs: Any = self.recipe.inputs
+        if self.is_cut:
+            inputs = [inputs[i][:MOST_TOKENS] for i in range(len(self.inputs))]
+        made = call(CapturedText, self.source.recipe()[0], inputs)
+        captured: Expression = named("captured", through(made, lambda make: self._texts().get(self._key, make)))
+        return captured
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Let the model run with its change, and take notice of how much is kept of the text then."""
+        model, _ = self.source.load()
+        with models.on(self.source.device), self.source.changed(model):
+            yield
+        self._texts().measure(self._key)
+
+    @property
+    def _key(self) -> tuple[Any, ...]:
+        return self.source, self.view.text, self.view.target
+
+    def _texts(self) -> "cache.Store[CapturedText]":
+        return cache.store(mark("captured activations"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
 
     def file_name(self, *more: str) -> str:
         """Return the name of a file that is saved, without its ending."""

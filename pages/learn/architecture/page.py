@@ -3,13 +3,16 @@
 import streamlit as st
 
 from pages.learn.architecture import block, cost, parameters, stream, view_fields
-from pages.learn.architecture.code import code_of
 from pages.learn.architecture.components.drawing import drawing
 from pages.learn.architecture.data import MOST_TOKENS, ArchitectureData
 from pages.learn.architecture.labels import on_drawing
 from pages.shared import code_expander, models, prose
 from pages.shared.models import ModelCard
+from pages.shared.recipe import Lines, call, named, script
 from pages.shared.view import state
+from transformer_core.analysis.blueprint.plan import blueprint_of
+from transformer_core.analysis.blueprint.shapes import in_numbers, sizes, stages
+from transformer_core.analysis.blueprint.weights import weights_of
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
@@ -30,6 +33,13 @@ LOOK = mark(
 MISSED = mark("This model has no block “{name}”; another one is shown.")
 CUT = mark("This text is long: its first {n} tokens are captured here.")
 
+SHAPES = """
+for stage in stages(model.config, box):
+    print(stage.what, stage.axes, in_numbers(stage.axes, numbers), stage.site)
+for weight in weights_of(model.config)[box.name]:
+    print(weight.name, weight.shape, weight.n_parameters)
+"""
+
 
 def page() -> None:
     """Draw the page, in the order of all pages."""
@@ -49,18 +59,28 @@ def architecture() -> None:
     match view_fields.PART.value:
         case "parameters":
             parameters.show(data)
-            look = parameters.look(data)
+            code, look = parameters.code, parameters.look(data)
         case "cost":
             cost.show(data)
+            code = cost.code
         case "stream":
             stream.show(data)
+            code = stream.code
         case _:
             _drawing(data)
-            look = say(LOOK)
+            code, look = _code, say(LOOK)
     if look:
         prose.look_for(look)
-    code_expander.code(lambda: code_of(data, view_fields.PART.value))
+    code_expander.code(lambda: code(data))
     state.publish()
+
+
+def _code(data: ArchitectureData) -> str:
+    """Return the lines that tell the shapes and the weights of the block."""
+    config = data.config_recipe
+    box = named("box", call(blueprint_of, config).boxes[data.box.name])
+    numbers = named("numbers", call(sizes, config, box, batch=data.batch, lengths=data.shape_lengths))
+    return script(Lines(SHAPES, (config, box, numbers, stages, in_numbers, weights_of)))
 
 
 def _data(card: ModelCard) -> ArchitectureData | None:

@@ -3,18 +3,21 @@
 import html
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 import streamlit as st
 
 from pages.components import figures
-from pages.learn.architecture import code, view_fields
+from pages.learn.architecture import view_fields
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import table
 from pages.shared import export
+from pages.shared.recipe import Print, call, named, script
 from pages.shared.style import theme
 from pages.shared.view import state
+from transformer_core.analysis.heads.inventory import parameters_by_part
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
@@ -119,6 +122,15 @@ def look(data: ArchitectureData) -> str:
     return " ".join(found)
 
 
+def code(data: ArchitectureData) -> str:
+    """Return the lines that count them, as they are shared."""
+    sharing = data.shared_config.tie_embeddings
+    is_own = sharing == data.card.config.tie_embeddings
+    config = data.config_recipe if is_own else call(replace, data.config_recipe, tie_embeddings=sharing)
+    counts = named("counts", call(parameters_by_part, config))
+    return script(Print((counts, call(sum, counts.values()))))
+
+
 def _bars(data: ArchitectureData, counts: Mapping[tuple[str, str], int], total: int) -> None:
     """Draw a bar for each part."""
     title = say("{n} parameters by part", n=grouped(total))
@@ -132,7 +144,7 @@ def _bars(data: ArchitectureData, counts: Mapping[tuple[str, str], int], total: 
             name=name,
             csv=lambda: matrix_csv(values, "part", parts, "of", ["model"], "parameters"),
             arrays=lambda: {"counts": values[:, 0], "parts": np.array(parts)},
-            code=code.code_of(data, "parameters"),
+            code=code(data),
             state=state.in_words(),
             model=data.card.path,
         )

@@ -7,10 +7,10 @@ import numpy as np
 import streamlit as st
 
 from pages.components import figures
-from pages.learn.architecture import code
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import STACKS, place_in_words
 from pages.shared import export, prose
+from pages.shared.recipe import Lines, script
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
@@ -32,6 +32,12 @@ LOOK_POST = mark(
     "high bar means that the sub-layer changed it a lot."
 )
 HEIGHT = 480  # px
+NORMS = """
+for stack, stream in captured.streams().items():
+    print(stack, stream.names)
+    print(stream.sums)  # [place, pos]: norm of the residual stream
+    print(stream.shares)  # [sublayer, pos]: norm of what is added, as a part of what was there
+"""
 
 
 def show(data: ArchitectureData) -> None:
@@ -48,6 +54,11 @@ def show(data: ArchitectureData) -> None:
             _figure(data, stack, stream)
     words = LOOK_PRE if data.card.config.norm_position == "pre" else LOOK_POST
     prose.look_for(say(words))
+
+
+def code(data: ArchitectureData) -> str:
+    """Return the lines that measure it."""
+    return script(Lines(NORMS, (data.captured,)))
 
 
 def _figure(data: ArchitectureData, stack: str, stream: "Stream") -> None:
@@ -76,7 +87,7 @@ def _figure(data: ArchitectureData, stack: str, stream: "Stream") -> None:
             name=name,
             csv=lambda: matrix_csv(stream.sums, "place", places, "position", positions, "length"),
             arrays=lambda: arrays,
-            code=code.code_of(data, "stream"),
+            code=code(data),
             state=state.in_words(),
             model=data.card.path,
         )

@@ -99,7 +99,7 @@ def test_what_is_captured_is_what_a_plain_forward_gives(
     cells = values_of(next(trace for trace in figure["data"] if trace["name"] == "cells"))
     defined, _ = run_shown(app, tmp_path, monkeypatch)
     with torch.inference_mode(), tc.capture(defined["model"], site) as acts:
-        defined["model"](defined["tokens"])
+        defined["model"](torch.tensor(defined["model_run"].inputs))
     np.testing.assert_allclose(cells, acts[site][0].numpy(), atol=1e-5)
 
 
@@ -111,7 +111,7 @@ def test_what_is_taken_away_gives_the_same_numbers(
 ):
     files = files_of(opened(open_app, model=model, block=block, show="text"), "architecture-activation")
     kept = arrays_of(files)
-    again = redrawn(files, tmp_path, monkeypatch)["values"].numpy()
+    again = redrawn(files, tmp_path, monkeypatch)["values"]
     again = again[0] if again.ndim == 3 else again[:, kept["columns"]]  # of a pattern the first head is drawn
     np.testing.assert_allclose(kept["values"], again, atol=1e-5)
 
