@@ -163,7 +163,7 @@ def test_what_is_no_checkpoint_is_not_replaced(tmp_path: Path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter").write_text("precious")
     for place in (tmp_path / "thesis", tmp_path / "thesis" / "chapter"):
-        with pytest.raises(CheckpointError, match="is not a checkpoint"):
+        with pytest.raises(CheckpointError, match="are not a checkpoint"):
             save(place, build(small_config()), TOKENIZER)
     assert (tmp_path / "thesis" / "chapter").read_text() == "precious"
 
@@ -285,13 +285,17 @@ def test_a_file_that_may_not_be_read_says_so(name: str, folder: Path):
         ),
         (
             lambda folder: (folder / "model.safetensors").write_bytes(b"torn"),
-            "{}/model.safetensors ist beschädigt oder abgeschnitten (der Kopf der Datei lässt sich nicht lesen: er ist "
-            "zu kurz); kopiere oder lade es noch einmal, oder trainiere es neu",
+            (
+                "{}/model.safetensors ist beschädigt oder abgeschnitten (der Kopf der Datei lässt sich "
+                "nicht lesen: er ist zu kurz); kopiere, lade oder trainiere es noch einmal"
+            ),
         ),
         (
             lambda folder: save_file({"w": torch.ones(1)}, folder / "model.safetensors"),
-            "{}/model.safetensors hat das Gewicht 'decoder.blocks.0.cross_attn.k.bias' nicht; es gehört nicht zu der "
-            "config.json daneben",
+            (
+                "{}/model.safetensors hat das Gewicht 'decoder.blocks.0.cross_attn.k.bias' nicht; es "
+                "passt nicht zur config.json im selben Ordner"
+            ),
         ),
     ],
     ids=["missing", "no JSON", "no model", "torn", "others"],

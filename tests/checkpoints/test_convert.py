@@ -115,7 +115,7 @@ def test_a_tensor_of_another_shape_is_named_with_both_shapes(name: str, folder_o
         weight = weights[key]
         other = (torch.cat([weight, weight[:1]]), weight[..., :-1], weight.flatten()[0])[i % 3]
         shape = re.escape(str(tuple(other.shape)))
-        with pytest.raises(CheckpointError, match=f"somewhere: '{re.escape(key)}' is {shape}, which does not fit "):
+        with pytest.raises(CheckpointError, match=f"somewhere: '{re.escape(key)}' is {shape}, expected "):
             convert(values, {**weights, key: other}, where="somewhere")
 
 
@@ -157,7 +157,7 @@ def test_a_weight_that_is_there_twice_is_named(folder_of: FolderOf):
             "is of model_type 'gptj', which is not supported; supported are bert, camembert, distilbert, gpt2, ",
         ),
         ({"model_type": ["gpt2"]}, r"is of model_type \['gpt2'\], which is not supported"),
-        ({}, "somewhere names no model_type; supported are bert, "),
+        ({}, "somewhere has no model_type; supported are bert, "),
     ],
 )
 def test_a_family_that_is_not_supported_is_named_with_those_that_are(values: dict[str, object], message: str):

@@ -170,10 +170,10 @@ def test_a_checkpoint_of_ours_on_the_hub(hub: LocalHub, tmp_path: Path):
         (401, {}, "does not accept this machine"),
         (401, {"X-Error-Message": "Invalid credentials in Authorization header"}, "does not accept this machine"),
         (403, {"X-Error-Code": "GatedRepo"}, "is gated: its owner wants to be asked first; ask at http://127.0.0.1"),
-        (403, {}, "does not let this machine read"),
+        (403, {}, "this machine is not allowed to read"),
         (403, {"X-Error-Message": "Access to this resource is disabled."}, "was disabled on the Hub"),
         (429, {"Retry-After": "77"}, "again in 77 seconds"),
-        (429, {}, "again in some minutes"),
+        (429, {}, "again in a few minutes"),
         (418, {}, "(HTTP 418); look at http://127.0.0.1"),
         (500, {}, "a fault of its own (HTTP 500)"),
         (503, {}, "a fault of its own (HTTP 503)"),
@@ -213,7 +213,7 @@ def test_not_here_and_nobody_to_ask(hub: LocalHub, monkeypatch: pytest.MonkeyPat
 def test_half_of_it_here_and_nobody_to_ask(hub: LocalHub):
     (fetch(HubId(NAME, None)).folder / "model.safetensors").unlink()
     hub.stop()
-    assert "no model of this id is whole in the cache" in refusal()
+    assert "the model is not in the Hub's cache" in refusal()
 
 
 def test_an_unsupported_model_is_refused_before_its_weights_come(hub: LocalHub, folder: Path):
@@ -277,14 +277,14 @@ def test_more_than_the_disk_holds(hub: LocalHub):
     hub.said_sizes["model.safetensors"] = 1 << 60
     sentence = refusal()
     assert "needs 1,073,741,824.0 GiB on the disk" in sentence
-    assert "set HF_HOME to a folder with more" in sentence
+    assert "set HF_HOME to another folder" in sentence
     assert set(hub.downloads()) == {"config.json"}
 
 
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (OSError(errno.ENOSPC, "No space left on device"), "is full; make room for"),
+        (OSError(errno.ENOSPC, "No space left on device"), "is full; free some space for"),
         (PermissionError(errno.EACCES, "Permission denied"), "cannot be written (Permission denied)"),
     ],
 )

@@ -85,8 +85,8 @@ def test_a_hostile_pickle_is_refused_and_never_run(way: str, is_new: bool, folde
     with pytest.raises(CheckpointError) as caught:
         tc.load(folder)
     said = str(caught.value)
-    told = "holds more than tensors and plain values, which could run code, so it was not opened"
-    told = "is damaged, or is no file of torch.save" if way == "plain" else told
+    told = "contains objects other than tensors and plain values, which could run code, so it was not opened"
+    told = "is damaged or was not written by torch.save" if way == "plain" else told
     assert f"pytorch_model.bin {told}; " in said and "\n" not in said
     shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path, "gpt2")
     with (tmp_path / "packed.zip").open("rb") as file, pytest.raises(CheckpointError, match=told):
@@ -99,8 +99,8 @@ def test_a_hostile_pickle_is_refused_and_never_run(way: str, is_new: bool, folde
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is damaged, or is no file of torch.save"),
-        (b"not a pickle", "is damaged, or is no file of torch.save"),
+        (b"", "is damaged or was not written by torch.save"),
+        (b"not a pickle", "is damaged or was not written by torch.save"),
         ([1, 2], "holds no state dict but list"),
         ({"wte.weight": 3}, "holds 'wte.weight', which is no tensor"),
         ({"wte.weight": torch.zeros(1).expand(61, 36)}, "'wte.weight' is no plain tensor"),
@@ -118,7 +118,7 @@ def test_a_cut_file_is_refused(folder_of: FolderOf, tmp_path: Path):
     folder = pickled(folder_of, "gpt2", tmp_path / "gpt2")
     whole = (folder / "pytorch_model.bin").read_bytes()
     (folder / "pytorch_model.bin").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(CheckpointError, match="is damaged, or is no file of torch"):
+    with pytest.raises(CheckpointError, match="is damaged or was not written by torch"):
         tc.load(folder)
 
 

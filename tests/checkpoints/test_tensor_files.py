@@ -81,7 +81,7 @@ def test_a_file_that_gives_its_name_to_another_is_read_on(paths: list[Path]):
 
 def test_a_key_that_is_there_twice(paths: list[Path], tmp_path: Path):
     save_file(FIRST, tmp_path / "3.safetensors")
-    with pytest.raises(CheckpointError, match=r"3\.safetensors holds '[ab]', which 1\.safetensors holds too"):
+    with pytest.raises(CheckpointError, match=r"3\.safetensors contains '[ab]', which is also in 1\.safetensors"):
         TensorFiles([*paths, tmp_path / "3.safetensors"])
 
 

@@ -36,7 +36,7 @@ def test_help_names_the_commands_and_what_can_be_set(capsys: pytest.CaptureFixtu
         (["train", "--run", "run", "--corpus", "copy", "--set", "d_modle=3"], "error: there is no setting 'd_modle'"),
         (["train", "--run", "run", "--corpus", "copy", "--set", "n_heads=7"], "error: d_model (128) must be divisible"),
         (["train", "--run", "run", "--corpus", "copy", "--steps", "0"], "error: steps must be a whole number"),
-        (["train", "--run", "run", "--resume"], "error: run holds no run; leave out --resume"),
+        (["train", "--run", "run", "--resume"], "error: run does not contain a run; leave out --resume"),
         (["train", "--run", "taken", "--corpus", "copy"], "error: taken is not empty"),
         (["train", "--run", "run", "--corpus", "copy", "--keep", "taken"], "error: taken holds something"),
         (["dance"], "error: there is no command 'dance'; choose one of train, experiment, decode, import, inspect"),

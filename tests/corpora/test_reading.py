@@ -175,13 +175,13 @@ def test_a_file_is_divided_as_it_is_wanted(path: Callable[..., str]):
     assert n_texts["lines"] in (41, 80)  # one line comes again and again, and is trained on or held out
     assert found["auto"].fingerprint == found["stretches"].fingerprint
     assert len({corpus.fingerprint for corpus in found.values()}) == 3
-    assert str(found["stream"].description).startswith("One running text, from notes.txt (1.0 kB); the last tenth")
+    assert str(found["stream"].description).startswith("One continuous text, from notes.txt (1.0 kB); the last tenth")
     assert "".join(text.text for part in ("train", "held_out") for text in getattr(found["stream"], part)) == POEM
 
 
 def test_a_file_of_pairs_is_not_divided(path: Callable[..., str]):
     name = path("a\tb\nc\td\n", "pairs.tsv")
-    with pytest.raises(CorpusError, match=r"holds a pair a line, as its ending .tsv says; leave division at auto"):
+    with pytest.raises(CorpusError, match=r"contains one pair per line (.tsv); leave division at auto"):
         load_corpus(name, reading=CorpusReading(division="stream"))
     assert load_corpus(name, reading=CorpusReading(tokens="word")).tokenizer_kind == "word"
 
@@ -201,10 +201,12 @@ def test_a_folder_is_divided_as_it_is_wanted(tmp_path: Path):
 @pytest.mark.parametrize("text", ["One long paragraph, of which each sentence goes on. " * 9, "ha\n" * 99])
 def test_one_line_alone_is_a_running_text_if_it_is_long_enough(path: Callable[..., str], text: str):
     corpus = load_corpus(path(text))
-    assert str(corpus.description).startswith("One running text")
+    assert str(corpus.description).startswith("One continuous text")
     assert "".join(item.text for item in (*corpus.train, *corpus.held_out)) == text
     assert corpus.examples
-    with pytest.raises(CorpusError, match=r"holds only one line.* at least so much \(200 bytes\) that the end of it"):
+    with pytest.raises(
+        CorpusError, match=r"contains only one line.* at least so much \(200 bytes\) that the end of it"
+    ):
         load_corpus(path(text[:90]))
-    with pytest.raises(CorpusError, match="holds only one line"):
+    with pytest.raises(CorpusError, match="contains only one line"):
         load_corpus(path(text), reading=CorpusReading(division="lines"))

@@ -98,7 +98,7 @@ def test_the_longest_prompt_leaves_room_for_one_token():
 def test_a_prompt_without_a_token_is_refused():
     model = wide_awake()
     for prompts in (torch.empty(1, 0, dtype=torch.int64), random_tokens([3, 0], vocab_size=37)):
-        with pytest.raises(TextError, match="no token to continue from; give at least one"):
+        with pytest.raises(TextError, match="no tokens to continue from; give at least one"):
             tc.greedy_decode(model, prompts)
 
 

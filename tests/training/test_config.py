@@ -109,7 +109,7 @@ def test_an_optimizer_is_one_of_the_known(value: Any):
     [
         ({"accumulate": 5}, r"accumulate \(5\) must be at most batch_size \(4\)"),
         ({"weight_decay": 0.1}, r"weight_decay \(0.1\) needs optimizer=adamw"),
-        ({"guided_head": "encoder.1.0", "compile": True}, "guided_head needs to look at a pattern, which compile"),
+        ({"guided_head": "encoder.1.0", "compile": True}, "guided_head needs the attention pattern, which compile"),
         ({"rate_changes": ((0, 0.5),)}, "steps that rise, from 1 on; got 0 after 0"),
         ({"rate_changes": ((5, 0.5), (5, 0.1))}, "got 5 after 5"),
         ({"rate_changes": ((5, 0.5), (3, 0.1))}, "got 3 after 5"),

@@ -391,6 +391,8 @@ def test_a_corpus_that_knows_nothing_of_pronouns_is_refused(tmp_path: Path, monk
     monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
     settings = Settings(model={}, training=TRAINING | GUIDED)
     for corpus, preset in (("copy", "tiny"), ("brackets", "tiny-decoder")):
-        with pytest.raises(ConfigError, match=f"^guided_head needs a corpus that knows .* {corpus} does not"):
+        with pytest.raises(
+            ConfigError, match=f"^guided_head needs a corpus with annotated antecedents.* {corpus} has none"
+        ):
             beginning.begin(tmp_path / "run", corpus_name=corpus, preset=preset, settings=settings)
     assert not (tmp_path / "run").exists()

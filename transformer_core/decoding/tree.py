@@ -58,7 +58,7 @@ class DecodingTree:
         if tokens.shape[0] != 1:
             raise TextError("a tree starts from one text, got {n}; make one tree per text", n=tokens.shape[0])
         if not tokens.shape[1]:
-            raise TextError("there is no token to continue from; give at least one")
+            raise TextError("there are no tokens to continue from; give at least one")
         self.model, self.device, config = model, tokens.device, model.config
         self._lock = RLock()  # held by who computes
         self._live: tuple[KeyValueCache, list[DecodingStep]] | None = None  # the last cache, and where its rows end

@@ -50,7 +50,7 @@ def test_the_published_forward_shape_by_shape():
     )
     how = {"batch": 4, "encoder": 10, "decoder": 10}
     assert published(config, "encoder.embed", **how)["tokens"] == (4, 10)
-    assert published(config, "encoder.sum", **how)["the sum"] == (4, 10, 6)
+    assert published(config, "encoder.sum", **how)["sum"] == (4, 10, 6)
     for name in ("encoder.0.self_attn", "decoder.0.self_attn"):
         shapes = published(config, name, **how)
         assert shapes["queries, keys and values, concatenated, as one matrix product"] == (4, 10, 18)

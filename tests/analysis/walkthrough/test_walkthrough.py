@@ -88,7 +88,7 @@ def test_places_are_told_in_words_with_their_tokens():
 def test_a_forbidden_cell_says_why():
     causal, windowed = walked("the paper's", "decoder", 0), walked("window", "encoder", 0)
     assert "comes after" in (causal.number("mask", 0, 1).note or "")
-    assert "may look" in (causal.number("attn_scores", 1, 0).note or "")
+    assert "may attend" in (causal.number("attn_scores", 1, 0).note or "")
     assert "padding" in (walked("the paper's", "encoder", 0).number("pattern", 0, 2).note or "")
     assert "window" in (windowed.number("mask", 0, 3).note or "")
     assert causal.number("attn_scores", 0, 1).value == causal.number("attn_scores", 0, 1).recomputed == -np.inf

@@ -121,7 +121,7 @@ def test_older_files_hold_the_speed_of_each_pair(folder_of: Callable[[str], Path
         ({"rope_scaling": {"rope_type": "yarn", "factor": 2.0}}, "rope_type = 'yarn' .* knows default, linear, llama3"),
         ({"rope_parameters": {"rope_type": "longrope"}}, "rope_parameters: rope_type = 'longrope' is not supported"),
         ({"rope_scaling": {"type": "linear"}}, "rope_scaling lacks factor"),
-        ({"rope_scaling": 2.0}, "rope_scaling = 2.0 is not supported; an object is expected"),
+        ({"rope_scaling": 2.0}, "rope_scaling = 2.0 is not supported; expected an object"),
         ({"rope_parameters": {"full_attention": {"rope_theta": 1e4}}}, "rope_parameters: full_attention = .* not know"),
         ({"partial_rotary_factor": 0.5}, "partial_rotary_factor = 0.5 is not supported"),
         ({"rope_interleaved": True}, "rope_interleaved = True is not supported"),
@@ -129,7 +129,7 @@ def test_older_files_hold_the_speed_of_each_pair(folder_of: Callable[[str], Path
         ({"residual_multiplier": 0.2}, "residual_multiplier = 0.2 is not supported; this version does not know"),
         ({"quantization_config": {"bits": 4}}, "quantization_config = .* its weights are quantized; choose a version"),
         ({"num_key_value_heads": 2}, r"n_heads \(9\) must be divisible by n_kv_heads \(2\)"),
-        ({"head_dim": 5}, "rotation turns pairs of numbers"),
+        ({"head_dim": 5}, "RoPE rotates pairs of dimensions"),
     ],
 )
 def test_what_is_not_computed_here_is_refused(changes: Mapping[str, Any], message: str):

@@ -89,7 +89,7 @@ def test_an_encoder_alone_is_refused_with_what_it_was_saved_as(folder_of: Callab
     [
         (
             {"feed_forward_proj": "gated-mish"},
-            "feed_forward_proj = 'gated-mish' is not supported; this version knows relu",
+            "feed_forward_proj = 'gated-mish' is not supported; supported are relu",
         ),
         ({"dense_act_fn": "tanh"}, "dense_act_fn = 'tanh' is not supported"),
         ({"is_decoder": True}, "is_decoder = True is not supported"),

@@ -119,7 +119,7 @@ def refusal(folder: Path, **changes: Any) -> str:
 def test_what_is_missing_is_asked_for_by_name(tmp_path: Path):
     torch.save(Translator().state_dict(), tmp_path / "model.pt")
     add_tokenizer(tmp_path)
-    with pytest.raises(CheckpointError, match="nothing says how they are put together; write it into a ") as caught:
+    with pytest.raises(CheckpointError, match="but not how they are connected; describe it in a ") as caught:
         tc.load(tmp_path)
     example = str(caught.value)
     assert '"embedding": "embed.weight", "output": "out.weight"' in example

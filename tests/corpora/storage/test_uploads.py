@@ -173,7 +173,7 @@ def test_columns_of_a_table_become_pairs(tmp_path: Path, delimiter: str):
     taken = take_in(written.getvalue().encode(), "table.csv", tmp_path)
     assert (
         taken.path.suffix == ".tsv"
-        and str(taken.remark) == "table.csv is kept as table.tsv, with tabs between columns."
+        and str(taken.remark) == "table.csv is stored as table.tsv, with tab-separated columns."
     )
     corpus = load_corpus(str(taken.path))
     assert {*corpus.train, *corpus.held_out} == {
@@ -205,15 +205,15 @@ def test_pairs_or_text_as_the_person_says(tmp_path: Path):
 
 
 REFUSED: list[tuple[str, bytes, dict[str, Any], str]] = [
-    ("a.txt", b"", {}, "a.txt is empty; give a file with text in it"),
+    ("a.txt", b"", {}, "a.txt is empty; use a text file"),
     ("", b"", {}, "the text is empty"),
-    ("a.txt", b" \n\t\n", {}, "a.txt holds nothing but white space"),
-    ("a.txt", b"x", {}, "a.txt holds only one line, .* or at least so much"),
-    ("a.txt", b"x\nx\nx\n", {}, "a.txt holds only one line"),
-    ("a.txt", b"Hello, world!", {}, "a.txt holds only one line"),
+    ("a.txt", b" \n\t\n", {}, "a.txt holds only whitespace"),
+    ("a.txt", b"x", {}, "a.txt contains only one line, .* or at least so much"),
+    ("a.txt", b"x\nx\nx\n", {}, "a.txt contains only one line"),
+    ("a.txt", b"Hello, world!", {}, "a.txt contains only one line"),
     ("a.bin", b"\x7fELF\1\2\0\0", {}, "a.bin is no text: line 1 holds a zero byte"),
     ("a.pdf", b"%PDF-1.4 and so on", {}, "a.pdf is a PDF"),
-    ("a.txt", "Привет\n".encode("cp1251") * 9, {}, "a.txt, line 1: the byte 0xCF is not UTF-8 there"),
+    ("a.txt", "Привет\n".encode("cp1251") * 9, {}, "a.txt, line 1: the byte 0xCF is not valid UTF-8"),
     ("a.tsv", b"a\tb\nc\n", {}, r"a.tsv: 1 of 2 lines is not a pair \(line 2 has only one column\); .* correct that"),
     ("a.tsv", b"a\tb\n\nc\t \n", {}, r"a.tsv: 1 of 2 lines is not a pair \(line 3 has no target\)"),
     ("a.tsv", b"a,b\nc,d\n", {}, "a.tsv: no line is a pair .*; give it the ending .csv"),

@@ -40,7 +40,7 @@ def test_rows_are_the_querys_sources_and_hover_is_in_words():
 
 
 def test_the_strongest_pair_is_said():
-    assert drawn().layout.title.subtitle.text == "Largest part: &lt;position&gt; × L0.H1 \u22124.00"
+    assert drawn().layout.title.subtitle.text == "Largest contribution: &lt;position&gt; × L0.H1 \u22124.00"
 
 
 def test_numbers_stand_in_all_cells():

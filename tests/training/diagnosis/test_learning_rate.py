@@ -84,7 +84,7 @@ def test_a_warmup_that_outlasts_the_training():
     slow = a_case([*logged(lambda step: 4.6 - step / 2500, rate=low), measured(STEPS, 4.2)], warmup_steps=4000)
     found = the("learning_rate_too_low", slow)
     assert found.title == "Warm-up too long"
-    assert found.advice == "Warm-up: try 100 steps, a tenth of all."
+    assert found.advice == "Warm-up: try 100 steps, 10% of the training."
     on_its_way = [*logged(lambda step: 4.6 - step / 2500, until=600, rate=low), measured(600, 4.3)]
     assert "learning_rate_too_low" in kinds(a_case(on_its_way, warmup_steps=4000))
     assert "learning_rate_too_low" not in kinds(replace(slow, warmup_steps=400))

@@ -85,7 +85,7 @@ def test_two_names_of_a_folder_are_one(tmp_path: Path, corpus: Path):
 
 def test_a_model_for_which_there_is_no_memory_is_refused_in_a_sentence(tmp_path: Path, corpus: Path):
     large = Settings(model={**MODEL, "d_ff": 10**12}, training={}, reading=READING)
-    with pytest.raises(RunError, match="too little memory for such a model; choose a smaller d_model"):
+    with pytest.raises(RunError, match="not enough memory for this model; choose a smaller d_model"):
         beginning.begin(tmp_path / "run", corpus_name=str(corpus), preset="tiny-decoder", settings=large)
     assert not (tmp_path / "run").exists()
 
@@ -133,7 +133,7 @@ def test_a_run_that_was_begun_and_never_trained_can_go_on(tmp_path: Path, corpus
 
 def test_who_begins_a_run_that_another_has_just_begun_is_told(tmp_path: Path, corpus: Path):
     job = begin(tmp_path / "run", corpus)
-    with pytest.raises(RunError, match="already holds a run"):
+    with pytest.raises(RunError, match="already contains a run"):
         begin(tmp_path / "run", corpus)
     with pytest.raises(RunError, match=r"being trained by process \d+ \(step 0\); stop that one first"):
         go_on(tmp_path / "run")

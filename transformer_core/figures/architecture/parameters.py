@@ -24,12 +24,12 @@ STACKS = {
 PARTS = {
     "token embedding": mark("token embedding"),
     "segment embedding": mark("segment embedding"),
-    "positions": mark("positions"),
+    "positions": mark("positional encoding"),
     "self-attention": mark("self-attention"),
     "cross-attention": mark("cross-attention"),
     "feed-forward": mark("feed-forward"),
     "normalization": mark("normalization"),
-    "last layer": mark("last layer"),
+    "last layer": mark("output layer"),
 }
 _ROW = 26  # px
 

@@ -176,9 +176,7 @@ QUANTITIES: Mapping[str, Quantity] = {
         meaning=mark("a number of the model's card, such as card[metrics, exact_match]"),
         get=of_card,
     ),
-    "text_loss": Quantity(
-        parts="", meaning=mark("loss on what the correct model wrote, nats per token"), get=text_loss
-    ),
+    "text_loss": Quantity(parts="", meaning=mark("loss on the correct model’s output, nats per token"), get=text_loss),
     "loss_rise": Quantity(
         parts=_HEAD,
         n_more=15,

@@ -259,10 +259,10 @@ def test_names_stay_within_the_folder(name: str, place: Path):
 
 def test_a_file_that_is_no_model(place: Path, open_models: OpenApp):
     app = upload(open_models(), "photo.zip", b"GIF89a")
-    assert "not a zip file that can be read" in warnings_of(app)
+    assert "zip file cannot be read" in warnings_of(app)
     assert names(place) == ["en-fr", "gaps", "tales"]
     packed = model_store.pack(models.available()["tales"])
-    with pytest.raises(CheckpointError, match="not a zip file that can be read"):
+    with pytest.raises(CheckpointError, match="zip file cannot be read"):
         model_store.unpack(io.BytesIO(packed[:-100]), "cut")
 
 
