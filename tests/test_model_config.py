@@ -139,7 +139,7 @@ def test_a_switch_is_true_or_false(name: str):
 @pytest.mark.parametrize("name", TOKENS)
 def test_a_special_token_is_in_the_vocabulary(name: str):
     for value in (-1, 100, 1.5, "1", True):
-        assert refusal(**{name: value}) == f"{name} ({value!r}) must be a token of the vocabulary, 0 to 99"
+        assert refusal(**{name: value}) == f"{name} ({value!r}) must be a token id from 0 to 99"
 
 
 def test_only_padding_may_be_missing():
@@ -239,7 +239,7 @@ def test_what_belongs_to_encoders_alone(writes: dict[str, Any], kind: str):
 
 def test_a_model_that_writes_has_a_last_layer():
     alone = ENCODER | {"n_encoder_layers": 6, "tie_embeddings": "none"}
-    check(DECODER | {"unembed": False}, "a decoder-only model writes by its last layer", {"unembed": True}, alone)
+    check(DECODER | {"unembed": False}, "a decoder-only model needs an output layer", {"unembed": True}, alone)
     for name, value in (("tie_embeddings", "target"), ("unembed_transform", True), ("unembed_bias", True)):
         words = f"{name} = {value!r} has no effect without unembed"
         check(alone | {"unembed": False, name: value}, words, {"unembed": True})
@@ -280,7 +280,7 @@ def test_the_passage_between_kept_and_slowed_turns_has_two_ends():
 
 
 def test_far_distances_begin_behind_the_near_ones():
-    words = "relative_max_distance (16) must be above half of n_relative_buckets (32): the nearest distances have a"
+    words = "relative_max_distance (16) must be above half of n_relative_buckets (32): small distances have one"
     check(BUCKETS | {"relative_max_distance": 16}, words, {"relative_max_distance": 17}, {"n_relative_buckets": 31})
 
 
@@ -450,7 +450,7 @@ def test_an_unknown_key_names_the_nearest_field(key: str, nearest: str):
 
 def test_a_key_like_no_other_gets_the_whole_list():
     names = ", ".join(field.name for field in fields(ModelConfig))
-    with pytest.raises(ConfigError, match=f"no field 'xyzzy'; known are {names}$"):
+    with pytest.raises(ConfigError, match=f"no field 'xyzzy'; available are {names}$"):
         ModelConfig.from_dict({"vocab_size": 100, "xyzzy": 1})
 
 

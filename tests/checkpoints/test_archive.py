@@ -126,7 +126,7 @@ def test_beside_safetensors_a_pickle_is_not_unpacked(ours: Path, tmp_path: Path)
     archive.unpack(zipped(files), tmp_path / "new")
     assert "pytorch_model.bin" not in files_of(tmp_path / "new")
     del files["model.safetensors"]
-    assert "has no model.safetensors" in refusal(zipped(files), tmp_path / "other")
+    assert "has no weights (model.safetensors)" in refusal(zipped(files), tmp_path / "other")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_links(ours: Path, tmp_path: Path):
     link.create_system, link.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
     with zipfile.ZipFile(file, "a") as packed:
         packed.writestr(link, "/etc/passwd")
-    assert "card.json is a link" in refusal(file, tmp_path / "new")
+    assert "card.json is a symbolic link" in refusal(file, tmp_path / "new")
 
 
 def test_a_file_that_is_larger_than_it_says(ours: Path, tmp_path: Path):
@@ -160,14 +160,14 @@ def test_a_file_that_is_larger_than_it_says(ours: Path, tmp_path: Path):
 def test_too_large(ours: Path, tmp_path: Path):
     files = files_of(ours) | {"vocab.json": b" " * 3_000_000}
     sentence = refusal(zipped(files), tmp_path / "new", max_bytes=2**20)
-    assert "unpacked, this model takes 3 MiB, and 1 MiB are taken at most" in sentence
+    assert "this model takes 3 MiB when unpacked, more than the 1 MiB allowed" in sentence
     files = files_of(ours) | {"card.json": b'{"title": "' + b"x" * 2_000_000 + b'"}'}
-    assert "card.json has 2 MiB, which no model's has" in refusal(zipped(files), tmp_path / "new")
+    assert "card.json takes 2 MiB, too much" in refusal(zipped(files), tmp_path / "new")
 
 
 def test_too_many_files(ours: Path, tmp_path: Path):
     some = {f"{i}.json": b"" for i in range(archive.MAX_FILES + 1)}
-    assert "and a model at most 60" in refusal(zipped(files_of(ours) | some), tmp_path / "new")
+    assert "but a model has at most 60" in refusal(zipped(files_of(ours) | some), tmp_path / "new")
     endless = {f"{i:0100d}.txt": b"" for i in range(8_000)}
     assert "far more files" in refusal(zipped(files_of(ours) | endless), tmp_path / "new")
 
@@ -205,8 +205,8 @@ def test_a_zip_file_that_is_cut_off_or_damaged(ours: Path, tmp_path: Path):
 
 
 def test_no_model(tmp_path: Path, ours: Path):
-    assert "holds no config.json" in refusal(zipped({"photo.json": b"{}"}), tmp_path / "new")
-    assert "no .safetensors file" in refusal(zipped({"config.json": b"{}"}), tmp_path / "new")
+    assert "does not contain config.json" in refusal(zipped({"photo.json": b"{}"}), tmp_path / "new")
+    assert "does not contain weights (.safetensors)" in refusal(zipped({"config.json": b"{}"}), tmp_path / "new")
     for name, sentence in (
         ("config.json", "config.json is not valid JSON"),
         ("model.safetensors", "model.safetensors is damaged or truncated"),
@@ -265,7 +265,7 @@ def test_a_german_reader_is_told_in_german(ours: Path, tmp_path: Path):
     foreign = files | {"config.json": b'{"model_type": "mamba"}'}
     less = files | {"config.json": b'{"model_type": "gpt2"}'}
     assert refusal(zipped(foreign), tmp_path / "new", say=in_german).startswith(
-        "dieses Modell ist vom model_type 'mamba', der nicht unterstützt wird; unterstützt werden "
+        "dieses Modell hat den model_type 'mamba', der nicht unterstützt wird; unterstützt werden "
     )
     assert refusal(zipped(less), tmp_path / "new", say=in_german) == (
         "config.json hat kein vocab_size, beschreibt also kein vollständiges Modell"

@@ -130,9 +130,9 @@ def test_places_without_a_checkpoint(tmp_path: Path):
         ({"dropout": "much"}, "does not describe a model"),
         ({"positions": 5}, "does not describe a model"),
         ({"d_ff": 16}, "'encoder.blocks.0.mlp.up.weight' is (12, 8), but config.json asks for (16, 8)"),
-        ({"n_encoder_layers": 2}, "lacks weight 'encoder.blocks.1."),
+        ({"n_encoder_layers": 2}, "lacks the weight 'encoder.blocks.1."),
         ({"n_decoder_layers": 1}, "has an unknown weight 'decoder.blocks.1."),
-        ({"positions": "learned"}, "lacks weight 'decoder.pos_embed.table'"),
+        ({"positions": "learned"}, "lacks the weight 'decoder.pos_embed.table'"),
         ({"vocab_size": 99}, "the tokenizer has 11 tokens and the model 99"),
     ],
 )
@@ -145,7 +145,7 @@ def test_a_configuration_that_is_not_that_of_the_weights(folder: Path, changes: 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda weights: dict([*weights.items()][1:]), "lacks weight"),
+        (lambda weights: dict([*weights.items()][1:]), "lacks the weight"),
         (lambda weights: weights | {"more": torch.zeros(1)}, "has an unknown weight 'more'"),
         (lambda weights: weights | {"encoder.embed.weight": torch.zeros(8, 11)}, "is (8, 11), but config.json asks"),
         (lambda weights: {name: weight.long() for name, weight in weights.items()}, "holds torch.int64"),

@@ -95,7 +95,7 @@ def test_parts_named_by_an_index(folder: Path):
     assert torch.equal(tc.load(folder)[0](*batch()), whole)
 
     save_file({key: weights[key] for key in [*weights][:2]}, folder / "model-00003-of-00003.safetensors")
-    assert "which model-0000" in refusal(folder)  # a key that is there twice
+    assert "which is also in model-0000" in refusal(folder)  # a key that is there twice
     (folder / "model-00002-of-00003.safetensors").unlink()
     assert "has no model-00002-of-00003.safetensors, one of 3 files of weights" in refusal(folder)
     for content in ("", "[]", "{}", '{"weight_map": {}}', '{"weight_map": {"a": 5}}', '{"weight_map": {"a": "../b"}}'):
@@ -133,13 +133,13 @@ def test_a_family_that_is_not_known(folder: Path):
 def test_what_a_training_leaves_beside_its_weights_is_not_opened(folder: Path, tmp_path: Path):
     (folder / "model.safetensors").unlink()
     (folder / "training_args.bin").write_bytes(pickle.dumps(Trap(tmp_path / "sprung")))
-    assert "has no model.safetensors" in refusal(folder)
+    assert "has no weights (model.safetensors)" in refusal(folder)
     assert not (tmp_path / "sprung").exists()
 
 
 def test_a_tokenizer_that_does_not_fit(folder: Path):
     add_tokenizer(folder, n_tokens=foreign.VOCAB_SIZE + 1)
-    assert "the tokenizer has 62 tokens and the model 61; they belong to two different models" in refusal(folder)
+    assert "the tokenizer has 62 tokens and the model 61, so they do not belong to the same model" in refusal(folder)
 
 
 def test_a_folder_without_a_tokenizer_reads_token_ids(folder: Path):

@@ -101,9 +101,9 @@ def test_a_hostile_pickle_is_refused_and_never_run(way: str, is_new: bool, folde
     [
         (b"", "is damaged or was not written by torch.save"),
         (b"not a pickle", "is damaged or was not written by torch.save"),
-        ([1, 2], "holds no state dict but list"),
-        ({"wte.weight": 3}, "holds 'wte.weight', which is no tensor"),
-        ({"wte.weight": torch.zeros(1).expand(61, 36)}, "'wte.weight' is no plain tensor"),
+        ([1, 2], "contains list, not a state dict"),
+        ({"wte.weight": 3}, "contains 'wte.weight', which is not a tensor"),
+        ({"wte.weight": torch.zeros(1).expand(61, 36)}, "'wte.weight' is not a plain tensor"),
     ],
 )
 def test_other_files_are_refused_calmly(content: Any, message: str, folder_of: FolderOf, tmp_path: Path):
@@ -127,7 +127,7 @@ def test_several_files_that_may_be_the_weights(folder_of: FolderOf, tmp_path: Pa
     (folder / "pytorch_model.bin").rename(folder / "epoch-1.pt")
     shutil.copy(folder / "epoch-1.pt", folder / "epoch-2.pt")
     with pytest.raises(
-        CheckpointError, match=r"has several files of weights, epoch-1\.pt, epoch-2\.pt; give the path of one"
+        CheckpointError, match=r"has several weight files, epoch-1\.pt, epoch-2\.pt; give the path of one"
     ):
         tc.load(folder)
     assert tc.load(folder / "epoch-2.pt")[0].config.architecture == "decoder_only"

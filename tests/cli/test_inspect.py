@@ -100,7 +100,7 @@ def test_bad_lines_are_one_calm_error_and_skipped_where_that_is_set(tmp_path: Pa
     assert "line 20 has only one column; and 5 more)" in shown and "skip_bad_lines=true" in shown
     assert shown.count("\n") == 1
     assert main(["inspect", "--corpus", str(path), "--set", "skip_bad_lines=true"]) == 0
-    assert "Skipped lines that are not pairs:  10." in capsys.readouterr().out
+    assert "Skipped lines that are not pairs: 10." in capsys.readouterr().out
     run = tmp_path / "run"
     tiny = ["steps=1", "batch_size=4", "d_model=8", "n_heads=1", "d_ff=8", "skip_bad_lines=true"]
     settings = [word for setting in tiny for word in ("--set", setting)]

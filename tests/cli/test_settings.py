@@ -42,7 +42,7 @@ def test_the_last_one_counts():
         ("d_model", "takes key=value, got 'd_model'"),
         ("d_modle=64", "no setting 'd_modle'; did you mean d_model"),
         ("head=4", "did you mean .*n_heads"),
-        ("zzzz=4", "known are architecture, .*steps"),
+        ("zzzz=4", "available are architecture, .*steps"),
         ("pad_id=100", "is determined by the corpus's tokenizer"),
         ("rate_changes=fast", "steps and factors, such as 120:0.5"),
         ("eos_id=3", "is determined by the corpus's tokenizer"),
@@ -74,7 +74,7 @@ def test_changes_of_the_rate(text: str, changes: Any):
 
 @pytest.mark.parametrize("text", ["3", "3:", ":0.5", "3:0.5:7", "1.5:0.5", "3:half", "3:0.5;4:1"])
 def test_changes_of_the_rate_that_cannot_be_read(text: str):
-    with pytest.raises(ConfigError, match=f"steps and factors, such as 120:0.5,300:0.1, got '{text}'"):
+    with pytest.raises(ConfigError, match=f"steps and factors, such as 120:0.5,300:0.1; got '{text}'"):
         parse_settings([f"rate_changes={text}"])
 
 

@@ -59,7 +59,7 @@ def test_pairs_that_are_too_long_are_counted_and_refused(tmp_path: Path):
     lines += [f"{'one ' * 40}{text}\tlong" for text in SENTENCES[:7]]
     found = compute_stats(tmp_path, "a.tsv", "\n".join(lines), tokens="word")
     (finding,) = (finding for finding in check(found, max_seq_len=40, batch_size=16) if finding.is_fatal)
-    assert str(finding.sentence).startswith("7 sources are too long for the model: up to 44 tokens, their end included")
+    assert str(finding.sentence).startswith("7 sources are too long for the model: up to 44 tokens, including <eos>")
     assert "Raise max_seq_len to 44" in str(finding.sentence)
     assert not [finding for finding in check(found, max_seq_len=44, batch_size=16) if finding.is_fatal]
 
@@ -67,7 +67,7 @@ def test_pairs_that_are_too_long_are_counted_and_refused(tmp_path: Path):
 def test_texts_that_are_too_long_are_cut_and_that_is_told(tmp_path: Path):
     found = compute_stats(tmp_path, "a.txt", "\n".join([*SENTENCES, "one two " * 30, "two one " * 30]), tokens="word")
     (finding,) = check(found, max_seq_len=60, batch_size=16)
-    assert str(finding.sentence).startswith("2 texts are longer than the 60 tokens") and not finding.is_fatal
+    assert str(finding.sentence).startswith("2 texts are longer than 60 tokens") and not finding.is_fatal
     assert check(found, max_seq_len=61, batch_size=16) == []
 
 

@@ -167,7 +167,7 @@ def test_what_a_model_cannot_learn_from(tmp_path: Path):
         "Encoder-Decoder oder einen Korpus aus Texten (eine Textdatei oder einen Ordner mit "
         "Textdateien)"
     )
-    assert in_both(lambda: special_token(None, "mask")) == (
+    assert in_both(lambda: special_token(None, "masks another")) == (
         "this tokenizer has no mask token, which training needs; choose another tokenizer",
         ("dieser Tokenizer hat kein Masken-Token, und das Training braucht eines; wähle einen anderen Tokenizer"),
     )
@@ -203,4 +203,4 @@ def test_what_is_not_there(tmp_path: Path):
         check_text_file(tmp_path / "empty.txt")
     assert in_german(no_text.value).endswith("empty.txt ist leer")
     _, german = in_both(lambda: open_corpus(tmp_path))
-    assert re.match(r"im Ordner .* ist kein Text \(.*empty\.txt ist leer\); lege Textdateien", german)
+    assert re.match(r"der Ordner .* enthält keinen Text \(.*empty\.txt ist leer\); lege Textdateien", german)

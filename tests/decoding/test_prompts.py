@@ -88,7 +88,7 @@ def test_the_longest_prompt_leaves_room_for_one_token():
     model, prompt = wide_awake(max_seq_len=6), random_tokens([5], vocab_size=37)
     assert tc.greedy_decode(model, prompt).tokens.shape == (1, 6)
     with pytest.raises(
-        ConfigError, match=r"^max_new_tokens \(2\) must be from 1 to 1, what the model's positions allow"
+        ConfigError, match=r"^max_new_tokens \(2\) must be from 1 to 1, the positions that the model has left"
     ):
         tc.greedy_decode(model, prompt, max_new_tokens=2)
     with pytest.raises(ConfigError, match=r"6 tokens and the model 6 positions, so no token can be generated; shorten"):

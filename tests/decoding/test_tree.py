@@ -373,8 +373,8 @@ def test_what_cannot_come_next():
     tree = DecodingTree(writer("decoder"), given_tokens(4), max_new_tokens=3)
     start, ended = tree.start, tree.go_on(tree.start, EOS)
     refused: list[tuple[DecodingStep, list[int], str]] = [
-        (start, [VOCAB], r"^token 37 is not in the vocabulary; IDs go from 0 to 36$"),
-        (start, [-1], r"^token -1 is not in the vocabulary"),
+        (start, [VOCAB], "^token id 37 is not in the vocabulary; ids go from 0 to 36$"),
+        (start, [-1], r"^token id -1 is not in the vocabulary"),
         (start, [5, PAD], r"^token 0 is padding and cannot be generated; choose another$"),
         (start, [5, EOS, 6], r"^the text ends here; go back to continue differently$"),
         (ended, [5], r"^the text ends here"),

@@ -203,9 +203,9 @@ def test_a_longer_run_lends_its_first_positions(model: tc.Transformer):
 
 def test_what_a_shorter_run_lacks_is_an_error_where_it_is_asked_for(model: tc.Transformer):
     short = acts_of(model, OTHER[:, :6])
-    with pytest.raises(InterventionError, match="has 6 positions and so no position 6; name the positions"):
+    with pytest.raises(InterventionError, match="has 6 positions, so there is no position 6; specify positions"):
         logits_with(model, {"decoder.hook_embed": tc.patch(short)})
-    with pytest.raises(InterventionError, match="has 6 positions and so no position 7"):
+    with pytest.raises(InterventionError, match="has 6 positions, so there is no position 7"):
         logits_with(model, {"decoder.hook_embed": tc.patch(short, positions=[2, 7, 8])})
     with pytest.raises(InterventionError, match="has 1 positions and so no position 1"):
         logits_with(model, {"decoder.hook_embed": tc.patch(acts_of(model, OTHER[:, :1]))})
@@ -217,7 +217,7 @@ def test_what_a_shorter_run_lacks_is_an_error_where_it_is_asked_for(model: tc.Tr
 def test_a_longer_run_that_attends_to_later_keys_does_not_fit():
     model = shaken_model(small_config(**ENCODER))
     site = "encoder.blocks.0.self_attn.hook_pattern"
-    with pytest.raises(InterventionError, match="has keys behind the 6 of this text, and attends to them"):
+    with pytest.raises(InterventionError, match="attends to keys beyond the 6 of this text"):
         logits_with(model, {site: tc.patch(acts_of(model, OTHER))}, TEXTS[:, :6])
 
 
@@ -386,9 +386,9 @@ def test_all_keys_knocked_out_leave_nothing(model: tc.Transformer):
         ("hook_z", lambda: tc.zero_heads([0, 9]), "there is no head 9 at .*hook_z, which has 3; the last is 2"),
         ("hook_pattern", lambda: tc.zero(cells=[(3, 0, 0)]), "there is no head 3 at .*hook_pattern"),
         ("hook_mask", lambda: tc.knock_out([(3, 0, 0)]), "there is no head 3 at .*hook_mask, which has 3"),
-        ("hook_attn_out", lambda: tc.zero_heads([0]), "hook_attn_out has no heads; name positions, or"),
-        ("hook_z", lambda: tc.zero(cells=[(0, 0, 0)]), "hook_z has no cells, .* hook_pattern, hook_attn_scores"),
-        ("hook_z", lambda: tc.zero(heads=[0], renormalize=True), "renormalize only works at hook_pattern that sum to 1, .*leave"),
+        ("hook_attn_out", lambda: tc.zero_heads([0]), "hook_attn_out has no heads; specify positions, or"),
+        ("hook_z", lambda: tc.zero(cells=[(0, 0, 0)]), "hook_z has no cells .* hook_pattern, hook_attn_scores"),
+        ("hook_z", lambda: tc.zero(heads=[0], renormalize=True), "renormalize only works at hook_pattern, where rows sum to 1, .*leave"),
         ("hook_attn_scores", lambda: tc.zero(cells=[(0, 0, 0)], renormalize=True), "renormalize only works at hook_pattern"),
         ("hook_pattern", lambda: tc.knock_out([(0, 1, 0)]), "before the softmax, at hook_attn_scores or hook_mask"),
         ("hook_attn_scores", lambda: tc.edit_mask(forbid=[(0, 1, 0)]), "edit_mask only works at hook_mask, not at"),
@@ -396,9 +396,9 @@ def test_all_keys_knocked_out_leave_nothing(model: tc.Transformer):
         ("hook_mask", lambda: tc.average(), "a mask has no mean; .* or use edit_mask"),
         ("hook_pattern", lambda: tc.resample({}), "depend on their own queries and keys; resample hook_z, or patch"),
         ("hook_mask", lambda: tc.scale(2.0), r"returned float32 \(2, 1, 9, 9\) on cpu; expected bool"),
-        ("hook_z", lambda: tc.patch({}), "hook_z was not captured in what is put there; capture it on the other text"),
-        ("hook_z", lambda: tc.replace(torch.zeros(4)), r"is of shape \(4,\) and does not fit \(2, 3, 9, 2\)"),
-        ("hook_z", lambda: tc.replace(torch.zeros(3, 1, 3, 9, 2)), r"\(3, 1, 3, 9, 2\) and does not fit"),
+        ("hook_z", lambda: tc.patch({}), "do not include .*hook_z; capture it on the other text"),
+        ("hook_z", lambda: tc.replace(torch.zeros(4)), r"has shape \(4,\), which does not match \(2, 3, 9, 2\)"),
+        ("hook_z", lambda: tc.replace(torch.zeros(3, 1, 3, 9, 2)), r"\(3, 1, 3, 9, 2\), which does not match"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_its_site_is_an_error_that_says_why(

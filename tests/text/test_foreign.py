@@ -139,7 +139,7 @@ def test_numbers_above_the_vocabulary(pairs: dict[str, Pair]):
         n = ours.vocab_size
         assert ours.labels([n, n + 9999]) == ours.tokens([n, n + 9999]) == [f"<no.{n}>", f"<no.{n + 9999}>"]
         assert ours.decode([n]) == ""
-        with pytest.raises(TextError, match="token -1 is not in the vocabulary"):
+        with pytest.raises(TextError, match="token id -1 is not in the vocabulary"):
             ours.labels([0, -1])
 
 

@@ -19,8 +19,8 @@ def test_whole_sentences(tmp_path: Path):
     with pytest.raises(TextError) as below:
         from_zero([3, -1])
     assert in_german(no_tokenizer.value) == (
-        f"{tmp_path} hat keinen Tokenizer; das wäre tokenizer.json, vocab.json mit merges.txt, vocab.txt, "
-        "spiece.model, tokenizer.model, source.spm mit target.spm mit vocab.json; kopiere das ganze Modell noch einmal"
+        f"{tmp_path} hat keinen Tokenizer (tokenizer.json, vocab.json mit merges.txt, vocab.txt, "
+        "spiece.model, tokenizer.model, source.spm mit target.spm mit vocab.json); kopiere das ganze Modell noch einmal"
     )
     assert in_german(no_room.value) == "vocab_size (3) muss mindestens 4 sein, für die Spezial-Token"
     assert in_german(below.value) == "die Token-ID -1 ist nicht im Vokabular; IDs beginnen bei 0"

@@ -77,7 +77,7 @@ def test_the_two_sides_are_two(ours: Tokenizer):
         ours.encode(text, bos=True)
     assert ours.labels([99999]) == ours.tokens([99999]) == ["<no.99999>"]  # the model's matrices may be larger
     assert ours.decode([99999]) == ""
-    with pytest.raises(TextError, match="token -1 is not in the vocabulary"):
+    with pytest.raises(TextError, match="token id -1 is not in the vocabulary"):
         ours.decode([0, -1])
 
 

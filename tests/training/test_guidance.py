@@ -377,8 +377,8 @@ def train_together(folder: Path, rank: int) -> None:
 @pytest.mark.parametrize(
     ("guided_head", "words"),
     [
-        ("encoder.2.0", r"^guided_head \(encoder.2.0\) is not there: .*layers 0 to 1, each with heads 0 to 1"),
-        ("encoder.0.2", r"^guided_head \(encoder.0.2\) is not there"),
+        ("encoder.2.0", r"^guided_head \(encoder.2.0\) does not exist: .*layers 0 to 1, each with heads 0 to 1"),
+        ("encoder.0.2", r"^guided_head \(encoder.0.2\) does not exist"),
     ],
 )
 def test_a_head_that_is_not_there_is_refused(tmp_path: Path, begin: Callable[..., Job], guided_head: str, words: str):

@@ -65,7 +65,7 @@ def test_a_training_that_went_wrong(model: Transformer, batches: PairBatches, co
     for clip_norm, said in ((1.0, way_out), (None, f"{way_out}, oder mit clip_norm 1")):
         train_on = partial(train, model, batches, replace(config, clip_norm=clip_norm))
         assert refusal(partial(_first_step, train_on)) == (
-            f"der Verlust wurde bei Schritt 1 nan; der Schritt wurde nicht getan. {said}"
+            f"der Loss wurde bei Schritt 1 nan; das Update wurde übersprungen. {said}"
         )
     assert refusal(lambda: Adam(model, config).load({"other.exp_avg": torch.zeros(1)})) == (
         "der gespeicherte Optimierer passt bei 'other.exp_avg' nicht zum Modell, also lässt sich "
@@ -77,7 +77,7 @@ def test_folders(tmp_path: Path):
     assert refusal(lambda: commands.ask(tmp_path, "step", 0.0)) == "step muss eine Zahl über 0 sein, nicht 0.0"
     (tmp_path / "other").touch()
     assert refusal(lambda: RunDirectory.refuse_if_taken(tmp_path)) == (
-        f"{tmp_path} ist nicht leer, und was darin liegt, ist kein Training; wähle einen anderen Ordner"
+        f"{tmp_path} ist nicht leer und enthält kein Training; wähle einen anderen Ordner"
     )
     assert refusal(lambda: RunDirectory.refuse_if_taken(tmp_path / "other")) == (
         f"{tmp_path / 'other'} ist eine Datei; ein Training braucht einen eigenen Ordner"

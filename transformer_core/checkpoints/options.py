@@ -189,10 +189,7 @@ class Options:
             if any(part in f"{name.lower()}_" for part in _SPEAKS_OF_COMPUTING):
                 raise self.error(
                     name,
-                    Message(
-                        "this option is not supported and may change the model's output; if you know that it "
-                        "does not, remove it from the file"
-                    ),
+                    Message("it may change the model's output; if you know that it does not, remove it from the file"),
                 )
 
     def error(self, name: str, why: Message) -> CheckpointError:

@@ -41,8 +41,8 @@ def test_by_hand():
 def test_what_is_not_shared_is_counted_where_it_is():
     counts = parameters_by_part(config(tie_embeddings="none", unembed_bias=True, positions="learned"))
     assert counts["encoder", "token embedding"] == counts["decoder", "token embedding"] == 17 * 12
-    assert counts["encoder", "positional encoding"] == counts["decoder", "positional encoding"] == 10 * 12
-    assert counts["", "output layer"] == 17 * 12 + 17
+    assert counts["encoder", "positions"] == counts["decoder", "positions"] == 10 * 12
+    assert counts["", "last layer"] == 17 * 12 + 17
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ def test_pairs_of_one_source_are_on_one_side(folder: Path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\tb\na\tc\n", "0.txt holds only one source, but at least 2 different ones are needed.* add more"),
+        ("a\tb\na\tc\n", "0.txt contains only one source, but at least 2 different ones are needed.* add more"),
     ],
 )
 def test_what_is_no_file_of_pairs(folder: Path, text: str, message: str):

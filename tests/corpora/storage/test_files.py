@@ -146,16 +146,24 @@ def test_a_larger_text_gets_more_tokens(tmp_path: Path, n_bytes: int, expected: 
     ("name", "content", "message"),
     [
         ("a.txt", b"", "a.txt is empty; use a text file"),
-        ("a.txt", b"\n \n", "a.txt holds only whitespace; give"),
+        ("a.txt", b"\n \n", "a.txt contains only whitespace; use"),
         ("a.txt", b"one", "a.txt contains only one line, but at least 2 different ones are needed"),
         ("a.txt", b"one\ntwo\nthr\xe9\xe9\n", "a.txt, line 3: the byte 0xE9 is not valid UTF-8"),
-        ("a.txt", "one\ntwo".encode("utf-16"), "a.txt is UTF-16 text"),
-        ("a.bin", b"one\n\0", "a.bin is no text: line 2 holds a zero byte.*give a file"),
+        ("a.txt", "one\ntwo".encode("utf-16"), "a.txt is UTF-16"),
+        ("a.bin", b"one\n\0", "a.bin is not a text file: line 2 contains a zero byte.*use a text file"),
         ("a.tsv", b"one\tun\ntwo\n", r"a.tsv: 1 of 2 lines is not a pair \(line 2 has only one column\); each line"),
         ("a.tsv", b"one\tun\ntwo\t\n", r"\(line 2 has no target\); each line .* or skip it with skip_bad_lines=true"),
-        ("a.tsv", b"one\tun\n", "a.tsv holds only one source"),
-        ("a.tsv", b"one two\nthree four\n", r"a.tsv: no line is a pair \(line 1 .*; line 2 .*\); each line has to be"),
-        ("a.tsv", b"one,un\ntwo,deux\n", r"a.tsv: no line is a pair .* commas or semicolons; give it the ending .csv"),
+        ("a.tsv", b"one\tun\n", "a.tsv contains only one source"),
+        (
+            "a.tsv",
+            b"one two\nthree four\n",
+            r"a.tsv: none of the lines is a pair \(line 1 .*; line 2 .*\); each line must contain",
+        ),
+        (
+            "a.tsv",
+            b"one,un\ntwo,deux\n",
+            r"a.tsv: none of the lines is a pair .* commas or semicolons; rename it to .csv",
+        ),
         (
             "a.tsv",
             b"\xef\xbb\xbfone\tun\r\nno pair\r\n",
@@ -173,9 +181,12 @@ def test_files_that_are_no_corpus(tmp_path: Path, name: str, content: bytes, mes
     [
         ({}, "contains no text; add text files to it"),
         ({".hidden": b"x"}, "contains no text; add"),
-        ({"a": b"", "b.jpg": b"\0", "c.tsv": b"a\tb"}, r"\(.*a is empty; .*b.jpg is no text.*c.tsv holds pairs, to be"),
-        ({str(i): b"" for i in range(5)}, r"3? ?is empty; and 2 more\); put"),
-        ({"a.txt": b"one\ntwo"}, "only one text file, .* open that file itself"),
+        (
+            {"a": b"", "b.jpg": b"\0", "c.tsv": b"a\tb"},
+            r"\(.*a is empty; .*b.jpg is not a text file.*c.tsv contains pairs",
+        ),
+        ({str(i): b"" for i in range(5)}, r"3? ?is empty; and 2 more\); add"),
+        ({"a.txt": b"one\ntwo"}, "only one text file, .* use that file itself"),
         ({"a.txt": b"one", "b.txt": b"two\nthr\xe9e"}, "b.txt, line 2: the byte 0xE9"),
         ({"a.txt": b"one", "b.txt": "two".encode("utf-16")}, "b.txt is UTF-16"),
     ],
@@ -192,7 +203,7 @@ def test_bad_lines_are_skipped_where_that_is_wanted_and_nothing_vanishes_without
     corpus = open_corpus(path, CorpusReading(skip_bad_lines=True))
     assert {*corpus.train, *corpus.held_out} == {Pair("one", "un"), Pair("two", "deux"), Pair("four", "quatre")}
     assert str(corpus.description).endswith(
-        ("Skipped lines that are not pairs: 2. Only the first two columns are used; 2 of 5 lines have more.")
+        "Skipped lines that are not pairs: 2. Only the first two columns are used; 2 of 5 lines have more."
     )
     good = written(tmp_path, "b.tsv", "one\tun\ntwo\tdeux\tnote\n")
     assert str(open_corpus(good).description).endswith("Only the first two columns are read; 1 of 2 lines have more.")

@@ -271,5 +271,5 @@ def test_a_text_of_one_token_is_refused_before_training(tmp_path: Path):
     train, held_out = running_text(TextFiles(path, [check_text_file(path)]), fingerprint="one")
     tokenizer = train_tokenizer(["x" * 300], kind="word")
     for part in (train, held_out):
-        with pytest.raises(CorpusError, match=r"add more text|at least one text"):
+        with pytest.raises(CorpusError, match=r"add more text|at least one non-empty text"):
             for_a_decoder(part, tokenizer)

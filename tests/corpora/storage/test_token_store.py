@@ -160,9 +160,9 @@ def test_the_largest_token_has_room(tokenizer: Tokenizer, vocab_size: int, dtype
 
 
 def test_a_token_that_is_needed():
-    assert special_token(0, "beginning-of-sequence") == 0
+    assert special_token(0, "begins a text") == 0
     with pytest.raises(CorpusError, match="no beginning-of-sequence token, which training needs"):
-        special_token(None, "beginning-of-sequence")
+        special_token(None, "begins a text")
 
 
 @given(st.data())

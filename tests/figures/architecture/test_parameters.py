@@ -11,12 +11,12 @@ def traces_of(figure: object) -> dict:
 
 
 def test_bars_of_parameters_are_in_order_and_said_with_their_share():
-    counts = {("encoder", "self-attention"): 3000, ("", "output layer"): 1000}
+    counts = {("encoder", "self-attention"): 3000, ("", "last layer"): 1000}
     figure = parameter_bars(counts, title="Parameters")
     (bars,) = figure.data
     assert list(bars.x) == [3000, 1000] and list(bars.text) == ["3.0 k · 75.0%", "1.0 k · 25.0%"]
-    assert list(figure.layout.yaxis.ticktext) == ["self-attention (encoder)", "output layer"]
-    assert list(bars.marker.color) == [PART_HUES["self-attention"], PART_HUES["output layer"]]
+    assert list(figure.layout.yaxis.ticktext) == ["self-attention (encoder)", "last layer"]
+    assert list(bars.marker.color) == [PART_HUES["self-attention"], PART_HUES["last layer"]]
     assert in_words("both", "token embedding") == "token embedding (shared)"
 
 

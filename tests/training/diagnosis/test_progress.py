@@ -13,7 +13,7 @@ from transformer_core.training import diagnosis
 def test_nothing_is_judged_before_there_is_anything():
     (found,) = diagnose(a_case([]))
     assert (found.kind, found.severity) == ("too_early", "note")
-    assert found.evidence == "None of 1,000 steps has been logged: not enough to see a trend."
+    assert found.evidence == "0 of 1,000 steps have been logged: not enough to see a trend."
 
 
 @pytest.mark.parametrize("until", [1, 20, 100])
@@ -109,7 +109,7 @@ def test_a_divergence_is_known_whoever_reads():
     (found,) = diagnosis.diagnose(a_case(logged(falling(2.0), until=40), failure=said))
     assert in_german(found.title) == "Das Training ist divergiert"
     told = in_german(found.evidence)
-    assert told.startswith("der Verlust") and "learning_rate_factor" not in told
+    assert told.startswith("der Loss") and "learning_rate_factor" not in told
 
 
 @pytest.mark.parametrize("until, title", [(20, "Too early to tell"), (200, "Stopped while still improving")])

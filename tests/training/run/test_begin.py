@@ -62,7 +62,9 @@ def test_the_command_makes_heads_of_the_same_width(tmp_path: Path, changes: dict
 
 
 def test_to_compile_is_for_running_texts(tmp_path: Path, corpus: Path):
-    with pytest.raises(ConfigError, match=r"^compile pays only where all rows are of one length.*division=stream"):
+    with pytest.raises(
+        ConfigError, match=r"^compile only pays off when all sequences have the same length.*division=stream"
+    ):
         begin(tmp_path / "run", corpus, compile=True)
     assert not (tmp_path / "run").exists()
 

@@ -11,8 +11,8 @@ from transformer_core.model.transformer import assemble
 
 PARTS: Mapping[str, str] = {  # of a parameter's name, what it belongs to
     "embed": mark("token embedding"),
-    "pos_embed": mark("positional encoding"),
-    "position_bias": mark("positional encoding"),
+    "pos_embed": mark("positions"),
+    "position_bias": mark("positions"),
     "segment_embed": mark("segment embedding"),
     "embedding_norm": mark("normalization"),
     "self_attn": mark("self-attention"),
@@ -22,8 +22,8 @@ PARTS: Mapping[str, str] = {  # of a parameter's name, what it belongs to
     "ln_cross": mark("normalization"),
     "ln2": mark("normalization"),
     "ln_final": mark("normalization"),
-    "unembed": mark("output layer"),
-    "unembed_transform": mark("output layer"),
+    "unembed": mark("last layer"),
+    "unembed_transform": mark("last layer"),
 }
 _ROTARY = ("rotary_base", "rotary_fraction", "rotary_scaling")
 _SCALED = ("rotary_scaling_factor",)

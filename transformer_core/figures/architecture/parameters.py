@@ -24,12 +24,12 @@ STACKS = {
 PARTS = {
     "token embedding": mark("token embedding"),
     "segment embedding": mark("segment embedding"),
-    "positions": mark("positional encoding"),
+    "positions": mark("positions"),
     "self-attention": mark("self-attention"),
     "cross-attention": mark("cross-attention"),
     "feed-forward": mark("feed-forward"),
     "normalization": mark("normalization"),
-    "last layer": mark("output layer"),
+    "last layer": mark("last layer"),
 }
 _ROW = 26  # px
 

@@ -48,7 +48,7 @@ def too_early(case: Case) -> Finding | None:
     so_far = (
         Message("Step {step:,} of {steps:,}", step=case.steps_done, steps=steps)
         if case.steps_done
-        else Message("None of {steps:,} steps has been logged", steps=steps)
+        else Message("0 of {steps:,} steps have been logged", steps=steps)
     )
     is_warming = 0 < case.steps_done <= warmup_steps
     warming = Message(", during the warm-up of {steps:,} steps", steps=warmup_steps) if is_warming else NO_MESSAGE

@@ -53,7 +53,7 @@ def test_a_chapter_is_predicted_then_revealed(open_tour: Callable[..., AppTest])
     assert "1 + 2 + … + 7" not in prose_of(app)
     app.text_input(key="tour-masks-0").set_value("27").run()
     assert not app.exception
-    assert "You said 27. It is 28." in html_of(app)
+    assert "You answered 27. The correct answer is 28." in html_of(app)
     assert "1 + 2 + … + 7 = 28" in prose_of(app)
     assert "1 of 20 done" in html_of(app)
     assert url_of(app)["lesson"] == "masks"

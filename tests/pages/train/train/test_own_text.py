@@ -75,7 +75,7 @@ def test_what_is_refused_leaves_nothing_to_be_trained_on(app: AppTest, upload: U
     for name, content, said in (
         ("nothing.txt", b"", "nothing.txt is empty"),
         ("no-text.txt", bytes(range(256)), "no-text.txt is no text"),
-        ("pairs.tsv", b"no tab\nnone here either\n", "pairs.tsv: no line is a pair"),
+        ("pairs.tsv", b"no tab\nnone here either\n", "pairs.tsv: none of the lines is a pair"),
     ):
         upload(name, content)
         assert "could not be imported" in warnings(app) and said in warnings(app)
@@ -110,7 +110,7 @@ def test_bad_lines_are_shown_and_skipped_or_not(
     analyse(app.button(key="skip-bad-lines").click().run())
     assert "not pairs" not in warnings(app)
     assert chosen(app) == "pairs.tsv"
-    assert "Skipped lines that are not pairs:  10." in words_of(app)
+    assert "Skipped lines that are not pairs: 10." in words_of(app)
     asked: list[list[str]] = []
     monkeypatch.setattr(runs, "start", lambda name, arguments: asked.append([*arguments]))
     app.button(key="start-training").click().run()

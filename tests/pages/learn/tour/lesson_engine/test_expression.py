@@ -138,5 +138,5 @@ def test_words_of_results():
     assert str(in_words(True)) == "true"
     assert str(in_words("il")) == "“il”"
     assert str(in_words(Values(array=np.array(-0.5)))) == "−0.5"
-    assert str(in_words(Table().quantity("p", ()))) == "numbers of the shape query 2 × key 3"
+    assert str(in_words(Table().quantity("p", ()))) == "values of shape query 2 × key 3"
     assert isinstance(parse("1"), syntax.Number)
