@@ -29,12 +29,12 @@ def heights(page: Page) -> list[float]:
 
 def test_predict_then_reveal_and_open_the_matching_page(page: Page):
     open_tour(page, "/tour?lesson=cross-attention")
-    expect(page.get_by_text("It looks at")).to_have_count(0)
+    expect(page.get_by_text("The model is fairly confident")).to_have_count(0)
     question = page.locator("[class*=st-key-hl-tour-question-0]")
     question.locator("button").get_by_text("street", exact=True).click()
     expect(page.get_by_text("You answered street. The correct answer is it.")).to_be_visible()
     expect(page.locator(".plot .gtitle").nth(1)).to_contain_text("L1.H0")
-    page.get_by_role("button", name=re.compile("elle: a street can be wide")).click()
+    page.get_by_role("button", name=re.compile("elle: “wide” fits the street")).click()
     expect(page.locator(".hl-tour-choices [data-kind=right]")).to_contain_text("elle")
     page.get_by_role("link", name=re.compile("Stop at the pronoun")).click()
     expect(page).to_have_url(re.compile(r"/decoding\?.*attention=cross&layer=1&head=0.*"))
@@ -43,23 +43,23 @@ def test_predict_then_reveal_and_open_the_matching_page(page: Page):
 
 def test_the_contents_the_keys_and_a_narrow_window(page: Page):
     open_tour(page)
-    page.get_by_role("button", name=re.compile(r"\b4\s+One word, six steps")).click()
-    expect(title(page)).to_have_text("One word, six steps")
+    page.get_by_role("button", name=re.compile(r"\b4\s+Scaled dot-product attention")).click()
+    expect(title(page)).to_have_text("Scaled dot-product attention")
     expect(page).to_have_url(re.compile("lesson=one-word-six-steps"))
     expect(page.locator(".hl-tour-table tr.hl-marked")).to_contain_text("animal")
     page.mouse.wheel(0, 2000)
     page.keyboard.press("Shift+ArrowRight")
-    expect(title(page)).to_have_text("What must not be seen")
+    expect(title(page)).to_have_text("Masking")
     expect(page.get_by_role("heading", name="Tour", exact=True)).to_be_in_viewport()  # back at the top
     page.keyboard.press("Shift+ArrowLeft")
-    expect(title(page)).to_have_text("One word, six steps")
+    expect(title(page)).to_have_text("Scaled dot-product attention")
     page.set_viewport_size({"width": 1024, "height": 768})
-    folded = page.get_by_role("button", name=re.compile("4 of 20: One word, six steps"))
+    folded = page.get_by_role("button", name=re.compile("4 of 20: Scaled dot-product attention"))
     expect(folded).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 1024
     folded.click()
-    page.get_by_role("button", name=re.compile("Who stands where")).last.click()
-    expect(title(page)).to_have_text("Who stands where")
+    page.get_by_role("button", name=re.compile("Positional encoding")).last.click()
+    expect(title(page)).to_have_text("Positional encoding")
 
 
 def test_in_a_narrow_window_figures_stand_beside_the_text_with_whole_titles(new_page: Callable[..., Page]):
@@ -92,7 +92,7 @@ def test_six_words_are_trained_when_asked(page: Page):
     expect(page.get_by_role("button", name="Train again from a new random initialization")).to_be_visible()
     page.get_by_label("Your answer").fill("1,79")
     page.get_by_label("Your answer").press("Enter")
-    expect(page.get_by_text("Yes: it is 1.792.")).to_be_visible()
+    expect(page.get_by_text("Correct: 1.792.")).to_be_visible()
     expect(page.get_by_text("i am a student <eos>").first).to_be_visible()
 
 
@@ -100,19 +100,19 @@ def test_what_was_answered_is_there_after_a_reload_and_in_a_new_tab(page: Page):
     open_tour(page, "/tour?lesson=masks")
     page.get_by_label("Your answer").fill("7*8/2")
     page.get_by_label("Your answer").press("Enter")
-    expect(page.get_by_text("Yes: it is 28.")).to_be_visible()
+    expect(page.get_by_text("Correct: 28.")).to_be_visible()
     before = heights(page)
     page.reload()
-    expect(page.get_by_text("Yes: it is 28.")).to_be_visible()
+    expect(page.get_by_text("Correct: 28.")).to_be_visible()
     tab = page.context.new_page()
     open_tour(tab, page.url.replace("lesson=masks", "lesson=feed-forward-residual-norm"))
     expect(tab.get_by_text("1 of 20 done")).to_be_visible()
-    tab.get_by_role("button", name=re.compile(r"\b5\s+What must not be seen")).click()
-    expect(tab.get_by_text("Yes: it is 28.")).to_be_visible()
-    tab.get_by_role("button", name=re.compile(r"\b8\s+What lies around")).click()
-    expect(title(tab)).to_have_text("What lies around attention")
+    tab.get_by_role("button", name=re.compile(r"\b5\s+Masking")).click()
+    expect(tab.get_by_text("Correct: 28.")).to_be_visible()
+    tab.get_by_role("button", name=re.compile(r"\b8\s+FFN, residuals")).click()
+    expect(title(tab)).to_have_text("FFN, residuals and layer norm")
     assert heights(tab) == before, "an entry takes as much room when it is open"
-    tab.get_by_role("button", name=re.compile(r"\b5\s+What must not be seen")).click()
+    tab.get_by_role("button", name=re.compile(r"\b5\s+Masking")).click()
     tab.get_by_role("button", name="Try again").click()
     expect(tab.get_by_label("Your answer")).to_be_visible()
     page.reload()

@@ -68,10 +68,8 @@ def test_every_token_says_how_it_came_to_stand_there(open_writing: Callable[...,
     expect(page.locator(".output .word")).to_have_text(["<bos>", "L'", "animal", "n'", "a"])
     expect(chip(page, 0)).to_have_accessible_name("output 0 '<bos>', given, not generated")
     expect(chip(page, 2)).to_have_accessible_name(
-
-            "output 2 'animal', probability 0.50, rank 1 (0 is most probable), log-probability −0.69 "
-            "nats, entropy of the distribution 0.50 nats"
-
+        "output 2 'animal', probability 0.50, rank 1 (0 is the most probable), log-probability −0.69 "
+        "nats, entropy of the distribution 0.50 nats"
     )
     expect(chip(page, 3)).to_have_accessible_name(re.compile("^output 3 'n'', forced: chosen by a person, .* rank 2"))
     expect(chip(page, 1)).to_have_accessible_name(re.compile("probability 1.00, most probable"))

@@ -56,7 +56,7 @@ def test_segments_are_added_and_the_sum_is_normalized():
 def test_segments_that_are_not_there_are_refused(wrong: int):
     stack, tokens = a_stack(**ENCODER, n_segments=3), random_tokens([5], vocab_size=37)
     segments = torch.tensor([[0, 0, 1, wrong, 2]])
-    with pytest.raises(TextError, match="^segment ids must be from 0 to 2 in this model$"):
+    with pytest.raises(TextError, match=r"^segment ids must be from 0 to 2 in this model$"):
         stack(tokens, None, segments=segments)
     with pytest.raises(TextError, match=r"^this model has no segment embedding; leave out segments$"):
         a_stack()(tokens, None, segments=torch.zeros_like(tokens))

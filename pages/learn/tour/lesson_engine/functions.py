@@ -68,7 +68,7 @@ def call(name: str, given: Sequence[Result], over: str = "") -> Result:
 def _numbers(name: str, given: Sequence[Result], n: int) -> list[Values]:
     found = [value for value in given if isinstance(value, Values)]
     if len(found) != len(given) or len(given) != n:
-        raise ExpressionError("“{name}” takes {n} numbers", name=name, n=n)
+        raise ExpressionError("wrong number of arguments for “{name}”; expected {n}", name=name, n=n)
     return found
 
 

@@ -49,7 +49,7 @@ def button(app: AppTest, label: str):
 
 def test_a_chapter_is_predicted_then_revealed(open_tour: Callable[..., AppTest]):
     app = open_tour("masks")
-    assert "What must not be seen" in html_of(app)
+    assert "Masking" in html_of(app)
     assert "1 + 2 + … + 7" not in prose_of(app)
     app.text_input(key="tour-masks-0").set_value("27").run()
     assert not app.exception
@@ -147,7 +147,7 @@ def test_files_that_are_no_lessons_are_told(
     assert "hl-note" not in html_of(open_tour())
     (tmp_path / "who <is> it.txt").write_text("title: Mine\n")
     told = html_of(open_tour())
-    assert "only files that end in .md are lessons" in told
+    assert "only files with the extension .md are lessons" in told
     assert "who &lt;is&gt; it.txt" in told
 
 
