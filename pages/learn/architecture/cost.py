@@ -32,7 +32,7 @@ NAMES = {
     "projections": mark("projections"),
     "attention": mark("attention itself"),
     "feed_forward": mark("feed-forward"),
-    "unembedding": mark("output layer"),
+    "unembedding": mark("last layer"),
 }
 COUNTED = mark(
     "Only matrix products are counted: “projections” compute queries, keys, values and the attention output; "

@@ -84,7 +84,7 @@ def test_what_is_behind_a_question_waits():
 @pytest.mark.parametrize(
     ("old", "new", "line", "part"),
     [
-        ("title: Where does it look?", "titel: Where?", 1, "“titel” is not known here"),
+        ("title: Where does it look?", "titel: Where?", 1, "unknown key “titel”"),
         ("section: 3.2", "section 3.2", 2, "a key with a colon"),
         ("layer: 1", "layer: one", 7, "whole number"),
         ("attention: cross", "attention: crossed", 6, "no attention “crossed”"),
@@ -92,11 +92,11 @@ def test_what_is_behind_a_question_waits():
         ("{{n_heads}}", "{{n_heads +}}", 12, "something is missing"),
         ("[figure]", "[picture]", 14, "no block [picture]"),
         ("kind: row", "kind: column", 15, "no figure “column”"),
-        ('query: "cat"', "querry: cat", 16, "“querry” is not known here"),
+        ('query: "cat"', "querry: cat", 16, "unknown key “querry”"),
         ("ask: How many?", "hint: many", 17, "a question needs a text"),
         ("answer: d_head * 2", "answer: d_head **", 19, "something is missing"),
         ("answer: d_head * 2", "hint: none", 17, "a question needs choices"),
-        ("answer: d_head * 2", "choice: 64", 17, "none of the choices is correct"),
+        ("answer: d_head * 2", "choice: 64", 17, "no choice is marked as correct"),
         ("answer: d_head * 2", "right when: 1 == 1", 19, "must follow its choice"),
         ("within: 0.5", "within: half", 20, "within must be a number"),
         ("within: 0.5", "tokens: both", 20, "source or target"),
@@ -104,7 +104,7 @@ def test_what_is_behind_a_question_waits():
         ("holds: n_heads == 4", "holds: n_heads = 4", 25, "is not valid here"),
         ("page: steps", "page: nowhere", 28, "no page “nowhere”"),
         ("label: Go there", "query: 1", 30, "appears twice"),
-        ("query: 3", "stages: 1", 30, "“stages” is not known here"),
+        ("query: 3", "stages: 1", 30, "unknown key “stages”"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(old: str, new: str, line: int, part: str):
