@@ -49,7 +49,7 @@ def test_every_panel_that_has_something_is_there():
         "<b>Gradient norm</b>",
     ]
     assert [trace.name for trace in figure.data if trace.showlegend] == [
-        *("training", "smoothed", "held-out"),
+        *("train", "smoothed", "held-out"),
         *("accuracy", "right"),
     ]
     loss_only = training_curves({"loss": Curve(np.array([1, 2]), np.array([3.0, 2.0]))})
@@ -69,7 +69,7 @@ def test_the_loss_of_a_guided_head_has_a_panel_of_its_own():
     (guidance,) = [trace for trace in figure.data if trace.yaxis == "y2"]
     assert [*guidance.x] == [step for step in range(1, 31) if step % 3]
     assert [*guidance.y] == [1 / step for step in range(1, 31) if step % 3]
-    assert len(traces(figure, "training")[0].x) == 30
+    assert len(traces(figure, "train")[0].x) == 30
 
 
 def test_before_the_first_step_that_is_said():
@@ -82,7 +82,7 @@ def test_before_the_first_step_that_is_said():
 @pytest.mark.parametrize("n", [1, 10])
 def test_few_points_are_marked_and_not_smoothed(n: int):
     figure = training_curves(curves_of(a_log(n)), n_steps=500)
-    (loss,) = traces(figure, "training")
+    (loss,) = traces(figure, "train")
     assert len(loss.x) == n and loss.mode == "lines+markers"
     assert not traces(figure, "smoothed")
     assert figure.layout.xaxis.range[1] >= 500
@@ -94,7 +94,7 @@ def test_thousands_of_points_become_few_and_no_extreme_is_lost(log_steps: bool):
     records[3210]["loss"], records[2222]["gradient_norm"] = 11.0, 99.0
     curves = curves_of(records)
     figure = training_curves(curves, log_steps=log_steps)
-    (loss,) = traces(figure, "training")
+    (loss,) = traces(figure, "train")
     assert len(loss.x) < 2700
     assert max(loss.y) == 11 and min(loss.y) == curves["loss"].values.min()
     (norm,) = (trace for trace in figure.data if "gradient norm" in (trace.hovertemplate or ""))
@@ -116,7 +116,7 @@ def test_lines_that_are_read_together_have_the_same_steps():
 def test_the_smoothed_line_runs_through_the_middle():
     curves = curves_of(a_log(2000))
     figure = training_curves(curves)
-    (one,), (smooth,) = traces(figure, "training"), traces(figure, "smoothed")
+    (one,), (smooth,) = traces(figure, "train"), traces(figure, "smoothed")
     truth = 0.3 + 6 * np.exp(-np.array(one.x) / 400)
     assert np.abs(np.array(smooth.y)[50:-50] - truth[50:-50]).max() < 0.1
     assert smooth.line.width > one.line.width
@@ -125,7 +125,7 @@ def test_the_smoothed_line_runs_through_the_middle():
 def test_hover_is_in_words():
     figure = training_curves(curves_of(a_log(60)))
     words = {trace.name: trace.hovertemplate for trace in figure.data if trace.name}
-    assert words["training"] == "training loss: %{y:.3f} nats per token<extra></extra>"
+    assert words["train"] == "training loss: %{y:.3f} nats per token<extra></extra>"
     assert words["held-out"] == "held-out loss: %{y:.3f} nats per token<extra></extra>"
     assert words["right"] == "held-out right: %{y:.3f}<extra></extra>"
     assert "step" in figure.layout.xaxis.unifiedhovertitle.text

@@ -105,7 +105,7 @@ def _loss(
         if is_smooth:
             smooth = smoothed(curves["loss"])
             smooth = Curve(*(part[np.isin(smooth.steps, drawn["loss"].steps)] for part in smooth))
-            traces.append(_line(drawn["loss"], say("training"), faint, each, log=log, width=1.0))
+            traces.append(_line(drawn["loss"], say("train"), faint, each, log=log, width=1.0))
             traces.append(
                 _line(
                     smooth,
@@ -116,7 +116,7 @@ def _loss(
                 )
             )
         else:
-            traces.append(_line(drawn["loss"], say("training"), STRONG, each, log=log))
+            traces.append(_line(drawn["loss"], say("train"), STRONG, each, log=log))
     if "held_out_loss" in drawn:
         words = say("held-out loss: {loss} nats per token", loss=loss)
         traces.append(_line(drawn["held_out_loss"], say("held-out"), WARM, words, log=log, mode=_MARKED))
