@@ -89,7 +89,7 @@ def test_a_german_reader_is_told_in_german():
     )
     assert in_german(missing.value) == "config.json hat kein b, beschreibt also kein vollständiges Modell"
     assert in_german(unknown.value) == (
-        "config.json: attention_sinks = True wird nicht unterstützt; diese Option wird nicht "
-        "unterstützt und könnte die Ausgabe des Modells ändern; wenn du weißt, dass sie es nicht "
+        "config.json: attention_sinks = True wird nicht unterstützt; sie könnte die "
+        "Ausgabe des Modells ändern; wenn du weißt, dass sie es nicht "
         "tut, entferne sie aus der Datei"
     )

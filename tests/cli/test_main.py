@@ -38,7 +38,7 @@ def test_help_names_the_commands_and_what_can_be_set(capsys: pytest.CaptureFixtu
         (["train", "--run", "run", "--corpus", "copy", "--steps", "0"], "error: steps must be a whole number"),
         (["train", "--run", "run", "--resume"], "error: run does not contain a run; leave out --resume"),
         (["train", "--run", "taken", "--corpus", "copy"], "error: taken is not empty"),
-        (["train", "--run", "run", "--corpus", "copy", "--keep", "taken"], "error: taken holds something"),
+        (["train", "--run", "run", "--corpus", "copy", "--keep", "taken"], "error: taken contains files"),
         (["dance"], "error: there is no command 'dance'; choose one of train, experiment, decode, import, inspect"),
         (["decode", "nowhere", "text"], "error: there is no folder 'nowhere'"),
         (["decode", "taken", "text"], "error: taken has no config.json"),

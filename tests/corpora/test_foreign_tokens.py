@@ -146,7 +146,7 @@ def test_stats_belong_to_the_files_of_the_tokenizer(like_gpt2: Path, tmp_path: P
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("{folder}/nothing here", "there is no folder .*nothing here with a tokenizer; .* owner/name"),
+        ("{folder}/nothing here", "there is no folder .*nothing here with a tokenizer; .*owner/name"),
         ("{folder}/empty", "the folder .*empty contains no tokenizer; give a folder with a tokenizer.json"),
         ("{folder}/broken", "tokenizer.json is damaged or of an unsupported type; copy it again"),
         ("no-such/model", "no-such/model.* (connection|offline|reached)"),

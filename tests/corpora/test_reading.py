@@ -140,7 +140,7 @@ def test_bytes_need_a_token_each(path: Callable[..., str]):
 
 @pytest.mark.parametrize("division", ["lines", "stretches", "stream"])
 def test_what_is_generated_is_not_divided(division: Any):
-    with pytest.raises(CorpusError, match=r"tales is generated text by text.*leave division at auto"):
+    with pytest.raises(CorpusError, match=r"tales is generated text by text.*leave it at auto"):
         read_as(of_texts("a", "b"), CorpusReading(division=division))
 
 

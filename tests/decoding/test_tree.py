@@ -353,7 +353,7 @@ def test_what_cannot_begin():
         with pytest.raises(TextError, match=r"^a tree starts from one text, got 2; make one tree per text$"):
             DecodingTree(model, random_tokens([3, 3], vocab_size=VOCAB))
         for token in (VOCAB, -1):
-            with pytest.raises(TextError, match=rf"^token {token} is not in the vocabulary; IDs go from 0 to 36$"):
+            with pytest.raises(TextError, match=rf"^token id {token} is not in the vocabulary; ids go from 0 to 36$"):
                 DecodingTree(model, torch.tensor([[5, token]]))
     with pytest.raises(TextError, match="the text has 25 tokens, and this model takes at most 24; shorten the text"):
         DecodingTree(writer("the paper's"), given_tokens(25))

@@ -207,7 +207,7 @@ def test_what_a_shorter_run_lacks_is_an_error_where_it_is_asked_for(model: tc.Tr
         logits_with(model, {"decoder.hook_embed": tc.patch(short)})
     with pytest.raises(InterventionError, match="has 6 positions, so there is no position 7"):
         logits_with(model, {"decoder.hook_embed": tc.patch(short, positions=[2, 7, 8])})
-    with pytest.raises(InterventionError, match="has 1 positions and so no position 1"):
+    with pytest.raises(InterventionError, match="has 1 positions, so there is no position 1"):
         logits_with(model, {"decoder.hook_embed": tc.patch(acts_of(model, OTHER[:, :1]))})
     mixed = TEXTS.clone()
     mixed[:, [0, 5]] = OTHER[:, [0, 5]]

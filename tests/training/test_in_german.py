@@ -80,7 +80,7 @@ def test_folders(tmp_path: Path):
         f"{tmp_path} ist nicht leer und enthält kein Training; wähle einen anderen Ordner"
     )
     assert refusal(lambda: RunDirectory.refuse_if_taken(tmp_path / "other")) == (
-        f"{tmp_path / 'other'} ist eine Datei; ein Training braucht einen eigenen Ordner"
+        f"{tmp_path / 'other'} ist eine Datei; ein Training braucht einen Ordner"
     )
     (tmp_path / "metrics.jsonl").write_text('{"loss": 1}\n')
     assert refusal(RecordFile(tmp_path / "metrics.jsonl").read) == (

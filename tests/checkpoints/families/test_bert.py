@@ -67,7 +67,7 @@ def test_older_files_call_a_norm_gamma_and_beta_and_hold_positions_and_other_hea
 def test_positions_that_are_counted_otherwise_are_refused(folder_of: Callable[[str], Path]):
     values, weights = foreign.read(folder_of("bert"))
     key = "bert.embeddings.position_ids"
-    with pytest.raises(CheckpointError, match=f"'{key}' is not what it should be \\(positions are counted anew"):
+    with pytest.raises(CheckpointError, match=f"'{key}' has unexpected values \\(position indices"):
         convert(values, {**weights, key: torch.arange(24)[None] + 2}, where="somewhere")
 
 

@@ -76,7 +76,7 @@ def test_western_text_is_read_as_what_it_is(monkeypatch: pytest.MonkeyPatch, blo
         ((FRENCH + "é").encode()[:-1], "a.txt, line 3: the byte 0xC3 is not valid UTF-8, but the rest"),
         (
             "a\nПривет, мир\n".encode("cp1251"),
-            "a.txt, line 2: the byte 0xCF .* neither valid UTF-8 nor Windows-1252; save it",
+            "a.txt, line 2: the byte 0xCF .* neither valid UTF-8 nor Windows-1252; save",
         ),
         ("これは日本語です。\n".encode("shift-jis"), "line 1: .* neither valid UTF-8 nor Windows-1252"),
         ("中文文本,这里\n".encode("gbk"), "line 1: .* neither valid UTF-8 nor Windows-1252"),

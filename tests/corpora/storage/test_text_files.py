@@ -69,7 +69,7 @@ def test_the_first_wrong_byte_is_named(folder: Path, parts: list[bytes]):
         (b"one\ntwo\nthr\xc3", "line 3: the byte 0xC3"),  # cut off
         ("naïve".encode("utf-16"), "is UTF-16, but only UTF-8 is supported; .*iconv -f UTF-16 -t UTF-8"),
         (codecs.BOM_UTF16_BE + "naïve".encode("utf-16-be"), "is UTF-16"),
-        ("naïve".encode("utf-32"), "is UTF-32 text"),
+        ("naïve".encode("utf-32"), "is UTF-32"),
         (b"\x89PNG\r\n\x1a\n\0\0", "not valid UTF-8"),
         (b"one\ntwo\n\0\0\0", "is not a text file: line 3 contains a zero byte"),
         (b"", "is empty"),
