@@ -148,7 +148,7 @@ def test_a_configuration_that_is_not_that_of_the_weights(folder: Path, changes: 
         (lambda weights: dict([*weights.items()][1:]), "lacks the weight"),
         (lambda weights: weights | {"more": torch.zeros(1)}, "has an unknown weight 'more'"),
         (lambda weights: weights | {"encoder.embed.weight": torch.zeros(8, 11)}, "is (8, 11), but config.json asks"),
-        (lambda weights: {name: weight.long() for name, weight in weights.items()}, "holds torch.int64"),
+        (lambda weights: {name: weight.long() for name, weight in weights.items()}, "contains torch.int64"),
         (lambda weights: weights | {"encoder.embed.weight": torch.zeros(11, 8).double()}, "float32, torch.float64"),
     ],
 )

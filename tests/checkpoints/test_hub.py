@@ -165,18 +165,18 @@ def test_a_checkpoint_of_ours_on_the_hub(hub: LocalHub, tmp_path: Path):
 @pytest.mark.parametrize(
     ("status", "headers", "said"),
     [
-        (404, {"X-Error-Code": "RepoNotFound"}, "no such model on the Hub; if it is private, log in by `hf auth"),
+        (404, {"X-Error-Code": "RepoNotFound"}, "no such model on the Hub; if it is private, log in with `hf auth"),
         (401, {"X-Error-Code": "RepoNotFound"}, "no such model on the Hub; if it is private"),
         (401, {}, "does not accept this machine"),
         (401, {"X-Error-Message": "Invalid credentials in Authorization header"}, "does not accept this machine"),
-        (403, {"X-Error-Code": "GatedRepo"}, "is gated: its owner wants to be asked first; ask at http://127.0.0.1"),
+        (403, {"X-Error-Code": "GatedRepo"}, "is gated: request access at http://127.0.0.1"),
         (403, {}, "this machine is not allowed to read"),
         (403, {"X-Error-Message": "Access to this resource is disabled."}, "was disabled on the Hub"),
         (429, {"Retry-After": "77"}, "again in 77 seconds"),
         (429, {}, "again in a few minutes"),
-        (418, {}, "(HTTP 418); look at http://127.0.0.1"),
-        (500, {}, "a fault of its own (HTTP 500)"),
-        (503, {}, "a fault of its own (HTTP 503)"),
+        (418, {}, "(HTTP 418); see http://127.0.0.1"),
+        (500, {}, "a server error (HTTP 500)"),
+        (503, {}, "a server error (HTTP 503)"),
     ],
 )
 def test_a_model_that_is_not_given(

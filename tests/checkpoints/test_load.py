@@ -97,7 +97,7 @@ def test_parts_named_by_an_index(folder: Path):
     save_file({key: weights[key] for key in [*weights][:2]}, folder / "model-00003-of-00003.safetensors")
     assert "which is also in model-0000" in refusal(folder)  # a key that is there twice
     (folder / "model-00002-of-00003.safetensors").unlink()
-    assert "has no model-00002-of-00003.safetensors, one of 3 files of weights" in refusal(folder)
+    assert "lacks model-00002-of-00003.safetensors, one of 3 weight files" in refusal(folder)
     for content in ("", "[]", "{}", '{"weight_map": {}}', '{"weight_map": {"a": 5}}', '{"weight_map": {"a": "../b"}}'):
         index.write_text(content)
         assert "does not list the weight files" in refusal(folder)

@@ -39,7 +39,7 @@ def test_a_table_for_people(lines: str, capsys: pytest.CaptureFixture[str]):
     assert rows["tokens of a text"].endswith(f"the longest {found.lengths['text'].longest}")
     end = shown.index("Worth knowing before it is trained on with --preset tiny-decoder:") - 1
     assert shown[end - 10 : end] == [f"  {text}" for [text] in found.samples]
-    assert shown[end + 2].startswith("  The validation set is very small (2)")
+    assert shown[end + 2].startswith("  The held-out set is very small (2)")
 
 
 def test_of_a_corpus_that_is_made_here_nothing_is_worth_knowing(capsys: pytest.CaptureFixture[str]):

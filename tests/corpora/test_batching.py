@@ -51,7 +51,7 @@ def test_pairs_where_texts_are_needed(tokenizer: Tokenizer, architecture: Archit
 
 
 def test_texts_where_pairs_are_needed(tokenizer: Tokenizer):
-    with pytest.raises(CorpusError, match=r"consists of texts, .* choose a decoder or an encoder.* a \.tsv file"):
+    with pytest.raises(CorpusError, match=r"consists of texts, .* choose a decoder or an encoder.*a \.tsv file"):
         get(TEXTS, tokenizer, "encoder_decoder")
 
 

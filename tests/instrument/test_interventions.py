@@ -447,12 +447,12 @@ def test_a_lazy_capture_will_do(model: tc.Transformer):
         (
             f"{ATTN}.hook_z",
             lambda: tc.zero(positions=[9]),
-            f"der Eingriff bei {ATTN}.hook_z nennt Position 9, und es gab 9, gezählt ab 0; dort wurde nichts geändert",
+            f"der Eingriff bei {ATTN}.hook_z nennt Position 9, aber es gab nur 9, gezählt ab 0; dort wurde nichts geändert",
         ),
         (
             PATTERN,
             lambda: tc.average(),
-            f"über die Positionen von {PATTERN} gibt es kein Mittel: Queries haben verschiedene Keys; zeichne die "
+            f"{PATTERN} hat kein Mittel über Positionen, weil Queries verschiedene Keys haben; zeichne die "
             "Stelle an anderen Texten auf und mittle über diese, wie in average(acts)",
         ),
         ("decoder.hook_z", lambda: tc.zero(), "das Modell hat keine Stelle 'decoder.hook_z'; die ähnlichsten sind "),

@@ -129,6 +129,6 @@ def test_what_is_missing_is_asked_for_by_name(tmp_path: Path):
     assert "embedding = None is not supported; specify the key" in refusal(tmp_path, embedding=None)
     assert "lacks n_heads" in refusal(tmp_path, n_heads=None)
     assert "output = None is not supported; specify the key of the output layer" in refusal(tmp_path, output=None)
-    assert "positions = None is not supported; name one of sinusoidal" in refusal(tmp_path, position_table=None)
+    assert "positions = None is not supported; specify one of sinusoidal" in refusal(tmp_path, position_table=None)
     assert "d_model (24) must be divisible by n_heads (7)" in refusal(tmp_path, n_heads=7)
     assert "use_rope = True is not supported" in refusal(tmp_path, use_rope=True)

@@ -206,7 +206,7 @@ def test_bad_lines_are_skipped_where_that_is_wanted_and_nothing_vanishes_without
         "Skipped lines that are not pairs: 2. Only the first two columns are used; 2 of 5 lines have more."
     )
     good = written(tmp_path, "b.tsv", "one\tun\ntwo\tdeux\tnote\n")
-    assert str(open_corpus(good).description).endswith("Only the first two columns are read; 1 of 2 lines have more.")
+    assert str(open_corpus(good).description).endswith("Only the first two columns are used; 1 of 2 lines have more.")
     for other in (written(tmp_path, "c.txt", "one\ntwo\n"), tmp_path):
         with pytest.raises(CorpusError, match=r"is not a .tsv file; skip_bad_lines only applies to .tsv files"):
             open_corpus(other, CorpusReading(skip_bad_lines=True))

@@ -152,7 +152,7 @@ def test_the_same_content_is_there_once(tmp_path: Path):
     ("raw", "remark"),
     [
         (LINES.replace("some", "être").encode("latin-1"), "was not UTF-8 and was read as Windows-1252"),
-        (LINES.replace("some", "être").encode("utf-16"), "was UTF-16 text, and is kept as UTF-8"),
+        (LINES.replace("some", "être").encode("utf-16"), "was UTF-16 and is stored as UTF-8"),
         (b"\xef\xbb\xbf" + LINES.replace("some", "être").encode(), ""),
         (LINES.replace("some", "être").replace("\n", "\r\n").encode(), ""),
         (LINES.replace("some", "être").replace("\n", "\r").encode(), ""),
@@ -191,8 +191,8 @@ def test_further_columns_are_left_out_and_that_is_said(tmp_path: Path):
     taken = take_in(b"a,b,c,d\ne,f\ng,h,\n", "t.csv", tmp_path)
     corpus = load_corpus(str(taken.path))
     assert {*corpus.train, *corpus.held_out} == {Pair("a", "b"), Pair("e", "f"), Pair("g", "h")}
-    assert str(corpus.description).endswith("Only the first two columns are read; 1 of 3 lines have more.")
-    assert "t.csv is kept as t.tsv" in str(taken.remark)
+    assert str(corpus.description).endswith("Only the first two columns are used; 1 of 3 lines have more.")
+    assert "t.csv is stored as t.tsv" in str(taken.remark)
 
 
 def test_pairs_or_text_as_the_person_says(tmp_path: Path):

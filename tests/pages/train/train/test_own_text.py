@@ -151,7 +151,7 @@ def test_what_was_done_to_a_text_is_told_as_long_as_it_is_chosen(app: AppTest, u
 
 def test_columns_that_are_not_read_are_told(app: AppTest, upload: Upload):
     upload("pairs.tsv", PAIRS.replace("nombre 7\n", "nombre 7\tnote\twho\n").encode())
-    assert "Only the first two columns are read; 1 of 30 lines have more." in words_of(app)
+    assert "Only the first two columns are used; 1 of 30 lines have more." in words_of(app)
 
 
 def test_texts_keep_their_names_and_can_be_deleted(
