@@ -84,8 +84,8 @@ def test_folders(tmp_path: Path):
     )
     (tmp_path / "metrics.jsonl").write_text('{"loss": 1}\n')
     assert refusal(RecordFile(tmp_path / "metrics.jsonl").read) == (
-        f"{tmp_path / 'metrics.jsonl'} ist beschädigt (eine Zeile enthält nicht die Metriken eines Schritts); verschiebe die "
-        "Datei, dann macht --resume ohne sie weiter"
+        f"{tmp_path / 'metrics.jsonl'} ist beschädigt (eine Zeile enthält nicht die Metriken eines Schritts); "
+        "verschiebe die Datei, dann macht --resume ohne sie weiter"
     )
     (tmp_path / "run.json").write_text(json.dumps({"corpus": 3}))
     assert refusal(lambda: RunDirectory.open(tmp_path)) == (
