@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 SAME_IN_BOTH = frozenset(
     """ALiBi|Ablation|Adam|AdamW|Alignment|Alignment: {who}|Attention|Attentions|Beams|Code|Decoding|Dropout|Dropout p
-Film|GELU|GELU (tanh)|Heatmap|Keys|LayerNorm|Linear|MiB|Name|Padding|Pause|Prompt|Queries|Query
+Film|GELU|GELU (tanh)|Heatmap|Keys|LayerNorm|Linear|Loss|MiB|Name|Overfitting|Padding|Pause|Prompt|Queries|Query
 Query {query}: {who}|RMSNorm|ReLU|Score: {query} → {key}, {head}|Scores.|Seed|Server|SiLU|Snapshot|Softmax|Text
 Tokenizer|Tour|Training|Values|bfloat16|diagonal|final|float32
 nats|normal|one-hot|{n:.2f} nats|{number} nats""".replace("\n", "|").split("|")

@@ -139,7 +139,7 @@ def test_a_switch_is_true_or_false(name: str):
 @pytest.mark.parametrize("name", TOKENS)
 def test_a_special_token_is_in_the_vocabulary(name: str):
     for value in (-1, 100, 1.5, "1", True):
-        assert refusal(**{name: value}) == f"{name} ({value!r}) must be a token of the vocabulary, 0 to 99"
+        assert refusal(**{name: value}) == f"{name} ({value!r}) must be a token id from 0 to 99"
 
 
 def test_only_padding_may_be_missing():
@@ -148,7 +148,7 @@ def test_only_padding_may_be_missing():
 
 
 def test_a_vocabulary_too_small_for_the_special_tokens():
-    assert "eos_id (2) must be a token of the vocabulary, 0 to 1" in refusal(vocab_size=2)
+    assert "eos_id (2) must be a token id from 0 to 1" in refusal(vocab_size=2)
 
 
 @pytest.mark.parametrize(
@@ -181,24 +181,24 @@ def check(values: dict[str, Any], words: str, *ways_out: dict[str, Any]) -> None
 def test_each_stack_has_layers():
     check(
         {"n_encoder_layers": 0},
-        "n_encoder_layers must be at least 1 in an encoder-decoder model, got 0",
+        "an encoder-decoder model needs n_encoder_layers of at least 1, got 0",
         {"n_encoder_layers": 1},
         DECODER,
     )
     check(
         {"n_decoder_layers": 0},
-        "n_decoder_layers must be at least 1 in an encoder-decoder model, got 0",
+        "an encoder-decoder model needs n_decoder_layers of at least 1, got 0",
         {"n_decoder_layers": 1},
         ENCODER,
     )
     check(
         DECODER | {"n_decoder_layers": 0},
-        "n_decoder_layers must be at least 1 in a decoder-only model, got 0",
+        "a decoder-only model needs n_decoder_layers of at least 1, got 0",
         {"n_decoder_layers": 1},
     )
     check(
         ENCODER | {"n_encoder_layers": 0},
-        "n_encoder_layers must be at least 1 in an encoder-only model, got 0",
+        "an encoder-only model needs n_encoder_layers of at least 1, got 0",
         {"n_encoder_layers": 1},
     )
 
@@ -222,8 +222,8 @@ def test_a_stack_that_is_not_there_has_none():
 def test_one_embedding_is_not_tied_three_ways(alone: dict[str, Any]):
     check(
         alone | {"tie_embeddings": "three_way"},
-        "one embedding, so nothing to tie three ways; use tie_embeddings target (the embedding is also the last "
-        "layer's matrix) or none",
+        "only one embedding, so it cannot be tied three ways; set tie_embeddings to target (share it with the output "
+        "layer) or none",
         {"tie_embeddings": "target"},
         {"tie_embeddings": "none"},
     )
@@ -233,21 +233,21 @@ def test_one_embedding_is_not_tied_three_ways(alone: dict[str, Any]):
 def test_what_belongs_to_encoders_alone(writes: dict[str, Any], kind: str):
     alone = ENCODER | {"n_encoder_layers": 6}
     check(writes | {"n_segments": 2}, f"n_segments must be 0 in {kind} model", {"n_segments": 0}, alone)
-    words = f"unembed_transform belongs to encoder-only models; it must be false in {kind} model"
+    words = f"only encoder-only models have unembed_transform; it must be false in {kind} model"
     check(writes | {"unembed_transform": True}, words, {"unembed_transform": False}, alone)
 
 
 def test_a_model_that_writes_has_a_last_layer():
     alone = ENCODER | {"n_encoder_layers": 6, "tie_embeddings": "none"}
-    check(DECODER | {"unembed": False}, "a decoder-only model writes by its last layer", {"unembed": True}, alone)
+    check(DECODER | {"unembed": False}, "a decoder-only model needs an output layer", {"unembed": True}, alone)
     for name, value in (("tie_embeddings", "target"), ("unembed_transform", True), ("unembed_bias", True)):
-        words = f"{name} = {value!r} has no meaning without unembed"
+        words = f"{name} = {value!r} has no effect without unembed"
         check(alone | {"unembed": False, name: value}, words, {"unembed": True})
 
 
 def test_which_blocks_can_be_parallel():
     pre = DECODER | {"norm_position": "pre", "parallel_residual": True}
-    words = "parallel_residual is for blocks of self-attention and a feed-forward network"
+    words = "parallel_residual needs blocks of self-attention and a feed-forward network"
     check(pre | {"d_ff": 0}, words, {"d_ff": 8})
     check({"norm_position": "pre", "parallel_residual": True}, words, {"parallel_residual": False})
 
@@ -280,7 +280,7 @@ def test_the_passage_between_kept_and_slowed_turns_has_two_ends():
 
 
 def test_far_distances_begin_behind_the_near_ones():
-    words = "relative_max_distance (16) must be above half of n_relative_buckets (32): the nearest distances have a"
+    words = "relative_max_distance (16) must be above half of n_relative_buckets (32): small distances have one"
     check(BUCKETS | {"relative_max_distance": 16}, words, {"relative_max_distance": 17}, {"n_relative_buckets": 31})
 
 
@@ -288,7 +288,7 @@ ONLY_ROTARY = "positions rotary_halves or rotary_interleaved"
 ONLY_SCALED = "rotary_scaling linear or llama3"
 ONLY_LLAMA3 = "rotary_scaling llama3"
 ONLY_BUCKETS = "positions relative_buckets"
-ONLY_FEED_FORWARD = "a feed-forward network, so d_ff above 0"
+ONLY_FEED_FORWARD = "a feed-forward network (d_ff above 0)"
 
 
 @pytest.mark.parametrize(
@@ -317,7 +317,7 @@ def test_what_would_change_nothing_is_refused(
 ):
     """Whoever sets it means something by it."""
     config(**idle_in)
-    check(idle_in | {name: value}, f"{name} = {value!r} has no meaning without {where}", way_out)
+    check(idle_in | {name: value}, f"{name} = {value!r} has no effect without {where}", way_out)
 
 
 def test_the_masked_token_head_has_an_activation_without_a_feed_forward_network():
@@ -367,9 +367,9 @@ def test_which_positions_are_rotations():
 
 
 def test_without_normalization_what_belongs_to_one_is_refused():
-    assert refusal(norm="none").startswith("without normalization nothing stands after a sub-layer: set norm_position")
+    assert refusal(norm="none").startswith("post-norm needs a normalization: set norm_position")
     for name, value in (("qk_norm", True), ("embedding_norm", True), ("layer_norm_eps", 0.1), ("first_norm", False)):
-        message = f"{name} = {value!r} has no meaning without norm layer or rms"
+        message = f"{name} = {value!r} has no effect without norm layer or rms"
         assert refusal(**{"norm": "none", "norm_position": "pre", name: value}) == message
 
 
@@ -450,12 +450,12 @@ def test_an_unknown_key_names_the_nearest_field(key: str, nearest: str):
 
 def test_a_key_like_no_other_gets_the_whole_list():
     names = ", ".join(field.name for field in fields(ModelConfig))
-    with pytest.raises(ConfigError, match=f"no field 'xyzzy'; known are {names}$"):
+    with pytest.raises(ConfigError, match=f"no field 'xyzzy'; available are {names}$"):
         ModelConfig.from_dict({"vocab_size": 100, "xyzzy": 1})
 
 
 def test_a_file_without_a_vocabulary():
-    with pytest.raises(ConfigError, match="lacks vocab_size, the number of tokens"):
+    with pytest.raises(ConfigError, match="lacks vocab_size"):
         ModelConfig.from_dict({"d_model": 64})
 
 
@@ -468,8 +468,8 @@ def test_a_file_with_a_wrong_value():
     ("values", "german"),
     [
         ({"d_modell": 8}, "die Konfiguration des Modells hat kein Feld 'd_modell'; meinst du d_model?"),
-        ({}, "in der Konfiguration des Modells fehlt vocab_size, die Zahl der Token"),
-        ({"vocab_size": 9, "pad_id": 9}, "pad_id (9) muss ein Token des Vokabulars sein, 0 bis 8"),
+        ({}, "in der Konfiguration des Modells fehlt vocab_size"),
+        ({"vocab_size": 9, "pad_id": 9}, "pad_id (9) muss eine Token-ID von 0 bis 8 sein"),
         (
             {"vocab_size": 9, "n_encoder_layers": 0},
             "ein Encoder-Decoder-Modell braucht n_encoder_layers von mindestens 1, nicht 0",
@@ -480,7 +480,7 @@ def test_a_file_with_a_wrong_value():
         ),
         (
             {"vocab_size": 9, "rotary_base": 500.0},
-            "rotary_base = 500.0 bedeutet nichts ohne positions rotary_halves oder rotary_interleaved",
+            ("rotary_base = 500.0 hat keine Wirkung ohne positions rotary_halves oder rotary_interleaved"),
         ),
     ],
 )
@@ -506,6 +506,6 @@ def test_layers_with_a_window_and_without_alternate():
 
 
 def test_what_alternates_needs_what_it_alternates_with():
-    assert refusal(full_attention_every=2) == "full_attention_every = 2 has no meaning without sliding_window"
-    assert refusal(**ROTARY, rotary_base_in_window=3.0).endswith("has no meaning without full_attention_every")
-    assert refusal(first_norm=False) == "first_norm = False has no meaning without norm_position pre"
+    assert refusal(full_attention_every=2) == "full_attention_every = 2 has no effect without sliding_window"
+    assert refusal(**ROTARY, rotary_base_in_window=3.0).endswith("has no effect without full_attention_every")
+    assert refusal(first_norm=False) == "first_norm = False has no effect without norm_position pre"

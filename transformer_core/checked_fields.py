@@ -78,7 +78,7 @@ def needs(name: str, is_used: Callable[[Any], Any], where: str | Message, *, idl
     def applies(record: Any) -> bool:
         return not is_used(record) and getattr(record, name) != (getattr(type(record), name) if idle is None else idle)
 
-    message = Message("{name} = {value!r} has no meaning without {where}", name=name, where=where)
+    message = Message("{name} = {value!r} has no effect without {where}", name=name, where=where)
     return Refusal(applies, message, {"value": lambda record: getattr(record, name)})
 
 

@@ -59,56 +59,56 @@ class ModelConfig:
     """
 
     vocab_size: Count  # tokens; one vocabulary for source and target (sec. 5.1)
-    architecture: Architecture = "encoder_decoder"  # which stacks there are
+    architecture: Architecture = "encoder_decoder"  # encoder, decoder, or both
     d_model: Count = 512  # width of the residual stream
     d_ff: CountOrZero = 2048  # width of the feed-forward layer; 0: blocks of attention alone (Elhage et al. 2021)
     n_heads: Count = 8  # attention heads per layer; the paper's h
-    d_head: CountOrZero = 0  # width of one head; where 0 is given, it becomes d_model / n_heads, as in the paper
-    n_kv_heads: CountOrZero = 0  # heads of keys and values, each for a group of heads (Ainslie et al. 2023); 0: n_heads
-    n_encoder_layers: CountOrZero = 6  # the paper's N; 0 where there is no encoder
-    n_decoder_layers: CountOrZero = 6  # the paper's N; 0 where there is no decoder
-    max_seq_len: Count = 512  # tokens; longest source, and longest target
+    d_head: CountOrZero = 0  # width of one head; 0: d_model / n_heads, as in the paper
+    n_kv_heads: CountOrZero = 0  # key-value heads for grouped-query attention (Ainslie et al. 2023); 0: n_heads
+    n_encoder_layers: CountOrZero = 6  # the paper's N; 0: no encoder
+    n_decoder_layers: CountOrZero = 6  # the paper's N; 0: no decoder
+    max_seq_len: Count = 512  # maximum length of source and target, in tokens
 
     positions: Positions = "sinusoidal_interleaved"  # sec. 3.5; "learned" is table 3, row (E)
-    rotary_base: AboveZero = 10000.0  # of the wavelengths (Su et al. 2021, sec. 3.2.2: theta)
-    rotary_base_in_window: AboveZero = 10000.0  # the same in layers with a window, where others have none
-    rotary_fraction: AboveZero = 1.0  # part of each head, in (0, 1], that is rotated
-    rotary_scaling: RotaryScaling = "none"  # how a context longer than that of the training is reached
-    rotary_scaling_factor: AboveZero = 1.0  # times as long
-    rotary_low_freq_factor: AboveZero = 1.0  # llama3: wavelengths above original_len / this are stretched whole
-    rotary_high_freq_factor: AboveZero = 4.0  # llama3: wavelengths below original_len / this are left
-    rotary_original_len: Count = 8192  # llama3: tokens, context of the training
-    n_relative_buckets: Annotated[int, at_least(4)] = 32  # of distances (Raffel et al. 2020, sec. 2.1)
-    relative_max_distance: Count = 128  # tokens; farther ones share the last bucket
+    rotary_base: AboveZero = 10000.0  # RoPE base, theta (Su et al. 2021, sec. 3.2.2)
+    rotary_base_in_window: AboveZero = 10000.0  # RoPE base in layers with a sliding window
+    rotary_fraction: AboveZero = 1.0  # fraction of each head that is rotated, in (0, 1]
+    rotary_scaling: RotaryScaling = "none"  # RoPE scaling for contexts longer than in training
+    rotary_scaling_factor: AboveZero = 1.0  # RoPE scaling factor
+    rotary_low_freq_factor: AboveZero = 1.0  # llama3: wavelengths above original_len / this are fully scaled
+    rotary_high_freq_factor: AboveZero = 4.0  # llama3: wavelengths below original_len / this are unchanged
+    rotary_original_len: Count = 8192  # llama3: context length in training, in tokens
+    n_relative_buckets: Annotated[int, at_least(4)] = 32  # relative position buckets (Raffel et al. 2020, sec. 2.1)
+    relative_max_distance: Count = 128  # in tokens; larger distances share the last bucket
 
     norm: Norm = "layer"  # "rms": Zhang and Sennrich 2019; "none": as in Elhage et al. 2021
     norm_position: NormPosition = "post"  # LayerNorm(x + sublayer(x)), sec. 3.1; "pre": Xiong et al. 2020
-    first_norm: bool = True  # pre-norm: normalize what the first attention reads; the embeddings may be so already
-    final_norm: bool = False  # post-norm: normalize each stack's output once more (torch.nn.Transformer); pre-norm does
+    first_norm: bool = True  # pre-norm: normalize the first attention's input; embeddings may be normalized already
+    final_norm: bool = False  # post-norm: normalize stack outputs again (torch.nn.Transformer); always in pre-norm
     parallel_residual: bool = False  # x + Attn(LN1(x)) + FFN(LN2(x)): both read the same x (Black et al. 2022)
-    layer_norm_eps: AboveZero = 1e-5  # added to the variance; the paper names none, this is torch's
+    layer_norm_eps: AboveZero = 1e-5  # added to the variance; PyTorch's default, not given in the paper
     embedding_norm: bool = False  # normalize the sum of the embeddings (Devlin et al. 2019, code)
     activation: Activation = "relu"  # sec. 3.3; GELU: Hendrycks and Gimpel 2016; SiLU: Elfwing et al. 2017
     gated: bool = False  # activation(x W_gate) * (x W_up) (Shazeer 2020)
     feed_forward_bias: bool = True  # sec. 3.3, eq. (2): b_1 and b_2
-    attention_bias: AttentionBias = "all"  # in q, k, v and out; eq. of sec. 3.2.2 has none, common practice has
+    attention_bias: AttentionBias = "all"  # in q, k, v and out; common practice, not in the formula of sec. 3.2.2
     qk_norm: bool = False  # normalize each head's queries and keys (Henry et al. 2020)
     scale_scores: bool = True  # divide by sqrt(d_head), sec. 3.2.1
-    sliding_window: Count | None = None  # keys a query sees, its own included (Beltagy et al. 2020); None: all
-    full_attention_every: Count | None = None  # layers 0, n, 2n ... have no window (Warner et al. 2024); None: all have
-    scale_embeddings: bool = True  # times sqrt(d_model), sec. 3.4
-    n_segments: CountOrZero = 0  # kinds of segments with an embedding each (Devlin et al. 2019); 0: none
-    tie_embeddings: Tying = "three_way"  # source, target, last matrix shared (sec. 3.4); "target": the last two
-    unembed: bool = True  # the last linear layer, which makes logits; False: final states only, and no predictions
-    unembed_transform: bool = False  # a layer and a normalization before the last one (Devlin et al. 2019, code)
-    unembed_bias: bool = False  # one number per token, added to the logits
-    scale_logits: bool = False  # final states times d_model^-0.5 (Raffel et al. 2020, code)
+    sliding_window: Count | None = None  # window size, query included (Beltagy et al. 2020); None: no window
+    full_attention_every: Count | None = None  # layers 0, n, 2n ... have no window (Warner et al. 2024); None: none do
+    scale_embeddings: bool = True  # multiply by sqrt(d_model), sec. 3.4
+    n_segments: CountOrZero = 0  # segment types, one embedding each (Devlin et al. 2019); 0: none
+    tie_embeddings: Tying = "three_way"  # source, target and output matrix shared (sec. 3.4); "target": the last two
+    unembed: bool = True  # the last linear layer, which computes the logits; False: final states only, no predictions
+    unembed_transform: bool = False  # linear layer and normalization before the last layer (Devlin et al. 2019, code)
+    unembed_bias: bool = False  # a bias per token, added to the logits
+    scale_logits: bool = False  # multiply final states by d_model^-0.5 (Raffel et al. 2020, code)
 
-    dropout: Probability = 0.1  # probability, on each sub-layer's output and on embedding + positions (sec. 5.4)
-    dropout_pattern: Probability = 0.0  # on the attention pattern; not in the paper's text, common elsewhere
-    pad_id: int | None = 0  # token that fills up shorter sequences and is never attended to; None: there is none
-    bos_id: int = 1  # token that the decoder starts with
-    eos_id: int = 2  # token that ends a sequence
+    dropout: Probability = 0.1  # dropout rate for sub-layer outputs and embedding + positions (sec. 5.4)
+    dropout_pattern: Probability = 0.0  # dropout rate for the attention pattern; common, but not in the paper's text
+    pad_id: int | None = 0  # padding token, never attended to; None: no padding token
+    bos_id: int = 1  # beginning-of-sequence token (BOS)
+    eos_id: int = 2  # end-of-sequence token (EOS)
 
     def __post_init__(self) -> None:
         """Check every field, and the fields against each other."""
@@ -202,10 +202,12 @@ class ModelConfig:
                         nearest=nearest[0],
                     )
                 raise ConfigError(
-                    "the model configuration has no field {key!r}; known are {known}", key=key, known=", ".join(known)
+                    "the model configuration has no field {key!r}; available are {known}",
+                    key=key,
+                    known=", ".join(known),
                 )
         if "vocab_size" not in values:
-            raise ConfigError("the model configuration lacks vocab_size, the number of tokens")
+            raise ConfigError("the model configuration lacks vocab_size")
         values = {name: 0 if name in _ONCE_NULL and value is None else value for name, value in values.items()}
         if isinstance(values.get("attention_bias"), bool):  # as it was written when there were two choices only
             values = {**values, "attention_bias": "all" if values["attention_bias"] else "none"}

@@ -19,7 +19,7 @@ def _token(name: str) -> Refusal:
 
     return Refusal(
         lambda c: not (type(value(c)) is int and 0 <= value(c) < c.vocab_size) and (name, value(c)) != ("pad_id", None),
-        Message("{name} ({value!r}) must be a token of the vocabulary, 0 to {last}", name=name),
+        Message("{name} ({value!r}) must be a token id from 0 to {last}", name=name),
         {"value": value, "last": lambda c: c.vocab_size - 1},
     )
 
@@ -34,7 +34,7 @@ def _layers(stack: Message) -> tuple[Refusal, Refusal]:
     def is_there(config: Any) -> Any:
         return getattr(config, f"has_{stack}")
 
-    lacking = Message("{name} must be at least 1 in {kind}, got 0", name=name)
+    lacking = Message("{kind} needs {name} of at least 1, got 0", name=name)
     idle = Message("{kind} has no {stack}: {name} must be 0, got {n_layers}", stack=stack, name=name)
     return (
         Refusal(lambda c: is_there(c) and not n_layers(c), lacking),
@@ -42,7 +42,7 @@ def _layers(stack: Message) -> tuple[Refusal, Refusal]:
     )
 
 
-_FEED_FORWARD = Message("a feed-forward network, so d_ff above 0")
+_FEED_FORWARD = Message("a feed-forward network (d_ff above 0)")
 _ROTARY = ("base", "fraction", "scaling", "scaling_factor", "low_freq_factor", "high_freq_factor", "original_len")
 
 EVEN_HEADS = Refusal(
@@ -58,29 +58,29 @@ RULES: tuple[Refusal, ...] = (
     Refusal(
         lambda c: c.architecture != "encoder_decoder" and c.tie_embeddings == "three_way",
         Message(
-            "{kind} has one embedding, so nothing to tie three ways; use tie_embeddings target (the "
-            "embedding is also the last layer's matrix) or none"
+            "{kind} has only one embedding, so it cannot be tied three ways; set tie_embeddings to "
+            "target (share it with the output layer) or none"
         ),
     ),
     Refusal(
         lambda c: c.architecture != "encoder_only" and c.n_segments,
-        Message("segments belong to encoder-only models; n_segments must be 0 in {kind}"),
+        Message("only encoder-only models have segments; n_segments must be 0 in {kind}"),
     ),
     Refusal(
         lambda c: c.architecture != "encoder_only" and c.unembed_transform,
-        Message("unembed_transform belongs to encoder-only models; it must be false in {kind}"),
+        Message("only encoder-only models have unembed_transform; it must be false in {kind}"),
     ),
     Refusal(
         lambda c: c.has_decoder and not c.unembed,
-        Message("{kind} writes by its last layer; unembed must be true in it"),
+        Message("{kind} needs an output layer to predict tokens; unembed must be true"),
     ),
     needs("tie_embeddings", lambda c: c.unembed, "unembed", idle="none"),
     *(needs(name, lambda c: c.unembed, "unembed") for name in ("unembed_transform", "unembed_bias", "scale_logits")),
     Refusal(
         lambda c: c.n_heads % c.n_kv_heads,
         Message(
-            "n_heads ({n_heads}) must be divisible by n_kv_heads ({n_kv_heads}), so that each head of keys "
-            "and values serves as many queries; use {fitting}"
+            "n_heads ({n_heads}) must be divisible by n_kv_heads ({n_kv_heads}), so that each "
+            "key-value head serves the same number of query heads; use {fitting}"
         ),
         {"fitting": lambda c: _nearest_divisor(c.n_heads, c.n_kv_heads)},
     ),
@@ -103,8 +103,8 @@ RULES: tuple[Refusal, ...] = (
     Refusal(
         lambda c: c.has_rotary_positions and (c.n_rotated < 2 or c.n_rotated % 2),
         Message(
-            "rotation turns pairs of numbers: the rotated part of a head, {n_rotated} of {d_head}, must be "
-            "even and at least 2; change d_head or rotary_fraction"
+            "RoPE rotates pairs of dimensions: the rotated part of a head, {n_rotated} of {d_head}, "
+            "must be even and at least 2; change d_head or rotary_fraction"
         ),
     ),
     needs("rotary_scaling_factor", lambda c: c.rotary_scaling != "none", Message("rotary_scaling linear or llama3")),
@@ -123,8 +123,8 @@ RULES: tuple[Refusal, ...] = (
     Refusal(
         lambda c: c.relative_max_distance <= c.n_relative_buckets // 2,
         Message(
-            "relative_max_distance ({relative_max_distance}) must be above half of n_relative_buckets "
-            "({n_relative_buckets}): the nearest distances have a bucket each"
+            "relative_max_distance ({relative_max_distance}) must be above half of "
+            "n_relative_buckets ({n_relative_buckets}): small distances have one bucket each"
         ),
     ),
     needs("full_attention_every", lambda c: c.sliding_window is not None, "sliding_window"),
@@ -135,7 +135,7 @@ RULES: tuple[Refusal, ...] = (
     ),
     Refusal(
         lambda c: c.norm == "none" and c.norm_position != "pre",
-        Message("without normalization nothing stands after a sub-layer: set norm_position to pre, or norm to layer"),
+        Message("post-norm needs a normalization: set norm_position to pre, or norm to layer"),
     ),
     needs("final_norm", lambda c: c.norm_position == "post", "norm_position post"),
     needs("first_norm", lambda c: c.norm_position == "pre", "norm_position pre"),
@@ -143,8 +143,8 @@ RULES: tuple[Refusal, ...] = (
     Refusal(
         lambda c: c.parallel_residual and (c.d_ff == 0 or c.architecture == "encoder_decoder"),
         Message(
-            "parallel_residual is for blocks of self-attention and a feed-forward network; set d_ff above 0 "
-            "and one stack, or parallel_residual to false"
+            "parallel_residual needs blocks of self-attention and a feed-forward network; set d_ff "
+            "above 0 and use one stack, or set parallel_residual to false"
         ),
     ),
     needs("gated", lambda c: c.d_ff, _FEED_FORWARD),

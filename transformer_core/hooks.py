@@ -161,8 +161,8 @@ def _only_within(owner: FrameType, handler: Handler) -> Handler:
             frame = frame.f_back
         if frame is None:
             raise SiteError(
-                "the generator {name} is suspended within capture or intervene, which would act on this forward "
-                "pass too; let it leave them before it yields, or close it",
+                "the generator {name} is suspended inside capture or intervene, which would also affect "
+                "this forward pass; exit the context before yielding, or close the generator",
                 name=owner.f_code.co_qualname,
             )
         return handler(value)

@@ -121,7 +121,7 @@ def facts(stats: "CorpusStats") -> list[tuple[str, str]]:
     ]
     return [
         (say(_TO_TRAIN_ON[stats.items]), grouped(stats.n_train)),
-        (say("held out"), grouped(stats.n_held_out)),
+        (say("held-out"), grouped(stats.n_held_out)),
         (say("tokens to train on"), grouped(stats.n_train_tokens)),
         (
             say("vocabulary"),

@@ -73,7 +73,7 @@ PAGES = (
         address="tour",
         figure='all("[class*=st-key-hl-tour-figure-] .plot .gtitle").length > 0',
         what="chapter",
-        changes=(chapter("One word, six steps"), chapter("Many heads"), chapter("Why attention?")),
+        changes=(chapter("Scaled dot-product attention"), chapter("Multi-head attention"), chapter("Why attention?")),
     ),
     LearnPage(
         address="steps",

@@ -130,9 +130,9 @@ def test_places_without_a_checkpoint(tmp_path: Path):
         ({"dropout": "much"}, "does not describe a model"),
         ({"positions": 5}, "does not describe a model"),
         ({"d_ff": 16}, "'encoder.blocks.0.mlp.up.weight' is (12, 8), but config.json asks for (16, 8)"),
-        ({"n_encoder_layers": 2}, "lacks weight 'encoder.blocks.1."),
+        ({"n_encoder_layers": 2}, "lacks the weight 'encoder.blocks.1."),
         ({"n_decoder_layers": 1}, "has an unknown weight 'decoder.blocks.1."),
-        ({"positions": "learned"}, "lacks weight 'decoder.pos_embed.table'"),
+        ({"positions": "learned"}, "lacks the weight 'decoder.pos_embed.table'"),
         ({"vocab_size": 99}, "the tokenizer has 11 tokens and the model 99"),
     ],
 )
@@ -145,10 +145,10 @@ def test_a_configuration_that_is_not_that_of_the_weights(folder: Path, changes: 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda weights: dict([*weights.items()][1:]), "lacks weight"),
+        (lambda weights: dict([*weights.items()][1:]), "lacks the weight"),
         (lambda weights: weights | {"more": torch.zeros(1)}, "has an unknown weight 'more'"),
         (lambda weights: weights | {"encoder.embed.weight": torch.zeros(8, 11)}, "is (8, 11), but config.json asks"),
-        (lambda weights: {name: weight.long() for name, weight in weights.items()}, "holds torch.int64"),
+        (lambda weights: {name: weight.long() for name, weight in weights.items()}, "contains torch.int64"),
         (lambda weights: weights | {"encoder.embed.weight": torch.zeros(11, 8).double()}, "float32, torch.float64"),
     ],
 )
@@ -163,7 +163,7 @@ def test_what_is_no_checkpoint_is_not_replaced(tmp_path: Path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter").write_text("precious")
     for place in (tmp_path / "thesis", tmp_path / "thesis" / "chapter"):
-        with pytest.raises(CheckpointError, match="is not a checkpoint"):
+        with pytest.raises(CheckpointError, match="are not a checkpoint"):
             save(place, build(small_config()), TOKENIZER)
     assert (tmp_path / "thesis" / "chapter").read_text() == "precious"
 
@@ -285,13 +285,17 @@ def test_a_file_that_may_not_be_read_says_so(name: str, folder: Path):
         ),
         (
             lambda folder: (folder / "model.safetensors").write_bytes(b"torn"),
-            "{}/model.safetensors ist beschädigt oder abgeschnitten (der Kopf der Datei lässt sich nicht lesen: er ist "
-            "zu kurz); kopiere oder lade es noch einmal, oder trainiere es neu",
+            (
+                "{}/model.safetensors ist beschädigt oder abgeschnitten (der Kopf der Datei lässt sich "
+                "nicht lesen: er ist zu kurz); kopiere, lade oder trainiere es noch einmal"
+            ),
         ),
         (
             lambda folder: save_file({"w": torch.ones(1)}, folder / "model.safetensors"),
-            "{}/model.safetensors hat das Gewicht 'decoder.blocks.0.cross_attn.k.bias' nicht; es gehört nicht zu der "
-            "config.json daneben",
+            (
+                "{}/model.safetensors hat das Gewicht 'decoder.blocks.0.cross_attn.k.bias' nicht; es "
+                "passt nicht zur config.json im selben Ordner"
+            ),
         ),
     ],
     ids=["missing", "no JSON", "no model", "torn", "others"],

@@ -95,7 +95,9 @@ def test_a_key_that_is_missing_or_renamed_is_named(name: str, folder_of: FolderO
         others = {k: w for k, w in weights.items() if k != key}
         with pytest.raises(CheckpointError, match=f"somewhere.* lacks the weight '{re.escape(key)}'; "):
             convert(values, others, where="somewhere")
-        with pytest.raises(CheckpointError, match=f"lacks the weight '{re.escape(key)}' and holds '{re.escape(key)}_'"):
+        with pytest.raises(
+            CheckpointError, match=f"lacks the weight '{re.escape(key)}' and contains '{re.escape(key)}_'"
+        ):
             convert(values, {**others, f"{key}_": weights[key]}, where="somewhere")
 
 
@@ -103,7 +105,7 @@ def test_a_key_that_is_missing_or_renamed_is_named(name: str, folder_of: FolderO
 def test_a_key_too_many_is_named(name: str, folder_of: FolderOf):
     values, weights = foreign.read(folder_of(name))
     with pytest.raises(
-        CheckpointError, match=r"somewhere \(saved as \w+\) holds 'layers.9.adapter', .*another version"
+        CheckpointError, match=r"somewhere \(saved as \w+\) contains 'layers.9.adapter', .*another version"
     ):
         convert(values, {**weights, "layers.9.adapter": torch.ones(3)}, where="somewhere")
 
@@ -115,7 +117,7 @@ def test_a_tensor_of_another_shape_is_named_with_both_shapes(name: str, folder_o
         weight = weights[key]
         other = (torch.cat([weight, weight[:1]]), weight[..., :-1], weight.flatten()[0])[i % 3]
         shape = re.escape(str(tuple(other.shape)))
-        with pytest.raises(CheckpointError, match=f"somewhere: '{re.escape(key)}' is {shape}, which does not fit "):
+        with pytest.raises(CheckpointError, match=f"somewhere: '{re.escape(key)}' is {shape}, expected "):
             convert(values, {**weights, key: other}, where="somewhere")
 
 
@@ -138,14 +140,14 @@ def test_a_copy_that_differs_is_refused(folder_of: FolderOf):
     key = "model.encoder.embed_tokens.weight"
     other = weights["model.shared.weight"] + 1e-3
     for copy in (other, other.half(), other[:5]):
-        with pytest.raises(CheckpointError, match=f"'{key}' must be the same as 'model.shared.weight', and it is not"):
+        with pytest.raises(CheckpointError, match=f"'{key}' must equal 'model.shared.weight' but does not"):
             convert(values, {**weights, key: copy}, where="somewhere")
 
 
 def test_a_weight_that_is_there_twice_is_named(folder_of: FolderOf):
     values, weights = foreign.read(folder_of("gpt2"))
     both = {**weights, "wpe.weight": weights["transformer.wpe.weight"]}
-    with pytest.raises(CheckpointError, match=r"holds the same weight twice, as '.*wpe.weight' and '.*wpe.weight'"):
+    with pytest.raises(CheckpointError, match=r"contains the same weight twice, as '.*wpe.weight' and '.*wpe.weight'"):
         convert(values, both, where="somewhere")
 
 
@@ -154,10 +156,10 @@ def test_a_weight_that_is_there_twice_is_named(folder_of: FolderOf):
     [
         (
             {"model_type": "gptj"},
-            "is of model_type 'gptj', which is not supported; supported are bert, camembert, distilbert, gpt2, ",
+            "has model_type 'gptj', which is not supported; supported are bert, camembert, distilbert, gpt2, ",
         ),
-        ({"model_type": ["gpt2"]}, r"is of model_type \['gpt2'\], which is not supported"),
-        ({}, "somewhere names no model_type; supported are bert, "),
+        ({"model_type": ["gpt2"]}, r"has model_type \['gpt2'\], which is not supported"),
+        ({}, "somewhere has no model_type; supported are bert, "),
     ],
 )
 def test_a_family_that_is_not_supported_is_named_with_those_that_are(values: dict[str, object], message: str):
@@ -190,7 +192,7 @@ def test_a_file_of_several_precisions_is_read_in_that_of_its_embedding(folder_of
 def test_quantized_weights_are_refused(dtype: torch.dtype, folder_of: FolderOf):
     values, weights = foreign.read(folder_of("llama"))
     key = "model.layers.1.mlp.up_proj.weight"
-    with pytest.raises(CheckpointError, match=f"'{key}' holds {dtype}; choose a version of this model in float32"):
+    with pytest.raises(CheckpointError, match=f"'{key}' has dtype {dtype}; choose a version of this model in float32"):
         convert(values, {**weights, key: weights[key].to(dtype)}, where="somewhere")
 
 

@@ -165,18 +165,18 @@ def test_a_checkpoint_of_ours_on_the_hub(hub: LocalHub, tmp_path: Path):
 @pytest.mark.parametrize(
     ("status", "headers", "said"),
     [
-        (404, {"X-Error-Code": "RepoNotFound"}, "no such model on the Hub; if it is private, log in by `hf auth"),
+        (404, {"X-Error-Code": "RepoNotFound"}, "no such model on the Hub; if it is private, log in with `hf auth"),
         (401, {"X-Error-Code": "RepoNotFound"}, "no such model on the Hub; if it is private"),
         (401, {}, "does not accept this machine"),
         (401, {"X-Error-Message": "Invalid credentials in Authorization header"}, "does not accept this machine"),
-        (403, {"X-Error-Code": "GatedRepo"}, "is gated: its owner wants to be asked first; ask at http://127.0.0.1"),
-        (403, {}, "does not let this machine read"),
+        (403, {"X-Error-Code": "GatedRepo"}, "is gated: request access at http://127.0.0.1"),
+        (403, {}, "this machine is not allowed to read"),
         (403, {"X-Error-Message": "Access to this resource is disabled."}, "was disabled on the Hub"),
         (429, {"Retry-After": "77"}, "again in 77 seconds"),
-        (429, {}, "again in some minutes"),
-        (418, {}, "(HTTP 418); look at http://127.0.0.1"),
-        (500, {}, "a fault of its own (HTTP 500)"),
-        (503, {}, "a fault of its own (HTTP 503)"),
+        (429, {}, "again in a few minutes"),
+        (418, {}, "(HTTP 418); see http://127.0.0.1"),
+        (500, {}, "a server error (HTTP 500)"),
+        (503, {}, "a server error (HTTP 503)"),
     ],
 )
 def test_a_model_that_is_not_given(
@@ -192,9 +192,9 @@ def test_a_model_that_is_not_given(
 
 def test_a_name_that_nobody_knows(hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(tmp_path)
-    assert "there is no folder 'gtp2', and no such model on the Hub; ids are owner/name" in refusal("gtp2")
+    assert "there is no folder 'gtp2' and no such model on the Hub; ids have the form owner/name" in refusal("gtp2")
     (tmp_path / "checkpoints" / "en-fr").mkdir(parents=True)
-    assert "or is checkpoints/en-fr meant?" in refusal("checkpoints/en-frr")
+    assert "did you mean checkpoints/en-fr?" in refusal("checkpoints/en-frr")
     assert "there is no folder 'a@b@c'" in refusal("a@b@c")
     assert "there is no folder 'a.git'" in refusal("a.git")  # which the library takes for no id
     assert "there is no folder" in refusal("../elsewhere")
@@ -205,7 +205,7 @@ def test_a_name_that_nobody_knows(hub: LocalHub, tmp_path: Path, monkeypatch: py
 
 def test_not_here_and_nobody_to_ask(hub: LocalHub, monkeypatch: pytest.MonkeyPatch):
     hub.stop()
-    assert "the Hub cannot be reached (no connection); load it once with a connection" in refusal()
+    assert "the Hub cannot be reached (no connection); load it once while online" in refusal()
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert "offline mode is on: HF_HUB_OFFLINE" in refusal()
 
@@ -213,7 +213,7 @@ def test_not_here_and_nobody_to_ask(hub: LocalHub, monkeypatch: pytest.MonkeyPat
 def test_half_of_it_here_and_nobody_to_ask(hub: LocalHub):
     (fetch(HubId(NAME, None)).folder / "model.safetensors").unlink()
     hub.stop()
-    assert "no model of this id is whole in the cache" in refusal()
+    assert "the model is not in the Hub's cache" in refusal()
 
 
 def test_an_unsupported_model_is_refused_before_its_weights_come(hub: LocalHub, folder: Path):
@@ -225,9 +225,9 @@ def test_an_unsupported_model_is_refused_before_its_weights_come(hub: LocalHub, 
 
 def test_a_model_that_is_a_pickle_only(hub: LocalHub, folder: Path):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    assert "keeps its weights in pytorch_model.bin, a pickle" in refusal()
+    assert "has its weights in pytorch_model.bin, and pickles" in refusal()
     (folder / "pytorch_model.bin").rename(folder / "flax_model.msgpack")
-    assert "has no model.safetensors" in refusal()
+    assert "has no weights (model.safetensors)" in refusal()
     (folder / "config.json").unlink()
     assert "has no config.json" in refusal()
     assert set(hub.downloads()) == {"config.json"}
@@ -243,14 +243,14 @@ def test_a_connection_that_is_lost_goes_on_where_it_was(hub: LocalHub, folder: P
 
 def test_a_file_that_comes_damaged_is_not_kept(hub: LocalHub):
     hub.change = lambda name, content: content[:-1] + b"\xff" if name == "model.safetensors" else content
-    assert "model.safetensors of small-models/gpt2 came damaged, and was not kept" in refusal()
+    assert "model.safetensors of small-models/gpt2 was damaged during the download and was discarded" in refusal()
     hub.change = lambda name, content: content
     tc.load(NAME)
 
 
 def test_a_file_that_comes_with_the_wrong_length_is_not_kept(hub: LocalHub):
     hub.change = lambda name, content: content[:-100] if name == "model.safetensors" else content
-    assert "model.safetensors of small-models/gpt2 came with the wrong length" in refusal()
+    assert "model.safetensors of small-models/gpt2 was downloaded with the wrong size" in refusal()
     hub.change = lambda name, content: content
     tc.load(NAME)
 
@@ -268,7 +268,7 @@ def test_who_waits_is_told_in_their_own_language(hub: LocalHub):
     with pytest.raises(CheckpointError) as caught:
         tc.load(NAME, on_progress=lambda done, total, what: told.append(what))
     assert in_german(caught.value) == (
-        f"model.safetensors von {NAME} kam beschädigt an und wurde nicht behalten; lade das Modell noch einmal"
+        f"model.safetensors von {NAME} wurde beim Download beschädigt und verworfen; lade das Modell noch einmal"
     )
     assert {in_german(what) for what in told} == {f"Download von {NAME}"}
 
@@ -276,15 +276,15 @@ def test_who_waits_is_told_in_their_own_language(hub: LocalHub):
 def test_more_than_the_disk_holds(hub: LocalHub):
     hub.said_sizes["model.safetensors"] = 1 << 60
     sentence = refusal()
-    assert "needs 1,073,741,824.0 GiB on the disk" in sentence
-    assert "set HF_HOME to a folder with more" in sentence
+    assert "needs 1,073,741,824.0 GiB of disk space" in sentence
+    assert "set HF_HOME to another folder" in sentence
     assert set(hub.downloads()) == {"config.json"}
 
 
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (OSError(errno.ENOSPC, "No space left on device"), "is full; make room for"),
+        (OSError(errno.ENOSPC, "No space left on device"), "is full; free some space for"),
         (PermissionError(errno.EACCES, "Permission denied"), "cannot be written (Permission denied)"),
     ],
 )
@@ -342,5 +342,5 @@ def test_a_model_without_a_tokenizer_is_refused(hub: LocalHub, tmp_path: Path):
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare" / "config.json").write_text("{}")
     hub.serve("small-models/bare", tmp_path / "bare")
-    with pytest.raises(CheckpointError, match=r"small-models/bare has no tokenizer that can be read here"):
+    with pytest.raises(CheckpointError, match=r"small-models/bare has no supported tokenizer"):
         fetch_tokenizer(HubId("small-models/bare", None))

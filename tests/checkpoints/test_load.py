@@ -95,19 +95,19 @@ def test_parts_named_by_an_index(folder: Path):
     assert torch.equal(tc.load(folder)[0](*batch()), whole)
 
     save_file({key: weights[key] for key in [*weights][:2]}, folder / "model-00003-of-00003.safetensors")
-    assert "which model-0000" in refusal(folder)  # a key that is there twice
+    assert "which is also in model-0000" in refusal(folder)  # a key that is there twice
     (folder / "model-00002-of-00003.safetensors").unlink()
-    assert "has no model-00002-of-00003.safetensors, one of 3 files of weights" in refusal(folder)
+    assert "lacks model-00002-of-00003.safetensors, one of 3 weight files" in refusal(folder)
     for content in ("", "[]", "{}", '{"weight_map": {}}', '{"weight_map": {"a": 5}}', '{"weight_map": {"a": "../b"}}'):
         index.write_text(content)
-        assert "does not say in which files the weights are" in refusal(folder)
+        assert "does not list the weight files" in refusal(folder)
 
 
 def test_weights_that_are_cut_off_or_nonsense(folder: Path):
     whole = (folder / "model.safetensors").read_bytes()
     for content in (b"", whole[:5], whole[: len(whole) // 2], whole[:-3], b"\xff" * 99, b"[" * 9_999, whole + b"0"):
         (folder / "model.safetensors").write_bytes(content)
-        assert "model.safetensors is damaged or cut off" in refusal(folder)
+        assert "model.safetensors is damaged or truncated" in refusal(folder)
 
 
 def test_a_configuration_that_is_missing_cut_off_or_nonsense(folder: Path):
@@ -127,19 +127,19 @@ def test_a_family_that_is_not_known(folder: Path):
     assert "model_type 'their_own', which is not supported; supported are bert, " in refusal(folder)
     del values["model_type"]
     (folder / "config.json").write_text(json.dumps(values))
-    assert "names no model_type" in refusal(folder)
+    assert "has no model_type" in refusal(folder)
 
 
 def test_what_a_training_leaves_beside_its_weights_is_not_opened(folder: Path, tmp_path: Path):
     (folder / "model.safetensors").unlink()
     (folder / "training_args.bin").write_bytes(pickle.dumps(Trap(tmp_path / "sprung")))
-    assert "has no model.safetensors" in refusal(folder)
+    assert "has no weights (model.safetensors)" in refusal(folder)
     assert not (tmp_path / "sprung").exists()
 
 
 def test_a_tokenizer_that_does_not_fit(folder: Path):
     add_tokenizer(folder, n_tokens=foreign.VOCAB_SIZE + 1)
-    assert "the tokenizer has 62 tokens and the model 61; they belong to two different models" in refusal(folder)
+    assert "the tokenizer has 62 tokens and the model 61, so they do not belong to the same model" in refusal(folder)
 
 
 def test_a_folder_without_a_tokenizer_reads_token_ids(folder: Path):
@@ -243,6 +243,6 @@ def test_a_hugging_face_folder_is_not_replaced_by_a_checkpoint(folder: Path):
     model, tokenizer = tc.load(folder)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     for refuse in (refuse_to_replace, lambda place: tc.save(place, model, tokenizer)):
-        with pytest.raises(CheckpointError, match="holds something that is not a checkpoint"):
+        with pytest.raises(CheckpointError, match="contains files that are not a checkpoint"):
             refuse(folder)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

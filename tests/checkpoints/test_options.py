@@ -19,7 +19,7 @@ def test_an_unknown_option_that_is_off_changes_nothing(value: Any):
     "name", ["attention_sinks", "residual_multiplier", "normType", "logit_softcapping", "embd_scale"]
 )
 def test_an_unknown_option_that_speaks_of_computing_is_refused_with_its_value(name: str, value: Any):
-    with pytest.raises(CheckpointError, match=f"^config.json: {name} = .* does not know that option.* take it out"):
+    with pytest.raises(CheckpointError, match=f"^config.json: {name} = .* may change the model's output.* remove it"):
         Options({name: value}, where="config.json").finish()
 
 
@@ -45,15 +45,15 @@ def test_what_was_read_or_named_idle_is_not_unknown():
 @pytest.mark.parametrize(
     ("read", "message"),
     [
-        (lambda options: options.whole("a"), "a = 'x' is not supported; a whole number is expected"),
-        (lambda options: options.whole_or_null("a"), "a whole number is expected"),
-        (lambda options: options.number("a"), "a number is expected"),
-        (lambda options: options.switch("a", True), "true or false is expected"),
-        (lambda options: options.choice("a", {"y": 1}, "y"), "a = 'x' is not supported; this version knows y"),
-        (lambda options: options.token("a", 0), "the number of a token is expected"),
-        (lambda options: options.inside("a"), "an object is expected"),
+        (lambda options: options.whole("a"), "a = 'x' is not supported; expected a whole number"),
+        (lambda options: options.whole_or_null("a"), "expected a whole number"),
+        (lambda options: options.number("a"), "expected a number"),
+        (lambda options: options.switch("a", True), "expected true or false"),
+        (lambda options: options.choice("a", {"y": 1}, "y"), "a = 'x' is not supported; supported are y"),
+        (lambda options: options.token("a", 0), "expected a token id"),
+        (lambda options: options.inside("a"), "expected an object"),
         (lambda options: options.must_be("a", "y", Message("only y is")), "a = 'x' is not supported; only y is"),
-        (lambda options: options.whole("b"), "config.json lacks b, so it does not describe a whole model"),
+        (lambda options: options.whole("b"), "config.json lacks b, so it does not describe a complete model"),
         (lambda options: options.number("c"), "config.json lacks c"),
     ],
 )
@@ -89,6 +89,7 @@ def test_a_german_reader_is_told_in_german():
     )
     assert in_german(missing.value) == "config.json hat kein b, beschreibt also kein vollständiges Modell"
     assert in_german(unknown.value) == (
-        "config.json: attention_sinks = True wird nicht unterstützt; diese Version kennt die Option nicht, und sie "
-        "könnte ändern, was das Modell berechnet; wenn du weißt, dass sie es nicht tut, nimm sie aus der Datei"
+        "config.json: attention_sinks = True wird nicht unterstützt; sie könnte die "
+        "Ausgabe des Modells ändern; wenn du weißt, dass sie es nicht "
+        "tut, entferne sie aus der Datei"
     )

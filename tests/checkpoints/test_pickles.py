@@ -85,8 +85,8 @@ def test_a_hostile_pickle_is_refused_and_never_run(way: str, is_new: bool, folde
     with pytest.raises(CheckpointError) as caught:
         tc.load(folder)
     said = str(caught.value)
-    told = "holds more than tensors and plain values, which could run code, so it was not opened"
-    told = "is damaged, or is no file of torch.save" if way == "plain" else told
+    told = "contains objects other than tensors and plain values, which could run code, so it was not opened"
+    told = "is damaged or was not written by torch.save" if way == "plain" else told
     assert f"pytorch_model.bin {told}; " in said and "\n" not in said
     shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path, "gpt2")
     with (tmp_path / "packed.zip").open("rb") as file, pytest.raises(CheckpointError, match=told):
@@ -99,11 +99,11 @@ def test_a_hostile_pickle_is_refused_and_never_run(way: str, is_new: bool, folde
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is damaged, or is no file of torch.save"),
-        (b"not a pickle", "is damaged, or is no file of torch.save"),
-        ([1, 2], "holds no state dict but list"),
-        ({"wte.weight": 3}, "holds 'wte.weight', which is no tensor"),
-        ({"wte.weight": torch.zeros(1).expand(61, 36)}, "'wte.weight' is no plain tensor"),
+        (b"", "is damaged or was not written by torch.save"),
+        (b"not a pickle", "is damaged or was not written by torch.save"),
+        ([1, 2], "contains list, not a state dict"),
+        ({"wte.weight": 3}, "contains 'wte.weight', which is not a tensor"),
+        ({"wte.weight": torch.zeros(1).expand(61, 36)}, "'wte.weight' is not a plain tensor"),
     ],
 )
 def test_other_files_are_refused_calmly(content: Any, message: str, folder_of: FolderOf, tmp_path: Path):
@@ -118,7 +118,7 @@ def test_a_cut_file_is_refused(folder_of: FolderOf, tmp_path: Path):
     folder = pickled(folder_of, "gpt2", tmp_path / "gpt2")
     whole = (folder / "pytorch_model.bin").read_bytes()
     (folder / "pytorch_model.bin").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(CheckpointError, match="is damaged, or is no file of torch"):
+    with pytest.raises(CheckpointError, match="is damaged or was not written by torch"):
         tc.load(folder)
 
 
@@ -127,7 +127,7 @@ def test_several_files_that_may_be_the_weights(folder_of: FolderOf, tmp_path: Pa
     (folder / "pytorch_model.bin").rename(folder / "epoch-1.pt")
     shutil.copy(folder / "epoch-1.pt", folder / "epoch-2.pt")
     with pytest.raises(
-        CheckpointError, match=r"has several files of weights, epoch-1\.pt, epoch-2\.pt; give the path of one"
+        CheckpointError, match=r"has several weight files, epoch-1\.pt, epoch-2\.pt; give the path of one"
     ):
         tc.load(folder)
     assert tc.load(folder / "epoch-2.pt")[0].config.architecture == "decoder_only"

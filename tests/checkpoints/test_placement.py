@@ -196,13 +196,13 @@ def placement(config: tc.ModelConfig, device_map: str | Mapping[str, Any] | None
     [
         ({"": "cpu", "decoder.block": "disk"}, "did you mean 'decoder.blocks'?"),
         ({"": "cpu", "decoder.blocks.3": "disk"}, "did you mean 'decoder.blocks."),
-        ({"": "cpu", "lm_head": "disk"}, "there are decoder.blocks, decoder.blocks.0"),
-        ({"": "cpu", "encoder.blocks": "disk"}, "no part that can be placed"),
-        ({"decoder.blocks": "disk"}, 'must name a device for ""'),
-        ({"": "disk"}, 'must name a device for ""'),
+        ({"": "cpu", "lm_head": "disk"}, "its parts are decoder.blocks, decoder.blocks.0"),
+        ({"": "cpu", "encoder.blocks": "disk"}, "not a part of the model"),
+        ({"decoder.blocks": "disk"}, 'must give a device for ""'),
+        ({"": "disk"}, 'must give a device for ""'),
         ({"": "cpu", "decoder.blocks": "cuda:7"}, "there is no device 'cuda:7'"),
-        ({}, 'must name a device for ""'),
-        ("balanced", "must be \"auto\" or a device for each part by its name; got 'balanced'"),
+        ({}, 'must give a device for ""'),
+        ("balanced", "must be \"auto\" or map part names to devices; got 'balanced'"),
     ],
 )
 def test_a_map_that_does_not_fit(device_map: str | dict[str, str], said: str):

@@ -109,14 +109,14 @@ def test_an_encoder_fills_in_the_gaps(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["decode", str(tmp_path), "a ____ b <mask>"]) == 0
     assert capsys.readouterr().out == tokenizer.decode(filled) + "\n"
     assert main(["decode", str(tmp_path), "a b"]) == 2
-    assert "no gap to fill in; write ____" in capsys.readouterr().err
+    assert "no blank; type ____" in capsys.readouterr().err
 
 
 def test_an_encoder_without_a_token_for_gaps(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     tokenizer = train_tokenizer(["a b c"], kind="word")
     saved(tmp_path, tokenizer, architecture="encoder_only", n_encoder_layers=1, n_decoder_layers=0)
     assert main(["decode", str(tmp_path), "a b"]) == 2
-    assert "no token for a gap" in capsys.readouterr().err
+    assert "no mask token" in capsys.readouterr().err
 
 
 def test_a_device_that_is_not_there(checkpoint: str, capsys: pytest.CaptureFixture[str]):

@@ -49,7 +49,7 @@ def test_the_command_of_an_experiment_gives_the_same_numbers(tmp_path: Path):
         (["positions", "--task", "dates"], "error: the task must be one of reverse, copy, sort; got 'dates'"),
         (
             ["masks", "--variants", "alibi"],
-            "error: there is no variant 'alibi'; variants of this experiment are look_ahead, no_mask",
+            ("error: there is no variant 'alibi'; the variants of this experiment are look_ahead, no_mask"),
         ),
         (["masks", "--variants", ""], "error: there is no variant ''"),
         (["masks", "--steps", "5"], "error: steps must be a whole number from 20 to 1000, got 5"),

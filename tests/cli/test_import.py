@@ -74,7 +74,7 @@ def test_what_lies_there_is_not_lost(folder: Path, tmp_path: Path, capsys: pytes
     before = {path.name for path in folder.iterdir()}
     for place in (tmp_path, folder):
         assert main(["import", str(folder), str(place)]) == 2
-        assert f"error: {place} holds something that is not a checkpoint" in capsys.readouterr().err
+        assert f"error: {place} contains files that are not a checkpoint" in capsys.readouterr().err
     assert {path.name for path in folder.iterdir()} == before
 
 

@@ -39,7 +39,7 @@ def test_a_table_for_people(lines: str, capsys: pytest.CaptureFixture[str]):
     assert rows["tokens of a text"].endswith(f"the longest {found.lengths['text'].longest}")
     end = shown.index("Worth knowing before it is trained on with --preset tiny-decoder:") - 1
     assert shown[end - 10 : end] == [f"  {text}" for [text] in found.samples]
-    assert shown[end + 2].startswith("  The validation set is very small (2)")
+    assert shown[end + 2].startswith("  The held-out set is very small (2)")
 
 
 def test_of_a_corpus_that_is_made_here_nothing_is_worth_knowing(capsys: pytest.CaptureFixture[str]):
@@ -74,12 +74,12 @@ def test_pairs_show_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str
         (["--corpus", "LINES", "--set", "token=word"], "error: there is no setting 'token'; did you mean tokens"),
         (
             ["--corpus", "LINES", "--set", "steps=3"],
-            "error: steps is no setting of a corpus; those are tokens",
+            "error: steps is not a corpus setting; available are tokens",
         ),
         (["--corpus", "LINES", "--set", "tokens=letters"], "error: tokens must be one of auto, word, character"),
         (["--corpus", "LINES", "--set", "vocab_size=many"], "error: vocab_size must be a whole number, got 'many'"),
         (["--corpus", "LINES", "--set", "vocab_size=3"], "error: vocab_size must be a whole number from 6"),
-        (["--corpus", "LINES", "--architecture", "encoder_decoder"], "error: this corpus holds texts"),
+        (["--corpus", "LINES", "--architecture", "encoder_decoder"], "error: this corpus consists of texts"),
     ],
 )
 def test_an_error_is_one_sentence_and_status_2(
@@ -100,7 +100,7 @@ def test_bad_lines_are_one_calm_error_and_skipped_where_that_is_set(tmp_path: Pa
     assert "line 20 has only one column; and 5 more)" in shown and "skip_bad_lines=true" in shown
     assert shown.count("\n") == 1
     assert main(["inspect", "--corpus", str(path), "--set", "skip_bad_lines=true"]) == 0
-    assert "Lines that are not pairs and are skipped: 10." in capsys.readouterr().out
+    assert "Skipped lines that are not pairs: 10." in capsys.readouterr().out
     run = tmp_path / "run"
     tiny = ["steps=1", "batch_size=4", "d_model=8", "n_heads=1", "d_ff=8", "skip_bad_lines=true"]
     settings = [word for setting in tiny for word in ("--set", setting)]

@@ -34,7 +34,7 @@ def test_what_is_no_command_is_told(line: str, monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{line}\n"))
     assert main(["ready"]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("error: standard input must bring one JSON object with arguments and log; got ")
+    assert said.startswith("error: standard input must contain a JSON object with arguments and log; got ")
 
 
 @pytest.mark.slow

@@ -42,10 +42,10 @@ def test_the_last_one_counts():
         ("d_model", "takes key=value, got 'd_model'"),
         ("d_modle=64", "no setting 'd_modle'; did you mean d_model"),
         ("head=4", "did you mean .*n_heads"),
-        ("zzzz=4", "known are architecture, .*steps"),
-        ("pad_id=100", "comes from the corpus's tokenizer"),
-        ("rate_changes=fast", "steps and factors like 120:0.5"),
-        ("eos_id=3", "comes from the corpus's tokenizer"),
+        ("zzzz=4", "available are architecture, .*steps"),
+        ("pad_id=100", "is determined by the corpus's tokenizer"),
+        ("rate_changes=fast", "steps and factors, such as 120:0.5"),
+        ("eos_id=3", "is determined by the corpus's tokenizer"),
         ("d_model=many", "d_model must be a whole number, got 'many'"),
         ("d_model=1.5", "d_model must be a whole number"),
         ("dropout=some", "dropout must be a number, got 'some'"),
@@ -74,7 +74,7 @@ def test_changes_of_the_rate(text: str, changes: Any):
 
 @pytest.mark.parametrize("text", ["3", "3:", ":0.5", "3:0.5:7", "1.5:0.5", "3:half", "3:0.5;4:1"])
 def test_changes_of_the_rate_that_cannot_be_read(text: str):
-    with pytest.raises(ConfigError, match=f"steps and factors like 120:0.5,300:0.1, got '{text}'"):
+    with pytest.raises(ConfigError, match=f"steps and factors, such as 120:0.5,300:0.1; got '{text}'"):
         parse_settings([f"rate_changes={text}"])
 
 
@@ -89,7 +89,7 @@ def test_compiled_or_not(text: str, value: bool):
         ("dropout", "--set nimmt key=value, nicht 'dropout'; zum Beispiel --set dropout=0.1"),
         ("d_model=x", "d_model muss eine ganze Zahl sein, nicht 'x'"),
         ("gated=1", "gated muss true oder false sein, nicht '1'"),
-        ("pad_id=1", "pad_id kommt vom Tokenizer des Korpus und lässt sich nicht setzen"),
+        ("pad_id=1", "pad_id ist durch den Tokenizer des Korpus bestimmt und lässt sich nicht setzen"),
         ("dropoutt=1", "eine Einstellung 'dropoutt' gibt es nicht; meinst du dropout oder dropout_pattern?"),
     ],
 )

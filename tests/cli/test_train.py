@@ -119,7 +119,7 @@ def test_a_second_process_on_a_live_run_is_refused(tmp_path: Path, capsys: pytes
         assert main(["train", "--run", str(tmp_path / "run"), "--resume"]) == 2
         assert f"being trained by process {process.pid}" in capsys.readouterr().err
         assert main(["train", "--run", str(tmp_path / "run"), "--corpus", "copy"]) == 2
-        assert "already holds a run" in capsys.readouterr().err
+        assert "already contains a run" in capsys.readouterr().err
     finally:
         process.kill()
         process.communicate()

@@ -104,7 +104,7 @@ def test_a_stopped_run_is_kept_as_it_was_saved_and_can_still_go_on(
     )
     until(lambda: (run / "metrics.jsonl").exists())
     assert main(["train", "--run", str(run), "--keep", str(kept)]) == 2
-    assert "has saved nothing yet" in capsys.readouterr().err
+    assert "has not saved any weights yet" in capsys.readouterr().err
     assert not kept.exists()
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=300)

@@ -121,9 +121,9 @@ def test_long_samples_are_cut(tmp_path: Path):
 
 
 def test_what_a_model_cannot_learn_from_has_no_stats(texts: str, pairs: str, cache: Path):
-    with pytest.raises(CorpusError, match="this corpus holds texts"):
+    with pytest.raises(CorpusError, match="this corpus consists of texts"):
         stats_of(texts, architecture="encoder_decoder")
-    with pytest.raises(CorpusError, match="this corpus holds pairs"):
+    with pytest.raises(CorpusError, match="this corpus consists of pairs"):
         stats_of(pairs, architecture="decoder_only")
     with pytest.raises(CorpusError, match="there is no corpus"):
         stats_of("nowhere")

@@ -45,13 +45,13 @@ def test_texts(tokenizer: Tokenizer, architecture: Architecture, kind: type):
 def test_pairs_where_texts_are_needed(tokenizer: Tokenizer, architecture: Architecture):
     learner = architecture.removesuffix("_only")
     with pytest.raises(
-        CorpusError, match=f"holds pairs, and an? {learner} alone .* choose an encoder-decoder.* text file"
+        CorpusError, match=f"consists of pairs, but an? {learner}-only model .* choose an encoder-decoder.* text file"
     ):
         get(PAIRS, tokenizer, architecture)
 
 
 def test_texts_where_pairs_are_needed(tokenizer: Tokenizer):
-    with pytest.raises(CorpusError, match=r"holds texts, .* choose a decoder or an encoder .* a \.tsv file"):
+    with pytest.raises(CorpusError, match=r"consists of texts, .* choose a decoder or an encoder.*a \.tsv file"):
         get(TEXTS, tokenizer, "encoder_decoder")
 
 

@@ -38,16 +38,21 @@ def test_of_sound_corpora_nothing_is_told(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "content", "reading", "sentence"),
     [
-        ("a.txt", "word " * 200, {"tokens": "word"}, "All of it is one token, word, again and again"),
-        ("a.txt", "word " * 2000, {}, "again and again"),
-        ("a.txt", "the same line\n" * 200, {}, "The same comes again and again"),
-        ("a.txt", "the same line\n" * 200 + "other one\n", {"division": "lines"}, "Only 1 of 200 texts differ"),
-        ("a.txt", "\n".join(SENTENCES[:12]), {}, "training set is smaller than one batch: 11 of 16"),
-        ("a.txt", " ".join(SENTENCES[:40]), {}, "smaller than one batch: 1 of 16"),
-        ("a.txt", "\n".join(SENTENCES[:40]), {}, r"validation set is very small (2)"),
-        ("a.txt", "\n".join(f"word{i} x{i}" for i in range(300)), {"tokens": "word"}, "100% of the tokens in the"),
-        ("a.tsv", "\n".join(f"{text}\tyes" for text in SENTENCES), {}, "All targets are equal"),
-        ("a.tsv", "\n".join(f"{text}\t{text}" for text in SENTENCES), {}, "950 of 950 targets equal their source"),
+        ("a.txt", "word " * 200, {"tokens": "word"}, "The whole text is a single repeated token, word"),
+        ("a.txt", "word " * 2000, {}, "repe"),
+        ("a.txt", "the same line\n" * 200, {}, "The text is repetitive"),
+        ("a.txt", "the same line\n" * 200 + "other one\n", {"division": "lines"}, "Only 1 of 200 texts are distinct"),
+        ("a.txt", "\n".join(SENTENCES[:12]), {}, "(11 pairs or windows) is smaller than one batch (16)"),
+        ("a.txt", " ".join(SENTENCES[:40]), {}, "(1 pairs or windows) is smaller than one batch (16)"),
+        ("a.txt", "\n".join(SENTENCES[:40]), {}, r"held-out set is very small (2)"),
+        ("a.txt", "\n".join(f"word{i} x{i}" for i in range(300)), {"tokens": "word"}, "100% of the held-out tokens"),
+        ("a.tsv", "\n".join(f"{text}\tyes" for text in SENTENCES), {}, "All targets are identical"),
+        (
+            "a.tsv",
+            "\n".join(f"{text}\t{text}" for text in SENTENCES),
+            {},
+            "950 of 950 targets are identical to their source",
+        ),
     ],
 )
 def test_what_is_degenerate_is_told(tmp_path: Path, name: str, content: str, reading: dict[str, Any], sentence: str):
@@ -59,9 +64,7 @@ def test_pairs_that_are_too_long_are_counted_and_refused(tmp_path: Path):
     lines += [f"{'one ' * 40}{text}\tlong" for text in SENTENCES[:7]]
     found = compute_stats(tmp_path, "a.tsv", "\n".join(lines), tokens="word")
     (finding,) = (finding for finding in check(found, max_seq_len=40, batch_size=16) if finding.is_fatal)
-    assert str(finding.sentence).startswith(
-        "7 sources are longer than the model takes: up to 44 tokens, their end included"
-    )
+    assert str(finding.sentence).startswith("7 sources are too long for the model: up to 44 tokens, including <eos>")
     assert "Raise max_seq_len to 44" in str(finding.sentence)
     assert not [finding for finding in check(found, max_seq_len=44, batch_size=16) if finding.is_fatal]
 
@@ -69,7 +72,7 @@ def test_pairs_that_are_too_long_are_counted_and_refused(tmp_path: Path):
 def test_texts_that_are_too_long_are_cut_and_that_is_told(tmp_path: Path):
     found = compute_stats(tmp_path, "a.txt", "\n".join([*SENTENCES, "one two " * 30, "two one " * 30]), tokens="word")
     (finding,) = check(found, max_seq_len=60, batch_size=16)
-    assert str(finding.sentence).startswith("2 texts are longer than the 60 tokens") and not finding.is_fatal
+    assert str(finding.sentence).startswith("2 texts are longer than 60 tokens") and not finding.is_fatal
     assert check(found, max_seq_len=61, batch_size=16) == []
 
 

@@ -103,7 +103,7 @@ def test_the_seed_decides(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_unknown_name_is_answered_with_the_nearest_and_the_known_ones() -> None:
     with pytest.raises(CorpusError, match=r"'en-de'.* did you mean 'en-fr'\? .*copy, reverse.*stories"):
         load_corpus("en-de")
-    with pytest.raises(CorpusError, match=r"no corpus 'xyz', and no file or folder of that name; known are copy"):
+    with pytest.raises(CorpusError, match=r"no corpus 'xyz', and no file or folder of that name; available are copy"):
         load_corpus("xyz")
 
 
@@ -124,9 +124,13 @@ def test_a_path_is_a_corpus_unless_a_generated_one_has_that_name(
 
 
 def test_a_source_cannot_be_both_trained_on_and_held_out() -> None:
-    with pytest.raises(CorpusError, match="1 sources are both in training and held out, for example 'a'"):
+    with pytest.raises(
+        CorpusError, match="1 sources are both in the training and in the held-out data, for example 'a'"
+    ):
         corpus(held_out=(Pair("a", "d"),))
-    with pytest.raises(CorpusError, match=r"1 texts are both in training and held out, for example 'One\.'"):
+    with pytest.raises(
+        CorpusError, match=r"1 texts are both in the training and in the held-out data, for example 'One\.'"
+    ):
         of_texts("One.", held_out="One.")
 
 

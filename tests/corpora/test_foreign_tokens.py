@@ -146,9 +146,9 @@ def test_stats_belong_to_the_files_of_the_tokenizer(like_gpt2: Path, tmp_path: P
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("{folder}/nothing here", "there is no folder .*nothing here with a tokenizer; .* owner/name"),
-        ("{folder}/empty", "the folder .*empty has no tokenizer in it; give one with a tokenizer.json"),
-        ("{folder}/broken", "tokenizer.json is damaged, or of a type that is not known here; copy it again"),
+        ("{folder}/nothing here", "there is no folder .*nothing here with a tokenizer; .*owner/name"),
+        ("{folder}/empty", "the folder .*empty contains no tokenizer; give a folder with a tokenizer.json"),
+        ("{folder}/broken", "tokenizer.json is damaged or of an unsupported type; copy it again"),
         ("no-such/model", "no-such/model.* (connection|offline|reached)"),
     ],
 )
@@ -162,7 +162,9 @@ def test_what_is_no_tokenizer_is_refused_in_a_sentence(tmp_path: Path, source: s
 
 
 def test_its_vocabulary_is_its_own():
-    with pytest.raises(CorpusError, match=r"the vocabulary is that of the tokenizer some/one; leave out vocab_size"):
+    with pytest.raises(
+        CorpusError, match="the tokenizer some/one already determines the vocabulary; leave out vocab_size"
+    ):
         CorpusReading(tokens="some/one", vocab_size=300)
 
 

@@ -33,55 +33,70 @@ def in_both(act: Callable[[], object]) -> tuple[str, str]:
         (
             "paper.pdf",
             b"%PDF-1.7 ...",
-            "paper.pdf is a PDF, not plain text; copy the text out of it into a text file, and give that",
-            "paper.pdf ist ein PDF, kein reiner Text; kopiere den Text daraus in eine Textdatei und nimm diese",
+            "paper.pdf is a PDF, not plain text; copy its text into a text file, and use that file",
+            ("paper.pdf ist ein PDF, kein reiner Text; kopiere den Text in eine Textdatei und nimm diese"),
         ),
         (
             "table.xlsx",
             b"PK\x03\x04 ...",
-            "table.xlsx is an Excel workbook, not plain text; save the sheet as .csv, and give that file",
+            "table.xlsx is an Excel workbook, not plain text; save the sheet as .csv, and use that file",
             "table.xlsx ist eine Excel-Arbeitsmappe, kein reiner Text; speichere das Blatt als .csv und nimm diese "
             "Datei",
         ),
         (
             "poem.txt",
             "Grün ".encode() * 60 + b"Gr\xfcn\n",
-            "poem.txt, line 1: the byte 0xFC is not UTF-8 there, though the rest of the text is; mend that place, or "
-            "save the text anew as UTF-8",
-            "poem.txt, Zeile 1: Das Byte 0xFC ist dort kein UTF-8, obwohl der übrige Text es ist; bessere die Stelle "
-            "aus oder speichere den Text neu als UTF-8",
+            "poem.txt, line 1: the byte 0xFC is not valid UTF-8, but the rest of the text is; correct that line, or "
+            "save the text again as UTF-8",
+            (
+                "poem.txt, Zeile 1: Das Byte 0xFC ist kein gültiges UTF-8, aber der übrige Text schon; "
+                "verbessere diese Zeile oder speichere den Text noch einmal als UTF-8"
+            ),
         ),
         (
             "words.csv",
             b"one,eins\ntwo\n",
-            "words.csv: 1 of 2 lines is not a pair (line 2 has only one column); each line has to be a source, a comma "
-            "or a semicolon, and a target; correct that line, or skip it with skip_bad_lines=true",
-            "words.csv: 1 von 2 Zeilen ist kein Paar (Zeile 2 hat nur eine Spalte); jede Zeile muss eine Quelle, ein "
-            "Komma oder Semikolon und ein Ziel sein; verbessere diese Zeile oder überspringe sie mit "
-            "skip_bad_lines=true",
+            (
+                "words.csv: 1 of 2 lines is not a pair (line 2 has only one column); each line must "
+                "contain a source, a comma or semicolon, and a target; correct that line, or skip it "
+                "with skip_bad_lines=true"
+            ),
+            (
+                "words.csv: 1 von 2 Zeilen ist kein Paar (Zeile 2 hat nur eine Spalte); jede Zeile muss "
+                "aus Quelle, Komma oder Semikolon und Ziel bestehen; korrigiere diese Zeile oder "
+                "überspringe sie mit skip_bad_lines=true"
+            ),
         ),
         (
             "words.tsv",
             b"one\teins\ntwo zwei\n",
-            "words.tsv: 1 of 2 lines is not a pair (line 2 has only one column); each line has to be a source, a tab "
-            "and a target; correct that line, or skip it with skip_bad_lines=true",
-            "words.tsv: 1 von 2 Zeilen ist kein Paar (Zeile 2 hat nur eine Spalte); jede Zeile muss eine Quelle, ein "
-            "Tabulator und ein Ziel sein; verbessere diese Zeile oder überspringe sie mit skip_bad_lines=true",
+            (
+                "words.tsv: 1 of 2 lines is not a pair (line 2 has only one column); each line must "
+                "contain a source, a tab and a target; correct that line, or skip it with "
+                "skip_bad_lines=true"
+            ),
+            (
+                "words.tsv: 1 von 2 Zeilen ist kein Paar (Zeile 2 hat nur eine Spalte); jede Zeile muss "
+                "aus Quelle, Tabulator und Ziel bestehen; korrigiere diese Zeile oder überspringe sie "
+                "mit skip_bad_lines=true"
+            ),
         ),
         (
             "",
             b"",
-            "the text is empty; give a file with text in it",
-            "der Text ist leer; nimm eine Datei, in der Text steht",
+            "the text is empty; use a text file",
+            "der Text ist leer; nimm eine Textdatei",
         ),
         (
             "short.txt",
             b"only this line\n",
-            "short.txt holds only one line, and at least 2 different ones are needed, one to learn from and one to "
-            "hold out; add more, or at least so much (200 bytes) that the end of it can be held out",
-            "short.txt enthält nur eine Zeile, und mindestens 2 verschiedene werden gebraucht, eine zum Lernen und "
-            "eine zum Zurückhalten; nimm mehr, oder wenigstens so viel (200 Bytes), dass ihr Ende zurückgehalten "
-            "werden kann",
+            "short.txt contains only one line, but at least 2 different ones are needed, one for training and one held "
+            "out; add more, or at least 200 bytes of text, so that its end can be held out",
+            (
+                "short.txt enthält nur eine Zeile, aber mindestens 2 verschiedene werden gebraucht, eine "
+                "zum Trainieren und eine zum Zurückhalten; nimm mehr, oder mindestens 200 Bytes Text, "
+                "damit das Ende zurückgehalten werden kann"
+            ),
         ),
     ],
 )
@@ -94,12 +109,13 @@ def test_what_was_done_on_the_way(tmp_path: Path):
     content = "one;eins;1\ntwo;zwölf;2\n".encode("cp1252")
     taken = take_in(content, "Wörter.csv", tmp_path)
     assert in_german(taken.remark) == (
-        "Wörter.csv war kein UTF-8 und wurde als Windows-1252 (Latin-1) gelesen; behalten wird der Text als UTF-8. "
-        "Wörter.csv wird als Wörter.tsv aufbewahrt, mit Tabulatoren zwischen den Spalten."
+        "Wörter.csv war kein UTF-8 und wurde als Windows-1252 (Latin-1) gelesen; gespeichert "
+        "wird der Text als UTF-8. Wörter.csv wird als Wörter.tsv gespeichert, mit Tabulatoren "
+        "zwischen den Spalten."
     )
     assert str(take_in(content, "Wörter.csv", tmp_path).remark) == (
-        "Wörter.csv was not UTF-8 and was read as Windows-1252 (Latin-1); it is kept as UTF-8. "
-        "Wörter.csv is kept as Wörter.tsv, with tabs between columns."
+        "Wörter.csv was not UTF-8 and was read as Windows-1252 (Latin-1); it is stored as UTF-8. "
+        "Wörter.csv is stored as Wörter.tsv, with tab-separated columns."
     )
 
 
@@ -127,14 +143,16 @@ def test_what_a_corpus_is(tmp_path: Path):
         (
             "lines.txt",
             CorpusReading(division="stream"),
-            "Ein durchgehender Text aus lines.txt (10.9 kB); sein letztes Zehntel ist zurückgehalten.",
+            "Ein durchgehender Text aus lines.txt (10.9 kB); die letzten 10 % sind zurückgehalten.",
         ),
         ("two.tsv", CorpusReading(), "1 Paar aus two.tsv (0.0 kB); zurückgehalten ist 1 mehr."),
         (
             "folder",
             CorpusReading(),
-            "38 Texte, jeder eine Datei, aus folder (0.3 kB); 2 weitere sind zurückgehalten. Ausgelassene Dateien ohne "
-            "Text: 1.",
+            (
+                "38 Texte, einer je Datei, aus folder (0.3 kB); 2 weitere sind zurückgehalten. "
+                "Übersprungene Dateien ohne Text: 1."
+            ),
         ),
     ):
         corpus = open_corpus(tmp_path / name, reading)
@@ -145,13 +163,13 @@ def test_what_a_corpus_is(tmp_path: Path):
 
 def test_what_a_model_cannot_learn_from(tmp_path: Path):
     assert in_both(lambda: refuse_misfit(PAIRS, "decoder_only"))[1] == (
-        "dieser Korpus enthält Paare, und ein Decoder allein lernt aus Texten; wähle für ihn einen Encoder-Decoder "
-        "oder einen Korpus aus Texten: eine Textdatei oder einen Ordner mit Textdateien"
+        "dieser Korpus besteht aus Paaren, aber ein reiner Decoder braucht Texte; wähle einen "
+        "Encoder-Decoder oder einen Korpus aus Texten (eine Textdatei oder einen Ordner mit "
+        "Textdateien)"
     )
     assert in_both(lambda: special_token(None, "masks another")) == (
-        "this tokenizer has no token that masks another, and training needs one; use one that is made here",
-        "dieser Tokenizer hat kein Token, das ein anderes maskiert, und das Training braucht eines; nimm einen "
-        "Tokenizer, der hier gemacht ist",
+        "this tokenizer has no mask token, which training needs; choose another tokenizer",
+        ("dieser Tokenizer hat kein Masken-Token, und das Training braucht eines; wähle einen anderen Tokenizer"),
     )
     tokenizer = train_tokenizer(["abcdefgh"], kind="character")
 
@@ -159,10 +177,14 @@ def test_what_a_model_cannot_learn_from(tmp_path: Path):
         batches_for(PAIRS, tokenizer, "encoder_decoder", max_seq_len=4, batch_size=2, seed=0)
 
     assert in_both(too_long) == (
-        "the source of line 2 has 9 tokens, its end included, and the model takes 4 at most; shorten that line, or "
-        "raise max_seq_len",
-        "die Quelle in Zeile 2 hat 9 Token, ihr Ende mitgezählt, und das Modell nimmt höchstens 4; kürze diese Zeile "
-        "oder erhöhe max_seq_len",
+        (
+            "the source on line 2 has 9 tokens, including <eos>, and the model takes at most 4; "
+            "shorten that line, or raise max_seq_len"
+        ),
+        (
+            "die Quelle in Zeile 2 hat 9 Token, <eos> mitgezählt, und das Modell nimmt höchstens 4; "
+            "kürze diese Zeile oder erhöhe max_seq_len"
+        ),
     )
 
 
@@ -172,12 +194,13 @@ def test_what_is_not_there(tmp_path: Path):
         "there is no corpus 'revers', and no file or folder of that name; did you mean 'reverse'?"
     )
     assert german == (
-        "es gibt keinen Korpus 'revers' und keine Datei und keinen Ordner, die so heißen; meinst du 'reverse'? bekannt "
-        "sind copy, reverse, sort, addition, dates, brackets, en-fr, induction, stories"
+        "es gibt keinen Korpus 'revers' und keine Datei und keinen Ordner dieses Namens; meinst "
+        "du 'reverse'? Verfügbar sind copy, reverse, sort, addition, dates, brackets, en-fr, "
+        "induction, stories"
     )
     (tmp_path / "empty.txt").touch()
     with pytest.raises(NoTextError) as no_text:
         check_text_file(tmp_path / "empty.txt")
     assert in_german(no_text.value).endswith("empty.txt ist leer")
     _, german = in_both(lambda: open_corpus(tmp_path))
-    assert re.match(r"im Ordner .* ist kein Text \(.*empty\.txt ist leer\); lege Textdateien", german)
+    assert re.match(r"der Ordner .* enthält keinen Text \(.*empty\.txt ist leer\); lege Textdateien", german)

@@ -117,7 +117,7 @@ def test_en_fr_batches_are_those_of_a_naive_loop(en_fr: Corpus):
 def test_a_pair_that_is_too_long_is_named_by_its_line(tokenizer: Tokenizer, too_long: tuple[int, int], side: str):
     fitting = [(7, 7)] * 4
     EncodedPairs(some_pairs(fitting), tokenizer, max_seq_len=8)
-    with pytest.raises(CorpusError, match=f"the {side} of line 5 has 9 tokens.* takes 8 at most"):
+    with pytest.raises(CorpusError, match=f"the {side} on line 5 has 9 tokens.* takes at most 8"):
         EncodedPairs(some_pairs([*fitting, too_long, too_long]), tokenizer, max_seq_len=8)
 
 
@@ -128,7 +128,7 @@ def test_in_a_file_it_is_the_line_of_the_file(tmp_path: Path, tokenizer: Tokeniz
         path.write_text("\n".join([*rows[:line], "", "a b c d e f g h\ta", *rows[line:]]), encoding="utf-8")
         corpus = open_corpus(path)
         if "a b c d e f g h" not in {pair.source for pair in corpus.held_out}:
-            with pytest.raises(CorpusError, match=rf"the source of .*pairs.tsv, line {line + 2} has 9 tokens"):
+            with pytest.raises(CorpusError, match=rf"the source in .*pairs.tsv, line {line + 2}, has 9 tokens"):
                 EncodedPairs(corpus.train, tokenizer, max_seq_len=8)
 
 

@@ -64,7 +64,7 @@ def path(tmp_path: Path) -> Callable[..., str]:
     [
         (
             {"tokens": "letters"},
-            "tokens must be one of auto, word, character, byte_bpe, or the folder .* got 'letters'",
+            "tokens must be one of auto, word, character, byte_bpe, the folder .* got 'letters'",
         ),
         ({"division": "pages"}, "division must be one of auto, stretches, lines, stream; got 'pages'"),
         ({"vocab_size": 5}, "from 6 to 1,000,000, or none .* got 5"),
@@ -119,7 +119,7 @@ def test_words_keep_the_measures_that_know_what_is_right():
 @pytest.mark.parametrize("target", ["abcd", "1976-07-04", ")]}", "It's McDonald."])
 def test_answers_that_words_cannot_write_are_refused(target: str):
     corpus = of_pairs(("a", target), ("b", "x"), kind="character")
-    with pytest.raises(CorpusError, match=r"turns cannot be written in words: .* would come out as .*; choose"):
+    with pytest.raises(CorpusError, match=r"turns cannot be tokenized into words: .* would be decoded as .*; choose"):
         read_as(corpus, CorpusReading(tokens="word"))
 
 
@@ -133,14 +133,14 @@ def test_bytes_need_a_token_each(path: Callable[..., str]):
         lambda reading: read_as(of_texts("a b c", "d e f"), reading),
         lambda reading: open_corpus(path(LINES), reading),
     ):
-        with pytest.raises(CorpusError, match=r"vocab_size \(100\) must be at least 262 here"):
+        with pytest.raises(CorpusError, match=r"vocab_size \(100\) must be at least 262 for byte_bpe"):
             read(CorpusReading(vocab_size=100))
         assert read(CorpusReading(vocab_size=100, tokens="word")).vocab_size == 100
 
 
 @pytest.mark.parametrize("division", ["lines", "stretches", "stream"])
 def test_what_is_generated_is_not_divided(division: Any):
-    with pytest.raises(CorpusError, match=r"tales is made text by text.*leave division at auto"):
+    with pytest.raises(CorpusError, match=r"tales is generated text by text.*leave it at auto"):
         read_as(of_texts("a", "b"), CorpusReading(division=division))
 
 
@@ -149,7 +149,7 @@ def test_a_generated_corpus_is_read_as_it_is_wanted():
     assert (corpus.tokenizer_kind, corpus.vocab_size) == ("byte_bpe", 300)
     assert corpus.fingerprint == load_corpus("copy").fingerprint
     assert corpus.train[0].alignment is None and load_corpus("copy").train[0].alignment is not None
-    with pytest.raises(CorpusError, match="copy cannot be written in words"):
+    with pytest.raises(CorpusError, match="copy cannot be tokenized into words"):
         load_corpus("copy", reading=CorpusReading(tokens="word"))
 
 
@@ -175,13 +175,13 @@ def test_a_file_is_divided_as_it_is_wanted(path: Callable[..., str]):
     assert n_texts["lines"] in (41, 80)  # one line comes again and again, and is trained on or held out
     assert found["auto"].fingerprint == found["stretches"].fingerprint
     assert len({corpus.fingerprint for corpus in found.values()}) == 3
-    assert str(found["stream"].description).startswith("One running text, from notes.txt (1.0 kB); the last tenth")
+    assert str(found["stream"].description).startswith("One continuous text from notes.txt (1.0 kB); the last 10%")
     assert "".join(text.text for part in ("train", "held_out") for text in getattr(found["stream"], part)) == POEM
 
 
 def test_a_file_of_pairs_is_not_divided(path: Callable[..., str]):
     name = path("a\tb\nc\td\n", "pairs.tsv")
-    with pytest.raises(CorpusError, match=r"holds a pair a line, as its ending .tsv says; leave division at auto"):
+    with pytest.raises(CorpusError, match=r"contains one pair per line \(.tsv\); leave division at auto"):
         load_corpus(name, reading=CorpusReading(division="stream"))
     assert load_corpus(name, reading=CorpusReading(tokens="word")).tokenizer_kind == "word"
 
@@ -201,10 +201,10 @@ def test_a_folder_is_divided_as_it_is_wanted(tmp_path: Path):
 @pytest.mark.parametrize("text", ["One long paragraph, of which each sentence goes on. " * 9, "ha\n" * 99])
 def test_one_line_alone_is_a_running_text_if_it_is_long_enough(path: Callable[..., str], text: str):
     corpus = load_corpus(path(text))
-    assert str(corpus.description).startswith("One running text")
+    assert str(corpus.description).startswith("One continuous text")
     assert "".join(item.text for item in (*corpus.train, *corpus.held_out)) == text
     assert corpus.examples
-    with pytest.raises(CorpusError, match=r"holds only one line.* at least so much \(200 bytes\) that the end of it"):
+    with pytest.raises(CorpusError, match=r"contains only one line.* at least 200 bytes of text, so that its end"):
         load_corpus(path(text[:90]))
-    with pytest.raises(CorpusError, match="holds only one line"):
+    with pytest.raises(CorpusError, match="contains only one line"):
         load_corpus(path(text), reading=CorpusReading(division="lines"))

@@ -147,7 +147,7 @@ def test_masks_have_nothing_to_do_with_the_order(tokenizer: Tokenizer):
 
 @pytest.mark.parametrize("texts", [[], [""]])
 def test_nothing_to_mask(tokenizer: Tokenizer, texts: list[str]):
-    with pytest.raises(CorpusError, match="at least one text, not empty"):
+    with pytest.raises(CorpusError, match="at least one non-empty text"):
         some_masked(texts, tokenizer)
 
 
@@ -163,5 +163,5 @@ def test_there_must_be_room_between_the_ends(tokenizer: Tokenizer):
 
 def test_masking_needs_a_mask_token():
     tokenizer = train_tokenizer([LETTERS], kind="character")
-    with pytest.raises(CorpusError, match="no token that masks another"):
+    with pytest.raises(CorpusError, match="no mask token"):
         some_masked(["abc"], tokenizer)

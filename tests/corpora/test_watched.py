@@ -68,7 +68,7 @@ def test_who_closed_the_page_long_ago_does_not_wait(folder: WatchedFolder):
 def test_there_is_an_end_to_it(folder: WatchedFolder, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "MOST_SECONDS", 0.1)
     with (
-        pytest.raises(CorpusError, match="the analysis took more than 0 minutes; give a shorter text"),
+        pytest.raises(CorpusError, match="the analysis took more than 0 minutes; use a shorter text"),
         CancellableWork(folder),
     ):
         until(lambda: False)

@@ -178,5 +178,5 @@ def test_more_positions_than_the_model_has():
     model = small_model(max_seq_len=5)
     memory, cache = model.encode(SRC), KeyValueCache(n_layers=2)
     model.decode(TGT[:, :4], memory, SRC, cache)
-    with pytest.raises(TextError, match="6 tokens are more than the 5"):
+    with pytest.raises(TextError, match="the text has 6 tokens, and this model takes at most 5"):
         model.decode(TGT[:, 4:6], memory, SRC, cache)

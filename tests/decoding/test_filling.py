@@ -198,8 +198,8 @@ def test_equal_tokens_share_their_rank_and_the_first_is_best():
     [
         (3, 5, "no blank at position 3; choose one of 2, 4, 5"),
         (99, 5, "no blank at position 99"),
-        (5, 13, "token 13 is not in the vocabulary; IDs go from 0 to 12"),
-        (5, -1, "token -1 is not in the vocabulary"),
+        (5, 13, "token id 13 is not in the vocabulary; ids go from 0 to 12"),
+        (5, -1, "token id -1 is not in the vocabulary"),
         (5, MASK, "token 4 is a mask or padding"),
         (None, PAD, "token 0 is a mask or padding"),
         (2, 5, "the blank at position 2 is already filled"),

@@ -180,7 +180,9 @@ def test_a_length_that_cannot_be(max_new_tokens: int):
         greedy_decode(random_model(0), torch.tensor([[4, 2]]), max_new_tokens=max_new_tokens)
 
 
-@pytest.mark.parametrize(("length", "said"), [(0, "no token to read"), (9, "9 tokens are more than the 8")])
+@pytest.mark.parametrize(
+    ("length", "said"), [(0, "the input has no tokens"), (9, "the text has 9 tokens, and this model takes at most 8")]
+)
 def test_a_source_that_cannot_be(length: int, said: str):
     with pytest.raises(TextError, match=said):
         greedy_decode(random_model(0), torch.full((2, length), 4))

@@ -88,7 +88,7 @@ def test_the_longest_prompt_leaves_room_for_one_token():
     model, prompt = wide_awake(max_seq_len=6), random_tokens([5], vocab_size=37)
     assert tc.greedy_decode(model, prompt).tokens.shape == (1, 6)
     with pytest.raises(
-        ConfigError, match=r"^max_new_tokens \(2\) must be from 1 to 1, what the model's positions allow"
+        ConfigError, match=r"^max_new_tokens \(2\) must be from 1 to 1, the positions that the model has left"
     ):
         tc.greedy_decode(model, prompt, max_new_tokens=2)
     with pytest.raises(ConfigError, match=r"6 tokens and the model 6 positions, so no token can be generated; shorten"):
@@ -98,7 +98,7 @@ def test_the_longest_prompt_leaves_room_for_one_token():
 def test_a_prompt_without_a_token_is_refused():
     model = wide_awake()
     for prompts in (torch.empty(1, 0, dtype=torch.int64), random_tokens([3, 0], vocab_size=37)):
-        with pytest.raises(TextError, match="no token to continue from; give at least one"):
+        with pytest.raises(TextError, match="no tokens to continue from; give at least one"):
             tc.greedy_decode(model, prompts)
 
 

@@ -149,7 +149,7 @@ def test_a_text_of_one_s_own_is_read_in_one_forward():
     assert tokens_of(session.at.written()) == [5, 6, 7, 8]
     assert [step.prediction.n_read for step in session.at.written() if step.prediction] == [3, 3, 3]
     at, tips = session.at, session.tips
-    with pytest.raises(TextError, match="token 13 is not in the vocabulary"):
+    with pytest.raises(TextError, match="token id 13 is not in the vocabulary"):
         session.fork(5, VOCAB)
     assert session.at is at and session.tips == tips and not at.children
 
@@ -231,7 +231,7 @@ def test_what_is_forced_is_read_in_one_forward():
 def test_forced_tokens_that_have_no_place():
     session = DecodingSession(ENDLESS, text())
     refused: dict[str, list[int]] = {
-        "token 13 is not in the vocabulary": [5, VOCAB],
+        "token id 13 is not in the vocabulary": [5, VOCAB],
         "the text ends here": [5, EOS, 6],
         "leaves room for 8, not 9": [5] * 9,
     }

@@ -348,14 +348,14 @@ def test_what_is_known_waits_for_nobody():
 def test_what_cannot_begin():
     for variation in ("the paper's", "decoder"):
         model = writer(variation)
-        with pytest.raises(TextError, match=r"^there is no token to continue from; give at least one$"):
+        with pytest.raises(TextError, match=r"^there are no tokens to continue from; give at least one$"):
             DecodingTree(model, torch.empty(1, 0, dtype=torch.int64))
         with pytest.raises(TextError, match=r"^a tree starts from one text, got 2; make one tree per text$"):
             DecodingTree(model, random_tokens([3, 3], vocab_size=VOCAB))
         for token in (VOCAB, -1):
-            with pytest.raises(TextError, match=rf"^token {token} is not in the vocabulary; IDs go from 0 to 36$"):
+            with pytest.raises(TextError, match=rf"^token id {token} is not in the vocabulary; ids go from 0 to 36$"):
                 DecodingTree(model, torch.tensor([[5, token]]))
-    with pytest.raises(TextError, match="25 tokens are more than the 24 that this model takes; shorten the text"):
+    with pytest.raises(TextError, match="the text has 25 tokens, and this model takes at most 24; shorten the text"):
         DecodingTree(writer("the paper's"), given_tokens(25))
     with pytest.raises(
         ConfigError, match=r"24 tokens and the model 24 positions, so no token can be generated; shorten"
@@ -373,8 +373,8 @@ def test_what_cannot_come_next():
     tree = DecodingTree(writer("decoder"), given_tokens(4), max_new_tokens=3)
     start, ended = tree.start, tree.go_on(tree.start, EOS)
     refused: list[tuple[DecodingStep, list[int], str]] = [
-        (start, [VOCAB], r"^token 37 is not in the vocabulary; IDs go from 0 to 36$"),
-        (start, [-1], r"^token -1 is not in the vocabulary"),
+        (start, [VOCAB], "^token id 37 is not in the vocabulary; ids go from 0 to 36$"),
+        (start, [-1], r"^token id -1 is not in the vocabulary"),
         (start, [5, PAD], r"^token 0 is padding and cannot be generated; choose another$"),
         (start, [5, EOS, 6], r"^the text ends here; go back to continue differently$"),
         (ended, [5], r"^the text ends here"),

@@ -75,7 +75,7 @@ def test_a_link_of_the_tour_is_one_step(page: Page):
     page.goto("/tour?lesson=cross-attention")
     heading(page, "Tour")
     page.locator("[class*=st-key-hl-tour-question-0] button").get_by_text("street", exact=True).click()
-    page.get_by_role("button", name=re.compile("elle: a street can be wide")).click()
+    page.get_by_role("button", name=re.compile("elle: “wide” fits the street")).click()
     page.get_by_role("link", name=re.compile("Stop at the pronoun")).click()
     heading(page, "Decoding")
     expect(page).to_have_url(re.compile("/decoding$"))  # the step that the link names is the one to begin with

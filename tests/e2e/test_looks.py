@@ -156,7 +156,7 @@ def test_pages_without_a_text(width: int, new_page: Callable[..., Page]):
     for address in (*chapters, "train", "film", "models"):
         open_address(page, address)
         seen[address] = faults(page)
-        assert "There is no lesson" not in page.inner_text("body"), address
+        assert "There are no lessons" not in page.inner_text("body"), address
         if address in chapters and width == 1024:
             seen[f"{address}, answered"] = answered(page)
         elif address == "train":

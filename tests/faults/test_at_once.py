@@ -47,7 +47,9 @@ def test_of_three_who_begin_a_run_in_one_folder_one_does(tmp_path: Path, corpus:
     assert sorted(map(str, ends)) == ["0", str(TOLD), str(TOLD)]
     for sentence in told(tmp_path / "run"):
         assert (
-            "has just begun a run in" in sentence or "already holds a run" in sentence or "is being trained" in sentence
+            "has just started a run in" in sentence
+            or "already contains a run" in sentence
+            or "is being trained" in sentence
         )
     assert standing(tmp_path / "run") == ("finished", 10, "")
     work(begin(tmp_path / "alone", corpus, **TRAINING))

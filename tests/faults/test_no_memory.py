@@ -52,15 +52,16 @@ def test_with_too_little_memory_a_run_fails_in_a_sentence_and_with_more_it_goes_
     state, step, reason = standing(run)
     assert (state, step) == ("failed", 0)
     assert reason == (
-        "there is too little memory for step 1. Nothing had been saved yet. Start a new run with a smaller batch_size "
-        "(now 30), with more parts by accumulate (now 1), or with a smaller model"
+        "there is not enough memory for step 1. No checkpoint has been saved yet. Start a new "
+        "run with a smaller batch_size (now 30), more gradient accumulation (accumulate, now 1), "
+        "or a smaller model"
     )
     assert told(run) == [reason]
 
     assert end(start(train, run, corpus, TRAINING, limit_memory_after_a_save, TOO_LITTLE)) == TOLD
     state, step, reason = standing(run)
     assert (state, step) == ("failed", 2)
-    assert reason.startswith("there is too little memory for step 3. What was saved after step 2 is whole.")
+    assert reason.startswith("there is not enough memory for step 3. The checkpoint of step 2 is intact.")
 
     assert end(start(train, run, corpus, TRAINING)) == 0
     assert standing(run) == ("finished", 4, "")

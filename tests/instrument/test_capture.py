@@ -76,7 +76,9 @@ def test_layers_are_stacked():
         assert torch.equal(posts[layer], acts[tc.site("resid_post", layer=layer, attention="decoder")])
         cross = acts.stack("pattern", attention="cross")[layer]
         assert torch.equal(cross, acts[f"decoder.blocks.{layer}.cross_attn.hook_pattern"])
-    with pytest.raises(SiteError, match=r"decoder\.blocks\.\*\.hook_resid_post, encoder\.blocks.*name the attention"):
+    with pytest.raises(
+        SiteError, match=r"decoder\.blocks\.\*\.hook_resid_post, encoder\.blocks.*specify the attention"
+    ):
         acts.stack("resid_post")
     with pytest.raises(SiteError, match="at no site"):
         acts.stack("z", attention="encoder")

@@ -222,10 +222,10 @@ def test_gradients_flow_through(model: tc.Transformer):
 def test_a_position_that_the_text_has_not_is_an_error_on_leaving(model: tc.Transformer):
     scores, k = "decoder.blocks.0.cross_attn.hook_attn_scores", "decoder.blocks.0.cross_attn.hook_k"
     for site, edit, complaint in (
-        (RESID, tc.zero(positions=[4, 5]), "names position 5, and there were 5, counted from 0"),
-        (k, tc.zero(positions=[7]), "names position 7, and there were 7"),
-        (scores, tc.knock_out([(None, 5, 0)]), "names query 5, and there were 5"),
-        (scores, tc.knock_out([(None, 4, 6), (None, 4, 7)]), "names key 7, and there were 7"),
+        (RESID, tc.zero(positions=[4, 5]), "refers to position 5, but there were only 5, counted from 0"),
+        (k, tc.zero(positions=[7]), "refers to position 7, but there were only 7"),
+        (scores, tc.knock_out([(None, 5, 0)]), "refers to query 5, but there were only 5"),
+        (scores, tc.knock_out([(None, 4, 6), (None, 4, 7)]), "refers to key 7, but there were only 7"),
     ):
         message = rf"^the intervention at {site} {complaint}"
         with pytest.raises(InterventionError, match=message), tc.intervene(model, {site: edit}):

@@ -152,7 +152,7 @@ def test_a_mean_over_positions_needs_them_all(decoder: tc.Transformer):
     edits = {f"{SELF}.hook_z": tc.average(heads=[0])}
     with (
         tc.intervene(decoder, edits),
-        pytest.raises(InterventionError, match="with a cache, the other positions are not"),
+        pytest.raises(InterventionError, match="with a cache the other positions are not"),
     ):
         tc.greedy_decode(decoder, PROMPTS, max_new_tokens=N_NEW)
     with tc.intervene(decoder, edits):

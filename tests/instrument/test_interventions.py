@@ -203,11 +203,11 @@ def test_a_longer_run_lends_its_first_positions(model: tc.Transformer):
 
 def test_what_a_shorter_run_lacks_is_an_error_where_it_is_asked_for(model: tc.Transformer):
     short = acts_of(model, OTHER[:, :6])
-    with pytest.raises(InterventionError, match="has 6 positions and so no position 6; name the positions"):
+    with pytest.raises(InterventionError, match="has 6 positions, so there is no position 6; specify positions"):
         logits_with(model, {"decoder.hook_embed": tc.patch(short)})
-    with pytest.raises(InterventionError, match="has 6 positions and so no position 7"):
+    with pytest.raises(InterventionError, match="has 6 positions, so there is no position 7"):
         logits_with(model, {"decoder.hook_embed": tc.patch(short, positions=[2, 7, 8])})
-    with pytest.raises(InterventionError, match="has 1 positions and so no position 1"):
+    with pytest.raises(InterventionError, match="has 1 positions, so there is no position 1"):
         logits_with(model, {"decoder.hook_embed": tc.patch(acts_of(model, OTHER[:, :1]))})
     mixed = TEXTS.clone()
     mixed[:, [0, 5]] = OTHER[:, [0, 5]]
@@ -217,7 +217,7 @@ def test_what_a_shorter_run_lacks_is_an_error_where_it_is_asked_for(model: tc.Tr
 def test_a_longer_run_that_attends_to_later_keys_does_not_fit():
     model = shaken_model(small_config(**ENCODER))
     site = "encoder.blocks.0.self_attn.hook_pattern"
-    with pytest.raises(InterventionError, match="has keys behind the 6 of this text, and attends to them"):
+    with pytest.raises(InterventionError, match="attends to keys beyond the 6 of this text"):
         logits_with(model, {site: tc.patch(acts_of(model, OTHER))}, TEXTS[:, :6])
 
 
@@ -386,19 +386,19 @@ def test_all_keys_knocked_out_leave_nothing(model: tc.Transformer):
         ("hook_z", lambda: tc.zero_heads([0, 9]), "there is no head 9 at .*hook_z, which has 3; the last is 2"),
         ("hook_pattern", lambda: tc.zero(cells=[(3, 0, 0)]), "there is no head 3 at .*hook_pattern"),
         ("hook_mask", lambda: tc.knock_out([(3, 0, 0)]), "there is no head 3 at .*hook_mask, which has 3"),
-        ("hook_attn_out", lambda: tc.zero_heads([0]), "hook_attn_out has no heads; name positions, or"),
-        ("hook_z", lambda: tc.zero(cells=[(0, 0, 0)]), "hook_z has no cells, .* hook_pattern, hook_attn_scores"),
-        ("hook_z", lambda: tc.zero(heads=[0], renormalize=True), "renormalize is for rows that sum to 1, .*leave"),
-        ("hook_attn_scores", lambda: tc.zero(cells=[(0, 0, 0)], renormalize=True), "renormalize is for rows"),
+        ("hook_attn_out", lambda: tc.zero_heads([0]), "hook_attn_out has no heads; specify positions, or"),
+        ("hook_z", lambda: tc.zero(cells=[(0, 0, 0)]), "hook_z has no cells .* hook_pattern, hook_attn_scores"),
+        ("hook_z", lambda: tc.zero(heads=[0], renormalize=True), "renormalize only works .* sum to 1, .*leave"),
+        ("hook_attn_scores", lambda: tc.zero(cells=[(0, 0, 0)], renormalize=True), "renormalize only works"),
         ("hook_pattern", lambda: tc.knock_out([(0, 1, 0)]), "before the softmax, at hook_attn_scores or hook_mask"),
-        ("hook_attn_scores", lambda: tc.edit_mask(forbid=[(0, 1, 0)]), "edit_mask belongs at hook_mask, not at"),
+        ("hook_attn_scores", lambda: tc.edit_mask(forbid=[(0, 1, 0)]), "edit_mask only works at hook_mask, not at"),
         ("hook_pattern", lambda: tc.average(), "queries have different keys; capture the site on other texts"),
         ("hook_mask", lambda: tc.average(), "a mask has no mean; .* or use edit_mask"),
-        ("hook_pattern", lambda: tc.resample({}), "belong to their own queries and keys; resample hook_z, or patch"),
+        ("hook_pattern", lambda: tc.resample({}), "depend on their own queries and keys; resample hook_z, or patch"),
         ("hook_mask", lambda: tc.scale(2.0), r"returned float32 \(2, 1, 9, 9\) on cpu; expected bool"),
-        ("hook_z", lambda: tc.patch({}), "hook_z was not captured in what is put there; capture it on the other text"),
-        ("hook_z", lambda: tc.replace(torch.zeros(4)), r"is of shape \(4,\) and does not fit \(2, 3, 9, 2\)"),
-        ("hook_z", lambda: tc.replace(torch.zeros(3, 1, 3, 9, 2)), r"\(3, 1, 3, 9, 2\) and does not fit"),
+        ("hook_z", lambda: tc.patch({}), "do not include .*hook_z; capture it on the other text"),
+        ("hook_z", lambda: tc.replace(torch.zeros(4)), r"has shape \(4,\), which does not match \(2, 3, 9, 2\)"),
+        ("hook_z", lambda: tc.replace(torch.zeros(3, 1, 3, 9, 2)), r"\(3, 1, 3, 9, 2\), which does not match"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_its_site_is_an_error_that_says_why(
@@ -415,8 +415,8 @@ def test_what_does_not_fit_its_site_is_an_error_that_says_why(
         (lambda: tc.zero(positions=[-2]), "a position is a whole number, counted from 0; got -2"),
         (lambda: tc.knock_out([(0, -1, 0)]), "a query is a whole number"),
         (lambda: tc.knock_out([(0, 0, -1)]), "a key is a whole number"),
-        (lambda: tc.zero(heads=[0], cells=[(0, 0, 0)]), "leave heads and positions out"),
-        (lambda: tc.zero(positions=[0], cells=[(0, 0, 0)]), "leave heads and positions out"),
+        (lambda: tc.zero(heads=[0], cells=[(0, 0, 0)]), "leave out heads and positions"),
+        (lambda: tc.zero(positions=[0], cells=[(0, 0, 0)]), "leave out heads and positions"),
     ],
 )
 def test_what_makes_no_sense_anywhere_is_an_error_at_once(make: Any, complaint: str):
@@ -447,12 +447,13 @@ def test_a_lazy_capture_will_do(model: tc.Transformer):
         (
             f"{ATTN}.hook_z",
             lambda: tc.zero(positions=[9]),
-            f"der Eingriff bei {ATTN}.hook_z nennt Position 9, und es gab 9, gezählt ab 0; dort wurde nichts geändert",
+            f"der Eingriff bei {ATTN}.hook_z nennt Position 9, aber es gab nur 9, gezählt ab 0; "
+            "dort wurde nichts geändert",
         ),
         (
             PATTERN,
             lambda: tc.average(),
-            f"über die Positionen von {PATTERN} gibt es kein Mittel: Queries haben verschiedene Keys; zeichne die "
+            f"{PATTERN} hat kein Mittel über Positionen, weil Queries verschiedene Keys haben; zeichne die "
             "Stelle an anderen Texten auf und mittle über diese, wie in average(acts)",
         ),
         ("decoder.hook_z", lambda: tc.zero(), "das Modell hat keine Stelle 'decoder.hook_z'; die ähnlichsten sind "),

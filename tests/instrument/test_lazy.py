@@ -318,9 +318,9 @@ def test_what_is_not_there_is_an_error_that_says_so(decoder: tc.Transformer):
         pattern.pooled(batch=1)
     with pytest.raises(SiteError, match="no head -1"):
         pattern.head(-1)
-    with pytest.raises(ConfigError, match="no step, got 2"):
+    with pytest.raises(ConfigError, match="must have step 1, got 2"):
         pattern.window(0, slice(0, 4, 2))
-    with pytest.raises(ConfigError, match="a size of 0 x 4"):
+    with pytest.raises(ConfigError, match="column; got 0 x 4"):
         pattern.pooled((0, 4))
 
 

@@ -58,5 +58,5 @@ def test_keys_that_are_left_out_count_as_0():
 
 @pytest.mark.parametrize("size", [(0, 3), (3, 0), (-1, 5)])
 def test_a_size_below_1_is_an_error(size: tuple[int, int]):
-    with pytest.raises(ConfigError, match=f"at least one row and one column; got a size of {size[0]} x {size[1]}"):
+    with pytest.raises(ConfigError, match=f"at least one row and one column; got {size[0]} x {size[1]}"):
         Overview((1, 4, 4), size, "max", dtype=torch.float32, device=torch.device("cpu"))

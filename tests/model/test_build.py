@@ -181,7 +181,7 @@ def test_too_long_or_empty_is_refused_with_the_numbers():
     model = tc.build(odd_config())
     fits, too_long, empty = (random_tokens([n], vocab_size=37) for n in (24, 1025, 0))
     for src, tgt in ((too_long, fits), (fits, too_long)):
-        with pytest.raises(TextError, match=r"^1,025 tokens are more than the 24 that this model takes; shorten"):
+        with pytest.raises(TextError, match=r"^the text has 1,025 tokens, and this model takes at most 24; shorten"):
             model(src, tgt)
     for src, tgt in ((empty, fits), (fits, empty)):
         with pytest.raises(TextError, match="give at least one"):

@@ -56,9 +56,9 @@ def test_segments_are_added_and_the_sum_is_normalized():
 def test_segments_that_are_not_there_are_refused(wrong: int):
     stack, tokens = a_stack(**ENCODER, n_segments=3), random_tokens([5], vocab_size=37)
     segments = torch.tensor([[0, 0, 1, wrong, 2]])
-    with pytest.raises(TextError, match=r"^this model has segments 0 to 2, and others were given$"):
+    with pytest.raises(TextError, match=r"^segment ids must be from 0 to 2 in this model$"):
         stack(tokens, None, segments=segments)
-    with pytest.raises(TextError, match=r"^this model tells no segments apart; leave them out$"):
+    with pytest.raises(TextError, match=r"^this model has no segment embedding; leave out segments$"):
         a_stack()(tokens, None, segments=torch.zeros_like(tokens))
 
 
@@ -99,10 +99,12 @@ def test_dropout_falls_on_the_sum():
 def test_the_longest_sequence_is_taken_and_a_longer_one_is_refused(positions: str):
     stack = a_stack(positions=positions)
     assert stack(random_tokens([24], vocab_size=37), None).shape == (1, 24, 48)
-    with pytest.raises(TextError, match=r"^25 tokens are more than the 24 .* shorten the text$"):
+    with pytest.raises(
+        TextError, match=r"^the text has 25 tokens, and this model takes at most 24.* shorten the text$"
+    ):
         stack(random_tokens([25], vocab_size=37), None)
 
 
 def test_no_token_is_refused():
-    with pytest.raises(TextError, match=r"no token .* at least one"):
+    with pytest.raises(TextError, match=r"no tokens.* at least one"):
         a_stack()(torch.empty(1, 0, dtype=torch.int64), None)

@@ -232,7 +232,7 @@ def test_what_a_model_takes_is_said_where_it_is_given_something_else():
         with pytest.raises(TextError, match=r"is encoder-decoder: its decoder needs the memory and the source$"):
             two.decode(tokens, **given)
     for model in (two, decoder):
-        with pytest.raises(TextError, match=r"^this model tells no segments apart; leave them out$"):
+        with pytest.raises(TextError, match=r"^this model has no segment embedding; leave out segments$"):
             model(*random_inputs(model), segments=random_inputs(model)[0])
 
 

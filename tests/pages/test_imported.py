@@ -239,11 +239,7 @@ def test_models_with_an_encoder_read_token_ids_on_all_pages(
         assert "type ____" not in text_of(app)
     app.switch_page("explore/heads/page.py").run()
     app.text_input(key="text").set_value("5 ____ 7").run()
-    said = (
-        "which token is its mask is not known"
-        if architecture == "encoder_only"
-        else "reads token ids such as 464 3290 318"
-    )
+    said = "its mask token is unknown" if architecture == "encoder_only" else "takes token ids such as 464 3290 318"
     assert [warning.value.count(said) for warning in app.warning] == [1]
 
 
@@ -251,9 +247,9 @@ def test_models_with_an_encoder_read_token_ids_on_all_pages(
     ("text", "said"),
     [
         ("1 2 11 99", "token ids 11, 99 are out of range; this model has the ids 0 to 10"),
-        ("the cat", "reads token ids such as 464 3290 318, and “the” is not one"),
+        ("the cat", "takes token ids such as 464 3290 318, and “the” is not one"),
         ("مرحبا", "and “مرحبا” is not one"),
-        ("👩‍👩‍👧", "is not one"),
+        ("👩‍👩‍👧", "is not a token id"),
     ],
 )
 def test_what_is_no_token_id_is_said(open_app: OpenApp, text: str, said: str):

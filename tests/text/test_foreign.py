@@ -116,7 +116,7 @@ def test_special_tokens(pairs: dict[str, Pair], family: str):
     assert ours.vocab_size == len(other)
     assert ours.decode([i for i in ids if i is not None]) == ""
     if ours.bos_id is None:
-        with pytest.raises(TextError, match="no token that begins a text"):
+        with pytest.raises(TextError, match="no beginning-of-sequence token"):
             ours.encode("a", bos=True)
     else:
         assert ours.encode("a", bos=True, eos=True) == [ours.bos_id, *ours.encode("a"), ours.eos_id]
@@ -139,7 +139,7 @@ def test_numbers_above_the_vocabulary(pairs: dict[str, Pair]):
         n = ours.vocab_size
         assert ours.labels([n, n + 9999]) == ours.tokens([n, n + 9999]) == [f"<no.{n}>", f"<no.{n + 9999}>"]
         assert ours.decode([n]) == ""
-        with pytest.raises(TextError, match="token -1 is not in the vocabulary"):
+        with pytest.raises(TextError, match="token id -1 is not in the vocabulary"):
             ours.labels([0, -1])
 
 

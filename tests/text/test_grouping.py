@@ -183,5 +183,5 @@ def test_labels_of_words_by_hand():
 
 
 def test_a_token_that_is_not_there():
-    with pytest.raises(TextError, match="token 9999 is not in the vocabulary"):
+    with pytest.raises(TextError, match="token id 9999 is not in the vocabulary"):
         word_places(BYTES, [1, 9999])

@@ -68,7 +68,7 @@ def test_ids_out_of_range_are_named_with_the_range(text: str, named: str):
 
 @pytest.mark.parametrize("text", ["The cat", "464 dog", "-5", "3.5", "٣", "____", "👩‍👩‍👧"])
 def test_words_are_refused_with_what_is_expected(text: str):
-    with pytest.raises(TextError, match="reads token ids such as 464 3290 318"):
+    with pytest.raises(TextError, match="takes token ids such as 464 3290 318"):
         tokenizer().encode(text)
 
 

@@ -19,21 +19,21 @@ def test_whole_sentences(tmp_path: Path):
     with pytest.raises(TextError) as below:
         from_zero([3, -1])
     assert in_german(no_tokenizer.value) == (
-        f"{tmp_path} hat keinen Tokenizer; das wäre tokenizer.json, vocab.json mit merges.txt, vocab.txt, "
-        "spiece.model, tokenizer.model, source.spm mit target.spm mit vocab.json; kopiere das ganze Modell noch einmal"
+        f"{tmp_path} hat keinen Tokenizer (tokenizer.json, vocab.json mit merges.txt, vocab.txt, "
+        "spiece.model, tokenizer.model, source.spm mit target.spm mit vocab.json); kopiere das ganze Modell noch einmal"
     )
-    assert in_german(no_room.value) == "vocab_size (3) muss mindestens 4 sein, für die besonderen Token"
-    assert in_german(below.value) == "Token -1 ist nicht im Vokabular, das mit 0 beginnt"
+    assert in_german(no_room.value) == "vocab_size (3) muss mindestens 4 sein, für die Spezial-Token"
+    assert in_german(below.value) == "die Token-ID -1 ist nicht im Vokabular; IDs beginnen bei 0"
 
 
 def test_which_end_is_lacking():
     tokenizer = train_tokenizer(["a b"], kind="word")
     tokenizer.bos_id = tokenizer.eos_id = None  # as of one that was made elsewhere
-    for bos, english, german in ((True, "begins", "beginnt"), (False, "ends", "beendet")):
+    for bos, english, german in ((True, "beginning", "den Anfang"), (False, "end", "das Ende")):
         with pytest.raises(TextError) as caught:
             tokenizer.encode("a", bos=bos, eos=not bos)
-        assert str(caught.value) == f"this tokenizer has no token that {english} a text; encode the text without it"
+        assert str(caught.value) == f"this tokenizer has no {english}-of-sequence token; encode the text without it"
         assert (
             in_german(caught.value)
-            == f"dieser Tokenizer hat kein Token, das einen Text {german}; codiere den Text ohne es"
+            == f"dieser Tokenizer hat kein Token für {german} der Sequenz; codiere den Text ohne es"
         )

@@ -70,4 +70,6 @@ def test_what_is_no_tokenizer_of_ours(tmp_path: Path):
 
 
 def test_a_foreign_tokenizer(shared_data: Path):
-    assert "was not made here" in refusal(load_tokenizer, shared_data / "tokenizers" / "gpt2" / "tokenizer.json")
+    assert "is not a Headlight tokenizer" in refusal(
+        load_tokenizer, shared_data / "tokenizers" / "gpt2" / "tokenizer.json"
+    )

@@ -73,11 +73,11 @@ def test_the_two_sides_are_two(ours: Tokenizer):
     assert ours.labels(special) == ["<pad>", "</s>", "<unk>"]
     assert (ours.kind, ours.bos_id, ours.mask_id) == ("foreign", None, None)
     assert ours.labels_for(">>fra<< z日", "encoder_decoder")[0] == ">>fra<<"
-    with pytest.raises(TextError, match="no token that begins a text"):
+    with pytest.raises(TextError, match="no beginning-of-sequence token"):
         ours.encode(text, bos=True)
     assert ours.labels([99999]) == ours.tokens([99999]) == ["<no.99999>"]  # the model's matrices may be larger
     assert ours.decode([99999]) == ""
-    with pytest.raises(TextError, match="token -1 is not in the vocabulary"):
+    with pytest.raises(TextError, match="token id -1 is not in the vocabulary"):
         ours.decode([0, -1])
 
 
@@ -135,4 +135,4 @@ def test_a_vocabulary_without_its_special_tokens(folder: Path, tmp_path: Path):
 def test_two_vocabularies(folder: Path, tmp_path: Path):
     two = shutil.copytree(folder, tmp_path / "folder")
     hub_folders.write(two, tokenizer_config={"separate_vocabs": True})
-    assert "a vocabulary for each language" in refusal(load_foreign, two)
+    assert "a separate vocabulary per language" in refusal(load_foreign, two)

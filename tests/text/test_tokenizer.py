@@ -201,7 +201,7 @@ def test_many_texts_are_encoded_as_one(texts: list[str]):
 @pytest.mark.parametrize("token", [-1, 10_000, 2**70])
 def test_a_token_that_does_not_exist(kind: Kind, token: int):
     for method in (TOKENIZERS[kind].decode, TOKENIZERS[kind].tokens, TOKENIZERS[kind].labels):
-        with pytest.raises(TextError, match=f"token {token} is not in the vocabulary"):
+        with pytest.raises(TextError, match=f"token id {token} is not in the vocabulary"):
             method([0, token])
 
 

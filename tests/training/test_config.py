@@ -109,13 +109,13 @@ def test_an_optimizer_is_one_of_the_known(value: Any):
     [
         ({"accumulate": 5}, r"accumulate \(5\) must be at most batch_size \(4\)"),
         ({"weight_decay": 0.1}, r"weight_decay \(0.1\) needs optimizer=adamw"),
-        ({"guided_head": "encoder.1.0", "compile": True}, "guided_head needs to look at a pattern, which compile"),
-        ({"rate_changes": ((0, 0.5),)}, "steps that rise, from 1 on; got 0 after 0"),
+        ({"guided_head": "encoder.1.0", "compile": True}, "guided_head needs the attention pattern, which compile"),
+        ({"rate_changes": ((0, 0.5),)}, "increasing steps, starting at 1 or later; got 0 after 0"),
         ({"rate_changes": ((5, 0.5), (5, 0.1))}, "got 5 after 5"),
         ({"rate_changes": ((5, 0.5), (3, 0.1))}, "got 3 after 5"),
-        ({"rate_changes": ((5, 0.0),)}, "a factor above 0, got 0.0 at step 5"),
-        ({"rate_changes": ((5, float("nan")),)}, "a factor above 0, got nan at step 5"),
-        ({"rate_changes": ((5, float("inf")),)}, "a factor above 0, got inf at step 5"),
+        ({"rate_changes": ((5, 0.0),)}, "must be above 0, got 0.0 at step 5"),
+        ({"rate_changes": ((5, float("nan")),)}, "must be above 0, got nan at step 5"),
+        ({"rate_changes": ((5, float("inf")),)}, "must be above 0, got inf at step 5"),
     ],
 )
 def test_what_does_not_go_together_is_refused(fields: dict[str, Any], message: str):

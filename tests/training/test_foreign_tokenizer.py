@@ -56,13 +56,13 @@ def test_a_run_records_its_tokenizer_and_goes_on_exactly(tmp_path: Path, corpus:
 def test_a_run_that_was_never_saved_needs_the_same_tokenizer(tmp_path: Path, corpus: Path, folder: Path):
     begin(tmp_path / "run", corpus, folder).directory.release()
     write_tokenizer(folder, special=(END, "<other>"), bos_token=END, eos_token="<other>")
-    with pytest.raises(RunError, match=r"the tokenizer .*Like GPT-2 is no longer the one that this run was begun with"):
+    with pytest.raises(RunError, match=r"the tokenizer .*Like GPT-2 has changed since this run was started"):
         go_on(tmp_path / "run")
 
 
 def test_a_stride_is_for_running_texts_and_leaves_nothing_out(tmp_path: Path, corpus: Path):
     for reading, stride, said in (
-        ({"division": "lines"}, 1, "stride is for the windows of a running text; set division=stream"),
+        ({"division": "lines"}, 1, "stride only applies to windows of a continuous text; set division=stream"),
         ({"division": "stream"}, 9, r"stride \(9\) must be at most max_seq_len \(8\)"),
     ):
         settings = Settings(model=MODEL, training=TRAINING | {"stride": stride}, reading=reading)

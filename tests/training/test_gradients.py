@@ -70,7 +70,7 @@ def test_a_batch_computed_in_parts_gives_the_same_losses_and_gradients(rows: lis
 def test_a_batch_of_which_nothing_is_to_be_learnt(model: Transformer, config: TrainingConfig):
     nothing = Batch((torch.zeros(2, 6, dtype=torch.int64),) * 2, torch.full((2, 6), IGNORED))
     for accumulate in (1, 2):
-        with pytest.raises(TextError, match=r"^no target counts"):
+        with pytest.raises(TextError, match=r"^this batch has no targets"):
             Gradients(model, replace(config, accumulate=accumulate), ALONE).compute(nothing)
 
 

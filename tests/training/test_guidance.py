@@ -377,8 +377,8 @@ def train_together(folder: Path, rank: int) -> None:
 @pytest.mark.parametrize(
     ("guided_head", "words"),
     [
-        ("encoder.2.0", r"^guided_head \(encoder.2.0\) is not there: .*layers 0 to 1, each with heads 0 to 1"),
-        ("encoder.0.2", r"^guided_head \(encoder.0.2\) is not there"),
+        ("encoder.2.0", r"^guided_head \(encoder.2.0\) does not exist: .*layers 0 to 1, each with heads 0 to 1"),
+        ("encoder.0.2", r"^guided_head \(encoder.0.2\) does not exist"),
     ],
 )
 def test_a_head_that_is_not_there_is_refused(tmp_path: Path, begin: Callable[..., Job], guided_head: str, words: str):
@@ -391,6 +391,8 @@ def test_a_corpus_that_knows_nothing_of_pronouns_is_refused(tmp_path: Path, monk
     monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
     settings = Settings(model={}, training=TRAINING | GUIDED)
     for corpus, preset in (("copy", "tiny"), ("brackets", "tiny-decoder")):
-        with pytest.raises(ConfigError, match=f"^guided_head needs a corpus that knows .* {corpus} does not"):
+        with pytest.raises(
+            ConfigError, match=f"^guided_head needs a corpus with annotated antecedents.* {corpus} has none"
+        ):
             beginning.begin(tmp_path / "run", corpus_name=corpus, preset=preset, settings=settings)
     assert not (tmp_path / "run").exists()

@@ -48,7 +48,7 @@ def refusal(act: Callable[[], object]) -> str:
         ({"compile": 1}, "compile muss true oder false sein, nicht 1"),
         (
             {"rate_changes": ((5, 0.5), (3, 2.0))},
-            "rate_changes müssen bei Schritten liegen, die von 1 an steigen; hier kommt 3 nach 5",
+            "rate_changes müssen nach steigenden Schritten geordnet sein, ab 1; hier steht 3 nach 5",
         ),
     ],
 )
@@ -65,27 +65,27 @@ def test_a_training_that_went_wrong(model: Transformer, batches: PairBatches, co
     for clip_norm, said in ((1.0, way_out), (None, f"{way_out}, oder mit clip_norm 1")):
         train_on = partial(train, model, batches, replace(config, clip_norm=clip_norm))
         assert refusal(partial(_first_step, train_on)) == (
-            f"der Verlust wurde bei Schritt 1 nan; der Schritt wurde nicht getan. {said}"
+            f"der Loss wurde bei Schritt 1 nan; das Update wurde übersprungen. {said}"
         )
     assert refusal(lambda: Adam(model, config).load({"other.exp_avg": torch.zeros(1)})) == (
-        "der gespeicherte Optimierer passt bei 'other.exp_avg' nicht zum Modell, und dieses Training kann nicht "
-        "weitergehen; beginne ein neues"
+        "der gespeicherte Optimierer passt bei 'other.exp_avg' nicht zum Modell, also lässt sich "
+        "dieses Training nicht fortsetzen; starte ein neues"
     )
 
 
 def test_folders(tmp_path: Path):
-    assert refusal(lambda: commands.ask(tmp_path, "step", 0.0)) == "step nimmt eine Zahl über 0, nicht 0.0"
+    assert refusal(lambda: commands.ask(tmp_path, "step", 0.0)) == "step muss eine Zahl über 0 sein, nicht 0.0"
     (tmp_path / "other").touch()
     assert refusal(lambda: RunDirectory.refuse_if_taken(tmp_path)) == (
-        f"{tmp_path} ist nicht leer, und was darin liegt, ist kein Training; wähle einen anderen Ordner"
+        f"{tmp_path} ist nicht leer und enthält kein Training; wähle einen anderen Ordner"
     )
     assert refusal(lambda: RunDirectory.refuse_if_taken(tmp_path / "other")) == (
-        f"{tmp_path / 'other'} ist eine Datei; ein Training braucht einen eigenen Ordner"
+        f"{tmp_path / 'other'} ist eine Datei; ein Training braucht einen Ordner"
     )
     (tmp_path / "metrics.jsonl").write_text('{"loss": 1}\n')
     assert refusal(RecordFile(tmp_path / "metrics.jsonl").read) == (
-        f"{tmp_path / 'metrics.jsonl'} ist beschädigt (eine Zeile ist keine Aufzeichnung eines Schritts); leg die "
-        "Datei woandershin, dann macht --resume ohne sie weiter"
+        f"{tmp_path / 'metrics.jsonl'} ist beschädigt (eine Zeile enthält nicht die Metriken eines Schritts); "
+        "verschiebe die Datei, dann macht --resume ohne sie weiter"
     )
     (tmp_path / "run.json").write_text(json.dumps({"corpus": 3}))
     assert refusal(lambda: RunDirectory.open(tmp_path)) == (
@@ -95,16 +95,15 @@ def test_folders(tmp_path: Path):
 
 def test_films(tmp_path: Path):
     film = Film(tmp_path)
-    assert refusal(lambda: film.load(1500)) == "der Film hat bei Schritt 1\u202f500 keinen Snapshot; es gibt keine"
+    assert refusal(lambda: film.load(1500)) == "der Film hat keinen Snapshot bei Schritt 1 500; es gibt keine"
     for step in range(13):
         (tmp_path / "film" / f"{step * 100:06}").mkdir(parents=True)
         (tmp_path / "film" / f"{step * 100:06}" / "model.safetensors").touch()
     assert (
-        refusal(lambda: film.load(1500))
-        == "der Film hat bei Schritt 1\u202f500 keinen Snapshot; es gibt 13 von 0 bis 1\u202f200"
+        refusal(lambda: film.load(1500)) == "der Film hat keinen Snapshot bei Schritt 1 500; es gibt 13 von 0 bis 1 200"
     )
 
 
 def test_the_queue(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "many")
-    assert refusal(n_at_once) == "HEADLIGHT_RUNS_AT_ONCE muss eine ganze Zahl von 1 an sein, nicht 'many'"
+    assert refusal(n_at_once) == "HEADLIGHT_RUNS_AT_ONCE muss eine ganze Zahl von mindestens 1 sein, nicht 'many'"

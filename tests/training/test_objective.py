@@ -138,5 +138,5 @@ def test_the_input_is_left_alone():
 
 def test_targets_of_which_none_counts():
     """There is nothing to take the mean of."""
-    with pytest.raises(HeadlightError, match="no target counts"):
+    with pytest.raises(HeadlightError, match="this batch has no targets"):
         label_smoothed_cross_entropy(torch.zeros(2, 3, 5), torch.full((2, 3), IGNORED))

@@ -101,7 +101,7 @@ def test_the_device_of_a_process():
     assert second.device("cpu") == "cpu"
     if not torch.cuda.device_count():
         assert second.device("auto") == "auto"
-        with pytest.raises(ConfigError, match=r"process 1 .* no GPU of its own, there are 0; .*--device cpu"):
+        with pytest.raises(ConfigError, match=r"no GPU for process 1 .* has 0; .*--device cpu"):
             second.device("cuda")
 
 

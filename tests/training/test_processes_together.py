@@ -152,7 +152,7 @@ def test_commands_work_and_one_process_goes_on_with_what_two_began(tmp_path: Pat
     statuses, lines = together.wait()
     assert statuses == [0, 0]
     assert lines.count(f"Stopped after step {step + 3}; all is saved. Go on with:") == 1
-    assert standing(run) == ("stopped", step + 3, "somebody stopped it")
+    assert standing(run) == ("stopped", step + 3, "stopped by the user")
 
     work(go_on(run))
     assert standing(run) == ("finished", 40, "")
@@ -177,11 +177,11 @@ def test_two_go_on_with_what_one_began_and_when_one_is_killed_the_run_can_go_on(
     assert state == "failed"
     if killed:
         assert re.search(
-            r"one of the 2 processes .* go on with --resume\. What was saved after step \d+ is whole", reason
+            "one of the 2 processes .* go on with --resume\\. The checkpoint of step \\d+ is intact", reason
         )
         assert [line for line in lines if "error" in line.lower()] == [f"error: {reason}"]
     else:  # nobody is left who would write, or speak
-        assert "its process ended without a word" in reason
+        assert "its process ended unexpectedly" in reason
         assert not any("error" in line.lower() for line in lines)
 
     progress = RunDirectory.open(run).progress()
@@ -248,7 +248,7 @@ def join_late(rank: int) -> None:
     [
         (["--corpus", "cpoy"], "there is no corpus 'cpoy'"),
         (["--corpus", "copy", "--set", "n_heads=3"], "must be divisible by n_heads"),
-        (["--resume"], "holds no run; leave out --resume"),
+        (["--resume"], "does not contain a run; leave out --resume"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence_and_leaves_no_folder(tmp_path: Path, arguments: list[str], message: str):
@@ -267,5 +267,5 @@ def test_a_folder_that_is_taken_is_told_at_once(tmp_path: Path):
     statuses, lines = Together(tmp_path / "log", "--run", str(tmp_path / "run"), "--corpus", "copy").wait()
     assert statuses == [2, 2]
     assert [line for line in lines if line.startswith("error")] == [
-        f"error: {tmp_path / 'run'} is not empty, and what it holds is not a run; choose another folder"
+        f"error: {tmp_path / 'run'} is not empty and does not contain a run; choose another folder"
     ]

@@ -41,8 +41,8 @@ _TORCH = "data.pkl"  # what lies in every file of torch.save, which is a zip fil
 _MAX_READ = 2**20  # bytes; only a list of very many files is read in one larger piece
 _PIECE = 2**16  # bytes unpacked at a time
 _THIS = Message("this model")
-_TOO_LARGE = Message("this file takes more than {most}; bring it in by its path instead")
-_LARGER = Message("unpacked, {name} is larger than this file says; pack the model's folder again")
+_TOO_LARGE = Message("this file is larger than {most}; import it by its path instead")
+_LARGER = Message("{name} is larger when unpacked than this file declares; zip the model's folder again")
 
 
 def pack(folder: Path) -> bytes:
@@ -54,7 +54,7 @@ def pack(folder: Path) -> bytes:
 
     def read(place: Path) -> bytes:
         if not (place / CONFIG).is_file():
-            raise CheckpointError("there is no model in {folder} any more; choose another", folder=folder)
+            raise CheckpointError("there is no longer a model in {folder}; choose another", folder=folder)
         buffer = BytesIO()
         with zipfile.ZipFile(buffer, "w", strict_timestamps=False) as archive:
             for path in sorted(place.iterdir()):
@@ -104,11 +104,11 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
         raise
     except (EOFError, NotImplementedError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise CheckpointError(
-            "this is not a zip file that can be read ({error}); pack the model's folder again", error=reason(error)
+            "this zip file cannot be read ({error}); zip the model's folder again", error=reason(error)
         ) from error
     except OSError as error:
         raise CheckpointError(
-            "the model cannot be written ({error}); make room, then try again", error=reason(error)
+            "the model cannot be saved ({error}); free some disk space, then try again", error=reason(error)
         ) from error
 
 
@@ -152,16 +152,16 @@ def _refuse_boundless(folder: Path) -> None:
     n_layers = config.n_encoder_layers + config.n_decoder_layers
     if n_layers > n_tensors:
         raise CheckpointError(
-            "{config} asks for {n_layers:,} layers, and the weights are {n_tensors:,} tensors; they do not "
-            "belong together",
+            "{config} asks for {n_layers:,} layers, but there are only {n_tensors:,} weight tensors; "
+            "the two files do not match",
             config=CONFIG,
             n_layers=n_layers,
             n_tensors=n_tensors,
         )
     if config.positions.startswith("sinusoidal") and config.max_seq_len * config.d_model > MAX_TABLE:
         raise CheckpointError(
-            "{config} asks for a table of {max_seq_len:,} positions with {d_model:,} numbers each, which is too "
-            "large here; make max_seq_len smaller",
+            "{config} asks for a table of {max_seq_len:,} positions × {d_model:,} dimensions, which "
+            "is too large; lower max_seq_len",
             config=CONFIG,
             max_seq_len=config.max_seq_len,
             d_model=config.d_model,
@@ -179,14 +179,16 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
         path = PurePosixPath(info.filename)
         if path.is_absolute() or ".." in path.parts or "\\" in info.filename or ":" in info.filename:
             raise CheckpointError(
-                "this file holds {name!r}, a way out of its folder, so nothing of it was taken; pack the files "
-                "of one model",
+                "this file contains {name!r}, a path outside its folder, so it was not imported; zip the "
+                "files of one model",
                 name=info.filename[:60],
             )
     places = [PurePosixPath(info.filename).parent for info in files if PurePosixPath(info.filename).name == CONFIG]
     places = places or [PurePosixPath(info.filename).parent for info in files if info.filename.endswith(PICKLES)]
     if not places:
-        raise CheckpointError("this file holds no {config}, so it is no model; pack a model's folder", config=CONFIG)
+        raise CheckpointError(
+            "this file does not contain {config}, so it is not a model; zip the folder of a model", config=CONFIG
+        )
     place = min(places, key=lambda place: len(place.parts))
     beside = [info for info in files if PurePosixPath(info.filename).parent == place]
     is_safe = any(info.filename.endswith(_DENSE) for info in beside)
@@ -195,12 +197,12 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
     _refuse_bad_members(chosen)
     if not any(info.filename.endswith((_DENSE, *PICKLES)) for info in chosen):
         raise CheckpointError(
-            "this file holds no {ending} file, so no weights; pack the whole folder of the model", ending=_DENSE
+            "this file does not contain weights ({ending}); zip the whole folder of the model", ending=_DENSE
         )
     n_bytes = sum(info.file_size for info in chosen)
     if n_bytes > max_bytes:
         raise CheckpointError(
-            "unpacked, this model takes {size}, and {most} are taken at most; bring it in by its folder instead",
+            "this model takes {size} when unpacked, more than the {most} allowed; import it from its folder instead",
             size=in_words(n_bytes),
             most=in_words(max_bytes),
         )
@@ -219,7 +221,7 @@ def _refuse_bad_members(members: Sequence[zipfile.ZipInfo]) -> None:
     """
     if len(members) > MAX_FILES:
         raise CheckpointError(
-            "this file holds {n:,} files beside {config}, and a model at most {most}",
+            "this file contains {n:,} files apart from {config}, but a model has at most {most}",
             n=len(members),
             config=CONFIG,
             most=MAX_FILES,
@@ -228,19 +230,21 @@ def _refuse_bad_members(members: Sequence[zipfile.ZipInfo]) -> None:
     for info, name in zip(members, names, strict=True):
         if stat.S_ISLNK(info.external_attr >> 16):
             raise CheckpointError(
-                "{name} is a link in this file; pack the files themselves (zip without --symlinks)", name=name
+                "{name} is a symbolic link in this file; zip the files themselves (zip without --symlinks)", name=name
             )
         if info.flag_bits & 1:
-            raise CheckpointError("this file is locked with a password; pack the model's folder without one")
+            raise CheckpointError("this file is password-protected; zip the model's folder without a password")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise CheckpointError(
-                "{name} is packed in a way that is not read here; pack it as an ordinary zip file", name=name
+                "{name} uses an unsupported compression method; create an ordinary zip file", name=name
             )
         if names.count(name) > 1:
-            raise CheckpointError("this file holds {name} twice; pack the model's folder again", name=name)
+            raise CheckpointError("this file contains {name} twice; zip the model's folder again", name=name)
         if info.file_size > MAX_JSON_BYTES.get(name, info.file_size):
             raise CheckpointError(
-                "{name} has {size}, which no model's has; pack the right one", name=name, size=in_words(info.file_size)
+                "{name} takes {size}, too much for this file of a model; check that it is the right file",
+                name=name,
+                size=in_words(info.file_size),
             )
 
 
@@ -278,5 +282,5 @@ class _Careful:
         """
         part = self._read(size if 0 <= size <= _MAX_READ else _MAX_READ + 1)
         if len(part) > _MAX_READ:
-            raise CheckpointError("this file holds far more files than a model has; pack the model's folder alone")
+            raise CheckpointError("this file contains far more files than a model has; zip only the model's folder")
         return part

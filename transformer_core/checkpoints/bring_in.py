@@ -47,7 +47,9 @@ def bring_in(source: str, folder: str | os.PathLike[str], *, on_progress: OnProg
         save(folder, model, tokenizer, card)
     except OSError as error:
         raise CheckpointError(
-            "{folder} cannot be written ({error}); make room, then try again", folder=folder, error=reason(error)
+            "{folder} cannot be written ({error}); free some disk space, then try again",
+            folder=folder,
+            error=reason(error),
         ) from error
     return card
 
@@ -73,9 +75,9 @@ def card_of(folder: Path, model: Transformer, tokenizer: Tokenizer, *, name: str
 def _card(config: ModelConfig, tokenizer: Tokenizer, name: str) -> dict[str, Any]:
     """Return what can be said of a model that was trained elsewhere."""
     title = name.partition("@")[0].replace("\\", "/").rstrip("/").rpartition("/")[2] or name
-    description = [Message("Trained elsewhere; brought in from {name}.", name=name)]
+    description = [Message("Imported from {name}.", name=name)]
     if tokenizer.kind == "ids":
-        description.append(Message("It came without a tokenizer, so its texts are token ids."))
+        description.append(Message("Imported without a tokenizer, so its texts are token ids."))
     examples = EXAMPLES[config.architecture] if config.unembed else WITHOUT_BLANKS
     if tokenizer.kind == "ids":
         examples = _of_ids(config.vocab_size)

@@ -60,7 +60,7 @@ def refuse_to_replace(folder: Path) -> None:
         return
     if not (folder / CONFIG).is_file() or is_foreign(folder):
         raise CheckpointError(
-            "{folder} holds something that is not a checkpoint; save the model at another place", folder=folder
+            "{folder} contains files that are not a checkpoint; save the model elsewhere", folder=folder
         )
 
 
@@ -222,7 +222,7 @@ def refuse_other_tokenizer(where: str | Message, config: ModelConfig, tokenizer:
     is_rounded_up = tokenizer.kind == "foreign" and tokenizer.vocab_size < config.vocab_size
     if tokenizer.vocab_size != config.vocab_size and not is_rounded_up:
         raise CheckpointError(
-            "{where}: the tokenizer has {n} tokens and the model {vocab_size}; they belong to two different models",
+            "{where}: the tokenizer has {n} tokens and the model {vocab_size}, so they do not belong to the same model",
             where=where,
             n=tokenizer.vocab_size,
             vocab_size=config.vocab_size,
@@ -238,9 +238,9 @@ def _precision(files: TensorFiles, path: Path) -> torch.dtype:
     dtypes = {files.dtype(name) for name in files}
     if len(dtypes) != 1 or not all(dtype.is_floating_point for dtype in dtypes):
         if not dtypes:
-            raise CheckpointError("{path} holds no weights; one floating-point type is expected", path=path)
+            raise CheckpointError("{path} contains no weights; expected a single floating-point type", path=path)
         held = ", ".join(sorted(map(str, dtypes)))
-        raise CheckpointError("{path} holds {held}; one floating-point type is expected", path=path, held=held)
+        raise CheckpointError("{path} contains {held}; expected a single floating-point type", path=path, held=held)
     return dtypes.pop()
 
 
@@ -249,13 +249,13 @@ def _refuse_other_weights(files: TensorFiles, shapes: Mapping[str, torch.Size], 
     missing, unknown = shapes.keys() - files.keys(), files.keys() - shapes.keys()
     if missing:
         raise CheckpointError(
-            "{path} lacks weight {name!r}; it does not belong to the config.json beside it",
+            "{path} lacks the weight {name!r}; it does not match the config.json in the same folder",
             path=path,
             name=min(missing),
         )
     if unknown:
         raise CheckpointError(
-            "{path} has an unknown weight {name!r}; it does not belong to the config.json beside it",
+            "{path} has an unknown weight {name!r}; it does not match the config.json in the same folder",
             path=path,
             name=min(unknown),
         )
@@ -295,5 +295,5 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or nested without end
         raise CheckpointError("{path} is not valid JSON ({error})", path=path, error=reason(error)) from error
     if not isinstance(values, dict):
-        raise CheckpointError("{path} must hold a JSON object, not a {kind}", path=path, kind=type(values).__name__)
+        raise CheckpointError("{path} must contain a JSON object, not a {kind}", path=path, kind=type(values).__name__)
     return values

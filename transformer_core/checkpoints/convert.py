@@ -73,11 +73,9 @@ def family_of(values: Mapping[str, Any], *, where: str | Message) -> Family:
     if not isinstance(model_type, str) or model_type not in FAMILIES:
         families = ", ".join(sorted(FAMILIES))
         if model_type is None:
-            raise CheckpointError(
-                "{where} names no model_type; supported are {families}", where=where, families=families
-            )
+            raise CheckpointError("{where} has no model_type; supported are {families}", where=where, families=families)
         raise CheckpointError(
-            "{where} is of model_type {model_type!r}, which is not supported; supported are {families}",
+            "{where} has model_type {model_type!r}, which is not supported; supported are {families}",
             where=where,
             model_type=model_type,
             families=families,
@@ -129,7 +127,7 @@ class _Source:
         weight = self._weights[first].detach()
         if weight.dtype not in _PRECISIONS:
             raise CheckpointError(
-                "{where}: {name!r} holds {dtype}; choose a version of this model in float32, float16 or bfloat16",
+                "{where}: {name!r} has dtype {dtype}; choose a version of this model in float32, float16 or bfloat16",
                 where=self._where,
                 name=first,
                 dtype=weight.dtype,
@@ -137,8 +135,8 @@ class _Source:
         for other in others:
             if not _is_same(weight, self._weights[other]):
                 raise CheckpointError(
-                    "{where}: {name!r} must be the same as {first!r}, and it is not; the file is damaged, or was "
-                    "made for another program",
+                    "{where}: {name!r} must equal {first!r} but does not; the file is damaged, or was made "
+                    "for another program",
                     where=self._where,
                     name=other,
                     first=first,
@@ -161,7 +159,7 @@ class _Source:
                 f"{name} {tuple(shape)}" for name, shape in zip(entry.names, shapes, strict=True)
             )
             raise CheckpointError(
-                "{where}: {name!r} is {found}, which does not fit {wanted}; the weights belong to another config.json",
+                "{where}: {name!r} is {found}, expected {wanted}; the weights belong to another config.json",
                 where=self._where,
                 name=key,
                 found=tuple(weight.shape),
@@ -190,7 +188,7 @@ class _Source:
                 in_table = prefixed
             if in_table in by_table:
                 raise CheckpointError(
-                    "{where} holds the same weight twice, as {name!r} and {other!r}",
+                    "{where} contains the same weight twice, as {name!r} and {other!r}",
                     where=self._where,
                     name=by_table[in_table],
                     other=key,
@@ -230,8 +228,7 @@ class _Source:
             return False
         if ignored.holds is not None and not ignored.holds(self._weights[self._keys[key]], self.config):
             raise CheckpointError(
-                "{where}: {name!r} is not what it should be ({reason}); this model cannot be computed here as it "
-                "was made",
+                "{where}: {name!r} has unexpected values ({reason}), so this model cannot be computed correctly",
                 where=self._where,
                 name=self._keys[key],
                 reason=ignored.reason,
@@ -249,14 +246,14 @@ class _Source:
             saved_as = Message(" (saved as {classes})", classes=", ".join(map(str, classes)))
         if not missing:
             return Message(
-                "{where} holds {name!r}, a weight that a {family} of this config.json does not have; choose another "
-                "version of the model",
+                "{where} contains {name!r}, a weight that a {family} with this config.json does not "
+                "have; choose another version of the model",
                 where=Message.joined("", (self._where, saved_as)),
                 name=unknown[0],
                 family=family.model_type,
             )
         nearest = get_close_matches(missing[0], unknown, n=1) or unknown[:1]
-        instead = Message(" and holds {name!r}, which is unknown", name=nearest[0]) if nearest else ""
+        instead = Message(" and contains {name!r}, which is unknown", name=nearest[0]) if nearest else ""
         if missing[0].startswith(family.prefix):
             way_out = Message("the file is incomplete, or belongs to another config.json; copy the whole model again")
         else:

@@ -90,7 +90,7 @@ def embeddings(config: ModelConfig, key: str, *, head: str, copies: tuple[str, .
     return (Entry(key, (f"{stacks[-1]}.embed.weight",), copies=(*copies, head)),)
 
 
-CAUSAL_MASK = Message("the causal mask, which is rebuilt")
+CAUSAL_MASK = Message("the causal mask, which is recomputed")
 
 
 @dataclass(frozen=True)

@@ -61,15 +61,15 @@ def _described(folder: Path, files: TensorFiles | StateDict, where: str | Messag
         return {**arguments, "model_type": nanogpt.MODEL_TYPE}
     if example := torch_transformer.example(files):
         raise CheckpointError(
-            "{where} holds layers of torch.nn, and nothing says how they are put together; write it into a "
-            "{config} beside the weights, for example {example}",
+            "{where} contains torch.nn layers, but not how they are connected; describe it in a "
+            "{config} next to the weights, for example {example}",
             where=where,
             config=CONFIG,
             example=example,
         )
     raise CheckpointError(
-        "{where} has no {config}, so nothing says which model its weights are of; copy it from where the weights "
-        "come from",
+        "{where} has no {config}, so the architecture of its weights is unknown; copy the file "
+        "from the source of the weights",
         where=where,
         config=CONFIG,
     )

@@ -144,7 +144,7 @@ class _Transfer:
         """
         if CONFIG not in self._files:
             raise CheckpointError(
-                "{id} has no {file}, so it is no model that can be read; choose another", id=self._hub_id, file=CONFIG
+                "{id} has no {file}, so it cannot be loaded; choose another model", id=self._hub_id, file=CONFIG
             )
         config = self._waiting(lambda: self._fetch(CONFIG), lambda: None)
         self._refuse_other_families(config)
@@ -180,9 +180,7 @@ class _Transfer:
         pickles = [name for name in self._files if any(fnmatchcase(name, pattern) for pattern in _PICKLES)]
         if pickles:
             raise CheckpointError(only_pickles(str(self._hub_id), pickles[0]))
-        raise CheckpointError(
-            "{id} has no {file}, so it holds no weights; choose another model", id=self._hub_id, file=WEIGHTS
-        )
+        raise CheckpointError("{id} has no weights ({file}); choose another model", id=self._hub_id, file=WEIGHTS)
 
     def _size(self, name: str) -> int:
         """Return how many bytes a file has."""
@@ -234,7 +232,9 @@ class _Transfer:
             path.resolve().unlink(missing_ok=True)
             path.unlink(missing_ok=True)
             raise CheckpointError(
-                "{name} of {id} came damaged, and was not kept; load the model again", name=name, id=self._hub_id
+                "{name} of {id} was damaged during the download and was discarded; load the model again",
+                name=name,
+                id=self._hub_id,
             )
         self._done, self._arrived = self._done + self._size(name), 0
         return path
@@ -277,8 +277,8 @@ class _Transfer:
         free = shutil.disk_usage(place).free
         if n_bytes > free:
             raise CheckpointError(
-                "{id} needs {size} on the disk, and {cache} has {free} free; make room, or set HF_HOME to a "
-                "folder with more",
+                "{id} needs {size} of disk space, and {cache} has {free} free; free some space, or set "
+                "HF_HOME to another folder",
                 id=self._hub_id,
                 size=in_words(n_bytes),
                 cache=cache,

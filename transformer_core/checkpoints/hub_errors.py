@@ -35,7 +35,7 @@ def explained(error: BaseException, repo: str, revision: str | None, file: str |
         return explained(error.__cause__, repo, revision, file)
     if isinstance(error, HFValidationError):
         return CheckpointError(
-            "there is no folder {repo!r}, and ids of the Hub are owner/name; give one or the other", repo=repo
+            "there is no folder {repo!r}, and Hub ids have the form owner/name; give a folder or an id", repo=repo
         )
     if isinstance(error, HfHubHTTPError):
         return CheckpointError(_answered(error, repo, revision))
@@ -53,19 +53,19 @@ def _answered(error: HfHubHTTPError, repo: str, revision: str | None) -> Message
     status = error.response.status_code
     if isinstance(error, GatedRepoError):
         return Message(
-            "{repo} is gated: its owner wants to be asked first; ask at {place}, log in by {login}, and load it again",
+            "{repo} is gated: request access at {place}, log in with {login}, and load it again",
             repo=repo,
             place=f"{constants.ENDPOINT}/{repo}",
             login=_LOGIN,
         )
     if isinstance(error, RevisionNotFoundError):
         return Message(
-            "{repo} has no version {revision!r}; leave out @{revision} for its newest", repo=repo, revision=revision
+            "{repo} has no version {revision!r}; leave out @{revision} to get the latest", repo=repo, revision=revision
         )
     if isinstance(error, RepositoryNotFoundError):
-        form = "" if "/" in repo else Message("ids are owner/name, as in openai-community/gpt2; ")
+        form = "" if "/" in repo else Message("ids have the form owner/name, such as openai-community/gpt2; ")
         return Message(
-            "there is no folder {repo!r}, and no such model on the Hub; {form}if it is private, log in by {login}",
+            "there is no folder {repo!r} and no such model on the Hub; {form}if it is private, log in with {login}",
             repo=repo,
             form=form,
             login=_LOGIN,
@@ -74,36 +74,38 @@ def _answered(error: HfHubHTTPError, repo: str, revision: str | None) -> Message
         return Message("{repo} was disabled on the Hub; choose another model", repo=repo)
     if status == 401:
         return Message(
-            "the Hub does not accept this machine's login for {repo}; log in again by {login}", repo=repo, login=_LOGIN
+            "the Hub does not accept this machine's login for {repo}; log in again with {login}",
+            repo=repo,
+            login=_LOGIN,
         )
     if status == 403:
         return Message(
-            "the Hub does not let this machine read {repo}; log in by {login} with a token that may",
+            "this machine is not allowed to read {repo}; log in with {login}, using a token that has access",
             repo=repo,
             login=_LOGIN,
         )
     if status == 429:
         seconds = error.response.headers.get("Retry-After", "")
-        moment = Message("in {seconds} seconds", seconds=seconds) if seconds.isdigit() else Message("in some minutes")
+        moment = Message("in {seconds} seconds", seconds=seconds) if seconds.isdigit() else Message("in a few minutes")
         return Message(
-            "the Hub has had too many requests from here; load {repo} again {moment}, or log in by {login}",
+            "too many requests to the Hub; load {repo} again {moment}, or log in with {login}",
             repo=repo,
             moment=moment,
             login=_LOGIN,
         )
     if status >= 500:
-        return Message(
-            "the Hub has a fault of its own (HTTP {status}); load {repo} again later", status=status, repo=repo
-        )
+        return Message("the Hub has a server error (HTTP {status}); load {repo} again later", status=status, repo=repo)
     place = f"{constants.ENDPOINT}/{repo}"
-    return Message("the Hub refuses {repo} (HTTP {status}); look at {place}", repo=repo, status=status, place=place)
+    return Message(
+        "the Hub refused access to {repo} (HTTP {status}); see {place}", repo=repo, status=status, place=place
+    )
 
 
 def _unreachable(repo: str, why: Message) -> Message:
     """Return the sentence for a model that is not cached while the Hub is unreachable."""
     return Message(
-        "there is no folder {repo!r}, no model of this id is whole in the cache of the Hub, and the Hub cannot be "
-        "reached ({why}); load it once with a connection, or give the path of a folder",
+        "there is no folder {repo!r}, the model is not in the Hub's cache, and the Hub cannot be "
+        "reached ({why}); load it once while online, or give the path of a folder",
         repo=repo,
         why=why,
     )
@@ -113,18 +115,18 @@ def _not_written(error: OSError, repo: str, file: str | None) -> Message:
     """Return the sentence for what did not come onto the disk."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return Message(
-            "the disk of {cache} is full; make room for {repo}, or set HF_HOME to a folder with more",
+            "the disk of {cache} is full; free some space for {repo}, or set HF_HOME to another folder",
             cache=constants.HF_HUB_CACHE,
             repo=repo,
         )
     if error.errno is not None:
         return Message(
-            "{cache} cannot be written ({error}); set HF_HOME to a folder that can",
+            "{cache} cannot be written ({error}); set HF_HOME to a writable folder",
             cache=constants.HF_HUB_CACHE,
             error=reason(error),
         )
     return Message(
-        "{file} of {repo} came with the wrong length, and was not kept; load the model again",
+        "{file} of {repo} was downloaded with the wrong size and was discarded; load the model again",
         file=file or repo,
         repo=repo,
     )

@@ -38,7 +38,7 @@ def fetch_tokenizer(hub_id: HubId) -> Path:
     except Exception as error:
         raise explained(error, hub_id.repo, hub_id.revision) from error
     if not paths or not has_tokenizer(paths[0].parent):
-        raise CheckpointError("{id} has no tokenizer that can be read here; choose another", id=hub_id)
+        raise CheckpointError("{id} has no supported tokenizer; choose another model", id=hub_id)
     return paths[0].parent
 
 

@@ -108,7 +108,7 @@ def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) 
         fetched = fetch(hub_id, on_progress)
     except CheckpointError as error:
         if nearest := _nearest_folder(folder):
-            raise CheckpointError("{error}; or is {nearest} meant?", error=error, nearest=nearest) from error
+            raise CheckpointError("{error}; did you mean {nearest}?", error=error, nearest=nearest) from error
         raise
     return Source(fetched.folder, str(hub_id), fetched.commit)
 

@@ -72,7 +72,7 @@ class Options:
         """
         value = self._found_or(name, default)
         if type(value) is not int:
-            raise self.error(name, Message("a whole number is expected"))
+            raise self.error(name, Message("expected a whole number"))
         return value
 
     def whole_or_null(self, name: str, absent: int | None = None) -> int | None:
@@ -98,7 +98,7 @@ class Options:
         """
         value = self._found_or(name, default)
         if not is_number(value):
-            raise self.error(name, Message("a number is expected"))
+            raise self.error(name, Message("expected a number"))
         return float(value)
 
     def switch(self, name: str, default: bool) -> bool:
@@ -109,7 +109,7 @@ class Options:
         """
         value = self.value(name, default)
         if not isinstance(value, bool):
-            raise self.error(name, Message("true or false is expected"))
+            raise self.error(name, Message("expected true or false"))
         return value
 
     def choice(self, name: str, choices: Mapping[str, Choice], default: str) -> Choice:
@@ -120,7 +120,7 @@ class Options:
         """
         value = self.value(name, default)
         if not isinstance(value, str) or value not in choices:
-            raise self.error(name, Message("this version knows {choices}", choices=", ".join(choices)))
+            raise self.error(name, Message("supported are {choices}", choices=", ".join(choices)))
         return choices[value]
 
     def token(self, name: str, default: int) -> int:
@@ -133,7 +133,7 @@ class Options:
         if isinstance(value, list) and value:
             value = value[0]
         if type(value) is not int:
-            raise self.error(name, Message("the number of a token is expected"))
+            raise self.error(name, Message("expected a token id"))
         return value
 
     def padding(self, default: int | None = None, *, unless: tuple[int, ...] = ()) -> int | None:
@@ -158,7 +158,7 @@ class Options:
         """
         values = self.value(name, {})
         if not isinstance(values, dict):
-            raise self.error(name, Message("an object is expected"))
+            raise self.error(name, Message("expected an object"))
         return Options(values, where=f"{self.where}: {name}")
 
     def must_be(self, name: str, only: Any, because: Message) -> None:
@@ -189,10 +189,7 @@ class Options:
             if any(part in f"{name.lower()}_" for part in _SPEAKS_OF_COMPUTING):
                 raise self.error(
                     name,
-                    Message(
-                        "this version does not know that option, and it may change what the model computes; if you "
-                        "know that it does not, take it out of the file"
-                    ),
+                    Message("it may change the model's output; if you know that it does not, remove it from the file"),
                 )
 
     def error(self, name: str, why: Message) -> CheckpointError:
@@ -210,7 +207,7 @@ class Options:
         value = self.value(name, default)
         if value is None:
             raise CheckpointError(
-                "{where} lacks {name}, so it does not describe a whole model", where=self.where, name=name
+                "{where} lacks {name}, so it does not describe a complete model", where=self.where, name=name
             )
         return value
 

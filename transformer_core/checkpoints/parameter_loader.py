@@ -75,8 +75,8 @@ class ParameterLoader:
             return value.to(place, dtype, copy=is_view and place.type == "cpu")
         except torch.OutOfMemoryError as error:
             raise ConfigError(
-                '{place} has no memory left for {name!r}; close what else uses it, load with dtype="bfloat16", '
-                'or spread the model with device_map="auto"',
+                "{place} has no memory left for {name!r}; close other programs that use it, load with "
+                'dtype="bfloat16", or spread the model with device_map="auto"',
                 place=place,
                 name=name,
             ) from error
@@ -108,8 +108,8 @@ class ParameterLoader:
                 self._disk.write(piece.to(self._placement.dtype).view(torch.uint8).numpy().data)
         except OSError as error:
             raise CheckpointError(
-                "the blocks for the disk could not be written to {folder} ({error}); make room there, or set "
-                "TMPDIR to a folder with more",
+                "the blocks offloaded to disk could not be written to {folder} ({error}); free some "
+                "space there, or set TMPDIR to a folder with more space",
                 folder=tempfile.gettempdir(),
                 error=reason(error),
             ) from error

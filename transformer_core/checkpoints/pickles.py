@@ -35,17 +35,18 @@ def read_pickle(path: Path) -> dict[str, Any]:
     except Exception as error:  # whatever torch makes of a file that was cut off, or is something else
         if isinstance(error, pickle.UnpicklingError) and "global" in str(error).lower():  # a name that is not allowed
             raise CheckpointError(
-                "{path} holds more than tensors and plain values, which could run code, so it was not opened; save "
-                "its weights alone by torch.save(model.state_dict(), path), or as safetensors",
+                "{path} contains objects other than tensors and plain values, which could run code, so "
+                "it was not opened; save only its weights with torch.save(model.state_dict(), path), or "
+                "as safetensors",
                 path=path,
             ) from error
         raise CheckpointError(
-            "{path} is damaged, or is no file of torch.save; copy it again, or save its weights as safetensors",
+            "{path} is damaged or was not written by torch.save; copy it again, or save its weights as safetensors",
             path=path,
         ) from error
     if not isinstance(content, dict):
         raise CheckpointError(
-            "{path} holds no state dict but {kind}; save the weights by torch.save(model.state_dict(), path)",
+            "{path} contains {kind}, not a state dict; save the weights with torch.save(model.state_dict(), path)",
             path=path,
             kind=type(content).__name__,
         )
@@ -116,14 +117,14 @@ def _checked(path: Path, key: object, value: object) -> Tensor:
     """
     if not isinstance(key, str) or not isinstance(value, Tensor):
         raise CheckpointError(
-            "{path} holds {name!r}, which is no tensor, so it is no state dict; save the weights by "
-            "torch.save(model.state_dict(), path)",
+            "{path} contains {name!r}, which is not a tensor, so it is not a state dict; save the "
+            "weights with torch.save(model.state_dict(), path)",
             path=path,
             name=str(key)[:60],
         )
     is_plain = value.layout == torch.strided and not value.is_quantized and value.device.type == "cpu"
     if not is_plain or value.numel() * value.element_size() > value.untyped_storage().nbytes():
         raise CheckpointError(
-            "{path}: {name!r} is no plain tensor; save the weights anew, as they are", path=path, name=key[:60]
+            "{path}: {name!r} is not a plain tensor; save the weights again as plain tensors", path=path, name=key[:60]
         )
     return value.detach()

@@ -69,9 +69,7 @@ def plan(
             devices = devices[:1]
         places = spread(sizes, [(device, free_memory(device)) for device in devices])
     elif isinstance(device_map, str):
-        raise ConfigError(
-            'device_map must be "auto" or a device for each part by its name; got {value!r}', value=device_map
-        )
+        raise ConfigError('device_map must be "auto" or map part names to devices; got {value!r}', value=device_map)
     else:
         places = _follow(device_map, [*sizes])
     home_place = places.pop("")
@@ -107,8 +105,8 @@ def spread(sizes: Mapping[str, int], room: Sequence[tuple[torch.device, int | No
         if not left:
             if not places:
                 raise ConfigError(
-                    "the embeddings and the last layer need {size}, which no device of this machine has free; a "
-                    'lower precision (dtype="bfloat16") needs less',
+                    "the embeddings and the output layer need {size}, which no device of this machine has "
+                    'free; a lower precision (dtype="bfloat16") needs less',
                     size=in_words(size),
                 )
             places[part] = "disk"
@@ -127,19 +125,19 @@ def _follow(device_map: Mapping[str, str | torch.device], parts: Sequence[str]) 
             nearest = get_close_matches(name, known, n=1)
             if nearest and nearest[0]:
                 raise ConfigError(
-                    "device_map names {name!r}, which is no part that can be placed; did you mean {nearest!r}?",
+                    "device_map lists {name!r}, which is not a part of the model; did you mean {nearest!r}?",
                     name=name,
                     nearest=nearest[0],
                 )
             raise ConfigError(
-                "device_map names {name!r}, which is no part that can be placed; there are {known}",
+                "device_map lists {name!r}, which is not a part of the model; its parts are {known}",
                 name=name,
                 known=", ".join(sorted(known)[1:]),
             )
     if device_map.get("", "disk") == "disk":
         raise ConfigError(
-            'device_map must name a device for "": embeddings, last layer, and all else that is not named; for '
-            "example {example}",
+            'device_map must give a device for "" (embeddings, output layer, and everything not '
+            "listed); for example {example}",
             example='{"": "cpu", "decoder.blocks.3": "disk"}',
         )
     places: dict[str, Place] = {}

@@ -26,5 +26,5 @@ def remove(folder: Path) -> None:
             shutil.rmtree(going)  # follows no link
     except OSError as error:
         raise CheckpointError(
-            "{folder} cannot be deleted ({error}); delete it by hand", folder=folder, error=reason(error)
+            "{folder} cannot be deleted ({error}); delete it manually", folder=folder, error=reason(error)
         ) from error

@@ -65,7 +65,7 @@ class TensorFiles(Mapping[str, Tensor]):
             for key in keys:
                 if key in self._files:
                     raise CheckpointError(
-                        "{path} holds {name!r}, which {other} holds too",
+                        "{path} contains {name!r}, which is also in {other}",
                         path=path,
                         name=key,
                         other=self._files[key][0].name,
@@ -122,7 +122,7 @@ class TensorFiles(Mapping[str, Tensor]):
         name = file.get_slice(key).get_dtype()
         if name not in _DTYPES:
             raise CheckpointError(
-                "{path}: {key!r} holds {name}, which cannot be read here; choose another version",
+                "{path}: {key!r} has type {name}, which is not supported; choose another version",
                 path=path,
                 key=key,
                 name=name,
@@ -157,13 +157,11 @@ def find_tensor_files(folder: Path, *, where: str | Message) -> list[Path]:
         return others
     if others:
         raise CheckpointError(
-            "{where} has several files of weights, {files}; give the path of one of them",
+            "{where} has several weight files, {files}; give the path of one of them",
             where=where,
             files=", ".join(path.name for path in others[:4]),
         )
-    raise CheckpointError(
-        "{where} has no {file}, so it holds no weights; copy the whole model", where=where, file=WEIGHTS
-    )
+    raise CheckpointError("{where} has no weights ({file}); copy the whole model", where=where, file=WEIGHTS)
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -179,8 +177,8 @@ def weight_files(folder: Path) -> list[Path]:
 def only_pickles(where: str | Message, pickle: str) -> Message:
     """Return the message for a model of the Hub whose weights are in pickles, which are not fetched."""
     return Message(
-        "{where} keeps its weights in {pickle}, a pickle, and the Hub's pickles are not fetched; choose a version with "
-        "{file}, or download the model and give the path of its folder",
+        "{where} has its weights in {pickle}, and pickles are not downloaded from the Hub; "
+        "choose a version with {file}, or download the model and give the path of its folder",
         where=where,
         pickle=pickle,
         file=WEIGHTS,
@@ -196,13 +194,11 @@ def _parts(path: Path) -> list[str]:
     except (AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError):
         is_whole = False
     if not is_whole:
-        raise CheckpointError(
-            "{path} is damaged: it does not say in which files the weights are; copy it again", path=path
-        )
+        raise CheckpointError("{path} is damaged: it does not list the weight files; copy it again", path=path)
     for name in parts:
         if not (folder / name).is_file():
             raise CheckpointError(
-                "{folder} has no {name}, one of {n} files of weights; copy the whole model",
+                "{folder} lacks {name}, one of {n} weight files; copy the whole model",
                 folder=folder,
                 name=name,
                 n=len(parts),
@@ -220,7 +216,7 @@ def _refuse_locked(path: Path) -> None:
 
 def _damaged(path: Path, error: Exception) -> CheckpointError:
     return CheckpointError(
-        "{path} is damaged or cut off ({error}); copy or download it again, or train it again",
+        "{path} is damaged or truncated ({error}); copy, download or train it again",
         path=path,
         error=reason(error),
     )

@@ -88,11 +88,11 @@ def _filled_in(model: "Transformer", tokenizer: "Tokenizer", text: str) -> str:
     if not model.config.unembed:
         raise ConfigError(NO_PREDICTIONS)
     if tokenizer.mask_id is None:
-        raise TextError("this model has no token for a gap, so there is nothing that it could fill in")
+        raise TextError("this model has no mask token, so it cannot fill in blanks")
     tokens = torch.tensor([tokenizer.encode_for(text, "encoder_only")], device=next(model.parameters()).device)
     is_gap = tokens == tokenizer.mask_id
     if not is_gap.any():
-        raise TextError("the text has no gap to fill in; write ____ in the place of a word")
+        raise TextError("the text has no blank; type ____ where the model should predict a word")
     with torch.inference_mode():
         likeliest = model(tokens).argmax(dim=-1)
     return tokenizer.decode(torch.where(is_gap, likeliest, tokens)[0])

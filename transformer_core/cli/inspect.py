@@ -135,7 +135,7 @@ def _reading(assignments: Iterable[str]) -> CorpusReading:
     assigned = parse_settings(assignments)
     for name in (*assigned.model, *assigned.training):
         raise ConfigError(
-            "{name} is no setting of a corpus; those are {fields}", name=name, fields=", ".join(READING_FIELDS)
+            "{name} is not a corpus setting; available are {fields}", name=name, fields=", ".join(READING_FIELDS)
         )
     return CorpusReading(**assigned.reading)
 

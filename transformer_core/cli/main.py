@@ -38,7 +38,7 @@ def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
     parser, names = make_parser(program)
     if arguments and not arguments[0].startswith("-") and arguments[0] not in names:
         raise HeadlightError(
-            "there is no command {command!r}; choose one of {names} (`{program} --help` says what each does)",
+            "there is no command {command!r}; choose one of {names} (`{program} --help` describes them)",
             command=arguments[0],
             names=", ".join(names),
             program=program,

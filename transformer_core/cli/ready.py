@@ -47,7 +47,7 @@ def run(run_command: Callable[[Sequence[str]], int], options: argparse.Namespace
         arguments, log = [str(argument) for argument in request["arguments"]], str(request["log"])
     except (KeyError, TypeError, ValueError) as error:
         raise HeadlightError(
-            "standard input must bring one JSON object with arguments and log; got {error}", error=reason(error)
+            "standard input must contain a JSON object with arguments and log; got {error}", error=reason(error)
         ) from error
     _turn_to(log)
     try:

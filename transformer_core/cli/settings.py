@@ -34,7 +34,7 @@ def parse_settings(assignments: Iterable[str]) -> Settings:
                 "--set takes key=value, got {assignment!r}; for example --set dropout=0.1", assignment=assignment
             )
         if name in _FROM_THE_CORPUS and name not in READING_FIELDS:
-            raise ConfigError("{name} comes from the corpus's tokenizer and cannot be set", name=name)
+            raise ConfigError("{name} is determined by the corpus's tokenizer and cannot be set", name=name)
         kind = next((kind for kind, fields in _FIELDS.items() if name in fields), None)
         if kind is None:
             raise _unknown(name)
@@ -50,7 +50,7 @@ def _unknown(name: str) -> ConfigError:
             name=name,
             nearest=Message.joined(Message(" or "), nearest),
         )
-    return ConfigError("there is no setting {name!r}; known are {known}", name=name, known=", ".join(known))
+    return ConfigError("there is no setting {name!r}; available are {known}", name=name, known=", ".join(known))
 
 
 def _parse(name: str, text: str, kind: Any) -> Any:
@@ -82,5 +82,5 @@ def _parse_changes(name: str, text: str) -> RateChanges:
         return tuple((int(step), float(factor)) for step, factor in pairs)
     except ValueError:
         raise ConfigError(
-            "{name} must be steps and factors like 120:0.5,300:0.1, got {value!r}", name=name, value=text
+            "{name} must be steps and factors, such as 120:0.5,300:0.1; got {value!r}", name=name, value=text
         ) from None

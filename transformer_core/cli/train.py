@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     if options.corpus is None and not options.resume:
         if _only_keeps(options):
             return _keep(options.run, options.keep)
-        raise ConfigError("--corpus is missing: what to train on, for example --corpus en-fr; or --resume to go on")
+        raise ConfigError("--corpus is missing; for example --corpus en-fr, or --resume to continue a run")
     from transformer_core.training.processes import OtherProcessError, Processes
 
     processes = Processes.from_environment()

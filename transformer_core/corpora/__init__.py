@@ -81,7 +81,7 @@ def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -
         return open_corpus(name, reading)
     if os.path.dirname(name):
         raise CorpusError(
-            "the text {file} is gone: there is no file or folder {name}; put it back there, or choose another text",
+            "the text {file} no longer exists: there is no file or folder {name}; put it back, or choose another text",
             file=os.path.basename(name.rstrip("/")),
             name=name,
         )
@@ -89,10 +89,12 @@ def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -
     known = ", ".join(CORPORA)
     if not nearest:
         raise CorpusError(
-            "there is no corpus {name!r}, and no file or folder of that name; known are {known}", name=name, known=known
+            "there is no corpus {name!r}, and no file or folder of that name; available are {known}",
+            name=name,
+            known=known,
         )
     raise CorpusError(
-        "there is no corpus {name!r}, and no file or folder of that name; did you mean {meant}? known are {known}",
+        "there is no corpus {name!r}, and no file or folder of that name; did you mean {meant}? Available are {known}",
         name=name,
         meant=Message.joined(Message(" or "), map(repr, nearest)),
         known=known,

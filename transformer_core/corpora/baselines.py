@@ -97,7 +97,7 @@ def baselines(train: Targets, held_out: Targets, *, vocab_size: int) -> Baseline
         counts.add(before, targets)
     n_counted = int(counts.n_of.sum())
     if not n_counted:
-        raise CorpusError("there is nothing to learn from in this corpus: it has no token to be said; add more text")
+        raise CorpusError("this corpus has no tokens to predict; add more text")
     unigram = (counts.n_of + 1) / (n_counted + vocab_size)
     n_before = np.bincount(counts.pairs // vocab_size, counts.counts, vocab_size)
     n_followers = np.bincount(counts.pairs // vocab_size, minlength=vocab_size)
@@ -109,6 +109,6 @@ def baselines(train: Targets, held_out: Targets, *, vocab_size: int) -> Baseline
         sums += -np.log(unigram[targets]).sum(), -np.log(bigram).sum()
         n_judged += len(targets)
     if not n_judged:
-        raise CorpusError("what is held out of this corpus has no token to be said; add more text")
+        raise CorpusError("the held-out part of this corpus has no tokens to predict; add more text")
     unigram_loss, bigram_loss = sums / n_judged
     return Baselines(float(unigram_loss), float(bigram_loss), n_counted, n_judged)

@@ -98,7 +98,7 @@ class Batches(ABC, Iterator[Batch]):
         """
         if position.epoch < 0 or not 0 <= position.index < self.batches_per_epoch:
             raise CorpusError(
-                "there is no batch {index} in epoch {epoch}; an epoch has {n} batches, from 0 on",
+                "there is no batch {index} in epoch {epoch}; an epoch has {n} batches, counted from 0",
                 index=position.index,
                 epoch=position.epoch,
                 n=self.batches_per_epoch,

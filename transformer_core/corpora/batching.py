@@ -90,22 +90,23 @@ def refuse_misfit(items: Sequence[Pair] | Sequence[Text], architecture: Architec
         CorpusError: there is nothing in it, or it is of the other kind: pairs instead of texts, or texts of pairs.
     """
     if not len(items):
-        raise CorpusError("there is nothing to make batches of; the corpus must hold at least one pair or text")
+        raise CorpusError("the corpus is empty; it must contain at least one pair or text")
     is_pairs, needs_pairs = isinstance(items[0], Pair), architecture == "encoder_decoder"
     if is_pairs and architecture == "decoder_only":
         raise CorpusError(
-            "this corpus holds pairs, and a decoder alone learns from texts; choose an encoder-decoder for it, or "
-            "a corpus of texts: a text file, or a folder of them"
+            "this corpus consists of pairs, but a decoder-only model needs texts; choose an "
+            "encoder-decoder, or a corpus of texts (a text file or a folder of text files)"
         )
     if is_pairs and not needs_pairs:
         raise CorpusError(
-            "this corpus holds pairs, and an encoder alone learns from texts; choose an encoder-decoder for it, "
-            "or a corpus of texts: a text file, or a folder of them"
+            "this corpus consists of pairs, but an encoder-only model needs texts; choose an "
+            "encoder-decoder, or a corpus of texts (a text file or a folder of text files)"
         )
     if needs_pairs and not is_pairs:
         raise CorpusError(
-            "this corpus holds texts, and an encoder-decoder learns from pairs; choose a decoder or an encoder "
-            "for it, or a corpus of pairs: a .tsv file, each line of it a source, a tab and a target"
+            "this corpus consists of texts, but an encoder-decoder needs pairs; choose a decoder or "
+            "an encoder, or a corpus of pairs (a .tsv file with a source, a tab and a target on each "
+            "line)"
         )
 
 
@@ -118,10 +119,12 @@ def refuse_stride(stride: int | None, items: Sequence[Pair] | Sequence[Text], *,
     if stride is None:
         return
     if not isinstance(items, RunningText):
-        raise CorpusError("stride is for the windows of a running text; set division=stream, or leave out stride")
+        raise CorpusError(
+            "stride only applies to windows of a continuous text; set division=stream, or leave out stride"
+        )
     if stride > max_seq_len:
         raise CorpusError(
-            "stride ({stride}) must be at most max_seq_len ({most}), or tokens between two windows are left out",
+            "stride ({stride}) must be at most max_seq_len ({most}); otherwise tokens between windows would be skipped",
             stride=stride,
             most=max_seq_len,
         )

@@ -51,26 +51,26 @@ def _too_long(stats: CorpusStats, max_seq_len: int) -> Iterator[Finding]:
             continue
         if side == "source":
             sentence = Message(
-                "{n:,} source is longer than the model takes: {longest:,} tokens, its end included, of {most:,} at "
-                "most. Raise max_seq_len to {longest:,}, or shorten it.",
-                plural="{n:,} sources are longer than the model takes: up to {longest:,} tokens, their end included, "
-                "of {most:,} at most. Raise max_seq_len to {longest:,}, or shorten them.",
+                "{n:,} source is too long for the model: {longest:,} tokens, including <eos>; the "
+                "maximum is {most:,}. Raise max_seq_len to {longest:,}, or shorten it.",
+                plural="{n:,} sources are too long for the model: up to {longest:,} tokens, including <eos>; "
+                "the maximum is {most:,}. Raise max_seq_len to {longest:,}, or shorten them.",
                 **values,
             )
         elif side == "target":
             sentence = Message(
-                "{n:,} target is longer than the model takes: {longest:,} tokens, its end included, of {most:,} at "
-                "most. Raise max_seq_len to {longest:,}, or shorten it.",
-                plural="{n:,} targets are longer than the model takes: up to {longest:,} tokens, their end included, "
-                "of {most:,} at most. Raise max_seq_len to {longest:,}, or shorten them.",
+                "{n:,} target is too long for the model: {longest:,} tokens, including <eos>; the "
+                "maximum is {most:,}. Raise max_seq_len to {longest:,}, or shorten it.",
+                plural="{n:,} targets are too long for the model: up to {longest:,} tokens, including <eos>; "
+                "the maximum is {most:,}. Raise max_seq_len to {longest:,}, or shorten them.",
                 **values,
             )
         else:
             sentence = Message(
-                "{n:,} text is longer than the {most:,} tokens that the model takes, and is cut into pieces, which do "
-                "not see each other. With a larger max_seq_len it would stay whole.",
-                plural="{n:,} texts are longer than the {most:,} tokens that the model takes, and are cut into "
-                "pieces, which do not see each other. With a larger max_seq_len they would stay whole.",
+                "{n:,} text is longer than {most:,} tokens and is split into chunks that cannot attend "
+                "to each other. Raise max_seq_len to keep it whole.",
+                plural="{n:,} texts are longer than {most:,} tokens and are split into chunks that cannot "
+                "attend to each other. Raise max_seq_len to keep them whole.",
                 **values,
             )
         yield Finding(sentence, is_fatal=stats.items == "pairs")
@@ -81,34 +81,38 @@ def _the_same(stats: CorpusStats) -> Iterator[Message]:
     if stats.n_used_tokens == 1:
         token = stats.frequent[0].token
         yield Message(
-            "All of it is one token, {token}, again and again, so there is nothing to learn. Give another text.",
+            "The whole text is a single repeated token, {token}, so there is nothing to learn. Use another text.",
             token=token,
         )
     elif stats.bigram_loss < _DETERMINED:
         yield Message(
-            "The same comes again and again: each token follows from the one before (bigram baseline {loss:.2f} nats), "
-            "so a model learns nothing that a table could not tell. Give a more varied text.",
+            "The text is repetitive: each token almost follows from the previous one (bigram "
+            "baseline {loss:.2f} nats), so there is little for a Transformer to learn. Use a more "
+            "varied text.",
             loss=stats.bigram_loss,
         )
     if stats.items == "pairs":
         if stats.n_different == 1:
             yield Message(
-                "All targets are equal, so a model need not read its source. Look whether the second column is the "
-                "right one."
+                "All targets are identical, so the model does not need the source. Check that the second "
+                "column is the right one."
             )
         elif stats.n_copied > _MANY_COPIES * stats.n_train:
             yield Message(
-                "{n:,} of {all:,} targets equal their source, so the model learns to copy. Look whether that is meant.",
+                "{n:,} of {all:,} targets are identical to their source, so the model will learn to "
+                "copy. Check that this is intended.",
                 n=stats.n_copied,
                 all=stats.n_train,
             )
         if lengths := stats.lengths.get("target"):
             empty = dict(lengths.counts).get(0, 0)
             if empty:
-                yield Message("{n:,} targets have no token; the model learns to end at once for these.", n=empty)
+                yield Message(
+                    "{n:,} targets are empty; the model will learn to predict <eos> immediately for them.", n=empty
+                )
     elif stats.items == "texts" and stats.n_different <= _MANY_COPIES * stats.n_train:
         yield Message(
-            "Only {n:,} of {all:,} texts differ; the others are copies, which the model learns by heart. Remove them.",
+            "Only {n:,} of {all:,} texts are distinct; the model will memorize the duplicates. Remove them.",
             n=stats.n_different,
             all=stats.n_train,
         )
@@ -119,8 +123,9 @@ def _too_little(stats: CorpusStats, max_seq_len: int, batch_size: int) -> Iterat
     rows = n_rows(stats, max_seq_len)
     if rows < batch_size:
         yield Message(
-            "The training set is smaller than one batch: {n:,} of {batch_size:,} pairs or windows, so each step sees "
-            "all of it and the model learns it by heart. Give more text, or lower the batch size.",
+            "The training set ({n:,} pairs or windows) is smaller than one batch ({batch_size:,}), "
+            "so each step sees all of it and the model will memorize it. Add more text, or lower the "
+            "batch size.",
             n=rows,
             batch_size=batch_size,
         )
@@ -129,8 +134,8 @@ def _too_little(stats: CorpusStats, max_seq_len: int, batch_size: int) -> Iterat
         held_out = max(1, stats.n_held_out_tokens // max_seq_len)
     if held_out < _FEW_HELD_OUT:
         yield Message(
-            "The validation set is very small ({n:,}), so validation loss and accuracy are rough. Give more text for "
-            "better ones.",
+            "The held-out set is very small ({n:,}), so held-out loss and accuracy are imprecise. "
+            "Add more text to improve them.",
             n=held_out,
         )
 
@@ -138,7 +143,7 @@ def _too_little(stats: CorpusStats, max_seq_len: int, batch_size: int) -> Iterat
 def _unknown(stats: CorpusStats) -> Iterator[Message]:
     if stats.unknown_share > _MOST_UNKNOWN:
         yield Message(
-            "{share:.0%} of the tokens in the validation set are unknown: the training set does not have them. Choose "
-            "subwords or characters as tokens, or give more text.",
+            "{share:.0%} of the held-out tokens are unknown: they do not occur in the training set. "
+            "Choose subwords or characters as tokens, or add more text.",
             share=stats.unknown_share,
         )

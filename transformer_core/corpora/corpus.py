@@ -27,11 +27,12 @@ TokenizerKind = Literal["word", "character", "byte_bpe"]
 
 _SHARED = {  # by whether it is pairs
     True: Message(
-        "{name}: {n} sources are both in training and held out, for example {example!r}; each belongs to one of the "
-        "two."
+        "{name}: {n} sources are both in the training and in the held-out data, for example "
+        "{example!r}; each must be in only one of them."
     ),
     False: Message(
-        "{name}: {n} texts are both in training and held out, for example {example!r}; each belongs to one of the two."
+        "{name}: {n} texts are both in the training and in the held-out data, for example "
+        "{example!r}; each must be in only one of them."
     ),
 }
 
@@ -130,9 +131,7 @@ class Corpus:
         kind = Pair if self.is_pairs else Text
         for part in (self.train, self.held_out):
             if not all(isinstance(item, kind) for item in (part if isinstance(part, tuple) else part[:1])):
-                raise CorpusError(
-                    "{name}: a corpus holds pairs or texts; got some of each, keep them apart.", name=self.name
-                )
+                raise CorpusError("{name}: a corpus must contain either pairs or texts, not both.", name=self.name)
         if isinstance(self.train, tuple) and isinstance(self.held_out, tuple):
             shared = {item.texts[0] for item in self.train} & {item.texts[0] for item in self.held_out}
             if shared:

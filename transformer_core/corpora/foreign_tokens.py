@@ -23,8 +23,8 @@ def folder_of_source(source: str) -> Path:
     if folder.is_dir():
         if not has_tokenizer(folder):
             raise CorpusError(
-                "the folder {folder} has no tokenizer in it; give one with a tokenizer.json, or the id of a model "
-                "on the Hugging Face Hub",
+                "the folder {folder} contains no tokenizer; give a folder with a tokenizer.json, or the "
+                "id of a model on the Hugging Face Hub",
                 folder=source,
             )
         return folder
@@ -33,8 +33,8 @@ def folder_of_source(source: str) -> Path:
     hub_id = HubId.read(source)
     if hub_id is None:
         raise CorpusError(
-            "there is no folder {folder} with a tokenizer; look at the path, or give the id of a model on the "
-            "Hugging Face Hub, owner/name",
+            "there is no folder {folder} with a tokenizer; check the path, or give the id of a model "
+            "on the Hugging Face Hub (owner/name)",
             folder=source,
         )
     from transformer_core.checkpoints.hub_tokenizer import fetch_tokenizer
@@ -69,7 +69,8 @@ def foreign_tokenizer(source: str, architecture: Architecture) -> ForeignTokeniz
         tokenizer = load_foreign(folder)
         if not isinstance(tokenizer, ForeignTokenizer):
             raise CheckpointError(
-                "{source} cuts sources and targets apart, so no new model can be trained with it", source=source
+                "{source} tokenizes source and target differently, so it cannot be used to train a new model",
+                source=source,
             )
         return for_training(tokenizer, architecture)
     except CheckpointError as error:

@@ -19,20 +19,20 @@ from transformer_core.text.tokenizer import Tokenizer
 
 _TOO_LONG = {  # by whether the pairs lie in files, and whether it is the target
     (False, False): Message(
-        "the source of line {line:,} has {n:,} tokens, its end included, and the model takes {most:,} at most; shorten "
-        "that line, or raise max_seq_len"
+        "the source on line {line:,} has {n:,} tokens, including <eos>, and the model takes at "
+        "most {most:,}; shorten that line, or raise max_seq_len"
     ),
     (False, True): Message(
-        "the target of line {line:,} has {n:,} tokens, its end included, and the model takes {most:,} at most; shorten "
-        "that line, or raise max_seq_len"
+        "the target on line {line:,} has {n:,} tokens, including <eos>, and the model takes at "
+        "most {most:,}; shorten that line, or raise max_seq_len"
     ),
     (True, False): Message(
-        "the source of {path}, line {line:,} has {n:,} tokens, its end included, and the model takes {most:,} at most; "
-        "shorten that line, or raise max_seq_len"
+        "the source in {path}, line {line:,}, has {n:,} tokens, including <eos>, and the model "
+        "takes at most {most:,}; shorten that line, or raise max_seq_len"
     ),
     (True, True): Message(
-        "the target of {path}, line {line:,} has {n:,} tokens, its end included, and the model takes {most:,} at most; "
-        "shorten that line, or raise max_seq_len"
+        "the target in {path}, line {line:,}, has {n:,} tokens, including <eos>, and the model "
+        "takes at most {most:,}; shorten that line, or raise max_seq_len"
     ),
 }
 
@@ -61,7 +61,7 @@ class EncodedPairs:
         on_progress: OnProgress | None = None,
     ) -> None:
         if not len(pairs):
-            raise CorpusError("there are no sentence pairs to make batches of; the corpus must hold at least one")
+            raise CorpusError("the corpus has no sentence pairs; it must contain at least one")
         self.pad_id = special_token(tokenizer.pad_id, "fills up a sequence")
         self.store = tokenize(pairs, tokenizer, on_progress=on_progress)
         # a source is read without its <bos>, and of a target <bos> and <eos> are never seen together

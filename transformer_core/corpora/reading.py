@@ -35,8 +35,8 @@ class CorpusReading:
         """Check every field."""
         if self.tokens not in get_args(MadeHere) and "/" not in str(self.tokens):
             raise CorpusError(
-                "tokens must be one of {choices}, or the folder of a tokenizer (./folder) or its id on the Hugging "
-                "Face Hub (owner/name); got {value!r}",
+                "tokens must be one of {choices}, the folder of a tokenizer (./folder), or a Hugging "
+                "Face Hub id (owner/name); got {value!r}",
                 choices=", ".join(get_args(MadeHere)),
                 value=self.tokens,
             )
@@ -49,15 +49,15 @@ class CorpusReading:
             )
         if self.tokenizer_source and self.vocab_size is not None:
             raise CorpusError(
-                "the vocabulary is that of the tokenizer {source}; leave out vocab_size", source=self.tokens
+                "the tokenizer {source} already determines the vocabulary; leave out vocab_size", source=self.tokens
             )
         fewest = min(_FEWEST_TOKENS.values()) if self.kind is None else _FEWEST_TOKENS[self.kind]
         if self.vocab_size is not None and not (
             type(self.vocab_size) is int and fewest <= self.vocab_size <= _MOST_TOKENS
         ):
             raise CorpusError(
-                "vocab_size must be a whole number from {fewest:,} to {most:,}, or none for as many as suit the "
-                "corpus; got {vocab_size!r}",
+                "vocab_size must be a whole number from {fewest:,} to {most:,}, or none to choose it "
+                "automatically; got {vocab_size!r}",
                 fewest=fewest,
                 most=_MOST_TOKENS,
                 vocab_size=self.vocab_size,
@@ -81,7 +81,7 @@ class CorpusReading:
         """
         if self.skip_bad_lines:
             raise CorpusError(
-                "{name} is no .tsv file, so there are no bad lines to skip; leave out skip_bad_lines", name=name
+                "{name} is not a .tsv file; skip_bad_lines only applies to .tsv files, leave it out", name=name
             )
 
     def vocab_size_of(self, kind: TokenizerKind, usual: int) -> int:
@@ -94,8 +94,8 @@ class CorpusReading:
             return usual
         if self.vocab_size < _FEWEST_TOKENS[kind]:
             raise CorpusError(
-                "vocab_size ({vocab_size:,}) must be at least {fewest:,} here, where each byte has a token of its "
-                "own; raise it, or choose word or character as tokens",
+                "vocab_size ({vocab_size:,}) must be at least {fewest:,} for byte_bpe, which has a token "
+                "for each byte; raise it, or choose word or character as tokens",
                 vocab_size=self.vocab_size,
                 fewest=_FEWEST_TOKENS[kind],
             )
@@ -123,8 +123,8 @@ def read_as(corpus: Corpus, reading: CorpusReading) -> Corpus:
     reading.refuse_skipping(corpus.name)
     if reading.division != "auto":
         raise CorpusError(
-            "{name} is made text by text, so there is nothing to divide; leave division at auto, which is for "
-            "text files",
+            "{name} is generated text by text, so it cannot be divided differently; division is for "
+            "text files, leave it at auto",
             name=corpus.name,
         )
     if reading.tokenizer_source:
@@ -184,8 +184,8 @@ def _that_know_what_is_right(corpus: Corpus) -> dict[str, Any]:
     if corpus.is_pairs and written != answers:
         right, wrong = next(pair for pair in zip(answers, written, strict=True) if pair[0] != pair[1])
         raise CorpusError(
-            "{name} cannot be written in words: {right!r} would come out as {wrong!r}; choose character or "
-            "byte_bpe as tokens",
+            "{name} cannot be tokenized into words: {right!r} would be decoded as {wrong!r}; choose "
+            "character or byte_bpe as tokens",
             name=corpus.name,
             right=right,
             wrong=wrong,

@@ -24,10 +24,10 @@ from typing import Self
 from transformer_core.errors import CorpusError, Message
 
 STAGES = {
-    "begins": Message("loading the libraries"),
+    "begins": Message("loading libraries"),
     "reads": Message("reading the text"),
-    "vocabulary": Message("making the vocabulary"),
-    "encodes": Message("encoding the text as tokens"),
+    "vocabulary": Message("building the vocabulary"),
+    "encodes": Message("tokenizing the text"),
     "counts": Message("counting tokens"),
 }
 
@@ -137,7 +137,7 @@ class CancellableWork:
         self._folder.end(self.result)
         if self._is_too_long and kind is KeyboardInterrupt:
             raise CorpusError(
-                "the analysis took more than {n:.0f} minutes; give a shorter text, or a part of it", n=MOST_SECONDS / 60
+                "the analysis took more than {n:.0f} minutes; use a shorter text, or a part of it", n=MOST_SECONDS / 60
             ) from error
 
     def _watch(self) -> None:

@@ -116,6 +116,8 @@ def _room_after(tree: DecodingTree, start: DecodingStep, max_new_tokens: int | N
         )
     if max_new_tokens is not None and not 1 <= max_new_tokens <= room:
         raise ConfigError(
-            "max_new_tokens ({n}) must be from 1 to {room}, the room after this token", n=max_new_tokens, room=room
+            "max_new_tokens ({n}) must be from 1 to {room}, the positions left after this token",
+            n=max_new_tokens,
+            room=room,
         )
     return max_new_tokens or room

@@ -240,7 +240,7 @@ class FillingTree:
         vocab_size = self.model.config.vocab_size
         if not 0 <= token < vocab_size:
             raise TextError(
-                "token {token} is not in the vocabulary; IDs go from 0 to {last}", token=token, last=vocab_size - 1
+                "token id {token} is not in the vocabulary; ids go from 0 to {last}", token=token, last=vocab_size - 1
             )
         if token in self._nothing_to_fill:
             raise TextError(

@@ -45,7 +45,7 @@ def greedy_decode(
     prompt, lengths = writing.tokens, writing.prompt_lengths.tolist()
     shortest, longest = min(lengths), max(lengths)
     if not shortest:
-        raise TextError("there is no token to continue from; give at least one")
+        raise TextError("there are no tokens to continue from; give at least one")
 
     writing.rows = prompt[:, :shortest].tolist()
     of_prompt = prompt.new_zeros((len(lengths), 0), dtype=torch.float32)  # log-probabilities

@@ -151,7 +151,7 @@ def room_for(config: ModelConfig, n_given: int, max_new_tokens: int | None) -> i
     room = config.max_seq_len - n_given
     if room < 1 and config.has_encoder:
         raise ConfigError(
-            "this model has one position, which <bos> takes; generating text needs a max_seq_len of at least 2"
+            "this model has only one position, which <bos> takes; generating text needs a max_seq_len of at least 2"
         )
     if room < 1:
         raise ConfigError(
@@ -162,7 +162,7 @@ def room_for(config: ModelConfig, n_given: int, max_new_tokens: int | None) -> i
         )
     if max_new_tokens is not None and not 1 <= max_new_tokens <= room:
         raise ConfigError(
-            "max_new_tokens ({n}) must be from 1 to {room}, what the model's positions allow",
+            "max_new_tokens ({n}) must be from 1 to {room}, the positions that the model has left",
             n=max_new_tokens,
             room=room,
         )

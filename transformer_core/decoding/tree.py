@@ -58,7 +58,7 @@ class DecodingTree:
         if tokens.shape[0] != 1:
             raise TextError("a tree starts from one text, got {n}; make one tree per text", n=tokens.shape[0])
         if not tokens.shape[1]:
-            raise TextError("there is no token to continue from; give at least one")
+            raise TextError("there are no tokens to continue from; give at least one")
         self.model, self.device, config = model, tokens.device, model.config
         self._lock = RLock()  # held by who computes
         self._live: tuple[KeyValueCache, list[DecodingStep]] | None = None  # the last cache, and where its rows end
@@ -149,7 +149,7 @@ class DecodingTree:
         vocab_size = self.model.config.vocab_size
         if not 0 <= token < vocab_size:
             raise TextError(
-                "token {token} is not in the vocabulary; IDs go from 0 to {last}", token=token, last=vocab_size - 1
+                "token id {token} is not in the vocabulary; ids go from 0 to {last}", token=token, last=vocab_size - 1
             )
 
     def _check_after(self, step: DecodingStep, tokens: Sequence[int]) -> None:

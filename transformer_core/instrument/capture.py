@@ -93,8 +93,8 @@ class Activations(ByName[Tensor]):
         kinds = {re.sub(r"(?<=\.)\d+(?=\.)", "*", name) for name in names}
         if len(kinds) != 1:
             raise SiteError(
-                "{stem} was captured at {kinds}; one kind of site can be stacked: name the attention, encoder, "
-                "decoder or cross",
+                "{stem} was captured at {kinds}; only one kind of site can be stacked: specify the "
+                "attention (encoder, decoder or cross)",
                 stem=stem,
                 kinds=", ".join(sorted(kinds)) or Message("no site"),
             )

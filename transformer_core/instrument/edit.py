@@ -28,7 +28,7 @@ class Edit:
         """
         if self.renormalize and site.stem != "hook_pattern":
             raise InterventionError(
-                "renormalize is for rows that sum to 1, those of hook_pattern; {site} has none, leave it out",
+                "renormalize only works at hook_pattern, where rows sum to 1, not at {site}; leave it out",
                 site=site.name,
             )
         value = self.selection.widened(value, site)

@@ -92,8 +92,8 @@ def _checked(returned: object, value: Tensor, site: Site) -> Tensor:
     """
     if not isinstance(returned, Tensor):
         raise InterventionError(
-            "the intervention at {site} returned {kind}; it must return a tensor, also where it wrote on the one "
-            "that it was given",
+            "the intervention at {site} returned {kind}; it must return a tensor, even if it "
+            "modified its input in place",
             site=site.name,
             kind=type(returned).__name__,
         )
@@ -102,7 +102,7 @@ def _checked(returned: object, value: Tensor, site: Site) -> Tensor:
         allowed.append(torch.Size([value.shape[0], site.n_heads, *value.shape[2:]]))
     if returned.shape not in allowed or returned.dtype != value.dtype or returned.device != value.device:
         raise InterventionError(
-            "the intervention at {site} returned {returned}; expected {given}, as it was given",
+            "the intervention at {site} returned {returned}; expected {given}, like its input",
             site=site.name,
             returned=_described(returned),
             given=_described(value),
@@ -131,8 +131,8 @@ def _check_reached(name: str, chain: Sequence[Intervention], n_positions: int, n
         if missed is not None:
             what, index, n = missed
             raise InterventionError(
-                "the intervention at {name} names {what} {index}, and there were {n}, counted from 0; nothing was "
-                "changed there",
+                "the intervention at {name} refers to {what} {index}, but there were only {n}, counted "
+                "from 0; nothing was changed there",
                 name=name,
                 what=what,
                 index=index,

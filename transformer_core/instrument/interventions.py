@@ -116,21 +116,21 @@ def average(
     def mean(value: Tensor, site: Site) -> Tensor:
         if site.stem == "hook_mask":
             raise InterventionError(
-                "a mask has no mean; average another site than {site}, or use edit_mask", site=site.name
+                "a mask has no mean; average a site other than {site}, or use edit_mask", site=site.name
             )
         if acts is not None:
             taken = captured(acts, site)
             return cut_to(value, taken.mean(dim=0 if site.has_keys else (0, -2), keepdim=True), site, selection)
         if site.has_keys:
             raise InterventionError(
-                "there is no mean over the positions of {site}: queries have different keys; capture the site on "
-                "other texts and average over those, as in average(acts)",
+                "{site} has no mean over positions, because queries have different keys; capture the "
+                "site on other texts and average over those, as in average(acts)",
                 site=site.name,
             )
         if site.first > 0:
             raise InterventionError(
-                "there is no mean over the positions of {site}: with a cache, the other positions are not here; "
-                "capture the site on other texts and average over those, as in average(acts)",
+                "{site} has no mean over positions, because with a cache the other positions are not "
+                "computed; capture the site on other texts and average over those, as in average(acts)",
                 site=site.name,
             )
         return value.mean(dim=-2, keepdim=True)
@@ -160,7 +160,7 @@ def resample(
     def drawn(value: Tensor, site: Site) -> Tensor:
         if site.has_keys:
             raise InterventionError(
-                "the rows of {site} belong to their own queries and keys; resample hook_z, or patch this site",
+                "the rows of {site} depend on their own queries and keys; resample hook_z, or patch this site",
                 site=site.name,
             )
         taken = captured(acts, site)
@@ -235,8 +235,8 @@ def knock_out(edges: Iterable[Cell]) -> Edit:
         if site.stem == "hook_attn_scores":
             return value.new_tensor(-math.inf)
         raise InterventionError(
-            "edges are knocked out before the softmax, at hook_attn_scores or hook_mask, not at {site}; at "
-            "hook_pattern, zero(cells=...) does it with or without renormalize",
+            "edges can only be knocked out before the softmax, at hook_attn_scores or hook_mask, not "
+            "at {site}; at hook_pattern, use zero(cells=...), with or without renormalize",
             site=site.name,
         )
 
@@ -254,7 +254,7 @@ def edit_mask(*, allow: Sequence[Cell] = (), forbid: Sequence[Cell] = ()) -> Edi
 
     def changed(value: Tensor, site: Site) -> Tensor:
         if site.stem != "hook_mask":
-            raise InterventionError("edit_mask belongs at hook_mask, not at {site}", site=site.name)
+            raise InterventionError("edit_mask only works at hook_mask, not at {site}", site=site.name)
         return (value | opened.within(value, site)) & ~closed.within(value, site)
 
     return Edit(Selection.of(None, None, [*allow, *forbid]), changed)

@@ -116,7 +116,7 @@ class LazyPattern:
         """
         self._check(batch, (head,))
         if self._q is None or self._k is None:
-            raise SiteError("this pattern was edited, so it has no scores; look at the pattern, or leave the edit out")
+            raise SiteError("this pattern was edited, so it has no scores; show the pattern, or remove the edit")
         queries, keys = _whole(queries, self.shape[2]), _whole(keys, self.shape[3])
         group = self.shape[1] // self._k.shape[1]
         q, k = self._q[batch, head, queries], self._k[batch, head // group, keys]
@@ -267,7 +267,7 @@ def _whole(part: slice, n: int) -> slice:
         ConfigError: it has a step.
     """
     if part.step not in (None, 1):
-        raise ConfigError("a window is made of neighbours; its slices have no step, got {step}", step=part.step)
+        raise ConfigError("slices of a window must have step 1, got {step}", step=part.step)
     start, stop, _ = part.indices(n)
     return slice(start, max(start, stop))
 

@@ -39,7 +39,7 @@ class Overview:
         """
         if min(size) < 1:
             raise ConfigError(
-                "an overview has at least one row and one column; got a size of {n_rows} x {n_columns}",
+                "an overview needs at least one row and one column; got {n_rows} x {n_columns}",
                 n_rows=size[0],
                 n_columns=size[1],
             )

@@ -29,7 +29,7 @@ class Selection:
     def __post_init__(self) -> None:
         """Check that one of both is named."""
         if self.cells is not None and (self.heads is not None or self.positions is not None):
-            raise InterventionError("cells name their heads and queries themselves; leave heads and positions out")
+            raise InterventionError("cells already specify heads and queries; leave out heads and positions")
 
     @classmethod
     def of(
@@ -97,13 +97,13 @@ class Selection:
         """Check that the axes are there, and the heads."""
         if self.cells is not None and not site.has_keys:
             raise InterventionError(
-                "{site} has no cells, which are pairs of a query and a key; name heads or positions, or step in "
-                "at hook_pattern, hook_attn_scores or hook_mask",
+                "{site} has no cells (query-key pairs); specify heads or positions, or intervene at "
+                "hook_pattern, hook_attn_scores or hook_mask",
                 site=site.name,
             )
         if self.heads is not None and value.ndim != 4:
             raise InterventionError(
-                "{site} has no heads; name positions, or step in at a site of an attention, such as hook_z",
+                "{site} has no heads; specify positions, or intervene at an attention site such as hook_z",
                 site=site.name,
             )
         named = self.heads or [head for head, _, _ in self.cells or () if head is not None]

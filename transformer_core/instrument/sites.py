@@ -141,8 +141,9 @@ def check_reached(sites: Sequence[str], reached: Collection[str]) -> None:
     for site in sites:
         if not any(fnmatchcase(name, site) for name in reached):
             raise SiteError(
-                "no forward pass reached {site} within the context, so nothing was captured or changed there; run "
-                "the model within it: this very model and no copy, in the same thread, and the part with that site",
+                "no forward pass reached {site} inside the context, so nothing was captured or changed "
+                "there; run the model inside it: the same model object, in the same thread, including "
+                "the part with that site",
                 site=site,
             )
 

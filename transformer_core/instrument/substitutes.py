@@ -23,7 +23,7 @@ def captured(acts: Acts, site: Site) -> Tensor:
     """
     if site.name not in acts:
         raise InterventionError(
-            "{site} was not captured in what is put there; capture it on the other text first", site=site.name
+            "the source activations do not include {site}; capture it on the other text first", site=site.name
         )
     taken = acts[site.name]
     return taken.full() if isinstance(taken, LazyPattern) else taken
@@ -50,7 +50,7 @@ def cut_to(value: Tensor, taken: Tensor, site: Site, selection: Selection, *, is
         nothing = {"hook_attn_scores": -math.inf, "hook_mask": False, "hook_pattern": 0.0}[site.stem]
         if (behind != nothing).any():
             raise InterventionError(
-                "what is put at {site} has keys behind the {n} of this text, and attends to them",
+                "the source activation at {site} attends to keys beyond the {n} of this text",
                 site=site.name,
                 n=value.shape[-1],
             )
@@ -59,8 +59,8 @@ def cut_to(value: Tensor, taken: Tensor, site: Site, selection: Selection, *, is
         missing = selection.first_selected(site.first + taken.shape[-2], site.first + n)
         if missing is not None:
             raise InterventionError(
-                "what is put at {site} has {n_there} positions and so no position {missing}; name the positions "
-                "that it has",
+                "the source activation at {site} has {n_there} positions, so there is no position "
+                "{missing}; specify positions that it has",
                 site=site.name,
                 n_there=n_there,
                 missing=missing,
@@ -78,8 +78,8 @@ def fitting(taken: Tensor, value: Tensor, site: Site) -> Tensor:
     axes = zip(reversed(taken.shape), reversed(value.shape), strict=False)
     if taken.ndim > value.ndim or any(n not in (1, n_here) for n, n_here in axes):
         raise InterventionError(
-            "what is put at {site} is of shape {taken} and does not fit {shape}: each axis must be as long as "
-            "here, or 1",
+            "the source activation at {site} has shape {taken}, which does not match {shape}: each "
+            "axis must have the same length, or 1",
             site=site.name,
             taken=tuple(taken.shape),
             shape=tuple(value.shape),

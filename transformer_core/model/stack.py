@@ -84,10 +84,10 @@ class Stack(nn.Module):
         n_positions = tokens.shape[1]
         first = 0 if store is None else store.n_positions
         if n_positions == 0:
-            raise TextError("there is no token to read; give at least one")
+            raise TextError("the input has no tokens; give at least one")
         if first + n_positions > self.max_seq_len:
             raise TextError(
-                "{n:,} tokens are more than the {most:,} that this model takes; shorten the text",
+                "the text has {n:,} tokens, and this model takes at most {most:,}; shorten the text",
                 n=first + n_positions,
                 most=self.max_seq_len,
             )
@@ -127,8 +127,8 @@ class Stack(nn.Module):
             if segments is None:
                 segments = torch.zeros_like(tokens)
             elif not (int(segments.min()) >= 0 and int(segments.max()) < self.n_segments):
-                raise TextError("this model has segments 0 to {last}, and others were given", last=self.n_segments - 1)
+                raise TextError("segment ids must be from 0 to {last} in this model", last=self.n_segments - 1)
             x = x + self.hook_segment_embed(self.segment_embed(segments))
         elif segments is not None:
-            raise TextError("this model tells no segments apart; leave them out")
+            raise TextError("this model has no segment embedding; leave out segments")
         return self.dropout(x if self.embedding_norm is None else self.embedding_norm(x))

@@ -22,7 +22,7 @@ from transformer_core.model.stores import StackStore
 Tokens = Int[Tensor, "batch pos"]
 
 NO_PREDICTIONS = Message(
-    "this checkpoint has no language-modelling head, so it makes no predictions; final_states gives what it computes"
+    "this checkpoint has no language-modelling head, so it makes no predictions; use final_states to get its output"
 )
 
 

@@ -46,7 +46,7 @@ def for_training(tokenizer: ForeignTokenizer, architecture: Architecture) -> For
     ids = backend.get_vocab().values()
     if len({*ids}) != len(ids) or max(ids) + 1 > n_before + len(lacking):
         raise CheckpointError(
-            "this tokenizer numbers its tokens with gaps, so none can be added; choose another tokenizer"
+            "the token ids of this tokenizer are not contiguous, so no tokens can be added; choose another tokenizer"
         )
     around = {role: i for role, i in special.items() if i is not None and role in _READ[architecture]}
     written = {role: backend.id_to_token(i) for role, i in around.items()}
@@ -57,7 +57,7 @@ def for_training(tokenizer: ForeignTokenizer, architecture: Architecture) -> For
         )
     except ValueError as error:
         raise CheckpointError(
-            "this tokenizer's special tokens cannot stand around a text; choose another tokenizer"
+            "the special tokens of this tokenizer cannot mark the start and end of a text; choose another tokenizer"
         ) from error
     cuts_spaces = isinstance(backend.post_processor, processors.ByteLevel)  # from where tokens lie in a text
     backend.post_processor = processors.Sequence([backend.post_processor, framed]) if cuts_spaces else framed

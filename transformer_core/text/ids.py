@@ -71,8 +71,8 @@ class IdTokenizer(Tokenizer):
         for piece in pieces:
             if not (piece.isascii() and piece.isdecimal()):
                 raise TextError(
-                    "this model came without a tokenizer and reads token ids such as 464 3290 318, and “{piece}” "
-                    "is not one",
+                    "this model was imported without a tokenizer and takes token ids such as 464 3290 318; "
+                    "“{piece}” is not a token id",
                     piece=piece[:30],
                 )
         last = str(self.vocab_size - 1)
@@ -96,8 +96,8 @@ class IdTokenizer(Tokenizer):
         """
         if architecture == "encoder_only" and WRITTEN_MASK.search(text):
             raise TextError(
-                "this model came without a tokenizer, and which token is its mask is not known; type its id like any "
-                "other, such as 464 103 318"
+                "this model was imported without a tokenizer, so its mask token is unknown; type its id "
+                "like any other, such as 464 103 318"
             )
         read = self._cut(text)
         is_open = architecture == "encoder_decoder" and (not read or read[-1][0] != self.eos_id)

@@ -14,8 +14,8 @@ from transformer_core.errors import Message, TextError
 from transformer_core.text.labels import Token, labels, visible
 
 WRITTEN_MASK = re.compile(r"<mask>|\[MASK\]|_{2,}")  # how people write a gap in a text
-_NO_BEGIN = Message("this tokenizer has no token that begins a text; encode the text without it")
-_NO_END = Message("this tokenizer has no token that ends a text; encode the text without it")
+_NO_BEGIN = Message("this tokenizer has no beginning-of-sequence token; encode the text without it")
+_NO_END = Message("this tokenizer has no end-of-sequence token; encode the text without it")
 
 
 class Tokenizer(ABC):
@@ -180,7 +180,9 @@ class Tokenizer(ABC):
         known, vocab_size = [int(i) for i in ids], self.vocab_size
         for i in known:
             if not 0 <= i < vocab_size:
-                raise TextError("token {i} is not in the vocabulary, which has 0 to {last}", i=i, last=vocab_size - 1)
+                raise TextError(
+                    "token id {i} is not in the vocabulary; ids go from 0 to {last}", i=i, last=vocab_size - 1
+                )
         return known
 
 
@@ -215,7 +217,7 @@ def from_zero(ids: Iterable[SupportsInt]) -> list[int]:
     """
     known = [int(i) for i in ids]
     if min(known, default=0) < 0:
-        raise TextError("token {i} is not in the vocabulary, which begins with 0", i=min(known))
+        raise TextError("token id {i} is not in the vocabulary; ids start at 0", i=min(known))
     return known
 
 

@@ -58,7 +58,7 @@ def load_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
         ) from error
     except Exception as error:  # the library raises bare Exception for what it cannot parse
         raise CheckpointError(
-            "{path} is damaged, or is a tokenizer that was not made here; copy it again, or train the model again",
+            "{path} is damaged, or is not a Headlight tokenizer; copy it again, or train the model again",
             path=path,
         ) from error
 
@@ -93,7 +93,7 @@ def load_foreign(folder: str | os.PathLike[str]) -> Tokenizer:
         return _load_older(folder)
     layouts = (Message.joined(Message(" with "), layout) for layout in (("tokenizer.json",), *_OLDER_LAYOUTS, _MARIAN))
     raise CheckpointError(
-        "{folder} has no tokenizer, which would be {layouts}; copy the whole model again",
+        "{folder} has no tokenizer ({layouts}); copy the whole model again",
         folder=folder,
         layouts=Message.joined(", ", layouts),
     )
@@ -110,9 +110,7 @@ def _load_fast(folder: Path) -> ForeignTokenizer:
     try:
         backend = Backend.from_file(str(path))
     except Exception as error:  # the library raises bare Exception for what it cannot parse
-        raise CheckpointError(
-            "{path} is damaged, or of a type that is not known here; copy it again", path=path
-        ) from error
+        raise CheckpointError("{path} is damaged or of an unsupported type; copy it again", path=path) from error
     vocabulary = backend.get_vocab()
     written = {role: spelling(settings, role, _USUAL[role], vocabulary) for role in ROLES}
     return ForeignTokenizer(
@@ -131,7 +129,7 @@ def _load_older(folder: Path) -> ForeignTokenizer:
         backend = Backend.from_str(theirs.backend_tokenizer.to_str())
     except Exception as error:  # whatever that library, and those below it, make of a damaged file
         raise CheckpointError(
-            "the tokenizer in {folder} is damaged, or of a type that cannot be read here; save it as "
+            "the tokenizer in {folder} is damaged or of an unsupported type; save it as "
             "tokenizer.json, or copy it again",
             folder=folder,
         ) from error

@@ -138,7 +138,8 @@ def load_marian(folder: Path) -> MarianTokenizer:
     settings = read_settings(folder)
     if settings.get("separate_vocabs"):
         raise CheckpointError(
-            "{folder} has a vocabulary for each language; models that share one can be read here", folder=folder
+            "{folder} has a separate vocabulary per language; only models with a shared vocabulary are supported",
+            folder=folder,
         )
     try:
         vocabulary = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))

@@ -38,7 +38,7 @@ Stride = Annotated[
     int,
     Rule(
         lambda value: type(value) is int and value >= 1,
-        Message("{name} must be a whole number of at least 1, or none for windows end to end; got {value!r}"),
+        Message("{name} must be a whole number of at least 1, or none for non-overlapping windows; got {value!r}"),
     ),
 ]
 Factor = Annotated[float, Rule(is_above_zero, Message("{name} must be above 0, got {value!r}"))]
@@ -54,19 +54,28 @@ ClipNorm = Annotated[
 _REFUSALS = (
     Refusal(
         lambda config: config.accumulate > config.batch_size,
-        Message("accumulate ({accumulate}) must be at most batch_size ({batch_size}): each part needs a row"),
+        Message(
+            "accumulate ({accumulate}) must be at most batch_size ({batch_size}), because each part "
+            "needs at least one sequence"
+        ),
     ),
     Refusal(
         lambda config: config.weight_decay and config.optimizer == "adam",
-        Message("weight_decay ({weight_decay}) needs optimizer=adamw; the paper's adam has none"),
+        Message("weight_decay ({weight_decay}) needs optimizer=adamw; the paper's Adam has no weight decay"),
     ),
     Refusal(
         lambda config: config.guided_head is not None and not _GUIDED_HEAD.fullmatch(str(config.guided_head)),
-        Message("guided_head must be a layer and a head of the encoder like encoder.1.0, or none; got {guided_head!r}"),
+        Message(
+            "guided_head must name a layer and a head of the encoder, such as encoder.1.0, or be "
+            "none; got {guided_head!r}"
+        ),
     ),
     Refusal(
         lambda config: config.guided_head is not None and config.compile,
-        Message("guided_head needs to look at a pattern, which compile leaves out; leave out one of the two"),
+        Message(
+            "guided_head needs the attention pattern, which compiled models do not compute; leave "
+            "out guided_head or compile"
+        ),
     ),
 )
 
@@ -145,13 +154,14 @@ class TrainingConfig:
         for step, factor in self.rate_changes:
             if type(step) is not int or step <= former:
                 raise ConfigError(
-                    "rate_changes must be at steps that rise, from 1 on; got {step!r} after {former}",
+                    "rate_changes must be in order of increasing steps, starting at 1 or later; got {step!r} "
+                    "after {former}",
                     step=step,
                     former=former,
                 )
             if not is_above_zero(factor):
                 raise ConfigError(
-                    "rate_changes must multiply by a factor above 0, got {factor!r} at step {step}",
+                    "factors in rate_changes must be above 0, got {factor!r} at step {step}",
                     factor=factor,
                     step=step,
                 )

@@ -64,7 +64,7 @@ class Gradients:
             OtherProcessError: another process was killed.
         """
         if not (batch.targets.numpy() != IGNORED).any():
-            raise TextError("no target counts, so there is nothing to learn; leave such a batch out")
+            raise TextError("this batch has no targets to learn from; skip it")
         for parameter in self.parameters:
             parameter.grad = None
         is_guided = self.config.guided is not None

@@ -84,15 +84,15 @@ def refuse_unguidable(training: TrainingConfig, model: ModelConfig, corpus: Corp
         return
     if not has_antecedents(corpus.train) or model.architecture != "encoder_decoder":
         raise ConfigError(
-            "guided_head needs a corpus that knows what each pronoun of a source stands for, as en-fr does, and "
-            "{corpus} does not; leave guided_head out, or choose en-fr",
+            "guided_head needs a corpus with annotated antecedents, such as en-fr; {corpus} has "
+            "none. Leave out guided_head, or choose en-fr",
             corpus=corpus.name,
         )
     layer, head = training.guided
     if layer >= model.n_encoder_layers or head >= model.n_heads:
         raise ConfigError(
-            "guided_head ({guided_head}) is not there: the encoder has layers 0 to {last_layer}, each with heads 0 "
-            "to {last_head}; choose one of these",
+            "guided_head ({guided_head}) does not exist: the encoder has layers 0 to {last_layer}, "
+            "each with heads 0 to {last_head}",
             guided_head=training.guided_head,
             last_layer=model.n_encoder_layers - 1,
             last_head=model.n_heads - 1,

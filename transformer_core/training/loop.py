@@ -117,9 +117,9 @@ def _refuse_infinite(step: int, loss: float, gradient_norm: float, config: Train
     if math.isfinite(loss) and math.isfinite(gradient_norm):
         return
     failure = (
-        Message("the gradient's norm became {norm} at step {step:,}; the update was left out. {way_out}")
+        Message("the gradient norm became {norm} at step {step:,}; the update was skipped. {way_out}")
         if math.isfinite(loss)
-        else Message("the loss became {loss} at step {step:,}; the update was left out. {way_out}")
+        else Message("the loss became {loss} at step {step:,}; the update was skipped. {way_out}")
     )
     raise RunError(failure, loss=loss, norm=gradient_norm, step=step, way_out=_what_to_try(config))
 

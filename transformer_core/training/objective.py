@@ -35,7 +35,7 @@ def label_smoothed_cross_entropy(
     Source: Szegedy et al. 2016, sec. 7; Vaswani et al. 2017, sec. 5.4.
     """
     if not is_compiling() and not (targets != IGNORED).any():
-        raise TextError("no target counts, so there is no loss to take the mean of; leave such a batch out")
+        raise TextError("this batch has no targets, so its loss is undefined; skip it")
     return F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=IGNORED, label_smoothing=smoothing)
 
 

@@ -85,8 +85,8 @@ class Adam:
             kept = self.state.get(name, {}).get(key)
             if kept is None or tensor.shape != kept.shape:
                 raise RunError(
-                    "the saved optimizer does not fit the model at {name!r}, and this run cannot go on; start a "
-                    "new one",
+                    "the saved optimizer state does not match the model at {name!r}, so this run cannot be "
+                    "resumed; start a new one",
                     name=full_name,
                 )
             kept.copy_(tensor)

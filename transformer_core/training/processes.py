@@ -70,8 +70,8 @@ class Processes:
             return name
         if self.local_rank >= n_gpus:
             raise ConfigError(
-                "process {process} of this machine has no GPU of its own, there are {n_gpus}; start torchrun with "
-                "--nproc-per-node {most}, or train with --device cpu",
+                "there is no GPU for process {process} of this machine, which has {n_gpus}; start "
+                "torchrun with --nproc-per-node {most}, or train with --device cpu",
                 process=self.local_rank,
                 n_gpus=n_gpus,
                 most=max(1, n_gpus),
@@ -162,7 +162,7 @@ class Processes:
         """
         if not self.is_first:
             if not self.agree(True):  # whether the first one could do it
-                raise OtherProcessError("the first process of this training could not go on, and says why")
+                raise OtherProcessError("the first process of this training failed; see its error message")
             return prepare()
         try:
             prepared = prepare()
@@ -185,8 +185,8 @@ class Processes:
             if self.size == 1 or not (isinstance(error, dist.DistError) or "gloo" in str(error)):
                 raise
             raise OtherProcessError(
-                "one of the {n} processes of this training ended or was killed, and the others with it; go on with "
-                "--resume",
+                "one of the {n} processes of this training ended or was killed, so all were stopped; "
+                "continue with --resume",
                 n=self.size,
             ) from error
 

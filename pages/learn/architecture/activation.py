@@ -109,7 +109,7 @@ def _draw(data: ArchitectureData, stage: Stage) -> None:
 
     figures.live_figure(figure, name=name, key="architecture-activation", files=files, height=HEIGHT)
     facts = [
-        (say("numbers"), grouped(shown.n_finite)),
+        (say("elements"), grouped(shown.n_finite)),
         (say("mean"), f"{shown.mean:.4g}"),
         (say("standard deviation"), f"{shown.deviation:.4g}"),
         (say("exactly 0"), f"{shown.share_of_zeros:.1%}"),

@@ -65,7 +65,7 @@ def show(data: ArchitectureData) -> None:
     shown = {say(NAMES[part]): costs[part] for part in PARTS if costs[part].any()}
     hues = [COST_HUES[part] for part in PARTS if costs[part].any()]
     with left:
-        of_forward = {say("all together"): costs["total"]} | shown
+        of_forward = {say("total"): costs["total"]} | shown
         figure = cost_curves(
             lengths,
             of_forward,
@@ -73,7 +73,7 @@ def show(data: ArchitectureData) -> None:
             title=say("One forward pass"),
             unit=say("multiply-adds"),
             marks=marks,
-            dashed=[say("all together")],
+            dashed=[say("total")],
             theme=theme(),
         )
         _figure(data, figure, "reading", lengths, of_forward)

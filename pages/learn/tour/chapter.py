@@ -80,7 +80,7 @@ def _prose(lesson: "Lesson", part: "Prose", evidence: "Evidence") -> None:
     from pages.learn.tour.lesson_engine import judging
 
     if judging.needs_training(part) and not view_fields.wants_training(lesson.name):
-        told = say("Train the model, and you read here what it says.")
+        told = say("Train the model to see its output here.")
         st.html(f"<p class='hl-small'>{html.escape(told)}</p>")
         return
     prose.markdown(judging.prose(part, evidence))

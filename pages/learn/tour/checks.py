@@ -50,12 +50,12 @@ def show(lesson: "Lesson", seen: "Sequence[Part]", evidence: "Evidence") -> None
     if found:
         told = say_number(
             n,
-            "{n} statement of this chapter checked on the model’s numbers",
-            "{n} statements of this chapter checked on the model’s numbers",
+            "{n} statement of this chapter verified on the model’s activations",
+            "{n} statements of this chapter verified on the model’s activations",
         )
         with st.expander(prose.plain(told), icon=":material/error:" if failed else ":material/verified:"):
             st.html(f"<ul class='hl-tour-checks'>{''.join(map(_line, found))}</ul>")
-    told = say("This chapter is a text file, {file}. Your own go into the folder lessons.", file=lesson.file)
+    told = say("This chapter is a text file, {file}. Put your own chapters into the folder lessons.", file=lesson.file)
     code_expander.code(lambda: code_of(lesson, found), told)
 
 
@@ -89,7 +89,7 @@ def _fault(lesson: "Lesson", check: "Check", evidence: "Evidence") -> str:
     except LessonError as error:
         return say_message(error.of(lesson.file))
     except HeadlightError as error:
-        return say("This cannot be checked: {why}", why=error)
+        return say("This check failed to run: {why}", why=error)
     return ""
 
 

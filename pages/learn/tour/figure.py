@@ -86,7 +86,7 @@ def _training(lesson: "Lesson", spec: "FigureSpec", given: "dict[str, object]", 
     is_wanted = view_fields.wants_training(lesson.name)
     if spec.kind == "distributions":
         st.button(
-            say("Train it now") if not is_wanted else say("Train it again, from other random weights"),
+            say("Train now") if not is_wanted else say("Train again from a new random initialization"),
             key=f"{key}-train",
             type="primary" if not is_wanted else "secondary",
             icon=":material/model_training:",
@@ -99,7 +99,7 @@ def _training(lesson: "Lesson", spec: "FigureSpec", given: "dict[str, object]", 
 
     def tell(step: int, loss: float) -> None:
         if step % TOLD_EVERY == 0:
-            told = say("Step {step}: loss {loss} nats a word", step=step, loss=f"{loss:.2f}")
+            told = say("Step {step}: loss {loss} nats per token", step=step, loss=f"{loss:.2f}")
             place.progress(min(step / lessons.six_word_steps(), 1.0), text=prose.plain(told))
 
     trained = lessons.evidence_of(lesson, seed=seed or 0, on_step=tell)

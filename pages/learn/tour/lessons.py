@@ -68,7 +68,7 @@ def _read(
     shipped, own = folders
     return (
         *read_lessons(shipped, of_language, root=APP, pages=linked()),
-        *read_lessons(own, of_language, root=ROOT, pages=linked(), before=OWN, group=say("Your own")),
+        *read_lessons(own, of_language, root=ROOT, pages=linked(), before=OWN, group=say("Your own lessons")),
     )
 
 
@@ -82,7 +82,9 @@ def card_of(lesson: "Lesson") -> ModelCard:
     name = lesson.model or next(iter(cards))
     if name not in cards:
         raise HeadlightError(
-            "this lesson speaks of the model “{name}”, and here are {there}", name=name, there=", ".join(cards)
+            "this lesson uses the model “{name}”, which does not exist; available are {there}",
+            name=name,
+            there=", ".join(cards),
         )
     return cards[name]
 
@@ -133,7 +135,7 @@ def _run(lesson: "Lesson", mistake: str, is_other: bool) -> "Run":
 
     card = card_of(lesson)
     if is_other and not lesson.other:
-        raise HeadlightError("this lesson has no other text; give it one: other: …")
+        raise HeadlightError("this lesson has no other text; add one: other: …")
     source, text = Source.of(card), lesson.other if is_other else text_of(lesson, card)
     target = None if is_other else lesson.target
     runs: cache.Store[Run] = cache.store(mark("lessons"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
@@ -150,7 +152,7 @@ def _train(
 ) -> "SixWords":
     from pages.learn.tour.lesson_engine.six_words import train_six_words
 
-    trained: cache.Store[SixWords] = cache.store(mark("six words"), most_mib=4, n_bytes=lambda made: 8192)
+    trained: cache.Store[SixWords] = cache.store(mark("six-word model"), most_mib=4, n_bytes=lambda made: 8192)
 
     def make() -> "SixWords":
         return train_six_words(smoothing=smoothing, is_shifted=is_shifted, steps=steps, seed=seed, on_step=on_step)

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from pages.learn.tour.lesson_engine.lesson import BrokenLesson, Lesson
 
 LEAD = mark(
-    "“Attention Is All You Need” from beginning to end, on models that run while you read. Each chapter asks you to "
-    "predict something before it shows you; what is right is computed from the model’s own numbers."
+    "“Attention Is All You Need”, section by section, with models that run live. Each "
+    "chapter asks you to predict a result before it shows it; the answers are computed from "
+    "the model’s activations."
 )
 MOST_NAMED = 5  # of files that are no lessons
 
@@ -33,7 +34,7 @@ def tour() -> None:
     """Draw the contents and the open chapter; an answer, or another chapter, draws only this again."""
     all_lessons = lessons.here()
     if not all_lessons:
-        prose.note(say("There is no lesson here."))
+        prose.note(say("There are no lessons."))
         return
     _tell_of_others()
     open_one = _open_one(all_lessons)
@@ -55,8 +56,8 @@ def _tell_of_others() -> None:
     if others := lessons.not_read():
         named = ", ".join(others[:MOST_NAMED]) + (", …" if len(others) > MOST_NAMED else "")
         told = say(
-            "In {folder}, only files that end in .md are lessons; not read: {files}. Give a lesson among them that "
-            "ending, or move the file.",
+            "In {folder}, only files with the extension .md are lessons; ignored: {files}. Rename "
+            "lessons among them to .md, or move the files.",
             folder=str(lessons.own_folder()),
             files=named,
         )
@@ -68,7 +69,7 @@ def _open_one(all_lessons: "list[Lesson | BrokenLesson]") -> "Lesson | BrokenLes
     wanted = view_fields.LESSON.value
     found = next((lesson for lesson in all_lessons if lesson.name == wanted), None)
     if found is None and wanted:
-        told = say("There is no lesson “{name}” here, so you see the first.", name=wanted[:60])
+        told = say("There is no lesson “{name}”; showing the first one.", name=wanted[:60])
         prose.note(told)
     return found or all_lessons[0]
 

@@ -53,7 +53,7 @@ def _asked(lesson: "Lesson", question: "Question", number: int, evidence: "Evide
         _number(lesson, number, key)
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         if question.hint:
-            with st.popover(say("A hint"), type="tertiary"):
+            with st.popover(say("Hint"), type="tertiary"):
                 prose.markdown(question.hint)
         st.button(
             say("Reveal answer"),
@@ -94,10 +94,10 @@ def _number(lesson: "Lesson", number: int, key: str) -> None:
 
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.text_input(
-            say("Your number"),
+            say("Your answer"),
             key=key,
             on_change=take,
-            placeholder=say("a number, then Enter"),
+            placeholder=say("number, then Enter"),
             label_visibility="collapsed",
             autocomplete="off",
             width=220,
@@ -118,14 +118,14 @@ def _answered(lesson: "Lesson", question: "Question", number: int, given: str | 
         lines = "".join(_choice(text, given, verdict) for text in choices)
         told = f"<ul class='hl-tour-choices'>{lines}</ul>"
     else:
-        sentence = say("It is {right}.", right=verdict.right)
+        sentence = say("The answer is {right}.", right=verdict.right)
         if given is not None and not verdict.is_right:
-            sentence = say("You said {given}. It is {right}.", given=given, right=verdict.right)
+            sentence = say("You answered {given}. The correct answer is {right}.", given=given, right=verdict.right)
         elif verdict.is_right:
-            sentence = say("Yes: it is {right}.", right=verdict.right)
+            sentence = say("Correct: {right}.", right=verdict.right)
         told = f"<p class='hl-tour-verdict' data-right='{verdict.is_right}'>{html.escape(sentence)}</p>"
     if verdict.is_computed:
-        how = html.escape(say("Computed from the model’s numbers just now."))
+        how = html.escape(say("Just computed from the model’s activations."))
         told += f"<p class='hl-small hl-tour-computed'>{how}</p>"
     st.html(told)
     st.button(

@@ -38,14 +38,14 @@ page: heads
 label: Open this head
 """
 HOW = mark(
-    "A lesson is a text file such as this one, with the ending .md, in the folder {folder}. It is read again whenever "
-    "it changes. If something in it is wrong, the page names the line."
+    "A lesson is a text file like this one, with the extension .md, in the folder {folder}. "
+    "It is reloaded whenever it changes. If it contains an error, the page shows the line."
 )
 
 
 def show() -> None:
     """Draw the instructions, folded."""
-    title = say("Write a lesson of your own")
+    title = say("Write your own lesson")
     with st.expander(prose.plain(title), icon=":material/edit_note:", key="tour-writing", on_change="rerun") as folded:
         if not folded.open:
             return
@@ -69,15 +69,15 @@ def _lists() -> Iterable[tuple[str, list[tuple[str, str]]]]:
         [(f"kind: {name}", f"{say(kind.meaning)} ({', '.join(kind.parameters)})") for name, kind in KINDS.items()],
     )
     quantities = [(f"{name}[{one.parts}]" if one.parts else name, say(one.meaning)) for name, one in QUANTITIES.items()]
-    yield say("Numbers of the model"), quantities + [(name, say(meaning)) for name, meaning in OF_SIX_WORDS.items()]
+    yield say("Quantities of the model"), quantities + [(name, say(meaning)) for name, meaning in OF_SIX_WORDS.items()]
     chosen = [
-        ('at query 3, key "cat"', say("what is at one place of an axis, by number or by token")),
-        ('at writing "chat"', say("the row that decides this token")),
-        ("right pattern[…]", say("the same of the model without its mistake")),
-        ("other pattern[…]", say("the same of the lesson’s other text")),
-        (", ".join(NAMES), say("functions; “over key” goes along an axis")),
+        ('at query 3, key "cat"', say("the value at one position of an axis, by index or by token")),
+        ('at writing "chat"', say("the row that predicts this token")),
+        ("right pattern[…]", say("the same for the correct model")),
+        ("other pattern[…]", say("the same for the lesson’s other text")),
+        (", ".join(NAMES), say("functions; “over key” applies them along an axis")),
     ]
-    yield say("Choosing and computing"), chosen
+    yield say("Operators and selection"), chosen
     yield say("Mistakes"), [(f"mistake: {name}", say(one.title)) for name, one in MISTAKES.items()]
     yield say("Pages"), [(f"page: {name}", ", ".join(fields)) for name, fields in lessons.linked().items()]
 

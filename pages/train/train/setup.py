@@ -254,7 +254,7 @@ def _pace(
     )
     if stride > model.max_seq_len:
         raise ConfigError(
-            "stride ({stride}) must be at most max_seq_len ({most}), or tokens between two windows are left out",
+            "stride ({stride}) must be at most max_seq_len ({most}); otherwise tokens between windows would be skipped",
             stride=stride,
             most=model.max_seq_len,
         )

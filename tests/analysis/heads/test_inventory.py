@@ -89,5 +89,5 @@ def test_what_is_left_out_has_no_effect(field: str):
     left_out = {field.name for field in fields(tc.ModelConfig)} - {setting.name for setting in settings(config())}
     assert field in left_out
     other = {"rotary_scaling": "linear", "rotary_original_len": 7}.get(field, 0.5)
-    with pytest.raises(ConfigError, match="has no meaning without"):
+    with pytest.raises(ConfigError, match="has no effect without"):
         config(**{field: other})

@@ -91,7 +91,5 @@ def test_what_cannot_be_answered_is_said():
         HeadOverTexts.of([])
     over = HeadOverTexts.of([on_text("a")])
     for choose in (over.highest, over.lowest):
-        with pytest.raises(
-            ConfigError, match="no measure 'loudness' of a head on a text; choose one of entropy, distance"
-        ):
+        with pytest.raises(ConfigError, match="no head score 'loudness'; choose one of entropy, distance"):
             choose("loudness")

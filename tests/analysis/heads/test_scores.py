@@ -159,10 +159,10 @@ def test_a_card_names_what_stands_out_the_most_needed_first():
     known = known_heads(scores)
     assert [head["head"] for head in known] == [2, 1, 6, 5, 3, 4]
     assert [head["does"].partition(f"H{head['head']}: ")[2] for head in known] == [
-        "fits none of the known patterns, but is needed; ablating it raises the loss by 2.00 nats.",
+        "matches no known pattern; ablating it raises the loss by 2.00 nats.",
         "puts 93% of its attention on the token that determines the next one; "
         "ablating it raises the loss by 0.50 nats.",
-        "fits none of the known patterns, but is needed; ablating it raises the loss by 0.20 nats.",
+        "matches no known pattern; ablating it raises the loss by 0.20 nats.",
         "puts 50% of its attention on the previous token; ablating it raises the loss by 0.10 nats.",
         "puts 80% of its attention on the first token (attention sink); ablating it leaves the loss unchanged.",
         "puts 67% of its attention within 3 tokens; ablating it lowers the loss by 0.30 nats.",

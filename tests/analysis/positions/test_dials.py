@@ -57,7 +57,7 @@ def test_at_their_own_places_the_product_is_the_models_score(variation: str, att
 def test_a_head_that_turns_nothing_is_told():
     model = varied_model("rotary, groups")
     inputs = [[3, 4, 5], [1, 2]]
-    with pytest.raises(ConfigError, match="nothing is turned"):
+    with pytest.raises(ConfigError, match="does not use RoPE"):
         head_vectors(model, inputs, attention="cross", layer=0, head=0, query=0, key=0)
-    with pytest.raises(ConfigError, match="nothing is turned"):
+    with pytest.raises(ConfigError, match="does not use RoPE"):
         head_vectors(varied_model("the paper's"), inputs, attention="encoder", layer=0, head=0, query=0, key=0)

@@ -44,5 +44,5 @@ def test_a_table_that_is_no_such_table_is_found_out():
 def test_what_cannot_be_is_said():
     with pytest.raises(ConfigError, match="shifted by 0 to 4"):
         shift(fixed_table("sinusoidal_halves", 5, 8), 5)
-    with pytest.raises(ConfigError, match="no fixed turn"):
+    with pytest.raises(ConfigError, match="a shift is not a rotation"):
         shift(PositionTable(values=np.zeros((3, 4), dtype=np.float32), columns=()), 1)

@@ -52,7 +52,7 @@ def test_a_word_may_look_where_any_of_its_tokens_may():
 
 @pytest.mark.parametrize("places", [(0, 1), (0, 1, 3), (1, 2, 3), (0, 1, 0), (0, 0, 0, 0), ()])
 def test_words_of_another_text(places: tuple[int, ...]):
-    with pytest.raises(TextError, match="the words do not fit the pattern, which has 3 "):
+    with pytest.raises(TextError, match="the words do not match the pattern, which has 3 "):
         merge_tokens(patterns(3, 3), (0, 1, 2), places)
     with pytest.raises(TextError, match="3 queries"):
         merge_mask(np.ones((3, 3), dtype=bool), places, (0, 1, 2))

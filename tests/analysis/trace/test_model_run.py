@@ -225,7 +225,7 @@ def test_bfloat16_gives_float32_arrays(make: Make, architecture: Architecture):
 
 
 def test_only_an_encoder_decoder_takes_a_target(made: dict[str, Made]):
-    with pytest.raises(TextError, match="decoder-only takes one text"):
+    with pytest.raises(TextError, match="decoder-only: it takes one text"):
         run_text(*made["decoder_only"], TEXTS[0], target="Le chat")
 
 

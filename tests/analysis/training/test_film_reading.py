@@ -137,7 +137,7 @@ def test_a_damaged_snapshot_is_told_and_the_others_are_read(to_change: Made3, da
     snapshots = [*read_snapshots(film, STEPS, fixed)]
     assert [snapshot.step for snapshot in snapshots] == [*STEPS]
     (bad,) = (snapshot for snapshot in snapshots if isinstance(snapshot, DamagedSnapshot))
-    assert bad.step == damaged and "damaged or cut off" in str(bad.reason)
+    assert bad.step == damaged and "damaged or truncated" in str(bad.reason)
     for snapshot in snapshots:
         if isinstance(snapshot, SnapshotReading):
             said = run_text(*film.load(snapshot.step), TEXTS[0], target=fixed.output)
@@ -148,7 +148,7 @@ def test_weights_of_another_model_are_damage(to_change: Made3):
     film, made = to_change
     film.add(3, tc.build(replace(made[0][0].config, d_ff=16)))
     _, bad, _ = read_snapshots(film, STEPS, fix_text(*made[0], TEXTS[0]))
-    assert isinstance(bad, DamagedSnapshot) and "does not belong" in str(bad.reason)
+    assert isinstance(bad, DamagedSnapshot) and "does not match" in str(bad.reason)
 
 
 def test_a_training_that_diverged_is_told(to_change: Made3):

@@ -101,13 +101,13 @@ def test_without_records_there_is_an_empty_history():
 def test_a_damaged_record_is_told(spoil: Any):
     record = HeadHistory.to_record(0, [measured(NAMES[0], previous=share(0.5))])
     spoil(record)
-    with pytest.raises(RunError, match="a record of heads is damaged, or was written by another version"):
+    with pytest.raises(RunError, match="a record of head scores is damaged or was written by another version"):
         HeadHistory.from_records([record])
 
 
 def test_snapshots_are_of_the_same_heads():
     snapshots = [(0, [measured(name) for name in NAMES]), (1, [measured(NAMES[0])])]
-    with pytest.raises(RunError, match="not of the same heads"):
+    with pytest.raises(RunError, match="do not have the same heads"):
         HeadHistory.of(snapshots)
 
 
@@ -163,15 +163,16 @@ def test_the_earliest_comes_first():
 def test_in_words():
     (one,) = appearances(history_of([0.1, 0.2, 0.712, 0.8], chance=0.119))
     assert str(one.in_words()) == (
-        "Cross-attention L1.H0 appears as an alignment head at step 20: 0.71 of its attention lies on what "
-        "truly determines the next token; shuffled tokens: 0.12."
+        "Cross-attention L1.H0 becomes an alignment head at step 20: it puts 0.71 of its attention on the "
+        "token that determines the next one; shuffled tokens: 0.12."
     )
     (one,) = appearances(history_of([0.5, 0.5], measure="previous"))
     assert str(one.in_words()) == (
-        "Cross-attention L1.H0 is a previous-token head already at step 0: 0.50 of its attention lies on "
-        "the token before; shuffled tokens: 0.10."
+        "Cross-attention L1.H0 is already a previous-token head at step 0: it puts 0.50 of its attention on "
+        "the previous token; shuffled tokens: 0.10."
     )
     assert str(rule()) == (
-        "A head appears at the first of 2 snapshots in a row at which at least 0.3 of its attention lies where its "
-        "habit lays it, 4 standard deviations or more above what shuffled tokens would get."
+        "A head counts as specialized from the first of 2 consecutive snapshots at which it puts at least 0.3 of its "
+        "attention on the tokens that define its type, 4 or more standard deviations above the score on shuffled "
+        "tokens."
     )

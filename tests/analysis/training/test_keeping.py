@@ -20,7 +20,7 @@ def test_kept_it_is_a_checkpoint_with_the_card(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
     settings = Settings(model=SMALL, training={"steps": 2, "evaluate_pairs": 2, "film_megabytes": 0})
     job = begin(tmp_path / "run", corpus_name="copy", preset="tiny", settings=settings)
-    with pytest.raises(RunError, match="has saved nothing yet"):
+    with pytest.raises(RunError, match="has not saved any weights yet"):
         keep_run(tmp_path / "run", tmp_path / "kept")
     for _ in work(job, stop_reason=lambda: "enough"):
         pass

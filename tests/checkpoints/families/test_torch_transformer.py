@@ -119,16 +119,16 @@ def refusal(folder: Path, **changes: Any) -> str:
 def test_what_is_missing_is_asked_for_by_name(tmp_path: Path):
     torch.save(Translator().state_dict(), tmp_path / "model.pt")
     add_tokenizer(tmp_path)
-    with pytest.raises(CheckpointError, match="nothing says how they are put together; write it into a ") as caught:
+    with pytest.raises(CheckpointError, match="but not how they are connected; describe it in a ") as caught:
         tc.load(tmp_path)
     example = str(caught.value)
     assert '"embedding": "embed.weight", "output": "out.weight"' in example
-    assert "has no weight 'emb', which config.json names; beside its layers it has embed.weight, " in refusal(
+    assert "has no weight 'emb', which config.json refers to; apart from its layers it has embed.weight, " in refusal(
         tmp_path, embedding="emb"
     )
-    assert "embedding = None is not supported; name the key" in refusal(tmp_path, embedding=None)
+    assert "embedding = None is not supported; specify the key" in refusal(tmp_path, embedding=None)
     assert "lacks n_heads" in refusal(tmp_path, n_heads=None)
-    assert "output = None is not supported; name the key of the last linear layer" in refusal(tmp_path, output=None)
-    assert "positions = None is not supported; name one of sinusoidal" in refusal(tmp_path, position_table=None)
+    assert "output = None is not supported; specify the key of the output layer" in refusal(tmp_path, output=None)
+    assert "positions = None is not supported; specify one of sinusoidal" in refusal(tmp_path, position_table=None)
     assert "d_model (24) must be divisible by n_heads (7)" in refusal(tmp_path, n_heads=7)
     assert "use_rope = True is not supported" in refusal(tmp_path, use_rope=True)

@@ -52,7 +52,7 @@ def test_a_mark_says_what_the_rest_is(text: str, codec: str, is_big: bool, block
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_BLOCK", block)
         found = read(mark + text.encode(f"{codec}-{'be' if is_big else 'le'}"))
-    assert found == (with_plain_breaks(text), codec, f"a.txt was {codec.upper()} text, and is kept as UTF-8.")
+    assert found == (with_plain_breaks(text), codec, f"a.txt was {codec.upper()} and is stored as UTF-8.")
 
 
 @pytest.mark.parametrize("block", [1, 5, 1000])
@@ -62,7 +62,7 @@ def test_western_text_is_read_as_what_it_is(monkeypatch: pytest.MonkeyPatch, blo
     text = FRENCH if codec == "cp1252" else FRENCH.replace("Œ", "O").replace("—", "-")
     found, used, remark = read(text.encode(codec))
     assert (found, used) == (text, "cp1252")
-    assert remark == "a.txt was not UTF-8 and was read as Windows-1252 (Latin-1); it is kept as UTF-8."
+    assert remark == "a.txt was not UTF-8 and was read as Windows-1252 (Latin-1); it is stored as UTF-8."
 
 
 @pytest.mark.parametrize(
@@ -70,22 +70,28 @@ def test_western_text_is_read_as_what_it_is(monkeypatch: pytest.MonkeyPatch, blo
     [
         (
             FRENCH.encode() + b"\xff\n",
-            "a.txt, line 3: the byte 0xFF is not UTF-8 there, though the rest of the text",
+            "a.txt, line 3: the byte 0xFF is not valid UTF-8, but the rest of the text",
         ),
         (FRENCH.encode()[:4], None),
-        ((FRENCH + "é").encode()[:-1], "a.txt, line 3: the byte 0xC3 is not UTF-8 there, though the rest"),
-        ("a\nПривет, мир\n".encode("cp1251"), "a.txt, line 2: the byte 0xCF .* is not Windows-1252 either; save it"),
-        ("これは日本語です。\n".encode("shift-jis"), "line 1: .* is not Windows-1252 either"),
-        ("中文文本,这里\n".encode("gbk"), "line 1: .* is not Windows-1252 either"),
-        (b"good\nb\xe9d \x81\n" + b"x" * 99, "line 2: the byte 0xE9 .* is not Windows-1252 either"),
-        (b"one\ntwo\n\x03\xe9\x04\x01 four", "line 3: the byte 0xE9 .* control characters, as in binary files"),
-        (b"one\ntwo\0", "a.txt is no text: line 2 holds a zero byte, as binary files do"),
-        ("one\ntwo\n".encode("utf-16-le"), "seems to be UTF-16 text without the mark"),
-        ("one\ntwo\n".encode("utf-16-be"), "seems to be UTF-16 text without the mark"),
-        (b"\xff\xfe" + "one\ntwo\n".encode("utf-16-le")[:-1], r"a.txt, line 2: .* damaged there \(truncated data\)"),
-        (b"\xff\xfe" + "one\n\ud800x\n".encode("utf-16-le", "surrogatepass"), r"a.txt, line 2: .* damaged there"),
-        (b"\xff\xfea\0\0\0b\0", "line 1 holds a zero byte"),
-        (b"\xef\xbb\xbfone\n\xff", "a.txt, line 2: the text is damaged there"),
+        ((FRENCH + "é").encode()[:-1], "a.txt, line 3: the byte 0xC3 is not valid UTF-8, but the rest"),
+        (
+            "a\nПривет, мир\n".encode("cp1251"),
+            "a.txt, line 2: the byte 0xCF .* neither valid UTF-8 nor Windows-1252; save",
+        ),
+        ("これは日本語です。\n".encode("shift-jis"), "line 1: .* neither valid UTF-8 nor Windows-1252"),
+        ("中文文本,这里\n".encode("gbk"), "line 1: .* neither valid UTF-8 nor Windows-1252"),
+        (b"good\nb\xe9d \x81\n" + b"x" * 99, "line 2: the byte 0xE9 .* neither valid UTF-8 nor Windows-1252"),
+        (
+            b"one\ntwo\n\x03\xe9\x04\x01 four",
+            "line 3: the byte 0xE9 .* control characters next to it, as in binary files",
+        ),
+        (b"one\ntwo\0", "a.txt is not a text file: line 2 contains a zero byte, as in binary files"),
+        ("one\ntwo\n".encode("utf-16-le"), "seems to be UTF-16 text without a byte order mark"),
+        ("one\ntwo\n".encode("utf-16-be"), "seems to be UTF-16 text without a byte order mark"),
+        (b"\xff\xfe" + "one\ntwo\n".encode("utf-16-le")[:-1], r"a.txt, line 2: .* damaged \(truncated data\)"),
+        (b"\xff\xfe" + "one\n\ud800x\n".encode("utf-16-le", "surrogatepass"), r"a.txt, line 2: .* damaged"),
+        (b"\xff\xfea\0\0\0b\0", "line 1 contains a zero byte"),
+        (b"\xef\xbb\xbfone\n\xff", "a.txt, line 2: the text is damaged"),
     ],
 )
 @pytest.mark.parametrize("block", [7, 2**20])
@@ -95,7 +101,7 @@ def test_what_cannot_be_read_is_refused_with_the_place(
     if message is None:
         assert read(raw)[0] == "L'é"
         return
-    if "without the mark" not in message:  # which shows in many bytes only
+    if "without a byte order mark" not in message:  # which shows in many bytes only
         monkeypatch.setattr(module, "_BLOCK", block)
     with pytest.raises(CorpusError, match=message):
         read(raw)
@@ -118,20 +124,20 @@ def zipped() -> bytes:
 @pytest.mark.parametrize(
     ("name", "raw", "what"),
     [
-        ("essay.docx", zipped(), "essay.docx is a Word document, not plain text; open it, save it as plain text"),
+        ("essay.docx", zipped(), "essay.docx is a Word document, not plain text; save it as plain text"),
         ("essay.ODT", zipped(), "is an OpenDocument text"),
         ("pairs.xlsx", zipped(), r"is an Excel workbook, not plain text; save the sheet as .csv"),
-        ("texts.zip", zipped(), "is a ZIP archive, not plain text; unpack it, and give"),
+        ("texts.zip", zipped(), "is a ZIP archive, not plain text; unpack it, and use"),
         ("texts", zipped(), "is a ZIP archive"),
-        ("paper.pdf", b"%PDF-1.7\n...", "is a PDF, not plain text; copy the text out of it"),
+        ("paper.pdf", b"%PDF-1.7\n...", "is a PDF, not plain text; copy its text"),
         ("paper.txt", b"%PDF-1.7\n...", "paper.txt is a PDF"),
         ("letter.rtf", rb"{\rtf1\ansi Dear}", r"is a formatted text \(RTF\)"),
-        ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99), "is an Office document of the older kind"),
+        ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99), "is an older Office document"),
         ("a.txt.gz", gzip.compress(b"text", mtime=0), "is a gzip archive"),
         ("a.txt.bz2", bz2.compress(b"text", compresslevel=3), "is a bzip2 archive"),
-        ("a.gif", b"GIF89a\x10\0\x10\0", r"is a picture \(GIF\)"),
+        ("a.gif", b"GIF89a\x10\0\x10\0", r"is an image \(GIF\)"),
         ("a.parquet", b"PAR1\x15\0", "is a Parquet file"),
-        ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(9), r"is a picture \(PNG\)"),
+        ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(9), r"is an image \(PNG\)"),
     ],
     ids=lambda value: "raw" if isinstance(value, bytes) else None,  # archives tell the time
 )
@@ -151,7 +157,7 @@ def test_a_text_that_begins_as_another_kind_of_file_is_a_text(text: str):
 def test_random_bytes_are_no_text(seed: int):
     raw = random.Random(seed).randbytes(5_000)
     for bytes_ in (raw, raw.replace(b"\0", b"\1")):
-        with pytest.raises(CorpusError, match=r"no text|is not UTF-8|damaged|seems to be"):
+        with pytest.raises(CorpusError, match=r"not a text file|not valid UTF-8|damaged|seems to be|neither valid"):
             read(b"x" + bytes_)
 
 

@@ -162,7 +162,7 @@ def test_pairs_of_one_source_are_on_one_side(folder: Path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\tb\na\tc\n", "0.txt holds only one source, and at least 2 different ones are needed.* add more"),
+        ("a\tb\na\tc\n", "0.txt contains only one source, but at least 2 different ones are needed.* add more"),
     ],
 )
 def test_what_is_no_file_of_pairs(folder: Path, text: str, message: str):
@@ -175,7 +175,7 @@ def test_what_is_no_file_of_pairs(folder: Path, text: str, message: str):
     [(["a\na \n\n"], "lines", "line"), (["a\nb"], "stretches", "text"), (["a", "a\n"], "files", "text file")],
 )
 def test_two_different_texts_are_needed(folder: Path, texts: list[str], division: Division, what: str):
-    with pytest.raises(CorpusError, match=f"only one {what}, and at least 2 different ones are needed"):
+    with pytest.raises(CorpusError, match=f"only one {what}, but at least 2 different ones are needed"):
         divided(some_files(folder, *texts), division)
 
 

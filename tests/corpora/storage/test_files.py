@@ -29,7 +29,10 @@ def test_stretches_between_blank_lines(tmp_path: Path):
     assert {*corpus.train, *corpus.held_out} == {Text(f"Verse {i}\nhas two lines.") for i in range(40)}
     assert (len(corpus.train), len(corpus.held_out)) == (38, 2)
     assert (corpus.name, corpus.title) == ("my-poem_2", "My poem 2")
-    assert str(corpus.description) == "38 texts, between blank lines, from my-poem_2.txt (1.0 kB); 2 more are held out."
+    assert (
+        str(corpus.description)
+        == "38 texts, separated by blank lines, from my-poem_2.txt (1.0 kB); 2 more are held out."
+    )
     assert corpus.tokenizer_kind == "byte_bpe"
     assert corpus.examples == tuple(f"{text.text.splitlines()[0]} has" for text in corpus.held_out)  # to go on from
 
@@ -64,7 +67,7 @@ def test_a_folder_is_read_by_name_without_what_is_no_text(tmp_path: Path):
     in_order = [Text(text) for text in ("C", "Z", "A", "B\n\nof two parts", "Ü")]
     assert list(corpus.train) == [text for text in in_order if text != held_out]
     assert held_out in in_order
-    assert str(corpus.description).endswith("1 more is held out. Files without text that were left out: 3.")
+    assert str(corpus.description).endswith("1 more is held out. Skipped files without text: 3.")
 
 
 @pytest.mark.parametrize(
@@ -142,17 +145,25 @@ def test_a_larger_text_gets_more_tokens(tmp_path: Path, n_bytes: int, expected: 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", b"", "a.txt is empty; give a file with text in it"),
-        ("a.txt", b"\n \n", "a.txt holds nothing but white space; give"),
-        ("a.txt", b"one", "a.txt holds only one line, and at least 2 different ones are needed"),
-        ("a.txt", b"one\ntwo\nthr\xe9\xe9\n", "a.txt, line 3: the byte 0xE9 is not UTF-8"),
-        ("a.txt", "one\ntwo".encode("utf-16"), "a.txt is UTF-16 text"),
-        ("a.bin", b"one\n\0", "a.bin is no text: line 2 holds a zero byte.*give a file"),
+        ("a.txt", b"", "a.txt is empty; use a text file"),
+        ("a.txt", b"\n \n", "a.txt contains only whitespace; use"),
+        ("a.txt", b"one", "a.txt contains only one line, but at least 2 different ones are needed"),
+        ("a.txt", b"one\ntwo\nthr\xe9\xe9\n", "a.txt, line 3: the byte 0xE9 is not valid UTF-8"),
+        ("a.txt", "one\ntwo".encode("utf-16"), "a.txt is UTF-16"),
+        ("a.bin", b"one\n\0", "a.bin is not a text file: line 2 contains a zero byte.*use a text file"),
         ("a.tsv", b"one\tun\ntwo\n", r"a.tsv: 1 of 2 lines is not a pair \(line 2 has only one column\); each line"),
         ("a.tsv", b"one\tun\ntwo\t\n", r"\(line 2 has no target\); each line .* or skip it with skip_bad_lines=true"),
-        ("a.tsv", b"one\tun\n", "a.tsv holds only one source"),
-        ("a.tsv", b"one two\nthree four\n", r"a.tsv: no line is a pair \(line 1 .*; line 2 .*\); each line has to be"),
-        ("a.tsv", b"one,un\ntwo,deux\n", r"a.tsv: no line is a pair .* commas or semicolons; give it the ending .csv"),
+        ("a.tsv", b"one\tun\n", "a.tsv contains only one source"),
+        (
+            "a.tsv",
+            b"one two\nthree four\n",
+            r"a.tsv: none of the lines is a pair \(line 1 .*; line 2 .*\); each line must contain",
+        ),
+        (
+            "a.tsv",
+            b"one,un\ntwo,deux\n",
+            r"a.tsv: none of the lines is a pair .* commas or semicolons; rename it to .csv",
+        ),
         (
             "a.tsv",
             b"\xef\xbb\xbfone\tun\r\nno pair\r\n",
@@ -168,11 +179,14 @@ def test_files_that_are_no_corpus(tmp_path: Path, name: str, content: bytes, mes
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({}, "has no text in it; put text files there"),
-        ({".hidden": b"x"}, "has no text in it; put"),
-        ({"a": b"", "b.jpg": b"\0", "c.tsv": b"a\tb"}, r"\(.*a is empty; .*b.jpg is no text.*c.tsv holds pairs, to be"),
-        ({str(i): b"" for i in range(5)}, r"3? ?is empty; and 2 more\); put"),
-        ({"a.txt": b"one\ntwo"}, "only one text file, .* open that file itself"),
+        ({}, "contains no text; add text files to it"),
+        ({".hidden": b"x"}, "contains no text; add"),
+        (
+            {"a": b"", "b.jpg": b"\0", "c.tsv": b"a\tb"},
+            r"\(.*a is empty; .*b.jpg is not a text file.*c.tsv contains pairs",
+        ),
+        ({str(i): b"" for i in range(5)}, r"3? ?is empty; and 2 more\); add"),
+        ({"a.txt": b"one\ntwo"}, "only one text file, .* use that file itself"),
         ({"a.txt": b"one", "b.txt": b"two\nthr\xe9e"}, "b.txt, line 2: the byte 0xE9"),
         ({"a.txt": b"one", "b.txt": "two".encode("utf-16")}, "b.txt is UTF-16"),
     ],
@@ -189,12 +203,12 @@ def test_bad_lines_are_skipped_where_that_is_wanted_and_nothing_vanishes_without
     corpus = open_corpus(path, CorpusReading(skip_bad_lines=True))
     assert {*corpus.train, *corpus.held_out} == {Pair("one", "un"), Pair("two", "deux"), Pair("four", "quatre")}
     assert str(corpus.description).endswith(
-        "Lines that are not pairs and are skipped: 2. Only the first two columns are read; 2 of 5 lines have more."
+        "Skipped lines that are not pairs: 2. Only the first two columns are used; 2 of 5 lines have more."
     )
     good = written(tmp_path, "b.tsv", "one\tun\ntwo\tdeux\tnote\n")
-    assert str(open_corpus(good).description).endswith("Only the first two columns are read; 1 of 2 lines have more.")
+    assert str(open_corpus(good).description).endswith("Only the first two columns are used; 1 of 2 lines have more.")
     for other in (written(tmp_path, "c.txt", "one\ntwo\n"), tmp_path):
-        with pytest.raises(CorpusError, match=r"is no .tsv file, so there are no bad lines to skip"):
+        with pytest.raises(CorpusError, match=r"is not a .tsv file; skip_bad_lines only applies to .tsv files"):
             open_corpus(other, CorpusReading(skip_bad_lines=True))
 
 

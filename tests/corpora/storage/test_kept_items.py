@@ -86,7 +86,7 @@ def test_alignments_are_forgotten_where_tokens_are_not_their_units():
 
 
 def test_all_or_none_have_an_alignment():
-    with pytest.raises(CorpusError, match="1 of 2 items have an alignment; give one to all or to none"):
+    with pytest.raises(CorpusError, match="1 of 2 items have an alignment; either all or none must have one"):
         arrays_of([Text("a", ((),)), Text("b")])
 
 
@@ -97,7 +97,7 @@ def test_antecedents_are_of_words_and_stay_whatever_the_tokens_are():
 
 
 def test_all_or_none_have_antecedents():
-    with pytest.raises(CorpusError, match="1 of 2 pairs know their antecedents; give them to all or to none"):
+    with pytest.raises(CorpusError, match="1 of 2 pairs have antecedents; either all or none must have them"):
         arrays_of([Pair("a it", "b", None, ((1, 0),)), Pair("c", "d")])
 
 

@@ -201,7 +201,7 @@ def test_a_part_of_the_stretches_is_cut_where_they_do_not_go_on(
 def test_moving_pieces_are_full_and_bring_nothing_twice(n_tokens: int, n_brought: int, n_around: int, seed: int):
     store = TokenStore(np.arange(n_tokens), np.array([0, n_tokens]))
     if n_tokens <= n_around:
-        with pytest.raises(CorpusError, match=rf"has {n_tokens} tokens to train on, and at least {n_around + 1} are"):
+        with pytest.raises(CorpusError, match=rf"has {n_tokens} tokens for training, but at least {n_around + 1} are"):
             MovingPieces(store, n_brought=n_brought, n_around=n_around)
         return
     pieces = MovingPieces(store, n_brought=n_brought, n_around=n_around)
@@ -271,5 +271,5 @@ def test_a_text_of_one_token_is_refused_before_training(tmp_path: Path):
     train, held_out = running_text(TextFiles(path, [check_text_file(path)]), fingerprint="one")
     tokenizer = train_tokenizer(["x" * 300], kind="word")
     for part in (train, held_out):
-        with pytest.raises(CorpusError, match=r"add more text|at least one text"):
+        with pytest.raises(CorpusError, match=r"add more text|at least one non-empty text"):
             for_a_decoder(part, tokenizer)

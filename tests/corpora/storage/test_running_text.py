@@ -149,7 +149,9 @@ def test_a_slice_knows_which_stretches_go_on(folder: Path):
 
 
 def test_a_short_text_is_refused(folder: Path):
-    with pytest.raises(CorpusError, match=r"is too short to hold out its last tenth: it has 199 bytes, and 200 are"):
+    with pytest.raises(
+        CorpusError, match=r"is too short to hold out its last 10%: it has 199 bytes, and at least 200 are"
+    ):
         running_text(some_files(folder, b"x" * 199), fingerprint="f")
     train, held_out = read(some_files(folder, b"x" * 200))
     assert (len("".join(train)), len("".join(held_out))) == (180, 20)

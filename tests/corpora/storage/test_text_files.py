@@ -41,7 +41,7 @@ def test_any_utf8_is_taken(folder: Path, text: str, has_mark: bool):
         assert file.size == path.stat().st_size
         assert path.read_bytes()[file.start :].decode() == text.removeprefix("\ufeff" * (not has_mark))
     else:
-        with pytest.raises(NoTextError, match="is empty" if not path.stat().st_size else "nothing but white space"):
+        with pytest.raises(NoTextError, match="is empty" if not path.stat().st_size else "only whitespace"):
             check_text_file(path)
 
 
@@ -55,7 +55,7 @@ def test_the_first_wrong_byte_is_named(folder: Path, parts: list[bytes]):
     except UnicodeDecodeError as error:  # of the whole, without blocks
         line = raw[: error.start].count(b"\n") + 1
         with pytest.raises(
-            CorpusError, match=rf"some.txt, line {line}: the byte 0x{raw[error.start]:02X} is not UTF-8"
+            CorpusError, match=rf"some.txt, line {line}: the byte 0x{raw[error.start]:02X} is not valid UTF-8"
         ):
             check_text_file(path)
     else:
@@ -67,16 +67,16 @@ def test_the_first_wrong_byte_is_named(folder: Path, parts: list[bytes]):
     [
         ("naïve\n".encode("latin-1"), r"line 1: the byte 0xEF .*save it as UTF-8 .*iconv -f WINDOWS-1252 -t UTF-8"),
         (b"one\ntwo\nthr\xc3", "line 3: the byte 0xC3"),  # cut off
-        ("naïve".encode("utf-16"), "is UTF-16 text, and only UTF-8 is read; .*iconv -f UTF-16 -t UTF-8"),
-        (codecs.BOM_UTF16_BE + "naïve".encode("utf-16-be"), "is UTF-16 text"),
-        ("naïve".encode("utf-32"), "is UTF-32 text"),
-        (b"\x89PNG\r\n\x1a\n\0\0", "not UTF-8"),
-        (b"one\ntwo\n\0\0\0", "is no text: line 3 holds a zero byte"),
+        ("naïve".encode("utf-16"), "is UTF-16, but only UTF-8 is supported; .*iconv -f UTF-16 -t UTF-8"),
+        (codecs.BOM_UTF16_BE + "naïve".encode("utf-16-be"), "is UTF-16"),
+        ("naïve".encode("utf-32"), "is UTF-32"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "not valid UTF-8"),
+        (b"one\ntwo\n\0\0\0", "is not a text file: line 3 contains a zero byte"),
         (b"", "is empty"),
-        (b" \t\r\n\x0c\n", "nothing but white space"),
-        (codecs.BOM_UTF8, "nothing but white space"),
-        (codecs.BOM_UTF8 + b"\r\n", "nothing but white space"),
-        ("\u3000\n".encode(), "nothing but white space"),
+        (b" \t\r\n\x0c\n", "only whitespace"),
+        (codecs.BOM_UTF8, "only whitespace"),
+        (codecs.BOM_UTF8 + b"\r\n", "only whitespace"),
+        ("\u3000\n".encode(), "only whitespace"),
     ],
 )
 def test_what_is_no_utf8_text(tmp_path: Path, raw: bytes, message: str):
@@ -93,7 +93,7 @@ def test_a_file_that_is_missing(tmp_path: Path):
 def test_a_file_that_may_not_be_read(tmp_path: Path):
     path = written(tmp_path, b"secret")
     path.chmod(0)
-    with pytest.raises(CorpusError, match="may not be read by you"):
+    with pytest.raises(CorpusError, match="do not have permission to read"):
         check_text_file(path)
 
 
@@ -146,7 +146,7 @@ def test_a_file_that_changes_while_it_is_in_use_is_noticed(tmp_path: Path, chang
         path.write_bytes(b"some texts" if change == "longer" else b"next text")
         os.utime(path, ns=(0, files.files[0].written + (change == "later")))
     with pytest.raises(
-        CorpusError, match="there is no file" if change == "gone" else "was written while it was in use"
+        CorpusError, match="there is no file" if change == "gone" else "was changed while it was in use"
     ):
         list(files.read(np.array([[0, 4]])))
 

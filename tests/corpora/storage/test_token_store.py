@@ -161,7 +161,7 @@ def test_the_largest_token_has_room(tokenizer: Tokenizer, vocab_size: int, dtype
 
 def test_a_token_that_is_needed():
     assert special_token(0, "begins a text") == 0
-    with pytest.raises(CorpusError, match="no token that begins a text, and training needs one"):
+    with pytest.raises(CorpusError, match="no beginning-of-sequence token, which training needs"):
         special_token(None, "begins a text")
 
 

@@ -152,7 +152,7 @@ def test_the_same_content_is_there_once(tmp_path: Path):
     ("raw", "remark"),
     [
         (LINES.replace("some", "être").encode("latin-1"), "was not UTF-8 and was read as Windows-1252"),
-        (LINES.replace("some", "être").encode("utf-16"), "was UTF-16 text, and is kept as UTF-8"),
+        (LINES.replace("some", "être").encode("utf-16"), "was UTF-16 and is stored as UTF-8"),
         (b"\xef\xbb\xbf" + LINES.replace("some", "être").encode(), ""),
         (LINES.replace("some", "être").replace("\n", "\r\n").encode(), ""),
         (LINES.replace("some", "être").replace("\n", "\r").encode(), ""),
@@ -173,7 +173,7 @@ def test_columns_of_a_table_become_pairs(tmp_path: Path, delimiter: str):
     taken = take_in(written.getvalue().encode(), "table.csv", tmp_path)
     assert (
         taken.path.suffix == ".tsv"
-        and str(taken.remark) == "table.csv is kept as table.tsv, with tabs between columns."
+        and str(taken.remark) == "table.csv is stored as table.tsv, with tab-separated columns."
     )
     corpus = load_corpus(str(taken.path))
     assert {*corpus.train, *corpus.held_out} == {
@@ -191,8 +191,8 @@ def test_further_columns_are_left_out_and_that_is_said(tmp_path: Path):
     taken = take_in(b"a,b,c,d\ne,f\ng,h,\n", "t.csv", tmp_path)
     corpus = load_corpus(str(taken.path))
     assert {*corpus.train, *corpus.held_out} == {Pair("a", "b"), Pair("e", "f"), Pair("g", "h")}
-    assert str(corpus.description).endswith("Only the first two columns are read; 1 of 3 lines have more.")
-    assert "t.csv is kept as t.tsv" in str(taken.remark)
+    assert str(corpus.description).endswith("Only the first two columns are used; 1 of 3 lines have more.")
+    assert "t.csv is stored as t.tsv" in str(taken.remark)
 
 
 def test_pairs_or_text_as_the_person_says(tmp_path: Path):
@@ -205,31 +205,41 @@ def test_pairs_or_text_as_the_person_says(tmp_path: Path):
 
 
 REFUSED: list[tuple[str, bytes, dict[str, Any], str]] = [
-    ("a.txt", b"", {}, "a.txt is empty; give a file with text in it"),
+    ("a.txt", b"", {}, "a.txt is empty; use a text file"),
     ("", b"", {}, "the text is empty"),
-    ("a.txt", b" \n\t\n", {}, "a.txt holds nothing but white space"),
-    ("a.txt", b"x", {}, "a.txt holds only one line, .* or at least so much"),
-    ("a.txt", b"x\nx\nx\n", {}, "a.txt holds only one line"),
-    ("a.txt", b"Hello, world!", {}, "a.txt holds only one line"),
-    ("a.bin", b"\x7fELF\1\2\0\0", {}, "a.bin is no text: line 1 holds a zero byte"),
+    ("a.txt", b" \n\t\n", {}, "a.txt contains only whitespace"),
+    ("a.txt", b"x", {}, "a.txt contains only one line, .* or at least 200 bytes"),
+    ("a.txt", b"x\nx\nx\n", {}, "a.txt contains only one line"),
+    ("a.txt", b"Hello, world!", {}, "a.txt contains only one line"),
+    ("a.bin", b"\x7fELF\1\2\0\0", {}, "a.bin is not a text file: line 1 contains a zero byte"),
     ("a.pdf", b"%PDF-1.4 and so on", {}, "a.pdf is a PDF"),
-    ("a.txt", "Привет\n".encode("cp1251") * 9, {}, "a.txt, line 1: the byte 0xCF is not UTF-8 there"),
+    (
+        "a.txt",
+        "Привет\n".encode("cp1251") * 9,
+        {},
+        "a.txt, line 1: the byte 0xCF is neither valid UTF-8 nor Windows-1252",
+    ),
     ("a.tsv", b"a\tb\nc\n", {}, r"a.tsv: 1 of 2 lines is not a pair \(line 2 has only one column\); .* correct that"),
     ("a.tsv", b"a\tb\n\nc\t \n", {}, r"a.tsv: 1 of 2 lines is not a pair \(line 3 has no target\)"),
-    ("a.tsv", b"a,b\nc,d\n", {}, "a.tsv: no line is a pair .*; give it the ending .csv"),
-    ("a.tsv", b"a\tb\n", {}, "a.tsv holds only one source"),
-    ("a.txt", b"a\nb\n", {"as_pairs": True}, r"a.txt: no line is a pair \(line 1 has only one column; line 2"),
-    ("a.csv", b"a,b\nc\n", {}, r"a.csv: 1 of 2 lines .*\(line 2 has only one column\); .* a comma or a semicolon"),
+    ("a.tsv", b"a,b\nc,d\n", {}, "a.tsv: none of the lines is a pair .*; rename it to .csv"),
+    ("a.tsv", b"a\tb\n", {}, "a.tsv contains only one source"),
+    (
+        "a.txt",
+        b"a\nb\n",
+        {"as_pairs": True},
+        r"a.txt: none of the lines is a pair \(line 1 has only one column; line 2",
+    ),
+    ("a.csv", b"a,b\nc\n", {}, r"a.csv: 1 of 2 lines .*\(line 2 has only one column\); .* a comma or semicolon"),
     ("a.csv", b'a,b\n"c\nd",e\nf,\n', {}, r"a.csv: 1 of 3 lines .*\(line 4 has no target\)"),
-    ("a.csv", b'a,b\nc,d\n"e,f\ng,h\n', {}, "a.csv: the row that begins in line 3 cannot be read .* quotation mark"),
-    ("a.csv", b'a,b\n"c"d,e\n', {}, "a.csv: the row that begins in line 2 cannot be read"),
+    ("a.csv", b'a,b\nc,d\n"e,f\ng,h\n', {}, "a.csv: the row that starts at line 3 cannot be read .* quotation mark"),
+    ("a.csv", b'a,b\n"c"d,e\n', {}, "a.csv: the row that starts at line 2 cannot be read"),
     ("a.csv", b"", {}, "a.csv is empty"),
-    ("a.csv", b"word\nword\n", {}, r"a.csv: no line is a pair \(line 1 has only one column"),
+    ("a.csv", b"word\nword\n", {}, r"a.csv: none of the lines is a pair \(line 1 has only one column"),
     (
         "a.csv",
         b'a,b\n"c,d\n' + b"e,f\n" * 2**20,
         {},
-        "a.csv: the row that begins in line 2 .* quotation mark is missing",
+        "a.csv: the row that starts at line 2 .* missing quotation mark",
     ),
 ]
 
@@ -263,7 +273,7 @@ def test_bad_lines_are_counted_and_skipped_once_a_person_agrees(tmp_path: Path, 
         load_corpus(str(taken.path))
     corpus = load_corpus(str(taken.path), reading=CorpusReading(skip_bad_lines=True))
     assert {*corpus.train, *corpus.held_out} == {Pair(f"{i}", f"{i * i}") for i in range(1, 31) if i % 3}
-    assert "skipped: 10." in str(corpus.description)
+    assert "not pairs: 10." in str(corpus.description)
 
 
 def test_a_file_without_bad_lines_is_marked_by_nothing(tmp_path: Path):
@@ -297,14 +307,16 @@ def test_a_table_whose_lines_do_not_end(tmp_path: Path, monkeypatch: pytest.Monk
 def test_there_is_an_end_to_what_is_taken_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "MOST_BYTES", 2**20)
     monkeypatch.setattr(module, "_BLOCK", 2**10)
-    with pytest.raises(CorpusError, match=r"a.txt has more than .* GiB; leave it where it is, and give its path"):
+    with pytest.raises(CorpusError, match=r"a.txt is larger than .* GiB; leave it where it is, and give its path"):
         take_in(b"some\nlines\n" * 100_000, "a.txt", tmp_path)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path):
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(CorpusError, match=r"a.txt cannot be kept in .*file.*; make room there, or choose another"):
+    with pytest.raises(
+        CorpusError, match=r"a.txt cannot be saved in .*file.*; free some disk space there, or choose another"
+    ):
         take_in(LINES.encode(), "a.txt", tmp_path / "file" / "texts")
 
 

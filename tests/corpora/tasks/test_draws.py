@@ -20,5 +20,5 @@ def test_items_with_equal_keys_are_the_same_and_the_first_stays() -> None:
 
 def test_where_there_are_too_few_it_ends_with_an_error() -> None:
     rng = random.Random(0)
-    with pytest.raises(CorpusError, match=r"1,001 different items were to be drawn, and there are about 6"):
+    with pytest.raises(CorpusError, match=r"1,001 different items were requested, but there are only about 6"):
         draw_distinct(lambda: rng.randint(1, 6), 1_001, key=str)

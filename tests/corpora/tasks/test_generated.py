@@ -22,7 +22,7 @@ def test_what_was_drawn_is_checked():
     def draw(seed: int) -> tuple[list[Any], list[Any]]:
         return [Pair("a", "b")], [Pair("a", "b")]
 
-    with pytest.raises(CorpusError, match="1 sources are both in training and held out"):
+    with pytest.raises(CorpusError, match="1 sources are both in the training and in the held-out data"):
         replace(CORPORA["copy"], draw=draw)()
 
 

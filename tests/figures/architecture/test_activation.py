@@ -31,7 +31,7 @@ def test_an_activation_is_drawn_with_its_lengths_and_its_spread():
     assert figure.layout.yaxis.range == (1.5, -0.5)  # the first position is at the top
     assert list(figure.layout.yaxis.ticktext) == ["The", "&lt;cat&gt;"]
     assert figure.layout.meta["words"]["queries"][1] == "position 1 '&lt;cat&gt;'"
-    assert "length 2.24" in found["lengths"].customdata[0]
+    assert "norm 2.24" in found["lengths"].customdata[0]
     assert "blocks" not in figure.layout.meta
 
 
@@ -47,7 +47,7 @@ def test_an_activation_of_many_numbers_says_what_its_cells_stand_for():
         edges=EDGES,
     )
     assert figure.layout.meta["blocks"] == {"queries": [0, 2, 5], "keys": [0, 3, 6, 10]}
-    assert figure.layout.meta["words"]["keys"] == ["numbers 0 to 2", "numbers 3 to 5", "numbers 6 to 9"]
+    assert figure.layout.meta["words"]["keys"] == ["dimensions 0 to 2", "dimensions 3 to 5", "dimensions 6 to 9"]
     assert list(figure.data[0].x) == [-0.5, 2.5, 5.5, 9.5]
     assert "lengths" not in traces_of(figure)
 

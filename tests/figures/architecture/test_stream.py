@@ -28,14 +28,14 @@ def test_the_stream_is_drawn_position_by_position_or_as_a_band(n_positions: int)
     )
     found = traces_of(figure)
     np.testing.assert_allclose(found["median"].y, np.median(sums, axis=1))
-    np.testing.assert_allclose(found["median once normalized"].y, np.median(sums, axis=1) / 2)
+    np.testing.assert_allclose(found["median after normalization"].y, np.median(sums, axis=1) / 2)
     np.testing.assert_allclose(found["added"].y, np.median(shares, axis=1))
     low, high = np.quantile(shares, (0.1, 0.9), axis=1)
     np.testing.assert_allclose(found["added"].y + found["added"].error_y.array, high)
     np.testing.assert_allclose(found["added"].y - found["added"].error_y.arrayminus, low)
     lines = [trace for trace in figure.data if trace.name == "position"]
     assert len(lines) == (n_positions if n_positions <= MOST_LINES else 0)
-    assert ("eight of ten positions" in found) == (n_positions > MOST_LINES)
+    assert ("10th to 90th percentile" in found) == (n_positions > MOST_LINES)
 
 
 def test_a_stream_with_too_few_names_is_refused():

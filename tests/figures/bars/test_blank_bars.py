@@ -37,7 +37,7 @@ def test_labels_numbers_and_words():
     assert list(drawn.layout.yaxis3.ticktext) == ["\u2068שלום\u2069"]
     assert list(drawn.data[0].text) == ["0.70", "0.20", "< 0.01"]
     assert list(drawn.data[0].customdata)[:2] == [
-        "blank 1: 'ball', probability 0.700<br>the most probable",
+        "blank 1: 'ball', probability 0.700<br>most probable",
         "blank 1: '&lt;b&gt;', probability 0.200<br>rank 1",
     ]
     assert "probability below 0.001" in drawn.data[1].customdata[1]

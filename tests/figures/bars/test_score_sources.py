@@ -32,7 +32,7 @@ def test_rows_are_the_querys_sources_and_hover_is_in_words():
     figure = drawn()
     assert figure.layout.yaxis.title.text == "source of query 7 'it'"
     assert figure.layout.xaxis.title.text == "source of key 1 '&lt;b&gt;'"
-    assert figure.layout.yaxis.ticktext == ("token", "&lt;position&gt;", "<b>all together</b>")
+    assert figure.layout.yaxis.ticktext == ("token", "&lt;position&gt;", "<b>total</b>")
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # the first at the top
     told = figure.data[0].customdata[1][2]
     assert told == "query 7 'it': &lt;position&gt;<br>key 1 '&lt;b&gt;': L0.H1<br>\u22124.00"
@@ -40,7 +40,7 @@ def test_rows_are_the_querys_sources_and_hover_is_in_words():
 
 
 def test_the_strongest_pair_is_said():
-    assert drawn().layout.title.subtitle.text == "Largest part: &lt;position&gt; × L0.H1 \u22124.00"
+    assert drawn().layout.title.subtitle.text == "Largest contribution: &lt;position&gt; × L0.H1 \u22124.00"
 
 
 def test_numbers_stand_in_all_cells():

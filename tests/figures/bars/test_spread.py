@@ -64,7 +64,7 @@ def test_labels_that_would_touch_stand_above_each_other(level: float, is_higher:
 def test_title_and_axis_say_what_was_measured_and_what_was_not():
     layout = figure().layout
     assert layout.title.text == "Previous token, over 5 texts"
-    assert layout.title.subtitle.text == "1 of them cannot be measured."
+    assert layout.title.subtitle.text == "1 of the texts cannot be measured."
     assert layout.xaxis.title.text == "Previous token (of its attention)"
     assert figure(title="<i>").layout.title.text == "&lt;i&gt;"
 

@@ -38,7 +38,7 @@ def test_without_held_out_losses_there_is_no_panel_for_them():
     titles = [note.text for note in figure.layout.annotations]
     assert titles == [
         "<b>Training loss</b>, nats per token",
-        "<b>Written freely, and right</b>, share of what was held out",
+        "<b>Exact match</b>, fraction of held-out data, free-running",
     ]
 
 
@@ -46,7 +46,7 @@ def test_before_the_first_step_the_variants_are_named_already():
     figure = experiment_curves(NAMES, {}, shares={}, n_steps=100)
     assert [trace.name for trace in figure.data if trace.showlegend] == ["right mask", "&lt;no&gt; mask"]
     assert all(len(trace.y) == 0 for trace in figure.data)
-    assert "No step has been done yet." in [note.text for note in figure.layout.annotations]
+    assert "No steps have been trained yet." in [note.text for note in figure.layout.annotations]
 
 
 def test_six_variants_have_six_hues():

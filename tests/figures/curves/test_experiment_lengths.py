@@ -33,7 +33,7 @@ def test_each_variant_is_a_line_and_the_trained_lengths_a_band():
     low, high = figure.layout.yaxis.range
     assert low < 0 and high > 1
     texts = [note.text for note in figure.layout.annotations]
-    assert texts[:2] == ["<b>How far each carries</b>, after step 240", "<b>trained</b>: 3 to 8"]
+    assert texts[:2] == ["<b>Length extrapolation</b>, after step 240", "<b>training lengths</b>: 3 to 8"]
     names = figure.layout.annotations[2:]
     assert [note.text for note in names] == ["no positions", "learned", "rotary"]  # from the lowest end up
     room = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b

@@ -106,7 +106,7 @@ def test_shares_have_a_fixed_range_and_nats_have_room():
 def test_one_snapshot_is_a_point_and_none_is_said():
     assert {trace.mode for trace in heads_over_time(STEPS[:1], {"cross": scores(1, 2)[..., :1]}).data} == {"markers"}
     figure = heads_over_time(STEPS[:0], {}, n_steps=100)
-    assert "No snapshot has been measured yet." in [note.text for note in figure.layout.annotations]
+    assert "No snapshots have been measured yet." in [note.text for note in figure.layout.annotations]
     assert figure.layout.xaxis.range[1] >= 100
 
 

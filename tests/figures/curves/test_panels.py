@@ -76,7 +76,7 @@ def test_more_names_than_a_row_holds_get_more_room():
 
 
 def test_names_that_a_narrow_figure_has_no_row_for_get_more_room():
-    names = ("one batch", "smoothed", "held out")
+    names = ("train", "smoothed", "held-out")
     narrow, wide = (a_figure([a_panel(names=names, levels={"one token back 2.79": 0.5})], width=w) for w in (350, 560))
     assert narrow.layout.height - wide.layout.height >= 17
     assert narrow.layout.legend2.y > wide.layout.legend2.y > wide.layout.yaxis.domain[1]

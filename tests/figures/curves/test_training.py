@@ -44,12 +44,12 @@ def test_every_panel_that_has_something_is_there():
     figure = training_curves(curves_of(a_log(100)))
     assert titles(figure) == [
         "<b>Loss</b>, nats per token",
-        "<b>On what was held out</b>, share",
+        "<b>Held-out metrics</b>, fraction",
         "<b>Learning rate</b>",
         "<b>Gradient norm</b>",
     ]
     assert [trace.name for trace in figure.data if trace.showlegend] == [
-        *("one batch", "smoothed", "held out"),
+        *("train", "smoothed", "held-out"),
         *("accuracy", "right"),
     ]
     loss_only = training_curves({"loss": Curve(np.array([1, 2]), np.array([3.0, 2.0]))})
@@ -63,18 +63,18 @@ def test_the_loss_of_a_guided_head_has_a_panel_of_its_own():
     figure = training_curves(curves_of(records))
     assert titles(figure)[:3] == [
         "<b>Loss</b>, nats per token",
-        "<b>Guided head</b>, nats per pronoun",
-        "<b>On what was held out</b>, share",
+        "<b>Guidance loss</b>, nats per pronoun",
+        "<b>Held-out metrics</b>, fraction",
     ]
     (guidance,) = [trace for trace in figure.data if trace.yaxis == "y2"]
     assert [*guidance.x] == [step for step in range(1, 31) if step % 3]
     assert [*guidance.y] == [1 / step for step in range(1, 31) if step % 3]
-    assert len(traces(figure, "one batch")[0].x) == 30
+    assert len(traces(figure, "train")[0].x) == 30
 
 
 def test_before_the_first_step_that_is_said():
     figure = training_curves({}, n_steps=1800)
-    assert "No step has been logged yet." in [note.text for note in figure.layout.annotations]
+    assert "No steps have been logged yet." in [note.text for note in figure.layout.annotations]
     assert figure.layout.xaxis.range[1] >= 1800
     assert not figure.data
 
@@ -82,7 +82,7 @@ def test_before_the_first_step_that_is_said():
 @pytest.mark.parametrize("n", [1, 10])
 def test_few_points_are_marked_and_not_smoothed(n: int):
     figure = training_curves(curves_of(a_log(n)), n_steps=500)
-    (loss,) = traces(figure, "one batch")
+    (loss,) = traces(figure, "train")
     assert len(loss.x) == n and loss.mode == "lines+markers"
     assert not traces(figure, "smoothed")
     assert figure.layout.xaxis.range[1] >= 500
@@ -94,7 +94,7 @@ def test_thousands_of_points_become_few_and_no_extreme_is_lost(log_steps: bool):
     records[3210]["loss"], records[2222]["gradient_norm"] = 11.0, 99.0
     curves = curves_of(records)
     figure = training_curves(curves, log_steps=log_steps)
-    (loss,) = traces(figure, "one batch")
+    (loss,) = traces(figure, "train")
     assert len(loss.x) < 2700
     assert max(loss.y) == 11 and min(loss.y) == curves["loss"].values.min()
     (norm,) = (trace for trace in figure.data if "gradient norm" in (trace.hovertemplate or ""))
@@ -106,9 +106,9 @@ def test_thousands_of_points_become_few_and_no_extreme_is_lost(log_steps: bool):
 
 def test_lines_that_are_read_together_have_the_same_steps():
     figure = training_curves(curves_of(a_log(5000)))
-    steps = {tuple(trace.x) for trace in figure.data if "held out" not in (trace.hovertemplate or "held out")}
+    steps = {tuple(trace.x) for trace in figure.data if "held-out" not in (trace.hovertemplate or "held-out")}
     assert len(steps) == 1
-    (held_out,) = traces(figure, "held out")
+    (held_out,) = traces(figure, "held-out")
     assert set(held_out.x) <= set(steps.pop())
     assert figure.layout.hovermode == "x unified" and figure.layout.hoversubplots == "axis"
 
@@ -116,7 +116,7 @@ def test_lines_that_are_read_together_have_the_same_steps():
 def test_the_smoothed_line_runs_through_the_middle():
     curves = curves_of(a_log(2000))
     figure = training_curves(curves)
-    (one,), (smooth,) = traces(figure, "one batch"), traces(figure, "smoothed")
+    (one,), (smooth,) = traces(figure, "train"), traces(figure, "smoothed")
     truth = 0.3 + 6 * np.exp(-np.array(one.x) / 400)
     assert np.abs(np.array(smooth.y)[50:-50] - truth[50:-50]).max() < 0.1
     assert smooth.line.width > one.line.width
@@ -125,16 +125,16 @@ def test_the_smoothed_line_runs_through_the_middle():
 def test_hover_is_in_words():
     figure = training_curves(curves_of(a_log(60)))
     words = {trace.name: trace.hovertemplate for trace in figure.data if trace.name}
-    assert words["one batch"] == "loss of one batch: %{y:.3f} nats per token<extra></extra>"
-    assert words["held out"] == "loss on what was held out: %{y:.3f} nats per token<extra></extra>"
-    assert words["right"] == "right on what was held out: %{y:.3f}<extra></extra>"
+    assert words["train"] == "training loss: %{y:.3f} nats per token<extra></extra>"
+    assert words["held-out"] == "held-out loss: %{y:.3f} nats per token<extra></extra>"
+    assert words["right"] == "held-out right: %{y:.3f}<extra></extra>"
     assert "step" in figure.layout.xaxis.unifiedhovertitle.text
 
 
 def test_measurements_can_be_chosen_and_named():
     figure = training_curves(curves_of(a_log(60)), accuracies={"held_out_right": "outputs <right>", "held_out_no": "x"})
     assert [trace.name for trace in figure.data if trace.legend == "legend3"] == ["outputs &lt;right&gt;"]
-    assert "outputs &lt;right&gt; on what" in traces(figure, "outputs &lt;right&gt;")[0].hovertemplate
+    assert "held-out outputs &lt;right&gt;" in traces(figure, "outputs &lt;right&gt;")[0].hovertemplate
 
 
 def test_what_is_no_share_is_not_among_the_shares():

@@ -52,7 +52,7 @@ def test_hover_is_in_words():
     words = heatmap(figure, "difference").customdata
     assert words[0][0] == "query 0 'le' → key 0 'the'<br>step 1: 0.75, step 9: 0.25, 0.50 less"
     assert words[0][1] == "query 0 'le' → key 1 'cat'<br>step 1: 0.25, step 9: 0.75, 0.50 more"
-    assert words[1][0] == "query 1 '&lt;x&gt;' → key 0 'the'<br>step 1: 0.00, step 9: 0.00, the same"
+    assert words[1][0] == "query 1 '&lt;x&gt;' → key 0 'the'<br>step 1: 0.00, step 9: 0.00, no change"
 
 
 def test_numbers_have_signs_and_are_written_where_there_is_room():

@@ -53,7 +53,7 @@ def test_distances_are_true_and_directions_have_no_numbers():
     assert layout.yaxis.scaleanchor == "x"
     assert not layout.xaxis.showticklabels and not layout.yaxis.showticklabels
     assert "distances" in layout.xaxis.title.text
-    assert layout.title.subtitle.text.startswith("This plane explains 78%")
+    assert layout.title.subtitle.text.startswith("These two dimensions explain 78%")
     for axis, column in ((layout.xaxis, 0), (layout.yaxis, 1)):
         assert axis.range[0] < POINTS[:, column].min() and axis.range[1] > POINTS[:, column].max()
 

@@ -23,7 +23,7 @@ def test_layers_of_a_are_rows_and_those_of_b_columns():
 def test_hover_is_in_words():
     told = layer_matrix(CKA, names=("old", "new")).data[0].customdata
     assert told[0][1] == "old, layer 0<br>new, layer 1<br>CKA 0.42"
-    assert told[0][2] == "old, layer 0<br>new, layer 2<br>CKA is not defined"
+    assert told[0][2] == "old, layer 0<br>new, layer 2<br>CKA is undefined"
     named = layer_matrix(CKA, labels=(["embedding", "<0>"], ["a", "b", "c"])).data[0].customdata
     assert named[1][2] == "A, &lt;0&gt;<br>B, c<br>CKA 0.05"
 

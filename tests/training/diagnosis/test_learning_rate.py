@@ -51,7 +51,7 @@ def test_a_small_rise_is_none():
 def test_a_rate_far_above_the_usual_explains_why_little_is_learnt():
     stuck = [*logged(falling(3.0, half_life=40), rate=8 * 0.4 / 64), measured(STEPS, 3.0)]
     found = the("learning_rate_too_high", a_case(stuck, learning_rate_factor=4.0))
-    assert "8.0 times what is usual for a width of 64" in found.evidence
+    assert "8.0 times the usual value for a width of 64" in found.evidence
     assert found.advice.startswith("Learning rate: try 0.5 (now 4)")  # 0.4 / 64 * sqrt(64 * 100)
     good = [*logged(falling(0.5), rate=8 * 0.4 / 64), measured(STEPS, 0.5)]
     assert kinds(a_case(good)) == ["well"]
@@ -74,7 +74,7 @@ def test_a_rate_far_below_the_usual_explains_it_too():
     slow = [*logged(lambda step: 4.6 - step / 2500, rate=0.4 / 64 / 100), measured(STEPS, 4.2)]
     found = diagnose(a_case(slow, learning_rate_factor=0.005))
     assert [finding.kind for finding in found] == ["learning_rate_too_low", "unigram_baseline"]
-    assert "1% of what is usual" in found[0].evidence
+    assert "1% of the usual value" in found[0].evidence
     assert found[0].advice == "Learning rate: try 0.5 (now 0.005)."
     assert (found[1].severity, found[1].advice) == ("note", "Fix the problem above first: it may be the cause.")
 
@@ -84,7 +84,7 @@ def test_a_warmup_that_outlasts_the_training():
     slow = a_case([*logged(lambda step: 4.6 - step / 2500, rate=low), measured(STEPS, 4.2)], warmup_steps=4000)
     found = the("learning_rate_too_low", slow)
     assert found.title == "Warm-up too long"
-    assert found.advice == "Warm-up: try 100 steps, a tenth of all."
+    assert found.advice == "Warm-up: try 100 steps, 10% of the training."
     on_its_way = [*logged(lambda step: 4.6 - step / 2500, until=600, rate=low), measured(600, 4.3)]
     assert "learning_rate_too_low" in kinds(a_case(on_its_way, warmup_steps=4000))
     assert "learning_rate_too_low" not in kinds(replace(slow, warmup_steps=400))

@@ -64,7 +64,7 @@ def test_a_smoothed_training_loss_is_told_without_its_smoothing():
     """At a smoothing of 0.1 among 100 tokens, nobody comes below 0.78: 1.3 is a good loss, of 0.94 nats at most."""
     run = a_case(logged(falling(1.3, half_life=40)), label_smoothing=0.1, steps=3000)
     found = the("nothing_unusual", run)
-    assert "at most 0.9" in found.evidence and "without smoothing" in found.evidence  # (1.3 - 0.1 log 100) / 0.9
+    assert "at most 0.9" in found.evidence and "without label smoothing" in found.evidence  # (1.3 - 0.1 log 100) / 0.9
     assert "1.3" not in found.evidence
 
 

@@ -13,7 +13,7 @@ from transformer_core.training import diagnosis
 def test_nothing_is_judged_before_there_is_anything():
     (found,) = diagnose(a_case([]))
     assert (found.kind, found.severity) == ("too_early", "note")
-    assert found.evidence == "Nothing of 1,000 steps has been logged: too few for a trend."
+    assert found.evidence == "0 of 1,000 steps have been logged: not enough to see a trend."
 
 
 @pytest.mark.parametrize("until", [1, 20, 100])
@@ -51,7 +51,7 @@ def test_a_loss_that_still_falls():
 def test_a_held_out_loss_that_still_falls_counts_too():
     flat = logged(lambda step: 1.9)
     run = a_case([*flat, measured(500, 2.4), measured(1000, 2.1)])
-    assert the("undertrained", run).evidence == "Held-out loss was lowest recently: 2.10 nats at step 1,000."
+    assert the("undertrained", run).evidence == "The lowest held-out loss is recent: 2.10 nats at step 1,000."
 
 
 def test_a_loss_that_stands_still():
@@ -85,7 +85,7 @@ def test_single_tokens_right_and_outputs_wrong():
 def test_a_number_that_ran_away_is_told_alone(loss: float | None):
     (found,) = diagnose(a_case([*logged(falling(2.0), until=200), {"step": 210, "loss": loss}]))
     assert (found.kind, found.severity, found.title) == ("failed", "problem", "Training diverged")
-    assert found.evidence == "At step 210 loss or gradient is no finite number."
+    assert found.evidence == "At step 210 the loss or the gradient is not finite."
     assert found.advice.startswith("Learning rate: try 0.17 (now 0.5)")
 
 
@@ -109,18 +109,18 @@ def test_a_divergence_is_known_whoever_reads():
     (found,) = diagnosis.diagnose(a_case(logged(falling(2.0), until=40), failure=said))
     assert in_german(found.title) == "Das Training ist divergiert"
     told = in_german(found.evidence)
-    assert told.startswith("der Verlust") and "learning_rate_factor" not in told
+    assert told.startswith("der Loss") and "learning_rate_factor" not in told
 
 
 @pytest.mark.parametrize("until, title", [(20, "Too early to tell"), (200, "Stopped while still improving")])
 def test_who_stopped_a_training_is_told_to_go_on(until: int, title: str):
     (found,) = diagnose(a_case(logged(falling(2.0), until=until), steps=1000, is_stopped=True))
     assert (found.title, found.severity) == (title, "note")
-    assert found.advice == "Go on with it: 1,000 steps are planned."
+    assert found.advice == "Resume the run: 1,000 steps are planned."
 
 
 def test_another_failure_is_told_as_it_was_said():
-    (found,) = diagnose(a_case(logged(falling(2.0), until=200), failure=Message("there is no room left on the disk.")))
+    (found,) = diagnose(a_case(logged(falling(2.0), until=200), failure=Message("the disk is full.")))
     assert found.title == "Training failed"
-    assert found.evidence == "there is no room left on the disk."
+    assert found.evidence == "the disk is full."
     assert "Learning rate" not in found.advice

@@ -52,7 +52,7 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path):
 
 
 def test_what_cannot_be_read_is_told(tmp_path: Path):
-    with pytest.raises(RunError, match="holds no experiment"):
+    with pytest.raises(RunError, match="does not contain an experiment"):
         ExperimentDirectory.open(tmp_path)
     for content, words in (("{", "damaged"), ('{"kind": "norms"}', "another version"), ("{}", "another version")):
         (tmp_path / "experiment.json").write_text(content)

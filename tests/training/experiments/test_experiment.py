@@ -32,11 +32,11 @@ def test_what_is_usual_may_be_asked(kind: ExperimentKind):
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"kind": "norms"}, "an experiment is one of positions, masks; got 'norms'"),
+        ({"kind": "norms"}, "the experiment must be one of positions, masks; got 'norms'"),
         ({"task": "dates"}, "the task must be one of reverse, copy, sort; got 'dates'"),
         (
             {"variants": ("alibi", "rotary")},
-            "there is no variant 'rotary'; variants of this experiment are sinusoidal_interleaved",
+            "there is no variant 'rotary'; the variants of this experiment are sinusoidal_interleaved",
         ),
         ({"variants": ()}, "1 to 6 different variants; got none"),
         ({"variants": ("alibi", "alibi")}, "different variants; got alibi, alibi"),

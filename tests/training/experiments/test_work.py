@@ -114,11 +114,11 @@ def test_an_experiment_without_variants_has_failed(
     tmp_path: Path, few_measurements: None, monkeypatch: pytest.MonkeyPatch
 ):
     breaking(monkeypatch, *REQUEST.variants)
-    with pytest.raises(RunError, match="no variant can go on: the loss exploded; the loss exploded"):
+    with pytest.raises(RunError, match="no variant can continue: the loss exploded; the loss exploded"):
         list(work(ExperimentDirectory.create(tmp_path / "experiment", REQUEST)))
     state, step, reason = stands(tmp_path / "experiment")
     assert (state, step) == ("failed", 3)
-    assert "no variant can go on" in reason
+    assert "no variant can continue" in reason
 
 
 def test_no_room_is_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

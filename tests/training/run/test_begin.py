@@ -62,7 +62,9 @@ def test_the_command_makes_heads_of_the_same_width(tmp_path: Path, changes: dict
 
 
 def test_to_compile_is_for_running_texts(tmp_path: Path, corpus: Path):
-    with pytest.raises(ConfigError, match=r"^compile pays only where all rows are of one length.*division=stream"):
+    with pytest.raises(
+        ConfigError, match=r"^compile only pays off when all sequences have the same length.*division=stream"
+    ):
         begin(tmp_path / "run", corpus, compile=True)
     assert not (tmp_path / "run").exists()
 
@@ -85,7 +87,7 @@ def test_two_names_of_a_folder_are_one(tmp_path: Path, corpus: Path):
 
 def test_a_model_for_which_there_is_no_memory_is_refused_in_a_sentence(tmp_path: Path, corpus: Path):
     large = Settings(model={**MODEL, "d_ff": 10**12}, training={}, reading=READING)
-    with pytest.raises(RunError, match="too little memory for such a model; choose a smaller d_model"):
+    with pytest.raises(RunError, match="not enough memory for this model; choose a smaller d_model"):
         beginning.begin(tmp_path / "run", corpus_name=str(corpus), preset="tiny-decoder", settings=large)
     assert not (tmp_path / "run").exists()
 
@@ -133,7 +135,7 @@ def test_a_run_that_was_begun_and_never_trained_can_go_on(tmp_path: Path, corpus
 
 def test_who_begins_a_run_that_another_has_just_begun_is_told(tmp_path: Path, corpus: Path):
     job = begin(tmp_path / "run", corpus)
-    with pytest.raises(RunError, match="already holds a run"):
+    with pytest.raises(RunError, match="already contains a run"):
         begin(tmp_path / "run", corpus)
     with pytest.raises(RunError, match=r"being trained by process \d+ \(step 0\); stop that one first"):
         go_on(tmp_path / "run")

@@ -77,7 +77,7 @@ def test_asked_for_steps_while_it_runs_it_does_those_and_pauses(tmp_path: Path, 
         ("paused", 5, asking("stop")),
     )
     assert [event.step for event in events if isinstance(event, StepRecord)] == [1, 2, 3, 4, 5]
-    assert standing(tmp_path / "run") == ("stopped", 5, "somebody stopped it")
+    assert standing(tmp_path / "run") == ("stopped", 5, "stopped by the user")
 
 
 def test_the_pause_does_not_count_as_training(tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch):
@@ -108,7 +108,7 @@ def test_stopped_it_is_saved_and_can_go_on(tmp_path: Path, corpus: Path, undistu
     job = begin(tmp_path / "run", corpus)
     work(job, *before, (state, 3, asking("stop")))
     state_now, step, reason = standing(tmp_path / "run")
-    assert (state_now, reason) == ("stopped", "somebody stopped it")
+    assert (state_now, reason) == ("stopped", "stopped by the user")
     assert step == (3 if state == "paused" else 4)
     job = go_on(tmp_path / "run")
     assert job.step == step
@@ -268,7 +268,7 @@ def test_what_is_asked_of_a_run_that_waits_is_done_when_it_begins(
     job = begin(tmp_path / "run", corpus)
 
     def end_the_other(job: Job) -> None:
-        reason = "it begins when another ends: this machine trains 1 at once, and a paused one counts"
+        reason = "queued until another training ends: this machine runs 1 at a time, paused ones included"
         assert standing(tmp_path / "run") == ("queued", 0, reason)
         assert commands.waiting(tmp_path / "run") == ["pause", "learning-rate"]
         other.release()
@@ -290,7 +290,7 @@ def test_stopped_while_it_waits(tmp_path: Path, corpus: Path, monkeypatch: pytes
     other = take_place()
     assert other is not None
     work(begin(tmp_path / "run", corpus), ("queued", 0, asking("stop")), waits=True)
-    assert standing(tmp_path / "run") == ("stopped", 0, "it was stopped while it waited")
+    assert standing(tmp_path / "run") == ("stopped", 0, "stopped while queued")
     other.release()
     work(go_on(tmp_path / "run"), waits=True)
     assert standing(tmp_path / "run") == ("finished", 12, "")

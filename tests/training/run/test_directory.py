@@ -102,7 +102,7 @@ def test_an_empty_folder_may_be_used_and_no_other(tmp_path: Path, directory: Run
     empty = tmp_path / "empty"
     empty.mkdir()
     RunDirectory(empty, request_).create()
-    with pytest.raises(RunError, match="already holds a run; go on with it by --resume"):
+    with pytest.raises(RunError, match="already contains a run; resume it with --resume"):
         RunDirectory(directory.path, request_).create()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").write_text("mine")
@@ -115,12 +115,12 @@ def test_an_empty_folder_may_be_used_and_no_other(tmp_path: Path, directory: Run
 
 
 def test_a_folder_without_a_run_cannot_be_opened(tmp_path: Path, directory: RunDirectory):
-    with pytest.raises(RunError, match="holds no run; leave out --resume"):
+    with pytest.raises(RunError, match="does not contain a run; leave out --resume"):
         RunDirectory.open(tmp_path / "nowhere")
     values = json.loads((directory.path / "run.json").read_text())
     for damaged, message in [
         ("{", "damaged"),
-        ("[]", "no JSON object"),
+        ("[]", "does not contain a JSON object"),
         (json.dumps(values | {"colour": "red"}), "another version"),
         (json.dumps(values | {"training": {}}), "another version"),
         (json.dumps(values | {"model": {"d_modle": 3}}), "another version"),
@@ -183,7 +183,7 @@ def test_of_two_that_begin_at_the_same_time_one_does(tmp_path: Path, request_: R
         thread.join()
     assert outcomes.count("begun") == 1
     others = [outcome for outcome in outcomes if outcome != "begun"]
-    assert all("has just begun a run in" in told or "already holds a run" in told for told in others)
+    assert all("has just started a run in" in told or "already contains a run" in told for told in others)
     assert RunDirectory.open(tmp_path / "run").request == request_
 
 
@@ -215,7 +215,7 @@ def test_a_run_whose_process_was_killed_has_failed_and_is_taken_over(directory: 
     status = directory.standing()
     assert status is not None
     assert (status.state, status.step) == ("failed", 5)
-    assert "ended without a word" in str(status.reason)
+    assert "ended unexpectedly" in str(status.reason)
     directory.claim()
     status = directory.standing()
     assert status is not None

@@ -40,8 +40,9 @@ def directory(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Iterato
 def test_too_little_memory(directory: RunDirectory, error: Exception):
     assert is_short_of_memory(error)
     assert str(explained(error, directory, step=7)) == (
-        "there is too little memory for step 8. What was saved after step 5 is whole. Start a new run with a smaller "
-        "batch_size (now 6), with more parts by accumulate (now 3), or with a smaller model"
+        "there is not enough memory for step 8. The checkpoint of step 5 is intact. Start a new "
+        "run with a smaller batch_size (now 6), more gradient accumulation (accumulate, now 3), "
+        "or a smaller model"
     )
 
 
@@ -52,29 +53,29 @@ def test_no_room(directory: RunDirectory, number: int):
     failure = explained(error, directory, step=7)
     assert isinstance(failure, RunError)
     assert str(failure) == (
-        f"{directory.path} cannot be written: there is no room left on the disk. What was saved after step 5 is whole; "
-        f"make room, then go on with --resume"
+        f"{directory.path} cannot be written: the disk is full. The checkpoint of step 5 is intact; "
+        f"free some disk space, then continue with --resume"
     )
 
 
 def test_what_else_a_system_says(directory: RunDirectory):
     error = PermissionError(errno.EACCES, "Permission denied")
-    assert "cannot be written: Permission denied. What was saved after step 5 is whole" in str(
+    assert "cannot be written: Permission denied. The checkpoint of step 5 is intact" in str(
         explained(error, directory, step=7)
     )
 
 
 def test_a_sentence_of_ours_says_what_was_saved(directory: RunDirectory, tmp_path: Path):
     assert str(explained(RunError("the loss became nan"), directory, step=7)) == (
-        "the loss became nan. What was saved after step 5 is whole"
+        "the loss became nan. The checkpoint of step 5 is intact"
     )
     never_saved = RunDirectory(tmp_path, directory.request)
     assert str(explained(RunError("the loss became nan"), never_saved, step=7)) == (
-        "the loss became nan. Nothing had been saved yet"
+        "the loss became nan. No checkpoint has been saved yet"
     )
     lost = explained(OtherProcessError("one of the 2 processes ended"), directory, step=7)
     assert isinstance(lost, OtherProcessError)  # only one of the processes tells it
-    assert str(lost) == "one of the 2 processes ended. What was saved after step 5 is whole"
+    assert str(lost) == "one of the 2 processes ended. The checkpoint of step 5 is intact"
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def test_a_killed_beginning_is_begun_again(tmp_path: Path, model: Transformer, t
 
 def test_now_is_what_was_looked_at_last(film: Film, model: Transformer):
     assert film.step_now() is None
-    with pytest.raises(RunError, match="holds no weights yet; ask the run to `look`"):
+    with pytest.raises(RunError, match="does not contain any weights yet; send the run the command `look`"):
         film.load_now()
     film.look(3, model)
     stir(model)

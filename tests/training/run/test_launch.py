@@ -49,7 +49,7 @@ def test_a_ready_process_that_died_is_replaced(tmp_path: Path):
         ready.wait()
         started = launcher.start(tmp_path / "run", ["train", "--run", str(tmp_path / "run"), "--resume"])
         assert started.process.wait(timeout=300) == 2
-        assert "holds no run" in str(started.trouble())
+        assert "does not contain a run" in str(started.trouble())
     finally:
         launcher.close()
 

@@ -54,7 +54,7 @@ def test_a_damaged_line_is_told_and_nothing_is_thrown_away(file: RecordFile, lin
     content = b'{"step":1}\n' + line + b'\n{"step":2}\n'
     file.path.write_bytes(content)
     for use in (file.read, lambda: file.rewind(step=1)):
-        with pytest.raises(RunError, match=r"records\.jsonl is damaged .* move it away"):
+        with pytest.raises(RunError, match=r"records\.jsonl is damaged .* move it elsewhere"):
             use()
     assert file.path.read_bytes() == content
 

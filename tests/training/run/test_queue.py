@@ -96,7 +96,9 @@ def test_as_many_places_as_are_wanted(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", " "])
 def test_a_number_of_places_that_makes_no_sense(monkeypatch: pytest.MonkeyPatch, value: str):
     monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", value)
-    with pytest.raises(ConfigError, match=f"HEADLIGHT_RUNS_AT_ONCE must be a whole number from 1 on, got {value!r}"):
+    with pytest.raises(
+        ConfigError, match=f"HEADLIGHT_RUNS_AT_ONCE must be a whole number of at least 1, got {value!r}"
+    ):
         n_at_once()
 
 

@@ -57,15 +57,15 @@ def test_a_reason_is_stored_as_template_and_values(run: Path):
     claim = WorkDirectory(run)
     assert claim.take()
     why = RunError(
-        "there is too little memory for this experiment; choose fewer variants, or end other programs"
+        "there is not enough memory for this experiment; choose fewer variants, or close other programs"
     ).message
     claim.write_status("failed", step=7, reason=Message("{what}. {saved}", what=why, saved=Message("so")))
     stored = json.loads((run / "status.json").read_text())["reason"]
     assert (stored["template"], [*stored["values"]]) == ("{what}. {saved}", ["what", "saved"])
     status = WorkDirectory(run).status()
     assert status is not None
-    assert str(status.reason).startswith("there is too little memory")
-    assert in_german(status.reason).startswith("für diesen Versuch ist zu wenig Speicher da")
+    assert str(status.reason).startswith("there is not enough memory")
+    assert in_german(status.reason).startswith("für dieses Experiment ist zu wenig Speicher frei")
     claim.release()
 
 
@@ -82,8 +82,8 @@ def test_whose_process_is_gone_has_failed(run: Path, state: str):
     status = WorkDirectory(run).standing()
     assert status is not None
     assert (status.state, status.step) == ("failed", 3)
-    assert "ended without a word" in str(status.reason)
-    assert "resume goes on from there" in str(status.reason)
+    assert "ended unexpectedly" in str(status.reason)
+    assert "resume continues from it" in str(status.reason)
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_a_finished_run_can_train_longer(tmp_path: Path, unbroken: Path):
     assert losses(tmp_path / "short") == losses(unbroken)
     assert RunDirectory.open(tmp_path / "short").request.training.steps == 20
     assert "--steps 20" in read_card(tmp_path / "short" / "last")["trained"]["command"]
-    with pytest.raises(RunError, match="has done 20 steps already"):
+    with pytest.raises(RunError, match="has already trained 20 steps"):
         go_on(tmp_path / "short", steps=15)
 
 
@@ -186,11 +186,11 @@ def test_a_finished_run_stays_finished(tmp_path: Path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"seed": 1}, "seed = 0, which cannot change to 1"),
-        ({"batch_size": 9}, "batch_size = 8, which cannot change to 9"),
-        ({"d_model": 32}, "d_model = 16, which cannot change to 32"),
-        ({"corpus_name": "copy"}, "corpus = turns, which cannot change to copy"),
-        ({"preset": "transformer_base"}, "preset = tiny, which cannot change to transformer_base"),
+        ({"seed": 1}, "seed = 0, which cannot be changed to 1"),
+        ({"batch_size": 9}, "batch_size = 8, which cannot be changed to 9"),
+        ({"d_model": 32}, "d_model = 16, which cannot be changed to 32"),
+        ({"corpus_name": "copy"}, "corpus = turns, which cannot be changed to copy"),
+        ({"preset": "transformer_base"}, "preset = tiny, which cannot be changed to transformer_base"),
     ],
 )
 def test_what_was_asked_cannot_change_on_the_way(tmp_path: Path, change: dict[str, Any], message: str):
@@ -205,7 +205,7 @@ def test_what_was_asked_cannot_change_on_the_way(tmp_path: Path, change: dict[st
 def test_a_corpus_that_is_another_one_now_is_refused(tmp_path: Path, corpora: dict[str, Corpus]):
     work(begin(tmp_path / "run"), until=2)
     corpora["turns"] = replace(corpora["turns"], train=corpora["turns"].train[1:])
-    with pytest.raises(RunError, match="no longer the one"):
+    with pytest.raises(RunError, match="has changed since"):
         go_on(tmp_path / "run")
 
 
@@ -281,7 +281,7 @@ def test_what_goes_wrong_while_heads_are_measured_ends_the_run_in_a_sentence(tmp
         if step == 6:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    with pytest.raises(RunError, match=r"no room left on the disk\. What was saved after step 4 is whole"):
+    with pytest.raises(RunError, match=r"the disk is full\. The checkpoint of step 4 is intact"):
         list(worker.work(job, on_snapshot=measure))
     status = job.directory.standing()
     assert status is not None

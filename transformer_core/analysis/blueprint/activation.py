@@ -53,7 +53,7 @@ def picture_of(
         SiteError: it has other axes.
     """
     if values.ndim not in (2, 3):
-        raise SiteError("an activation of one text has two or three axes to be drawn, this has {n}", n=values.ndim)
+        raise SiteError("an activation must have two or three axes to be drawn, got {n}", n=values.ndim)
     seen = values if values.ndim == 2 else values[min(head, len(values) - 1)]
     seen = seen.astype(np.float32)
     if allowed is not None:

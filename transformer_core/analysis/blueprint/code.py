@@ -66,7 +66,7 @@ def _names(config: ModelConfig, box: Box) -> tuple[str, ...]:
         case "add_norm":
             return (*_OF_KIND["add"], norm)
     if box.kind not in _OF_KIND:
-        raise SiteError("there is no code for a box of the kind {kind!r}", kind=box.kind)
+        raise SiteError("no code is known for a block of kind {kind!r}", kind=box.kind)
     return _OF_KIND[box.kind]
 
 

@@ -92,10 +92,10 @@ def in_numbers(axes: Sequence[str], numbers: Mapping[str, int]) -> tuple[int, ..
     return tuple(numbers[axis] for axis in axes)
 
 
-COMES_IN, NORMALIZED, SUM = mark("what comes in"), mark("normalized"), mark("the sum")
-ADDED, LOGITS = mark("what is added to the stream"), mark("logits, one per token of the vocabulary")
-RESHAPED, PERMUTED = mark("reshape: head by head"), mark("permute: heads first")
-TOGETHER = mark("queries, keys and values side by side, as in one product")
+COMES_IN, NORMALIZED, SUM = mark("input"), mark("normalized"), mark("sum")
+ADDED, LOGITS = mark("sub-layer output, added to the residual stream"), mark("logits, one per token of the vocabulary")
+RESHAPED, PERMUTED = mark("reshape: split into heads"), mark("permute: heads first")
+TOGETHER = mark("queries, keys and values, concatenated, as one matrix product")
 
 
 def _passing(config: ModelConfig, box: Box) -> Iterator[Stage]:
@@ -111,40 +111,40 @@ def _passing(config: ModelConfig, box: Box) -> Iterator[Stage]:
             scaled, unscaled = mark("the embedding of each token, times √d_model"), mark("the embedding of each token")
             yield Stage(scaled if config.scale_embeddings else unscaled, wide, f"{stack}.hook_embed")
         case "positions" if has_added_positions(config):
-            yield Stage(mark("what positions add"), wide, f"{stack}.hook_pos_embed")
+            yield Stage(mark("positional encoding"), wide, f"{stack}.hook_pos_embed")
         case "positions" if config.has_rotary_positions:
-            yield Stage(mark("cosines and sines of the turns"), (pos, "pair"))
+            yield Stage(mark("cosines and sines of the rotation angles"), (pos, "pair"))
         case "positions":
-            yield Stage(mark("what is added to the scores"), ("1", "head", "query", "key"))
+            yield Stage(mark("bias added to the scores"), ("1", "head", "query", "key"))
         case "segments":
-            yield Stage(mark("what segments add"), wide, f"{stack}.hook_segment_embed")
+            yield Stage(mark("segment embedding"), wide, f"{stack}.hook_segment_embed")
         case "sum":
             yield Stage(SUM, wide, "" if config.embedding_norm else f"{block}.hook_resid_pre")
         case "layer":
             after = {
-                "ln1": mark("the stream after self-attention"),
-                "ln_cross": mark("the stream after cross-attention"),
-                "ln2": mark("the stream after this layer"),
+                "ln1": mark("residual stream after self-attention"),
+                "ln_cross": mark("residual stream after cross-attention"),
+                "ln2": mark("residual stream after this layer"),
             }
-            yield Stage(mark("the stream before this layer"), wide, f"{block}.hook_resid_pre")
+            yield Stage(mark("residual stream before this layer"), wide, f"{block}.hook_resid_pre")
             yield from (Stage(after[norm], wide, site) for norm, site in sums.items())
         case "norm":
             yield Stage(COMES_IN, wide)
             yield Stage(NORMALIZED, wide, f"{at}.hook_normalized")
             if box.part == "embedding_norm":
-                yield Stage(mark("the stream as it begins"), wide, f"{block}.hook_resid_pre")
+                yield Stage(mark("initial residual stream"), wide, f"{block}.hook_resid_pre")
         case "add":
             yield Stage(SUM, wide, sums[box.part.replace("add", "ln")])
         case "add_norm":
             yield Stage(SUM, wide, sums[box.part])
             yield Stage(NORMALIZED, wide, f"{at}.hook_normalized")
         case "feed_forward":
-            gate, before = mark("the gate before its activation"), mark("the hidden layer before its activation")
+            gate, before = mark("gate before the activation"), mark("hidden units before the activation")
             yield Stage(COMES_IN, wide)
             yield Stage(gate if config.gated else before, hidden, f"{at}.hook_pre")
             if config.gated:
-                yield Stage(mark("what the gate lets through, before it"), hidden, f"{at}.hook_pre_linear")
-            yield Stage(mark("the hidden layer"), hidden, f"{at}.hook_post")
+                yield Stage(mark("up-projection before gating"), hidden, f"{at}.hook_pre_linear")
+            yield Stage(mark("hidden units"), hidden, f"{at}.hook_post")
             yield Stage(ADDED, wide, f"{block}.hook_mlp_out")
         case "transform":
             yield Stage(COMES_IN, wide)
@@ -162,20 +162,20 @@ def _attention(config: ModelConfig, box: Box) -> Iterator[Stage]:
     at, is_cross, pos = box.module, box.part == "cross_attn", positions_axis(config, box.stack)
     kv_head = "head" if config.n_heads == config.n_kv_heads else "kv_head"
     if is_cross:
-        yield Stage(mark("what queries are made of"), ("batch", pos, "d_model"))
-        yield Stage(mark("what keys and values are made of: the encoder's output"), ("batch", "src", "d_model"))
-        yield from _side_by_side(mark("queries of all heads side by side"), pos, "head", 1)
-        yield from _side_by_side(mark("keys and values side by side, as in one product"), "src", kv_head, 2)
-        yield Stage(mark("chunk: keys and values apart"), ("batch", kv_head, "src", "d_head"))
+        yield Stage(mark("input of the queries"), ("batch", pos, "d_model"))
+        yield Stage(mark("input of keys and values: the encoder's output"), ("batch", "src", "d_model"))
+        yield from _side_by_side(mark("queries of all heads, concatenated"), pos, "head", 1)
+        yield from _side_by_side(mark("keys and values, concatenated, as one matrix product"), "src", kv_head, 2)
+        yield Stage(mark("chunk: separate keys and values"), ("batch", kv_head, "src", "d_head"))
     else:
         yield Stage(COMES_IN, ("batch", pos, "d_model"))
     if not is_cross and kv_head == "head":
         yield from _side_by_side(TOGETHER, pos, "head", 3)
-        yield Stage(mark("chunk: queries, keys and values apart"), ("batch", "head", pos, "d_head"))
+        yield Stage(mark("chunk: separate queries, keys and values"), ("batch", "head", pos, "d_head"))
     elif not is_cross:
         yield from _side_by_side(TOGETHER, pos, "head + 2·kv_head", 1)
-        yield Stage(mark("split by heads: queries"), ("batch", "head", pos, "d_head"))
-        yield Stage(mark("split by heads: keys, and as many values"), ("batch", "kv_head", pos, "d_head"))
+        yield Stage(mark("split into heads: queries"), ("batch", "head", pos, "d_head"))
+        yield Stage(mark("split into heads: keys (values likewise)"), ("batch", "kv_head", pos, "d_head"))
     of_queries, of_keys = ("batch", "head", "query", "d_head"), ("batch", kv_head, "key", "d_head")
     if config.qk_norm:
         yield Stage(mark("queries, normalized"), of_queries, f"{at}.q_norm.hook_normalized")
@@ -185,12 +185,12 @@ def _attention(config: ModelConfig, box: Box) -> Iterator[Stage]:
     yield Stage(mark("keys, rotated") if is_turned else mark("keys"), of_keys, f"{at}.hook_k")
     yield Stage(mark("values"), of_keys, f"{at}.hook_v")
     pairs = ("batch", "head", "query", "key")
-    yield Stage(mark("the mask: True = may attend"), ("batch", "1", "query", "key"), f"{at}.hook_mask")
-    yield Stage(mark("scores, -inf where the mask forbids"), pairs, f"{at}.hook_attn_scores")
-    yield Stage(mark("the pattern: each row sums to 1"), pairs, f"{at}.hook_pattern")
+    yield Stage(mark("mask: True = may attend"), ("batch", "1", "query", "key"), f"{at}.hook_mask")
+    yield Stage(mark("scores, -inf where masked"), pairs, f"{at}.hook_attn_scores")
+    yield Stage(mark("attention pattern: each row sums to 1"), pairs, f"{at}.hook_pattern")
     yield Stage(mark("weighted sum of the values, z"), of_queries, f"{at}.hook_z")
-    yield Stage(mark("the heads' z side by side"), ("batch", "query", "head·d_head"))
-    yield Stage(mark("what each head writes"), ("batch", "head", "query", "d_model"), f"{at}.hook_result")
+    yield Stage(mark("z of all heads, concatenated"), ("batch", "query", "head·d_head"))
+    yield Stage(mark("output of each head"), ("batch", "head", "query", "d_model"), f"{at}.hook_result")
     yield Stage(ADDED, ("batch", pos, "d_model"), f"{at}.hook_attn_out")
 
 

@@ -113,7 +113,7 @@ class HeadOverTexts:
         """Return the texts that have a measure."""
         if measure not in MEASURES:
             raise ConfigError(
-                "there is no measure {measure!r} of a head on a text; choose one of {measures}",
+                "there is no head score {measure!r}; choose one of {measures}",
                 measure=measure,
                 measures=", ".join(MEASURES),
             )

@@ -72,8 +72,9 @@ def match_heads(
     shapes_a, shapes_b = [text.shape for text in texts_a], [text.shape for text in texts_b]
     if shapes_a != shapes_b or len({shape[:2] for shape in shapes_a}) != 1:
         raise ConfigError(
-            "heads are matched between models of the same shape on the same texts; got patterns of {a} and of "
-            "{b}: choose two models with as many layers and heads, and read the same texts with both",
+            "heads can only be matched between models of the same shape on the same texts; got "
+            "patterns of shape {a} and {b}: choose two models with the same number of layers and "
+            "heads, and run both on the same texts",
             a=shapes_a[:3],
             b=shapes_b[:3],
         )

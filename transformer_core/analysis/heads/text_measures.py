@@ -51,7 +51,7 @@ MEASURES: Mapping[str, Measure] = {
             title=mark("Attention distance"),
             inline=mark("attention distance"),
             unit=mark("tokens"),
-            meaning=mark("High: the head attends to distant tokens; low: it attends to nearby ones."),
+            meaning=mark("High: the head attends to distant tokens; low: to nearby ones."),
             of_self_attention=True,
         ),
         Measure(
@@ -75,9 +75,7 @@ MEASURES: Mapping[str, Measure] = {
             title=mark("Special-token attention"),
             inline=mark("special-token attention"),
             unit="",
-            meaning=mark(
-                "High: the head attends to special tokens such as <bos> or [SEP]; low: it attends to the text."
-            ),
+            meaning=mark("High: the head attends to special tokens such as <bos> or [SEP]; low: to the text."),
         ),
         Measure(
             name="previous",

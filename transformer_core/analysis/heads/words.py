@@ -57,7 +57,7 @@ class HeadScore:
         """Return one sentence about what the head does, or nothing where nothing stands out."""
         if not self.habit and self.effect < _NOTABLE_EFFECT:
             return NO_MESSAGE
-        habit = self.habit or Message("fits none of the known patterns, but is needed")
+        habit = self.habit or Message("matches no known pattern")
         return Message.joined("; ", (habit, self._loss_in_words()))
 
     def _loss_in_words(self) -> Message:

@@ -102,7 +102,8 @@ def learned_bias(model: Transformer, stack: Stack, n_positions: int) -> LearnedB
     rule = None if part is None else part.position_bias
     if not isinstance(rule, RelativeBuckets):
         raise ConfigError(
-            "this model learned no bias by distance in its {stack}; choose one with relative buckets", stack=stack
+            "this model has no learned position bias in its {stack}; choose a model with relative position buckets",
+            stack=stack,
         )
     distance = torch.arange(1 - n_positions, 1 if rule.is_causal else n_positions)
     return LearnedBias(

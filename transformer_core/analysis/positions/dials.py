@@ -111,7 +111,7 @@ def head_vectors(
     stack = {"encoder": model.encoder, "decoder": model.decoder}.get(attention)
     rotary = None if stack is None else stack.rotary_in(layer)
     if rotary is None:
-        raise ConfigError("nothing is turned in this attention; choose one of a model with rotary positions")
+        raise ConfigError("this attention does not use RoPE; choose a model with rotary positions")
     kind = ATTENTIONS[attention]
     sites = [kind.site(layer, stem) for stem in ("hook_q", "hook_k")]
     activations = captured(model, inputs, *sites)

@@ -42,7 +42,7 @@ def shift(table: PositionTable, k: int) -> Shift:
     values = table.values.astype(np.float64)
     if not table.columns:
         raise ConfigError(
-            "a learned table is not made of sines and cosines, so no fixed turn takes a position on; choose another"
+            "learned positions are not sines and cosines, so a shift is not a rotation; choose another encoding"
         )
     if not 0 <= k < len(values):
         raise ConfigError(

@@ -72,7 +72,7 @@ def shuffle_words(
     side = kind.keys_from
     ids, labels = inputs[side], getattr(model_run, side)[: n_own[side]]
     if max(map(len, inputs.values())) > MOST_TOKENS:
-        raise TextError("words are shuffled in texts of at most {n} tokens; take a shorter one", n=MOST_TOKENS)
+        raise TextError("only texts of up to {n} tokens can be shuffled; use a shorter text", n=MOST_TOKENS)
     is_special, words = model_run.special[side][: len(ids)], model_run.words[side][: len(ids)]
     orders = [_order(ids, words, is_special, seed + draw) for draw in range(N_ORDERS)]
     own = _patterns(model, attention, inputs)

@@ -85,7 +85,7 @@ def rotary_config(encoding: Positions, width: int, like: ModelConfig | None = No
     """
     if encoding not in ("rotary_halves", "rotary_interleaved"):
         raise ConfigError(
-            "the encoding {encoding} has no table of sines and cosines; choose a sinusoidal or rotary one",
+            "the encoding {encoding} has no sines and cosines; choose a sinusoidal or rotary encoding",
             encoding=encoding,
         )
     shape = {
@@ -109,7 +109,7 @@ def learned_table(model: Transformer, stack: Stack) -> PositionTable:
     part = model.encoder if stack == "encoder" else model.decoder
     if part is None or not isinstance(part.pos_embed, LearnedPositions):
         raise ConfigError(
-            "this model learned no positions in its {stack}; choose one whose positions are learned", stack=stack
+            "this model has no learned positions in its {stack}; choose a model with learned positions", stack=stack
         )
     return PositionTable(values=part.pos_embed.table.detach().float().cpu().numpy().copy(), columns=())
 

@@ -107,8 +107,8 @@ def _starts(places: Sequence[int], n_tokens: int, what: str) -> Int[np.ndarray, 
     steps = np.diff(np.asarray(places, dtype=np.int64), prepend=-1)
     if len(steps) != n_tokens or not np.isin(steps, (0, 1)).all() or steps[:1].sum() != min(n_tokens, 1):
         raise TextError(
-            "the words do not fit the pattern, which has {n_tokens} {what}; got words of {n} tokens: group the "
-            "tokens that the pattern was made of",
+            "the words do not match the pattern, which has {n_tokens} {what}; the words have {n} "
+            "tokens: group the tokens of the same text",
             n_tokens=n_tokens,
             what=Message(what),
             n=len(steps),

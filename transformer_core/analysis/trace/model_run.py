@@ -155,7 +155,7 @@ def run_text(
         return _read_source(model, tokenizer, text, target, max_tokens, writes=max_new_tokens > 0)
     if target is not None:
         raise TextError(
-            "a model that is {kind} takes one text and no target", kind=Message(config.architecture.replace("_", "-"))
+            "this model is {kind}: it takes one text and no target", kind=Message(config.architecture.replace("_", "-"))
         )
     if config.architecture == "decoder_only":
         return _read_prompt(model, tokenizer, text, max_tokens, max_new_tokens)

@@ -63,7 +63,7 @@ def read_snapshots(film: Film, steps: Iterable[int], fixed: FixedText) -> Iterat
         log_probs = watched.log_probs_at(fixed.judged)[range(len(fixed.judged)), [*fixed.expected]].cpu().numpy()
         if not all(np.isfinite(values).all() for values in (log_probs, *watched.patterns.values())):
             yield DamagedSnapshot(
-                step=step, reason=Message("what it computes are no finite numbers: the training had diverged")
+                step=step, reason=Message("its outputs are not finite numbers: the training diverged")
             )
             continue
         yield SnapshotReading(step=step, log_probs=log_probs, patterns=watched.patterns, masks=watched.masks)
@@ -152,7 +152,7 @@ def _take_weights(model: Transformer, film: Film, step: int) -> None:
     files = TensorFiles([path])
     parameters = dict(model.named_parameters())
     if {name: files.shape(name) for name in files} != {name: values.shape for name, values in parameters.items()}:
-        raise CheckpointError("{path} does not belong to the config.json beside it", path=path)
+        raise CheckpointError("{path} does not match the config.json in the same folder", path=path)
     with torch.no_grad():
         for name, values in parameters.items():
             values.copy_(files[name])

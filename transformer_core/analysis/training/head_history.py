@@ -17,17 +17,18 @@ LEAST_SHARE = 0.3  # of a head's attention, for it to have a habit
 N_SPREADS = 4  # standard deviations above chance, for it to be no accident
 N_SNAPSHOTS = 2  # in a row, for it to stay
 _HABITS = {
-    "previous": (mark("a previous-token head"), mark("the token before")),
-    "induction": (mark("an induction head"), mark("the token that followed the same token earlier")),
-    "aligned": (mark("an alignment head"), mark("what truly determines the next token")),
+    "previous": (mark("a previous-token head"), mark("the previous token")),
+    "induction": (mark("an induction head"), mark("the token after an earlier occurrence of the same token")),
+    "aligned": (mark("an alignment head"), mark("the token that determines the next one")),
 }
 
 
 def rule() -> Message:
     """Return when a head is said to appear."""
     return Message(
-        "A head appears at the first of {n} snapshots in a row at which at least {share} of its attention lies where "
-        "its habit lays it, {spreads} standard deviations or more above what shuffled tokens would get.",
+        "A head counts as specialized from the first of {n} consecutive snapshots at which it "
+        "puts at least {share} of its attention on the tokens that define its type, {spreads} or "
+        "more standard deviations above the score on shuffled tokens.",
         n=N_SNAPSHOTS,
         share=LEAST_SHARE,
         spreads=N_SPREADS,
@@ -55,13 +56,13 @@ class Appearance:
         values |= {"where": where, "chance": self.chance}
         if self.is_from_start:
             return Message(
-                "{head} is {kind} already at step {step:,}: {score:.2f} of its attention lies on {where}; shuffled "
-                "tokens: {chance:.2f}.",
+                "{head} is already {kind} at step {step:,}: it puts {score:.2f} of its attention on "
+                "{where}; shuffled tokens: {chance:.2f}.",
                 **values,
             )
         return Message(
-            "{head} appears as {kind} at step {step:,}: {score:.2f} of its attention lies on {where}; shuffled "
-            "tokens: {chance:.2f}.",
+            "{head} becomes {kind} at step {step:,}: it puts {score:.2f} of its attention on "
+            "{where}; shuffled tokens: {chance:.2f}.",
             **values,
         )
 
@@ -95,7 +96,7 @@ class HeadHistory:
             in_order = [by_step[step] for step in sorted(by_step)]
             counts = [dict(record["heads"]) for record in in_order]
             if any(other != counts[0] for other in counts):
-                raise RunError("the snapshots are not of the same heads; measure all of them on one model's snapshots")
+                raise RunError("the snapshots do not have the same heads; measure snapshots of one model only")
             heads = _names(counts)
             values = {
                 (measure, part): np.array(
@@ -110,7 +111,8 @@ class HeadHistory:
             raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise RunError(
-                "a record of heads is damaged, or was written by another version ({error!r}); leave it out", error=error
+                "a record of head scores is damaged or was written by another version ({error!r}); remove it",
+                error=error,
             ) from error
         return cls(steps=np.array(sorted(by_step), dtype=np.int64), heads=heads, values=values)
 

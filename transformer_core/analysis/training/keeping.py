@@ -35,14 +35,14 @@ def keep_run(run: Path, folder: Path, *, title: str | None = None) -> int:
     saved = RunDirectory.open(run).read_last()
     if saved is None:
         raise RunError(
-            "{run} has saved nothing yet, so there is no model to keep; let it train a little longer", run=run
+            "{run} has not saved any weights yet, so there is no model to save; let it train a little longer", run=run
         )
     card = saved.card | {"name": folder.resolve().name} | ({"title": title} if title else {})
     try:
         save(folder, saved.model, saved.tokenizer, card)
     except OSError as error:
         raise RunError(
-            "{folder} cannot be written ({error}); make room, or choose another folder",
+            "{folder} cannot be written ({error}); free some disk space, or choose another folder",
             folder=folder,
             error=reason(error),
         ) from error
@@ -72,4 +72,4 @@ def describe_heads(run: Path, folder: Path, *, n_scored: int = N_SCORED) -> None
             write_json(folder / CARD, card | described)
     except Exception as error:  # a model is never lost, nor called lost, because its description failed
         why = reason(error) if isinstance(error, HeadlightError | OSError) else f"{type(error).__name__}: {error}"
-        raise RunError("what its heads do could not be measured ({error})", error=why) from error
+        raise RunError("head scores could not be measured ({error})", error=why) from error

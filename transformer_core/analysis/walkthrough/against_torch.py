@@ -21,7 +21,7 @@ FUNCTION = "torch.nn.functional.scaled_dot_product_attention"
 
 TURNS = mark("torch.nn.MultiheadAttention does not apply rotary embeddings")
 NORMS = mark("torch.nn.MultiheadAttention does not normalize queries and keys")
-WIDTH = mark("in torch.nn.MultiheadAttention a head has d_model / n_heads dimensions, and this model's has not")
+WIDTH = mark("torch.nn.MultiheadAttention requires a head width of d_model / n_heads, which this model does not have")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

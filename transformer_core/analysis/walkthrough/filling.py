@@ -15,8 +15,8 @@ from transformer_core.config import Activation, ModelConfig
 from transformer_core.errors import mark
 from transformer_core.model.rotary import rotary_frequencies
 
-SEES_NOTHING = mark("this query may look at nothing, and its row of the pattern is all 0")
-IS_NOT_ROTATED = mark("rotary positions leave this dimension as it is")
+SEES_NOTHING = mark("this query may not attend to any key, so its row of the pattern is all 0")
+IS_NOT_ROTATED = mark("RoPE does not rotate this dimension")
 
 Row = Float[np.ndarray, " column"]
 

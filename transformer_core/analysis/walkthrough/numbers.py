@@ -25,10 +25,10 @@ from transformer_core.analysis.walkthrough.weights import Weights
 from transformer_core.errors import mark
 from transformer_core.model.distance_bias import alibi_slopes, relative_bucket
 
-MAY_LOOK = mark("allowed: the query may look at this key")
-IS_LATER = mark("not allowed: this key comes after the query")
-IS_FAR = mark("not allowed: this key is outside the window of the query")
-IS_PADDING = mark("not allowed: this key is padding")
+MAY_LOOK = mark("allowed: the query may attend to this key")
+IS_LATER = mark("masked: this key comes after the query")
+IS_FAR = mark("masked: this key is outside the query’s window")
+IS_PADDING = mark("masked: this key is padding")
 
 Maker = Callable[[int, int], Formula]
 

@@ -14,9 +14,9 @@ PLACE_WORDS: Mapping[str, str] = {  # what a row or a column is, and where it st
     "key": mark("key {place}"),
     "query key": mark("query → key {place}"),
     "d_head": mark("dimension {place} of the head"),
-    "head d_head": mark("dimension {place} of all heads side by side"),
+    "head d_head": mark("dimension {place} of the concatenated heads"),
     "d_model": mark("dimension {place}"),
-    "d_ff": mark("neuron {place}"),
+    "d_ff": mark("hidden unit {place}"),
 }
 
 

@@ -17,7 +17,7 @@ from transformer_core.analysis.walkthrough.stages import stages_of
 from transformer_core.analysis.walkthrough.weights import Weights
 from transformer_core.errors import SiteError, mark
 
-NO_QUANTITY = mark("this walk has no quantity {name}; it has {there}")
+NO_QUANTITY = mark("this walkthrough has no quantity {name}; it has {there}")
 NO_PLACE = mark("{name} has rows 0 to {last_row} and columns 0 to {last_column}; got {row}, {column}")
 
 

@@ -31,11 +31,11 @@ def read_kin(
         n_unused_positions: how many rows of the table of positions no token has, by the padding.
     """
     pad = options.padding(pad_id)
-    options.must_be("position_embedding_type", "absolute", Message("this core has BERT's absolute positions only"))
+    options.must_be("position_embedding_type", "absolute", Message("only BERT's absolute positions are supported"))
     options.must_be(
-        "is_decoder", False, Message("a BERT that writes is another model; choose one that fills in masked tokens")
+        "is_decoder", False, Message("BERT decoders are not supported; choose a model that fills in masked tokens")
     )
-    options.must_be("add_cross_attention", False, Message("this core has cross-attention in decoders only"))
+    options.must_be("add_cross_attention", False, Message("cross-attention is only supported in decoders"))
     options.idle("pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head")
     return ModelConfig(
         architecture="encoder_only",
@@ -106,7 +106,7 @@ def counts_up(table: torch.Tensor, config: ModelConfig) -> bool:
 
 JUDGES = Ignored(
     r"(.*\.)?(pooler\.dense|classifier(\..*)?|pre_classifier|qa_outputs)\.(weight|bias)",
-    Message("made for judging texts; masked tokens do not use it, and attention comes before it"),
+    Message("only used for classification, not for masked tokens or attention"),
 )
 FAMILIES = (
     Family(
@@ -121,9 +121,9 @@ FAMILIES = (
             JUDGES,
             Ignored(
                 r"cls\.seq_relationship\.(weight|bias)",
-                Message("tells whether one sentence follows another, and no more"),
+                Message("only used for next-sentence prediction"),
             ),
-            Ignored(r"bert\.embeddings\.position_ids", Message("positions are counted anew, from 0"), counts_up),
+            Ignored(r"bert\.embeddings\.position_ids", Message("position indices, which are recomputed"), counts_up),
         ),
     ),
 )

@@ -14,9 +14,9 @@ def read(options: Options) -> ModelConfig:
     Source: Radford et al. 2019, sec. 2.3, and the library's class.
     """
     options.must_be(
-        "scale_attn_by_inverse_layer_idx", False, Message("this core divides the scores of all layers alike")
+        "scale_attn_by_inverse_layer_idx", False, Message("scores are scaled in the same way in all layers")
     )
-    options.must_be("add_cross_attention", False, Message("this core has cross-attention where there is an encoder"))
+    options.must_be("add_cross_attention", False, Message("cross-attention is only supported together with an encoder"))
     options.idle("reorder_and_upcast_attn", "summary_activation")
     vocab_size, d_model = options.whole("vocab_size"), options.whole("n_embd")
     bos, eos = (options.token(name, vocab_size - 1) for name in ("bos_token_id", "eos_token_id"))

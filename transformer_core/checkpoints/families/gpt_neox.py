@@ -16,7 +16,7 @@ def read(options: Options) -> ModelConfig:
 
     Source: Black et al. 2022, sec. 2.1, Biderman et al. 2023, sec. 2, and the library's class.
     """
-    options.must_be("attention_bias", True, Message("models of this family have biases in attention"))
+    options.must_be("attention_bias", True, Message("this family requires attention biases"))
     bos, eos = options.token("bos_token_id", 0), options.token("eos_token_id", 2)
     return ModelConfig(
         architecture="decoder_only",
@@ -82,7 +82,7 @@ FAMILIES = (
             Ignored(r"gpt_neox\.layers\.\d+\.attention\.(bias|masked_bias)", CAUSAL_MASK),
             Ignored(
                 r"gpt_neox\.(layers\.\d+\.attention\.)?rotary_emb\.inv_freq",
-                Message("how fast each pair turns, which follows from the configuration"),
+                Message("RoPE frequencies, which follow from the configuration"),
             ),
         ),
     ),

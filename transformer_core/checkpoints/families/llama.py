@@ -99,7 +99,9 @@ def read_rotary(options: Options, *, fraction: float | None = None, base: str = 
     inner = options.inside("rope_scaling" if "rope_scaling" in options else "rope_parameters")
     for fields in (options, inner):
         if fraction is None:
-            fields.must_be("partial_rotary_factor", 1.0, Message("models of this family turn whole heads"))
+            fields.must_be(
+                "partial_rotary_factor", 1.0, Message("this family only supports RoPE on all dimensions of a head")
+            )
         fields.idle("original_max_position_embeddings")
     part = 1.0 if fraction is None else inner.number("partial_rotary_factor", fraction)
     rotary: dict[str, Any] = {
@@ -133,7 +135,7 @@ def window_of_all_layers(options: Options) -> int | None:
         return None
     if width is None or kinds != ["sliding_attention"] * len(slides):
         name = "layer_types" if "layer_types" in options else "max_window_layers"
-        raise options.error(name, Message("this core has a sliding window in every layer, or in none"))
+        raise options.error(name, Message("a sliding window is only supported in all layers or in none"))
     return width
 
 
@@ -169,7 +171,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
 READERS = {"llama": read_llama, "mistral": read_mistral, "qwen2": read_qwen2, "qwen3": read_qwen3}
 INV_FREQ = Ignored(
     r"model\.(layers\.\d+\.self_attn\.)?rotary_emb\.inv_freq",
-    Message("how fast each pair turns, which follows from the configuration"),
+    Message("RoPE frequencies, which follow from the configuration"),
 )
 FAMILIES = tuple(
     Family(model_type=model_type, read=reader, keys=keys, head=HEAD, prefix="model.", ignored=(INV_FREQ,))

@@ -21,24 +21,26 @@ def read(options: Options) -> ModelConfig:
     vocab_size, d_model = options.whole("vocab_size"), options.whole("d_model")
     d_ff, n_heads = options.whole("encoder_ffn_dim"), options.whole("encoder_attention_heads")
     options.must_be(
-        "decoder_ffn_dim", d_ff, Message("both stacks must be as wide, and encoder_ffn_dim = {width}", width=d_ff)
+        "decoder_ffn_dim",
+        d_ff,
+        Message("both stacks must have the same feed-forward width; encoder_ffn_dim = {width}", width=d_ff),
     )
     options.must_be(
         "decoder_attention_heads",
         n_heads,
-        Message("both stacks must have as many heads, and encoder_attention_heads = {n}", n=n_heads),
+        Message("both stacks must have the same number of heads; encoder_attention_heads = {n}", n=n_heads),
     )
+    options.must_be("share_encoder_decoder_embeddings", True, Message("source and target must share one vocabulary"))
     options.must_be(
-        "share_encoder_decoder_embeddings", True, Message("this core has one vocabulary for source and target")
+        "decoder_vocab_size",
+        vocab_size,
+        Message("source and target must share one vocabulary; vocab_size = {n}", n=vocab_size),
     )
-    options.must_be(
-        "decoder_vocab_size", vocab_size, Message("this core has one vocabulary, and vocab_size = {n}", n=vocab_size)
-    )
-    options.must_be("tie_word_embeddings", True, Message("the stacks of these models share one embedding"))
-    options.must_be("static_position_embeddings", True, Message("the positions of these models are sines and cosines"))
+    options.must_be("tie_word_embeddings", True, Message("encoder and decoder must share one embedding"))
+    options.must_be("static_position_embeddings", True, Message("only sinusoidal positions are supported"))
     for name in ("normalize_before", "normalize_embedding", "add_final_layer_norm", "add_bias_logits"):
-        options.must_be(name, False, Message("no such model is known to the library that writes these files"))
-    options.must_be("is_encoder_decoder", True, Message("these models have two stacks"))
+        options.must_be(name, False, Message("the transformers library has no such model"))
+    options.must_be("is_encoder_decoder", True, Message("only encoder-decoder models are supported"))
     options.idle("num_hidden_layers", "extra_pos_embeddings", "encoder_layerdrop", "decoder_layerdrop")
     options.idle("activation_dropout")
     pad = options.token("pad_token_id", vocab_size - 1)
@@ -114,7 +116,7 @@ FAMILIES = (
         ignored=(
             Ignored(
                 r"model\.(encoder|decoder)\.embed_positions\.weight",
-                Message("positions are computed: sines left, cosines right"),
+                Message("sinusoidal positions, which are recomputed"),
                 is_sinusoidal,
             ),
         ),

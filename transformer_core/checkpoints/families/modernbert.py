@@ -21,12 +21,14 @@ def read(options: Options) -> ModelConfig:
     options.idle("classifier_pooling", "classifier_dropout", "deterministic_flash_attn", "sparse_pred_ignore_index")
     options.idle("layer_norm_eps", "embedding_dropout")  # an older name of norm_eps; a rate of training
     activation = options.choice("hidden_activation", ACTIVATIONS, "gelu")
-    options.must_be("classifier_activation", "gelu", Message("this core has GELU in the masked-token head only"))
+    options.must_be("classifier_activation", "gelu", Message("the masked-token head only supports GELU"))
     n_layers, every = options.whole("num_hidden_layers"), options.whole("global_attn_every_n_layers", 3)
     kinds = options.value("layer_types", [WINDOW if i % every else FULL for i in range(n_layers)])
     every = next((i for i, kind in enumerate(kinds) if i and kind == FULL), n_layers)
     if kinds != [WINDOW if i % every else FULL for i in range(n_layers)]:
-        raise options.error("layer_types", Message("this core has every n-th layer see all keys, from the first on"))
+        raise options.error(
+            "layer_types", Message("full attention is only supported in every n-th layer, starting with the first")
+        )
     has_bias = options.switch("mlp_bias", False)
     return ModelConfig(
         architecture="encoder_only",
@@ -97,7 +99,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
 def _base(options: Options, kind: str, older: str, default: float) -> float:
     """Return the base of the rotation in one kind of layers."""
     rope = options.inside("rope_parameters").inside(kind)
-    rope.must_be("rope_type", "default", Message("this core has plain rotation in this family"))
+    rope.must_be("rope_type", "default", Message("this family only supports unscaled RoPE"))
     return rope.number("rope_theta", options.number(older, default))
 
 

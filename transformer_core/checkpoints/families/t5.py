@@ -25,8 +25,8 @@ def read(options: Options) -> ModelConfig:
 
     Source: Raffel et al. 2020, sec. 2.1, Shazeer 2020 for v1.1, and the library's class.
     """
-    options.must_be("is_decoder", False, Message("these models have two stacks"))
-    options.must_be("is_encoder_decoder", True, Message("these models have two stacks"))
+    options.must_be("is_decoder", False, Message("only encoder-decoder models are supported"))
+    options.must_be("is_encoder_decoder", True, Message("only encoder-decoder models are supported"))
     is_gated, activation = options.choice("feed_forward_proj", _FORMS, "relu")
     scale_logits = options.switch("tie_word_embeddings", True)
     n_layers = options.whole("num_layers")
@@ -97,7 +97,7 @@ FAMILIES = (
         ignored=(
             Ignored(
                 r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",
-                Message("left over in the first files; cross-attention has no positions"),
+                Message("unused in the original checkpoints; cross-attention has no position bias"),
             ),
         ),
     ),

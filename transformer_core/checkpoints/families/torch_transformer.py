@@ -80,8 +80,8 @@ def described(
     stacks = _stacks(tensors)
     if not stacks or len(set(stacks.values())) != len(stacks):
         raise CheckpointError(
-            "{where} is said to be a {family}, and holds {n} stacks of such layers; one encoder, or an encoder and "
-            "a decoder, are expected",
+            "{where} is declared as {family} but contains {n} stacks of such layers; expected one "
+            "encoder, or one encoder and one decoder",
             where=where,
             family=MODEL_TYPE,
             n=len(stacks),
@@ -104,7 +104,7 @@ def described(
     for name, named_key in fields.items():
         if named_key is not None and named_key not in beside:
             raise CheckpointError(
-                "{where} has no weight {name!r}, which {config} names; beside its layers it has {known}",
+                "{where} has no weight {name!r}, which {config} refers to; apart from its layers it has {known}",
                 where=where,
                 name=named_key,
                 config="config.json",
@@ -130,7 +130,7 @@ def read(options: Options) -> ModelConfig:
         stack: len({key.split(".")[2] for key in shapes if key.startswith(f"{stack}.layers.")}) for stack in STACKS
     }
     if len(shapes.get("embedding.0", ())) != 2 or not n_layers["encoder"]:
-        raise options.error("embedding", Message("name the key of the token embedding of a model with an encoder"))
+        raise options.error("embedding", Message("specify the key of the token embedding for a model with an encoder"))
     (vocab_size, d_model), table = shapes["embedding.0"], shapes.get("positions")
     is_causal, is_pre_norm = options.switch("causal", False), options.switch("norm_first", False)
     has_bias, has_output = "encoder.layers.0.linear1.bias" in shapes, "output.weight" in shapes
@@ -138,13 +138,16 @@ def read(options: Options) -> ModelConfig:
     last_norms = {f"{stack}.norm.weight" in shapes for stack in STACKS if n_layers[stack]}
     if len(last_norms) != 1 or (is_pre_norm and last_norms != {True}):
         raise options.error(
-            "norm_first", Message("this core normalizes what all stacks put out, or none; in pre-norm it always does")
+            "norm_first",
+            Message(
+                "final normalization is only supported for all stacks or for none; with pre-norm it is always applied"
+            ),
         )
     if (is_pair or is_causal) and not has_output:
-        raise options.error("output", Message("name the key of the last linear layer, by which such a model writes"))
+        raise options.error("output", Message("specify the key of the output layer (the last linear layer)"))
     if table is None and "positions" not in options:
         raise options.error(
-            "positions", Message("name one of {choices}, or position_table", choices=", ".join(_POSITIONS))
+            "positions", Message("specify one of {choices}, or position_table", choices=", ".join(_POSITIONS))
         )
     return ModelConfig(
         architecture="encoder_decoder" if is_pair else "decoder_only" if is_causal else "encoder_only",

@@ -23,27 +23,27 @@ MARKS = (  # byte order marks; that of UTF-32 begins as that of UTF-16 does
     (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
     (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
 )
-_SAVE = Message("open it, save it as plain text (.txt, UTF-8), and give that file")
-_UNPACK = Message("unpack it, and give the text files that are in it")
-_GIVE_TEXT = Message("give a file with text in it")
-_EXPORT = Message("export its texts to a text file, and give that")
-_SAVE_SHEET = Message("save the sheet as .csv, and give that file")
+_SAVE = Message("save it as plain text (.txt, UTF-8), and use that file")
+_UNPACK = Message("unpack it, and use the text files in it")
+_GIVE_TEXT = Message("use a text file")
+_EXPORT = Message("export its texts to a text file, and use that file")
+_SAVE_SHEET = Message("save the sheet as .csv, and use that file")
 _NO_TEXT = (  # how a file begins, what it is, and what to do
-    (b"%PDF-", Message("a PDF"), Message("copy the text out of it into a text file, and give that")),
+    (b"%PDF-", Message("a PDF"), Message("copy its text into a text file, and use that file")),
     (b"{\\rtf", Message("a formatted text (RTF)"), _SAVE),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Message("an Office document of the older kind"), _SAVE),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Message("an older Office document"), _SAVE),
     (b"\x1f\x8b", Message("a gzip archive"), _UNPACK),
     (b"7z\xbc\xaf\x27\x1c", Message("a 7z archive"), _UNPACK),
     (b"\xfd7zXZ\0", Message("an xz archive"), _UNPACK),
     *((b"BZh%d1AY&SY" % level, Message("a bzip2 archive"), _UNPACK) for level in range(1, 10)),
     (b"\x28\xb5\x2f\xfd", Message("a zstd archive"), _UNPACK),
     (b"Rar!\x1a\x07", Message("a RAR archive"), _UNPACK),
-    (b"\x89PNG\r\n\x1a\n", Message("a picture (PNG)"), _GIVE_TEXT),
-    (b"\xff\xd8\xff", Message("a picture (JPEG)"), _GIVE_TEXT),
+    (b"\x89PNG\r\n\x1a\n", Message("an image (PNG)"), _GIVE_TEXT),
+    (b"\xff\xd8\xff", Message("an image (JPEG)"), _GIVE_TEXT),
     (b"SQLite format 3\0", Message("a database (SQLite)"), _EXPORT),
 )
 _NO_TEXT_WITH_ZEROS = (  # how a text could begin, too, were there no zero bytes further on
-    (b"GIF8", Message("a picture (GIF)"), _GIVE_TEXT),
+    (b"GIF8", Message("an image (GIF)"), _GIVE_TEXT),
     (b"PAR1", Message("a Parquet file"), _EXPORT),
 )
 _ZIPPED = {  # what a ZIP archive is that has this ending
@@ -52,7 +52,7 @@ _ZIPPED = {  # what a ZIP archive is that has this ending
     ".xlsx": (Message("an Excel workbook"), _SAVE_SHEET),
     ".ods": (Message("an OpenDocument sheet"), _SAVE_SHEET),
     ".pptx": (Message("a PowerPoint presentation"), _SAVE),
-    ".epub": (Message("an electronic book (EPUB)"), Message("convert it to plain text (.txt), and give that file")),
+    ".epub": (Message("an e-book (EPUB)"), Message("convert it to plain text (.txt), and use that file")),
 }
 _ANY_ZIP = (Message("a ZIP archive"), _UNPACK)
 _BEGINS_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
@@ -87,7 +87,7 @@ def encoding_of(file: BufferedIOBase, name: str | Message) -> Encoding:
     file.seek(0)
     for begins, codec, written in MARKS:
         if beginning.startswith(begins):
-            was = Message("{name} was {encoding} text, and is kept as UTF-8.", name=name, encoding=written)
+            was = Message("{name} was {encoding} and is stored as UTF-8.", name=name, encoding=written)
             return Encoding(codec, was if written else NO_MESSAGE)
     _refuse_known(beginning, name)
     bad = _first_not_utf8(file, name)
@@ -97,7 +97,7 @@ def encoding_of(file: BufferedIOBase, name: str | Message) -> Encoding:
     _refuse_other_than_western(file, name=name, line=line, byte=byte)
     return Encoding(
         "cp1252",
-        Message("{name} was not UTF-8 and was read as Windows-1252 (Latin-1); it is kept as UTF-8.", name=name),
+        Message("{name} was not UTF-8 and was read as Windows-1252 (Latin-1); it is stored as UTF-8.", name=name),
     )
 
 
@@ -123,7 +123,7 @@ def decoded(file: BufferedIOBase, codec: str, name: str | Message) -> Iterator[s
         except UnicodeDecodeError as error:
             line += error.object[: error.start].decode(error.encoding, "ignore").count("\n")
             raise CorpusError(
-                "{name}, line {line:,}: the text is damaged there ({reason}); save it anew as UTF-8",
+                "{name}, line {line:,}: the text is damaged ({reason}); save it again as UTF-8",
                 name=name,
                 line=line,
                 reason=error.reason,
@@ -143,15 +143,15 @@ def _refuse_known(beginning: bytes, name: str | Message) -> None:
     nulls = [beginning[i::2].count(0) for i in (0, 1)]
     if min(nulls) == 0 and max(nulls) > len(beginning) / 8:
         raise CorpusError(
-            "{name} seems to be UTF-16 text without the mark that says so; save it as UTF-8 in an editor, or with "
-            "iconv -f UTF-16LE -t UTF-8",
+            "{name} seems to be UTF-16 text without a byte order mark; save it as UTF-8 in an "
+            "editor, or with iconv -f UTF-16LE -t UTF-8",
             name=name,
         )
 
 
 def _binary(name: str | Message, line: int) -> CorpusError:
     return CorpusError(
-        "{name} is no text: line {line:,} holds a zero byte, as binary files do; give a file with text in it",
+        "{name} is not a text file: line {line:,} contains a zero byte, as in binary files; use a text file",
         name=name,
         line=line,
     )
@@ -187,18 +187,19 @@ def _refuse_other_than_western(file: BufferedIOBase, *, name: str | Message, lin
     file.seek(0)
     if n_of[_CONTROL].any():
         problem = Message(
-            "{name}, line {line:,}: the byte 0x{byte} is not UTF-8 there, and beside it are control "
-            "characters, as in binary files; give a file with text in it"
+            "{name}, line {line:,}: the byte 0x{byte} is not valid UTF-8, and there are control "
+            "characters next to it, as in binary files; use a text file"
         )
     elif n_characters > n_beyond / 4:  # of the bytes that are no ASCII, about two make such a character
         problem = Message(
-            "{name}, line {line:,}: the byte 0x{byte} is not UTF-8 there, though the rest of the text is; mend "
-            "that place, or save the text anew as UTF-8"
+            "{name}, line {line:,}: the byte 0x{byte} is not valid UTF-8, but the rest of the text "
+            "is; correct that line, or save the text again as UTF-8"
         )
     elif n_of[_UNDEFINED].any() or n_beyond > _MOST_BEYOND_ASCII * n_of.sum():
         problem = Message(
-            "{name}, line {line:,}: the byte 0x{byte} is not UTF-8 there, and the text is not Windows-1252 "
-            "either; save it as UTF-8 in an editor that shows it right, or with iconv -f ITS-ENCODING -t UTF-8"
+            "{name}, line {line:,}: the byte 0x{byte} is neither valid UTF-8 nor Windows-1252; save "
+            "the text as UTF-8 in an editor that displays it correctly, or with iconv -f "
+            "ITS-ENCODING -t UTF-8"
         )
     else:
         return

@@ -33,20 +33,23 @@ _HELD_OUT_ONE_IN, _MOST_HELD_OUT = 20, 2_000
 _VERSION = "1"  # of how texts are found and held out
 _ONLY_ONE: dict[Division, Message] = {
     "stretches": Message(
-        "{path} holds only one text, and at least 2 different ones are needed, one to learn from and one to hold out; "
-        "add more, or at least so much ({n} bytes) that the end of it can be held out"
+        "{path} contains only one text, but at least 2 different ones are needed, one for "
+        "training and one held out; add more, or at least {n} bytes of text, so that its end can "
+        "be held out"
     ),
     "lines": Message(
-        "{path} holds only one line, and at least 2 different ones are needed, one to learn from and one to hold out; "
-        "add more, or at least so much ({n} bytes) that the end of it can be held out"
+        "{path} contains only one line, but at least 2 different ones are needed, one for "
+        "training and one held out; add more, or at least {n} bytes of text, so that its end can "
+        "be held out"
     ),
     "pairs": Message(
-        "{path} holds only one source, and at least 2 different ones are needed, one to learn from and one to hold "
-        "out; add more"
+        "{path} contains only one source, but at least 2 different ones are needed, one for "
+        "training and one held out; add more"
     ),
     "files": Message(
-        "{path} holds only one text file, and at least 2 different ones are needed, one to learn from and one to hold "
-        "out; open that file itself, to have its lines as texts, or add others"
+        "{path} contains only one text file, but at least 2 different ones are needed, one for "
+        "training and one held out; use that file itself, so that each line is a text, or add "
+        "more files"
     ),
 }
 
@@ -187,8 +190,8 @@ def _note(notes: "SpooledTemporaryFile[bytes]", spans: NDArray[np.int64]) -> Non
         notes.write(spans.tobytes())
     except OSError as error:
         raise CorpusError(
-            "the folder for temporary files, {folder}, cannot be written ({error}); make room there, or set TMPDIR "
-            "to another one",
+            "the folder for temporary files, {folder}, cannot be written ({error}); free some space "
+            "there, or set TMPDIR to another folder",
             folder=gettempdir(),
             error=reason(error),
         ) from error

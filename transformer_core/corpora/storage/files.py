@@ -19,11 +19,11 @@ from transformer_core.reasons import reason
 
 _TEXTS: dict[Division, Message] = {
     "stretches": Message(
-        "{n:,} text, from {file} ({size})", plural="{n:,} texts, between blank lines, from {file} ({size})"
+        "{n:,} text, from {file} ({size})", plural="{n:,} texts, separated by blank lines, from {file} ({size})"
     ),
     "lines": Message("{n:,} line, from {file} ({size})", plural="{n:,} lines, from {file} ({size})"),
     "pairs": Message("{n:,} pair, from {file} ({size})", plural="{n:,} pairs, from {file} ({size})"),
-    "files": Message("{n:,} text, from {folder} ({size})", plural="{n:,} texts, a file each, from {folder} ({size})"),
+    "files": Message("{n:,} text, from {folder} ({size})", plural="{n:,} texts, one per file, from {folder} ({size})"),
 }
 _EXAMPLES, _LONGEST_EXAMPLE = 4, 60  # how many, and characters of one
 _N_LEFT_OUT_TOLD = 3  # files without text
@@ -59,7 +59,7 @@ def open_corpus(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) 
     """
     path = Path(path)
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise CorpusError("{path} is neither a file nor a folder; give one of the two", path=shown(path))
+        raise CorpusError("{path} is neither a file nor a folder", path=shown(path))
     return _of_folder(path, reading) if os.path.isdir(path) else _of_file(path, reading)
 
 
@@ -67,13 +67,13 @@ def _of_file(path: Path, reading: CorpusReading) -> Corpus:
     try:
         files = TextFiles(path, [check_text_file(path)])
     except NoTextError as error:
-        raise CorpusError("{problem}; give a file with text in it", problem=error) from error
+        raise CorpusError("{problem}; use a text file", problem=error) from error
     name = path.resolve().stem
     if _is_pair_file(path):
         if reading.division != "auto":
             raise CorpusError(
-                "{path} holds a pair a line, as its ending .tsv says; leave division at auto, or give the file "
-                "another ending to read it as text",
+                "{path} contains one pair per line (.tsv); leave division at auto, or change the file "
+                "extension to read it as text",
                 path=shown(path),
             )
         lines = pair_lines(files)
@@ -97,17 +97,17 @@ def _of_folder(path: Path, reading: CorpusReading) -> Corpus:
     for file in files_of(path):
         try:
             if _is_pair_file(file):
-                raise NoTextError("{path} holds pairs, to be opened by itself", path=shown(file))
+                raise NoTextError("{path} contains pairs and must be opened as a file", path=shown(file))
             texts.append(check_text_file(file))
         except NoTextError as error:
             left_out.append(error.message)
     if not texts and not left_out:
         raise CorpusError(
-            "the folder {path} has no text in it; put text files there, or give another folder", path=shown(path)
+            "the folder {path} contains no text; add text files to it, or choose another folder", path=shown(path)
         )
     if not texts:
         raise CorpusError(
-            "the folder {path} has no text in it ({found}); put text files there, or give another folder",
+            "the folder {path} contains no text ({found}); add text files to it, or choose another folder",
             path=shown(path),
             found=_first_of(left_out),
         )
@@ -116,7 +116,7 @@ def _of_folder(path: Path, reading: CorpusReading) -> Corpus:
     def remark(corpus: Message) -> Message:
         if not left_out:
             return corpus
-        return Message("{corpus} Files without text that were left out: {n:,}.", corpus=corpus, n=len(left_out))
+        return Message("{corpus} Skipped files without text: {n:,}.", corpus=corpus, n=len(left_out))
 
     return _corpus(TextFiles(path, texts), division, reading, name=path.resolve().name, remark=remark)
 
@@ -168,9 +168,7 @@ def _description(files: TextFiles, division: Division | Literal["stream"], n_tra
     name = shown(Path(files.path.resolve().name))
     size = f"{files.size / 1e6:,.1f} MB" if is_large else f"{files.size / 1e3:,.1f} kB"
     if division == "stream":
-        return Message(
-            "One running text, from {file} ({size}); the last tenth of it is held out.", file=name, size=size
-        )
+        return Message("One continuous text from {file} ({size}); the last 10% is held out.", file=name, size=size)
     named = {"folder" if division == "files" else "file": name}
     texts = Message(_TEXTS[division], n=n_train, **named, size=size)
     return Message(

@@ -83,8 +83,8 @@ def kept_arrays(
             return arrays_in_memory(dtypes, fill)
         except _TooLargeError:
             raise CorpusError(
-                "the cache folder {folder} cannot be written ({error}), and this corpus is too large to do "
-                "without it; make room there, or set HEADLIGHT_CACHE to another folder",
+                "the cache folder {folder} cannot be written ({error}), and this corpus is too large to "
+                "work without it; free some space there, or set HEADLIGHT_CACHE to another folder",
                 folder=_chosen_folder(),
                 error=reason(error),
             ) from error
@@ -129,7 +129,7 @@ def cache_folder() -> Path:
     try:
         return Path(_chosen_folder()).expanduser()
     except RuntimeError as error:
-        raise OSError(Message("there is no home folder to hold it")) from error
+        raise OSError(Message("there is no home folder for it")) from error
 
 
 def _chosen_folder() -> str:

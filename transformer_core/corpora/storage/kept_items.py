@@ -127,12 +127,14 @@ def write_items(items: Sequence[Item], sinks: Mapping[str, Sink]) -> None:
     known = [item.alignment for item in items if item.alignment is not None]
     if len(known) not in (0, len(items)):
         raise CorpusError(
-            "{n:,} of {n_items:,} items have an alignment; give one to all or to none", n=len(known), n_items=len(items)
+            "{n:,} of {n_items:,} items have an alignment; either all or none must have one",
+            n=len(known),
+            n_items=len(items),
         )
     referring = [item.antecedents for item in items if isinstance(item, Pair) and item.antecedents is not None]
     if len(referring) not in (0, len(items)):
         raise CorpusError(
-            "{n:,} of {n_items:,} pairs know their antecedents; give them to all or to none",
+            "{n:,} of {n_items:,} pairs have antecedents; either all or none must have them",
             n=len(referring),
             n_items=len(items),
         )

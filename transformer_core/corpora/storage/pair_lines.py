@@ -49,10 +49,10 @@ class PairLines:
     def remark(self, corpus: Message) -> Message:
         """Return what is said of a corpus, and what of it a reader of the pairs leaves out."""
         if self.n_bad:
-            corpus = Message("{corpus} Lines that are not pairs and are skipped: {n:,}.", corpus=corpus, n=self.n_bad)
+            corpus = Message("{corpus} Skipped lines that are not pairs: {n:,}.", corpus=corpus, n=self.n_bad)
         if self.n_wider:
             corpus = Message(
-                "{corpus} Only the first two columns are read; {n:,} of {n_lines:,} lines have more.",
+                "{corpus} Only the first two columns are used; {n:,} of {n_lines:,} lines have more.",
                 corpus=corpus,
                 n=self.n_wider,
                 n_lines=self.n_lines,
@@ -101,8 +101,10 @@ def refuse_bad_lines(lines: PairLines, name: str | Message, *, skip: bool) -> No
     if lines.n_bad == lines.n_lines:
         pair = pair_in_words(name)
         if lines.first_bad and all(re.search("[,;]", bad.text) for bad in lines.first_bad):
-            pair = Message("its columns seem to be set apart by commas or semicolons; give it the ending .csv")
-        raise CorpusError("{name}: no line is a pair ({first}); {pair}", name=name, first=_first_of(lines), pair=pair)
+            pair = Message("its columns seem to be separated by commas or semicolons; rename it to .csv")
+        raise CorpusError(
+            "{name}: none of the lines is a pair ({first}); {pair}", name=name, first=_first_of(lines), pair=pair
+        )
     if lines.n_bad and not skip:
         raise BadLinesError(lines, name)
 
@@ -110,8 +112,8 @@ def refuse_bad_lines(lines: PairLines, name: str | Message, *, skip: bool) -> No
 def pair_in_words(name: str | Message) -> Message:
     """Return what a line of a file has to be."""
     if PurePath(str(name)).suffix.lower() == ".csv":
-        return Message("each line has to be a source, a comma or a semicolon, and a target")
-    return Message("each line has to be a source, a tab and a target")
+        return Message("each line must contain a source, a comma or semicolon, and a target")
+    return Message("each line must contain a source, a tab and a target")
 
 
 def pair_lines(files: TextFiles) -> PairLines:

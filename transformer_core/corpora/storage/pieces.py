@@ -42,7 +42,7 @@ class Pieces:
         self.n_around = n_around
         self.ends = np.cumsum(self._n_pieces(store.lengths()))  # of each text: pieces up to its last, all texts counted
         if not len(self):
-            raise CorpusError("there is nothing to make batches of; the corpus must hold at least one text, not empty")
+            raise CorpusError("the corpus is empty; it must contain at least one non-empty text")
 
     def __len__(self) -> int:
         """Count the pieces."""
@@ -80,7 +80,7 @@ class MovingPieces(Pieces):
         n_in_all = len(store.tokens) - n_around  # tokens that can be brought
         if n_brought > 0 and n_in_all < 1:
             raise CorpusError(
-                "this running text has {n} tokens to train on, and at least {least} are needed; add more text",
+                "this text has {n} tokens for training, but at least {least} are needed; add more text",
                 n=len(store.tokens),
                 least=n_around + 1,
             )

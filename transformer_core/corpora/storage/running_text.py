@@ -77,8 +77,8 @@ def running_text(files: TextFiles, *, fingerprint: str) -> tuple[RunningText, Ru
     """
     if _n_text_bytes(files) < FEWEST_BYTES:
         raise CorpusError(
-            "{path} is too short to hold out its last tenth: it has {n:,} bytes, and {least:,} are the least; add "
-            "more text",
+            "{path} is too short to hold out its last 10%: it has {n:,} bytes, and at least "
+            "{least:,} are needed; add more text",
             path=shown(files.path),
             n=_n_text_bytes(files),
             least=FEWEST_BYTES,

@@ -56,7 +56,7 @@ def check_text_file(path: Path) -> TextFile:
             if b"\0" in block:
                 line = _line(path, n_read + block.index(b"\0"))
                 raise NoTextError(
-                    "{path} is no text: line {line:,} holds a zero byte, as binary files do",
+                    "{path} is not a text file: line {line:,} contains a zero byte, as in binary files",
                     path=shown(path),
                     line=line,
                 )
@@ -73,7 +73,7 @@ def check_text_file(path: Path) -> TextFile:
     if not n_read:
         raise NoTextError("{path} is empty", path=shown(path))
     if not has_text:
-        raise NoTextError("{path} holds nothing but white space", path=shown(path))
+        raise NoTextError("{path} contains only whitespace", path=shown(path))
     return TextFile(
         path=path,
         start=len(codecs.BOM_UTF8) if has_mark else 0,
@@ -127,7 +127,7 @@ class TextFiles:
                     handle = open_files.enter_context(opened(file.path))
                     status = file.path.stat()
                     if (status.st_size, status.st_mtime_ns) != (file.size, file.written):
-                        raise CorpusError("{path} was written while it was in use; start again", path=shown(file.path))
+                        raise CorpusError("{path} was changed while it was in use; start again", path=shown(file.path))
                 handle.seek(start - first)
                 yield handle.read(end - start)
 
@@ -157,7 +157,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         raise CorpusError("there is no file or folder {path}", path=shown(path)) from error
     except PermissionError as error:
         raise CorpusError(
-            "{path} may not be read by you; change its permissions, or copy it", path=shown(path)
+            "you do not have permission to read {path}; change its permissions, or copy it", path=shown(path)
         ) from error
     except OSError as error:
         raise CorpusError("{path} cannot be read ({error})", path=shown(path), error=reason(error)) from error
@@ -173,8 +173,8 @@ def _refuse_utf16(path: Path, beginning: bytes) -> None:
     for mark, _, encoding in MARKS:
         if encoding and beginning.startswith(mark):
             raise CorpusError(
-                "{path} is {encoding} text, and only UTF-8 is read; save it as UTF-8 in an editor, or with iconv "
-                "-f {encoding} -t UTF-8",
+                "{path} is {encoding}, but only UTF-8 is supported; save it as UTF-8 in an editor, or "
+                "with iconv -f {encoding} -t UTF-8",
                 path=shown(path),
                 encoding=encoding,
             )
@@ -183,8 +183,9 @@ def _refuse_utf16(path: Path, beginning: bytes) -> None:
 def _not_utf8(path: Path, n_before: int, byte: int) -> CorpusError:
     """Return the error for the first byte that cannot be where it is."""
     return CorpusError(
-        "{path}, line {line:,}: the byte 0x{byte} is not UTF-8 there; if the text is in Windows-1252 or "
-        "Latin-1, save it as UTF-8 in an editor, or with iconv -f WINDOWS-1252 -t UTF-8",
+        "{path}, line {line:,}: the byte 0x{byte} is not valid UTF-8; if the text is "
+        "Windows-1252 or Latin-1, save it as UTF-8 in an editor, or with iconv -f WINDOWS-1252 "
+        "-t UTF-8",
         path=shown(path),
         line=_line(path, n_before),
         byte=f"{byte:02X}",

@@ -28,17 +28,15 @@ Task = Literal["fills up a sequence", "begins a text", "ends a text", "masks ano
 
 _LACKING: Mapping[Task, Message] = {
     "fills up a sequence": Message(
-        "this tokenizer has no token that fills up a sequence, and training needs one; use one that is made here"
+        "this tokenizer has no padding token, which training needs; choose another tokenizer"
     ),
     "begins a text": Message(
-        "this tokenizer has no token that begins a text, and training needs one; use one that is made here"
+        "this tokenizer has no beginning-of-sequence token, which training needs; choose another tokenizer"
     ),
     "ends a text": Message(
-        "this tokenizer has no token that ends a text, and training needs one; use one that is made here"
+        "this tokenizer has no end-of-sequence token, which training needs; choose another tokenizer"
     ),
-    "masks another": Message(
-        "this tokenizer has no token that masks another, and training needs one; use one that is made here"
-    ),
+    "masks another": Message("this tokenizer has no mask token, which training needs; choose another tokenizer"),
 }
 
 _TOGETHER = 2**17  # characters that are encoded at the same time; a token takes some 250 bytes meanwhile

@@ -97,7 +97,7 @@ def take_in(
             n_bad = _n_bad_lines(clean, title, reading)
             path = folder / fingerprint / file_name
             if is_pairs and PurePath(str(title)).suffix.lower() == ".csv":
-                kept_as = Message("{name} is kept as {file}, with tabs between columns.", name=title, file=file_name)
+                kept_as = Message("{name} is stored as {file}, with tab-separated columns.", name=title, file=file_name)
                 remarks.append(kept_as)
             path.parent.mkdir(exist_ok=True)
             if n_bad:
@@ -106,7 +106,7 @@ def take_in(
                 os.replace(clean, path)
     except OSError as error:
         raise CorpusError(
-            "{title} cannot be kept in {folder} ({error}); make room there, or choose another folder",
+            "{title} cannot be saved in {folder} ({error}); free some disk space there, or choose another folder",
             title=title,
             folder=folder,
             error=reason(error),
@@ -130,7 +130,7 @@ def _copy(source: Readable, upload: Path, title: str | Message) -> None:
             n_bytes += len(block)
             if n_bytes > MOST_BYTES:
                 raise CorpusError(
-                    "{title} has more than {n:,.0f} GiB; leave it where it is, and give its path as the corpus",
+                    "{title} is larger than {n:,.0f} GiB; leave it where it is, and give its path as the corpus",
                     title=title,
                     n=MOST_BYTES / 2**30,
                 )
@@ -169,8 +169,8 @@ def _tab_separated(texts: Iterable[str], title: str | Message) -> Iterator[str]:
             n_read = rows.line_num
     except csv.Error as error:
         raise CorpusError(
-            "{title}: the row that begins in line {line:,} cannot be read as .csv ({error}); look whether a "
-            "quotation mark is missing there",
+            "{title}: the row that starts at line {line:,} cannot be read as .csv ({error}); check "
+            "for a missing quotation mark",
             title=title,
             line=n_read + 1,
             error=error,
@@ -185,8 +185,8 @@ def _lines(texts: Iterable[str], title: str | Message) -> Iterator[str]:
         yield from (f"{line}\n" for line in lines)
         if len(rest) > _LONGEST_LINE:
             raise CorpusError(
-                "{title} has a line of more than {n:,} characters, and a row of a .csv file is a line; give it "
-                "as text, or put each pair on a line",
+                "{title} has a line of more than {n:,} characters, which is too long for a row of a .csv "
+                "file; upload it as text, or put each pair on its own line",
                 title=title,
                 n=_LONGEST_LINE,
             )

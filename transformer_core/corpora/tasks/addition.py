@@ -72,7 +72,7 @@ addition = GeneratedCorpus(
     about=Corpus(
         name="addition",
         title="Addition",
-        description=Message("Two numbers of up to four digits, and their sum, digit by digit."),
+        description=Message("Add two numbers of up to four digits, digit by digit."),
         examples=("473+58", "999+1", "12+34", "1234+5678", "7+8", "4505+495"),
         tokenizer_kind="character",
     ),

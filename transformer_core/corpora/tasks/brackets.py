@@ -51,7 +51,7 @@ brackets = GeneratedCorpus(
     about=Corpus(
         name="brackets",
         title="Brackets",
-        description=Message("Brackets of four kinds, some closed already, and the ones that close the others."),
+        description=Message("Close the open brackets in a sequence of four bracket types."),
         examples=("([{<", "([]{", "{<>}(", "<<[()]{", "((((", "[{}](<{}>"),
         tokenizer_kind="character",
     ),

@@ -50,9 +50,7 @@ dates = GeneratedCorpus(
     about=Corpus(
         name="dates",
         title="Dates",
-        description=Message(
-            "Dates in the ways in which people write them, turned into year, month and day (ISO 8601)."
-        ),
+        description=Message("Convert dates in common formats to ISO 8601 (year-month-day)."),
         examples=(
             "July 4th, 1976",
             "the twenty-first of March 1999",

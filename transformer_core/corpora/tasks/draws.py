@@ -30,7 +30,7 @@ def draw_distinct(draw: Callable[[], Item], count: int, *, key: Callable[[Item],
         in_vain = 0 if len(items) > before else in_vain + 1
         if in_vain > _PATIENCE:
             raise CorpusError(
-                "{n:,} different items were to be drawn, and there are about {there:,}; ask for less",
+                "{n:,} different items were requested, but there are only about {there:,}; request fewer",
                 n=count,
                 there=before,
             )

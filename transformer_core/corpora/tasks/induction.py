@@ -83,9 +83,7 @@ induction = GeneratedCorpus(
     about=Corpus(
         name="induction",
         title="Induction",
-        description=Message(
-            "Random words, and then the same words again: the second time, each can be known by looking back."
-        ),
+        description=Message("Random words, repeated: in the second half, each word can be predicted by looking back."),
         examples=(
             "moon basket river owl candle fern moon basket river",
             "fox lamp cherry stone boat lily swan fox lamp cherry",

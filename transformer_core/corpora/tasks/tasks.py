@@ -72,6 +72,6 @@ def _task(name: str, description: Message) -> GeneratedCorpus:
     )
 
 
-copy = _task("copy", Message("Letters that come out in the order in which they went in."))
-reverse = _task("reverse", Message("Letters that come out in the opposite order."))
-sort = _task("sort", Message("Letters that come out in the order of the alphabet."))
+copy = _task("copy", Message("Copy a sequence of letters."))
+reverse = _task("reverse", Message("Reverse a sequence of letters."))
+sort = _task("sort", Message("Sort a sequence of letters alphabetically."))

@@ -112,7 +112,7 @@ def activation_figure(
             "anchor": "x3",
             "type": "log",
             "range": [np.log10(0.5), np.log10(max(2, most * 1.6))],
-            "title": axis_title(say("how many")),
+            "title": axis_title(say("count")),
             "nticks": 4,
             "automargin": True,
             "dtick": 1 if most < 1e4 else 2,
@@ -127,7 +127,7 @@ def activation_figure(
             "anchor": "y",
             "side": "top",
             "range": [0, 1.05 * (float(lengths.max(initial=0)) or 1)],
-            "title": axis_title(say("length")),
+            "title": axis_title(say("norm")),
             "nticks": 3,
         }
         traces.append(_lengths(lengths, tokens))
@@ -155,7 +155,7 @@ def _spread(counts: Int[np.ndarray, " bin"], edges: Float[np.ndarray, " edge"], 
     """Return a bar for each bin, in the color that its numbers have among the cells."""
     centers = (edges[:-1] + edges[1:]) / 2
     hover_texts = [
-        say("{n} numbers from {low} to {high}", n=f"{count:,}", low=f"{low:.3g}", high=f"{high:.3g}")
+        say("{n} values from {low} to {high}", n=f"{count:,}", low=f"{low:.3g}", high=f"{high:.3g}")
         for count, low, high in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True)
     ]
     look = {"color": centers, "coloraxis": axis, "line": {"color": FAINT, "width": 1}}
@@ -165,7 +165,7 @@ def _spread(counts: Int[np.ndarray, " bin"], edges: Float[np.ndarray, " edge"], 
 
 def _lengths(lengths: Float[np.ndarray, " pos"], tokens: Sequence[str]) -> go.Bar:
     """Return a bar for each position, beside its row."""
-    form = say("position {place} '{token}': length {length}")
+    form = say("position {place} '{token}': norm {length}")
     hover_texts = [
         form.format(place=place, token=escape(isolate(token)), length=f"{n:.3g}")
         for place, (token, n) in enumerate(zip(tokens, lengths.tolist(), strict=True))
@@ -232,8 +232,8 @@ def _named_columns(starts: Sequence[int], tokens: Sequence[str] | None) -> list[
     if tokens is not None:
         return [f"'{escape(isolate(tokens[start]))}'" for start in starts[:-1]]
     return [
-        say("number {place}", place=start)
+        say("dimension {place}", place=start)
         if end - start == 1
-        else say("numbers {first} to {last}", first=start, last=end - 1)
+        else say("dimensions {first} to {last}", first=start, last=end - 1)
         for start, end in pairwise(starts)
     ]

@@ -143,7 +143,7 @@ def _length_axis(ends: Sequence[float]) -> dict[str, Any]:
     """Return the axis of the lengths, with round numbers."""
     digits = (1, 2, 5) if ends[-1] < 3 else (1,)
     ticks = [digit * 10**power for power in range(int(ends[-1]) + 1) for digit in digits]
-    return label_axis(ticks, map(grouped, ticks), size=11, title=axis_title(say("tokens of the text"))) | {
+    return label_axis(ticks, map(grouped, ticks), size=11, title=axis_title(say("sequence length (tokens)"))) | {
         "type": "log",
         "range": [*ends],
         "unifiedhovertitle": {"text": "<b>%{x:,d}</b>"},

@@ -54,10 +54,10 @@ def stream_figure(
             "give a name a place, a hue a sub-layer, and one place more than sub-layers."
         )
     traces: list[Any] = _each(sums, tokens, places) if len(tokens) <= MOST_LINES else _band(sums)
-    traces.append(_median(sums, places, say("median"), say("{place}: median length {length}"), STRONG))
+    traces.append(_median(sums, places, say("median"), say("{place}: median norm {length}"), STRONG))
     if read is not None:
-        words = say("{place}: median length {length} once normalized")
-        traces.append(_median(read, places, say("median once normalized"), words, WARM))
+        words = say("{place}: median norm {length} after normalization")
+        traces.append(_median(read, places, say("median after normalization"), words, WARM))
     traces.append(_additions(shares, added, places[1:], hues))
     top = float(np.quantile(shares, _MIDDLE[1], axis=1).max(initial=0.0)) or 1.0
     step = -(-len(places) // 26)
@@ -76,14 +76,14 @@ def stream_figure(
         | {"domain": [0.46, 1], "rangemode": "tozero", "title": axis_title(say("norm of the residual stream"))},
         "yaxis2": upright
         | {"domain": [0, 0.36], "anchor": "x2", "range": [0, 1.08 * top], "tickformat": ".0%", "nticks": 4}
-        | {"title": axis_title(say("added to it"))},
+        | {"title": axis_title(say("relative update"))},
     }
     return go.Figure(data=traces, layout=layout)
 
 
 def _each(sums: Float[np.ndarray, "place pos"], tokens: Sequence[str], places: Sequence[str]) -> list[go.Scatter]:
     """Return a thin line for each position."""
-    form = say("{place}: length {length} at position {position} '{token}'")
+    form = say("{place}: norm {length} at position {position} '{token}'")
     lines = []
     for position, token in enumerate(tokens):
         lengths, label = sums[:, position], escape(isolate(shorten(token, _LABEL)))
@@ -104,7 +104,12 @@ def _band(sums: Float[np.ndarray, "place pos"]) -> list[go.Scatter]:
     return [
         go.Scatter(name="low", x=x, y=low, showlegend=False, **edge),
         go.Scatter(
-            name=say("eight of ten positions"), x=x, y=high, fill="tonexty", fillcolor=translucent(STRONG, 0.18), **edge
+            name=say("10th to 90th percentile"),
+            x=x,
+            y=high,
+            fill="tonexty",
+            fillcolor=translucent(STRONG, 0.18),
+            **edge,
         ),
     ]
 
@@ -131,7 +136,7 @@ def _additions(
     """Return a bar for each sub-layer: the median share, and where most positions lie."""
     middle = np.median(shares, axis=1)
     low, high = np.quantile(shares, _MIDDLE, axis=1)
-    form = say("{place} adds a vector of length {length} (median): {share} of what it is added to")
+    form = say("{place} adds a vector of norm {length} (median), {share} of the residual stream’s norm")
     hover_texts = [
         form.format(place=escape(name), length=f"{length:.3g}", share=f"{share:.0%}")
         for name, length, share in zip(places, np.median(added, axis=1).tolist(), middle.tolist(), strict=True)

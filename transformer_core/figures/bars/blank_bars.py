@@ -118,7 +118,7 @@ def _words(name: str, labels: Sequence[str], values: Float[np.ndarray, " candida
     """Return each bar in words."""
     return [
         f"{escape(name)}: '{escape(isolate(label))}', {_percent(value)}<br>"
-        + (say("rank {rank}", rank=rank) if rank else say("the most probable"))
+        + (say("rank {rank}", rank=rank) if rank else say("most probable"))
         for rank, (label, value) in enumerate(zip(labels, values.tolist(), strict=True))
     ]
 

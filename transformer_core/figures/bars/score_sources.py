@@ -70,7 +70,7 @@ def score_sources_heatmap(
     n_rows, n_columns = values.shape
     scale = Scale.of([values], diverging=True, decimals=1)
     sums = np.block([[values, values.sum(axis=1, keepdims=True)], [values.sum(axis=0), values.sum()]])
-    together = say("all together")
+    together = say("total")
     left = max(text_width(shorten(name, _LABEL)) for name in (*rows, together)) + _AXIS
     pitch = (width - left - _RIGHT) / (n_columns + 1)
     is_slanted = max(text_width(shorten(name, _LABEL)) for name in (*columns, together)) > 0.95 * pitch
@@ -96,7 +96,7 @@ def _strongest(
     """Say which pair adds, or takes away, most."""
     row, column = divmod(int(np.abs(values).argmax()), len(key_sources))
     fields = {"query": query_sources[row], "key": key_sources[column], "value": _signed(values[row, column].item())}
-    return say("Largest part: {query} × {key} {value}", **fields)
+    return say("Largest contribution: {query} × {key} {value}", **fields)
 
 
 def _largest(

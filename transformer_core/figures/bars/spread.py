@@ -80,7 +80,7 @@ def texts_spread(
     if seen.size:
         marks[f"<b>{say('mean')}</b>"] = (float(seen.mean()), STRONG, "solid")
     n_unknown = len(values) - len(known)
-    left_out = say("{n} of them cannot be measured.", n=n_unknown) if n_unknown else ""
+    left_out = say("{n} of the texts cannot be measured.", n=n_unknown) if n_unknown else ""
     name = measure[:1].upper() + measure[1:]
     title = say("{name}, over {n} texts", name=name, n=len(values)) if title is None else title
     layout = figure_layout(title, theme, height=height, margin=(_SIDE, _SIDE, _TOP, _BOTTOM), subtitle=left_out) | {

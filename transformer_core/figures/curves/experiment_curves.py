@@ -53,13 +53,13 @@ def experiment_curves(
             height=_LOSS_HEIGHT,
             axis=_from_zero(losses),
             traces=_lines(names, losses, hues, "%{y:.3f} " + nats, is_named=True),
-            note="" if losses else say("No step has been done yet."),
+            note="" if losses else say("No steps have been trained yet."),
         )
     ]
     if held_out_losses is not None:
         panels.append(
             Panel(
-                title=f"<b>{say('Loss on what was held out, as it is used')}</b>, {nats}",
+                title=f"<b>{say('Held-out loss')}</b>, {nats}",
                 height=_SHARE_HEIGHT,
                 axis=_from_zero(held_out_losses),
                 traces=_lines(names, held_out_losses, hues, "%{y:.3f} " + nats),
@@ -67,7 +67,7 @@ def experiment_curves(
         )
     panels.append(
         Panel(
-            title=f"<b>{say('Written freely, and right')}</b>, {say('share of what was held out')}",
+            title=f"<b>{say('Exact match')}</b>, {say('fraction of held-out data, free-running')}",
             height=_SHARE_HEIGHT,
             axis={"range": [-0.04, 1.04], "tickvals": [0, 0.5, 1], "tickformat": ".0%"},
             traces=_lines(names, shares, hues, "%{y:.0%}"),

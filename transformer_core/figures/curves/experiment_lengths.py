@@ -53,7 +53,7 @@ def experiment_lengths(
             mode="lines+markers",
             line={"color": hues[variant], "width": 2.2},
             marker={"color": hues[variant], "size": 7, "symbol": symbol},
-            hovertemplate=say("{name}: {share} of the tokens right", name=escape(names[variant]), share="%{y:.0%}")
+            hovertemplate=say("{name}: token accuracy {share}", name=escape(names[variant]), share="%{y:.0%}")
             + "<extra></extra>",
             showlegend=False,
         )
@@ -65,8 +65,8 @@ def experiment_lengths(
         names[variant]: float(values[-1]) for variant, values in by_length.items() if variant in names and values.size
     }
     colors = {names[variant]: hues[variant] for variant in names}
-    carried = say("<b>How far each carries</b>, after step {step:,}", step=step)
-    of_band = say("<b>trained</b>: {shortest} to {longest}", shortest=trained[0], longest=trained[1])
+    carried = say("<b>Length extrapolation</b>, after step {step:,}", step=step)
+    of_band = say("<b>training lengths</b>: {shortest} to {longest}", shortest=trained[0], longest=trained[1])
     band = frame_around((trained[0] - 0.6, trained[1] + 0.5), (0, 1), color="", width=0, xref="x", yref="paper")
     band |= {"fillcolor": translucent(FAINT, 0.14), "line": {"width": 0}, "layer": "below"}
     layout: dict[str, Any] = {
@@ -89,7 +89,7 @@ def experiment_lengths(
             "tickformat": ".0%",
             "dtick": 0.25,
             "showgrid": True,
-            "title": axis_title(say("tokens right"), size=13),
+            "title": axis_title(say("token accuracy"), size=13),
         },
         "shapes": [band],
         "annotations": [

@@ -87,7 +87,7 @@ def heads_over_time(
     if not panels or not steps.size:
         blank = {"showticklabels": False, "showgrid": False}
         panels = [
-            Panel(title="", height=_HEIGHT, axis=blank, traces=[], note=say("No snapshot has been measured yet."))
+            Panel(title="", height=_HEIGHT, axis=blank, traces=[], note=say("No snapshots have been measured yet."))
         ]
     _name_once(panels)
     snapshots = [*steps.tolist(), *([] if snapshot is None else [snapshot])]
@@ -195,7 +195,7 @@ def _marks(
         return []
     return [
         go.Scatter(
-            name=say("head specialises"),
+            name=say("head specializes"),
             x=places(np.array([step for _, step, _ in here]), log=log),
             y=[scores[layer, head, int(np.flatnonzero(steps == step)[0])] for (_, layer, head), step, _ in here],
             text=[wrapped(words) for _, _, words in here],

@@ -176,7 +176,7 @@ def part_shares(
         "showlegend": False,
         "xaxis": {"range": [min(0.0, *values, 0.0) * 1.1, max(1.0, *values, 1.0) * 1.02], "tickformat": ".0%"}
         | {"showgrid": True, "zeroline": True, "zerolinecolor": FAINT, "tickfont": {"size": 11}, "nticks": 6}
-        | {"title": {"text": escape(say("share of the differences within the rows")), "font": {"size": 12}}},
+        | {"title": {"text": escape(say("share of the variance within rows")), "font": {"size": 12}}},
         "yaxis": label_axis(range(len(values)), map(escape, shares), size=12)
         | {"range": [len(values) - 0.5, -0.5], "automargin": True},
     }

@@ -22,8 +22,8 @@ _MEASURES = {
     "held_out_exact_match": mark("exact match"),
     "held_out_pronoun": mark("pronoun"),
     "held_out_antecedent": mark("antecedent"),
-    "held_out_continued": mark("continued"),
-    "held_out_determined_accuracy": mark("determined accuracy"),
+    "held_out_continued": mark("repeated tokens"),
+    "held_out_determined_accuracy": mark("determined tokens"),
     "held_out_coherent": mark("coherent"),
     "held_out_grammatical": mark("grammatical"),
 }
@@ -101,21 +101,27 @@ def _loss(
     if "loss" in drawn:
         is_smooth = len(curves["loss"].steps) >= SMOOTHED_FROM
         faint = translucent(STRONG, 0.5)
-        each = say("loss of one batch: {loss} nats per token", loss=loss)
+        each = say("training loss: {loss} nats per token", loss=loss)
         if is_smooth:
             smooth = smoothed(curves["loss"])
             smooth = Curve(*(part[np.isin(smooth.steps, drawn["loss"].steps)] for part in smooth))
-            traces.append(_line(drawn["loss"], say("one batch"), faint, each, log=log, width=1.0))
+            traces.append(_line(drawn["loss"], say("train"), faint, each, log=log, width=1.0))
             traces.append(
-                _line(smooth, say("smoothed"), STRONG, say("loss, smoothed: {loss} nats per token", loss=loss), log=log)
+                _line(
+                    smooth,
+                    say("smoothed"),
+                    STRONG,
+                    say("training loss, smoothed: {loss} nats per token", loss=loss),
+                    log=log,
+                )
             )
         else:
-            traces.append(_line(drawn["loss"], say("one batch"), STRONG, each, log=log))
+            traces.append(_line(drawn["loss"], say("train"), STRONG, each, log=log))
     if "held_out_loss" in drawn:
-        words = say("loss on what was held out: {loss} nats per token", loss=loss)
-        traces.append(_line(drawn["held_out_loss"], say("held out"), WARM, words, log=log, mode=_MARKED))
+        words = say("held-out loss: {loss} nats per token", loss=loss)
+        traces.append(_line(drawn["held_out_loss"], say("held-out"), WARM, words, log=log, mode=_MARKED))
     levels = {escape(f"{name} {level:.2f}"): level for name, level in references.items()}
-    note = "" if any(curve.steps.size for curve in drawn.values()) else say("No step has been logged yet.")
+    note = "" if any(curve.steps.size for curve in drawn.values()) else say("No steps have been logged yet.")
     values = np.concatenate([[*references.values()], *(trace.y for trace in traces)])
     low, high = (values.min(), values.max()) if values.size else (0.0, 1.0)
     margin = 0.05 * (high - low) or 0.5
@@ -141,23 +147,23 @@ def _accuracy(drawn: Mapping[str, Curve], names: Mapping[str, str] | None, *, lo
             drawn[name],
             words,
             hue,
-            say("{measure} on what was held out: {value}", measure=words, value="%{y:.3f}"),
+            say("held-out {measure}: {value}", measure=words, value="%{y:.3f}"),
             log=log,
             mode=_MARKED,
         )
         for (name, words), hue in zip(names_drawn.items(), layer_hues(len(names_drawn)), strict=True)
     ]
     axis = {"range": [-0.04, 1.04], "tickvals": [0, 0.5, 1]}
-    return [Panel(title=say("<b>On what was held out</b>, share"), height=110, axis=axis, traces=traces)]
+    return [Panel(title=say("<b>Held-out metrics</b>, fraction"), height=110, axis=axis, traces=traces)]
 
 
 def _guidance(drawn: Mapping[str, Curve], *, log: bool) -> list[Panel]:
     """Return the panel of the guided head's loss, if a head is guided."""
     if "guidance" not in drawn:
         return []
-    words = say("guidance loss of one batch: {loss} nats per pronoun", loss="%{y:.3f}")
+    words = say("guidance loss: {loss} nats per pronoun", loss="%{y:.3f}")
     traces = [_line(drawn["guidance"], "", FAINT, words, log=log, width=1.0, showlegend=False)]
-    title = say("<b>Guided head</b>, nats per pronoun")
+    title = say("<b>Guidance loss</b>, nats per pronoun")
     return [Panel(title=title, height=60, axis={"rangemode": "tozero", "nticks": 3}, traces=traces)]
 
 

@@ -28,7 +28,7 @@ def difference_heatmap(
     query_tokens: Sequence[str],
     key_tokens: Sequence[str],
     *,
-    title: str = mark("Difference of attention patterns, B − A"),
+    title: str = mark("Attention difference, B − A"),
     mask: Bool[np.ndarray, "query key"] | None = None,
     first_query: int = 0,
     first_key: int = 0,
@@ -118,7 +118,7 @@ def _changes(
 ) -> list[list[str]]:
     """Each cell in words: both weights, and how much more or less the second is."""
     one, other = names
-    same, more, less = say("the same"), say("{change} more"), say("{change} less")
+    same, more, less = say("no change"), say("{change} more"), say("{change} less")
     return [
         [
             f"{one}: {in_a:.2f}, {other}: {in_b:.2f}, "

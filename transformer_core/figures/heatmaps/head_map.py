@@ -117,7 +117,7 @@ def head_map_figure(
     traces += [_legend(name, hue, SYMBOLS[0]) for name, hue in zip(cluster_names, hues, strict=False)]
     if len(model_names) > 1:
         traces += [_legend(name, FAINT, symbol) for name, symbol in zip(model_names, SYMBOLS, strict=False)]
-    shown = "" if kept is None else say("This plane explains {share:.0%} of the variance.", share=kept)
+    shown = "" if kept is None else say("These two dimensions explain {share:.0%} of the variance.", share=kept)
     axis = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
     frame = axis | {"showline": True, "mirror": True}
     layout = figure_layout(say(title), theme, height=height, margin=(_SIDE, _SIDE, _TOP, bottom), subtitle=shown) | {
@@ -131,7 +131,7 @@ def head_map_figure(
     return go.Figure(data=traces, layout=layout)
 
 
-_ABOUT = mark("only distances matter: nearby heads are similar")
+_ABOUT = mark("only distances are meaningful: nearby heads are similar")
 
 
 def _check(

@@ -63,7 +63,7 @@ def layer_matrix(
         [f"{escape(name)}, {escape(label) if labels else say('layer {layer}', layer=label)}" for label in side]
         for name, side in zip(names, ticks, strict=True)
     ]
-    undefined = say("{what} is not defined", what=escape(what))
+    undefined = say("{what} is undefined", what=escape(what))
     hover_texts = [
         [
             f"{a}<br>{b}<br>" + (undefined if np.isnan(value) else f"{escape(what)} {value:.2f}")

@@ -72,7 +72,7 @@ def _constant(case: Case) -> Finding | None:
         kind="constant_targets",
         title=Message("Nearly constant targets"),
         evidence=sign,
-        advice=Message("Check the data: a good score says nothing here, since there is almost nothing to predict."),
+        advice=Message("Check the data: a good score means nothing here, because there is almost nothing to predict."),
     )
 
 
@@ -182,7 +182,7 @@ def _ignores_source(case: Case) -> Finding | None:
         kind="ignores_source",
         title=Message("Output ignores the source"),
         evidence=Message(
-            "Held-out loss is {loss}; with the source of another pair it changes by {gain} only.",
+            "Held-out loss is {loss}; replacing the source by that of another pair changes it by only {gain}.",
             loss=nats(loss),
             gain=nats(max(gain, 0.0)),
         ),

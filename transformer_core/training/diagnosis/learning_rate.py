@@ -63,7 +63,7 @@ def too_low(case: Case) -> Finding | None:
                 warmup_steps=case.warmup_steps,
                 steps=case.steps,
             ),
-            advice=Message("Warm-up: try {steps:,} steps, a tenth of all.", steps=max(1, case.steps // 10)),
+            advice=Message("Warm-up: try {steps:,} steps, 10% of the training.", steps=max(1, case.steps // 10)),
         )
     if case.rate_ratio > _TOO_LOW_RATIO or case.is_rate_rising or case.trend == "rising":
         return None
@@ -71,8 +71,8 @@ def too_low(case: Case) -> Finding | None:
         kind="learning_rate_too_low",
         title=Message("Learning rate too low"),
         evidence=Message(
-            "At its highest the learning rate was {rate}, {share} of what is usual for a width of {width:,}, and the "
-            "loss falls slowly or not at all.",
+            "The peak learning rate was {rate}, {share} of the usual value for a width of {width:,}, "
+            "and the loss falls slowly or not at all.",
             rate=number(case.highest_rate or 0.0),
             share=percent(case.rate_ratio),
             width=case.d_model,
@@ -116,8 +116,8 @@ def _stuck_at_high_rate(case: Case) -> Message | None:
     if not case.is_poor and case.trend == "falling" and case.rate_ratio < _FAR_TOO_HIGH_RATIO:
         return None
     return Message(
-        "At its highest the learning rate was {rate}, {times} what is usual for a width of {width:,}, and the loss is "
-        "still {loss}.",
+        "The peak learning rate was {rate}, {times} the usual value for a width of {width:,}, "
+        "and the loss is still {loss}.",
         rate=number(case.highest_rate or 0.0),
         times=times(case.rate_ratio),
         width=case.d_model,

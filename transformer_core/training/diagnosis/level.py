@@ -43,7 +43,7 @@ def well(case: Case) -> Finding | None:
         kind="well",
         title=Message("The training looks healthy"),
         evidence=Message.joined("", (Message.joined(". ", sentences), ".")),
-        advice=Message("Save it as a model, and look at its heads on the page Heads."),
+        advice=Message("Save it as a model, and explore its heads on the page Heads."),
         severity="fine",
     )
 
@@ -54,7 +54,7 @@ def nothing_unusual(case: Case) -> Finding:
     return Finding(
         kind="nothing_unusual",
         title=Message("Nothing unusual"),
-        evidence=Message("{loss}, and nothing in the curves or in what it writes points to a fault.", loss=loss),
+        evidence=Message("{loss}, and neither the curves nor the outputs point to a problem.", loss=loss),
         advice=Message("{steps}, if that is not enough yet.", steps=more_steps(case)),
         severity="note",
     )
@@ -66,7 +66,7 @@ def _success(measure: str, share: float) -> Message:
     if measure == "exact_match":
         return Message("{share} exact match on held-out data", share=percent(share))
     return Message(
-        "{share} of the outputs are right by the measure “{measure}”",
+        "{share} of the outputs are correct by the metric “{measure}”",
         share=percent(share),
         measure=Message(measure.replace("_", " ")),
     )
@@ -77,8 +77,8 @@ def _loss_in_words(case: Case) -> Message:
         return Message("Held-out loss is {loss} at step {step:,}", loss=nats(case.last.loss), step=case.last.step)
     values: dict[str, Any] = {"loss": nats(case.training_loss or 0.0), "step": case.steps_done}
     if case.label_smoothing:
-        return Message("Training loss is at most {loss} without smoothing at step {step:,}", **values)
-    return Message("Training loss is {loss} without smoothing at step {step:,}", **values)
+        return Message("Training loss is at most {loss} (without label smoothing) at step {step:,}", **values)
+    return Message("Training loss is {loss} (without label smoothing) at step {step:,}", **values)
 
 
 def _comparison(case: Case) -> Message:
@@ -98,7 +98,7 @@ def _advice(case: Case) -> Message:
     ratio = case.rate_ratio
     if ratio is not None and not 1 / _NEAR <= ratio <= _NEAR and not case.is_rate_rising:
         return Message(
-            "Learning rate: try {usual} (now {factor}), which is usual for a model of this width.",
+            "Learning rate: try {usual} (now {factor}), the usual value for a model of this width.",
             usual=setting(case.usual_factor),
             factor=setting(case.learning_rate_factor),
         )
@@ -111,5 +111,6 @@ def _advice(case: Case) -> Message:
     if case.architecture == "encoder_decoder":
         return Message("Check that each target depends on its source, and that cross-attention sees the whole source.")
     return Message(
-        "The data may hold no longer dependencies; else check that the mask shows earlier tokens, and try more layers."
+        "The data may have no longer-range dependencies; otherwise check that the mask allows "
+        "earlier tokens, and try more layers."
     )

@@ -29,13 +29,15 @@ def overfitting(case: Case) -> Finding | None:
     dropout = min(_HIGHEST_DROPOUT, case.dropout + 0.1)
     controls = []
     if _risen(case) and best is not None and best.step:
-        controls.append(Message("Steps: stop near {step:,}", step=best.step))
+        controls.append(Message("Steps: stop at about {step:,}", step=best.step))
     if dropout > case.dropout:
         now = setting(case.dropout)
         controls.append(Message("Dropout: try {dropout} (now {now})", dropout=setting(dropout), now=now))
     controls.append(Message("more training data, or a smaller model"))
     if best is not None and case.unigram is not None and best.loss >= case.unigram:
-        controls.append(Message("check that training and held-out data follow the same rule, for nothing carries over"))
+        controls.append(
+            Message("check that training and held-out data have the same distribution, because nothing generalizes")
+        )
     again = Message("; the training data were seen {times}", times=times(case.epochs)) if case.epochs else NO_MESSAGE
     return Finding(
         kind="overfitting",

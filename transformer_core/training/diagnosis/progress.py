@@ -21,7 +21,7 @@ def failed(case: Case) -> Finding | None:
     if not reason and step is None:
         return None
     has_diverged = step is not None or str(reason).startswith(_DIVERGED)
-    evidence = reason or Message("At step {step:,} loss or gradient is no finite number.", step=step)
+    evidence = reason or Message("At step {step:,} the loss or the gradient is not finite.", step=step)
     if has_diverged:
         evidence = _without_advice(evidence)
     factor = case.learning_rate_factor
@@ -48,14 +48,14 @@ def too_early(case: Case) -> Finding | None:
     so_far = (
         Message("Step {step:,} of {steps:,}", step=case.steps_done, steps=steps)
         if case.steps_done
-        else Message("Nothing of {steps:,} steps has been logged", steps=steps)
+        else Message("0 of {steps:,} steps have been logged", steps=steps)
     )
     is_warming = 0 < case.steps_done <= warmup_steps
     warming = Message(", during the warm-up of {steps:,} steps", steps=warmup_steps) if is_warming else NO_MESSAGE
     return Finding(
         kind="too_early",
         title=Message("Too early to tell"),
-        evidence=Message("{so_far}{warming}: too few for a trend.", so_far=so_far, warming=warming),
+        evidence=Message("{so_far}{warming}: not enough to see a trend.", so_far=so_far, warming=warming),
         advice=(
             Message.joined("", (more_steps(case), "."))
             if case.is_stopped
@@ -75,9 +75,7 @@ def undertrained(case: Case) -> Finding | None:
     if case.is_good or not (case.trend == "falling" or has_no_curve):
         return None
     if has_no_curve or case.recent is None:
-        evidence = Message(
-            "The training ended after {steps:,} steps, which are too few for a curve.", steps=case.steps_done
-        )
+        evidence = Message("The training ended after {steps:,} steps, too few for a diagnosis.", steps=case.steps_done)
     elif case.recent.is_fall or case.best is None:
         before, now = nats(case.recent.before), nats(case.recent.now)
         evidence = Message(
@@ -88,7 +86,7 @@ def undertrained(case: Case) -> Finding | None:
         )
     else:
         evidence = Message(
-            "Held-out loss was lowest recently: {loss} at step {step:,}.",
+            "The lowest held-out loss is recent: {loss} at step {step:,}.",
             loss=nats(case.best.loss),
             step=case.best.step,
         )
@@ -180,4 +178,4 @@ def _less_dropout(case: Case) -> Message:
     dropout = case.dropout
     if dropout <= _HIGH_DROPOUT or not case.is_over:
         return NO_MESSAGE
-    return Message("Dropout: try 0.1 (now {now}), which leaves the model more to learn with.", now=setting(dropout))
+    return Message("Dropout: try 0.1 (now {now}), so that the model has more effective capacity.", now=setting(dropout))

@@ -50,7 +50,7 @@ def more_steps(case: Case) -> Message:
     """Propose twice the steps; or, before those that are planned are done, to wait for them, or to go on with them."""
     steps = case.steps
     if case.is_stopped and not case.is_over:
-        return Message("Go on with it: {steps:,} steps are planned", steps=steps)
+        return Message("Resume the run: {steps:,} steps are planned", steps=steps)
     return (
         Message("Steps: try {double:,} (now {steps:,})", double=2 * steps, steps=steps)
         if case.is_over

@@ -26,8 +26,7 @@ class ExperimentDirectory(WorkDirectory):
     """An experiment's folder; `create` makes a new one for this process to work on, `open` finds one to look at."""
 
     gone = Message(
-        "its process ended without a word: it was killed, ran out of memory, or the machine was restarted; start it "
-        "again"
+        "its process ended unexpectedly: it was killed, ran out of memory, or the machine was restarted; start it again"
     )
 
     def __init__(self, path: Path, request: ExperimentRequest) -> None:
@@ -43,11 +42,9 @@ class ExperimentDirectory(WorkDirectory):
             RunError: the folder holds something, or cannot be written.
         """
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise RunError(
-                "{path} is not empty; an experiment needs a folder of its own, choose another one", path=path
-            )
+            raise RunError("{path} is not empty; choose another folder for the experiment", path=path)
         directory = cls(path, request)
-        taken = Message("another process has just begun an experiment in {path}; choose another folder")
+        taken = Message("another process has just started an experiment in {path}; choose another folder")
         directory.begin(REQUEST, asdict(request) | {"command": request.command}, taken=taken)
         return directory
 
@@ -58,7 +55,7 @@ class ExperimentDirectory(WorkDirectory):
         Raises:
             RunError: the folder holds no experiment, or what it says cannot be read.
         """
-        missing = Message("{path} holds no experiment")
+        missing = Message("{path} does not contain an experiment")
         return cls(path, read_request(path / REQUEST, ExperimentRequest.from_dict, missing=missing))
 
     def is_asked_to_stop(self) -> bool:

@@ -40,7 +40,7 @@ LONGEST_TRIED = 3 * LONGEST_TRAINED  # letters up to which an experiment of posi
 _REFUSALS = (
     Refusal(
         lambda request: request.kind not in get_args(ExperimentKind),
-        Message("an experiment is one of {kinds}; got {kind!r}", kinds=", ".join(get_args(ExperimentKind))),
+        Message("the experiment must be one of {kinds}; got {kind!r}", kinds=", ".join(get_args(ExperimentKind))),
     ),
     Refusal(
         lambda request: request.task not in TASKS[request.kind],
@@ -49,7 +49,7 @@ _REFUSALS = (
     ),
     Refusal(
         lambda request: not all(variant in VARIANTS[request.kind] for variant in request.variants),
-        Message("there is no variant {wrong!r}; variants of this experiment are {variants}"),
+        Message("there is no variant {wrong!r}; the variants of this experiment are {variants}"),
         {
             "wrong": lambda request: next(name for name in request.variants if name not in VARIANTS[request.kind]),
             "variants": lambda request: ", ".join(VARIANTS[request.kind]),

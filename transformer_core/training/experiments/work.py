@@ -92,7 +92,7 @@ def _train(
         yield taken
         variants = [variant for variant in variants if variant.name not in taken.ended]
         if not variants:
-            raise RunError("no variant can go on: {reasons}", reasons=Message.joined("; ", taken.ended.values()))
+            raise RunError("no variant can continue: {reasons}", reasons=Message.joined("; ", taken.ended.values()))
         is_last, is_stopped = number == request.steps, directory.is_asked_to_stop() or bool(stop_reason())
         directory.heartbeat("running", step=number)
         if is_last or is_stopped or number % every == 0:
@@ -141,9 +141,13 @@ def _still_waits(directory: ExperimentDirectory, n_before: int, stop_reason: Cal
 def _explained(error: Exception, directory: ExperimentDirectory) -> Exception:
     """Return the error to report: a clear message for a known cause, otherwise the error itself."""
     if is_short_of_memory(error):
-        return RunError("there is too little memory for this experiment; choose fewer variants, or end other programs")
+        return RunError(
+            "there is not enough memory for this experiment; choose fewer variants, or close other programs"
+        )
     if isinstance(error, OSError):
         return RunError(
-            "{path} cannot be written ({error}); make room, and start again", path=directory.path, error=reason(error)
+            "{path} cannot be written ({error}); free some disk space and start again",
+            path=directory.path,
+            error=reason(error),
         )
     return error

@@ -67,7 +67,7 @@ def begin(
         if not is_short_of_memory(error):
             raise
         raise RunError(
-            "there is too little memory for such a model; choose a smaller d_model, d_ff or vocab_size, or fewer layers"
+            "there is not enough memory for this model; choose a smaller d_model, d_ff or vocab_size, or fewer layers"
         ) from error
     job = Job(RunDirectory(path, request), corpus, tokenizer, model, processes=processes)
     processes.first_alone(job.directory.create)  # only now: a run that cannot begin leaves no folder
@@ -85,8 +85,9 @@ def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tupl
     reading = CorpusReading(**settings.reading)
     if training.compile and reading.division != "stream":
         raise ConfigError(
-            "compile pays only where all rows are of one length, as each new length takes a minute to compile; set "
-            "division=stream for a running text, or leave out compile"
+            "compile only pays off when all sequences have the same length, because each new length "
+            "takes a minute to compile; set division=stream for one continuous text, or leave out "
+            "compile"
         )
     corpus = load_corpus(corpus_name, seed=_CORPUS_SEED, reading=reading)
     shape = PRESETS[preset](corpus.vocab_size).changed(**settings.model)
@@ -147,8 +148,8 @@ def go_on(
     corpus = processes.first_first(lambda: corpus_of(request))
     if corpus.fingerprint != request.corpus_fingerprint:
         raise RunError(
-            "the corpus {corpus!r} is no longer the one that {path} was begun with, so the run cannot go on; begin "
-            "a new one in another folder",
+            "the corpus {corpus!r} has changed since {path} was started, so the run cannot be "
+            "resumed; start a new one in another folder",
             corpus=request.corpus,
             path=path,
         )
@@ -193,8 +194,8 @@ def _job_as_saved(directory: RunDirectory, corpus: Corpus, place: torch.device, 
         tokenizer = tokenizer_of(corpus, request.model.architecture)
         if corpus.tokenizer_source and fingerprint_of_tokenizer(tokenizer) != request.tokenizer_fingerprint:
             raise RunError(
-                "the tokenizer {source} is no longer the one that this run was begun with, so it cannot go on; "
-                "begin a new run in another folder",
+                "the tokenizer {source} has changed since this run was started, so it cannot be resumed; "
+                "start a new run in another folder",
                 source=corpus.tokenizer_source,
             )
         model = build(request.model, seed=request.training.seed).to(place)
@@ -255,8 +256,8 @@ def _refuse_changes(request: RunRequest, corpus_name: str | None, preset: str | 
     for name, value in requested.items():
         if name != "steps" and value != begun[name] and not (name in ("corpus", "preset") and value is None):
             raise RunError(
-                "this run was begun with {name} = {begun}, which cannot change to {value} on the way; leave it out "
-                "to go on, or begin a new run in another folder",
+                "this run was started with {name} = {begun}, which cannot be changed to {value}; leave "
+                "it out to resume, or start a new run in another folder",
                 name=name,
                 begun=begun[name],
                 value=value,
@@ -269,12 +270,12 @@ def _refuse_other_steps(training: TrainingConfig, steps: int, progress: Progress
         return
     if steps <= progress.step:
         raise RunError(
-            "this run has done {n:,} steps already; to train longer, --steps must be more than that", n=progress.step
+            "this run has already trained {n:,} steps; to train longer, set --steps to a larger number", n=progress.step
         )
     if training.schedule == "cosine":
         raise RunError(
-            "this run's learning rate falls to 0 at step {last:,}, so with more steps it would have been another "
-            "run; begin a new one with --steps {steps}",
+            "this run's learning rate schedule ends at step {last:,}, so it cannot be extended; "
+            "start a new run with --steps {steps}",
             last=training.steps,
             steps=steps,
         )

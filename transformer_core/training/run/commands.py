@@ -34,7 +34,7 @@ def ask(run: Path, name: CommandName, value: float = 1.0) -> None:
         RunError: the value is no number above 0, or the run's folder cannot be written.
     """
     if not _is_possible(value):
-        raise RunError("{name} takes a number above 0, got {value!r}", name=name, value=value)
+        raise RunError("{name} must be a number above 0, got {value!r}", name=name, value=value)
     folder = run / _FOLDER
     new, now = folder / f".{name}.{uuid4().hex}", time.time_ns()
     try:
@@ -47,7 +47,7 @@ def ask(run: Path, name: CommandName, value: float = 1.0) -> None:
             new.unlink(missing_ok=True)
     except OSError as error:
         raise RunError(
-            "{folder} cannot be written ({error}), so the run cannot be told: {name}",
+            "{folder} cannot be written ({error}), so the command {name} did not reach the run",
             folder=folder,
             error=reason(error),
             name=name,

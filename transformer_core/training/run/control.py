@@ -39,7 +39,7 @@ class Control:
         while True:
             for command in commands.take(directory.path):
                 if command.name == "stop":
-                    stop = Message("somebody stopped it")
+                    stop = Message("stopped by the user")
                 elif command.name == "learning-rate":
                     rate_factor = command.value
                 else:

@@ -78,14 +78,16 @@ class RunDirectory(WorkDirectory):
             RunError: it holds a run, or anything else.
         """
         if path.exists() and not path.is_dir():
-            raise RunError("{path} is a file; a run needs a folder of its own", path=path)
+            raise RunError("{path} is a file; a run needs a folder", path=path)
         names = (
             {entry.name for entry in path.iterdir()} if path.is_dir() else set()
         )  # once: another may begin meanwhile
         if "run.json" in names:
-            raise RunError("{path} already holds a run; go on with it by --resume, or choose another folder", path=path)
+            raise RunError(
+                "{path} already contains a run; resume it with --resume, or choose another folder", path=path
+            )
         if not all(name.startswith(_BEFORE_A_RUN) for name in names):
-            raise RunError("{path} is not empty, and what it holds is not a run; choose another folder", path=path)
+            raise RunError("{path} is not empty and does not contain a run; choose another folder", path=path)
 
     def create(self) -> None:
         """Make the folder of a new run, and claim it.
@@ -94,7 +96,7 @@ class RunDirectory(WorkDirectory):
             RunError: as `refuse_if_taken`; or the folder cannot be written.
         """
         self.refuse_if_taken(self.path)
-        taken = Message("another process has just begun a run in {path}; choose another folder")
+        taken = Message("another process has just started a run in {path}; choose another folder")
         self.begin("run.json", asdict(self.request), taken=taken)
 
     @classmethod
@@ -104,7 +106,7 @@ class RunDirectory(WorkDirectory):
         Raises:
             RunError: the folder holds no run, or its run.json cannot be read.
         """
-        missing = Message("{path} holds no run; leave out --resume to begin one there")
+        missing = Message("{path} does not contain a run; leave out --resume to start one there")
         return cls(path, read_request(path / "run.json", RunRequest.from_dict, missing=missing))
 
     def claim(self) -> None:
@@ -127,14 +129,16 @@ class RunDirectory(WorkDirectory):
                 )
             if is_taken:
                 raise RunError(
-                    "another process has just begun a run in {path}; wait a moment and look again", path=self.path
+                    "another process has just started a run in {path}; wait a moment and try again", path=self.path
                 )
             settle(self.path / "last")
             commands.clear(self.path)
             self.write_status("queued", step=0 if status is None else status.step)
         except OSError as error:
             raise RunError(
-                "{path} cannot be written ({error}); make room, and try again", path=self.path, error=reason(error)
+                "{path} cannot be written ({error}); free some disk space and try again",
+                path=self.path,
+                error=reason(error),
             ) from error
 
     def extend(self, request: RunRequest) -> None:
@@ -164,8 +168,8 @@ class RunDirectory(WorkDirectory):
                 write_json(folder / "training.json", asdict(run.progress))
         except (OSError, SafetensorError) as error:
             raise NotSavedError(
-                "step {step:,} could not be saved in {path} ({error}); make room, then go on from the save before "
-                "with --resume",
+                "step {step:,} could not be saved in {path} ({error}); free some disk space, then "
+                "continue from the last checkpoint with --resume",
                 step=run.progress.step,
                 path=self.path,
                 error=error,

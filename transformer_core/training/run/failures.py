@@ -51,14 +51,15 @@ def explained(error: Exception, directory: RunDirectory, *, step: int) -> Except
     with suppress(HeadlightError, OSError):
         progress = directory.progress()
     if progress is None:
-        saved = Message("Nothing had been saved yet")
+        saved = Message("No checkpoint has been saved yet")
     else:
-        saved = Message("What was saved after step {step:,} is whole", step=progress.step)
+        saved = Message("The checkpoint of step {step:,} is intact", step=progress.step)
     if is_short_of_memory(error):
         training = directory.request.training
         return RunError(
-            "there is too little memory for step {step:,}. {saved}. Start a new run with a smaller batch_size (now "
-            "{batch_size:,}), with more parts by accumulate (now {accumulate}), or with a smaller model",
+            "there is not enough memory for step {step:,}. {saved}. Start a new run with a smaller "
+            "batch_size (now {batch_size:,}), more gradient accumulation (accumulate, now "
+            "{accumulate}), or a smaller model",
             step=step + 1,
             saved=saved,
             batch_size=training.batch_size,
@@ -66,9 +67,9 @@ def explained(error: Exception, directory: RunDirectory, *, step: int) -> Except
         )
     if isinstance(error, OSError):
         is_full = error.errno in _NO_ROOM
-        what = Message("there is no room left on the disk") if is_full else reason(error)
+        what = Message("the disk is full") if is_full else reason(error)
         return RunError(
-            "{path} cannot be written: {what}. {saved}; make room, then go on with --resume",
+            "{path} cannot be written: {what}. {saved}; free some disk space, then continue with --resume",
             path=directory.path,
             what=what,
             saved=saved,

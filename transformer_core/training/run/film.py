@@ -150,7 +150,9 @@ class Film:
         def read(place: Path) -> tuple[int, Transformer, Tokenizer]:
             values = read_object(place / _SNAPSHOT)
             if values is None:
-                raise RunError("{folder} holds no weights yet; ask the run to `look` first", folder=self.now)
+                raise RunError(
+                    "{folder} does not contain any weights yet; send the run the command `look` first", folder=self.now
+                )
             loaded = read_checkpoint(self.folder, device="cpu", dtype=None, weights=place / WEIGHTS)
             return int(values["step"]), *loaded
 

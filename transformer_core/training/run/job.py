@@ -68,7 +68,7 @@ class Job:
         guidance = {"guided_head": training.guided_head, "guidance_weight": training.guidance_weight}
         title: str | dict[str, Any] = self.corpus.title
         if architecture == "encoder_only":
-            title = Message("{title}, with gaps", title=title).as_json()
+            title = Message("{title}, masked", title=title).as_json()
         return {
             "name": self.corpus.name,
             "kind": architecture.replace("_", "-"),

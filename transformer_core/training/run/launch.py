@@ -40,7 +40,7 @@ class Started:
         with suppress(OSError, TypeError, ValueError):
             return Message.from_json(json.loads(error_file(self.log).read_text(encoding="utf-8")))
         return Message(
-            "the training ended at once (exit status {status}); what it printed is in {log}",
+            "the training ended immediately (exit status {status}); its output is in {log}",
             status=status,
             log=self.log,
         )
@@ -95,7 +95,7 @@ class Launcher:
                 process = self._hand_over(json.dumps({"arguments": [*arguments], "log": str(log)}))
             except OSError as error:
                 raise RunError(
-                    "the training cannot be started ({error}); make room, or end other programs", error=reason(error)
+                    "the training cannot be started ({error}); free some memory or disk space", error=reason(error)
                 ) from error
             self._started = [*self._not_done(), Started(run, log, process, time.time())]
             return self._started[-1]
@@ -132,7 +132,7 @@ class Launcher:
                 process.stdin.flush()
                 return process
             process.wait()
-        raise OSError(Message("the process that was to train ended before it began"))
+        raise OSError(Message("the training process ended before it started training"))
 
     def _see_to_ready(self) -> "subprocess.Popen[str]":
         if self._ready is not None and self._ready.poll() is not None:

@@ -81,10 +81,10 @@ class RecordFile:
         try:
             records = [json.loads(line) for line in lines]
             if not all(isinstance(record, dict) and type(record.get("step")) is int for record in records):
-                raise HeadlightError("a line is no record of a step")
+                raise HeadlightError("a line does not contain the metrics of a step")
         except ValueError as error:  # not JSON, or not UTF-8
             raise RunError(
-                "{path} is damaged ({error}); move it away, and --resume goes on without it",
+                "{path} is damaged ({error}); move it elsewhere, and --resume continues without it",
                 path=self.path,
                 error=reason(error),
             ) from error

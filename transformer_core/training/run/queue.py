@@ -32,7 +32,7 @@ def n_at_once() -> int:
     if not setting:
         return max(_FEWEST_AT_ONCE, (os.cpu_count() or 1) // 2)
     if not setting.isdecimal() or int(setting) < 1:
-        raise ConfigError("HEADLIGHT_RUNS_AT_ONCE must be a whole number from 1 on, got {wanted!r}", wanted=setting)
+        raise ConfigError("HEADLIGHT_RUNS_AT_ONCE must be a whole number of at least 1, got {wanted!r}", wanted=setting)
     return int(setting)
 
 

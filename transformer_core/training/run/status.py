@@ -65,8 +65,8 @@ class WorkDirectory:
     """
 
     gone = Message(
-        "its process ended without a word: it was killed, ran out of memory, or the machine was restarted. What was "
-        "saved is whole; resume goes on from there"
+        "its process ended unexpectedly: it was killed, ran out of memory, or the machine was "
+        "restarted. The last checkpoint is intact; resume continues from it"
     )
 
     def __init__(self, path: Path) -> None:
@@ -235,5 +235,5 @@ def read_object(path: Path) -> dict[str, Any] | None:
     except OSError as error:
         raise RunError("{path} cannot be read ({error})", path=path, error=reason(error)) from error
     if not isinstance(values, Mapping):
-        raise RunError("{path} is damaged: it holds no JSON object", path=path)
+        raise RunError("{path} is damaged: it does not contain a JSON object", path=path)
     return dict(values)

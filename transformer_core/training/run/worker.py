@@ -21,14 +21,15 @@ from transformer_core.training.run.job import Job
 from transformer_core.training.run.queue import QueueTurn, n_at_once, take_place, wait_for_place
 from transformer_core.training.run.status import RunState
 
-_FIRST_IN_LINE = Message("it begins when another ends: this machine trains {most} at once, and a paused one counts")
+_FIRST_IN_LINE = Message("queued until another training ends: this machine runs {most} at a time, paused ones included")
 _OTHERS_BEFORE = Message(
-    "it begins when another ends: this machine trains {most} at once, and a paused one counts; {n} waits before it",
-    plural="it begins when another ends: this machine trains {most} at once, and a paused one counts; {n} wait before "
-    "it",
+    "queued until another training ends: this machine runs {most} at a time, paused ones "
+    "included; {n} is ahead in the queue",
+    plural="queued until another training ends: this machine runs {most} at a time, paused ones "
+    "included; {n} are ahead in the queue",
 )
-_MEASURING_PAIRS = Message("measuring on {n:,} held-out pairs")
-_MEASURING_TEXTS = Message("measuring on {n:,} held-out texts")
+_MEASURING_PAIRS = Message("evaluating on {n:,} held-out pairs")
+_MEASURING_TEXTS = Message("evaluating on {n:,} held-out texts")
 _LOG_SECONDS = 1.0  # slow steps are logged each second, however rarely the configuration says
 
 
@@ -80,7 +81,7 @@ def work(
             if job.processes.is_first:
                 place = _queue(directory, job.step, stop_reason) if waits else take_place()
             if job.processes.agree(waits and job.processes.is_first and place is None):
-                _tell(job, "stopped", reason=Message("it was stopped while it waited"))
+                _tell(job, "stopped", reason=Message("stopped while queued"))
                 return
             yield from _train(job, stop_reason, on_snapshot)
     finally:

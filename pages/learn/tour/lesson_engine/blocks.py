@@ -90,7 +90,7 @@ def _entries(lines: Sequence[str], first: int, end: int) -> tuple[Entry, ...]:
         match = _KEY.match(line.strip())
         if match is None:
             raise LessonError(
-                "here stands “{text}”, and a key with a colon is needed, such as title: …",
+                "expected a key with a colon, such as title: …; got “{text}”",
                 text=line.strip()[:40],
                 line=i + 1,
             )

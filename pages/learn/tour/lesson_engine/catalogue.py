@@ -69,15 +69,15 @@ KINDS: Mapping[str, FigureKind] = {
     "head": FigureKind(
         parameters={**_HEAD, **_ROW, "key": PLACE, "quantity": one_of("pattern", "scores"), "prompt": YES},
         home=_HEADS,
-        meaning=mark("a head's pattern, or its scores, as a heatmap"),
+        meaning=mark("a head's attention pattern, or its scores, as a heatmap"),
     ),
     "heads": FigureKind(
         parameters={"attention": ATTENTION, "layer": whole(0, 200), "title": WORDS, "right": YES, "other": YES},
         home=_HEADS,
-        meaning=mark("the patterns of all heads, or of those of a layer"),
+        meaning=mark("the attention patterns of all heads, or of one layer"),
     ),
     "row": FigureKind(
-        parameters={**_HEAD, **_ROW}, home=_HEADS, meaning=mark("where one query looks, a bar for each key")
+        parameters={**_HEAD, **_ROW}, home=_HEADS, meaning=mark("attention of one query, one bar per key")
     ),
     "lines": FigureKind(
         parameters={**_HEAD, **_ROW}, home=_HEADS, meaning=mark("a head's pattern as lines from queries to keys")
@@ -85,20 +85,20 @@ KINDS: Mapping[str, FigureKind] = {
     "mask": FigureKind(
         parameters={"attention": ATTENTION, "title": WORDS, "right": YES, "other": YES},
         home=_HEADS,
-        meaning=mark("who may attend to whom"),
+        meaning=mark("an attention mask"),
     ),
     "softmax": FigureKind(
         parameters={**_HEAD, **_ROW, "scale": number(0, 20)},
         home=_HEADS,
-        meaning=mark("a query's scores as weights, with a factor before the softmax to be moved"),
+        meaning=mark("the softmax of a query's scores, with a slider for the score multiplier"),
     ),
     "steps": FigureKind(
         parameters={**_HEAD, **_ROW},
         home=_HEADS,
-        meaning=mark("one query's way from q · k to weights, in numbers for each key"),
+        meaning=mark("from q · k to attention weights for one query, in numbers for each key"),
     ),
     "effects": FigureKind(
-        parameters={"title": WORDS}, home=_HEADS, meaning=mark("how much the loss rises where a head is switched off")
+        parameters={"title": WORDS}, home=_HEADS, meaning=mark("increase of the loss when each head is ablated")
     ),
     "tokens": FigureKind(
         parameters={
@@ -109,13 +109,13 @@ KINDS: Mapping[str, FigureKind] = {
             "other": YES,
         },
         home=_NUMBERS,
-        meaning=mark("the tokens in a row, with their numbers in the vocabulary, or with values"),
+        meaning=mark("the tokens with their ids, or with values"),
     ),
     "matrix": FigureKind(
         parameters={"values": EXPRESSION, "title": WORDS, "numbers": YES, "signed": YES, "decimals": whole(0, 6)},
         needs=("values",),
         home=_NUMBERS,
-        meaning=mark("any numbers with two axes, as colors"),
+        meaning=mark("any values with two axes as a heatmap"),
     ),
     "bars": FigureKind(
         parameters={
@@ -129,7 +129,7 @@ KINDS: Mapping[str, FigureKind] = {
         },
         needs=("values",),
         home=_NUMBERS,
-        meaning=mark("any numbers with one axis, as bars; others beside them"),
+        meaning=mark("any values with one axis as bars, optionally compared with others"),
     ),
     "positions": FigureKind(
         parameters={
@@ -140,39 +140,39 @@ KINDS: Mapping[str, FigureKind] = {
             "title": WORDS,
         },
         home=_NUMBERS,
-        meaning=mark("the table of sines and cosines"),
+        meaning=mark("sinusoidal positional encoding"),
     ),
     "shapes": FigureKind(
         parameters={"values": EXPRESSIONS, "title": WORDS},
         home=_NUMBERS,
-        meaning=mark("the shapes of what passes through the model, on this text"),
+        meaning=mark("the shapes of the model's activations on this text"),
     ),
     "beams": FigureKind(
         parameters={"beams": whole(1, 8), "tokens": whole(1, 64), "title": WORDS},
         home=_NUMBERS,
-        meaning=mark("the beginnings that a beam search considers, step by step"),
+        meaning=mark("the hypotheses of beam search, step by step"),
     ),
     "distributions": FigureKind(
         parameters={"smoothing": number(0, 0.9), "title": WORDS},
         home=_LEARNING,
         trains=True,
-        meaning=mark("what the six-word model is to say, and what it says before and after its training"),
+        meaning=mark("target distributions of the six-word model, and its predictions before and after training"),
     ),
     "loss": FigureKind(
         parameters={"smoothing": number(0, 0.9), "title": WORDS},
         home=_LEARNING,
         trains=True,
-        meaning=mark("the loss of the six-word model by step, trained while one looks"),
+        meaning=mark("the loss curve of the six-word model, trained live"),
     ),
     "smoothing": FigureKind(
         parameters={"smoothing": number(0, 0.9), "words": whole(2, 40), "title": WORDS},
         home=_LEARNING,
-        meaning=mark("a smoothed target, with the smoothing to be moved"),
+        meaning=mark("a smoothed target, with a slider for label smoothing"),
     ),
     "warm-up": FigureKind(
         parameters={"width": whole(1, 8192), "steps": whole(1, 100_000), "title": WORDS},
         home=_LEARNING,
-        meaning=mark("the learning rate by step, with d_model and the warm-up to be moved"),
+        meaning=mark("the learning rate schedule, with sliders for d_model and warm-up"),
     ),
 }
 

@@ -60,7 +60,7 @@ def probs(change: Change) -> Get:
 def _write(run: Run, interventions: Mapping[str, Any]) -> str:
     is_pair = run.model.config.architecture == "encoder_decoder"
     if run.model.decoder is None:
-        raise ExpressionError("a model that fills in blanks writes no text of its own")
+        raise ExpressionError("a masked model does not generate text")
     given = list(run.model_run.inputs[0]) if is_pair else list(run.model_run.inputs[0])[: run.model_run.n_given]
     with intervene(run.model, interventions):
         decoding = greedy_decode(run.model, tensor_of(given, run.model), max_new_tokens=MOST_NEW_TOKENS)

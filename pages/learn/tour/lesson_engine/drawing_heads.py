@@ -117,9 +117,9 @@ def draw_row(data: FigureData) -> Plot:
     writing = data.given.get("writing")
     asking = _labels(values, 0)[query] if writing is None else str(writing)
     title = data.given.get("title") or (
-        say("Where “{token}” looks: {head}", token=asking, head=who(data))
+        say("Attention from “{token}”: {head}", token=asking, head=who(data))
         if writing is None
-        else say("Where it looks to write “{token}”: {head}", token=asking, head=who(data))
+        else say("Attention when predicting “{token}”: {head}", token=asking, head=who(data))
     )
     figure = row_bars(
         values.array[query],
@@ -156,7 +156,7 @@ def draw_mask(data: FigureData) -> Plot:
     """Draw a mask: 1 where a query may attend."""
     values = data.ask(f"{data.of} mask[{data.attention}]", parameter="attention")
     rows, columns = (_labels(values, place) for place in (0, 1))
-    title = say("The mask: {attention}", attention=say(ATTENTIONS[data.attention].inline))
+    title = say("Mask: {attention}", attention=say(ATTENTIONS[data.attention].inline))
     figure = number_panels(
         {"": values.array.astype(np.float64)},
         rows,
@@ -208,7 +208,10 @@ def draw_steps(data: FigureData) -> Table:
     query = data.query or 0
     q, k = data.of_head("q").array[query].astype(np.float64), data.of_head("k").array.astype(np.float64)
     if len(k) != pattern.array.shape[1]:
-        raise LessonError("keys are shared by several heads here, so that they are not told", line=data.spec.line)
+        raise LessonError(
+            "keys are shared by several heads in this model (grouped-query attention), so they are not available here",
+            line=data.spec.line,
+        )
     products = k @ q
     rows = tuple(
         (label, plain_number(float(product), 2), plain_number(float(score), 2), plain_number(float(weight), 3))
@@ -218,7 +221,7 @@ def draw_steps(data: FigureData) -> Table:
     )
     token = _labels(pattern, 0)[query]
     return Table(
-        title=data.given.get("title") or say("“{token}” and each key: {head}", token=token, head=who(data)),
+        title=data.given.get("title") or say("Scores of “{token}” with each key: {head}", token=token, head=who(data)),
         columns=(say("key"), say("q · k"), say("score"), say("weight")),
         rows=tuple((label, product, _finite(score), weight) for label, product, score, weight in rows),
         marked=int(pattern.array[query].argmax()),
@@ -232,8 +235,8 @@ def draw_effects(data: FigureData) -> Plot:
     rises = loss_rises(data.run)
     figure = head_grid(
         {say(ATTENTIONS[name].title): values for name, values in rises.items()},
-        title=data.given.get("title") or say("How much worse this text goes without a head"),
-        what=say("the loss rises by"),
+        title=data.given.get("title") or say("Effect of ablating each head on this text"),
+        what=say("increase of the loss"),
         unit=say("nats"),
         diverging=True,
         theme=data.theme,
@@ -266,7 +269,7 @@ def _name(kind: str, data: FigureData, place: int) -> str:
     kind = say("query") if kind == "query" else say("key")
     if len(set(run.sides[data.attention])) == 1:
         return kind
-    return say("{kind}, of the source", kind=kind) if side == "source" else say("{kind}, of the target", kind=kind)
+    return say("{kind} (source)", kind=kind) if side == "source" else say("{kind} (target)", kind=kind)
 
 
 def _mask(data: FigureData, values: Values) -> np.ndarray:

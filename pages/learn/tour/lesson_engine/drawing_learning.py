@@ -31,7 +31,7 @@ SLIDERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Slider, ...]]] = {
         Slider(name="width", label="d_model", low=64, high=2048, step=64, start=float(given.get("width", 512))),
         Slider(
             name="steps",
-            label=say("Steps of the warm-up"),
+            label=say("Warm-up steps"),
             low=100,
             high=20_000,
             step=100,
@@ -51,8 +51,8 @@ def draw_distributions(data: FigureData) -> Plot:
         panels,
         made.to_say,
         WORDS,
-        title=data.given.get("title") or say("“i am a student <eos>”: what is right, and what the model says"),
-        row_name=say("to say"),
+        title=data.given.get("title") or say("“i am a student <eos>”: target and predictions"),
+        row_name=say("target"),
         column_name=say("word"),
         limits=(0.0, 1.0),
         stacked=True,
@@ -77,13 +77,13 @@ def loss_figure(losses: np.ndarray, *, data: FigureData) -> Plot:
     steps = np.arange(1, len(losses) + 1)
     figure = plain_lines(
         {"": (steps, losses)},
-        title=data.given.get("title") or say("The loss of the six-word model"),
+        title=data.given.get("title") or say("Loss of the six-word model"),
         x_name=say("step"),
-        y_name=say("nats a word"),
+        y_name=say("nats per token"),
         y_format=".3f",
         x_limits=(0, STEPS),
         y_limits=(0.0, 2.4),
-        levels={say("guessing: ln 6"): float(np.log(len(WORDS)))},
+        levels={say("random guessing: ln 6"): float(np.log(len(WORDS)))},
         theme=data.theme,
         height=280,
     )
@@ -107,7 +107,7 @@ def draw_smoothing(data: FigureData) -> Plot:
         labels,
         title=data.given.get("title")
         or say(
-            "The target where “{word}” is right, smoothed by {smoothing}",
+            "Target for “{word}” with label smoothing {smoothing}",
             word=labels[right],
             smoothing=plain_number(smoothing, 2),
         ),
@@ -140,11 +140,11 @@ def draw_warm_up(data: FigureData) -> Plot:
     figure = plain_lines(
         lines,
         title=data.given.get("title")
-        or say("Learning rate: highest {rate} at step {step}", rate=f"{highest:.2e}", step=grouped(warmup)),
+        or say("Learning rate: peak {rate} at step {step}", rate=f"{highest:.2e}", step=grouped(warmup)),
         x_name=say("step"),
         y_name=say("learning rate"),
         y_format=".3e",
-        marks={} if len(lines) > 1 else {say("end of the warm-up"): float(warmup)},
+        marks={} if len(lines) > 1 else {say("end of warm-up"): float(warmup)},
         theme=data.theme,
         height=340,
     )

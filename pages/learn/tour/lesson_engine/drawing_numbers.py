@@ -41,7 +41,7 @@ SLIDERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Slider, ...]]] = {
     "beams": lambda given: (
         Slider(
             name="written",
-            label=say("Tokens written"),
+            label=say("Tokens generated"),
             low=1,
             high=int(given.get("tokens", 16)),
             step=1,
@@ -64,7 +64,7 @@ def draw_tokens(data: FigureData) -> Strip:
         values = _with_axes(data, "values", 1)
         if len(values.array) != len(labels):
             raise LessonError(
-                "there are {n} tokens and {m} values",
+                "there are {n} tokens, but {m} values",
                 n=len(labels),
                 m=len(values.array),
                 line=data.spec.lines["values"],
@@ -75,9 +75,9 @@ def draw_tokens(data: FigureData) -> Strip:
         notes = tuple(plain_number(number, 2) for number in numbers.tolist())
     elif data.given.get("numbers", True):
         notes = tuple(map(str, run.model_run.inputs[0 if side == "source" else -1]))
-    title = say("The tokens of the source") if side == "source" else say("The tokens that the decoder reads")
+    title = say("Source tokens") if side == "source" else say("Decoder input tokens")
     if len(run.model_run.inputs) == 1:
-        title = say("The tokens of the text")
+        title = say("Tokens of the text")
     return Strip(title=data.given.get("title") or title, labels=tuple(labels), notes=notes, weights=weights)
 
 
@@ -87,7 +87,7 @@ def draw_matrix(data: FigureData) -> Plot:
     array = values.array.astype(np.float64)
     if array.size > _MOST_CELLS:
         raise LessonError(
-            "{n:,} numbers are too many for a figure; choose with “at”",
+            "{n:,} values are too many for a figure; select some with “at”",
             n=array.size,
             line=data.spec.lines["values"],
         )
@@ -112,7 +112,7 @@ def draw_bars(data: FigureData) -> Plot:
         beside = _with_axes(data, "beside", 1)
         if len(beside.array) != len(values.array):
             raise LessonError(
-                "there are {n} tokens and {m} values",
+                "there are {n} tokens, but {m} values",
                 n=len(labels),
                 m=len(beside.array),
                 line=data.spec.lines["beside"],
@@ -147,7 +147,7 @@ def _ends(data: FigureData, bars: Mapping[str, np.ndarray]) -> tuple[float, floa
     low, high = data.given.get("from", min(least, 0.0)), data.given.get("to", max(most, 0.0))
     if low >= high or (seen < low).any() or (seen > high).any():
         raise LessonError(
-            "the numbers go from {least} to {most}; “from” and “to” leave some out",
+            "the values range from {least} to {most}; “from” and “to” exclude some",
             least=f"{seen.min(initial=np.inf):g}",
             most=f"{most:g}",
             line=data.spec.line,
@@ -199,8 +199,8 @@ def draw_shapes(data: FigureData) -> Table:
         rows.append((_meaning(source), values.in_words(), grouped(values.array.size)))
         codes.append(source)
     return Table(
-        title=data.given.get("title") or say("What passes through the model, on this text"),
-        columns=(say("what"), say("shape"), say("numbers")),
+        title=data.given.get("title") or say("Activation shapes on this text"),
+        columns=(say("quantity"), say("shape"), say("elements")),
         rows=tuple(rows),
         codes=tuple(codes),
     )
@@ -220,18 +220,18 @@ def draw_beams(data: FigureData) -> Table:
         found = searched(data.run, n_beams, n_tokens)
     except HeadlightError as error:
         raise LessonError(error.message, line=data.spec.line) from error
-    fates = {"kept": say("goes on"), "ended": say("has ended"), "dropped": say("dropped")}
+    fates = {"kept": say("kept"), "ended": say("finished"), "dropped": say("dropped")}
     written = min(int(data.moved.get("written", 1)), len(found.levels))
     level = found.levels[written - 1]
     return Table(
         title=data.given.get("title")
         or say_number(
             written,
-            "Behind {n} token: what a search with {beams} beams considers",
-            "Behind {n} tokens: what a search with {beams} beams considers",
+            "After {n} token: candidates of beam search (k = {beams})",
+            "After {n} tokens: candidates of beam search (k = {beams})",
             beams=n_beams,
         ),
-        columns=(say("text"), say("log-probability, nats"), say("what becomes of it")),
+        columns=(say("text"), say("log-probability, nats"), say("status")),
         rows=tuple((f"… {one.words}", plain_number(one.log_prob, 2), fates[one.fate]) for one in level),
         marked=next((place for place, one in enumerate(level) if found.words.startswith(one.words)), None),
     )
@@ -246,7 +246,7 @@ def _with_axes(data: FigureData, parameter: str, n_axes: int) -> Values:
     values = data.ask(data.given[parameter], parameter=parameter)
     if len(values.axes) != n_axes:
         raise LessonError(
-            "this figure takes numbers with {n} axes, and these have {shape}",
+            "this figure needs values with {n} axes; these have shape {shape}",
             n=n_axes,
             shape=values.in_words() or Message("none"),
             line=data.spec.lines[parameter],

@@ -99,7 +99,7 @@ class FigureData:
             found = self.evidence.answer(parse(source))
             if not isinstance(found, Values):
                 raise ExpressionError(
-                    "a figure shows numbers, and “{source}” is {what}", source=source, what=in_words(found)
+                    "a figure needs numbers, but “{source}” is {what}", source=source, what=in_words(found)
                 )
         except HeadlightError as error:
             raise LessonError(error.message, line=self.spec.lines.get(parameter, self.spec.line)) from error

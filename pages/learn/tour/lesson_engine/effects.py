@@ -80,7 +80,7 @@ def text_loss(run: Run) -> float:
 
 def _check_writes(run: Run) -> None:
     if run.model.decoder is None:
-        raise TextError("a model that writes nothing has no loss on this text")
+        raise TextError("this model predicts no tokens, so it has no loss on this text")
 
 
 def _loss_rises(run: Run) -> dict[str, np.ndarray]:

@@ -69,14 +69,14 @@ def evaluate(of: Expression, knows: Knows) -> Result:
 
 def _numbers(value: Result, sign: str) -> Values:
     if not isinstance(value, Values):
-        raise ExpressionError("“{sign}” needs numbers, and here is {what}", sign=sign, what=in_words(value))
+        raise ExpressionError("“{sign}” needs numbers, not {what}", sign=sign, what=in_words(value))
     return value
 
 
 def _truth(value: Result, sign: str) -> bool:
     if not isinstance(value, bool):
         raise ExpressionError(
-            "“{sign}” joins comparisons, such as a < b, and here is {what}", sign=sign, what=in_words(value)
+            "“{sign}” connects comparisons, such as a < b, not {what}", sign=sign, what=in_words(value)
         )
     return value
 
@@ -105,7 +105,7 @@ def _common_axes(sign: str, one: Values, other: Values) -> tuple[Axis, ...]:
         return one.axes or other.axes
     if [(axis.name, axis.size) for axis in one.axes] != [(axis.name, axis.size) for axis in other.axes]:
         raise ExpressionError(
-            "“{sign}” joins numbers of the same shape, and here are {left} and {right}",
+            "“{sign}” needs values of the same shape, not {left} and {right}",
             sign=sign,
             left=one.in_words(),
             right=other.in_words(),
@@ -133,7 +133,7 @@ def _compare(sign: str, one: Result, other: Result, within: float | None) -> boo
     if isinstance(one, str) and isinstance(other, str) and sign in ("==", "!=") and within is None:
         return (one == other) == (sign == "==")
     raise ExpressionError(
-        "{left} and {right} cannot be compared by “{sign}”", left=in_words(one), right=in_words(other), sign=sign
+        "{left} and {right} cannot be compared with “{sign}”", left=in_words(one), right=in_words(other), sign=sign
     )
 
 
@@ -145,11 +145,11 @@ def in_words(value: Result, decimals: int | None = None) -> Message:
         decimals: of a number; None: four digits that count.
     """
     if isinstance(value, bool):
-        return Message("true") if value else Message("not true")
+        return Message("true") if value else Message("false")
     if isinstance(value, str):
         return Message(f"“{value}”")
     if value.axes:
-        return Message("numbers of the shape {shape}", shape=value.in_words())
+        return Message("values of shape {shape}", shape=value.in_words())
     return Message(plain_number(float(value.array), decimals))
 
 

@@ -19,11 +19,11 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say_message
 
 OF_SIX_WORDS = {
-    "untrained": mark("what the six-word model says before its training [pos, vocab]"),
-    "trained": mark("what it says after it [pos, vocab]"),
-    "aim": mark("what it is to say: one-hot, or smoothed [pos, vocab]"),
-    "loss": mark("its loss at each step, nats a word [step]"),
-    "translation": mark("what it writes by itself"),
+    "untrained": mark("predictions of the six-word model before training [pos, vocab]"),
+    "trained": mark("predictions of the six-word model after training [pos, vocab]"),
+    "aim": mark("target distributions of the six-word model: one-hot, or smoothed [pos, vocab]"),
+    "loss": mark("its loss at each step, nats per token [step]"),
+    "translation": mark("free-running output of the six-word model"),
 }
 """What can be asked of the six words' training; in brackets the smoothing of the labels: trained[0.1]."""
 
@@ -127,7 +127,7 @@ class Evidence:
     def _of_six_words(self, name: str, parts: Parts, *, is_right: bool) -> Result:
         smoothing = parts[0] if parts else 0.0
         if len(parts) > 1 or isinstance(smoothing, str) or not 0 <= smoothing < 1:
-            raise ExpressionError("{name} takes the smoothing, from 0 to below 1: {name}[0.1]", name=name)
+            raise ExpressionError("{name} takes the label smoothing, at least 0 and below 1: {name}[0.1]", name=name)
         steps = STEPS if name in TRAINED else 0
         made = self.six_words(smoothing, is_right=is_right, steps=steps)
         if name == "translation":

@@ -53,7 +53,7 @@ def parse(source: str) -> Expression:
         ExpressionError: it is not written as one; the message says where.
     """
     if len(source) > MOST_LETTERS:
-        raise ExpressionError("an expression may have {n} letters at most; write two", n=MOST_LETTERS)
+        raise ExpressionError("an expression may have at most {n} characters; split it in two", n=MOST_LETTERS)
     reader = _Reader(_tokens(source))
     found = reader.either()
     reader.expect_end()
@@ -65,7 +65,7 @@ def _tokens(source: str) -> list[Token]:
     while place < end:
         match = _TOKEN.match(source, place)
         if match is None:
-            raise ExpressionError("“{text}” is nothing that can be read here", text=source[place:].strip()[:20])
+            raise ExpressionError("“{text}” is not valid here", text=source[place:].strip()[:20])
         kind = match.lastgroup or ""
         tokens.append(Token(kind, match[kind], match.start(kind)))
         place = match.end()
@@ -96,12 +96,12 @@ class _Reader:
 
     def _expect(self, sign: str) -> None:
         if not self._takes(sign):
-            raise ExpressionError("here “{sign}” is missing: {before}▸{behind}", sign=sign, **self._around())
+            raise ExpressionError("“{sign}” is missing here: {before}▸{behind}", sign=sign, **self._around())
 
     def expect_end(self) -> None:
         """Check that nothing is left."""
         if self._next.kind != "end":
-            raise ExpressionError("this is too much, or a sign is missing: {before}▸{behind}", **self._around())
+            raise ExpressionError("unexpected text, or a missing operator: {before}▸{behind}", **self._around())
 
     def _around(self) -> dict[str, str]:
         texts = [f'"{token.text}"' if token.kind == "text" else token.text for token in self._tokens]
@@ -110,7 +110,7 @@ class _Reader:
     def either(self) -> Expression:
         self._depth += 1
         if self._depth > MOST_DEPTH:
-            raise ExpressionError("this is too deep to be read; write it as several")
+            raise ExpressionError("this expression is nested too deeply; split it")
         found = self._both()
         while self._takes("or"):
             found = Joined("or", found, self._both())
@@ -179,7 +179,8 @@ class _Reader:
         if axis.kind != "name" or place.kind not in ("number", "text"):
             self._at -= 1
             raise ExpressionError(
-                "behind “at” stands an axis and a place, such as at query 3: {before}▸{behind}", **self._around()
+                "“at” must be followed by an axis and a position, such as at query 3: {before}▸{behind}",
+                **self._around(),
             )
         return At(of, axis.text, float(place.text) if place.kind == "number" else place.text)
 
@@ -195,14 +196,14 @@ class _Reader:
             return found
         if token.kind == "name":
             return self._named()
-        raise ExpressionError("here something is missing: {before}▸{behind}", **self._around())
+        raise ExpressionError("something is missing here: {before}▸{behind}", **self._around())
 
     def _named(self) -> Expression:
         of = self._takes("right", "other")
         name = self._take()
         if name.kind != "name":
             raise ExpressionError(
-                "behind “{word}” stands what the model has: {before}▸{behind}", word=of, **self._around()
+                "“{word}” must be followed by a quantity of the model: {before}▸{behind}", word=of, **self._around()
             )
         if not of and self._takes("("):
             given, over = [self.either()], ""
@@ -224,5 +225,5 @@ class _Reader:
         token = self._take()
         if token.kind not in ("name", "number"):
             self._at -= 1
-            raise ExpressionError("within brackets stand names and numbers: {before}▸{behind}", **self._around())
+            raise ExpressionError("brackets must contain names and numbers: {before}▸{behind}", **self._around())
         return float(token.text) if token.kind == "number" else token.text

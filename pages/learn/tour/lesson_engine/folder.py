@@ -81,7 +81,7 @@ def _read(
     except LessonError as error:
         why = error.message
     except UnicodeDecodeError:
-        why = Message("{file}: this is no text in UTF-8; save it as such", file=file)
+        why = Message("{file}: this is not valid UTF-8; save it as UTF-8", file=file)
     except OSError as error:
         why = Message("{file}: it cannot be read ({reason})", file=file, reason=reason(error))
     title = _TITLE.search(text)

@@ -68,7 +68,7 @@ def call(name: str, given: Sequence[Result], over: str = "") -> Result:
 def _numbers(name: str, given: Sequence[Result], n: int) -> list[Values]:
     found = [value for value in given if isinstance(value, Values)]
     if len(found) != len(given) or len(given) != n:
-        raise ExpressionError("“{name}” takes numbers, {n} in all", name=name, n=n)
+        raise ExpressionError("wrong number of arguments for “{name}”; expected {n}", name=name, n=n)
     return found
 
 
@@ -76,7 +76,7 @@ def _best(name: str, values: Values) -> Result:
     """Return the place of the largest, or smallest, number of a row: by its label, where it has one."""
     if len(values.axes) != 1:
         raise ExpressionError(
-            "“{name}” takes one row, and here is {shape}; choose with “at”", name=name, shape=values.in_words()
+            "“{name}” takes one row, got {shape}; select one with “at”", name=name, shape=values.in_words()
         )
     place = int(values.array.argmax() if name == "argmax" else values.array.argmin())
     labels = values.axes[0].labels
@@ -85,7 +85,7 @@ def _best(name: str, values: Values) -> Result:
 
 def _softmax(values: Values, along: int | None) -> Values:
     if along is None and len(values.axes) != 1:
-        raise ExpressionError("“softmax” needs its axis: softmax(x over key)")
+        raise ExpressionError("“softmax” needs an axis: softmax(x over key)")
     x = values.array.astype(np.float64)
     raised = np.exp(x - x.max(axis=along or 0, keepdims=True))
     return Values(array=raised / raised.sum(axis=along or 0, keepdims=True), axes=values.axes)
@@ -95,7 +95,9 @@ def _dot(one: Values, other: Values) -> Values:
     """Return the sum of the products of two vectors."""
     if len(one.axes) != 1 or one.array.shape != other.array.shape:
         raise ExpressionError(
-            "“dot” takes two vectors of one length, not {left} and {right}", left=one.in_words(), right=other.in_words()
+            "“dot” takes two vectors of the same width, not {left} and {right}",
+            left=one.in_words(),
+            right=other.in_words(),
         )
     return number(float(one.array.astype(np.float64) @ other.array.astype(np.float64)))
 
@@ -106,5 +108,7 @@ def _learning_rate(given: Sequence[Values]) -> Values:
 
     step, d_model, warmup = (int(value.number) for value in given)
     if min(step, d_model, warmup) < 1:
-        raise ExpressionError("“learning_rate” takes a step, d_model and the warm-up's steps, each from 1 on")
+        raise ExpressionError(
+            "“learning_rate” takes the step, d_model and the number of warm-up steps, each at least 1"
+        )
     return number(warmup_learning_rate(step, d_model=d_model, warmup_steps=warmup))

@@ -159,7 +159,7 @@ def n_tokens(run: Run, parts: Parts) -> Result:
     """Return how many tokens a text has."""
     (side,) = parts
     if side not in ("source", "target"):
-        raise ExpressionError("n_tokens takes source or target")
+        raise ExpressionError("n_tokens must be source or target")
     return number(len(getattr(run.model_run, str(side))))
 
 
@@ -179,7 +179,7 @@ def loss_rise(run: Run, parts: Parts) -> Result:
     """Return by how much the loss on the text rises, in nats a token, where heads of a layer are switched off."""
     attention, layer, *heads = parts
     if any(isinstance(part, str) or part != int(part) for part in (layer, *heads)):
-        raise ExpressionError("layers and heads are whole numbers, from 0 on")
+        raise ExpressionError("layers and heads must be whole numbers of at least 0")
     return number(effects.loss_rise(run, str(attention), int(layer), [int(head) for head in heads]))
 
 

@@ -59,9 +59,9 @@ def right_choice(question: Question, evidence: Evidence) -> Choice:
     if len(right) != 1:
         told = ", ".join(f"“{choice.text}”" for choice in right)
         if right:
-            what = [Message("several choices are right by the model's numbers: {choices}", choices=told)]
+            what = [Message("several choices are correct for this model: {choices}", choices=told)]
         else:
-            what = [Message("none of the choices is right by the model's numbers")]
+            what = [Message("none of the choices is correct for this model")]
         if not right and question.answer is not None:
             what.append(Message(", whose answer is {answer}", answer=in_words(_result(question.answer, evidence))))
         raise LessonError(Message.joined("", what), line=question.line)
@@ -78,7 +78,7 @@ def check(claims: Check, evidence: Evidence) -> None:
         result = _result(asked, evidence)
         if not isinstance(result, bool):
             raise LessonError(
-                "a check is a comparison, such as a == b, and this is {what}", what=in_words(result), line=asked.line
+                "a check must be a comparison, such as a == b; this is {what}", what=in_words(result), line=asked.line
             )
         if not result:
             raise LessonError(

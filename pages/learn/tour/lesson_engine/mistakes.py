@@ -107,8 +107,9 @@ class SwappedCrossAttention(MultiHeadAttention):
         """
         if query_input.shape != key_value_input.shape:
             raise ConfigError(
-                "with its roles swapped, cross-attention gives a row for each of the source's {n_source} tokens, "
-                "and the decoder has {n_target}; choose a text with as many on both sides",
+                "with swapped inputs, cross-attention outputs one row per source token ({n_source}), but "
+                "the decoder has {n_target} tokens; choose a text with the same number of tokens on both "
+                "sides",
                 n_source=key_value_input.shape[1],
                 n_target=query_input.shape[1],
             )
@@ -134,15 +135,15 @@ def _with_parts_of(model: Transformer, right: type, wrong: type) -> Transformer:
 
 MISTAKES: Mapping[str, Mistake] = {
     "dropped_pattern": Mistake(
-        title=mark("The pattern is kept after dropout, which nobody switched off"), running=_dropped_patterns
+        title=mark("The pattern is stored after dropout, which is still active"), running=_dropped_patterns
     ),
     "mask_on_cross": Mistake(
-        title=mark("The causal mask is on cross-attention instead of self-attention"),
+        title=mark("The causal mask is applied to cross-attention instead of self-attention"),
         running=_mask_on_cross,
     ),
-    "axes_swapped": Mistake(title=mark("Queries and keys are swapped in the drawing"), has_axes_swapped=True),
+    "axes_swapped": Mistake(title=mark("Queries and keys are swapped in the figure"), has_axes_swapped=True),
     "roles_swapped": Mistake(
-        title=mark("In the cross-attention the encoder asks and the decoder answers"),
+        title=mark("In cross-attention, the queries come from the encoder and the keys and values from the decoder"),
         copied=_swapped_roles,
         has_roles_swapped=True,
     ),
@@ -150,10 +151,10 @@ MISTAKES: Mapping[str, Mistake] = {
         title=mark("The scores are divided by √d_model, not by √d_k"), copied=_scaled_by_d_model
     ),
     "unbiased_norm": Mistake(
-        title=mark("The normalization takes the unbiased standard deviation, and adds ε outside of the root"),
+        title=mark("Layer normalization uses the unbiased standard deviation, and adds ε outside the square root"),
         copied=_unbiased_norms,
     ),
-    "targets_not_shifted": Mistake(title=mark("The targets are not shifted to the right"), is_in_training=True),
+    "targets_not_shifted": Mistake(title=mark("The targets are not shifted right"), is_in_training=True),
 }
 """The mistakes by the names that lessons have for them.
 

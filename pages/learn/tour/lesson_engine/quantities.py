@@ -55,7 +55,7 @@ def quantity(run: Run, name: str, parts: Parts) -> Result:
     """
     if name not in QUANTITIES:
         raise ExpressionError(
-            "there is nothing called “{name}”; there are {there}", name=name, there=", ".join(sorted(QUANTITIES))
+            "there is no quantity “{name}”; there are {there}", name=name, there=", ".join(sorted(QUANTITIES))
         )
     found = QUANTITIES[name]
     if len(parts) not in found.n_parts:
@@ -74,11 +74,11 @@ QUANTITIES: Mapping[str, Quantity] = {
     "scores": Quantity(
         parts=_HEAD,
         n_left_out=1,
-        meaning=mark("scaled scores before the softmax [query, key], −∞ where the mask forbids"),
+        meaning=mark("scaled scores before the softmax [query, key], −∞ where masked"),
         get=of_head("hook_attn_scores", "query", "key"),
     ),
     "mask": Quantity(
-        parts="attention", meaning=mark("who may attend to whom [query, key]: 1 where allowed, else 0"), get=mask
+        parts="attention", meaning=mark("attention mask [query, key]: 1 = may attend, 0 = masked"), get=mask
     ),
     "q": Quantity(
         parts=_HEAD, n_left_out=1, meaning=mark("queries [query, d_head]"), get=of_head("hook_q", "query", "d_head")
@@ -98,25 +98,23 @@ QUANTITIES: Mapping[str, Quantity] = {
     "result": Quantity(
         parts=_HEAD,
         n_left_out=1,
-        meaning=mark("what a head writes to the residual stream [query, d_model]"),
+        meaning=mark("output of a head, added to the residual stream [query, d_model]"),
         get=of_head("hook_result", "query", "d_model"),
     ),
     "attn_out": Quantity(
         parts="attention, layer",
-        meaning=mark("what an attention adds to the residual stream [pos, d_model]"),
+        meaning=mark("attention output, added to the residual stream [pos, d_model]"),
         get=of_attention("hook_attn_out"),
     ),
-    "embedding": Quantity(
-        parts="stack", meaning=mark("embeddings of the tokens before scaling [pos, d_model]"), get=embedding
-    ),
+    "embedding": Quantity(parts="stack", meaning=mark("token embeddings before scaling [pos, d_model]"), get=embedding),
     "embed": Quantity(
-        parts="stack", meaning=mark("embeddings of the tokens, scaled [pos, d_model]"), get=of_stack("hook_embed")
+        parts="stack", meaning=mark("token embeddings, scaled [pos, d_model]"), get=of_stack("hook_embed")
     ),
     "pos_embed": Quantity(
-        parts="stack", meaning=mark("what the positions add [pos, d_model]"), get=of_stack("hook_pos_embed")
+        parts="stack", meaning=mark("positional encoding [pos, d_model]"), get=of_stack("hook_pos_embed")
     ),
     "positions": Quantity(
-        parts="n, width", meaning=mark("the paper's table of sines and cosines [pos, d_model]"), get=positions
+        parts="n, width", meaning=mark("the paper's sinusoidal positional encoding [pos, d_model]"), get=positions
     ),
     **{
         name: Quantity(parts="stack, layer", meaning=meaning, get=of_layer(f"hook_{name}"))
@@ -125,17 +123,17 @@ QUANTITIES: Mapping[str, Quantity] = {
             "resid_mid": mark("residual stream after the self-attention [pos, d_model]"),
             "resid_mid_cross": mark("residual stream after the cross-attention [pos, d_model]"),
             "resid_post": mark("residual stream after a layer [pos, d_model]"),
-            "mlp_out": mark("what the feed-forward network adds [pos, d_model]"),
+            "mlp_out": mark("feed-forward output, added to the residual stream [pos, d_model]"),
         }.items()
     },
     "mlp_pre": Quantity(
         parts="stack, layer",
-        meaning=mark("the feed-forward network's numbers before the activation [pos, d_ff]"),
+        meaning=mark("hidden units of the feed-forward network before the activation [pos, d_ff]"),
         get=of_layer("mlp.hook_pre", "d_ff"),
     ),
     "mlp_post": Quantity(
         parts="stack, layer",
-        meaning=mark("the feed-forward network's numbers after the activation [pos, d_ff]"),
+        meaning=mark("hidden units of the feed-forward network after the activation [pos, d_ff]"),
         get=of_layer("mlp.hook_post", "d_ff"),
     ),
     "normalized": Quantity(
@@ -145,73 +143,69 @@ QUANTITIES: Mapping[str, Quantity] = {
     ),
     "standardized": Quantity(
         parts="stack, layer, norm",
-        meaning=mark("the same before its weights and biases [pos, d_model]"),
+        meaning=mark("output of a normalization before scale and shift [pos, d_model]"),
         get=normalized(is_plain=True),
     ),
-    "logits": Quantity(parts="", meaning=mark("scores of all tokens [pos, vocab]"), get=logits(as_probabilities=False)),
+    "logits": Quantity(parts="", meaning=mark("logits of all tokens [pos, vocab]"), get=logits(as_probabilities=False)),
     "probs": Quantity(
         parts="", meaning=mark("probabilities of all tokens [pos, vocab]"), get=logits(as_probabilities=True)
     ),
-    "output": Quantity(parts="", meaning=mark("what the model wrote"), get=output),
+    "output": Quantity(parts="", meaning=mark("output of the model"), get=output),
     "output_without": Quantity(
-        parts=_HEAD, meaning=mark("what it writes with a head switched off"), get=changed.output(changed.switched_off)
+        parts=_HEAD, meaning=mark("output with a head ablated"), get=changed.output(changed.switched_off)
     ),
     "probs_without": Quantity(
         parts=_HEAD,
-        meaning=mark("probabilities of all tokens with a head switched off [pos, vocab]"),
+        meaning=mark("probabilities of all tokens with a head ablated [pos, vocab]"),
         get=changed.probs(changed.switched_off),
     ),
     "output_looking": Quantity(
         parts=f"{_HEAD}, query, key",
-        meaning=mark("what it writes where a head's query looks at one key only"),
+        meaning=mark("output when a query of a head attends to one key only"),
         get=changed.output(changed.looking),
     ),
     "probs_looking": Quantity(
         parts=f"{_HEAD}, query, key",
-        meaning=mark("probabilities of all tokens where a head's query looks at one key only [pos, vocab]"),
+        meaning=mark("probabilities of all tokens when a query of a head attends to one key only [pos, vocab]"),
         get=changed.probs(changed.looking),
     ),
     "card": Quantity(
         parts="group, name",
-        meaning=mark("a number of the model's card, such as card[metrics, exact_match]"),
+        meaning=mark("a number from the model's card, such as card[metrics, exact_match]"),
         get=of_card,
     ),
-    "text_loss": Quantity(
-        parts="", meaning=mark("loss on what the correct model wrote, nats per token"), get=text_loss
-    ),
+    "text_loss": Quantity(parts="", meaning=mark("loss on the correct model’s output, nats per token"), get=text_loss),
     "loss_rise": Quantity(
         parts=_HEAD,
         n_more=15,
-        meaning=mark("by how much the loss rises, in nats per token, with one head, or several, switched off"),
+        meaning=mark("increase of the loss, in nats per token, with one or several heads ablated"),
         get=loss_rise,
     ),
-    "n_tokens": Quantity(parts="side", meaning=mark("how many tokens the source or the target has"), get=n_tokens),
+    "n_tokens": Quantity(parts="side", meaning=mark("number of tokens of the source or the target"), get=n_tokens),
     "greedy_text": Quantity(
-        parts="n", meaning=mark("the n tokens that greedy decoding writes"), get=written("greedy_text")
+        parts="n", meaning=mark("n tokens generated by greedy decoding"), get=written("greedy_text")
     ),
-    "beam_text": Quantity(
-        parts="beams, n", meaning=mark("the text of n tokens that a beam search finds"), get=written("beam_text")
-    ),
+    "beam_text": Quantity(parts="beams, n", meaning=mark("n tokens found by beam search"), get=written("beam_text")),
     "greedy_log_prob": Quantity(
         parts="n",
-        meaning=mark("log-probability of the n tokens that greedy decoding writes, nats"),
+        meaning=mark("log-probability of n tokens generated by greedy decoding, nats"),
         get=written("greedy_log_prob"),
     ),
     "beam_log_prob": Quantity(
         parts="beams, n",
-        meaning=mark("log-probability of the text that a beam search finds, nats"),
+        meaning=mark("log-probability of the text found by beam search, nats"),
         get=written("beam_log_prob"),
     ),
-    "d_head": Quantity(parts="", meaning=mark("the width of a head"), get=number_of("d_head")),
+    "d_head": Quantity(parts="", meaning=mark("width of a head"), get=number_of("d_head")),
     **{
         name: Quantity(parts="", meaning=meaning, get=number_of(name))
         for name, meaning in {
-            "d_model": mark("the width of the residual stream"),
-            "d_ff": mark("the width of the feed-forward network"),
+            "d_model": mark("width of the residual stream"),
+            "d_ff": mark("width of the feed-forward network"),
             "n_heads": mark("heads per layer"),
-            "n_encoder_layers": mark("layers of the encoder"),
-            "n_decoder_layers": mark("layers of the decoder"),
-            "vocab_size": mark("tokens of the vocabulary"),
+            "n_encoder_layers": mark("number of encoder layers"),
+            "n_decoder_layers": mark("number of decoder layers"),
+            "vocab_size": mark("vocabulary size"),
         }.items()
     },
 }

@@ -49,11 +49,11 @@ def read_lesson(text: str, *, name: str, file: str, pages: Mapping[str, Collecti
 
 def _read(text: str, *, name: str, file: str, pages: Mapping[str, Collection[str]]) -> Lesson:
     if len(text) > MOST_LETTERS:
-        raise LessonError("a lesson may have {n} letters at most", n=f"{MOST_LETTERS:,}", line=1)
+        raise LessonError("a lesson may have at most {n} characters", n=f"{MOST_LETTERS:,}", line=1)
     head, *rest = divide(text)
     known = _known(head, _HEAD)
     if not known.get("title"):
-        raise LessonError("a lesson begins with its title: title: …", line=head.line)
+        raise LessonError("a lesson must start with its title: title: …", line=head.line)
     mistake = known.get("mistake", "")
     if mistake and mistake not in MISTAKES:
         raise LessonError(
@@ -105,10 +105,10 @@ def _known(block: Block, keys: Collection[str], *, repeated: Collection[str] = (
     for entry in block.entries:
         if entry.key not in keys:
             raise LessonError(
-                "“{key}” is not known here, only {there}", key=entry.key, there=", ".join(keys), line=entry.line
+                "unknown key “{key}”; known keys are {there}", key=entry.key, there=", ".join(keys), line=entry.line
             )
         if entry.key in found and entry.key not in repeated:
-            raise LessonError("“{key}” stands here twice", key=entry.key, line=entry.line)
+            raise LessonError("“{key}” appears twice", key=entry.key, line=entry.line)
         found[entry.key] = entry.value
     return found
 
@@ -122,7 +122,7 @@ def _index(block: Block, key: str) -> int | None:
     if value is None:
         return None
     if not re.fullmatch(r"\d{1,3}", value):
-        raise LessonError("{key} is a whole number from 0 on", key=key, line=_line(block, key))
+        raise LessonError("{key} must be a whole number of at least 0", key=key, line=_line(block, key))
     return int(value)
 
 
@@ -177,16 +177,16 @@ def _figure(block: Block) -> FigureSpec:
 def _question(block: Block) -> Question:
     known = _known(block, _QUESTION, repeated=("choice", "right", "right when"))
     if not known.get("ask"):
-        raise LessonError("a question needs its words: ask: …", line=block.line)
+        raise LessonError("a question needs a text: ask: …", line=block.line)
     choices = _choices(block.entries)
     answer = _asked(known["answer"], _line(block, "answer")) if "answer" in known else None
     if not choices and answer is None:
-        raise LessonError("a question needs choices, or an answer that can be computed", line=block.line)
+        raise LessonError("a question needs choices, or an expression for its answer", line=block.line)
     if choices and answer is None and all(choice.is_right is None for choice in choices):
-        raise LessonError("none of the choices is right: write right: in the place of choice:", line=block.line)
+        raise LessonError("no choice is marked as correct: write right: instead of choice:", line=block.line)
     tokens = known.get("tokens", "")
     if tokens not in ("", "source", "target"):
-        raise LessonError("tokens can be source or target", line=_line(block, "tokens"))
+        raise LessonError("tokens must be source or target", line=_line(block, "tokens"))
     return Question(
         ask=known["ask"],
         choices=choices,
@@ -200,7 +200,7 @@ def _question(block: Block) -> Question:
 
 def _within(block: Block, value: str) -> float:
     if not re.fullmatch(r"\d+(\.\d+)?(e-?\d+)?", value):
-        raise LessonError("within is a number, such as 0.05", line=_line(block, "within"))
+        raise LessonError("within must be a number, such as 0.05", line=_line(block, "within"))
     return float(value)
 
 
@@ -211,7 +211,7 @@ def _choices(entries: Collection[Entry]) -> tuple[Choice, ...]:
             choices.append(Choice(text=entry.value, is_right=entry.key == "right" or None, line=entry.line))
         elif entry.key == "right when":
             if not choices or choices[-1].is_right is not None:
-                raise LessonError("“right when” stands behind the choice that it is about", line=entry.line)
+                raise LessonError("“right when” must follow its choice", line=entry.line)
             last = choices.pop()
             choices.append(Choice(text=last.text, is_right=_asked(entry.value, entry.line), line=last.line))
     return tuple(choices)
@@ -221,7 +221,7 @@ def _check(block: Block) -> Check:
     known = _known(block, ("claim", "holds"), repeated=("holds",))
     holds = tuple(_asked(entry.value, entry.line) for entry in block.entries if entry.key == "holds")
     if not holds:
-        raise LessonError("a check needs what must hold: holds: …", line=block.line)
+        raise LessonError("a check needs a condition: holds: …", line=block.line)
     return Check(claim=known.get("claim", ""), holds=holds, line=block.line)
 
 
@@ -233,6 +233,6 @@ def _link(block: Block, pages: Mapping[str, Collection[str]]) -> Link:
         )
     known = _known(block, ("page", "label", *pages[page]))
     if not known.get("label"):
-        raise LessonError("a link needs its words: label: …", line=block.line)
+        raise LessonError("a link needs a label: label: …", line=block.line)
     fields = {key: value for key, value in known.items() if key not in ("page", "label")}
     return Link(page=page, label=known["label"], fields=fields, line=block.line)

@@ -39,12 +39,12 @@ class Axis:
             if found:
                 places = ", ".join(map(str, found))
                 raise ExpressionError(
-                    "“{label}” stands there {n} times; write the number of the place: {places}",
+                    "“{label}” appears {n} times; use its position instead: {places}",
                     label=where,
                     n=len(found),
                     places=places,
                 )
-            there = ", ".join(f"“{label}”" for label in labels[:30]) or Message("numbers only")
+            there = ", ".join(f"“{label}”" for label in labels[:30]) or Message("indices")
             raise ExpressionError("there is no {axis} “{label}”, only {there}", axis=name, label=where, there=there)
         place = int(where)
         if place != where or not 0 <= place < self.size:
@@ -74,7 +74,7 @@ class Values:
         """
         if self.axes:
             raise ExpressionError(
-                "here must be one number, and there are {shape}; choose with “at”, or take a sum, a mean, a max",
+                "expected a single number, got {shape}; select one with “at”, or use sum, mean or max",
                 shape=self.in_words(),
             )
         return float(self.array)

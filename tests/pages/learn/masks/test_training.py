@@ -81,4 +81,4 @@ def test_who_only_looks_may_start_an_experiment_and_stop_none(open_app: OpenApp,
     assert "masks-experiment-stop" not in [button.key for button in app.button]
     directory.release()  # its process is killed
     app.run()
-    assert "its process ended without a word" in words_of(app)
+    assert "its process ended unexpectedly" in words_of(app)

@@ -74,7 +74,7 @@ def test_a_link_shows_the_experiment_with_its_numbers(open_app: OpenApp, finishe
     curves, lengths = (json.loads(sent["figure"]) for sent in figures(app))
     assert [trace["name"] for trace in curves["data"][:2]] == ["learned", "no positions"]
     assert [trace["name"] for trace in lengths["data"]] == ["learned", "no positions"]
-    assert lengths["layout"]["annotations"][0]["text"] == "<b>How far each carries</b>, after step 20"
+    assert lengths["layout"]["annotations"][0]["text"] == "<b>Length extrapolation</b>, after step 20"
     from pages.learn.positions.retrain import _csv
     from transformer_core.analysis.training.experiment_reading import read_experiment
 

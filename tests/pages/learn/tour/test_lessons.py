@@ -16,7 +16,13 @@ from tests.pages.conftest import words_of
 from transformer_core.analysis.blueprint.plan import blueprint_of
 from transformer_core.language import speaking
 
-OF_A_WRONG_ADDRESS = ("The address asks for", "so you see", "There is no model", "is damaged", "does not have")
+OF_A_WRONG_ADDRESS = (
+    "The address asks for",
+    "showing the first one",
+    "There is no model",
+    "is damaged",
+    "does not have",
+)
 
 
 def links() -> list[tuple[Lesson, Link]]:
@@ -81,7 +87,7 @@ def test_a_link_opens_what_it_promises(open_app: Callable[..., AppTest], place: 
     if "bchange" in asked:
         assert f"{asked['attention']} L{asked['layer']}.H{asked['head']} zero-ablated" in said
         assert "Effect of B’s change on A’s output" in said
-    elif "switched off" in link.label:
+    elif "ablated" in link.label:
         pytest.fail("nothing is switched off")
     if "code" in link.label:
         assert app.session_state[view_fields.SHOWN.key] == "code"
@@ -93,7 +99,7 @@ def test_a_teachers_folder_can_be_anywhere(tmp_path: Path, monkeypatch: pytest.M
     assert lessons.own_folder() == tmp_path
     (tmp_path / "my first.md").write_text("title: Mine\n")
     mine = lessons.here()[-1]
-    assert (mine.name, mine.title, mine.group) == ("own.my-first", "Mine", "Your own")
+    assert (mine.name, mine.title, mine.group) == ("own.my-first", "Mine", "Your own lessons")
 
 
 def test_files_of_other_endings_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -49,11 +49,11 @@ def button(app: AppTest, label: str):
 
 def test_a_chapter_is_predicted_then_revealed(open_tour: Callable[..., AppTest]):
     app = open_tour("masks")
-    assert "What must not be seen" in html_of(app)
+    assert "Masking" in html_of(app)
     assert "1 + 2 + … + 7" not in prose_of(app)
     app.text_input(key="tour-masks-0").set_value("27").run()
     assert not app.exception
-    assert "You said 27. It is 28." in html_of(app)
+    assert "You answered 27. The correct answer is 28." in html_of(app)
     assert "1 + 2 + … + 7 = 28" in prose_of(app)
     assert "1 of 20 done" in html_of(app)
     assert url_of(app)["lesson"] == "masks"
@@ -62,13 +62,13 @@ def test_a_chapter_is_predicted_then_revealed(open_tour: Callable[..., AppTest])
     app.text_input(key="tour-masks-0").set_value("twenty").run()
     assert "Please enter a number" in html_of(app)
     button(app, "Reveal answer").click().run()
-    assert "It is 28." in html_of(app)
+    assert "The answer is 28." in html_of(app)
 
 
 def test_one_goes_on_and_back(open_tour: Callable[..., AppTest]):
     app = open_tour()
     assert "Why attention?" in html_of(app)
-    button(app, "Next: From words").click().run()
+    button(app, "Next: Tokens and").click().run()
     assert not app.exception
     assert url_of(app)["lesson"] == "tokens-and-embeddings"
     button(app, "Back").click().run()
@@ -79,7 +79,7 @@ def test_one_goes_on_and_back(open_tour: Callable[..., AppTest]):
 
 def test_an_unknown_chapter_is_said(open_tour: Callable[..., AppTest]):
     app = open_tour("<b>none</b>")
-    assert "There is no lesson “&lt;b&gt;none&lt;/b&gt;” here" in html_of(app)
+    assert "There is no lesson “&lt;b&gt;none&lt;/b&gt;”" in html_of(app)
     assert "Why attention?" in html_of(app)
 
 
@@ -136,7 +136,7 @@ def test_german(open_tour: Callable[..., AppTest]):
     app = open_tour("masks", language="de")
     app.session_state["language"] = "de"
     app.run()
-    assert "Was nicht gesehen werden darf" in html_of(app)
+    assert "Maskierung" in html_of(app)
     assert not app.exception
 
 
@@ -147,7 +147,7 @@ def test_files_that_are_no_lessons_are_told(
     assert "hl-note" not in html_of(open_tour())
     (tmp_path / "who <is> it.txt").write_text("title: Mine\n")
     told = html_of(open_tour())
-    assert "only files that end in .md are lessons" in told
+    assert "only files with the extension .md are lessons" in told
     assert "who &lt;is&gt; it.txt" in told
 
 
@@ -166,7 +166,7 @@ def test_no_other_model_than_the_chapters_stands_beside_it(open_tour: Callable[.
 def test_a_number_is_taken_as_arithmetic(open_tour: Callable[..., AppTest]):
     app = open_tour("tokens-and-embeddings")
     app.text_input(key="tour-tokens-and-embeddings-0").set_value("√128").run()
-    assert "Yes: it is 11.31" in html_of(app)
+    assert "Correct: 11.31" in html_of(app)
 
 
 def test_the_table_of_shapes_says_what_each_is(open_tour: Callable[..., AppTest]):

@@ -259,10 +259,10 @@ def test_names_stay_within_the_folder(name: str, place: Path):
 
 def test_a_file_that_is_no_model(place: Path, open_models: OpenApp):
     app = upload(open_models(), "photo.zip", b"GIF89a")
-    assert "not a zip file that can be read" in warnings_of(app)
+    assert "zip file cannot be read" in warnings_of(app)
     assert names(place) == ["en-fr", "gaps", "tales"]
     packed = model_store.pack(models.available()["tales"])
-    with pytest.raises(CheckpointError, match="not a zip file that can be read"):
+    with pytest.raises(CheckpointError, match="zip file cannot be read"):
         model_store.unpack(io.BytesIO(packed[:-100]), "cut")
 
 
@@ -378,9 +378,9 @@ def test_folders_that_are_no_models(place: Path, small_gpt2: Path, open_models: 
     app = open_models()
     assert app.expander[0].label == "5 folders here are not usable models"
     reasons = {folder.name: folder.reason for folder in model_store.unusable(models.available())}
-    assert reasons["empty"] == "It has no model.safetensors, so it is not a complete checkpoint."
+    assert reasons["empty"] == "It has no weights (model.safetensors), so it is not a complete checkpoint."
     assert reasons["gpt"] == "It is a Hugging Face folder; import it to convert it."
-    assert reasons["half"] == "It has no model.safetensors, so it is not a complete checkpoint."
+    assert reasons["half"] == "It has no weights (model.safetensors), so it is not a complete checkpoint."
     assert reasons["odd"] == "Its card.json does not match the format of a model card."
     assert reasons["torn"].startswith("card.json is not valid JSON")
     deletable = {str(button.key) for button in app.button if str(button.key).startswith("delete-")}

@@ -75,7 +75,7 @@ def test_what_is_refused_leaves_nothing_to_be_trained_on(app: AppTest, upload: U
     for name, content, said in (
         ("nothing.txt", b"", "nothing.txt is empty"),
         ("no-text.txt", bytes(range(256)), "no-text.txt is no text"),
-        ("pairs.tsv", b"no tab\nnone here either\n", "pairs.tsv: no line is a pair"),
+        ("pairs.tsv", b"no tab\nnone here either\n", "pairs.tsv: none of the lines is a pair"),
     ):
         upload(name, content)
         assert "could not be imported" in warnings(app) and said in warnings(app)
@@ -85,7 +85,7 @@ def test_what_is_refused_leaves_nothing_to_be_trained_on(app: AppTest, upload: U
         app.selectbox(key="train-own").select_index(0).run()
         assert chosen(app) == "rhyme.txt" and "Start training" in labels(app)
     paste(" \n ")
-    assert "holds nothing but white space" in warnings(app)
+    assert "holds only whitespace" in warnings(app)
     assert chosen(app) is None and "Start training" not in labels(app)
     paste("A pasted text. " * 40)
     assert chosen(app) == "pasted.txt" and "Start training" in labels(app)
@@ -110,7 +110,7 @@ def test_bad_lines_are_shown_and_skipped_or_not(
     analyse(app.button(key="skip-bad-lines").click().run())
     assert "not pairs" not in warnings(app)
     assert chosen(app) == "pairs.tsv"
-    assert "Lines that are not pairs and are skipped: 10." in words_of(app)
+    assert "Skipped lines that are not pairs: 10." in words_of(app)
     asked: list[list[str]] = []
     monkeypatch.setattr(runs, "start", lambda name, arguments: asked.append([*arguments]))
     app.button(key="start-training").click().run()
@@ -124,7 +124,7 @@ def test_a_paste_with_one_bad_line_is_one_of_pairs(app: AppTest, paste: Paste):
 
 def test_what_is_wrong_with_a_text_is_told_before_its_training(app: AppTest, upload: Upload):
     upload("word.txt", b"word " * 2000)
-    assert "comes again and again" in warnings(app) or "again and again, so there is nothing to learn" in warnings(app)
+    assert "is repetitive" in warnings(app) or "so there is nothing to learn" in warnings(app)
     assert "Start training" in labels(app)
     assert "the text is short, and this is already about" in words_of(app)
     (steps,) = (box for box in app.number_input if box.label == "Steps")
@@ -133,10 +133,10 @@ def test_what_is_wrong_with_a_text_is_told_before_its_training(app: AppTest, upl
     assert "the text is small" not in words_of(app) and "500 steps" in words_of(app)
 
     upload("long.tsv", (PAIRS + "a " * 300 + "\tb\n").encode())
-    assert "1 source is longer than the model takes" in warnings(app)
+    assert "1 source is too long for the model" in warnings(app)
     assert "Start training" not in labels(app)
     next(box for box in app.number_input if box.label == "Maximum length (tokens)").set_value(1000).run()
-    assert "longer than the model takes" not in warnings(app) and "Start training" in labels(app)
+    assert "too long for the model" not in warnings(app) and "Start training" in labels(app)
 
 
 def test_what_was_done_to_a_text_is_told_as_long_as_it_is_chosen(app: AppTest, upload: Upload):
@@ -151,7 +151,7 @@ def test_what_was_done_to_a_text_is_told_as_long_as_it_is_chosen(app: AppTest, u
 
 def test_columns_that_are_not_read_are_told(app: AppTest, upload: Upload):
     upload("pairs.tsv", PAIRS.replace("nombre 7\n", "nombre 7\tnote\twho\n").encode())
-    assert "Only the first two columns are read; 1 of 30 lines have more." in words_of(app)
+    assert "Only the first two columns are used; 1 of 30 lines have more." in words_of(app)
 
 
 def test_texts_keep_their_names_and_can_be_deleted(

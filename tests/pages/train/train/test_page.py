@@ -176,7 +176,7 @@ def test_a_failed_run_says_why_and_can_go_on(place: Path, open_train: OpenApp):
     status = json.loads((place / "copy" / "status.json").read_text())
     (place / "copy" / "status.json").write_text(json.dumps(status | {"state": "running", "step": 2}))
     app = open_train(run="copy")
-    assert words_of(app).count("ended without a word") == 1
+    assert words_of(app).count("ended unexpectedly") == 1
     assert not app.warning
     assert "Resume" in labels(app)
     (place / "copy" / "last").rename(place / "copy" / "lost")

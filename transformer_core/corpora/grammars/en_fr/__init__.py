@@ -67,9 +67,7 @@ en_fr = GeneratedCorpus(
     about=Corpus(
         name="en-fr",
         title="English to French",
-        description=Message(
-            "English sentences and their French translations, from a small grammar: who does what, and why."
-        ),
+        description=Message("English sentences with French translations, generated from a small grammar."),
         examples=tuple(english.write(english.render_sentence(sentence)) for sentence in EXAMPLES),
         tokenizer_kind="word",
         measures={"pronoun": pronoun},

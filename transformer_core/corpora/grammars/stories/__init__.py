@@ -108,7 +108,7 @@ stories = GeneratedCorpus(
         name="stories",
         title="Stories",
         description=Message(
-            "Small tales from a grammar of our own: somebody loses, breaks, finds, lends or guesses something."
+            "Short stories generated from a grammar: someone loses, breaks, finds, lends or guesses something."
         ),
         examples=EXAMPLES,
         fill_in_examples=FILL_IN_EXAMPLES,

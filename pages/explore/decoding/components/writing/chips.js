@@ -91,7 +91,7 @@ function alternativesOf({ header }, { others, n }) {
 
 function saidOf({ kind, logProb, rank, entropy }) {
   if (Number.isNaN(logProb)) return [NAMES[kind]].filter(Boolean);
-  const place = rank === 0 ? say("the most probable") : say("rank {rank} (0 is the most probable)", { rank });
+  const place = rank === 0 ? say("most probable") : say("rank {rank} (0 is the most probable)", { rank });
   return [
     NAMES[kind],
     say("probability {p}, {place}", { p: inDigits(Math.exp(logProb)), place }),

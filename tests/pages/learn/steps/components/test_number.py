@@ -67,4 +67,4 @@ def test_a_normalization_shows_its_epsilon_and_a_masked_score_its_mask(name: str
             told = card(there, "attn_scores", row, column)
             listed = {node(symbol): value for symbol, value in told["constants"]}
             assert listed[mask] == (0 if allowed[row, column] else "-Infinity")
-            assert told["note"].startswith("allowed" if allowed[row, column] else "not allowed")
+            assert told["note"].startswith("allowed" if allowed[row, column] else "masked")

@@ -90,7 +90,7 @@ def test_beams_tell_what_becomes_of_each(draw):
     table = draw("kind: beams\nbeams: 2\ntokens: 4", name="stories", on="Once there was a boy named Ben.", written=2.0)
     assert isinstance(table, Table)
     assert len(table.rows) == 4
-    assert [row[2] for row in table.rows].count("goes on") == 2
+    assert [row[2] for row in table.rows].count("kept") == 2
     totals = [float(row[1].replace("−", "-")) for row in table.rows]
     assert totals == sorted(totals, reverse=True)
 
@@ -117,13 +117,13 @@ def test_a_head_that_is_off_costs_what_it_costs(make_evidence: MakeEvidence):
         ("kind: row\nquery: you", 8, "no query “you”"),
         ("kind: row\nlayer: 5", 8, "no layer “5”"),
         ("kind: head\nkey: you", 8, "no key “you”"),
-        ("kind: matrix\nvalues: d_head", 8, "numbers with 2 axes"),
+        ("kind: matrix\nvalues: d_head", 8, "values with 2 axes"),
         ("kind: matrix\nvalues: output", 8, "output"),
         ("kind: matrix", 6, "needs values"),
-        ("kind: bars\nvalues: pattern[cross, 0, 0]", 8, "numbers with 1 axes"),
-        ("kind: bars\nvalues: sum(probs over vocab)\nbeside: d_head", 9, "numbers with 1 axes"),
-        ("kind: bars\nvalues: sum(probs over vocab)\nbeside: sum(probs over pos)", 9, "7 tokens and 936 values"),
-        ("kind: tokens\nvalues: sum(probs over pos)", 8, "7 tokens and 936 values"),
+        ("kind: bars\nvalues: pattern[cross, 0, 0]", 8, "values with 1 axes"),
+        ("kind: bars\nvalues: sum(probs over vocab)\nbeside: d_head", 9, "values with 1 axes"),
+        ("kind: bars\nvalues: sum(probs over vocab)\nbeside: sum(probs over pos)", 9, "7 tokens, but 936 values"),
+        ("kind: tokens\nvalues: sum(probs over pos)", 8, "7 tokens, but 936 values"),
         ("kind: matrix\nvalues: embedding[encoder] at pos 90", 8, "only 0 to 6"),
         ("kind: positions\nwidth: 7", 8, "must be even"),
     ],
@@ -140,9 +140,9 @@ def test_shapes_have_a_readable_name_beside_the_one_in_code(draw):
     assert isinstance(drawn, Table)
     assert drawn.codes == ("mlp_out[encoder, 0]", "2 * d_head", "logits")
     assert [row[0] for row in drawn.rows] == [
-        "what the feed-forward network adds",
+        "feed-forward output, added to the residual stream",
         "2 * d_head",
-        "scores of all tokens",
+        "logits of all tokens",
     ]
 
 
@@ -155,7 +155,7 @@ def test_bars_that_differ_little_are_told_apart_by_numbers_and_a_named_range(dra
     for on in (CAT, "The animal didn't cross the street because it was too tired."):
         (bars,) = draw(f"{source}\nfrom: 0.98\nto: 1", on=on).figure.data
         assert [float(text) for text in bars.text] == [round(value, 4) for value in bars.y.tolist()]
-    with pytest.raises(LessonError, match="leave some out"):
+    with pytest.raises(LessonError, match="exclude some"):
         draw(f"{source}\nfrom: 0.99\nto: 0.9901")
 
 

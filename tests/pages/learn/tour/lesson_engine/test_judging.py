@@ -45,11 +45,11 @@ def test_answers(make_evidence: MakeEvidence, text: str, given: str, is_right: b
 @pytest.mark.parametrize(
     ("text", "part_of_it"),
     [
-        ("choice: a\nright when: d_head > 1\nchoice: b\nright when: d_head > 2", "several choices are right"),
-        ("choice: a\nright when: d_head < 1\nchoice: b", "none of the choices is right"),
+        ("choice: a\nright when: d_head > 1\nchoice: b\nright when: d_head > 2", "several choices are correct"),
+        ("choice: a\nright when: d_head < 1\nchoice: b", "none of the choices is correct"),
         ("answer: d_head\nchoice: 1\nchoice: 2", "whose answer is 32"),
         ("choice: a\nright when: d_head", "needs a comparison"),
-        ("answer: pattern[cross, 1, 0]", "must be one number"),
+        ("answer: pattern[cross, 1, 0]", "expected a single number"),
         ("answer: pattern[cross, 9, 0]", "no layer “9”"),
     ],
 )
@@ -68,7 +68,7 @@ def test_a_check_that_does_not_hold_tells_both_sides(make_evidence: MakeEvidence
     with pytest.raises(LessonError, match=r"d_head \+ 1 == 32 \(left is 33, right is 32\)") as caught:
         check(fails, evidence)
     assert caught.value.line == 4
-    with pytest.raises(LessonError, match="a check is a comparison"):
+    with pytest.raises(LessonError, match="a check must be a comparison"):
         check(is_none, evidence)
 
 

@@ -108,7 +108,7 @@ def test_every_quantity_can_be_asked_for(make_evidence: MakeEvidence):
         ("pattern[middle, 0, 0]", "no attention “middle”"),
         ("embed[middle]", "no stack “middle”"),
         ("normalized[encoder, 0, ln9]", "no site"),
-        ("nothing", "nothing called “nothing”"),
+        ("nothing", "no quantity “nothing”"),
         ("positions[10, 7]", "even width"),
         ("trained[2]", "smoothing"),
         ("output_without[encoder, 0, 9]", "no head “9”, only 0 to 3"),

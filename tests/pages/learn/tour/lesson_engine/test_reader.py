@@ -84,7 +84,7 @@ def test_what_is_behind_a_question_waits():
 @pytest.mark.parametrize(
     ("old", "new", "line", "part"),
     [
-        ("title: Where does it look?", "titel: Where?", 1, "“titel” is not known here"),
+        ("title: Where does it look?", "titel: Where?", 1, "unknown key “titel”"),
         ("section: 3.2", "section 3.2", 2, "a key with a colon"),
         ("layer: 1", "layer: one", 7, "whole number"),
         ("attention: cross", "attention: crossed", 6, "no attention “crossed”"),
@@ -92,19 +92,19 @@ def test_what_is_behind_a_question_waits():
         ("{{n_heads}}", "{{n_heads +}}", 12, "something is missing"),
         ("[figure]", "[picture]", 14, "no block [picture]"),
         ("kind: row", "kind: column", 15, "no figure “column”"),
-        ('query: "cat"', "querry: cat", 16, "“querry” is not known here"),
-        ("ask: How many?", "hint: many", 17, "a question needs its words"),
+        ('query: "cat"', "querry: cat", 16, "unknown key “querry”"),
+        ("ask: How many?", "hint: many", 17, "a question needs a text"),
         ("answer: d_head * 2", "answer: d_head **", 19, "something is missing"),
         ("answer: d_head * 2", "hint: none", 17, "a question needs choices"),
-        ("answer: d_head * 2", "choice: 64", 17, "none of the choices is right"),
-        ("answer: d_head * 2", "right when: 1 == 1", 19, "stands behind the choice"),
-        ("within: 0.5", "within: half", 20, "within is a number"),
+        ("answer: d_head * 2", "choice: 64", 17, "no choice is marked as correct"),
+        ("answer: d_head * 2", "right when: 1 == 1", 19, "must follow its choice"),
+        ("within: 0.5", "within: half", 20, "within must be a number"),
         ("within: 0.5", "tokens: both", 20, "source or target"),
-        ("within: 0.5", "within: 0.5\nwithin: 0.6", 21, "stands here twice"),
-        ("holds: n_heads == 4", "holds: n_heads = 4", 25, "nothing that can be read"),
+        ("within: 0.5", "within: 0.5\nwithin: 0.6", 21, "appears twice"),
+        ("holds: n_heads == 4", "holds: n_heads = 4", 25, "is not valid here"),
         ("page: steps", "page: nowhere", 28, "no page “nowhere”"),
-        ("label: Go there", "query: 1", 30, "stands here twice"),
-        ("query: 3", "stages: 1", 30, "“stages” is not known here"),
+        ("label: Go there", "query: 1", 30, "appears twice"),
+        ("query: 3", "stages: 1", 30, "unknown key “stages”"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(old: str, new: str, line: int, part: str):
@@ -117,7 +117,7 @@ def test_what_is_wrong_is_told_with_its_line(old: str, new: str, line: int, part
 
 def test_a_lesson_without_a_title_or_anything():
     for text in ("", "\n\n", "model: en-fr\n\nprose"):
-        with pytest.raises(LessonError, match="begins with its title"):
+        with pytest.raises(LessonError, match="must start with its title"):
             read(text)
 
 
