@@ -14,7 +14,6 @@ PRECISIONS = {
 _SHORT_NAMES = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float16", "fp64": "float64"}
 
 
-
 def available_devices() -> list[str]:
     """Return the devices of this machine, the one to prefer first: "cuda:0", "cuda:1", ..., "mps", "cpu"."""
     cuda = [f"cuda:{i}" for i in range(torch.cuda.device_count())] if torch.cuda.is_available() else []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 4096  # on each side, special ones and what the model wrote included
 MAX_NEW_TOKENS = 24  # after a prompt
-MOST_MIB = 768  # of all model runs
+MODEL_RUNS = mark("model runs")
 MOST_POOLED = (
     1024  # tokens, up to which the pictures of all heads are made with the model run: a small part of its time
 )
@@ -42,16 +42,12 @@ def read(source: Source, text: str, target: str | None = None) -> "ModelRun":
     Raises:
         HeadlightError: the model cannot be loaded, or the text cannot be read by it.
     """
-    return _kept().get((source, text, target), lambda: _read(source, text, target))
+    return cache.get(MODEL_RUNS, (source, text, target), lambda: _read(source, text, target))
 
 
 def is_kept(source: Source, text: str, target: str | None = None) -> bool:
     """Return whether a text was read before, and need not be read again."""
-    return (source, text, target) in _kept()
-
-
-def _kept() -> "cache.Store[ModelRun]":
-    return cache.store(mark("model runs"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
+    return (MODEL_RUNS, (source, text, target)) in cache.shared()
 
 
 def _read(source: Source, text: str, target: str | None) -> "ModelRun":

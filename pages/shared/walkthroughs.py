@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from transformer_core.analysis.walkthrough.sources import ScoreSources
 
 MOST_TOKENS = 256  # on each side: a walk holds several matrices of all queries and keys
-MOST_MIB = 256  # of all walks
-MOST_SOURCES_MIB = 128
 
 
 def read(source: Source, text: str, target: str | None) -> "ModelRun":
@@ -25,10 +23,7 @@ def read(source: Source, text: str, target: str | None) -> "ModelRun":
     whole = readings.read(source, text, target)
     if max(map(len, whole.inputs)) <= MOST_TOKENS:
         return whole
-    cut: cache.Store[ModelRun] = cache.store(
-        mark("truncated texts"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes
-    )
-    return cut.get((source, text, target), lambda: _cut(source, text, target))
+    return cache.get(mark("truncated texts"), (source, text, target), lambda: _cut(source, text, target))
 
 
 def _cut(source: Source, text: str, target: str | None) -> "ModelRun":
@@ -52,9 +47,6 @@ def walk(source: Source, text: str, target: str | None, *, attention: str, layer
     Raises:
         HeadlightError: the model cannot be loaded, the text cannot be read by it, or it has no such head.
     """
-    walks: cache.Store[Walkthrough] = cache.store(
-        mark("step-by-step traces"), most_mib=MOST_MIB, n_bytes=lambda walk: walk.n_bytes
-    )
 
     def make() -> "Walkthrough":
         from transformer_core.analysis import walkthrough
@@ -65,7 +57,7 @@ def walk(source: Source, text: str, target: str | None, *, attention: str, layer
         with models.on(source.device):
             return walkthrough.walk(model, model_run.inputs, attention=attention, layer=layer, head=head, labels=labels)
 
-    return walks.get((source, text, target, attention, layer, head), make)
+    return cache.get(mark("step-by-step traces"), (source, text, target, attention, layer, head), make)
 
 
 def sources(source: Source, text: str, target: str | None, *, attention: str, layer: int, head: int) -> "ScoreSources":
@@ -74,9 +66,6 @@ def sources(source: Source, text: str, target: str | None, *, attention: str, la
     Raises:
         HeadlightError: the model cannot be loaded, the text cannot be read by it, or it has no such head.
     """
-    split: cache.Store[ScoreSources] = cache.store(
-        mark("decomposed scores"), most_mib=MOST_SOURCES_MIB, n_bytes=lambda s: s.n_bytes
-    )
 
     def make() -> "ScoreSources":
         from transformer_core.analysis.flow.score_sources import score_sources
@@ -86,4 +75,4 @@ def sources(source: Source, text: str, target: str | None, *, attention: str, la
         with models.on(source.device):
             return score_sources(model, inputs, attention=attention, layer=layer, head=head)
 
-    return split.get((source, text, target, attention, layer, head), make)
+    return cache.get(mark("decomposed scores"), (source, text, target, attention, layer, head), make)

@@ -13,13 +13,13 @@ from pages.explore.decoding import view_fields
 from pages.explore.decoding.code import looked
 from pages.explore.decoding.data import DecodingData
 from pages.explore.heads.code import KEEP
-from pages.shared import analyses, export, prose
+from pages.shared import analyses, cache, export, prose
 from pages.shared.corpora import MADE_HERE
 from pages.shared.models import ModelCard, place_of
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.errors import HeadlightError
+from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures.alignment import alignment_matrix
 from transformer_core.language import say, say_number
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 TICK = 1.0  # s between two looks whether the corpus is there
 NEXT = "…"  # the label of the row whose token is about to be written
-MOST_CORPORA = 2  # whose sources are kept in memory
 AGAIN = """
 from transformer_core.figures.alignment import alignment_matrix
 
@@ -110,7 +109,7 @@ def _pair(data: DecodingData) -> "tuple[FoundPair | None, HeadlightError | None]
         return None, None
     try:
         with st.spinner(say("Searching the model’s corpus for this text …")):
-            return _pairs(*corpus).find(data.view.text), None
+            return cache.get(mark("sources of corpora"), corpus, lambda: _pairs(*corpus)).find(data.view.text), None
     except HeadlightError as error:
         return None, error
 
@@ -125,7 +124,6 @@ def _corpus_of(card: ModelCard) -> tuple[str, int] | None:
     return (name, seed) if name in MADE_HERE and MADE_HERE[name][1] else None
 
 
-@st.cache_resource(show_spinner=False, max_entries=MOST_CORPORA)
 def _pairs(name: str, seed: int) -> "KnownPairs":
     """Return the pairs of a corpus by their sources.
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from transformer_core.analysis.trace.attention_maps import PooledHeads
 
 WIDTH = 560  # px
-MOST_MIB = 32  # of all heads that were pooled for a figure
 AGAIN = """from transformer_core.figures.heatmaps.all_heads import all_heads
 
 names = {names!r}
@@ -58,8 +57,8 @@ def _draw(data: HeadsData) -> None:
     side = fit_side(
         sum(n_layers * n_heads for n_layers, n_heads, *_ in (model_run.attention_maps[a].shape for a in attentions))
     )
-    stills: cache.Store[Pooled] = cache.store(mark("saved overviews"), most_mib=MOST_MIB, n_bytes=_n_bytes)
-    pooled = stills.get(
+    pooled: Pooled = cache.get(
+        mark("saved overviews"),
         (data.source, view.text, view.target, *attentions),
         lambda: {attention: model_run.attention_maps[attention].overview(side) for attention in attentions},
     )
@@ -129,7 +128,3 @@ def _units(data: HeadsData, attention: str, heads: "PooledHeads") -> dict[str, l
             for start, end in pairwise(starts)
         ]
     return units
-
-
-def _n_bytes(pooled: Pooled) -> int:
-    return sum(heads.patterns.nbytes + heads.mask.nbytes for heads in pooled.values())

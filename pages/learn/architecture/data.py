@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from transformer_core.analysis.blueprint.stream import Stream
 
 MOST_TOKENS = 512  # of a text, and of the decoder's input, that are captured
-MOST_MIB = 256  # of all that is captured
+KIND = mark("captured activations")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -136,15 +136,11 @@ class ArchitectureData:
     @contextmanager
     def _captured(self) -> "Iterator[CapturedText]":
         """Give the one capture of this text, which all who read it share."""
-        texts: cache.Store[CapturedText] = cache.store(
-            mark("captured activations"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes
-        )
         key = (self.source, self.view.text, self.view.target)
-        captured = texts.get(key, self._capture)
-        model, _ = self.source.load()
-        with models.on(self.source.device), self.source.changed(model):
+        captured = cache.get(KIND, key, self._capture)
+        with models.on(self.source.device), self.source.changed(captured.model):
             yield captured
-        texts.measure(key)
+        cache.shared().measure(KIND, key)
 
     def _capture(self) -> "CapturedText":
         from transformer_core.analysis.blueprint.capture import CapturedText

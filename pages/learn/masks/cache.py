@@ -1,7 +1,7 @@
 """What the page Masks keeps of what was tried: texts as a model reads them, and all that was made of them."""
 
-from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, TypeVar
 
 from pages.shared import cache, models, readings
 from pages.shared.sources import Source
@@ -11,7 +11,6 @@ from transformer_core.errors import mark
 if TYPE_CHECKING:
     from transformer_core.analysis.masks.text import MaskText
 
-MOST_MIB = 64  # of all that was tried
 STORE = mark("masked runs")
 T = TypeVar("T")
 
@@ -25,14 +24,12 @@ def of_text(source: Source, view: View, key: Hashable, make: Callable[[], T]) ->
         key: plain words and numbers that say what it is.
         make: computes it.
     """
-    tried: cache.Store[Any] = cache.store(STORE, most_mib=MOST_MIB, n_bytes=_n_bytes)
 
     def run() -> T:
         with models.on(source.device):
             return make()
 
-    made: T = tried.get((source, view.text, view.target, key), run)
-    return made
+    return cache.get(STORE, (source, view.text, view.target, key), run)
 
 
 def text(source: Source, view: View, *, max_tokens: int) -> "MaskText":
@@ -51,13 +48,3 @@ def text(source: Source, view: View, *, max_tokens: int) -> "MaskText":
         )
 
     return of_text(source, view, ("text", max_tokens), make)
-
-
-def _n_bytes(made: Any) -> int:
-    """Return about how much something takes: the arrays in it, and what is around them."""
-    if hasattr(made, "nbytes"):
-        return int(made.nbytes)
-    if isinstance(made, Mapping):
-        return 1024 + sum(map(_n_bytes, made.values()))
-    parts = getattr(made, "__dataclass_fields__", ())
-    return 1024 + sum(_n_bytes(getattr(made, part)) for part in parts)

@@ -223,7 +223,7 @@ def parameters_of(card: ModelCard) -> None:
     """Show where the parameters are."""
     view = state.current()
     models.load(card.path, card.version, view.device, view.precision)  # so that what is counted is there
-    table = model_store.parameter_table(card.path, card.version, card)
+    table = model_store.parameter_table(card)
     facts = say(
         "{n:,} parameters, {size} on disk. Shared parameters are counted once.",
         n=table["parameters"].sum(),
