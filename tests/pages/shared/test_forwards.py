@@ -22,7 +22,8 @@ def most(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int
 
 
 def test_as_many_as_there_are_cores():
-    assert forwards.MOST == (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
+    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    assert n_cores == forwards.MOST
 
 
 @pytest.mark.parametrize("most", [1, 3], indirect=True)
