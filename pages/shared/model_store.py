@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from transformer_core.checkpoints.tensor_files import OnProgress
 
 MAX_TOKENS_SHOWN = 1_000  # at once; all are searched
-MAX_HANDED_OUT = 2**30  # bytes of a model; a zip file of it is in memory
 
 _KINDS = {  # of tokenizers
     "word": mark("one per word"),
@@ -150,17 +149,6 @@ def unusable(cards: Mapping[str, ModelCard]) -> list[Unusable]:
         for place in sorted(models.folder().glob("[!.]*"))
         if place.is_dir() and place.name not in cards
     ]
-
-
-def pack(card: ModelCard) -> bytes:
-    """Return the model's folder as a zip file.
-
-    Raises:
-        CheckpointError: it cannot be read.
-    """
-    from transformer_core.checkpoints.archive import pack as pack_folder
-
-    return pack_folder(models.place_of(card.path))
 
 
 def unpack(file: BufferedIOBase, wanted: str) -> str:
