@@ -13,7 +13,7 @@ from pages.explore.decoding import view_fields
 from pages.explore.decoding.code import looked
 from pages.explore.decoding.data import DecodingData
 from pages.explore.heads.code import KEEP
-from pages.shared import analyses, cache, export, prose
+from pages.shared import analyses, cache, export, prose, ticking
 from pages.shared.corpora import MADE_HERE
 from pages.shared.models import ModelCard, place_of
 from pages.shared.style import theme
@@ -80,20 +80,14 @@ def show(data: DecodingData) -> None:
         on_cell=lambda: _open(figures.sent_cell("decoding-alignment")),
     )
     if isinstance(trouble, analyses.AtWorkError):
-        _wait(data)
+        ticking.look_again(after=TICK)
+        wait = say(
+            "The model’s corpus is being generated for the first time; the gold alignment will appear in a moment."
+        )
+        st.html(f"<p class='hl-small'>{html.escape(wait)}</p>")
         return
     verdict = prose.sentence(trouble) if trouble else _verdict(data, weights, found, known)
     st.html(f"<p class='hl-small'>{html.escape(verdict)}</p>")
-
-
-@st.fragment(run_every=TICK)
-def _wait(data: DecodingData) -> None:
-    """Say that the corpus is drawn, and draw the page again once it is there."""
-    _, trouble = _pair(data)
-    if not isinstance(trouble, analyses.AtWorkError):
-        st.rerun()
-    words = say("The model’s corpus is being generated for the first time; the gold alignment will appear in a moment.")
-    st.html(f"<p class='hl-small'>{html.escape(words)}</p>")
 
 
 def _open(cell: tuple[int, int] | None) -> None:

@@ -100,7 +100,7 @@ def test_lessons_tell_what_the_card_says_now(folder: Path):
     lesson: Any = SimpleNamespace(model="tales", text=TEXT, other="", target=None, mistake="")
 
     def measured() -> Any:
-        return evidence_of(lesson).make_run("", False).card["metrics"]
+        return evidence_of(lesson).run.card["metrics"]
 
     assert measured() == {"exact_match": 0.994}
     path = folder / "card.json"
