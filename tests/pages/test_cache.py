@@ -140,7 +140,7 @@ def test_a_thing_that_grows_makes_others_go():
 def test_a_thing_is_made_once_when_ten_ask_at_once():
     store, makers, go_on = a_cache(), count(), Event()
 
-    def make() -> bytes:
+    def make() -> Thing:
         next(makers)
         go_on.wait(0.05)  # so that the others come meanwhile
         return Thing(MIB)
@@ -153,7 +153,7 @@ def test_a_thing_is_made_once_when_ten_ask_at_once():
 def test_things_of_other_keys_are_made_at_the_same_time():
     store, together = a_cache(16), Barrier(N_THREADS)
 
-    def make() -> bytes:
+    def make() -> Thing:
         together.wait(10)  # only when all are making
         return Thing(MIB)
 
@@ -164,7 +164,7 @@ def test_things_of_other_keys_are_made_at_the_same_time():
 def test_an_error_is_raised_to_all_who_wait_and_kept_for_nobody():
     store, makers, go_on = a_cache(), count(), Event()
 
-    def fail() -> bytes:
+    def fail() -> Thing:
         next(makers)
         go_on.wait(0.3)  # so that all others have come, on a busy machine too
         raise ValueError("no such text")
@@ -183,7 +183,7 @@ def test_where_the_maker_is_called_off_another_who_waits_makes_it():
     class Stopped(BaseException):
         pass
 
-    def make() -> bytes:
+    def make() -> Thing:
         is_first = next(makers) == 0
         go_on.wait(0.05)
         if is_first:

@@ -1,9 +1,12 @@
 """A fragment that looks again while something is awaited: it gets its clock, and loses it again."""
 
+from typing import Any
+
 from streamlit.testing.v1 import AppTest
 
 
 def script() -> None:
+
     import streamlit as st
 
     from pages.shared import ticking
@@ -11,11 +14,11 @@ def script() -> None:
     periods = st.session_state.setdefault("periods", [])
     make = st.fragment
 
-    def noted(draw, *, run_every=None):  # type: ignore[no-untyped-def]
+    def noted(draw: Any, *, run_every: Any = None) -> Any:
         periods.append(run_every)
         return make(draw, run_every=run_every)
 
-    st.fragment = noted
+    st.fragment = noted  # type: ignore[assignment]
 
     @ticking.fragment
     def show(name: str) -> None:
