@@ -8,7 +8,7 @@ Measured on Streamlit 1.67 with two clicks some milliseconds apart, three things
 - The next message of the browser, which has not heard of what a run has just changed, repeats the older values of all
   other widgets, and they are taken for a person's.
 
-All that is private to Streamlit and used by this project is here; `tests/pages/shared/test_acts.py` holds it.
+All that is private to Streamlit and used by this project is here; `tests/e2e/test_acts.py` makes two acts at once.
 """
 
 import math

@@ -1,12 +1,9 @@
 """A fragment that looks again while something is awaited: it gets its clock, and loses it again."""
 
-from typing import Any
-
 from streamlit.testing.v1 import AppTest
 
 
 def script() -> None:
-
     import streamlit as st
 
     from pages.shared import ticking
@@ -14,7 +11,7 @@ def script() -> None:
     periods = st.session_state.setdefault("periods", [])
     make = st.fragment
 
-    def noted(draw: Any, *, run_every: Any = None) -> Any:
+    def noted(draw, *, run_every=None):
         periods.append(run_every)
         return make(draw, run_every=run_every)
 
