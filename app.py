@@ -2,10 +2,17 @@
 
 import streamlit as st
 
-from pages.shared import server
+from pages.shared import acts, server
+from pages.shared.budget import budget
+from transformer_core.errors import ConfigError
 from transformer_core.process import let_waiting_threads_sleep
 
 let_waiting_threads_sleep()
+acts.let_none_be_lost()
+try:
+    budget()
+except ConfigError as error:
+    raise SystemExit(f"Headlight did not start: {error}.") from None
 app = st.App(
     server.FRAME,
     middleware=server.MIDDLEWARE,

@@ -35,6 +35,7 @@ FLOORS = [
         "transformer_core.devices",
         "transformer_core.errors",
         "transformer_core.language",
+        "transformer_core.main_memory",
         "transformer_core.process",
         "transformer_core.reasons",
         "transformer_core.shipped",

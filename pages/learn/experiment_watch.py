@@ -8,10 +8,9 @@ import streamlit as st
 
 from pages.components.figures import live_figure
 from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
-from pages.shared import code_expander, experiments, prose
+from pages.shared import code_expander, experiments, prose, ticking
 from pages.shared.experiments import Experiment
 from pages.shared.style import theme
-from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_message, say_number
 from transformer_core.training.experiments.experiment import ExperimentRequest
@@ -32,18 +31,11 @@ STATES = {  # in words, and the color of the badge
 
 
 def watch(laboratory: Laboratory, experiment: Experiment) -> None:
-    """Draw an experiment; while it is at work, each second anew."""
-    _at_work(laboratory).set(experiment.is_at_work)
-    st.fragment(_live, run_every=TICK if experiment.is_at_work else None)(laboratory, experiment.name)
-
-
-def _live(laboratory: Laboratory, name: str) -> None:
-    """Draw how an experiment stands now."""
+    """Draw how an experiment stands now; while it is at work, each second anew."""
     from transformer_core.analysis.training.experiment_reading import read_experiment
 
-    experiment = experiments.find(name)
-    if experiment is None:  # deleted meanwhile
-        st.rerun()
+    if experiment.is_at_work:
+        ticking.look_again(after=TICK)
     with st.container():
         _head(laboratory, experiment)
     request = experiment.request
@@ -55,9 +47,6 @@ def _live(laboratory: Laboratory, name: str) -> None:
             return
         if reading.held_out:
             _draw(laboratory, experiment, request, reading)
-    if _at_work(laboratory).value and not experiment.is_at_work:
-        _at_work(laboratory).set(False)
-        st.rerun()  # to look no more
 
 
 def _head(laboratory: Laboratory, experiment: Experiment) -> None:
@@ -186,8 +175,3 @@ def _csv(curves: "Mapping[str, Mapping[str, Curve]]") -> str:
         for variant, curve in of_variants.items()
     }
     return str(pd.DataFrame(columns).rename_axis("step").to_csv())
-
-
-def _at_work(laboratory: Laboratory) -> Kept:
-    """Return whether the shown experiment was at work when it was last drawn."""
-    return Kept(f"{laboratory.kind}-experiment-at-work", False)

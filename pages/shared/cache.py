@@ -1,120 +1,167 @@
-"""What is kept in memory for all who look: stores bounded in MiB, in which each thing is made once.
+"""What is kept in memory for all who look: bounded together, each thing made once.
 
-What was not asked for longest is left out first. How full each store is stands on the page Server.
+What was not asked for longest is left out first, whatever it is. What the bound is, and how much of it each kind takes,
+stands on the page Server. A key names all that a thing was made from, with the version of every file.
 """
 
-from collections.abc import Callable, Hashable, MutableMapping
+import sys
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import CancelledError, Future
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass
+from hashlib import blake2b
+from itertools import chain
+from pathlib import Path
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
-from cachetools import LRUCache
+
+from pages.shared import forwards
+from pages.shared.budget import budget
 
 MIB = 1 << 20
 T = TypeVar("T")
+Place = tuple[str, Hashable]
+"""Kind and key of a thing."""
 
 
-class Store(Generic[T]):
-    """Things by key, of a number of bytes at most together."""
+@dataclass(frozen=True)
+class Use:
+    """What things of one kind take."""
 
-    def __init__(self, *, most_mib: int, n_bytes: Callable[[T], int]) -> None:
-        """Start empty.
+    n_entries: int
+    n_bytes: int
+    n_evicted: int  # since the server started
 
-        Args:
-            most_mib: that all things may take, in MiB; of those that are larger each by itself, the last is kept too.
-            n_bytes: how much a thing takes.
-        """
-        self.most_mib = most_mib
-        self._n_bytes = n_bytes
-        self._things: LRUCache[Hashable, T] = LRUCache(most_mib * MIB, getsizeof=n_bytes)
-        self._large: dict[Hashable, T] = {}  # one at most
-        self._making: dict[Hashable, Future[T]] = {}
+
+class Cache:
+    """Things by kind and key, of a number of bytes at most together; a larger one is kept alone."""
+
+    def __init__(self, most_bytes: int) -> None:
+        """Start empty."""
+        self.most_bytes = most_bytes
+        self._things: OrderedDict[Place, tuple[Any, int]] = OrderedDict()  # with their bytes; the latest used is last
+        self._n_bytes = 0
+        self._making: dict[Place, Future[Any]] = {}
+        self._evicted: Counter[str] = Counter()
         self._lock = Lock()
 
-    @property
-    def mib(self) -> float:
-        """How much is kept, in MiB."""
-        return (self._things.currsize + sum(map(self._n_bytes, self._large.values()))) / MIB
-
-    def __len__(self) -> int:
-        """Return how many things are kept."""
-        return len(self._things) + len(self._large)
-
-    def __contains__(self, key: Hashable) -> bool:
-        """Return whether the thing of a key is kept."""
+    def __contains__(self, place: Place) -> bool:
+        """Return whether the thing of a kind and key is kept."""
         with self._lock:
-            return self._place(key) is not None
+            return place in self._things
 
-    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+    def get(self, kind: str, key: Hashable, make: Callable[[], T]) -> T:
         """Return the thing of a key; who asks for it while another makes it waits for that.
 
+        Args:
+            kind: what the page Server calls it; marked.
+            key: what it was made from.
+            make: makes it; it may ask for other things.
+
         Raises:
-            Exception: whatever `make` raises, in every waiting caller. Nothing is stored; the next call tries again.
+            Exception: whatever `make` raises, in every waiting caller. Nothing is kept; the next call tries again.
         """
+        place = (kind, key)
         while True:
             with self._lock:
-                if (place := self._place(key)) is not None:
-                    return place[key]
-                being_made = self._making.get(key)
+                if place in self._things:
+                    self._things.move_to_end(place)
+                    return self._things[place][0]
+                being_made = self._making.get(place)
                 if being_made is None:
                     own: Future[T] = Future()
-                    self._making[key] = own
+                    self._making[place] = own
                     break
             try:
-                return being_made.result()
+                with forwards.let_others_go_first():  # the maker may be waiting for our place
+                    return being_made.result()
             except CancelledError:
                 continue  # who made it was called off, as when a page is left
-        return self._make(key, make, own)
+        return self._make(place, make, own)
 
-    def measure(self, key: Hashable) -> None:
+    def put(self, kind: str, key: Hashable, thing: Any) -> None:
+        """Keep a thing that was made with others, and not by `get`."""
+        self._keep((kind, key), thing)
+
+    def measure(self, kind: str, key: Hashable) -> None:
         """Take notice of how much a thing takes now, one that grows as it is used; others may have to go for it."""
         with self._lock:
-            place = self._place(key)
-            if place is not None:
-                self._keep(key, place.pop(key))
+            thing, _ = self._things.get((kind, key), (None, 0))
+        if thing is not None:
+            self._keep((kind, key), thing)
 
-    def _make(self, key: Hashable, make: Callable[[], T], promised: Future[T]) -> T:
+    def use(self) -> dict[str, Use]:
+        """Return what things of each kind take; a kind is there once something of it was kept."""
+        with self._lock:
+            things, evicted = {place: n for place, (_, n) in self._things.items()}, Counter(self._evicted)
+        kinds = dict.fromkeys((*(kind for kind, _ in things), *evicted))
+        sizes = {kind: [n for (of, _), n in things.items() if of == kind] for kind in kinds}
+        return {kind: Use(len(sizes[kind]), sum(sizes[kind]), evicted[kind]) for kind in kinds}
+
+    def _make(self, place: Place, make: Callable[[], T], promised: Future[T]) -> T:
         """Make a thing, and give it to all who wait for it."""
         try:
             thing = make()
-            with self._lock:
-                self._keep(key, thing)
+            self._keep(place, thing)
         except BaseException as error:
-            del self._making[key]  # before those who wait go on
+            del self._making[place]  # before those who wait go on
             if isinstance(error, Exception):
                 promised.set_exception(error)
             else:
                 promised.cancel()
             raise
-        del self._making[key]
+        del self._making[place]
         promised.set_result(thing)
         return thing
 
-    def _place(self, key: Hashable) -> MutableMapping[Hashable, T] | None:
-        """Return where a thing is kept."""
-        return next((place for place in (self._things, self._large) if key in place), None)
-
-    def _keep(self, key: Hashable, thing: T) -> None:
-        if self._n_bytes(thing) <= self._things.maxsize:
-            self._things[key] = thing
-        else:
-            self._large = {key: thing}
-
-
-def store(name: str, *, most_mib: int, n_bytes: Callable[[T], int]) -> Store[T]:
-    """Return the store of this name, which all sessions share; made at the first call, as the arguments say."""
-    stores = _stores()
-    if name not in stores:
-        stores.setdefault(name, Store(most_mib=most_mib, n_bytes=n_bytes))
-    return stores[name]
+    def _keep(self, place: Place, thing: Any) -> None:
+        """Keep a thing, and leave out what has to go for it."""
+        n_bytes = size_of(thing)
+        with self._lock:
+            self._n_bytes += n_bytes - self._things.pop(place, (None, 0))[1]
+            self._things[place] = thing, n_bytes
+            while self._n_bytes > self.most_bytes and len(self._things) > 1:
+                (kind, _), (_, n_freed) = self._things.popitem(last=False)
+                self._n_bytes -= n_freed
+                self._evicted[kind] += 1
 
 
-def stores() -> dict[str, Store]:
-    """Return all stores by their names, which are marked."""
-    return dict(_stores())
+def size_of(thing: Any) -> int:
+    """Return about how many bytes a thing takes, as it says itself, or as its parts do."""
+    for name in ("n_bytes", "nbytes"):
+        if isinstance(n_bytes := getattr(thing, name, None), int):
+            return n_bytes
+    parts: Any = ()
+    if isinstance(thing, Mapping):
+        parts = chain(thing, thing.values())
+    elif isinstance(thing, tuple | list | set | frozenset):
+        parts = thing
+    elif is_dataclass(thing):
+        parts = (getattr(thing, field.name) for field in fields(thing))
+    elif hasattr(thing, "parameters"):  # a model
+        parts = chain(thing.parameters(), thing.buffers())
+    return sys.getsizeof(thing) + sum(map(size_of, parts))
+
+
+def version(*paths: Path) -> str:
+    """Return what changes whenever one of these files is written or replaced; it is a part of keys."""
+    stamps = []
+    for path in paths:
+        with suppress(OSError):
+            stat = path.stat()
+            stamps += [path.name, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino]
+    return blake2b(repr(stamps).encode(), digest_size=12).hexdigest()
 
 
 @st.cache_resource(show_spinner=False)
-def _stores() -> dict[str, Store]:
-    return {}
+def shared() -> Cache:
+    """Return the one cache of this server."""
+    return Cache(budget())
+
+
+def get(kind: str, key: Hashable, make: Callable[[], T]) -> T:
+    """Return a thing that is kept for all sessions, as `Cache.get` does."""
+    return shared().get(kind, key, make)

@@ -146,7 +146,7 @@ def records(experiment: Experiment) -> list[dict[str, Any]]:
     Raises:
         RunError: a line in the middle is damaged.
     """
-    return runs.record_file(experiment.path / "metrics.jsonl").read()
+    return runs.read_records(experiment.path / "metrics.jsonl")
 
 
 def seconds_for(request: ExperimentRequest) -> float:

@@ -4,10 +4,10 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import streamlit as st
 
 from pages.shared import cache, models, run_models, run_readings, runs
 from pages.shared.readings import MAX_NEW_TOKENS, max_tokens
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from transformer_core.analysis.training.film_reading import DamagedSnapshot, FilmReading, SnapshotReading
 
 MOST_PATTERN_BYTES = 40_000_000  # of a film's patterns in memory; a text is read as far as they leave room
+SNAPSHOTS = mark("snapshots of films")
 LEAST_TOKENS = 8  # however many heads there are
 LABEL_LENGTH = 30  # characters of a token in a tip
 
@@ -56,7 +57,7 @@ def read(run: Run, snapshots: Sequence[int], text: str, target: str, on_snapshot
     from transformer_core.figures.frames import fit_frames, thinned_places
 
     film = run_readings.film(run)
-    version, config = run_models.version(run), runs.configurations(run)[0]
+    config = runs.configurations(run)[0]
     tokens = fixed(run, snapshots, text, target)
     shapes = {}
     for name, attention in attentions_of(config).items():
@@ -64,24 +65,30 @@ def read(run: Run, snapshots: Sequence[int], text: str, target: str, on_snapshot
         shapes[name] = attention.n_layers(config), config.n_heads, n_queries, n_keys
     side, n_frames = fit_frames(shapes, len(snapshots))
     steps = [snapshots[place] for place in thinned_places(len(snapshots), n_frames)]
-    key = f"{version} {tokens!r}"
-    kept: dict[int, SnapshotReading | DamagedSnapshot] = dict(_kept(str(run.path), key))
-    missing = [step for step in steps if step not in kept]
-    with models.on(models.CPU):
-        for i, snapshot in enumerate(read_snapshots(film, missing, tokens)):
-            kept[snapshot.step] = snapshot
-            if isinstance(snapshot, SnapshotReading):  # what is wrong with the others is worded for its reader
-                _kept(str(run.path), key)[snapshot.step] = snapshot
-            on_snapshot(i + 1, len(missing), snapshot.step)
-    found = [kept[step] for step in steps if step in kept]
+    key = (str(run.path), run_models.version(run), repr(tokens))
+    missing = [step for step in steps if (SNAPSHOTS, (*key, step)) not in cache.shared()]
+    known: dict[int, SnapshotReading | DamagedSnapshot] = {
+        step: read_one(run, step, tokens) for step in steps if step not in missing
+    }
+    reader = read_snapshots(film, missing, tokens)
+    while True:
+        with models.on(models.CPU):  # for each anew: others go between
+            snapshot = next(reader, None)
+        if snapshot is None:
+            break
+        known[snapshot.step] = snapshot
+        if isinstance(snapshot, SnapshotReading):
+            cache.shared().put(SNAPSHOTS, (*key, snapshot.step), snapshot)
+        on_snapshot(len(known) - len(steps) + len(missing), len(missing), snapshot.step)
+    found = [known[step] for step in steps if step in known]
     read_ones = [snapshot for snapshot in found if isinstance(snapshot, SnapshotReading)]
     if not read_ones:
         raise RunError("no snapshot of the film of {run} can be read; train it again", run=run.name)
-    shown = f"{run.path} {key} {[snapshot.step for snapshot in read_ones]}"
+    shown = f"{key} {[snapshot.step for snapshot in read_ones]}"
     identity = hashlib.sha256(shown.encode()).hexdigest()[:16]
     return FilmRead(
         identity=identity,
-        reading=_side_by_side(identity, lambda: FilmReading.of(tokens, read_ones)),
+        reading=cache.get(mark("snapshots"), identity, lambda: FilmReading.of(tokens, read_ones)),
         damaged=tuple(snapshot for snapshot in found if isinstance(snapshot, DamagedSnapshot)),
         n_left_out=len(snapshots) - len(steps),
         side=side,
@@ -98,7 +105,8 @@ def fixed(run: Run, snapshots: Sequence[int], text: str, target: str) -> "FixedT
     trouble: Exception = RunError("{run} has no snapshots", run=run.name)
     for step in reversed(snapshots):
         try:
-            return _fixed_by(run, str(run.path), run_models.version(run), step, text, target, room)
+            key = (str(run.path), run_models.version(run), step, text, target, room)
+            return cache.get(mark("fixed texts"), key, partial(_fixed_by, run, step, text, target, room))
         except (CheckpointError, RunError) as error:
             trouble = error
     raise trouble
@@ -110,19 +118,13 @@ def read_one(run: Run, step: int, tokens: "FixedText") -> "SnapshotReading":
     Raises:
         HeadlightError: this snapshot cannot be read.
     """
-    snapshots: cache.Store[SnapshotReading] = cache.store(
-        mark("snapshots of films"), most_mib=64, n_bytes=_patterns_bytes
-    )
     key = (str(run.path), run_models.version(run), repr(tokens), step)
-    return snapshots.get(key, lambda: _read_one(run, step, tokens))
+    return cache.get(SNAPSHOTS, key, lambda: _read_one(run, step, tokens))
 
 
 def pictures(read: FilmRead) -> Pictures:
     """Return what the overview plays: its groups, a byte per cell and snapshot, and the strongest cell of each."""
-    made: cache.Store[Pictures] = cache.store(
-        mark("snapshot thumbnails"), most_mib=96, n_bytes=lambda made: len(made[1]) + len(made[2])
-    )
-    return made.get(read.identity, lambda: _pictures(read))
+    return cache.get(mark("snapshot thumbnails"), read.identity, lambda: _pictures(read))
 
 
 def labels(fixed: "FixedText", attention: str) -> tuple[list[str], list[str]]:
@@ -138,11 +140,10 @@ def _room(config: ModelConfig, n_snapshots: int) -> int:
     return max(LEAST_TOKENS, min(max_tokens(config), room))
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def _fixed_by(_run: Run, path: str, version: str, step: int, text: str, target: str, room: int) -> "FixedText":
+def _fixed_by(run: Run, step: int, text: str, target: str, room: int) -> "FixedText":
     from transformer_core.analysis.texts.fixed_text import fix_text
 
-    model, tokenizer = run_models.load(_run, step)
+    model, tokenizer = run_models.load(run, step)
     takes_target = model.config.architecture == "encoder_decoder"
     with models.on(models.CPU):
         return fix_text(
@@ -166,24 +167,6 @@ def _read_one(run: Run, step: int, tokens: "FixedText") -> "SnapshotReading":
                 "step {step:,} of {run} cannot be read: {reason}", step=step, run=run.name, reason=snapshot.reason
             )
     raise RunError("step {step:,} of {run} no longer exists; choose another", step=step, run=run.name)
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _kept(path: str, key: str) -> "dict[int, SnapshotReading]":
-    """Return what is known of the snapshots of one film and one fixed text; it is filled from outside, by any session.
-
-    Each holds `MOST_PATTERN_BYTES` at most, and the stores above keep the bounds of the rest.
-    """
-    return {}
-
-
-def _side_by_side(identity: str, make: "Callable[[], FilmReading]") -> "FilmReading":
-    films: cache.Store[FilmReading] = cache.store(mark("snapshots"), most_mib=160, n_bytes=_patterns_bytes)
-    return films.get(identity, make)
-
-
-def _patterns_bytes(read: "FilmReading | SnapshotReading") -> int:
-    return sum(patterns.nbytes for patterns in read.patterns.values())
 
 
 def _pictures(read: FilmRead) -> Pictures:

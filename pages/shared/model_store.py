@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from pages.shared import models
+from pages.shared import cache, models
 from pages.shared.models import ModelCard
 from transformer_core.errors import CheckpointError, HeadlightError, Message, mark
 from transformer_core.language import say, say_message
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from transformer_core.checkpoints.tensor_files import OnProgress
 
 MAX_TOKENS_SHOWN = 1_000  # at once; all are searched
-MAX_HANDED_OUT = 2**30  # bytes of a model; a zip file of it is in memory
 
 _KINDS = {  # of tokenizers
     "word": mark("one per word"),
@@ -56,18 +55,11 @@ class Unusable(NamedTuple):
     can_be_deleted: bool
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
-def parameter_table(path: str, version: str, _card: ModelCard) -> pd.DataFrame:
-    """Return how many parameters each part has, and which share of all that is, in percent.
-
-    Args:
-        path: the model's folder.
-        version: of its weights.
-        _card: the model.
-    """
+def parameter_table(card: ModelCard) -> pd.DataFrame:
+    """Return how many parameters each part has, and which share of all that is, in percent."""
     from transformer_core.analysis.heads.inventory import parameters_by_part
 
-    counts = parameters_by_part(_card.config)
+    counts = parameters_by_part(card.config)
     in_all = sum(counts.values())
     rows = [(stack or END, part, n, 100 * n / in_all) for (stack, part), n in counts.items()]
     return pd.DataFrame(rows, columns=["stack", "part", "parameters", "share"])
@@ -90,7 +82,7 @@ def tokenizer_fact(card: ModelCard) -> str:
     Raises:
         HeadlightError: it is damaged.
     """
-    tokenizer = _tokenizer(card.path, card.version)
+    tokenizer = _tokenizer(card)
     kind = say(_KINDS.get(tokenizer.kind, mark("as in training")))
     return say("{n:,} tokens, {kind}.", n=tokenizer.vocab_size, kind=kind)
 
@@ -101,7 +93,7 @@ def tokens_of(card: ModelCard, text: str) -> list[tuple[str, int]]:
     Raises:
         HeadlightError: the tokenizer is damaged, or cannot read the text.
     """
-    tokenizer, architecture = _tokenizer(card.path, card.version), card.config.architecture
+    tokenizer, architecture = _tokenizer(card), card.config.architecture
     labels = tokenizer.labels_for(text, architecture)
     return list(zip(labels, tokenizer.encode_for(text, architecture), strict=True))
 
@@ -117,7 +109,7 @@ def token_table(card: ModelCard, wanted: str = "") -> tuple[pd.DataFrame, int]:
         HeadlightError: the tokenizer is damaged.
     """
     with st.spinner(say("Reading the tokens …")):
-        table = _all_tokens(card.path, card.version)
+        table = cache.get(mark("tables of tokens"), (card.path, card.version), lambda: _all_tokens(_tokenizer(card)))
     table = table.assign(role=[", ".join(map(say, role.split(", "))) for role in table["role"]])
     if wanted := wanted.strip():
         part = wanted.replace(" ", "·").lower()
@@ -157,17 +149,6 @@ def unusable(cards: Mapping[str, ModelCard]) -> list[Unusable]:
         for place in sorted(models.folder().glob("[!.]*"))
         if place.is_dir() and place.name not in cards
     ]
-
-
-def pack(card: ModelCard) -> bytes:
-    """Return the model's folder as a zip file.
-
-    Raises:
-        CheckpointError: it cannot be read.
-    """
-    from transformer_core.checkpoints.archive import pack as pack_folder
-
-    return pack_folder(models.place_of(card.path))
 
 
 def unpack(file: BufferedIOBase, wanted: str) -> str:
@@ -316,18 +297,18 @@ def _size(place: Path) -> int:
         return 0
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _tokenizer(path: str, version: str) -> Any:
+def _tokenizer(card: ModelCard) -> Any:
     """Load a tokenizer without its model."""
     from transformer_core.checkpoints.checkpoint import TOKENIZER, existing, reading_folder
 
-    return reading_folder(models.place_of(path), lambda place: load_tokenizer(existing(place, TOKENIZER)))
+    def make() -> Any:
+        return reading_folder(models.place_of(card.path), lambda place: load_tokenizer(existing(place, TOKENIZER)))
+
+    return cache.get(mark("tokenizers"), (card.path, card.version), make)
 
 
-@st.cache_data(max_entries=4, show_spinner=False)
-def _all_tokens(path: str, version: str) -> pd.DataFrame:
+def _all_tokens(tokenizer: Any) -> pd.DataFrame:
     """Return every token: number, label, and what it is for."""
-    tokenizer = _tokenizer(path, version)
     roles: dict[int, str] = {}
     for role, meaning in _ROLES.items():
         if (i := getattr(tokenizer, f"{role}_id")) is not None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import transformer_core as tc
-from pages.shared import cache, prose
+from pages.shared import cache, forwards, prose
 from transformer_core.analysis import Attention, attentions_of
 from transformer_core.analysis.blueprint.weights import weights_of
 from transformer_core.checkpoints.folder import reading
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 ROOT = Path.cwd() if IS_INSTALLED else APP  # of the users' own: models, runs and lessons
 SHIPPED = ("en-fr", "dates", "stories", "induction", "fill-in")  # the first is what a new visitor sees
 CPU = "cpu"
-MOST_MIB = 2048  # of all models that are kept loaded
 PAPER_BASE = (
     "paper-base"  # name and path of the paper's base model, which is built with random weights when it is chosen
 )
@@ -57,7 +56,7 @@ class ModelCard:
 
     name: str  # its folder's name, which is also its name in the URL
     path: str  # as one writes it at the project's root
-    version: str  # changes with the weights; part of the key of every cached result
+    version: str  # changes with every file of its folder; part of the key of every cached result
     title: str
     description: str
     corpus: str
@@ -221,13 +220,14 @@ def device_name(device: str) -> str:
 
 @contextmanager
 def on(device: str) -> Iterator[None]:
-    """Run what uses a device.
+    """Run what uses a device, at most as much at once as there are cores.
 
     Raises:
         DeviceError: in place of what torch says where the device fails.
     """
     try:
-        yield
+        with forwards.one_of_few():
+            yield
     except (RuntimeError, MemoryError) as error:
         is_full = isinstance(error, MemoryError) or "memory" in str(error)
         if device == CPU and not is_full:
@@ -254,7 +254,7 @@ def load(path: str, version: str, device: str = CPU, precision: str = PRECISIONS
 
     Args:
         path: its folder.
-        version: tells weights apart that came to the same folder one after the other.
+        version: tells models apart that came to the same folder one after the other.
         device: where it runs.
         precision: of its weights and of all that it computes.
 
@@ -284,12 +284,7 @@ def loaded(
     key: tuple[Hashable, ...], make: "Callable[[], tuple[Transformer, Tokenizer]]"
 ) -> "tuple[Transformer, Tokenizer]":
     """Return a model that is kept in memory for all sessions, under a key that tells its weights from all others."""
-    models: cache.Store[tuple[Transformer, Tokenizer]] = cache.store(
-        mark("models"),
-        most_mib=MOST_MIB,
-        n_bytes=lambda made: sum(weight.numel() * weight.element_size() for weight in made[0].parameters()),
-    )
-    return models.get(key, make)
+    return cache.get(mark("models"), key, make)
 
 
 def _card(place: Path) -> ModelCard:
@@ -299,16 +294,17 @@ def _card(place: Path) -> ModelCard:
         Exception: a file that is missing or says something else; the caller passes the folder over.
     """
 
-    def read(folder: Path) -> tuple[str, str, os.stat_result]:
+    def read(folder: Path) -> tuple[str, str, str]:
         card, config = ((folder / name).read_text(encoding="utf-8") for name in ("card.json", "config.json"))
-        return card, config, (folder / "model.safetensors").stat()
+        (folder / "model.safetensors").stat()
+        return card, config, cache.version(*sorted(folder.iterdir()))
 
-    card, config, weights = reading(place, read)
+    card, config, version = reading(place, read)
     values = json.loads(card)
     return ModelCard(
         name=place.name,
         path=at_root(place),
-        version=f"{weights.st_mtime_ns:x}-{weights.st_size:x}",
+        version=version,
         title=say_message(Message.from_json(values["title"])) if values.get("title") else place.name,
         description=say_message(Message.from_json(values.get("description", ""))),
         corpus=str(values.get("corpus", {}).get("name", "")),

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from transformer_core.analysis import ModelRun
     from transformer_core.analysis.trace.attention_maps import PooledHeads
 
-MOST_MIB = 96  # of all overviews
 LABEL_LENGTH = 30  # characters of a token in a tip
 
 Overview = tuple[list[dict[str, Any]], bytes]
@@ -28,10 +27,7 @@ def read(source: Source, text: str, target: str | None) -> Overview:
     Raises:
         HeadlightError: as `readings.read`.
     """
-    overviews: cache.Store[Overview] = cache.store(
-        mark("head overviews"), most_mib=MOST_MIB, n_bytes=lambda made: len(made[1])
-    )
-    return overviews.get((source, text, target), lambda: of(readings.read(source, text, target)))
+    return cache.get(mark("head overviews"), (source, text, target), lambda: of(readings.read(source, text, target)))
 
 
 def of(model_run: "ModelRun") -> Overview:
@@ -75,8 +71,9 @@ def measures(source: Source, text: str, target: str | None) -> Measures:
     Raises:
         HeadlightError: as `readings.read`.
     """
-    measured: cache.Store[Measures] = cache.store(mark("head measures"), most_mib=8, n_bytes=_n_bytes)
-    return measured.get((source, text, target), lambda: _measures(readings.read(source, text, target)))
+    return cache.get(
+        mark("head measures"), (source, text, target), lambda: _measures(readings.read(source, text, target))
+    )
 
 
 def _measures(model_run: "ModelRun") -> Measures:
@@ -88,7 +85,3 @@ def _measures(model_run: "ModelRun") -> Measures:
         ids = np.array(model_run.inputs[0 if ATTENTIONS[name].queries_from == "source" else -1])
         found[name] = measure_text(attention_maps, special, attention=name, ids=ids)
     return found
-
-
-def _n_bytes(measures: Measures) -> int:
-    return sum(values.nbytes for by_name in measures.values() for values in by_name.values())

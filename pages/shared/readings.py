@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 4096  # on each side, special ones and what the model wrote included
 MAX_NEW_TOKENS = 24  # after a prompt
-MOST_MIB = 768  # of all model runs
+MODEL_RUNS = mark("model runs")
 MOST_POOLED = (
     1024  # tokens, up to which the pictures of all heads are made with the model run: a small part of its time
 )
@@ -43,23 +43,25 @@ def read(source: Source, text: str, target: str | None = None) -> "ModelRun":
     Raises:
         HeadlightError: the model cannot be loaded, or the text cannot be read by it.
     """
-    return _kept().get((source, text, target), lambda: _read(source, text, target))
+    return cache.get(MODEL_RUNS, (source, text, target), lambda: _read(source, text, target))
 
 
 def recipe(source: Source, config: ModelConfig, text: str, target: str | None = None) -> Expression:
     """Return the model run of a text as the code of a page has it; `config`: the model's."""
-    reading = call_of(source, text, target, max_tokens(config))
+    reading = call_of(source.recipe(), source, text, target, max_tokens(config))
     return named("model_run", through(reading, lambda _: read(source, text, target)))
 
 
-def call_of(source: Source, text: str, target: str | None, most: int) -> Expression:
-    """Return the call that reads a text, of so many tokens at most."""
+def call_of(
+    loaded: tuple[Expression, Expression], source: Source, text: str, target: str | None, most: int
+) -> Expression:
+    """Return the call that reads a text, of so many tokens at most; `loaded`: the model and its tokenizer."""
     from transformer_core.analysis import run_text
 
     options = {} if target is None else {"target": target}
     return call(
         run_text,
-        *source.recipe(),
+        *loaded,
         text,
         **options,
         max_tokens=most,
@@ -69,22 +71,26 @@ def call_of(source: Source, text: str, target: str | None, most: int) -> Express
 
 def is_kept(source: Source, text: str, target: str | None = None) -> bool:
     """Return whether a text was read before, and need not be read again."""
-    return (source, text, target) in _kept()
+    return (MODEL_RUNS, (source, text, target)) in cache.shared()
 
 
-def _kept() -> "cache.Store[ModelRun]":
-    return cache.store(mark("model runs"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
+def run(source: Source, text: str, target: str | None, most: int = MAX_TOKENS) -> "ModelRun":
+    """Read a text with the model's change, of so many tokens at most, or of as many as it has positions."""
+    loaded = source.recipe()
+    model = value_of(loaded[0])
+    with models.on(source.device), source.changed(model):
+        model_run: ModelRun = value_of(call_of(loaded, source, text, target, min(most, max_tokens(model.config))))
+    return model_run
 
 
 def _read(source: Source, text: str, target: str | None) -> "ModelRun":
-    model, _ = source.load()
-    with models.on(source.device), source.changed(model):
-        model_run: ModelRun = value_of(call_of(source, text, target, max_tokens(model.config)))
-        if _n_tokens(model_run) <= MOST_POOLED:
-            side = picture_side(model_run)
+    model_run = run(source, text, target)
+    if _n_tokens(model_run) <= MOST_POOLED:
+        side = picture_side(model_run)
+        with models.on(source.device):
             for attention_maps in model_run.attention_maps.values():
                 attention_maps.keep_overview(side)
-        return model_run
+    return model_run
 
 
 def picture_side(model_run: "ModelRun") -> int:

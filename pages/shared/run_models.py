@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pages.shared import models
+from pages.shared import cache, models
 from pages.shared.runs import Run
 from transformer_core.errors import HeadlightError
 
@@ -55,6 +55,5 @@ def _load(path: str, step: int) -> "tuple[Transformer, Tokenizer]":
 
 
 def version(run: Run) -> str:
-    """Return what tells two runs apart that had the same name one after the other."""
-    request = run.request or {}
-    return f"{request.get('corpus_fingerprint', '')}-{request.get('command', '')}"
+    """Return what tells two runs apart that had the same name, or a run that was resumed with other settings."""
+    return cache.version(run.path / "run.json")

@@ -1,13 +1,11 @@
 """The cached model run of a text by the model of a run, as it is now or as it was at a snapshot of its film."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
-from pages.shared import readings, run_models, runs
+from pages.shared import cache, readings, run_models, runs
 from pages.shared.runs import Run
 from pages.shared.sources import Source
+from transformer_core.errors import mark
 
 if TYPE_CHECKING:
     from transformer_core.analysis import ModelRun
@@ -52,11 +50,9 @@ def examples(run: Run) -> tuple[str, ...]:
     Raises:
         HeadlightError: the film has not begun.
     """
-    return _examples(str(run.path), run_models.version(run))
+    from transformer_core.checkpoints.checkpoint import CARD, read_card
 
+    def make() -> tuple[str, ...]:
+        return tuple(map(str, read_card(run.path / "film").get("examples", ())))
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def _examples(path: str, version: str) -> tuple[str, ...]:
-    from transformer_core.checkpoints.checkpoint import read_card
-
-    return tuple(map(str, read_card(Path(path) / "film").get("examples", ())))
+    return cache.get(mark("examples"), (str(run.path), cache.version(run.path / "film" / CARD)), make)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.shared import models
+from pages.shared import cache, models
 from transformer_core.config import ModelConfig
 from transformer_core.errors import NO_MESSAGE, HeadlightError, Message, RunError, mark
 from transformer_core.language import say
@@ -26,7 +26,6 @@ from transformer_core.training.run.launch import Launcher, Started
 
 if TYPE_CHECKING:
     from transformer_core.training.run.directory import RunDirectory
-    from transformer_core.training.run.metrics import RecordFile
     from transformer_core.training.run.status import RunStatus
 
 _MAX_NAME = 40  # characters
@@ -253,7 +252,7 @@ def records(run: Run) -> list[dict[str, Any]]:
     Raises:
         RunError: a line in the middle is damaged.
     """
-    found = record_file(run.path / "metrics.jsonl").read()
+    found = read_records(run.path / "metrics.jsonl")
     while run.state == "running" and found and found[-1]["step"] > run.step:
         found.pop()
     return found
@@ -267,15 +266,21 @@ def head_records(run: Run) -> list[dict[str, Any]]:
     """
     from transformer_core.training.run.film import Film
 
-    return record_file(Film(run.path).heads.path).read()
+    return read_records(Film(run.path).heads.path)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def record_file(path: Path) -> "RecordFile":
-    """Return the one reader of a file of records that all sessions share: each of its lines is read once."""
+def read_records(path: Path) -> list[dict[str, Any]]:
+    """Return the records of a file; all sessions share one reader, which reads each line once.
+
+    Raises:
+        RunError: a line in the middle is damaged.
+    """
     from transformer_core.training.run.metrics import RecordFile
 
-    return RecordFile(path)
+    kind = mark("records of trainings")
+    records = cache.get(kind, path, lambda: RecordFile(path)).read()
+    cache.shared().measure(kind, path)
+    return records
 
 
 def _state(status: "RunStatus", place: Path) -> str:
@@ -293,7 +298,7 @@ def _step(status: "RunStatus", place: Path) -> int:
         return status.step
     logged: list[dict[str, Any]] = []
     with suppress(RunError):  # whoever draws the measures says so
-        logged = record_file(place / "metrics.jsonl").read()
+        logged = read_records(place / "metrics.jsonl")
     last = logged[-1]["step"] if logged else status.step
     return last if status.state == "running" else max(last, status.step)
 

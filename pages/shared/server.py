@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pages.components import modules
-from pages.shared import health, prose, style
+from pages.shared import downloads, health, prose, style
 from transformer_core.errors import mark
 from transformer_core.language import say
 
@@ -102,7 +102,11 @@ class FrontPage:
 
 
 MIDDLEWARE = [Middleware(SecurityHeaders), Middleware(FrontPage)]
-ROUTES = [Mount("/vendor", StaticFiles(directory=Path(plotly.__file__).parent / "package_data")), modules.ROUTE]
+ROUTES = [
+    Mount("/vendor", StaticFiles(directory=Path(plotly.__file__).parent / "package_data")),
+    modules.ROUTE,
+    downloads.ROUTE,
+]
 
 
 @asynccontextmanager

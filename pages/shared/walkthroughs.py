@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pages.shared import cache, models, readings
-from pages.shared.recipe import Expression, call, named, through, value_of
+from pages.shared.recipe import Expression, call, named, through
 from pages.shared.sources import Source
 from transformer_core.analysis import HeadName
 from transformer_core.config import ModelConfig
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from transformer_core.analysis import ModelRun
 
 MOST_TOKENS = 256  # on each side: a walk holds several matrices of all queries and keys
-MOST_MIB = 256  # of all walks
-MOST_SOURCES_MIB = 128
 
 
 def read(source: Source, text: str, target: str | None) -> "ModelRun":
@@ -27,22 +25,16 @@ def read(source: Source, text: str, target: str | None) -> "ModelRun":
     whole = readings.read(source, text, target)
     if max(map(len, whole.inputs)) <= MOST_TOKENS:
         return whole
-    cut: cache.Store[ModelRun] = cache.store(
-        mark("truncated texts"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes
-    )
-    return cut.get((source, text, target), lambda: _cut(source, text, target))
+    return cache.get(mark("truncated texts"), (source, text, target), lambda: _cut(source, text, target))
 
 
 def _cut(source: Source, text: str, target: str | None) -> "ModelRun":
-    model, _ = source.load()
-    with models.on(source.device), source.changed(model):
-        model_run: ModelRun = value_of(readings.call_of(source, text, target, MOST_TOKENS))
-        return model_run
+    return readings.run(source, text, target, MOST_TOKENS)
 
 
 def recipe(source: Source, config: ModelConfig, text: str, target: str | None) -> Expression:
     """Return the model run that is walked through as the code of the page has it; `config`: the model's."""
-    reading = readings.call_of(source, text, target, min(MOST_TOKENS, config.max_seq_len))
+    reading = readings.call_of(source.recipe(), source, text, target, min(MOST_TOKENS, config.max_seq_len))
     return named("model_run", through(reading, lambda _: read(source, text, target)))
 
 
@@ -57,33 +49,24 @@ def walk(model_run: Expression, source: Source, of_text: tuple[str, str | None],
     """
     from transformer_core.analysis import walkthrough
 
-    store: cache.Store[walkthrough.Walkthrough] = cache.store(
-        mark("step-by-step traces"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes
-    )
     labels = model_run.labels(head.attention)
     made = call(walkthrough.walk, source.recipe()[0], model_run.inputs, **head._asdict(), labels=labels)
-    return named("walk_through", _kept(store, made, source, of_text, head))
+    return named("walk_through", _kept(mark("step-by-step traces"), made, source, of_text, head))
 
 
 def sources(model_run: Expression, source: Source, of_text: tuple[str, str | None], head: HeadName) -> Expression:
     """Return what the scores of a head are made of, as code; arguments as for `walk`."""
     from transformer_core.analysis.flow.score_sources import score_sources
-    from transformer_core.analysis.walkthrough.sources import ScoreSources
 
-    store: cache.Store[ScoreSources] = cache.store(
-        mark("decomposed scores"), most_mib=MOST_SOURCES_MIB, n_bytes=lambda made: made.n_bytes
-    )
     made = call(score_sources, source.recipe()[0], model_run.inputs, **head._asdict())
-    return named("split", _kept(store, made, source, of_text, head))
+    return named("split", _kept(mark("decomposed scores"), made, source, of_text, head))
 
 
-def _kept(
-    store: "cache.Store[Any]", made: Expression, source: Source, of_text: tuple[str, str | None], head: HeadName
-) -> Expression:
+def _kept(kind: str, made: Expression, source: Source, of_text: tuple[str, str | None], head: HeadName) -> Expression:
     """Return the same, made on the model's device, and once for all sessions."""
 
     def on_device(make: Callable[[], Any]) -> Any:
         with models.on(source.device):
             return make()
 
-    return through(made, lambda make: store.get((source, *of_text, *head), lambda: on_device(make)))
+    return through(made, lambda make: cache.get(kind, (source, *of_text, *head), lambda: on_device(make)))

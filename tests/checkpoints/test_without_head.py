@@ -30,7 +30,9 @@ def test_it_goes_everywhere_a_model_goes(
         expected = foreign.theirs(name, tmp_path / name)(**inputs, output_hidden_states=True).hidden_states[-1]
     assert main(["import", str(tmp_path / name), str(tmp_path / "mine")]) == 0
     assert "encoder-only" in capsys.readouterr().out
-    archive.unpack(io.BytesIO(archive.pack(tmp_path / "mine")), tmp_path / "again")
+    packed = io.BytesIO()
+    archive.pack(tmp_path / "mine", packed)
+    archive.unpack(packed, tmp_path / "again")
     archive.unpack(zip_of(tmp_path / name), tmp_path / "from-a-zip")
     real = foreign.is_real(tokens[0])
     for folder in (name, "mine", "again", "from-a-zip"):

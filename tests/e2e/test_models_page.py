@@ -58,7 +58,7 @@ def test_a_model_leaves_as_a_file_comes_back_and_is_deleted(page: Page, place: P
     open_models(page, "/models?model=tales")
     expect(page.get_by_role("heading", name="Tales")).to_be_visible()
     with page.expect_download() as download:
-        page.get_by_role("button", name="Download (.zip)").click()
+        page.get_by_role("link", name="Download (.zip)").click()
     assert download.value.suggested_filename == "tales.zip"
     file = tmp_path / "tales.zip"
     download.value.save_as(file)

@@ -74,7 +74,7 @@ def test_every_token_says_how_it_came_to_stand_there(open_writing: Callable[...,
         )
     )
     expect(chip(page, 3)).to_have_accessible_name(re.compile("^output 3 'n'', .*forced: chosen by a person, .* rank 2"))
-    expect(chip(page, 1)).to_have_accessible_name(re.compile("probability 1.00, the most probable"))
+    expect(chip(page, 1)).to_have_accessible_name(re.compile("probability 1.00, most probable"))
     expect(chip(page, 1).locator(".word")).to_have_css("background-color", "rgb(26, 29, 84)")  # the scale's deep end
     expect(chip(page, 0).locator(".word")).not_to_have_css("background-color", "rgb(26, 29, 84)")
     chip(page, 3).hover()

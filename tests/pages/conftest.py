@@ -14,6 +14,7 @@ import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.context import ContextProxy
+from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.scriptrunner import RerunData
 from streamlit.testing.v1 import AppTest, local_script_runner
 
@@ -123,6 +124,20 @@ def one_look_at_the_installed_packages() -> Iterator[None]:
     """Each AppTest reads what every installed package says of itself, which takes longer than our page and is kept."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_fragment_lies_in_another() -> Iterator[None]:
+    """Streamlit loses messages of such fragments, so a page that draws one fails, whatever its test looks at."""
+    register = MemoryFragmentStorage.register
+
+    def refuse(self: MemoryFragmentStorage, *args: Any, parent_fragment_id: str | None = None, **options: Any) -> None:
+        assert parent_fragment_id is None, "a fragment is drawn within another one"
+        register(self, *args, parent_fragment_id=parent_fragment_id, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MemoryFragmentStorage, "register", refuse)
         yield
 
 

@@ -1,17 +1,22 @@
 """What is kept in memory: bounded, each thing made once however many ask, and nothing of what failed."""
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from threading import Barrier, BrokenBarrierError, Event
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pages.shared import cache
-from pages.shared.cache import MIB, Store
+from pages.shared.cache import MIB, Cache, Use, size_of
 
 N_THREADS = 10
 
@@ -20,17 +25,32 @@ def never() -> Any:
     raise AssertionError("this was made before")
 
 
-def a_store(most_mib: int = 4) -> Store[bytes]:
-    return Store(most_mib=most_mib, n_bytes=len)
+def a_cache(most_mib: float = 4) -> Cache:
+    return Cache(int(most_mib * MIB))
 
 
-def mebibytes(n: float) -> Callable[[], bytes]:
-    return lambda: bytes(int(n * MIB))
+@dataclass
+class Thing:
+    """Something that says how much it takes."""
+
+    n_bytes: int
 
 
-def keys_of(store: Store[bytes], *keys: str) -> list[str]:
+def mebibytes(n: float) -> Callable[[], Thing]:
+    return lambda: Thing(int(n * MIB))
+
+
+def keys_of(store: Cache, *keys: str, kind: str = "texts") -> list[str]:
     """Which of these are kept, not asking for any: that would count as use."""
-    return [key for key in keys if store._place(key) is not None]
+    return [key for key in keys if (kind, key) in store]
+
+
+def mib_of(store: Cache) -> float:
+    return sum(use.n_bytes for use in store.use().values()) / MIB
+
+
+def n_of(store: Cache) -> int:
+    return sum(use.n_entries for use in store.use().values())
 
 
 def at_once(ask: Callable[[int], Any]) -> list[Any]:
@@ -49,136 +69,183 @@ def at_once(ask: Callable[[int], Any]) -> list[Any]:
 
 
 def test_a_thing_is_made_once_and_is_the_same_for_all():
-    store = a_store()
-    made = store.get("a", mebibytes(1))
-    assert store.get("a", never) is made
-    assert len(store) == 1 and store.mib == 1
+    store = a_cache()
+    made = store.get("texts", "a", mebibytes(1))
+    assert store.get("texts", "a", never) is made
+    assert store.use() == {"texts": Use(1, MIB, 0)}
 
 
 def test_what_was_not_asked_for_longest_is_left_out_first():
-    store = a_store(3)
+    store = a_cache(3)
     for key in ("a", "b", "c"):
-        store.get(key, mebibytes(1))
-    store.get("a", never)  # now b is the oldest
-    store.get("d", mebibytes(1))
+        store.get("texts", key, mebibytes(1))
+    store.get("texts", "a", never)  # now b is the oldest
+    store.get("texts", "d", mebibytes(1))
     assert keys_of(store, "a", "b", "c", "d") == ["a", "c", "d"]
-    store.get("e", mebibytes(2))
-    assert keys_of(store, "a", "b", "c", "d", "e") == ["d", "e"] and store.mib == 3
+    store.get("texts", "e", mebibytes(2))
+    assert keys_of(store, "a", "b", "c", "d", "e") == ["d", "e"] and mib_of(store) == 3
 
 
-@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 5)), max_size=20))
-def test_all_that_is_kept_is_never_more_than_the_store_holds_but_for_one_large_thing(asked: list[tuple[int, int]]):
-    """Against a list in the order of use."""
-    store, in_order, large = a_store(4), list[tuple[int, int]](), list[tuple[int, int]]()
-    for key, n in asked:
-        known = dict(in_order + large)
-        got = store.get(key, mebibytes(n))
-        assert len(got) == known.get(key, n) * MIB
-        if key in dict(in_order):
-            in_order = [*(kept for kept in in_order if kept[0] != key), (key, known[key])]
-        elif key not in dict(large):
-            if n > 4:
-                large = [(key, n)]
-            else:
-                in_order.append((key, n))
-                while sum(size for _, size in in_order) > 4:
-                    in_order.pop(0)
-        assert len(store) == len(in_order) + len(large)
-        assert store.mib == sum(size for _, size in in_order + large)
+@given(st.lists(st.tuples(st.sampled_from(("texts", "models")), st.integers(0, 5), st.integers(0, 5)), max_size=20))
+def test_all_that_is_kept_is_never_more_than_the_budget_but_for_one_large_thing(asked: list[tuple[str, int, int]]):
+    """Against a list in the order of use, whatever the kinds are."""
+    store, in_order, evicted = a_cache(4), dict[tuple[str, int], int](), list[str]()
+    for kind, key, n in asked:
+        n = in_order.pop((kind, key), n)
+        assert store.get(kind, key, mebibytes(n)).n_bytes == n * MIB
+        in_order[kind, key] = n
+        while sum(in_order.values()) > 4 and len(in_order) > 1:
+            oldest = next(iter(in_order))
+            evicted.append(oldest[0])
+            del in_order[oldest]
+        use = store.use()
+        for name in ("texts", "models"):
+            sizes = [n for (of, _), n in in_order.items() if of == name]
+            found = use.get(name, Use(0, 0, 0))
+            assert found == Use(len(sizes), sum(sizes) * MIB, evicted.count(name))
 
 
-def test_of_things_larger_than_the_store_the_last_is_kept_beside_the_others():
-    store = a_store(2)
-    store.get("small", mebibytes(1))
-    store.get("large", mebibytes(3))
-    assert keys_of(store, "small", "large") == ["small", "large"] and store.mib == 4
-    store.get("large", never)
-    store.get("larger", mebibytes(5))
-    assert keys_of(store, "small", "large", "larger") == ["small", "larger"]
-    store.get("full", mebibytes(2))  # as large as the store: no exception
-    assert keys_of(store, "small", "larger", "full") == ["larger", "full"]
+def test_one_kind_makes_room_for_another():
+    store = a_cache(4)
+    store.get("models", "a", mebibytes(3))
+    store.get("texts", "a", mebibytes(1))
+    store.get("models", "a", never)  # used again: the text is the older one now
+    store.get("texts", "b", mebibytes(1))
+    assert keys_of(store, "a", "b") == ["b"] and keys_of(store, "a", kind="models") == ["a"]
+    assert store.use()["texts"].n_evicted == 1 and store.use()["models"].n_evicted == 0
+
+
+def test_a_thing_larger_than_the_budget_is_kept_alone():
+    store = a_cache(2)
+    store.get("texts", "small", mebibytes(1))
+    large = store.get("texts", "large", mebibytes(3))
+    assert keys_of(store, "small", "large") == ["large"] and mib_of(store) == 3
+    assert store.get("texts", "large", never) is large
+    store.get("texts", "full", mebibytes(2))  # as large as the budget
+    assert keys_of(store, "small", "large", "full") == ["full"]
+
+
+def test_a_thing_that_grows_makes_others_go():
+    store = a_cache(4)
+    thing = store.get("texts", "growing", mebibytes(1))
+    store.get("texts", "other", mebibytes(2))
+    thing.n_bytes = 3 * MIB
+    assert mib_of(store) == 3  # nobody has told yet
+    store.measure("texts", "growing")
+    assert keys_of(store, "growing", "other") == ["growing"] and mib_of(store) == 3
+    store.measure("texts", "other")  # which is gone
+    assert n_of(store) == 1
 
 
 def test_a_thing_is_made_once_when_ten_ask_at_once():
-    store, makers, go_on = a_store(), count(), Event()
+    store, makers, go_on = a_cache(), count(), Event()
 
-    def make() -> bytes:
+    def make() -> Thing:
         next(makers)
         go_on.wait(0.05)  # so that the others come meanwhile
-        return bytes(MIB)
+        return Thing(MIB)
 
-    first, *others = at_once(lambda i: store.get("a", make))
+    first, *others = at_once(lambda i: store.get("texts", "a", make))
     assert next(makers) == 1
-    assert isinstance(first, bytes) and all(other is first for other in others)
+    assert isinstance(first, Thing) and all(other is first for other in others)
 
 
 def test_things_of_other_keys_are_made_at_the_same_time():
-    store, together = a_store(16), Barrier(N_THREADS)
+    store, together = a_cache(16), Barrier(N_THREADS)
 
-    def make() -> bytes:
+    def make() -> Thing:
         together.wait(10)  # only when all are making
-        return bytes(MIB)
+        return Thing(MIB)
 
-    assert not [got for got in at_once(lambda i: store.get(i, make)) if isinstance(got, BrokenBarrierError)]
-    assert len(store) == N_THREADS
+    assert not [got for got in at_once(lambda i: store.get("texts", i, make)) if isinstance(got, BrokenBarrierError)]
+    assert n_of(store) == N_THREADS
 
 
 def test_an_error_is_raised_to_all_who_wait_and_kept_for_nobody():
-    store, makers, go_on = a_store(), count(), Event()
+    store, makers, go_on = a_cache(), count(), Event()
 
-    def fail() -> bytes:
+    def fail() -> Thing:
         next(makers)
         go_on.wait(0.3)  # so that all others have come, on a busy machine too
         raise ValueError("no such text")
 
-    raised = at_once(lambda i: store.get("a", fail))
+    raised = at_once(lambda i: store.get("texts", "a", fail))
     assert next(makers) == 1
     assert all(isinstance(error, ValueError) and str(error) == "no such text" for error in raised)
-    assert len(store) == 0 and not store._making
-    assert store.get("a", mebibytes(1)) == bytes(MIB)  # who asks later tries again
+    assert n_of(store) == 0 and not store._making
+    assert store.get("texts", "a", mebibytes(1)) == Thing(MIB)  # who asks later tries again
 
 
 def test_where_the_maker_is_called_off_another_who_waits_makes_it():
     """As when a page is left while it computes: Streamlit ends its script by an exception that is no error."""
-    store, makers, go_on = a_store(), count(), Event()
+    store, makers, go_on = a_cache(), count(), Event()
 
     class Stopped(BaseException):
         pass
 
-    def make() -> bytes:
+    def make() -> Thing:
         is_first = next(makers) == 0
         go_on.wait(0.05)
         if is_first:
             raise Stopped
-        return bytes(MIB)
+        return Thing(MIB)
 
-    got = at_once(lambda i: store.get("a", make))
+    got = at_once(lambda i: store.get("texts", "a", make))
     assert next(makers) == 2
     assert sum(isinstance(thing, Stopped) for thing in got) == 1
-    assert len({id(thing) for thing in got if isinstance(thing, bytes)}) == 1 and not store._making
+    assert len({id(thing) for thing in got if isinstance(thing, Thing)}) == 1 and not store._making
 
 
 def test_a_thing_that_cannot_be_measured_holds_nobody_up():
-    store: Store[Any] = Store(most_mib=1, n_bytes=len)
+    class Odd:
+        @property
+        def n_bytes(self) -> int:
+            raise TypeError
+
+    store = a_cache()
     for _ in range(2):
         with pytest.raises(TypeError):
-            store.get("a", object)
-    assert store.get("a", lambda: b"") == b""
+            store.get("texts", "a", Odd)
+    assert store.get("texts", "a", lambda: b"") == b""
 
 
-def test_all_sessions_share_the_stores():
-    assert cache.stores() == {}
-    texts, models = (cache.store(name, most_mib=most, n_bytes=len) for name, most in (("texts", 8), ("models", 2048)))
-    assert cache.store("texts", most_mib=8, n_bytes=len) is texts
-    texts.get("a", mebibytes(1.6))
-    texts.get("b", mebibytes(2))
-    models.get("large", mebibytes(1))
-    assert {name: (len(store), store.mib, store.most_mib) for name, store in cache.stores().items()} == {
-        "texts": (2, pytest.approx(3.6, abs=1e-3), 8),
-        "models": (1, pytest.approx(1, abs=1e-3), 2048),
-    }
+def test_things_say_their_size_or_their_parts_do():
+    array = np.zeros((100, 10))
+    assert size_of(array) == 8000
+    assert 8000 <= size_of({"values": array, "labels": ("a", "b")}) < 9000
+    assert 16000 <= size_of([(array, 1.0, None), {array.tobytes()}]) < 17000
+
+    @dataclass
+    class Part:
+        values: np.ndarray
+        text: str
+
+    assert 9000 <= size_of(Part(array, "x" * 1000)) < 10000
+    model = torch.nn.Linear(10, 100)
+    model.register_buffer("table", torch.zeros(50))
+    assert 4 * (1000 + 100 + 50) <= size_of((model, "tokenizer")) < 4 * 1150 + 1000
 
 
-def test_ten_who_ask_for_a_store_at_once_share_it():
-    stores = at_once(lambda i: cache.store("texts", most_mib=1, n_bytes=len))
-    assert len({id(store) for store in stores}) == 1
+def test_a_version_is_another_one_whenever_a_file_is(tmp_path: Path):
+    weights, card = tmp_path / "weights", tmp_path / "card"
+    weights.write_text("1234")
+    versions = {cache.version(weights, card)}
+    assert versions == {cache.version(weights, card)}
+    card.write_text("card")
+    versions.add(cache.version(weights, card))
+    was = weights.stat()
+    weights.unlink()
+    weights.write_text("5678")
+    os.utime(weights, ns=(was.st_atime_ns, was.st_mtime_ns))  # as copied with its times
+    versions.add(cache.version(weights, card))
+    card.unlink()
+    versions.add(cache.version(weights, card))
+    assert len(versions) == 4
+
+
+def test_all_sessions_share_one_cache_with_the_budget(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HEADLIGHT_MEMORY", "2MiB")
+    caches = at_once(lambda i: cache.shared())
+    assert len({id(one) for one in caches}) == 1 and caches[0].most_bytes == 2 * MIB
+    thing = cache.get("texts", "a", mebibytes(1))
+    assert caches[0].get("texts", "a", never) is thing

@@ -5,7 +5,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Sequence
-from io import BufferedIOBase, BytesIO
+from io import BufferedIOBase
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -45,25 +45,29 @@ _TOO_LARGE = Message("this file is larger than {most}; import it by its path ins
 _LARGER = Message("{name} is larger when unpacked than this file declares; zip the model's folder again")
 
 
-def pack(folder: Path) -> bytes:
-    """Return a checkpoint folder as a zip file: a folder of the same name, which loads once it is unpacked.
+def pack(folder: Path, file: IO[bytes] | BufferedIOBase) -> None:
+    """Write a checkpoint folder as a zip file: a folder of the same name, which loads once it is unpacked.
+
+    Args:
+        folder: of the model.
+        file: empty; it can be sought in. It is left at its end.
 
     Raises:
         CheckpointError: it is no model, or cannot be read.
     """
 
-    def read(place: Path) -> bytes:
+    def read(place: Path) -> None:
         if not (place / CONFIG).is_file():
             raise CheckpointError("there is no longer a model in {folder}; choose another", folder=folder)
-        buffer = BytesIO()
-        with zipfile.ZipFile(buffer, "w", strict_timestamps=False) as archive:
+        file.seek(0)
+        file.truncate()
+        with zipfile.ZipFile(file, "w", strict_timestamps=False) as archive:
             for path in sorted(place.iterdir()):
                 if path.is_file() and path.suffix in _SUFFIXES:
                     kind = zipfile.ZIP_STORED if path.suffix == _DENSE else zipfile.ZIP_DEFLATED
                     archive.write(path, f"{folder.name}/{path.name}", kind)
-        return buffer.getvalue()
 
-    return reading_folder(folder, read)
+    reading_folder(folder, read)
 
 
 def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) -> None:

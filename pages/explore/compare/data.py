@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from transformer_core.analysis.trace.attention_maps import AttentionMaps
 
 MOST_TOKENS = 512  # on a side: of longer texts, all pairs are too many to be looked at
-MOST_MIB = 64  # of all comparisons
 Arrays = dict[str, np.ndarray]
 
 
@@ -105,12 +104,7 @@ class ComparisonData:
             more: what else it depends on, beside what the sides read.
             make: works it out.
         """
-        comparisons: cache.Store[Arrays] = cache.store(
-            mark("comparisons"),
-            most_mib=MOST_MIB,
-            n_bytes=lambda arrays: sum(array.nbytes for array in arrays.values()),
-        )
-        return comparisons.get((what, self._key_of(self.a), self._key_of(self.b), more), make)
+        return cache.get(mark("comparisons"), (what, self._key_of(self.a), self._key_of(self.b), more), make)
 
     def draw(
         self,

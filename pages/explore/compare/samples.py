@@ -8,11 +8,11 @@ import streamlit as st
 
 from pages.explore.compare import view_fields
 from pages.explore.compare.sides import Weights
-from pages.shared import analyses, models, prose, runs
+from pages.shared import analyses, cache, models, prose, runs
 from pages.shared.corpora import MADE_HERE
 from transformer_core.config import Architecture
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
-from transformer_core.errors import CorpusError, HeadlightError, Message
+from transformer_core.errors import CorpusError, HeadlightError, Message, mark
 from transformer_core.language import say
 
 MOST_LINES = 200  # of a pasted list
@@ -59,7 +59,7 @@ def _sampled(weights: Weights) -> tuple[str, ...]:
         raise CorpusError(
             "the training corpus of {name} is unknown; paste texts, or use its examples", name=weights.name
         )
-    return _held_out(weights.corpus, *_drawn(weights), weights.config.architecture, weights.source.version)
+    return _held_out(weights.corpus, *_drawn(weights), weights.config.architecture)
 
 
 def _drawn(weights: Weights) -> tuple[int, CorpusReading]:
@@ -78,22 +78,22 @@ def _drawn(weights: Weights) -> tuple[int, CorpusReading]:
         return 0, AS_MADE
 
 
-def _held_out(
-    corpus: str, seed: int, reading: CorpusReading, architecture: Architecture, version: str = ""
-) -> tuple[str, ...]:
+def _held_out(corpus: str, seed: int, reading: CorpusReading, architecture: Architecture) -> tuple[str, ...]:
     """Return some held-out texts from all parts of a corpus: of pairs, the sources."""
     if corpus in MADE_HERE and seed == 0:
         analyses.draw(corpus, architecture)
+    from transformer_core.corpora.corpus_stats import made_from
+
     with st.spinner(prose.plain(say("Loading the corpus {corpus} …", corpus=Path(corpus).name)), show_time=True):
-        return _sample(corpus, seed, reading, version)
+        place = analyses.place_of(corpus)
+        key = (seed, *made_from(place, reading, architecture))
+        return cache.get(mark("samples of corpora"), key, lambda: _sample(place, seed, reading))
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
-def _sample(corpus: str, seed: int, reading: CorpusReading, version: str) -> tuple[str, ...]:
-    """Return them; `version`, of what was trained on it, tells two corpora apart that had one name after the other."""
+def _sample(place: str, seed: int, reading: CorpusReading) -> tuple[str, ...]:
     from transformer_core.corpora import load_corpus
 
-    held_out = load_corpus(analyses.place_of(corpus), seed=seed, reading=reading).held_out
+    held_out = load_corpus(place, seed=seed, reading=reading).held_out
     n = len(held_out)
     items = [held_out[i * n // N_SAMPLED] for i in range(N_SAMPLED)] if n > N_SAMPLED else list(held_out)
     return tuple(item.source if hasattr(item, "source") else item.text for item in items)

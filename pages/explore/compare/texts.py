@@ -20,7 +20,6 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures.bars.spread import texts_spread
 from transformer_core.language import say, say_message, say_number
 
-MOST_MIB = 16  # of all heads that were measured on a text
 N_TOLD = 3  # texts at each end, and in the middle
 PATIENCE = 0.4  # s, after which it is said how far the reading is
 HEIGHT, HEIGHT_ALONE = 240, 340  # px
@@ -138,9 +137,6 @@ def _differ(data: ComparisonData) -> bool:
 
 def _measured(side: Side, texts: Sequence[str]) -> HeadOverTexts | None:
     """Return what a side's head does on each text; of those that cannot be read, say why. None: none can be."""
-    measures: cache.Store[HeadOnText] = cache.store(
-        mark("head measures per text"), most_mib=MOST_MIB, n_bytes=lambda of: 400 + 2 * len(of.text)
-    )
     found, troubles = [], []
     began, place = time.monotonic(), st.empty()
     for i, text in enumerate(texts):
@@ -148,7 +144,8 @@ def _measured(side: Side, texts: Sequence[str]) -> HeadOverTexts | None:
             told = say("{letter}: running text {i} of {n} …", letter=side.letter, i=i + 1, n=len(texts))
             place.progress(i / len(texts), text=prose.plain(told))
         try:
-            found.append(measures.get((side.source, side.head, text), partial(_on, side, text)))
+            key = (side.source, side.head, text)
+            found.append(cache.get(mark("head measures per text"), key, partial(_on, side, text)))
         except HeadlightError as error:
             troubles.append(say_message(error))
     place.empty()

@@ -12,14 +12,14 @@ from pages.components import figures
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.code import looked
 from pages.explore.decoding.data import DecodingData
-from pages.shared import analyses, export, prose
+from pages.shared import analyses, cache, export, prose, ticking
 from pages.shared.code import KEEP
 from pages.shared.corpora import MADE_HERE
 from pages.shared.models import ModelCard, place_of
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.errors import HeadlightError
+from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures.alignment import alignment_matrix
 from transformer_core.language import say, say_number
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 TICK = 1.0  # s between two looks whether the corpus is there
 NEXT = "…"  # the label of the row whose token is about to be written
-MOST_CORPORA = 2  # whose sources are kept in memory
 AGAIN = """
 from transformer_core.figures.alignment import alignment_matrix
 
@@ -81,20 +80,14 @@ def show(data: DecodingData) -> None:
         on_cell=lambda: _open(figures.sent_cell("decoding-alignment")),
     )
     if isinstance(trouble, analyses.AtWorkError):
-        _wait(data)
+        ticking.look_again(after=TICK)
+        wait = say(
+            "The model’s corpus is being generated for the first time; the gold alignment will appear in a moment."
+        )
+        st.html(f"<p class='hl-small'>{html.escape(wait)}</p>")
         return
     verdict = prose.sentence(trouble) if trouble else _verdict(data, weights, found, known)
     st.html(f"<p class='hl-small'>{html.escape(verdict)}</p>")
-
-
-@st.fragment(run_every=TICK)
-def _wait(data: DecodingData) -> None:
-    """Say that the corpus is drawn, and draw the page again once it is there."""
-    _, trouble = _pair(data)
-    if not isinstance(trouble, analyses.AtWorkError):
-        st.rerun()
-    words = say("The model’s corpus is being generated for the first time; the gold alignment will appear in a moment.")
-    st.html(f"<p class='hl-small'>{html.escape(words)}</p>")
 
 
 def _open(cell: tuple[int, int] | None) -> None:
@@ -110,7 +103,7 @@ def _pair(data: DecodingData) -> "tuple[FoundPair | None, HeadlightError | None]
         return None, None
     try:
         with st.spinner(say("Searching the model’s corpus for this text …")):
-            return _pairs(*corpus).find(data.view.text), None
+            return cache.get(mark("sources of corpora"), corpus, lambda: _pairs(*corpus)).find(data.view.text), None
     except HeadlightError as error:
         return None, error
 
@@ -125,7 +118,6 @@ def _corpus_of(card: ModelCard) -> tuple[str, int] | None:
     return (name, seed) if name in MADE_HERE and MADE_HERE[name][1] else None
 
 
-@st.cache_resource(show_spinner=False, max_entries=MOST_CORPORA)
 def _pairs(name: str, seed: int) -> "KnownPairs":
     """Return the pairs of a corpus by their sources.
 

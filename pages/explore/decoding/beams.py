@@ -20,13 +20,11 @@ if TYPE_CHECKING:
     from transformer_core.decoding.decoding_step import DecodingStep
 
 KEY = "decoding-beam-tree"
-MOST_MIB = 32  # of all searches
 HEIGHT = 520  # px
 MOST_BEAMS = 8
 LARGEST_ALPHA = 2.0
 FORMS = {"paper": "((5 + n) / 6)^α", "length": "n^α"}  # what a total is divided by
 CONTEXT = 16  # tokens before one that its label may depend on
-_NODE_BYTES = 1000  # about what a node with its alternatives takes
 LEAD = mark(
     "At each step, beam search keeps the most probable hypotheses, one per beam, and drops the rest. A hypothesis "
     "of n tokens is scored by its total log-probability divided by a length penalty. Click a dropped token to "
@@ -57,10 +55,9 @@ def show(data: DecodingData) -> None:
     """Draw the search's numbers, its tree, and what it found."""
     _controls()
     arguments = _arguments(data)
-    searches: cache.Store[Search] = cache.store(mark("beam searches"), most_mib=MOST_MIB, n_bytes=_n_bytes)
     with st.spinner(say("Searching …"), show_time=True):
         key = (data.source, data.view.text, *arguments.values())
-        found = searches.get(key, lambda: _search(data, arguments))
+        found = cache.get(mark("beam searches"), key, lambda: _search(data, arguments))
     written = numbers(found.nodes[len(data.given) - 1].id, [step.token for step in data.written])
     branches(
         nodes=found.nodes,
@@ -217,7 +214,3 @@ def _in_words(data: DecodingData, found: Search) -> str:
         text=text,
         other=other,
     )
-
-
-def _n_bytes(found: Search) -> int:
-    return sum(_NODE_BYTES + 8 * len(path) for path in found.paths.values())

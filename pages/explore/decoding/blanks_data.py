@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transformer_core.decoding.looking import Aim
     from transformer_core.text.interface import Tokenizer
 
-MOST_MIB = 256  # of all trees
+KIND = mark("filled-in texts")
 MOST_GIVEN = 512  # tokens of a text
 MOST_BLANKS = 24  # of a text
 N_BARS = 6  # candidates of a blank that are drawn
@@ -112,7 +112,7 @@ def current(card: ModelCard, source: Source, text: str) -> BlanksData:
         HeadlightError: the model or the text has nothing to fill in, or the device fails.
     """
     view_fields.fit((source, text))
-    given, texts = _given(card, source, text)
+    given = _given(card, source, text)
     tree, notes = given.tree, list[str]()
     with models.on(source.device), source.changed(tree.model):
         whole = _filled(tree, notes)
@@ -128,7 +128,7 @@ def current(card: ModelCard, source: Source, text: str) -> BlanksData:
         if not said.blanks:
             alone = tree.at_once()
             beside = tree.follow((step.position, alone[step.position].token) for step in at.steps)
-    texts.measure((source, text))
+    cache.shared().measure(KIND, (source, text))
     if given.left_out:
         notes.append(say("The text is too long; only its first {n:,} tokens are used.", n=given.left_out.start))
     view_fields.FILLED.set(".".join(f"{step.position}:{step.chosen.token}" for step in whole.steps))
@@ -166,11 +166,8 @@ def start_again() -> None:
     look_at(None)
 
 
-def _given(card: ModelCard, source: Source, text: str) -> "tuple[BlankText, cache.Store[BlankText]]":
-    """Return the text as the model was given it, which all who read it share, and where that is kept."""
-    texts: cache.Store[BlankText] = cache.store(
-        mark("filled-in texts"), most_mib=MOST_MIB, n_bytes=lambda made: made.tree.n_bytes
-    )
+def _given(card: ModelCard, source: Source, text: str) -> BlankText:
+    """Return the text as the model was given it, which all who read it share."""
 
     def make() -> BlankText:
         from transformer_core.analysis.trace.traced_forward import EncodedInput, tensor_of
@@ -188,7 +185,7 @@ def _given(card: ModelCard, source: Source, text: str) -> "tuple[BlankText, cach
             )
         return BlankText(tree=tree, tokenizer=tokenizer, labels=read.labels, left_out=read.left_out)
 
-    return texts.get((source, text), make), texts
+    return cache.get(KIND, (source, text), make)
 
 
 def _filled(tree: "FillingTree", notes: list[str]) -> "Filling":

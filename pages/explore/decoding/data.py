@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from transformer_core.decoding.tree import DecodingTree
     from transformer_core.text.interface import Tokenizer
 
-MOST_MIB = 512  # of all trees
+KIND = mark("generated texts")
 MOST_GIVEN = 512  # tokens of a source or a prompt
 FIRST_LENGTH = {"encoder_decoder": 64, "decoder_only": 24}  # tokens that are written before anybody asks for more
 AHEAD = 8  # tokens that a decoder has written beyond this step, so that a step forward has nothing to wait for
@@ -77,10 +77,10 @@ class DecodingData:
             return None
         source = Source.of(card, view.device, view.precision)
         view_fields.fit((source, view.text))
-        tree, given, trees = _tree(source, view.text, card)
-        model, tokenizer = source.load()
+        tree, given = _tree(source, view.text, card)
+        _, tokenizer = source.load()
         session = DecodingSession.of(tree, sampling=view_fields.sampling())
-        with models.on(source.device), source.changed(model):
+        with models.on(source.device), source.changed(tree.model):
             branches = _written(session, card)
             here = branches[view_fields.BRANCH.value]
             first = max(
@@ -89,7 +89,7 @@ class DecodingData:
             at = _step(tree, here, first)
             if not tree.has_ended(at):
                 tree.read(at)
-        trees.measure((source, view.text))
+        cache.shared().measure(KIND, (source, view.text))
         start = tree.start.position
         view_fields.drawn(
             [tuple(step.token for step in branch) for branch in branches], at.position - start, first.position - start
@@ -230,11 +230,8 @@ class DecodingData:
         return "-".join([self.view.model, "decoding", *more])
 
 
-def _tree(source: Source, text: str, card: ModelCard) -> "tuple[DecodingTree, Any, cache.Store[Any]]":
-    """Return the tree behind a text, which all who read it share; what the model was given; and where it is kept."""
-    trees: cache.Store[Any] = cache.store(
-        mark("generated texts"), most_mib=MOST_MIB, n_bytes=lambda made: made[0].n_bytes
-    )
+def _tree(source: Source, text: str, card: ModelCard) -> "tuple[DecodingTree, Any]":
+    """Return the tree behind a text, which all who read it share, and what the model was given."""
 
     def make() -> "tuple[DecodingTree, Any]":
         from transformer_core.analysis.trace.traced_forward import EncodedInput, tensor_of
@@ -247,7 +244,7 @@ def _tree(source: Source, text: str, card: ModelCard) -> "tuple[DecodingTree, An
         with models.on(source.device), source.changed(model):
             return DecodingTree(model, tensor_of(given.ids, model)), given
 
-    return *trees.get((source, text), make), trees
+    return cache.get(KIND, (source, text), make)
 
 
 def _usual_length(card: ModelCard) -> int:

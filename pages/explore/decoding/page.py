@@ -7,7 +7,7 @@ from pages.explore.decoding import cache as decoding_cache
 from pages.explore.decoding.code import code_of
 from pages.explore.decoding.data import DecodingData
 from pages.explore.decoding.nodes import text_of
-from pages.shared import code_expander, models, prose
+from pages.shared import code_expander, models, prose, ticking
 from pages.shared.answer import NO_HEAD, NO_MASK
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
@@ -65,7 +65,7 @@ def page() -> None:
     decoding()
 
 
-@st.fragment
+@ticking.fragment
 def decoding() -> None:
     """Draw the text as it is written, and what belongs to this step; a step draws only this again."""
     card = models.available()[state.current().model]

@@ -22,7 +22,6 @@ from transformer_core.language import say
 if TYPE_CHECKING:
     from transformer_core.analysis.flow.across_layers import Method, Part
 
-MOST_MIB = 32  # of all that was followed across layers
 ABREAST = 2  # figures in a row
 USUAL = "rollout"
 TITLES = {"rollout": mark("Attention rollout"), "flow": mark("Attention flow")}
@@ -67,11 +66,9 @@ def _draw(data: HeadsData, method: "Method") -> None:
             )
         prose.note(note)
         return
-    followed: cache.Store[tuple[Part, ...]] = cache.store(
-        mark("attention rollout and flow"), most_mib=MOST_MIB, n_bytes=_n_bytes
-    )
     key = (data.source, data.view.text, data.view.target, method)
-    found = named("parts", through(call(follow, data.recipe, method), lambda make: followed.get(key, make)))
+    kind = mark("attention rollout and flow")
+    found = named("parts", through(call(follow, data.recipe, method), lambda make: cache.get(kind, key, make)))
     with st.spinner(say(FOLLOWING[method]), show_time=True):
         parts = value_of(found)
     for first in range(0, len(parts), ABREAST):
@@ -119,7 +116,3 @@ def _part(data: HeadsData, method: str, part: "Part", made: Expression) -> None:
         ),
         key=f"heads-across-{part.of}-{part.side}",
     )
-
-
-def _n_bytes(parts: "tuple[Part, ...]") -> int:
-    return sum(part.values.nbytes + part.mask.nbytes for part in parts)

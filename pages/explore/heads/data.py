@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from transformer_core.analysis import ModelRun
     from transformer_core.analysis.trace.attention_maps import AttentionMaps
 
-MOST_MIB = 96  # of all pictures
 NAMES = {  # of queries and keys, by architecture and by where they come from
     ("encoder_decoder", "source"): mark("source"),
     ("encoder_decoder", "target"): mark("decoder input"),
@@ -86,10 +85,9 @@ class HeadsData:
     def recipe_of(self, spec: ViewSpec) -> Expression:
         """Return what a spec shows of the chosen attention as code."""
         attention = self.view.attention
-        pictures: cache.Store[HeadPicture] = cache.store(mark("attention maps"), most_mib=MOST_MIB, n_bytes=_n_bytes)
         key = (self.source, self.view.text, self.view.target, attention, spec)
         drawn = call(picture, self.recipe.attention_maps[attention], spec, Unpacked(self.recipe.sides(attention)))
-        return named("shown", through(drawn, lambda make: pictures.get(key, make)))
+        return named("shown", through(drawn, lambda make: cache.get(mark("attention maps"), key, make)))
 
     @property
     def axis_names(self) -> dict[str, Any]:
@@ -168,12 +166,6 @@ def _spec(view: View, model_run: "ModelRun") -> ViewSpec:
         renormalise=view_fields.REST.value == "share",
         window=view_fields.WINDOW.value,
     )
-
-
-def _n_bytes(made: HeadPicture) -> int:
-    labels = sum(map(len, (*made.queries.labels, *made.keys.labels)))
-    n_tokens = len(made.queries.tokens) + len(made.keys.tokens)
-    return int(made.values.nbytes) + int(made.mask.nbytes) + 60 * n_tokens + labels
 
 
 def marked(data: HeadsData, shown: HeadPicture) -> tuple[int | None, int | None]:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from transformer_core.analysis.trace.attention_maps import PooledHeads
 
 WIDTH = 560  # px
-MOST_MIB = 32  # of all heads that were pooled for a figure
 SHAPES = """
 for name, of_all in heads.items():
     print(name, of_all.patterns.shape)  # layer, head, query, key
@@ -47,11 +46,10 @@ def _draw(data: HeadsData) -> None:
     side = fit_side(
         sum(n_layers * n_heads for n_layers, n_heads, *_ in (model_run.attention_maps[a].shape for a in attentions))
     )
-    stills: cache.Store[Pooled] = cache.store(mark("saved overviews"), most_mib=MOST_MIB, n_bytes=_n_bytes)
     maps = data.recipe.attention_maps
     key = (data.source, view.text, view.target, *attentions)
     overviews = literal({name: maps[name].overview(side) for name in attentions})
-    made = named("heads", through(overviews, lambda make: stills.get(key, make)))
+    made = named("heads", through(overviews, lambda make: cache.get(mark("saved overviews"), key, make)))
     pooled: Pooled = value_of(made)
     titles = {attention: say(ATTENTIONS[attention].title) for attention in attentions}
     is_pooled = any(heads.mask.shape != model_run.attention_maps[name].shape[2:] for name, heads in pooled.items())
@@ -121,7 +119,3 @@ def _units(data: HeadsData, attention: str, heads: "PooledHeads") -> dict[str, l
             for start, end in pairwise(starts)
         ]
     return units
-
-
-def _n_bytes(pooled: Pooled) -> int:
-    return sum(heads.patterns.nbytes + heads.mask.nbytes for heads in pooled.values())

@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from transformer_core.analysis import ModelRun
-    from transformer_core.analysis.blueprint.capture import CapturedText
     from transformer_core.analysis.blueprint.stream import Stream
 
 MOST_TOKENS = 512  # of a text, and of the decoder's input, that are captured
-MOST_MIB = 256  # of all that is captured
+KIND = mark("captured activations")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -155,23 +154,19 @@ class ArchitectureData:
         if self.is_cut:
             inputs = [inputs[i][:MOST_TOKENS] for i in range(len(self.inputs))]
         made = call(CapturedText, self.source.recipe()[0], inputs)
-        captured: Expression = named("captured", through(made, lambda make: self._texts().get(self._key, make)))
+        captured: Expression = named("captured", through(made, lambda make: cache.get(KIND, self._key, make)))
         return captured
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
         """Let the model run with its change, and take notice of how much is kept of the text then."""
-        model, _ = self.source.load()
-        with models.on(self.source.device), self.source.changed(model):
+        with models.on(self.source.device), self.source.changed(value_of(self.captured).model):
             yield
-        self._texts().measure(self._key)
+        cache.shared().measure(KIND, self._key)
 
     @property
     def _key(self) -> tuple[Any, ...]:
         return self.source, self.view.text, self.view.target
-
-    def _texts(self) -> "cache.Store[CapturedText]":
-        return cache.store(mark("captured activations"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
 
     def file_name(self, *more: str) -> str:
         """Return the name of a file that is saved, without its ending."""

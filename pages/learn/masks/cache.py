@@ -1,6 +1,6 @@
 """What the page Masks keeps of what was tried: texts as a model reads them, and all that was made of them."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from pages.shared import cache, models, readings
@@ -9,7 +9,6 @@ from pages.shared.sources import Source
 from pages.shared.view.state import View
 from transformer_core.errors import mark
 
-MOST_MIB = 64  # of all that was tried
 STORE = mark("masked runs")
 
 
@@ -24,13 +23,11 @@ def kept(value: Expression, source: Source, view: View, key: Hashable) -> Expres
     """
 
     def take(make: Callable[[], Any]) -> Any:
-        tried: cache.Store[Any] = cache.store(STORE, most_mib=MOST_MIB, n_bytes=_n_bytes)
-
         def run() -> Any:
             with models.on(source.device):
                 return make()
 
-        return tried.get((source, view.text, view.target, key), run)
+        return cache.get(STORE, (source, view.text, view.target, key), run)
 
     return through(value, take)
 
@@ -43,13 +40,3 @@ def text(source: Source, view: View, *, max_tokens: int) -> Expression:
     options |= {"max_tokens": max_tokens, "max_new_tokens": readings.max_new_tokens(source)}
     made = call(mask_text, *source.recipe(), view.text, **options)
     return named("text", kept(made, source, view, ("text", max_tokens)))
-
-
-def _n_bytes(made: Any) -> int:
-    """Return about how much something takes: the arrays in it, and what is around them."""
-    if hasattr(made, "nbytes"):
-        return int(made.nbytes)
-    if isinstance(made, Mapping):
-        return 1024 + sum(map(_n_bytes, made.values()))
-    parts = getattr(made, "__dataclass_fields__", ())
-    return 1024 + sum(_n_bytes(getattr(made, part)) for part in parts)

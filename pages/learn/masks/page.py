@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.learn.masks import dropout, edit, inference, leak, view_fields, which
 from pages.learn.masks.data import MOST_TOKENS, MasksData
-from pages.shared import models, prose
+from pages.shared import models, prose, ticking
 from pages.shared.answer import NO_HEAD
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
@@ -38,7 +38,7 @@ def page() -> None:
         masks()
 
 
-@st.fragment
+@ticking.fragment
 def masks() -> None:
     """Draw the part that was chosen; a click draws only this again."""
     card = models.available()[state.current().model]

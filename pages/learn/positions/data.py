@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from transformer_core.analysis.positions.tables import PositionTable, Stack
     from transformer_core.analysis.trace.model_run import ModelRun
 
-MOST_MIB = 64  # of all that was computed for this page
 NAMES = {
     "sinusoidal_halves": mark("Sinusoidal, in halves"),
     "sinusoidal_interleaved": mark("Sinusoidal, interleaved"),
@@ -37,6 +36,7 @@ NAMES = {
 USUAL_N = {"table": 20, "waves": 128, "products": 64, "shift": 64, "dials": 128, "bias": 32}  # positions of a part
 USUAL_N_BUCKETS = 160  # so that the last bucket is seen
 USUAL_WIDTH = {"table": 512, "waves": 512, "products": 512, "shift": 16}  # of a sinusoidal table
+T = TypeVar("T")
 USUAL_HEAD_WIDTH = 32  # of rotary positions, where the model has none
 BASE = 10_000.0  # of sinusoidal and of usual rotary positions
 USUAL_HEADS = 8  # with slopes, as published
@@ -208,21 +208,14 @@ class PositionsData:
         )
 
 
-def computed(key: tuple[Any, ...], make: Callable[[], Any], n_bytes: Callable[[Any], int]) -> Any:
+def computed(key: tuple[Any, ...], make: Callable[[], T]) -> T:
     """Return what was computed for this page, once for all sessions.
 
     Args:
         key: plain words and numbers that say what it is, the name of its kind first.
         make: computes it.
-        n_bytes: how much it takes.
     """
-    store: cache.Store[tuple[Any, int]] = cache.store("positions", most_mib=MOST_MIB, n_bytes=lambda made: made[1])
-
-    def measured() -> tuple[Any, int]:
-        made = make()
-        return made, n_bytes(made)
-
-    return store.get(key, measured)[0]
+    return cache.get(mark("positions"), key, make)
 
 
 def in_words(encoding: str) -> str:

@@ -97,7 +97,7 @@ def _sources(data: PositionsData) -> None:
             )
         )
     key = ("parts", data.source, view.text, view.target, view.attention, view.layer, view.head)
-    found = computed(key, lambda: _computed(data), lambda made: made.n_bytes)
+    found = computed(key, lambda: _computed(data))
     shares = found.shares()
     kind = ATTENTIONS[view.attention]
     sides = [say(SIDE_NAMES[model_run.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
@@ -156,7 +156,7 @@ def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
         )
     view = data.view
     key = ("shares", data.source, view.text, view.target, view.attention)
-    of_heads = computed(key, lambda: _of_heads(data), lambda made: 0 if made is None else made.nbytes)
+    of_heads = computed(key, lambda: _of_heads(data))
     if of_heads is None:
         return
     grid = head_grid(

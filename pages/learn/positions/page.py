@@ -5,7 +5,7 @@ import streamlit as st
 from pages.learn.positions import bias, controls, dials, model, products, table, view_fields, waves
 from pages.learn.positions.code import lines_of
 from pages.learn.positions.data import PositionsData, in_words
-from pages.shared import code_expander, models, prose
+from pages.shared import code_expander, models, prose, ticking
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
@@ -31,7 +31,7 @@ def page() -> None:
     positions()
 
 
-@st.fragment
+@ticking.fragment
 def positions() -> None:
     """Draw an encoding; a click draws only this again."""
     card = models.available()[state.current().model]

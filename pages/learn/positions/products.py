@@ -47,7 +47,7 @@ def show(data: PositionsData) -> None:
     if data.is_rotary:
         config = rotary_config(data.encoding, data.width, data.card.config)  # type: ignore[arg-type]
         key = ("products", data.encoding, data.width, n, data.source.path, data.source.version)
-        products = computed(key, lambda: turned_products(config, n), lambda made: made.nbytes)
+        products = computed(key, lambda: turned_products(config, n))
     else:
         products = table_products(data.table.values)
         n = len(products)

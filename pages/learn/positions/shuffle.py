@@ -51,7 +51,7 @@ def show(data: PositionsData) -> None:
 
     view = data.view
     key = ("shuffled", data.source, view.text, view.target, view.attention, view_fields.SEED.value)
-    found = computed(key, lambda: _computed(data), lambda made: made.n_bytes)
+    found = computed(key, lambda: _computed(data))
     st.html(_outputs(found))
     with st.container(key="hl-positions-shuffle"):
         columns = st.columns([5, 5, 3], gap="small")

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pages.learn.tour.lesson_engine.six_words import SixWords
 
 SHIPPED = APP / "pages" / "learn" / "tour" / "lessons"
-MOST_MIB = 192  # of all runs
 OWN = "own."  # what the names of a teacher's lessons begin with
 _OF_HEAD = ("text", "target", "attention", "layer", "head", "model")
 
@@ -138,13 +137,14 @@ def _run(lesson: "Lesson", mistake: str, is_other: bool) -> "Run":
         raise HeadlightError("this lesson has no other text; add one: other: …")
     source, text = Source.of(card), lesson.other if is_other else text_of(lesson, card)
     target = None if is_other else lesson.target
-    runs: cache.Store[Run] = cache.store(mark("lessons"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
 
     def make() -> "Run":
         model, tokenizer = source.load()
-        return run(model, tokenizer, text, target=target, mistake=mistake, card=read_card(models.place_of(card.path)))
+        measured = read_card(models.place_of(card.path))
+        with models.on(source.device):
+            return run(model, tokenizer, text, target=target, mistake=mistake, card=measured)
 
-    return runs.get((source, text, target, mistake), make)
+    return cache.get(mark("lessons"), (source, text, target, mistake), make)
 
 
 def _train(
@@ -152,12 +152,10 @@ def _train(
 ) -> "SixWords":
     from pages.learn.tour.lesson_engine.six_words import train_six_words
 
-    trained: cache.Store[SixWords] = cache.store(mark("six-word model"), most_mib=4, n_bytes=lambda made: 8192)
-
     def make() -> "SixWords":
         return train_six_words(smoothing=smoothing, is_shifted=is_shifted, steps=steps, seed=seed, on_step=on_step)
 
-    return trained.get((smoothing, is_shifted, steps, seed), make)
+    return cache.get(mark("six words"), (smoothing, is_shifted, steps, seed), make)
 
 
 def six_word_steps() -> int:

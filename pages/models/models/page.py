@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.shared import model_store, models, prose
+from pages.shared import downloads, model_store, models, prose
 from pages.shared.models import ModelCard
 from pages.shared.view import state
 from transformer_core.devices import in_words
@@ -204,26 +204,16 @@ def details(card: ModelCard) -> None:
 
 
 def hand_out(card: ModelCard) -> None:
-    """Hand the model out as a file, unless it is too large for that."""
-    if model_store.n_bytes(card) > model_store.MAX_HANDED_OUT:
-        too_large = say("Too large for one file; copy {path} to share it.", path=html.escape(card.path))
-        st.html(f"<p class='hl-small'>{too_large}</p>")
-        return
-    st.download_button(
-        say("Download (.zip)"),
-        data=lambda: model_store.pack(card),
-        file_name=f"{card.name}.zip",
-        mime="application/zip",
-        icon=":material/download:",
-        on_click="ignore",
-    )
+    """Hand the model out as a file."""
+    label = html.escape(say("Download (.zip)"))
+    st.html(f"<a class='hl-download' href='{html.escape(downloads.address(card))}' download>{label}</a>")
 
 
 def parameters_of(card: ModelCard) -> None:
     """Show where the parameters are."""
     view = state.current()
     models.load(card.path, card.version, view.device, view.precision)  # so that what is counted is there
-    table = model_store.parameter_table(card.path, card.version, card)
+    table = model_store.parameter_table(card)
     facts = say(
         "{n:,} parameters, {size} on disk. Shared parameters are counted once.",
         n=table["parameters"].sum(),

@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import cache, health, prose, runs
+from pages.shared.budget import VARIABLE
 from pages.shared.page import pages
 from transformer_core.errors import mark
 from transformer_core.language import say
@@ -16,20 +17,31 @@ TIME = "%Y-%m-%d %H:%M:%S"
 
 
 def memory() -> None:
-    """Show how full each store is."""
+    """Show how much of the budget is used, and for what."""
     resident = health.resident_mib()
     taken = "" if resident is None else say("{mib:,.0f} MiB in this process", mib=resident)
     prose.subheading(say("Memory"), taken)
-    kept = cache.stores()
+    kept, most = cache.shared().use(), cache.shared().most_bytes
+    used = sum(use.n_bytes for use in kept.values())
+    prose.caption(
+        say(
+            "{used:,.0f} of {most:,.0f} MiB cached. When the budget is full, the entries that were unused for longest "
+            "are evicted first. The environment variable {variable} sets it, as a share of the machine’s memory or as "
+            "a size.",
+            used=used / cache.MIB,
+            most=most / cache.MIB,
+            variable=VARIABLE,
+        )
+    )
     if not kept:
         prose.caption(say("Nothing is cached yet."))
         return
     table(
         {
             say("store"): [say(name) for name in kept],
-            say("entries"): [len(store) for store in kept.values()],
-            say("MiB"): [round(store.mib, 1) for store in kept.values()],
-            say("limit (MiB)"): [store.most_mib for store in kept.values()],
+            say("entries"): [use.n_entries for use in kept.values()],
+            say("MiB"): [round(use.n_bytes / cache.MIB, 1) for use in kept.values()],
+            say("evicted"): [use.n_evicted for use in kept.values()],
         }
     )
 

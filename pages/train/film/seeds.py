@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages.components.figures import live_figure
-from pages.shared import film_readings, prose, run_readings, runs
+from pages.shared import film_readings, prose, run_readings, runs, ticking
 from pages.shared.runs import Run
 from pages.shared.style import theme
 from pages.shared.view import run_state
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from transformer_core.analysis.heads.matching import HeadMatching
 
 _OTHER_RUN = Kept("film-other-run")
-_AT_WORK = Kept("film-other-at-work", "")  # the other run, while it is trained
 TICK = 4.0  # seconds between two looks at a training that is not over
 MANY_PAIRS = 48  # more are listed for the chosen layer alone
 N_TEXTS = 4  # on which heads are matched: the person's, and examples
@@ -90,24 +89,18 @@ def show(data: SnapshotData, others: Mapping[str, Run]) -> None:
             )
         )
     run_state.OTHER.set(other.name)
-    st.fragment(_compare, run_every=TICK if other.is_at_work else None)(data, other.name)
+    _compare(data, other)
 
 
-def _compare(data: SnapshotData, name: str) -> None:
+def _compare(data: SnapshotData, other: Run) -> None:
     """Match the heads of both; while the other is trained, again and again."""
-    other = runs.find(name)
-    if other is None:
-        st.rerun()
     if other.is_at_work:
-        trained = say("{run} is training: {far}.", run=html.escape(name), far=far_in_words(other))
+        ticking.look_again(after=TICK)
+        trained = say("{run} is training: {far}.", run=html.escape(other.name), far=far_in_words(other))
         st.html(f"<p class='hl-small'>{trained}</p>")
-    elif _AT_WORK.value == name:
-        _AT_WORK.set("")
-        st.rerun()
-    _AT_WORK.set(name if other.is_at_work else "")
     snapshots = run_readings.film(other).snapshots()
     if not snapshots:
-        st.html(f"<p class='hl-look'>{say('{run} has no snapshots yet.', run=html.escape(name))}</p>")
+        st.html(f"<p class='hl-look'>{say('{run} has no snapshots yet.', run=html.escape(other.name))}</p>")
         return
     step = min(snapshots, key=lambda snapshot: abs(snapshot - data.step))
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.components.overview import FilmStrip, head_overview
-from pages.shared import code_expander, film_readings, prose, run_readings, runs
+from pages.shared import code_expander, film_readings, prose, run_readings, runs, ticking
 from pages.shared.film_readings import FilmRead
 from pages.shared.runs import Run
 from pages.shared.view import run_state
@@ -33,7 +33,7 @@ NOTHING, SNAPSHOTS, TRAININGS = mark("Nothing"), mark("Two snapshots"), mark("Tw
 MANY_HEADS = 8  # more of them side by side take more of the page
 
 
-@st.fragment
+@ticking.fragment
 def show(name: str, snapshots: tuple[int, ...]) -> None:
     """Draw the film and all that belongs to its snapshot and head; what is chosen there draws only this again.
 

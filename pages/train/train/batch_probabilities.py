@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import models, prose, run_models, runs
+from pages.shared import cache, models, prose, run_models, runs
 from pages.shared.corpora import Choice
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.reading import CorpusReading
-from transformer_core.errors import HeadlightError
+from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 from transformer_core.training.config import TrainingConfig
 
@@ -48,7 +48,8 @@ def show(
         row = int(st.number_input(say("Row"), 0, n_rows - 1, 0, key=f"train-batch-row-{n_rows}"))
         pos = int(st.number_input(say("Position"), 0, n_pos - 1, 0, key=f"train-batch-pos-{n_pos}"))
     network = _load(found[name][1], tokenizer, model, training)
-    told = predict(network, batch, row=row, pos=pos)
+    with models.on(models.CPU):
+        told = predict(network, batch, row=row, pos=pos)
     summary = say(
         "Each of the {n:,} cells holds a distribution over the vocabulary; its sum is 1 (smallest {least:.6f}, largest "
         "{most:.6f}).",
@@ -126,7 +127,7 @@ def _load(
             special_token(tokenizer.eos_id, "ends a text"),
         )
         config = replace(model, vocab_size=tokenizer.vocab_size, pad_id=tokenizer.pad_id, bos_id=bos_id, eos_id=eos_id)
-        return _untrained(config, training.seed)
+        return cache.get(mark("models"), (config, training.seed), lambda: _untrained(config, training.seed))
     if isinstance(source, runs.Run):
         network, other = run_models.load(source, runs.saved_step(source) or 0)
     else:
@@ -136,7 +137,6 @@ def _load(
     return network
 
 
-@st.cache_resource(max_entries=2, show_spinner=False)
 def _untrained(config: ModelConfig, seed: int) -> "Transformer":
     from transformer_core.analysis.heads.inventory import parameters_by_part
     from transformer_core.model.transformer import build

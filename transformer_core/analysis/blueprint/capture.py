@@ -28,7 +28,7 @@ class CapturedText:
             model: in evaluation mode.
             inputs: the tokens of the text, and for two stacks those of the decoder's input after them.
         """
-        self._model = model
+        self.model = model
         self._inputs = [tensor_of(tokens, model) for tokens in inputs]
         self._kept: dict[str, np.ndarray] = {}
         self._stream: dict[str, Stream] = {}
@@ -37,7 +37,7 @@ class CapturedText:
     @property
     def lengths(self) -> dict[str, int]:
         """How many tokens each stack reads, by its name."""
-        config = self._model.config
+        config = self.model.config
         stacks = [*(["encoder"] if config.has_encoder else []), *(["decoder"] if config.has_decoder else [])]
         return {stack: tokens.shape[1] for stack, tokens in zip(stacks, self._inputs, strict=True)}
 
@@ -68,7 +68,7 @@ class CapturedText:
         """Return the residual stream of each stack on its way through the layers."""
         with self._lock:
             if not self._stream:
-                places = {stack: stream_places(self._model.config, stack) for stack in self.lengths}
+                places = {stack: stream_places(self.model.config, stack) for stack in self.lengths}
                 activations = self._captured(*{site for each in places.values() for one in each for site in one.sites})
                 norms = {site: _array(value[0].float().norm(dim=-1)) for site, value in activations.items()}
                 self._stream = {stack: stream_of(norms, each) for stack, each in places.items()}
@@ -77,9 +77,9 @@ class CapturedText:
     @torch.inference_mode()
     def _captured(self, *sites: str) -> dict[str, Tensor]:
         """Run the model once, and return what passed some hook points [1, ...]."""
-        with capture(self._model, *sites) as activations:
+        with capture(self.model, *sites) as activations:
             is_within_stacks = all(site.startswith(STACKS) for site in sites)
-            run = self._model.final_states if is_within_stacks else self._model  # logits of a long text are large
+            run = self.model.final_states if is_within_stacks else self.model  # logits of a long text are large
             run(*self._inputs)
         return dict(activations)
 

@@ -5,6 +5,7 @@ are known for the pairs of a corpus that was made here, and the alignment error 
 """
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, takewhile
@@ -102,6 +103,11 @@ class KnownPairs:
     def __len__(self) -> int:
         """Count the sources."""
         return len(self._places)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the sources take, in bytes; the pairs lie with the corpus."""
+        return sys.getsizeof(self._places) + sum(map(sys.getsizeof, self._places))
 
     def find(self, source: str) -> FoundPair | None:
         """Return the pair of exactly this source, spaces around it left out; None where the corpus has none."""

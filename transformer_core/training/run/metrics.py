@@ -11,6 +11,8 @@ from typing import Any
 from transformer_core.errors import HeadlightError, RunError
 from transformer_core.reasons import reason
 
+_IN_MEMORY = 8  # bytes that a byte of a line takes once it is read, about
+
 
 class RecordFile:
     """A file of records, each of which has a `step`; steps only rise. Thread-safe.
@@ -23,6 +25,11 @@ class RecordFile:
         self.path = path
         self._lock = Lock()
         self._forget()
+
+    @property
+    def n_bytes(self) -> int:
+        """About the memory that the records take, in bytes."""
+        return _IN_MEMORY * self._n_bytes
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Append one line; `record` has at least `step`."""

@@ -13,6 +13,6 @@ def test_a_file_that_was_replaced_is_read_again(tmp_path: Path, monkeypatch: pyt
     file = tmp_path / "mine.txt"
     for word in ("secret", "public"):
         file.write_text("".join(f"{word} {i}\n" for i in range(40)), encoding="utf-8")
-        texts = _held_out(str(file), 0, CorpusReading(), "decoder_only", f"of what was trained on {word}")
+        texts = _held_out(str(file), 0, CorpusReading(), "decoder_only")
         assert texts
         assert all(text.startswith(word) for text in texts)

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.languages import CATALOGUES
-from pages.shared import model_store, models
+from pages.shared import downloads, model_store, models
 from tests.checkpoints.families import test_nanogpt as nanogpt
 from tests.pages.conftest import EXAMPLES, view_of, words_of
 from tests.pages.small_gpt2 import save_small_gpt2
@@ -223,9 +225,16 @@ def test_to_delete_is_not_what_a_hasty_click_does(place: Path, open_models: Open
     assert (kinds["Delete it"], kinds["Keep it"]) == ("secondary", "primary")
 
 
+def zip_of(card: models.ModelCard) -> bytes:
+    """The file that the page hands out."""
+    answer = TestClient(Starlette(routes=[downloads.ROUTE])).get(downloads.address(card))
+    assert answer.status_code == 200
+    return answer.content
+
+
 @pytest.mark.slow
 def test_what_is_handed_out_can_be_taken_in(place: Path, open_models: OpenApp):
-    packed = model_store.pack(models.available()["tales"])
+    packed = zip_of(models.available()["tales"])
     app = upload(open_models(), "tales (1).zip", packed)
     assert "“Tales (tales-1)” was imported" in app.info[0].value
     assert names(place) == ["en-fr", "gaps", "tales", "tales-1"]
@@ -235,12 +244,12 @@ def test_what_is_handed_out_can_be_taken_in(place: Path, open_models: OpenApp):
 
 
 def test_a_name_of_a_shipped_model_is_not_given(place: Path):
-    packed = model_store.pack(models.available()["tales"])
+    packed = zip_of(models.available()["tales"])
     assert model_store.unpack(io.BytesIO(packed), "Stories") == "stories-2"
 
 
 def test_two_visitors_never_get_the_same_name(place: Path):
-    packed = model_store.pack(models.available()["gaps"])
+    packed = zip_of(models.available()["gaps"])
     with ThreadPoolExecutor(3) as visitors:
         given = list(visitors.map(lambda _: model_store.unpack(io.BytesIO(packed), "Mine"), range(3)))
     assert sorted(given) == ["mine", "mine-2", "mine-3"]
@@ -251,7 +260,7 @@ def test_two_visitors_never_get_the_same_name(place: Path):
 @pytest.mark.parametrize("name", ["../../evil", ".hidden", "", "…", "a" * 300, "CON/x", "x\ny"])
 def test_names_stay_within_the_folder(name: str, place: Path):
     before = names(place.parent)
-    given = model_store.unpack(io.BytesIO(model_store.pack(models.available()["gaps"])), name)
+    given = model_store.unpack(io.BytesIO(zip_of(models.available()["gaps"])), name)
     assert given in names(place)
     assert given in models.available()
     assert names(place.parent) == before
@@ -261,14 +270,14 @@ def test_a_file_that_is_no_model(place: Path, open_models: OpenApp):
     app = upload(open_models(), "photo.zip", b"GIF89a")
     assert "zip file cannot be read" in warnings_of(app)
     assert names(place) == ["en-fr", "gaps", "tales"]
-    packed = model_store.pack(models.available()["tales"])
+    packed = zip_of(models.available()["tales"])
     with pytest.raises(CheckpointError, match="zip file cannot be read"):
         model_store.unpack(io.BytesIO(packed[:-100]), "cut")
 
 
 @pytest.mark.parametrize("card", [{"heads": [{}]}, {"examples": 7}, {"metrics": 1}, {"parameters": "many"}])
 def test_a_card_that_makes_no_sense(card: dict[str, object], place: Path):
-    source = io.BytesIO(model_store.pack(models.available()["gaps"]))
+    source = io.BytesIO(zip_of(models.available()["gaps"]))
     with zipfile.ZipFile(source) as packed:
         files = {name: packed.read(name) for name in packed.namelist()} | {"gaps/card.json": json.dumps(card).encode()}
     changed = io.BytesIO()

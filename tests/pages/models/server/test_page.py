@@ -7,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import health
+from pages.shared.budget import budget
 from tests.pages.conftest import words_of
 
 pytestmark = pytest.mark.slow
@@ -25,12 +26,27 @@ def test_it_says_what_is_kept_and_how_long_pages_took(open_app: Callable[..., Ap
     assert not app.exception
     found = tables(app)
     (read,) = (row for row in found["store"] if row["store"] == "model runs")
-    assert read["entries"] == 1 and read["limit (MiB)"] == 768
+    assert read["entries"] == 1 and read["MiB"] > 0 and read["evicted"] == 0
+    most = budget() / 2**20
+    (line,) = (caption.value for caption in app.caption if "MiB cached" in caption.value)
+    assert f" of {most:,.0f} MiB cached" in line and "HEADLIGHT_MEMORY" in line
     (heads,) = (row for row in found["page"] if row["page"] == "Heads")
     assert heads["runs"] == 2 and 0 < heads["median"] <= heads["95%"] <= heads["longest"]
     resident = health.resident_mib()
     assert resident is None or 50 < resident < 50_000
     assert "None since the server started." in [caption.value for caption in app.caption]
+
+
+def test_it_says_what_had_to_go(
+    open_app: Callable[..., AppTest], three_kinds_here: object, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HEADLIGHT_MEMORY", "10kB")
+    app = open_app(text="The cat sees the dog.")
+    app.run()
+    app.switch_page("models/server/page.py").run()
+    assert not app.exception
+    rows = tables(app)["store"]
+    assert sum(row["entries"] for row in rows) == 1 and sum(row["evicted"] for row in rows) >= 3
 
 
 def test_it_says_what_failed(open_app: Callable[..., AppTest], three_kinds_here: object):

@@ -1,0 +1,116 @@
+"""No act of a person is lost when another one follows at once: what Streamlit leaves undone there.
+
+Measured on Streamlit 1.67 with two clicks some milliseconds apart, three things go wrong:
+
+- A run that is to give way to the next is stopped in the middle of its callbacks, or before them, and the next one does
+  not call them again.
+- A run that still waits for its turn is dropped with the clicks that it was asked for.
+- The next message of the browser, which has not heard of what a run has just changed, repeats the older values of all
+  other widgets, and they are taken for a person's.
+
+All that is private to Streamlit and used by this project is here; `tests/e2e/test_acts.py` makes two acts at once.
+"""
+
+import math
+import time
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from threading import RLock, local
+from typing import Any
+
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from streamlit.runtime.scriptrunner_utils.script_requests import (
+    ScriptRequestType,
+    _coalesce_widget_states,
+    _has_active_trigger_value,
+)
+from streamlit.runtime.state.safe_session_state import SafeSessionState
+
+_SENT = "_headlight_sent"  # of a session: when the browser sent a message last, and what it said of each widget
+_UNHEARD = 1.0  # s after a message in which the browser may not have heard what came of it
+_thread = local()  # takes_acts_in
+
+
+def let_none_be_lost() -> None:
+    """Mend Streamlit, once for the process, before it serves anybody."""
+    if not hasattr(AppSession.request_rerun, "__wrapped__"):
+        AppSession.request_rerun = _with_what_waits(AppSession.request_rerun)  # type: ignore[method-assign]
+        for name in ("on_script_will_rerun", "on_script_finished"):
+            setattr(SafeSessionState, name, _undisturbed(getattr(SafeSessionState, name)))
+        handle = ScriptRunner._maybe_handle_execution_control_request
+        ScriptRunner._maybe_handle_execution_control_request = _later(handle)  # type: ignore[method-assign]
+
+
+def _with_what_waits(request_rerun: Callable[..., None]) -> Callable[..., None]:
+    """Have a message of the browser bring along the acts that wait, and leave out what it only repeats."""
+
+    @wraps(request_rerun)
+    def request(self: AppSession, client_state: ClientState | None) -> None:
+        if client_state is not None:
+            waiting = _waiting(self, take=not client_state.fragment_id)
+            now, (before, last) = time.monotonic(), getattr(self, _SENT, (-math.inf, {}))
+            sent = {state.id: state.SerializeToString() for state in client_state.widget_states.widgets}
+            setattr(self, _SENT, (now, sent))
+            if self._scriptrunner is not None or now - before < _UNHEARD:
+                own = {state.id for state in waiting.widgets}
+                told = [
+                    state
+                    for state in client_state.widget_states.widgets
+                    if state.id in own or _has_active_trigger_value(state) or last.get(state.id) != sent[state.id]
+                ]
+                merged = _coalesce_widget_states(waiting, WidgetStates(widgets=told))
+                client_state.widget_states.CopyFrom(merged or WidgetStates())
+        request_rerun(self, client_state)
+
+    return request
+
+
+def _waiting(session: AppSession, *, take: bool) -> WidgetStates:
+    """Return what a run was asked for that has not begun; `take`: and call it off."""
+    runner = session._scriptrunner
+    if runner is None:
+        return WidgetStates()
+    requests = runner._requests
+    with requests._lock:
+        if requests._state != ScriptRequestType.RERUN:
+            return WidgetStates()
+        if take:
+            requests._state = ScriptRequestType.CONTINUE
+        return requests._rerun_data.widget_states or WidgetStates()
+
+
+def _undisturbed(take_in: Callable[..., None]) -> Callable[..., None]:
+    """Let a run take in what happened, callbacks and all, before it gives way, and no other one meanwhile."""
+
+    @wraps(take_in)
+    def undisturbed(self: Any, *args: Any, **options: Any) -> None:
+        context = get_script_run_ctx(suppress_warning=True)
+        with _lock_of("" if context is None else context.session_id):
+            _thread.takes_acts_in = True
+            try:
+                take_in(self, *args, **options)
+            finally:
+                _thread.takes_acts_in = False
+
+    return undisturbed
+
+
+@lru_cache(maxsize=4096)
+def _lock_of(session: str) -> Any:
+    """Return the lock of a session, of which one run at a time takes acts in."""
+    return RLock()
+
+
+def _later(handle: Callable[..., None]) -> Callable[..., None]:
+    """Let a run give way only where it is not taking in what happened."""
+
+    @wraps(handle)
+    def handle_later(self: ScriptRunner) -> None:
+        if not getattr(_thread, "takes_acts_in", False):
+            handle(self)
+
+    return handle_later

@@ -1,0 +1,74 @@
+"""At most as many models run at once as there are cores; nobody waits for ever."""
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import BoundedSemaphore, Event, Lock
+
+import pytest
+
+from pages.shared import forwards, models
+from pages.shared.cache import Cache
+
+N_THREADS = 12
+
+
+@pytest.fixture
+def most(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """So many may run at once."""
+    most: int = getattr(request, "param", 1)
+    monkeypatch.setattr(forwards, "_places", BoundedSemaphore(most))
+    return most
+
+
+def test_as_many_as_there_are_cores():
+    n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    assert n_cores == forwards.MOST
+
+
+@pytest.mark.parametrize("most", [1, 3], indirect=True)
+def test_so_many_run_at_once_and_no_more(most: int):
+    lock, now, at_once = Lock(), 0, list[int]()
+
+    def forward(_: int) -> None:
+        nonlocal now
+        with models.on(models.CPU), models.on(models.CPU):  # within itself it counts once
+            with lock:
+                now += 1
+                at_once.append(now)
+            time.sleep(0.02)
+            with lock:
+                now -= 1
+
+    with ThreadPoolExecutor(N_THREADS) as threads:
+        list(threads.map(forward, range(N_THREADS)))
+    assert max(at_once) == most and len(at_once) == N_THREADS and now == 0
+
+
+def test_a_fault_leaves_the_place_free(most: int):
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError), models.on(models.CPU):
+            1 / 0  # noqa: B018
+    with models.on(models.CPU):
+        pass
+
+
+def test_who_waits_for_another_s_result_gives_its_place_away(most: int):
+    """One has begun to make something and wants to run a model; another runs one, and waits for that thing."""
+    cache, is_making, is_waiting = Cache(1 << 20), Event(), Event()
+
+    def make() -> str:
+        is_making.set()
+        is_waiting.wait(10)
+        with models.on(models.CPU):
+            return "made"
+
+    def wait() -> str:
+        is_making.wait(10)
+        with models.on(models.CPU):
+            is_waiting.set()
+            return cache.get("texts", "a", lambda: "made twice")
+
+    with ThreadPoolExecutor(2) as threads:
+        both = threads.submit(cache.get, "texts", "a", make), threads.submit(wait)
+        assert [one.result(timeout=20) for one in both] == ["made", "made"]

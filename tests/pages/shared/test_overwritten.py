@@ -1,0 +1,136 @@
+"""What was made from a folder is made anew when other files come to the same folder while the app runs."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transformer_core as tc
+from pages.learn.tour.lessons import evidence_of
+from pages.shared import model_store, models, overviews, readings, run_models, runs, walkthroughs
+from pages.shared.models import ModelCard
+from pages.shared.sources import Source
+from tests.pages.conftest import PROMPTS, save_model
+from tests.pages.train.small_runs import SMALL
+from transformer_core.analysis import run_text
+from transformer_core.checkpoints.checkpoint import read_card
+from transformer_core.training.run.begin import begin
+from transformer_core.training.run.request import Settings
+from transformer_core.training.run.worker import work
+
+TEXT = PROMPTS[0]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one model that can be overwritten, "tales"."""
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    save_model(tmp_path / "tales", n_layers=1, n_heads=4, title="Tales", examples=PROMPTS, architecture="decoder_only")
+    return tmp_path / "tales"
+
+
+def card() -> ModelCard:
+    """The model as the app knows it now."""
+    return models.available()["tales"]
+
+
+def other_weights(folder: Path) -> None:
+    """Write another model of the same sizes over the one in its folder, each file in its place."""
+    model, tokenizer = tc.load(folder)
+    other = tc.build(model.config, seed=77)
+    new = folder.with_name("new")
+    tc.save(new, other, tokenizer, read_card(folder))
+    for path in new.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    shutil.rmtree(new)
+
+
+def other_configuration(folder: Path) -> None:
+    """Change what the same weights compute."""
+    path = folder / "config.json"
+    path.write_text(path.read_text().replace('"relu"', '"gelu"'))
+    assert "gelu" in path.read_text()
+
+
+def other_tokens(folder: Path) -> None:
+    """Give the same weights another vocabulary of the same size."""
+    path = folder / "tokenizer.json"
+    path.write_text(path.read_text().replace('"cat"', '"emu"').replace('"dog"', '"cat"').replace('"emu"', '"dog"'))
+
+
+def patterns(run: Any) -> np.ndarray:
+    return np.asarray(run.attention_maps["decoder"].pattern(0, 0))
+
+
+@pytest.mark.parametrize("overwrite", [other_weights, other_configuration, other_tokens])
+def test_a_model_is_loaded_and_its_text_is_read_anew(folder: Path, overwrite: Callable[[Path], None]):
+    first = card()
+    source = Source.of(first, continues=False)
+    before = readings.read(source, TEXT)
+    assert readings.read(Source.of(card(), continues=False), TEXT) is before  # nothing happened yet
+    pictures, walked = overviews.read(source, TEXT, None), walkthroughs.read(source, TEXT, None)
+    overwrite(folder)
+    source = Source.of(card(), continues=False)
+    after = readings.read(source, TEXT)
+    model, tokenizer = tc.load(folder)  # the independent way
+    expected = run_text(model, tokenizer, TEXT, max_new_tokens=0)
+    assert after.inputs == expected.inputs
+    np.testing.assert_array_equal(patterns(after), patterns(expected))
+    assert walkthroughs.read(source, TEXT, None) is after is not walked
+    assert overviews.read(source, TEXT, None) is not pictures
+    np.testing.assert_array_equal(after.log_probs, expected.log_probs)
+    assert not np.array_equal(after.log_probs, before.log_probs)
+
+
+def test_the_table_of_tokens_is_of_the_tokenizer_that_is_there_now(folder: Path):
+    def number(token: str) -> int:
+        (row,) = model_store.token_table(card(), token)[0].to_dict("records")[:1]
+        return int(row["number"])
+
+    cat, dog = number("cat"), number("dog")
+    other_tokens(folder)
+    assert (number("cat"), number("dog")) == (dog, cat)
+
+
+def test_lessons_tell_what_the_card_says_now(folder: Path):
+    lesson: Any = SimpleNamespace(model="tales", text=TEXT, other="", target=None, mistake="")
+
+    def measured() -> Any:
+        return evidence_of(lesson).run.card["metrics"]
+
+    assert measured() == {"exact_match": 0.994}
+    path = folder / "card.json"
+    path.write_text(path.read_text().replace("0.994", "0.125"))
+    assert measured() == {"exact_match": 0.125}
+
+
+@pytest.mark.training
+def test_a_run_that_was_made_again_under_its_name_is_read_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """The same command on the same corpus: nothing in it tells them apart but when it was asked for."""
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    training = {"steps": 2, "log_every": 1, "evaluate_pairs": 4, "batch_size": 8, "film_megabytes": 1}
+
+    def train() -> runs.Run:
+        shutil.rmtree(tmp_path / "runs" / "copy", ignore_errors=True)
+        (tmp_path / "runs").mkdir(exist_ok=True)
+        job = begin(
+            tmp_path / "runs" / "copy",
+            corpus_name="copy",
+            preset="tiny",
+            settings=Settings(model=SMALL, training=training),
+        )
+        for _ in work(job):
+            pass
+        run = runs.find("copy")
+        assert run is not None
+        return run
+
+    first = train()
+    model, _ = run_models.load(first, 2)
+    assert run_models.load(first, 2)[0] is model
+    assert run_models.load(train(), 2)[0] is not model
