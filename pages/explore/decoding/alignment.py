@@ -15,6 +15,7 @@ from pages.explore.decoding.data import DecodingData
 from pages.explore.heads.code import KEEP
 from pages.shared import analyses, export, prose
 from pages.shared.corpora import MADE_HERE
+from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard, place_of
 from pages.shared.style import theme
 from pages.shared.view import state
@@ -84,7 +85,7 @@ def show(data: DecodingData) -> None:
         _wait(data)
         return
     verdict = prose.sentence(trouble) if trouble else _verdict(data, weights, found, known)
-    st.html(f"<p class='hl-small'>{html.escape(verdict)}</p>")
+    st.html(f"<p class='hl-small'>{html.escape(verdict)}{prose.linked(definitions('alignment-error-rate'))}</p>")
 
 
 @st.fragment(run_every=TICK)

@@ -11,6 +11,7 @@ from pages.explore.heads import view_fields
 from pages.explore.heads.code import redraw_across
 from pages.explore.heads.data import NAMES, HeadsData
 from pages.shared import cache, export, prose
+from pages.shared.glossary.links import definitions
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis import pattern_csv
@@ -78,7 +79,8 @@ def _draw(data: HeadsData, method: "Method") -> None:
             if place < len(parts):
                 with column:
                     _part(data, method, place, parts[place])
-    st.html(f"<p class='hl-look'><b>{say('Assumptions:')}</b> {html.escape(say(ASSUMES[method]))}</p>")
+    terms = prose.linked(definitions("attention-rollout", "attention-flow"))
+    st.html(f"<p class='hl-look'><b>{say('Assumptions:')}</b> {html.escape(say(ASSUMES[method]))}{terms}</p>")
 
 
 def _part(data: HeadsData, method: str, place: int, part: "Part") -> None:

@@ -29,7 +29,7 @@ def choose_topic(topic: str) -> None:
 def found() -> list[tuple[str, Sequence[Term]]]:
     """Return the topics, and of each the terms in which all words are that are searched for; in either language."""
     words = SEARCH.value.casefold().split()
-    listed = []
+    listed: list[tuple[str, Sequence[Term]]] = []
     for topic, (title, terms) in TOPICS.items():
         if TOPIC.value in ("", topic):
             fitting = [term for term in terms if all(word in _text_of(term) for word in words)]

@@ -11,6 +11,7 @@ from pages.components import figures
 from pages.learn.masks.code import drawn, inference_code
 from pages.learn.masks.data import MasksData
 from pages.shared import code_expander, export, prose
+from pages.shared.glossary.links import definitions
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
@@ -57,7 +58,7 @@ def show(data: MasksData) -> None:
     with right:
         _figure(data, steps)
     _four_ways(data)
-    prose.look_for(say(LOOK_FOR))
+    prose.look_for(say(LOOK_FOR), definitions("causal-mask", "kv-cache"))
     code_expander.code(lambda: inference_code(data))
 
 

@@ -1,7 +1,7 @@
 """The glossary: the terms that the app names, by topic, each defined as the code computes it.
 
 >>> TERMS["induction-score"].meaning
->>> links("induction-score")  # to its definition, for `prose.look_for` and others
+>>> definitions("induction-score")  # to its definition, for `prose.look_for` and others
 """
 
 from collections.abc import Mapping

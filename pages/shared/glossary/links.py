@@ -10,7 +10,7 @@ from transformer_core.language import say
 PAGE = "glossary"
 
 
-def links(*names: str) -> tuple[Link, ...]:
+def definitions(*names: str) -> tuple[Link, ...]:
     """Return links to the definitions of terms, in a tab of their own, so that the page stays as it is.
 
     Raises:
