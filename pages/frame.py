@@ -62,7 +62,7 @@ for page in pages().values():
     icon = f":material/{page.icon}:"
     entry = st.Page(page.script, title=say(page.title), icon=icon, url_path=page.url)
     sections[say(SECTIONS[page.section])].append(entry)
-navigation = st.navigation(sections)
+navigation = st.navigation(sections, expanded=True)
 if navigation == front_door:
     is_link = {*st.query_params} - {locale.LANGUAGE}  # to a view of a model
     home = HOME if visits.is_known() or is_link else FIRST

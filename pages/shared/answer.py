@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import continuing
+from pages.shared import continuing, prose
+from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard
 from pages.shared.view import state
 from transformer_core.errors import mark
@@ -93,12 +94,18 @@ def _written(card: ModelCard, model_run: "ModelRun", label: str, output: str) ->
     if continuing.is_awaited():
         continuing.wait(label)
     else:
-        line(label, output, "" if model_run.is_complete else "hl-cut", more=_small(_mean_probability(model_run)))
+        line(label, output, "" if model_run.is_complete else "hl-cut", more=_probability_line(model_run))
 
 
-def _small(words: str) -> str:
-    """Return a line of small letters as HTML."""
-    return f"<p class='hl-small hl-whole' dir='auto'>{html.escape(words)}</p>" if words else ""
+def _small(words: str, more: str = "") -> str:
+    """Return a line of small letters as HTML, and after it what is HTML already."""
+    return f"<p class='hl-small hl-whole' dir='auto'>{html.escape(words)}{more}</p>" if words else ""
+
+
+def _probability_line(model_run: "ModelRun") -> str:
+    """Return a line that says how probable the output is, and what that means."""
+    words = _mean_probability(model_run)
+    return _small(words, prose.linked(definitions("mean-token-probability"))) if words else ""
 
 
 def _mean_probability(model_run: "ModelRun") -> str:

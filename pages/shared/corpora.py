@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.shared import analyses, prose
+from pages.shared.glossary.links import definitions
 from pages.shared.view.fields import Kept
 from transformer_core.config import Architecture
 from transformer_core.corpora.watched import STAGES, WatchedFolder
@@ -95,7 +96,8 @@ def show(choice: Choice, architecture: Architecture) -> "CorpusStats | None":
         samples = pd.DataFrame([sample[0] for sample in stats.samples], columns=[say("text")])
     st.dataframe(samples, hide_index=True, height=38 + 35 * min(8, len(samples)))
     cells = "".join(f"<div><span>{html.escape(name)}</span>{html.escape(value)}</div>" for name, value in facts(stats))
-    st.html(f"<div class='hl-facts-list'>{cells}</div>")
+    terms = prose.linked(definitions("unigram-baseline", "bigram-baseline", "held-out-data"))
+    st.html(f"<div class='hl-facts-list'>{cells}</div><p class='hl-small'>{terms}</p>")
     with st.expander(say("Tokens"), icon=":material/abc:"):
         frequent = "".join(
             f"<span><bdi>{html.escape(one.token)}</bdi><small>{grouped(one.count)}</small></span>"

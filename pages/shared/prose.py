@@ -2,7 +2,8 @@
 
 import html
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -17,6 +18,14 @@ LATE = re.compile(
     r"^(?=[#>=]|[+-](?![\d.])|\d+[.)]\s)|(?<=:)(?=//|[^\W\d]|[\w+-]+:)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE
 )
 WORD_JOINER = "\u2060"  # takes no room and shows nothing
+
+
+class Link(NamedTuple):
+    """A link to a definition."""
+
+    label: str
+    address: str  # within the app
+    about: str  # what it leads to, for who points at it
 
 
 def plain(words: object) -> str:
@@ -86,15 +95,32 @@ def note(words: str) -> None:
     st.html(f"<p class='hl-note'>{html.escape(words)}</p>")
 
 
-def look_for(words: str) -> None:
-    """Say in a line what is worth looking for."""
-    st.html(f"<p class='hl-look'><b>{html.escape(say('What to look for:'))}</b> {html.escape(words)}</p>")
+def look_for(words: str, links: Sequence[Link] = ()) -> None:
+    """Say in a line what is worth looking for, and where the terms are defined."""
+    title = html.escape(say("What to look for:"))
+    st.html(f"<p class='hl-look'><b>{title}</b> {html.escape(words)}{linked(links)}</p>")
 
 
-def subheading(words: str, aside: str = "") -> None:
-    """Say what a part of a page is about, and, in small letters, what else."""
+def subheading(words: str, aside: str = "", links: Sequence[Link] = ()) -> None:
+    """Say what a part of a page is about, and, in small letters, what else, and where the terms are defined."""
     more = f"<span>{html.escape(aside)}</span>" if aside else ""
-    st.html(f"<h2 class='hl-subtitle'>{html.escape(words)}{more}</h2>")
+    st.html(f"<h2 class='hl-subtitle'>{html.escape(words)}{more}{linked(links)}</h2>")
+
+
+def linked(links: Sequence[Link]) -> str:
+    """Return links to definitions as HTML, to stand after a text; "" for none."""
+    found = ", ".join(
+        f"<a href='{html.escape(link.address)}' target='_blank' title='{html.escape(link.about)}'>"
+        f"{html.escape(link.label)}</a>"
+        for link in links
+    )
+    return f" <span class='hl-terms'>{html.escape(say('Glossary:'))} {found}</span>" if found else ""
+
+
+def with_links(words: str, links: Sequence[Link]) -> str:
+    """Return a text for the tip of a widget, as Markdown, with links to definitions after it."""
+    found = ", ".join(f"[{plain(link.label)}]({link.address})" for link in links)
+    return f"{plain(words)} {plain(say('Glossary:'))} {found}".strip() if found else plain(words)
 
 
 def sentence(message: Message | HeadlightError) -> str:

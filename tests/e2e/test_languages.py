@@ -19,6 +19,7 @@ PAGES = {
     "positions": "Positionen",
     "masks": "Masken",
     "architecture": "Architektur",
+    "glossary": "Glossar",
     "models": "Modelle",
     "train": "Trainieren",
     "film": "Film",

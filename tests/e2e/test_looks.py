@@ -153,7 +153,7 @@ def test_pages_without_a_text(width: int, new_page: Callable[..., Page]):
         for path in sorted((ROOT / "pages/learn/tour/lessons/en").glob("*.md"))
     ]
     seen = {}
-    for address in (*chapters, "train", "film", "models"):
+    for address in (*chapters, "glossary", "train", "film", "models"):
         open_address(page, address)
         seen[address] = faults(page)
         assert "There are no lessons" not in page.inner_text("body"), address

@@ -16,6 +16,7 @@ TOP = {(1024, 768): 240, (1440, 900): 300}  # px, at most, from the top of the w
 FIGURE = {  # of pages whose figure is no component: what they show
     "train": ".st-key-run-curves",
     "models": ".st-key-hl-models-list",
+    "glossary": "[class*='st-key-hl-glossary-topic-']",
     "server": ".st-key-hl-server [data-testid='stDataFrame']",
 }
 SEVERAL = {  # further states that begin with a figure of their own

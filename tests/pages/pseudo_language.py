@@ -39,7 +39,8 @@ TO_COMPONENTS: Mapping[str, set[str]] = {  # fields of what is sent to our own t
     "writing": {"kinds", "shades", "hue"},
 }
 IN_FIGURES = re.compile(r"\.(?:text|hovertext|hovertemplate|ticktext|customdata|labels|legend|[xy])$")  # what is shown
-NOT_SAID = re.compile(  # styles, code, what people and models wrote; shapes, expressions, places of values
+NOT_SAID = re.compile(  # styles, code, what people and models wrote; shapes, expressions, places of values, addresses
+    r"(?<=\])\([^)\s]*\)|"
     r"<style>.*?</style>|<code>.*?</code>|<img[^>]*>|<bdi>.*?</bdi>|<(?:div|span) class='hl-answer' dir='auto'>[^<]*"
     r"|<div class='hl-arch-axes'>.*?</div>|\w+ \d+(?: × \w+ \d+)+|\b[a-z_]+\[[^\]¤]*\]|\{[^{}]*\}|:material/\w+:",
     re.DOTALL,

@@ -1,5 +1,6 @@
 """No text slips past the catalogues: in a language of numbers, no English word is left on a page but data."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,6 +15,7 @@ from streamlit.util import calc_hash
 
 from pages.learn.tour import lessons
 from pages.learn.tour.lesson_engine.catalogue import KINDS
+from pages.shared.glossary import TERMS
 from pages.shared.view import locale
 from tests.pages.conftest import EXAMPLES, FRAME
 from tests.pages.learn.experiment_pages import make
@@ -99,6 +101,14 @@ IN_LESSONS = frozenset(  # what a lesson's lines begin with
     {"kind", *(name for kind in KINDS.values() for name in kind.parameters)}
     | {name for names in lessons.linked().values() for name in names}
 )
+IN_GLOSSARY = frozenset(  # what stands in formulas, and what papers are called
+    {"displaystyle"}
+    | {
+        word.lower()
+        for term in TERMS.values()
+        for word in re.findall(r"[^\W\d_]+", " ".join([term.formula, *(term.paper or ())]))
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -123,6 +133,7 @@ VISITS = [
         ("tour-figures-0-show", "tour-figures-1-show", "tour-figures-2-choice-1"),
     ),
     Visit("learn/tour/page.py", {"lesson": "training"}, clicks=("tour-training-0-0-train",)),
+    Visit("learn/glossary/page.py", {"term": "cka"}, names=IN_GLOSSARY),
     Visit("learn/tour/page.py", {"lesson": "broken"}, ("tour-writing",), names=IN_LESSONS),
     Visit("learn/steps/page.py", {"attention": "decoder", "cell": "mask.1.2"}),
     Visit("learn/steps/page.py", {"model": "gaps", "cell": "scaled.1.2"}),

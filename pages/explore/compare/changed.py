@@ -8,6 +8,7 @@ from pages.explore.compare import view_fields
 from pages.explore.compare.code import opening
 from pages.explore.compare.data import Arrays, ComparisonData
 from pages.shared import prose
+from pages.shared.glossary.links import definitions
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, HeadName
 from transformer_core.analysis.flow.divergence import ranked
@@ -73,7 +74,7 @@ def show(data: ComparisonData) -> None:
     if missing:
         where = say(" and ").join(missing)
         prose.note(say("In {where}, the two sides share too few tokens to be compared.", where=where))
-    prose.look_for(say(LOOK_FOR))
+    prose.look_for(say(LOOK_FOR), definitions("jensen-shannon-distance"))
 
 
 def code(data: ComparisonData) -> str:

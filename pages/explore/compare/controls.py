@@ -11,6 +11,7 @@ from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side, can_be_forced
 from pages.shared import prose, run_readings, runs
 from pages.shared.answer import NO_HEAD
+from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard
 from pages.shared.runs import Run
 from pages.shared.sources import parse_change
@@ -200,7 +201,7 @@ def _kind(side: Side, field: Field) -> None:
         say("{letter}: ablation", letter=side.letter),
         [*KINDS],
         name=lambda kind: say(KINDS[kind]),
-        help=say(ABOUT_KINDS),
+        help=prose.with_links(say(ABOUT_KINDS), definitions("zero-ablation", "uniform-attention")),
         shown=parse_change(side.change)[0],
         take=lambda kind: view_fields.change_kind(field, kind, side.head),
         part="kind",

@@ -9,6 +9,7 @@ from pages.explore.compare.code import changed, opening
 from pages.explore.compare.data import Arrays, ComparisonData
 from pages.shared import models, prose
 from pages.shared.answer import NO_HEAD
+from pages.shared.glossary.links import definitions
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
@@ -99,7 +100,7 @@ def show(data: ComparisonData) -> None:
         code=code(data),
         height=HEIGHT,
     )
-    prose.look_for(say(LOOK_FOR))
+    prose.look_for(say(LOOK_FOR), definitions("kl-divergence", "cross-entropy", "teacher-forcing", "zero-ablation"))
 
 
 def code(data: ComparisonData) -> str:

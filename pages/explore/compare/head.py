@@ -14,6 +14,7 @@ from pages.explore.compare.code import opening
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side, head_title
 from pages.shared import prose
+from pages.shared.glossary.links import definitions
 from pages.shared.sources import parse_change
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, pattern_csv
@@ -266,7 +267,8 @@ def _say(data: ComparisonData, shared: SharedTokens, pair: AlignedPatterns) -> N
         )
     st.html(
         f"<p class='hl-look'>{of_all} {html.escape(what)}</p>"
-        f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>"
+        f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}"
+        f"{prose.linked(definitions('jensen-shannon-distance'))}</p>"
     )
 
 

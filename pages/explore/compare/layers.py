@@ -10,6 +10,7 @@ from pages.explore.compare.code import changed, opening
 from pages.explore.compare.data import Arrays, ComparisonData
 from pages.explore.compare.sides import Side, teacher_forced
 from pages.shared import models, prose
+from pages.shared.glossary.links import definitions
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.texts.side_by_side import is_telling, layer_likeness
@@ -101,7 +102,7 @@ def show(data: ComparisonData) -> None:
             )
     few = min(len(pair.positions.pairs) for pair in pairs)
     honest = say(SHORT, n=few) if few < FEW_TOKENS else ""
-    prose.look_for(say(LOOK_FOR) + honest)
+    prose.look_for(say(LOOK_FOR) + honest, definitions("cka", "residual-stream"))
 
 
 def code(data: ComparisonData) -> str:

@@ -11,6 +11,7 @@ from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.mapped import Mapped, mapped, shared_tokens
 from pages.explore.compare.sides import head_title
 from pages.shared import prose
+from pages.shared.glossary.links import definitions
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, HeadName
 from transformer_core.analysis.heads.likeness import MIXED, ClusterName
@@ -28,6 +29,7 @@ ABOUT = {
     "looking": mark("Jensen-Shannon distance of their rows (base 2)"),
     "writing": mark("(1 − CKA)^½ of their outputs to the residual stream"),
 }
+TERMS = {"looking": "jensen-shannon-distance", "writing": "cka"}  # where these are defined
 CODE = """
 from transformer_core.analysis.heads.likeness import clusters, head_map
 {imports}
@@ -63,7 +65,7 @@ def show(data: ComparisonData) -> None:
         attention=say(ATTENTIONS[attention].inline),
         distance=say(ABOUT[view_fields.ALIKE.value]),
     )
-    prose.look_for(words)
+    prose.look_for(words, definitions("head-map", TERMS[view_fields.ALIKE.value]))
 
 
 def code(data: ComparisonData) -> str:

@@ -13,6 +13,7 @@ from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.samples import MOST_LINES, n_pasted, texts_of
 from pages.explore.compare.sides import Side, head_title
 from pages.shared import analyses, cache, prose
+from pages.shared.glossary.links import definitions
 from pages.shared.style import theme
 from transformer_core.analysis.heads.many_texts import MEASURES, HeadOnText, HeadOverTexts
 from transformer_core.analysis.heads.table import matrix_csv
@@ -41,6 +42,12 @@ INLINE = {  # within a sentence
     "strongest_weight": mark("maximum weight"),
 }
 UNITS = {"entropy": mark("nats"), "distance": mark("tokens")}
+TERMS = {  # where they are defined
+    "entropy": "attention-entropy",
+    "distance": "attention-distance",
+    "share_on_first": "first-token-attention",
+    "strongest_weight": "attention-pattern",
+}
 CODE = """
 from transformer_core.analysis.heads.many_texts import HeadOnText, HeadOverTexts
 
@@ -82,7 +89,7 @@ def show(data: ComparisonData) -> None:
         "Outliers: texts worth a look. The buttons put a text into the bar above.",
         measure=say(MEASURES[measure]),
     )
-    prose.look_for(words)
+    prose.look_for(words, definitions(TERMS[view_fields.MEASURE.value]))
 
 
 def code(data: ComparisonData) -> str:

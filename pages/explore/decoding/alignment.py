@@ -15,6 +15,7 @@ from pages.explore.decoding.data import DecodingData
 from pages.shared import analyses, cache, export, prose, ticking
 from pages.shared.code import KEEP
 from pages.shared.corpora import MADE_HERE
+from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard, place_of
 from pages.shared.style import theme
 from pages.shared.view import state
@@ -87,7 +88,7 @@ def show(data: DecodingData) -> None:
         st.html(f"<p class='hl-small'>{html.escape(wait)}</p>")
         return
     verdict = prose.sentence(trouble) if trouble else _verdict(data, weights, found, known)
-    st.html(f"<p class='hl-small'>{html.escape(verdict)}</p>")
+    st.html(f"<p class='hl-small'>{html.escape(verdict)}{prose.linked(definitions('alignment-error-rate'))}</p>")
 
 
 def _open(cell: tuple[int, int] | None) -> None:

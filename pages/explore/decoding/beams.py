@@ -10,7 +10,8 @@ from pages.explore.decoding import view_fields
 from pages.explore.decoding.components.branches import BranchEnd, Node, branches, sent_node
 from pages.explore.decoding.data import FIRST_LENGTH, N_ALTERNATIVES, DecodingData
 from pages.explore.decoding.nodes import given_nodes, numbers, signed, text_of
-from pages.shared import cache, models
+from pages.shared import cache, models, prose
+from pages.shared.glossary.links import definitions
 from transformer_core.errors import mark
 from transformer_core.figures import isolate
 from transformer_core.language import say
@@ -98,7 +99,8 @@ def _arguments(data: DecodingData) -> dict[str, Any]:
 
 def _controls() -> None:
     """Draw how many beams there are, and how short texts are held back."""
-    st.html(f"<p class='hl-small'>{say(LEAD)}</p>")
+    terms = prose.linked(definitions("beam-search", "length-penalty", "greedy-decoding"))
+    st.html(f"<p class='hl-small'>{say(LEAD)}{terms}</p>")
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-beams"):
         view_fields.N_BEAMS.slider(say("Beams"), 1, MOST_BEAMS)
         view_fields.PENALTY.slider(

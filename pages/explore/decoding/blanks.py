@@ -9,6 +9,7 @@ from pages.explore.decoding import blanks_data, blanks_figures
 from pages.explore.decoding.blanks_data import BlanksData, ask, go_back, start_again
 from pages.shared import code_expander, prose
 from pages.shared.answer import probability
+from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from pages.shared.style import theme
@@ -51,7 +52,7 @@ def _draw(data: BlanksData) -> None:
         _so_far(data)
     with right:
         blanks_figures.one_blank(data)
-    prose.look_for(say(LOOK_FOR))
+    prose.look_for(say(LOOK_FOR), definitions("masked-language-modelling"))
     code_expander.code(data.code)
 
 

@@ -10,8 +10,9 @@ import streamlit as st
 from pages.components import figures
 from pages.explore.decoding.code import opening
 from pages.explore.decoding.data import DecodingData
-from pages.shared import export
+from pages.shared import export, prose
 from pages.shared.code import KEEP
+from pages.shared.glossary.links import definitions
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
@@ -66,7 +67,7 @@ def show(data: DecodingData) -> None:
     _grid(data, last, last.prediction)
     _facts(data, last, last.prediction)
     _costs(data, last)
-    st.html(f"<p class='hl-small'>{html.escape(say(LOOK_FOR))}</p>")
+    st.html(f"<p class='hl-small'>{html.escape(say(LOOK_FOR))}{prose.linked(definitions('kv-cache'))}</p>")
 
 
 def _grid(data: DecodingData, last: "DecodingStep", prediction: "NextTokenPrediction") -> None:

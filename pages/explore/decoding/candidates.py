@@ -10,6 +10,7 @@ from pages.explore.decoding import view_fields
 from pages.explore.decoding.components.candidates import NextTokenDistribution, candidates, sent_sampling, sent_token
 from pages.explore.decoding.data import DecodingData
 from pages.shared import prose
+from pages.shared.glossary.links import definitions
 from pages.shared.view.fields import Kept
 from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import HeadlightError, mark
@@ -51,6 +52,7 @@ def show(data: DecodingData) -> None:
         prose.note(say(BROKEN))
         return
     _bars(data)
+    st.html(f"<p class='hl-small'>{prose.linked(definitions('logits', 'temperature', 'top-k', 'top-p', 'min-p'))}</p>")
     with st.container(key="hl-decoding-sampling", horizontal=True, gap="small", vertical_alignment="bottom"):
         penalty, seed = view_fields.REPETITION, view_fields.SEED
         penalty.number(
@@ -59,7 +61,7 @@ def show(data: DecodingData) -> None:
             MOST_PENALTY,
             step=0.1,
             take=lambda value: view_fields.set_sampling({penalty: value}),
-            help=say(ABOUT_PENALTY),
+            help=prose.with_links(say(ABOUT_PENALTY), definitions("repetition-penalty")),
             width=NUMBER_WIDTH,
         )
         seed.number(

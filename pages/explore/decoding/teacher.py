@@ -9,6 +9,7 @@ import streamlit as st
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData
 from pages.shared import answer, models, prose
+from pages.shared.glossary.links import definitions
 from pages.shared.view import long_texts, state
 from pages.shared.view.fields import Kept
 from transformer_core.decoding.settings import GREEDY
@@ -52,7 +53,8 @@ def show(data: DecodingData) -> None:
     """Draw a box for a target, and below it the target and the free-running text, each token with its probability."""
     if _IS_NEW.pop():
         st.rerun()
-    st.html(f"<p class='hl-small'>{say(LEAD)}</p>")
+    terms = prose.linked(definitions("teacher-forcing", "mean-token-probability"))
+    st.html(f"<p class='hl-small'>{say(LEAD)}{terms}</p>")
     _box(data)
     try:
         tokens, n_left_out = _target(data)

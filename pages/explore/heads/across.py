@@ -10,6 +10,7 @@ from pages.components import figures
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import NAMES, HeadsData
 from pages.shared import cache, export, prose
+from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, Unwritten, call, named, through, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
@@ -76,7 +77,8 @@ def _draw(data: HeadsData, method: "Method") -> None:
             if place < len(parts):
                 with column:
                     _part(data, method, parts[place], found[place])
-    st.html(f"<p class='hl-look'><b>{say('Assumptions:')}</b> {html.escape(say(ASSUMES[method]))}</p>")
+    terms = prose.linked(definitions("attention-rollout", "attention-flow"))
+    st.html(f"<p class='hl-look'><b>{say('Assumptions:')}</b> {html.escape(say(ASSUMES[method]))}{terms}</p>")
 
 
 def _part(data: HeadsData, method: str, part: "Part", made: Expression) -> None:

@@ -7,6 +7,7 @@ from pages.learn.architecture.components.drawing import drawing
 from pages.learn.architecture.data import MOST_TOKENS, ArchitectureData
 from pages.learn.architecture.labels import on_drawing
 from pages.shared import code_expander, models, prose
+from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Lines, call, named, script
 from pages.shared.view import state
@@ -70,7 +71,7 @@ def architecture() -> None:
             _drawing(data)
             code, look = _code, say(LOOK)
     if look:
-        prose.look_for(look)
+        prose.look_for(look, definitions("residual-stream", "layer-norm", "pre-norm", "feed-forward", "logits"))
     code_expander.code(lambda: code(data))
     state.publish()
 

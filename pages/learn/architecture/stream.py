@@ -10,6 +10,7 @@ from pages.components import figures
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import STACKS, place_in_words
 from pages.shared import export, prose
+from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Lines, script
 from pages.shared.style import theme
 from pages.shared.view import state
@@ -53,7 +54,7 @@ def show(data: ArchitectureData) -> None:
         with column:
             _figure(data, stack, stream)
     words = LOOK_PRE if data.card.config.norm_position == "pre" else LOOK_POST
-    prose.look_for(say(words))
+    prose.look_for(say(words), definitions("residual-stream", "pre-norm"))
 
 
 def code(data: ArchitectureData) -> str:

@@ -13,6 +13,7 @@ from pages.learn.masks import view_fields
 from pages.learn.masks.data import MasksData
 from pages.shared import code_expander, export, prose
 from pages.shared.answer import NO_HEAD
+from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, Unwritten, call, named, script, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
@@ -49,7 +50,7 @@ def show(data: MasksData) -> None:
     st.html(f"<p class='hl-masks-about'>{html.escape(say(CLAIM))}</p>")
     _rows(outcome)
     _outputs(data, outcome)
-    prose.look_for(say(LOOK_FOR))
+    prose.look_for(say(LOOK_FOR), definitions("dropout"))
     code_expander.code(lambda: script(*_printed(recipe)))
 
 

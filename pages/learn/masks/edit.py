@@ -11,6 +11,7 @@ from pages.learn.masks.components.masks.pictures import Miniature, mask_gallery,
 from pages.learn.masks.data import MasksData, ends
 from pages.shared import code_expander, prose
 from pages.shared.answer import NO_HEAD
+from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Print, script, value_of
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.masks.presets import presets_of
@@ -47,7 +48,7 @@ def show(data: MasksData) -> None:
         _moved(data)
         _padding(data)
     words = say(LOOK_FOR if data.card.config.has_decoder else LOOK_FOR_ENCODER)
-    prose.look_for(words)
+    prose.look_for(words, definitions("causal-mask", "padding-mask", "sliding-window"))
     code_expander.code(lambda: _code(data))
 
 

@@ -10,6 +10,7 @@ import streamlit as st
 from pages.components import figures
 from pages.learn.masks.data import MasksData
 from pages.shared import code_expander, export, prose
+from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, Unwritten, call, named, script, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
@@ -58,7 +59,7 @@ def show(data: MasksData) -> None:
     with right:
         _figure(data, recipe)
     _four_ways(data)
-    prose.look_for(say(LOOK_FOR))
+    prose.look_for(say(LOOK_FOR), definitions("causal-mask", "kv-cache"))
     code_expander.code(lambda: script(*_printed(recipe)))
 
 

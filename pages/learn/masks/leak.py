@@ -11,6 +11,7 @@ from pages.components import figures
 from pages.learn.masks import view_fields
 from pages.learn.masks.data import MasksData
 from pages.shared import code_expander, export, prose
+from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, Unwritten, call, named, script, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
@@ -47,7 +48,8 @@ HOVER_ENCODER = mark("change token {column} “{column_label}” → output {row
 def show(data: MasksData) -> None:
     """Draw the part."""
     is_encoder = not data.card.config.has_decoder
-    st.html(f"<p class='hl-masks-about'>{html.escape(say(CLAIM_ENCODER if is_encoder else CLAIM))}</p>")
+    claim = say(CLAIM_ENCODER if is_encoder else CLAIM)
+    st.html(f"<p class='hl-masks-about'>{html.escape(claim)}{prose.linked(definitions('leak-test'))}</p>")
     place = _controls(data)
     replacements, remarks = _replacements(data)
     for remark in remarks:

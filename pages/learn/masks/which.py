@@ -9,6 +9,7 @@ from pages.learn.masks import view_fields
 from pages.learn.masks.components.masks.pictures import Miniature, mask_which, sent_name
 from pages.learn.masks.data import MasksData, ends
 from pages.shared import code_expander, prose
+from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Lines, script, value_of
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.errors import mark
@@ -81,7 +82,7 @@ def show(data: MasksData) -> None:
         key="masks-edit-this",
         on_click=lambda: view_fields.PART.set("edit"),
     )
-    prose.look_for(say(LOOK_FOR))
+    prose.look_for(say(LOOK_FOR), definitions("self-attention", "cross-attention", "causal-mask"))
     code_expander.code(lambda: script(Lines(EACH, (recipe,))))
 
 

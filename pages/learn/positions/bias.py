@@ -10,6 +10,7 @@ from pages.learn.positions.code import lines_of
 from pages.learn.positions.data import USUAL_HEADS, PositionsData
 from pages.learn.positions.drawing import draw_curves, draw_matrix, side_by_side
 from pages.shared import prose
+from pages.shared.glossary.links import definitions
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
@@ -90,7 +91,7 @@ def _alibi(data: PositionsData) -> None:
         )
     with right:
         _matrix(data, alibi_matrix(n_heads, head, n), head)
-    prose.look_for(say(LOOK_ALIBI))
+    prose.look_for(say(LOOK_ALIBI), definitions("alibi"))
 
 
 def _learned(data: PositionsData) -> None:
@@ -115,7 +116,7 @@ def _learned(data: PositionsData) -> None:
         )
     with right:
         _matrix(data, found.matrix[head], head)
-    prose.look_for(say(LOOK_LEARNED))
+    prose.look_for(say(LOOK_LEARNED), definitions("relative-position-bias"))
 
 
 def _buckets(data: PositionsData) -> None:
@@ -170,7 +171,7 @@ def _buckets(data: PositionsData) -> None:
             height=HEIGHT,
         )
     st.html(f"<p class='hl-small'>{html.escape(say(NO_BUCKETS, model=data.card.title))}</p>")
-    prose.look_for(say(LOOK_BUCKETS))
+    prose.look_for(say(LOOK_BUCKETS), definitions("relative-position-bias"))
 
 
 def _choose_head(n_heads: int, head: int) -> None:

@@ -23,6 +23,16 @@ if TYPE_CHECKING:
     from transformer_core.analysis.positions.tables import PositionTable, Stack
     from transformer_core.analysis.trace.model_run import ModelRun
 
+TERMS = {  # of each encoding, in the glossary
+    "sinusoidal_halves": "sinusoidal-encoding",
+    "sinusoidal_interleaved": "sinusoidal-encoding",
+    "learned": "learned-positions",
+    "rotary_halves": "rope",
+    "rotary_interleaved": "rope",
+    "alibi": "alibi",
+    "relative_buckets": "relative-position-bias",
+    "none": "positional-encoding",
+}
 NAMES = {
     "sinusoidal_halves": mark("Sinusoidal, in halves"),
     "sinusoidal_interleaved": mark("Sinusoidal, interleaved"),

@@ -13,6 +13,7 @@ from pages.learn.positions.code import lines_of
 from pages.learn.positions.components import dials as component
 from pages.learn.positions.data import MOST_TURNED, PositionsData, chosen_tokens, has_own_vectors, is_of_model
 from pages.shared import prose
+from pages.shared.glossary.links import definitions
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
@@ -71,7 +72,7 @@ def show(data: PositionsData) -> None:
     if not tokens and data.width == MOST_TURNED and (view_fields.WIDTH.value or 0) > MOST_TURNED:
         note = say("Showing {n} dimensions of this head.", n=MOST_TURNED)
         st.html(f"<p class='hl-small'>{html.escape(note)}</p>")
-    prose.look_for(say(LOOK_MODEL if tokens else LOOK))
+    prose.look_for(say(LOOK_MODEL if tokens else LOOK), definitions("rope"))
 
 
 def same_dials(data: PositionsData) -> "Dials":

@@ -13,6 +13,7 @@ from pages.learn.positions import shuffle, view_fields
 from pages.learn.positions.code import lines_of
 from pages.learn.positions.data import PositionsData, computed
 from pages.shared import prose
+from pages.shared.glossary.links import definitions
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv
@@ -133,7 +134,8 @@ def _sources(data: PositionsData) -> None:
     exact = say("The parts sum to the model’s scores, to within {error}.", error=f"{found.error:.1e}")
     notes = [exact, *([say(FROZEN)] if found.is_frozen else []), say(HOW)]
     st.html(f"<p class='hl-small'>{html.escape(' '.join(notes))}</p>")
-    prose.look_for(say(LOOK["added" if "position_position" in found.parts else _acting(found)]))
+    look = LOOK["added" if "position_position" in found.parts else _acting(found)]
+    prose.look_for(say(look), definitions("score-decomposition"))
 
 
 def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:

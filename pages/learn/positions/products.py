@@ -6,9 +6,10 @@ import numpy as np
 import streamlit as st
 
 from pages.learn.positions import view_fields
-from pages.learn.positions.data import PositionsData, computed
+from pages.learn.positions.data import TERMS, PositionsData, computed
 from pages.learn.positions.drawing import draw_curves, draw_matrix, side_by_side
 from pages.shared import prose
+from pages.shared.glossary.links import definitions
 from transformer_core.errors import mark
 from transformer_core.figures.curves.position_curves import Line
 from transformer_core.figures.heatmaps.position_matrix import Side
@@ -93,7 +94,9 @@ def show(data: PositionsData) -> None:
             height=HEIGHT,
         )
     st.html(f"<p class='hl-small'>{html.escape(_spread(found.spread))}</p>")
-    prose.look_for(say(LOOK["rotary" if data.is_rotary else data.encoding.split("_")[0]]))
+    prose.look_for(
+        say(LOOK["rotary" if data.is_rotary else data.encoding.split("_")[0]]), definitions(TERMS[data.encoding])
+    )
 
 
 def _spread(spread: float) -> str:
@@ -124,7 +127,7 @@ def show_shift(data: PositionsData) -> None:
         unturned=f"{found.unturned.max():.2f}",
     )
     st.html(f"<p class='hl-facts'>{html.escape(largest)}</p>")
-    prose.look_for(say(LOOK_SHIFT))
+    prose.look_for(say(LOOK_SHIFT), definitions(TERMS[data.encoding]))
 
 
 def _matrix(data: PositionsData, matrix: np.ndarray, k: int) -> None:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pages.learn.positions.code import lines_of
-from pages.learn.positions.data import PositionsData, in_words
+from pages.learn.positions.data import TERMS, PositionsData, in_words
 from pages.shared import prose
+from pages.shared.glossary.links import definitions
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
@@ -68,7 +69,7 @@ def show(data: PositionsData) -> None:
         arrays=lambda: {"table": table.values, "denominators": np.array([one.denominator for one in table.columns])},
         code=lines_of(data),
     )
-    prose.look_for(say(LOOK.get(data.encoding, LOOK["rotary"])))
+    prose.look_for(say(LOOK.get(data.encoding, LOOK["rotary"])), definitions(TERMS[data.encoding]))
 
 
 STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}

@@ -8,8 +8,9 @@ import streamlit as st
 
 from pages.learn.positions import view_fields
 from pages.learn.positions.code import lines_of
-from pages.learn.positions.data import PositionsData
+from pages.learn.positions.data import TERMS, PositionsData
 from pages.shared import prose
+from pages.shared.glossary.links import definitions
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
@@ -53,7 +54,7 @@ def show(data: PositionsData) -> None:
     if table.columns:
         with right:
             _wavelengths(data, table)
-    prose.look_for(say(LOOK if table.columns else LOOK_LEARNED))
+    prose.look_for(say(LOOK if table.columns else LOOK_LEARNED), definitions(TERMS[data.encoding]))
 
 
 def _dimensions(table: "PositionTable") -> tuple[int, ...]:

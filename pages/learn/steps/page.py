@@ -7,6 +7,7 @@ import streamlit as st
 from pages.learn.steps import figure, number, proof, view_fields, why
 from pages.learn.steps.data import MOST_SHOWN, StepsData
 from pages.shared import code_expander, models, prose
+from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Lines, Print, script
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
@@ -61,7 +62,7 @@ def steps() -> None:
         _guidance(data)
         number.show(data)
         proof.show(data)
-    prose.look_for(say(LOOK_FOR))
+    prose.look_for(say(LOOK_FOR), definitions("attention", "query-key-value", "attention-score"))
     if data.card.config.has_decoder:
         st.page_link(
             "explore/decoding/page.py",

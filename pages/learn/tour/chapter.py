@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.learn.tour import checks, figure, lessons, question, view_fields
+from pages.learn.tour.terms import TERMS
 from pages.shared import prose
+from pages.shared.glossary.links import definitions
 from pages.shared.page import pages
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_message
@@ -62,6 +64,8 @@ def _parts(lesson: "Lesson") -> None:
             for at, spec in enumerate(row.figures):
                 _calmly(lesson, figure.show, lesson, spec, evidence, f"{place}-{at}")
     _links(lesson, seen)
+    if names := TERMS.get(lesson.name):
+        st.html(f"<p class='hl-small hl-tour-terms'>{prose.linked(definitions(*names))}</p>")
     checks.show(lesson, seen, evidence)
 
 

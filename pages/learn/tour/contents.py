@@ -77,3 +77,4 @@ def _progress(lessons: "Lessons") -> None:
         f"<div class='hl-tour-progress' style='--hl-done:{share}%'><i></i></div>"
         f"<p class='hl-small'>{html.escape(told)}</p>"
     )
+    st.page_link("learn/glossary/page.py", label=say("Glossary of all terms"), icon=":material/sort_by_alpha:")

@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from pages.shared import downloads, model_store, models, prose
+from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard
 from pages.shared.view import state
 from transformer_core.devices import in_words
@@ -174,10 +175,12 @@ def details(card: ModelCard) -> None:
     whose = say("trained elsewhere") if card.is_imported else say("your own")
     prose.subheading(card.title, say("comes with Headlight") if card.is_shipped else whose)
     what = _kind(card)
-    st.html(f"<p class='hl-look'>{html.escape(what)}: {html.escape(card.claim())}.</p>")
+    terms = prose.linked(definitions("exact-match" if card.config.architecture == "encoder_decoder" else "accuracy"))
+    st.html(f"<p class='hl-look'>{html.escape(what)}: {html.escape(card.claim())}.{terms}</p>")
     if card.guided_head is not None:
         layer, head = card.guided_head
-        st.html(f"<p class='hl-look'>{html.escape(say(models.GUIDED, layer=layer, head=head))}</p>")
+        guided = html.escape(say(models.GUIDED, layer=layer, head=head))
+        st.html(f"<p class='hl-look'>{guided}{prose.linked(definitions('guided-head'))}</p>")
     if card.heads:
         known = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in card.heads)
         title = say("Known roles of its heads")
@@ -242,7 +245,8 @@ def configuration_of(card: ModelCard) -> None:
         "This model’s configuration, without settings of parts it does not have. Sections, equations and tables refer "
         "to “Attention Is All You Need”."
     )
-    st.html(f"<p class='hl-look'>{about}</p>")
+    terms = prose.linked(definitions("encoder-decoder", "pre-norm", "positional-encoding", "grouped-query-attention"))
+    st.html(f"<p class='hl-look'>{about}{terms}</p>")
     st.dataframe(
         model_store.configuration_table(card),
         hide_index=True,

@@ -38,6 +38,7 @@ MODELS_NOTE = Kept("models-note", "")  # what was done to the models, to be said
 _TITLE = Kept("title")  # of the model
 SUBJECT = Kept("subject", ())  # what a page shows: the name of a model or a training, and the text that it reads
 _OWN = Kept("own-fields", ())  # of the page that is open
+_SHOWN = Kept("shown-model")  # the model of the run before
 _USUAL = Kept("usual-view", {})  # parameters, by name, that the URL leaves out when they have these values
 _BY_LINK = Kept("by-link", False)  # the view came from the URL, and no run has come to its end since
 _ADDRESS = Address("view")
@@ -131,6 +132,7 @@ def seed(
     fit(card)
     _USUAL.set(_usual(cards, card, usual_head))
     CONTINUES.set(wants_continuation(card))
+    _SHOWN.set(card.name)
     _TITLE.set(card.title)
     SUBJECT.set((_TITLE, TEXT))
     _OWN.set((*own, *((CONTINUE,) if card.config.architecture == "decoder_only" else ())))
@@ -237,6 +239,9 @@ def on_model(cards: Mapping[str, ModelCard]) -> None:
 
     A text with blanks is nothing to a model that writes, nor one of words to a model that reads token ids.
     """
+    if MODEL.value not in cards:  # a title in the language before, which a browser may send once more
+        MODEL.set(_SHOWN.value)
+        return
     card = cards[MODEL.value]
     of_others = {example for other in cards.values() for example in other.examples} - {*card.examples}
     has_no_ids = card.reads_ids and not IDS.fullmatch(TEXT.value)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.components.figures import live_figure
 from pages.shared import prose, runs
+from pages.shared.glossary.links import definitions
 from pages.shared.runs import Run
 from pages.shared.style import theme
 from pages.shared.view import run_state
@@ -65,7 +66,7 @@ def loss(data: SnapshotData, found: "Sequence[Appearance]") -> None:
     """Draw the loss with the chosen snapshot, and a mark where a head took up a habit."""
     from transformer_core.figures import training_curves
 
-    prose.subheading(say("Loss"), say("and head emergence"))
+    prose.subheading(say("Loss"), say("and head emergence"), definitions("cross-entropy", "head-emergence"))
     curves = losses(data.run)
     figure = training_curves(
         curves,
@@ -139,7 +140,8 @@ def appearances(data: SnapshotData, found: "Sequence[Appearance]") -> None:
     from transformer_core.analysis.training.head_history import rule
 
     prose.subheading(say("Head emergence"), say("{n} times", n=len(found)) if found else "")
-    st.html(f"<p class='hl-small'>{html.escape(say_message(rule()))}</p>")
+    terms = prose.linked(definitions("head-emergence", "previous-token-score", "induction-head", "alignment-score"))
+    st.html(f"<p class='hl-small'>{html.escape(say_message(rule()))}{terms}</p>")
     if not found:
         st.html(f"<p class='hl-look'>{say('No head of this training specialized in one of these roles.')}</p>")
         return

@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages.components.figures import live_figure
 from pages.shared import film_readings, prose, run_readings, runs, ticking
+from pages.shared.glossary.links import definitions
 from pages.shared.runs import Run
 from pages.shared.style import theme
 from pages.shared.view import run_state
@@ -178,7 +179,8 @@ def _pairs(data: SnapshotData, matching: "HeadMatching") -> None:
     """List the pairs; a click on one chooses its head."""
     view = data.view
     aside = say("this training ↔ the other: similarity (same index in brackets)")
-    st.html(f"<div class='hl-label'>{say('Matched heads')}<span>{aside}</span></div>")
+    terms = prose.linked(definitions("matched-heads"))
+    st.html(f"<div class='hl-label'>{say('Matched heads')}<span>{aside}</span>{terms}</div>")
     is_many = len(matching.partners) > MANY_PAIRS
     layers = [view.layer] if is_many else range(matching.n_layers)
     with st.container(key="hl-film-pairs", gap=None):

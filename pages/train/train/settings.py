@@ -6,8 +6,10 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import models
+from pages.shared import models, prose
 from pages.shared.corpora import Choice
+from pages.shared.glossary import TERMS
+from pages.shared.glossary.links import definitions
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 from transformer_core.language import say
@@ -41,6 +43,21 @@ _WORDS = {  # of choices, where their names alone would not be read
     "fp32": mark("float32"),
     "bf16": mark("bfloat16"),
 }
+_TERMS = {  # of settings, in the glossary
+    "positions": "positional-encoding",
+    "norm": "layer-norm",
+    "norm_position": "pre-norm",
+    "dropout": "dropout",
+    "learning_rate_factor": "warm-up",
+    "schedule": "warm-up",
+    "warmup_steps": "warm-up",
+    "clip_norm": "gradient-clipping",
+    "weight_decay": "weight-decay",
+    "label_smoothing": "label-smoothing",
+    "accumulate": "gradient-accumulation",
+    "film_megabytes": "snapshot",
+    "precision": "mixed-precision",
+}
 _PRESETS = {
     "tiny": mark("tiny: 2 layers, 4 heads, minutes"),
     "tiny-pre-norm": mark("tiny, pre-norm: learns in half the time"),
@@ -68,6 +85,12 @@ def _in_words(name: str, option: str) -> str:
     return models.device_name(option) if name == "device" else say(_WORDS.get(option, option))
 
 
+def _about(name: str) -> str | None:
+    """Return what a setting does, with a link to its definition, where it is a term of the glossary."""
+    term = _TERMS.get(name)
+    return prose.with_links(say(TERMS[term].meaning), definitions(term)) if term else None
+
+
 @dataclass(frozen=True)
 class Fields:
     """Widgets whose values belong to one choice of corpus and preset: with another choice, its own come back."""
@@ -78,7 +101,13 @@ class Fields:
         """Choose a whole number."""
         return int(
             st.number_input(
-                say(label), least, most, min(max(usual, least), most), key=self._key(name), persist_state="session"
+                say(label),
+                least,
+                most,
+                min(max(usual, least), most),
+                key=self._key(name),
+                persist_state="session",
+                help=_about(name),
             )
         )
 
@@ -86,7 +115,15 @@ class Fields:
         """Choose a number between two others."""
         return float(
             st.number_input(
-                say(label), least, most, usual, step=0.05, format="%g", key=self._key(name), persist_state="session"
+                say(label),
+                least,
+                most,
+                usual,
+                step=0.05,
+                format="%g",
+                key=self._key(name),
+                persist_state="session",
+                help=_about(name),
             )
         )
 
@@ -94,7 +131,15 @@ class Fields:
         """Choose a number above 0."""
         return float(
             st.number_input(
-                say(label), 1e-6, 1e6, usual, step=0.1, format="%g", key=self._key(name), persist_state="session"
+                say(label),
+                1e-6,
+                1e6,
+                usual,
+                step=0.1,
+                format="%g",
+                key=self._key(name),
+                persist_state="session",
+                help=_about(name),
             )
         )
 
@@ -107,6 +152,7 @@ class Fields:
             format_func=lambda option: _in_words(name, option),
             key=self._key(name),
             persist_state="session",
+            help=_about(name),
         )
 
     def _key(self, name: str) -> str:

@@ -9,6 +9,7 @@ import streamlit as st
 from pages.components.figures import live_figure
 from pages.components.overview import head_overview
 from pages.shared import overviews, prose, run_models, run_readings, runs
+from pages.shared.glossary.links import definitions
 from pages.shared.runs import Run
 from pages.shared.style import theme
 from pages.shared.view import run_state
@@ -122,6 +123,13 @@ def _curves(run: Run) -> None:
     )
     prose.subheading(say("Learning"), say("hover for the numbers{smoothed}", smoothed=smoothed))
     live_figure(figure, name=f"{run.name}-curves", csv=csv, key=run_state.CURVES, height=figure.layout.height)
+    st.html(f"<p class='hl-small'>{prose.linked(definitions(*_terms(run.architecture)))}</p>")
+
+
+def _terms(architecture: str) -> tuple[str, ...]:
+    """Return the names of the terms of the curves, in the glossary."""
+    of_pairs = ("exact-match",) if architecture == "encoder_decoder" else ()
+    return ("cross-entropy", "unigram-baseline", "bigram-baseline", "accuracy", *of_pairs)
 
 
 def _csv(curves: Any) -> str:

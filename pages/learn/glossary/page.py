@@ -1,0 +1,102 @@
+"""The page Glossary: a term that a link asks for, and all terms by topic."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.learn.glossary import view_fields
+from pages.shared import prose
+from pages.shared.glossary import TERMS, TOPICS
+from pages.shared.glossary.term import Term
+from pages.shared.page import pages
+from pages.shared.view import state
+from transformer_core.errors import mark
+from transformer_core.language import say
+
+LEAD = mark(
+    "The terms that Headlight uses, under their usual names: what each means, how it is computed here, where it comes "
+    "from, and where you can see it."
+)
+
+
+def page() -> None:
+    """Draw the page."""
+    prose.heading(say("Glossary"), say(LEAD))
+    glossary()
+
+
+@st.fragment
+def glossary() -> None:
+    """Draw the search, the term that is asked for, and the others; a search draws only this again."""
+    _controls()
+    if name := view_fields.TERM.value:
+        if name in TERMS:
+            with st.container(key="hl-glossary-asked", gap=None):
+                _term(TERMS[name])
+        else:
+            prose.note(say("There is no term “{name}” in the glossary.", name=name))
+    found = view_fields.found()
+    for title, terms in found:
+        _topic(title, terms)
+    if not found:
+        prose.note(say("No term matches “{words}”.", words=view_fields.SEARCH.value))
+    state.publish()
+
+
+def _controls() -> None:
+    with st.container(key="hl-glossary-bar", horizontal=True, gap="small"):
+        view_fields.SEARCH.text(
+            say("Search the glossary"),
+            placeholder=say("Search terms and definitions, then press Enter"),
+            icon=":material/search:",
+            label_visibility="collapsed",
+            take=view_fields.search,
+            width=420,
+        )
+        view_fields.TOPIC.selectbox(
+            say("Topic"),
+            ["", *TOPICS],
+            name=lambda topic: say(TOPICS[topic][0]) if topic else say("All topics"),
+            label_visibility="collapsed",
+            take=view_fields.choose_topic,
+            width=260,
+        )
+
+
+def _topic(title: str, terms: Sequence[Term]) -> None:
+    prose.subheading(say(title))
+    with st.container(key=f"hl-glossary-topic-{terms[0].name}"):
+        for term in terms:
+            with st.container(key=f"hl-glossary-term-{term.name}", gap=None):
+                _term(term)
+
+
+def _term(term: Term) -> None:
+    """Draw a term: its name, what it means, its formula, where it comes from, and where it is seen."""
+    parts = [f"**{prose.plain(say(term.title))}**", prose.plain(say(term.meaning))]
+    if term.formula:
+        parts.append(rf"$\displaystyle {term.formula}$")
+    if term.paper:
+        cited, title = term.paper
+        place = f" § {term.section}," if term.section[:1].isdigit() else f" {term.section}," if term.section else ","
+        parts.append(f":small[{prose.plain(cited)}{place} *{prose.plain(title)}*]")
+    prose.markdown("\n\n".join(parts))
+    shown = pages()[term.page]
+    st.page_link(
+        shown.script,
+        label=prose.plain(say("See it on the page {page}", page=say(shown.title))),
+        icon=f":material/{shown.icon}:",
+        query_params=_view_of(term),
+    )
+
+
+def _view_of(term: Term) -> dict[str, str]:
+    """Return what the address of the page says that shows a term: of the chosen model, unless it takes another one."""
+    view = dict(term.view)
+    if not view or state.MODEL.key in view:
+        return view
+    own = {field.name for field in view_fields.FIELDS}
+    return {name: value for name, value in state.in_words().items() if name not in own} | view
+
+
+page()

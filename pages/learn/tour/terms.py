@@ -1,0 +1,26 @@
+"""The terms that each chapter introduces, as the glossary names them."""
+
+from collections.abc import Mapping
+
+TERMS: Mapping[str, tuple[str, ...]] = {  # by the chapter's name
+    "why-attention": ("attention", "attention-head", "attention-pattern"),
+    "tokens-and-embeddings": ("token", "byte-level-bpe", "special-tokens", "tied-embeddings"),
+    "positions": ("positional-encoding", "sinusoidal-encoding", "learned-positions"),
+    "one-word-six-steps": ("query-key-value", "attention-score", "attention-pattern"),
+    "masks": ("causal-mask", "padding-mask"),
+    "many-heads": ("attention-head", "residual-stream"),
+    "cross-attention": ("encoder-decoder", "self-attention", "cross-attention"),
+    "feed-forward-residual-norm": ("feed-forward", "residual-stream", "layer-norm", "pre-norm"),
+    "training": ("cross-entropy", "teacher-forcing", "label-smoothing", "perplexity"),
+    "learning-rate": ("warm-up",),
+    "decoding": ("logits", "greedy-decoding", "beam-search", "length-penalty", "temperature"),
+    "what-heads-do": ("previous-token-score", "induction-head", "attention-sink", "guided-head"),
+    "does-the-picture-matter": ("zero-ablation", "norm-weighted-attention"),
+    "rows": ("attention-pattern", "dropout"),
+    "future": ("causal-mask", "leak-test"),
+    "axes": ("query-key-value", "attention-pattern"),
+    "roles": ("query-key-value", "cross-attention"),
+    "scale": ("attention-score", "attention-entropy"),
+    "norm": ("layer-norm", "rmsnorm"),
+    "targets": ("teacher-forcing", "cross-entropy"),
+}

@@ -1,0 +1,91 @@
+"""The page Glossary: all terms, the one that a link asks for, and a search that a link restores."""
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared.glossary import TERMS, TOPICS
+from tests.pages.conftest import url_of, words_of
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+OpenApp = Callable[..., AppTest]
+
+
+def opened(open_app: OpenApp, **parameters: str) -> AppTest:
+    """The page at a link."""
+    app = open_app()
+    for name in [*url_of(app)]:
+        del app.query_params[name]
+    for name, value in parameters.items():
+        app.query_params[name] = value
+    app.switch_page("learn/glossary/page.py").run()
+    assert not app.exception
+    return app
+
+
+def titles(app: AppTest) -> list[str]:
+    """The terms on the page, from the top down."""
+    return [element.value.split("\n")[0].strip("*") for element in app.markdown if element.value.startswith("**")]
+
+
+def test_all_terms_stand_under_their_topics(open_app: OpenApp):
+    app = opened(open_app)
+    assert len(titles(app)) == len(TERMS) == len({*titles(app)})
+    for title, _ in TOPICS.values():
+        assert f"<h2 class='hl-subtitle'>{title}</h2>" in words_of(app)
+    assert "term" not in url_of(app)
+
+
+def test_the_term_of_a_link_stands_above_all_others(open_app: OpenApp):
+    app = opened(open_app, term="jensen-shannon-distance")
+    assert titles(app)[0] == "Jensen-Shannon distance"
+    assert len(titles(app)) == len(TERMS) + 1
+    first = app.markdown[0].value
+    assert r"\log_2" in first and "Endres & Schindelin 2003" in first.replace("\\", "")
+    assert url_of(app)["term"] == "jensen-shannon-distance"
+
+
+def test_a_term_that_is_not_there_is_said_calmly(open_app: OpenApp):
+    app = opened(open_app, term="<b>none</b>")
+    assert "There is no term “&lt;b&gt;none&lt;/b&gt;” in the glossary." in words_of(app)
+    assert len(titles(app)) == len(TERMS)
+
+
+def test_a_search_finds_what_is_meant_and_a_link_restores_it(open_app: OpenApp):
+    app = opened(open_app, term="cka")
+    app.text_input[0].set_value("induction HEAD").run()
+    assert not app.exception
+    assert "Induction head" in titles(app) and "CKA" not in titles(app)
+    assert url_of(app)["search"] == "induction HEAD" and "term" not in url_of(app)
+    again = opened(open_app, search="induction HEAD")
+    assert titles(again) == titles(app)
+    app.text_input[0].set_value("xyzzy").run()
+    assert not titles(app)
+    assert "No term matches “xyzzy”." in words_of(app)
+
+
+def test_a_topic_lists_its_own_terms(open_app: OpenApp):
+    app = opened(open_app, topic="positions")
+    assert titles(app) == [term.title for term in TOPICS["positions"][1]]
+    app.selectbox(key="glossary-topic-box").set_value("training").run()
+    assert titles(app) == [term.title for term in TOPICS["training"][1]]
+    assert url_of(app)["topic"] == "training"
+
+
+def test_what_shows_a_term_keeps_the_chosen_model_unless_it_needs_another(open_app: OpenApp):
+    app = opened(open_app, model="tales", text="The dog", topic="heads")
+    links = [link.proto.query_string for link in app.get("page_link")]
+    assert len(links) == len(TOPICS["heads"][1])
+    assert links[0].startswith("model=tales&text=The+dog&") and links[0].endswith("&measure=entropy")
+    assert "model=induction&measure=induction" in links
+    assert not any("topic" in link for link in links)
+
+
+def test_german_is_searched_in_either_language(open_app: OpenApp):
+    app = open_app()
+    app.session_state["language"] = "de"
+    app.query_params["search"], app.query_params["term"] = "beam search", "attention-pattern"
+    app.switch_page("learn/glossary/page.py").run()
+    assert not app.exception
+    assert titles(app)[:2] == ["Attention-Muster", "Beam Search"]

@@ -1,0 +1,108 @@
+"""The glossary: each term has a name of its own, a formula that can be drawn, and a view that its page takes."""
+
+import ast
+import json
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import streamlit
+
+from pages.explore.compare import texts
+from pages.explore.heads import page as heads
+from pages.learn.positions.data import TERMS as OF_POSITIONS
+from pages.learn.positions.view_fields import ENCODINGS
+from pages.learn.tour import lessons
+from pages.learn.tour.terms import TERMS as OF_CHAPTERS
+from pages.shared.glossary import TERMS, TOPICS
+from pages.shared.glossary.links import definitions
+from pages.shared.page import pages
+from pages.shared.prose import linked, with_links
+from pages.train.train.settings import _TERMS as OF_SETTINGS
+from transformer_core.analysis.heads import many_texts, text_measures
+from transformer_core.config import ModelConfig
+from transformer_core.training.config import TrainingConfig
+
+PAGES = Path(__file__).resolve().parents[4] / "pages"
+CHECKPOINTS = PAGES.parent / "checkpoints"
+OF_ALL_PAGES = {"model", "text", "attention", "layer", "head"}
+DRAW = """
+const {{ default: katex }} = await import({katex});
+for (const formula of {formulas}) katex.renderToString(formula, {{ throwOnError: true, strict: "error" }});
+"""
+
+
+def test_no_two_terms_share_a_name_or_a_title():
+    for part in ("name", "title", "meaning"):
+        counted = Counter(getattr(term, part) for _, terms in TOPICS.values() for term in terms)
+        assert not [what for what, n in counted.items() if n > 1]
+    assert len(TERMS) >= 60
+
+
+def test_a_definition_is_a_few_sentences():
+    for term in TERMS.values():
+        assert term.meaning.endswith(".") and term.meaning.count(". ") <= 4, term.name
+        assert not term.section or term.paper, term.name
+
+
+@pytest.mark.parametrize("name", [*TERMS])
+def test_the_page_that_shows_a_term_takes_its_view(name: str):
+    term = TERMS[name]
+    page = pages()[term.page]
+    fields = {field.name: field for field in page.fields}
+    assert term.view.keys() <= fields.keys() | OF_ALL_PAGES
+    for field, value in term.view.items():
+        if field in fields:
+            fields[field].read(value)
+    if model := term.view.get("model"):
+        assert (CHECKPOINTS / model / "card.json").is_file()
+
+
+def test_every_formula_can_be_drawn(tmp_path: Path):
+    node = shutil.which("node", path=str(PAGES.parent / ".venv" / "bin")) or shutil.which("node")
+    if node is None:
+        pytest.skip("there is no node")
+    (katex,) = Path(streamlit.__file__).parent.glob("static/static/js/katex.*.js")
+    formulas = [rf"\displaystyle {term.formula}" for term in TERMS.values() if term.formula]
+    script = tmp_path / "draw.mjs"
+    script.write_text(DRAW.format(katex=json.dumps(katex.as_uri()), formulas=json.dumps(formulas)))
+    ran = subprocess.run([node, script], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_every_link_of_a_page_leads_to_a_term():
+    named: set[str] = set()
+    for file in PAGES.rglob("*.py"):
+        for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "definitions":
+                named |= {n.value for n in ast.walk(call) if isinstance(n, ast.Constant) and "-" in str(n.value)}
+    assert len(named) > 20
+    assert named <= TERMS.keys()
+
+
+def test_every_measure_encoding_setting_and_chapter_has_its_terms():
+    assert heads.MEASURE_TERMS.keys() == text_measures.MEASURES.keys()
+    assert texts.TERMS.keys() == many_texts.MEASURES.keys()
+    assert OF_POSITIONS.keys() == {*ENCODINGS}
+    settings = {*ModelConfig.__dataclass_fields__, *TrainingConfig.__dataclass_fields__}
+    assert OF_SETTINGS.keys() <= settings
+    assert OF_CHAPTERS.keys() == {lesson.name for lesson in lessons.here()}
+    single = [heads.MEASURE_TERMS, heads.QUANTITY_TERMS, texts.TERMS, OF_POSITIONS, OF_SETTINGS]
+    several = [heads.ATTENTION_TERMS, OF_CHAPTERS]
+    named = {name for terms in single for name in terms.values()}
+    assert named | {name for terms in several for names in terms.values() for name in names} <= TERMS.keys()
+
+
+def test_a_link_opens_a_tab_of_its_own_at_the_term():
+    (link,) = definitions("induction-score")
+    assert link.address == "glossary?term=induction-score"
+    assert f"<a href='glossary?term=induction-score' target='_blank' title='{link.about[:20]}" in linked([link])
+    assert with_links("1 * 2.", [link]) == r"1 \* 2. Glossary: [Induction score](glossary?term=induction-score)"
+    assert (linked([]), with_links("a", [])) == ("", "a")
+
+
+def test_a_link_to_no_term_is_an_error():
+    with pytest.raises(KeyError):
+        definitions("nonsense")
