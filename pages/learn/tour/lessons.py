@@ -155,7 +155,7 @@ def _train(
     def make() -> "SixWords":
         return train_six_words(smoothing=smoothing, is_shifted=is_shifted, steps=steps, seed=seed, on_step=on_step)
 
-    return cache.get(mark("six words"), (smoothing, is_shifted, steps, seed), make)
+    return cache.get(mark("six-word model"), (smoothing, is_shifted, steps, seed), make)
 
 
 def six_word_steps() -> int:

@@ -90,16 +90,16 @@ def test_what_is_said_of_the_vocabulary_is_said_of_all_of_it(block: str, open_ap
     assert f"The figure shows the 32 of {whole.shape[1]} tokens" in words
 
 
-def test_what_is_captured_is_what_a_plain_forward_gives(
-    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_what_is_captured_is_what_a_plain_forward_gives(open_app: OpenApp, three_kinds: Path):
     site = "decoder.blocks.0.mlp.hook_post"
     app = opened(open_app, model="tales", text=PROMPTS[0], block="decoder.0.mlp", show="text", site=site)
     (figure,) = figures_of(app)
     cells = values_of(next(trace for trace in figure["data"] if trace["name"] == "cells"))
-    defined, _ = run_shown(app, tmp_path, monkeypatch)
-    with torch.inference_mode(), tc.capture(defined["model"], site) as acts:
-        defined["model"](torch.tensor(defined["model_run"].inputs))
+    model, tokenizer = tc.load(three_kinds / "tales")
+    prompt = torch.tensor([tokenizer.encode_for(PROMPTS[0], "decoder_only")])
+    tokens = tc.greedy_decode(model, prompt, max_new_tokens=24).tokens[:, : len(cells)]
+    with torch.inference_mode(), tc.capture(model, site) as acts:
+        model(tokens)
     np.testing.assert_allclose(cells, acts[site][0].numpy(), atol=1e-5)
 
 
