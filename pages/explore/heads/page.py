@@ -9,6 +9,7 @@ from pages.components.overview import Measure, PinnedHead, head_overview
 from pages.explore.heads import across, controls, figure, view_fields
 from pages.explore.heads import cell as heads_cell
 from pages.explore.heads.data import HeadsData
+from pages.explore.heads.terms import terms_of
 from pages.shared import code_expander, models, overviews, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Print, script
@@ -55,24 +56,6 @@ LOOK_FOR = {  # by architecture and attention
         "lines next to the diagonal: heads that attend to adjacent tokens; rows of mask tokens: the context used to "
         "predict the missing word; columns that every row attends to, often the first or last: attention sinks."
     ),
-}
-
-MEASURE_TERMS = {  # where each measure is defined
-    "entropy": "attention-entropy",
-    "distance": "attention-distance",
-    "diagonality": "diagonality",
-    "first": "first-token-attention",
-    "special": "special-token-attention",
-    "previous": "previous-token-score",
-    "induction": "induction-score",
-}
-QUANTITY_TERMS = {"scores": "attention-score", "written": "norm-weighted-attention"}
-ATTENTION_TERMS = {  # that `LOOK_FOR` uses
-    ("encoder_decoder", "encoder"): ("self-attention", "previous-token-score"),
-    ("encoder_decoder", "decoder"): ("self-attention", "causal-mask"),
-    ("encoder_decoder", "cross"): ("cross-attention",),
-    ("decoder_only", "decoder"): ("previous-token-score", "attention-sink", "induction-head", "causal-mask"),
-    ("encoder_only", "encoder"): ("self-attention", "attention-sink"),
 }
 
 
@@ -158,7 +141,7 @@ def look_for(data: HeadsData, shown: HeadPicture | None) -> None:
     """Say in one line what is worth looking for, and the strongest link of what is shown."""
     words = LOOK_FOR[data.model_run.architecture, data.view.attention]
     words = words if data.model_run.predicts else LOOK_FOR_WITHOUT_HEAD
-    terms = prose.linked(definitions(*_terms(data)))
+    terms = prose.linked(definitions(*terms_of(data)))
     lines = [f"<b>{say('What to look for:')}</b> {html.escape(say(words))}{terms}"]
     guided = data.card.guided_head
     if guided is not None and data.view.attention == "encoder":
@@ -172,14 +155,6 @@ def look_for(data: HeadsData, shown: HeadPicture | None) -> None:
         what = say("Maximum weight of this head:") if is_whole_head else say("Maximum weight shown:")
         lines.append(f"<b>{html.escape(what)}</b> {html.escape(link)}")
     st.html("".join(f"<p class='hl-look'>{line}</p>" for line in lines))
-
-
-def _terms(data: HeadsData) -> list[str]:
-    """Return the names of the terms that the page uses as it is, in the glossary."""
-    chosen = [MEASURE_TERMS[name] for name in (view_fields.TINT.value,) if name]
-    chosen += [QUANTITY_TERMS.get(data.spec.quantity, "attention-pattern")]
-    chosen += ["attention-sink"] if "sinks" in view_fields.HIDDEN.value else []
-    return [*dict.fromkeys([*chosen, *ATTENTION_TERMS[data.model_run.architecture, data.view.attention]])]
 
 
 page()

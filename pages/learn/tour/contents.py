@@ -42,6 +42,7 @@ def show_narrow(lessons: "Lessons", open_one: "Lesson | BrokenLesson") -> None:
             if folded.open:
                 with st.container(gap=None, height=460, border=False):
                     _entries(lessons, open_one, key="narrow")
+                    _to_glossary()
 
 
 def _entries(lessons: "Lessons", open_one: "Lesson | BrokenLesson", *, key: str) -> None:
@@ -77,4 +78,9 @@ def _progress(lessons: "Lessons") -> None:
         f"<div class='hl-tour-progress' style='--hl-done:{share}%'><i></i></div>"
         f"<p class='hl-small'>{html.escape(told)}</p>"
     )
+    _to_glossary()
+
+
+def _to_glossary() -> None:
+    """Draw the link to the terms of all chapters."""
     st.page_link("learn/glossary/page.py", label=say("Glossary of all terms"), icon=":material/sort_by_alpha:")

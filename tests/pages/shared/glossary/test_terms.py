@@ -11,7 +11,7 @@ import pytest
 import streamlit
 
 from pages.explore.compare import texts
-from pages.explore.heads import page as heads
+from pages.explore.heads import terms as heads
 from pages.learn.positions.data import TERMS as OF_POSITIONS
 from pages.learn.positions.view_fields import ENCODINGS
 from pages.learn.tour import lessons
