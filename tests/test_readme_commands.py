@@ -211,7 +211,7 @@ def test_its_description_of_torchs_transformer_is_read(tmp_path: Path):
 def test_variables_and_folders_that_it_names_are_read_somewhere():
     code = "".join(path.read_text() for room in ("pages", "transformer_core") for path in (ROOT / room).rglob("*.py"))
     names = set(re.findall(r"`(HEADLIGHT_\w+)`", README))
-    assert len(names) == 2 and all(f'"{name}"' in code for name in names)
+    assert len(names) == 3 and all(f'"{name}"' in code for name in names)
 
 
 @pytest.mark.slow
