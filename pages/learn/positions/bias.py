@@ -5,12 +5,13 @@ import html
 import numpy as np
 import streamlit as st
 
-from pages.learn.positions import view_fields
-from pages.learn.positions.code import lines_of
-from pages.learn.positions.data import USUAL_HEADS, PositionsData
+from pages.learn.positions import recipes, view_fields
+from pages.learn.positions.data import PositionsData
 from pages.learn.positions.drawing import draw_curves, draw_matrix, side_by_side
+from pages.learn.positions.recipes import lines_of
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
+from pages.shared.recipe import value_of
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
@@ -69,8 +70,7 @@ def _alibi(data: PositionsData) -> None:
     """Draw the slopes of all heads, and the bias of one."""
     from transformer_core.analysis.positions.bias import alibi_by_distance, alibi_matrix, slopes
 
-    config, n = data.card.config, data.n
-    n_heads = view_fields.N_HEADS.value or (config.n_heads if data.is_own else USUAL_HEADS)
+    n, n_heads = data.n, recipes.n_heads(data)
     head = min(view_fields.BIAS_HEAD.value, n_heads - 1)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         view_fields.N_HEADS.number(say("Heads"), lowest=1, highest=view_fields.MOST_HEADS, width=120, shown=n_heads)
@@ -96,10 +96,7 @@ def _alibi(data: PositionsData) -> None:
 
 def _learned(data: PositionsData) -> None:
     """Draw what the model learned for its buckets."""
-    from transformer_core.analysis.positions.bias import learned_bias
-
-    model, _ = data.source.load()
-    found = learned_bias(model, data.stack, data.n)
+    found = value_of(recipes.learned_bias(data))
     n_heads = len(found.matrix)
     head = min(view_fields.BIAS_HEAD.value, n_heads - 1)
     _choose_head(n_heads, head)
@@ -121,8 +118,6 @@ def _learned(data: PositionsData) -> None:
 
 def _buckets(data: PositionsData) -> None:
     """Draw which distance falls in which bucket."""
-    from transformer_core.analysis.positions.bias import buckets
-
     view_fields.LOOK_AHEAD.segmented(
         say("Queries see"),
         ["past", "all"],
@@ -130,7 +125,7 @@ def _buckets(data: PositionsData) -> None:
         label_visibility="visible",
     )
     is_causal = view_fields.LOOK_AHEAD.value == "past"
-    found = buckets(data.n, is_causal=is_causal)
+    found = value_of(recipes.buckets(data))
     n = data.n
     left, right = side_by_side("hl-positions-bias")
     words = say("distance {x}: bucket {y}")

@@ -9,8 +9,9 @@ import numpy as np
 
 from pages.components import figures
 from pages.learn.positions import view_fields
-from pages.shared import cache, export, readings
+from pages.shared import export, readings
 from pages.shared.models import ModelCard
+from pages.shared.recipe import Expression, call, named, through, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
@@ -132,6 +133,23 @@ class PositionsData:
         config = self.card.config
         return config.rotary_base if self.is_rotary and config.has_rotary_positions else BASE
 
+    @property
+    def like(self) -> tuple[Expression, ...]:
+        """The model's configuration as code, where its base and scaling of rotary positions are taken; else nothing."""
+        if not (self.is_rotary and self.card.config.has_rotary_positions):
+            return ()
+        return (through(self.source.recipe()[0].config, lambda _: self.card.config),)
+
+    @cached_property
+    def table_recipe(self) -> Expression:
+        """The table of the encoding as code."""
+        from transformer_core.analysis.positions import tables
+
+        if self.encoding == "learned":
+            whole = call(tables.learned_table, self.source.recipe()[0], self.stack)
+            return named("table", call(tables.PositionTable, values=whole.values[: self.n], columns=()))
+        return named("table", call(tables.fixed_table, self.encoding, self.n, self.width, *self.like))
+
     @cached_property
     def table(self) -> "PositionTable":
         """The table of the encoding.
@@ -139,13 +157,13 @@ class PositionsData:
         Raises:
             HeadlightError: the encoding has none, or the model has not learned it.
         """
-        from transformer_core.analysis.positions import tables
+        table: PositionTable = value_of(self.table_recipe)
+        return table
 
-        if self.encoding == "learned":
-            model, _ = self.source.load()
-            whole = tables.learned_table(model, self.stack)
-            return tables.PositionTable(values=whole.values[: self.n], columns=())
-        return tables.fixed_table(self.encoding, self.n, self.width, self.card.config)  # type: ignore[arg-type]
+    @property
+    def shift(self) -> int:
+        """By how many positions every position is shifted."""
+        return int(min(view_fields.SHIFT.value, len(self.table.values) - 1))
 
     @property
     def model_run(self) -> "ModelRun | None":
@@ -218,22 +236,12 @@ class PositionsData:
         )
 
 
-def computed(key: tuple[Any, ...], make: Callable[[], T]) -> T:
-    """Return what was computed for this page, once for all sessions.
-
-    Args:
-        key: plain words and numbers that say what it is, the name of its kind first.
-        make: computes it.
-    """
-    return cache.get(mark("positions"), key, make)
-
-
 def in_words(encoding: str) -> str:
     """Return what an encoding is called."""
     return say(NAMES[encoding])
 
 
-__all__ = ["MOST_TURNED", "NAMES", "USUAL_HEADS", "PositionsData", "computed", "in_words"]
+__all__ = ["MOST_TURNED", "NAMES", "USUAL_HEADS", "PositionsData", "in_words"]
 
 
 def has_own_vectors(data: PositionsData) -> bool:

@@ -8,12 +8,13 @@ import numpy as np
 import streamlit as st
 
 from pages.learn import head_choice
-from pages.learn.positions import view_fields
-from pages.learn.positions.code import lines_of
+from pages.learn.positions import recipes, view_fields
 from pages.learn.positions.components import dials as component
 from pages.learn.positions.data import MOST_TURNED, PositionsData, chosen_tokens, has_own_vectors, is_of_model
+from pages.learn.positions.recipes import lines_of
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
+from pages.shared.recipe import value_of
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
@@ -52,7 +53,7 @@ def show(data: PositionsData) -> None:
                 shown="model" if is_model else "same",
             )
         tokens = _tokens(data) if is_model else None
-    dials = head_dials(data, *tokens) if tokens else same_dials(data)
+    dials: Dials = value_of(recipes.dials(data))
     n = data.n
     query, key = (min(place, n - 1) for place in view_fields.PLACES.value or tokens or USUAL_PLACES)
     of_query, of_key = dials.hands
@@ -73,31 +74,6 @@ def show(data: PositionsData) -> None:
         note = say("Showing {n} dimensions of this head.", n=MOST_TURNED)
         st.html(f"<p class='hl-small'>{html.escape(note)}</p>")
     prose.look_for(say(LOOK_MODEL if tokens else LOOK), definitions("rope"))
-
-
-def same_dials(data: PositionsData) -> "Dials":
-    """Return one vector as query and as key."""
-    from transformer_core.analysis.positions.dials import same_vector
-
-    return same_vector(data.encoding, data.width, data.card.config)  # type: ignore[arg-type]
-
-
-def head_dials(data: PositionsData, query: int, key: int) -> "Dials":
-    """Return a query and a key of the chosen head."""
-    from transformer_core.analysis.positions.dials import head_vectors
-
-    model, _ = data.source.load()
-    assert data.model_run is not None, "without a text there is no head's query"
-    view = data.view
-    return head_vectors(
-        model,
-        data.model_run.inputs,
-        attention=view.attention,
-        layer=view.layer,
-        head=view.head,
-        query=query,
-        key=key,
-    )
 
 
 def _tokens(data: PositionsData) -> tuple[int, int]:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages.learn.positions.code import lines_of
 from pages.learn.positions.data import PositionsData
+from pages.learn.positions.recipes import lines_of
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.figures.curves.position_curves import Line, position_curves

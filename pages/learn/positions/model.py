@@ -9,11 +9,12 @@ import streamlit as st
 
 from pages.explore.heads.data import NAMES as SIDE_NAMES
 from pages.learn import head_choice
-from pages.learn.positions import shuffle, view_fields
-from pages.learn.positions.code import lines_of
-from pages.learn.positions.data import PositionsData, computed
+from pages.learn.positions import recipes, shuffle, view_fields
+from pages.learn.positions.data import PositionsData
+from pages.learn.positions.recipes import lines_of
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
+from pages.shared.recipe import value_of
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv
@@ -97,8 +98,7 @@ def _sources(data: PositionsData) -> None:
                 n=MOST_DRAWN,
             )
         )
-    key = ("parts", data.source, view.text, view.target, view.attention, view.layer, view.head)
-    found = computed(key, lambda: _computed(data))
+    found: ScoreParts = value_of(recipes.parts(data))
     shares = found.shares()
     kind = ATTENTIONS[view.attention]
     sides = [say(SIDE_NAMES[model_run.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
@@ -157,8 +157,7 @@ def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
             code=lines_of(data),
         )
     view = data.view
-    key = ("shares", data.source, view.text, view.target, view.attention)
-    of_heads = computed(key, lambda: _of_heads(data))
+    of_heads: np.ndarray | None = value_of(recipes.shares_of_heads(data))
     if of_heads is None:
         return
     grid = head_grid(
@@ -175,22 +174,5 @@ def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
         data.draw_heads(grid, name="positions-of-heads", values=of_heads, code=lines_of(data))
 
 
-def _of_heads(data: PositionsData) -> "np.ndarray | None":
-    from transformer_core.analysis.positions.share import shares_of_heads
-
-    model, _ = data.source.load()
-    assert data.model_run is not None, "there is a text"
-    return shares_of_heads(model, data.model_run.inputs, attention=data.view.attention)
-
-
 def _acting(found: "ScoreParts") -> str:
     return "turned" if "turning" in found.parts else "bias" if "distance" in found.parts else "none"
-
-
-def _computed(data: PositionsData) -> "ScoreParts":
-    from transformer_core.analysis.positions.share import score_parts
-
-    model, _ = data.source.load()
-    assert data.model_run is not None, "there is a text"
-    view = data.view
-    return score_parts(model, data.model_run.inputs, attention=view.attention, layer=view.layer, head=view.head)

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from pages.learn.positions import bias, controls, dials, model, products, table, view_fields, waves
-from pages.learn.positions.code import lines_of
 from pages.learn.positions.data import PositionsData, in_words
+from pages.learn.positions.recipes import lines_of
 from pages.shared import code_expander, models, prose, ticking
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark

@@ -5,11 +5,12 @@ import html
 import numpy as np
 import streamlit as st
 
-from pages.learn.positions import view_fields
-from pages.learn.positions.data import TERMS, PositionsData, computed
+from pages.learn.positions import recipes, view_fields
+from pages.learn.positions.data import TERMS, PositionsData
 from pages.learn.positions.drawing import draw_curves, draw_matrix, side_by_side
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
+from pages.shared.recipe import value_of
 from transformer_core.errors import mark
 from transformer_core.figures.curves.position_curves import Line
 from transformer_core.figures.heatmaps.position_matrix import Side
@@ -41,17 +42,9 @@ LOOK_SHIFT = mark(
 
 def show(data: PositionsData) -> None:
     """Draw all products, and beside them how they fall with the distance."""
-    from transformer_core.analysis.positions.products import by_distance, table_products, turned_products
-    from transformer_core.analysis.positions.tables import rotary_config
-
-    n = data.n
-    if data.is_rotary:
-        config = rotary_config(data.encoding, data.width, data.card.config)  # type: ignore[arg-type]
-        key = ("products", data.encoding, data.width, n, data.source.path, data.source.version)
-        products = computed(key, lambda: turned_products(config, n))
-    else:
-        products = table_products(data.table.values)
-        n = len(products)
+    recipe = recipes.products(data)
+    products, found = value_of((recipe, recipes.by_distance(recipe)))
+    n = len(products)
     left, right = side_by_side("hl-positions-products")
     words = [say("position {position}", position=place) for place in range(n)]
     side = Side(title=say("position"), words=words)
@@ -76,7 +69,6 @@ def show(data: PositionsData) -> None:
             width=600,
             height=HEIGHT,
         )
-    found = by_distance(products)
     hover = say("distance {x}: mean {y}")
     with right:
         draw_curves(
@@ -106,14 +98,10 @@ def _spread(spread: float) -> str:
 
 def show_shift(data: PositionsData) -> None:
     """Draw the matrix that takes every position k places on, and what it leaves."""
-    from transformer_core.analysis.positions.shift import shift
-
-    table = data.table
-    n = len(table.values)
-    k = min(view_fields.SHIFT.value, n - 1)
+    n, k = len(data.table.values), data.shift
     if n > 2:
         view_fields.SHIFT.slider(say("Shift k (positions)"), 1, n - 1, width=420, shown=k)
-    found = shift(table, k)
+    found = value_of(recipes.shift(data))
     left, right = side_by_side("hl-positions-shift")
     with left:
         _matrix(data, found.matrix, k)

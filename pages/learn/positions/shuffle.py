@@ -7,10 +7,11 @@ import numpy as np
 import streamlit as st
 
 from pages.explore.heads.data import NAMES as SIDE_NAMES
-from pages.learn.positions import view_fields
-from pages.learn.positions.code import lines_of
-from pages.learn.positions.data import PositionsData, computed
+from pages.learn.positions import recipes, view_fields
+from pages.learn.positions.data import PositionsData
+from pages.learn.positions.recipes import lines_of
 from pages.shared import prose
+from pages.shared.recipe import value_of
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv
@@ -50,8 +51,7 @@ def show(data: PositionsData) -> None:
     from transformer_core.analysis.positions.shuffled_words import N_ORDERS
 
     view = data.view
-    key = ("shuffled", data.source, view.text, view.target, view.attention, view_fields.SEED.value)
-    found = computed(key, lambda: _computed(data))
+    found: ShuffledWords = value_of(recipes.shuffled(data))
     st.html(_outputs(found))
     with st.container(key="hl-positions-shuffle"):
         columns = st.columns([5, 5, 3], gap="small")
@@ -66,15 +66,6 @@ def show(data: PositionsData) -> None:
     how = say(HOW, n=N_ORDERS)
     st.html(f"<p class='hl-small'>{html.escape(how)}</p>")
     prose.look_for(say(LOOK))
-
-
-def _computed(data: PositionsData) -> "ShuffledWords":
-    from transformer_core.analysis.positions.shuffled_words import shuffle_words
-
-    model, tokenizer = data.source.load()
-    assert data.model_run is not None, "there is a text"
-    seed = view_fields.SEED.value
-    return shuffle_words(model, tokenizer, data.model_run, attention=data.view.attention, seed=seed)
 
 
 def _outputs(found: "ShuffledWords") -> str:

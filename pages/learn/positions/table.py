@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pages.learn.positions.code import lines_of
 from pages.learn.positions.data import TERMS, PositionsData, in_words
+from pages.learn.positions.recipes import lines_of
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.style import theme

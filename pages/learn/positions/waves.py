@@ -7,8 +7,8 @@ import numpy as np
 import streamlit as st
 
 from pages.learn.positions import view_fields
-from pages.learn.positions.code import lines_of
 from pages.learn.positions.data import TERMS, PositionsData
+from pages.learn.positions.recipes import lines_of
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.style import theme

@@ -1,0 +1,181 @@
+"""What the parts of the page Positions compute, as code that is run and shown."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pages.learn.positions import view_fields
+from pages.learn.positions.data import USUAL_HEADS, PositionsData, chosen_tokens, is_of_model
+from pages.shared import cache, readings
+from pages.shared.recipe import Expression, Lines, Print, call, named, script, through
+from transformer_core.errors import mark
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+WAVES = """
+for column in table.columns:
+    print(column.function, column.pair, "wavelength", column.wavelength)
+"""
+PARTS = """
+for name, part in found.parts.items():
+    print(name, found.shares()[name], part)  # [query, key]
+"""
+
+
+def lines_of(data: PositionsData) -> str:
+    """Return the lines that give the numbers of the part that is shown."""
+    match data.part:
+        case "model":
+            return script(*(_shuffled(data) if view_fields.IN_MODEL.value == "shuffle" else _parts(data)))
+        case "bias":
+            return script(*_bias(data))
+        case "dials":
+            found = dials(data)
+            return script(
+                Print(found.speeds, "radians per position [pair]"),
+                Print(found.products(call(np.arange, 1 - data.n, data.n)), "[distance]"),
+            )
+        case "products":
+            found = products(data)
+            axes = "[query, key]" if data.is_rotary else "[pos, pos]"
+            return script(Print(found, axes), Print(by_distance(found).mean, "[distance]"))
+        case "shift":
+            found = shift(data)
+            left = (found.turned.max(), found.unturned.max())
+            return script(Print(found.matrix, "R, [width, width]"), Print(left, "with R and without"))
+    found = data.table_recipe
+    return script(*([Lines(WAVES, (found,))] if data.part == "waves" else []), Print(found.values, "[pos, width]"))
+
+
+def products(data: PositionsData) -> Expression:
+    """Return the dot products of all positions, or of one vector that is rotated to each two of them."""
+    from transformer_core.analysis.positions.products import table_products, turned_products
+    from transformer_core.analysis.positions.tables import rotary_config
+
+    if not data.is_rotary:
+        return named("products", call(table_products, data.table_recipe.values))
+    made = call(turned_products, call(rotary_config, data.encoding, data.width, *data.like), data.n)
+    return named("products", _kept(made, "products", data.encoding, data.width, data.n, *_of_model(data)))
+
+
+def by_distance(of: Expression) -> Expression:
+    """Return how products fall with the distance."""
+    from transformer_core.analysis.positions import products
+
+    return named("decay", call(products.by_distance, of))
+
+
+def shift(data: PositionsData) -> Expression:
+    """Return the matrix that takes every position k places on, and what it leaves."""
+    from transformer_core.analysis.positions import shift
+
+    return named("found", call(shift.shift, data.table_recipe, data.shift))
+
+
+def dials(data: PositionsData) -> Expression:
+    """Return a query and a key of the chosen head, or one vector as both."""
+    from transformer_core.analysis.positions.dials import head_vectors, same_vector
+
+    if not is_of_model(data):
+        return named("dials", call(same_vector, data.encoding, data.width, *data.like))
+    query, key = chosen_tokens(data)
+    model, head = data.source.recipe()[0], data.view
+    place = {"attention": head.attention, "layer": head.layer, "head": head.head, "query": query, "key": key}
+    return named("dials", call(head_vectors, model, run(data).inputs, **place))
+
+
+def run(data: PositionsData) -> Expression:
+    """Return the model run of the text."""
+    return readings.recipe(data.source, data.card.config, data.view.text, data.view.target)
+
+
+def n_heads(data: PositionsData) -> int:
+    """Return of how many heads ALiBi is shown."""
+    return view_fields.N_HEADS.value or (data.card.config.n_heads if data.is_own else USUAL_HEADS)
+
+
+def learned_bias(data: PositionsData) -> Expression:
+    """Return what the model learned for its buckets."""
+    from transformer_core.analysis.positions import bias
+
+    return named("found", call(bias.learned_bias, data.source.recipe()[0], data.stack, data.n))
+
+
+def buckets(data: PositionsData) -> Expression:
+    """Return which distance falls in which bucket."""
+    from transformer_core.analysis.positions import bias
+
+    return named("found", call(bias.buckets, data.n, is_causal=view_fields.LOOK_AHEAD.value == "past"))
+
+
+def parts(data: PositionsData) -> Expression:
+    """Return the chosen head's scores as a sum."""
+    from transformer_core.analysis.positions.share import score_parts
+
+    view = data.view
+    head = {"attention": view.attention, "layer": view.layer, "head": view.head}
+    made = call(score_parts, data.source.recipe()[0], run(data).inputs, **head)
+    return named("found", _kept(made, "parts", data.source, view.text, view.target, *head.values()))
+
+
+def shares_of_heads(data: PositionsData) -> Expression:
+    """Return the share of positions in the scores of every head."""
+    from transformer_core.analysis.positions import share
+
+    view = data.view
+    made = call(share.shares_of_heads, data.source.recipe()[0], run(data).inputs, attention=view.attention)
+    return named("shares", _kept(made, "shares", data.source, view.text, view.target, view.attention))
+
+
+def shuffled(data: PositionsData) -> Expression:
+    """Return what the model makes of the words in another order."""
+    from transformer_core.analysis.positions.shuffled_words import shuffle_words
+
+    view, seed = data.view, view_fields.SEED.value
+    made = call(shuffle_words, *data.source.recipe(), run(data), attention=view.attention, seed=seed)
+    return named("found", _kept(made, "shuffled", data.source, view.text, view.target, view.attention, seed))
+
+
+def _kept(made: Expression, *key: "Hashable") -> Expression:
+    """Return the same, made once for all sessions."""
+    return through(made, lambda make: cache.get(mark("positions"), key, make))
+
+
+def _of_model(data: PositionsData) -> tuple[str, str]:
+    return data.source.path, data.source.version
+
+
+def _parts(data: PositionsData) -> list[Print | Lines]:
+    found = parts(data)
+    return [Lines(PARTS, (found,)), Print(found.error)]
+
+
+def _shuffled(data: PositionsData) -> list[Print | Lines]:
+    found = shuffled(data)
+    return [
+        Print((found.text, found.output)),
+        Print(found.shuffled[data.view.layer, data.view.head], "[query, key]"),
+        Print(found.follows, "[layer, head]"),
+    ]
+
+
+def _bias(data: PositionsData) -> list[Print | Lines]:
+    from transformer_core.analysis.positions.bias import alibi_by_distance, alibi_matrix, slopes
+
+    head = view_fields.BIAS_HEAD.value
+    if data.encoding == "alibi":
+        n = n_heads(data)
+        return [
+            Print(call(slopes, n), "[head]"),
+            Print(call(alibi_by_distance, n, data.n), "[head, distance]"),
+            Print(call(alibi_matrix, n, min(head, n - 1), data.n), "[query, key]"),
+        ]
+    if not data.is_own:
+        found = buckets(data)
+        return [Print((found.distance, found.bucket), "[distance]"), Print(found.matrix, "[query, key]")]
+    found = learned_bias(data)
+    return [
+        Print((found.distance, found.by_distance), "[head, distance]"),
+        Print(found.matrix[min(head, data.card.config.n_heads - 1)], "[query, key]"),
+    ]
