@@ -84,7 +84,7 @@ def test_without_the_corpus_the_heads_are_not_described_and_the_model_is_kept(
     assert main(["train", "--run", str(run), "--keep", str(kept)]) == 0
     said = capsys.readouterr()
     assert said.err == ""
-    assert re.search(r"Note: what its heads do could not be measured \(.*mine\.txt", said.out)
+    assert re.search(r"Note: head scores could not be measured \(.*mine\.txt", said.out)
     assert torch.equal(weights(kept), weights(run / "last"))
     assert "heads" not in read_card(kept)
 

@@ -37,6 +37,7 @@ def positions() -> None:
     card = models.available()[state.current().model]
     data = PositionsData.current(card)
     controls.show(data)
+    has_numbers = False
     try:
         if data.part == "retrain":
             _retrain()
@@ -44,10 +45,13 @@ def positions() -> None:
             _lacks(data)
         else:
             DRAWN_BY[data.part](data)
-            controls.show_about(data)
-            code_expander.code(lambda: lines_of(data))
+            has_numbers = True
     except HeadlightError as error:
         prose.note(prose.sentence(error))
+    if data.part != "retrain":
+        controls.show_about(data)
+    if has_numbers:
+        code_expander.code(lambda: lines_of(data))
     state.publish()
 
 

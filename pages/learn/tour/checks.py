@@ -1,4 +1,4 @@
-"""What a chapter claims, checked on the model's numbers while it is read; and the lines that check it."""
+"""What a chapter claims, checked on the model's numbers while it is read; and its attention in plain torch."""
 
 import html
 from collections.abc import Sequence
@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+import transformer_core as tc
 from pages.learn.tour import lessons
-from pages.shared import code_expander, prose
+from pages.shared import code_expander, prose, readings
+from pages.shared.recipe import Lines, script
+from pages.shared.sources import Source
+from pages.shared.view import state
+from transformer_core.analysis import ATTENTIONS
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_message, say_number
 
@@ -15,31 +20,29 @@ if TYPE_CHECKING:
     from pages.learn.tour.lesson_engine.evidence import Evidence
     from pages.learn.tour.lesson_engine.lesson import Check, Lesson, Part
 
-CODE = """from functools import cache
+ATTENTION = """
+tokens = [torch.tensor([ids]) for ids in model_run.inputs]
+name = {name!r}
+with torch.inference_mode(), tc.capture(model, f"{{name}}.hook_*") as acts:
+    {run}(*tokens)
+q = acts[f"{{name}}.hook_q"][0, {head}]  # [query, d_head]
+k, v = (acts[f"{{name}}.hook_{{what}}"][0, {kv_head}] for what in "kv")  # [key, d_head]
+mask = acts[f"{{name}}.hook_mask"][0].expand({n_heads}, -1, -1)[{head}]  # True: the query may attend to the key
 
-import transformer_core as tc
-from pages.learn.tour.lesson_engine.evidence import Evidence
-from pages.learn.tour.lesson_engine.run import run
-from pages.learn.tour.lesson_engine.six_words import train_six_words
+scores = {scores}
+scores = scores.masked_fill(~mask, float("-inf"))
+pattern = scores.softmax(dim=-1).nan_to_num()  # [query, key]; each row sums to 1
+z = pattern @ v  # [query, d_head]
 
-model, tokenizer = tc.load({path!r})
-evidence = Evidence(
-    make_run=cache(lambda mistake, is_other: run(
-        model, tokenizer, {other!r} if is_other else {text!r}, target={target!r}, mistake=mistake
-    )),
-    train=cache(lambda smoothing, is_shifted, steps: train_six_words(
-        smoothing=smoothing, is_shifted=is_shifted, steps=steps, seed={seed}
-    )),
-    mistake={mistake!r},
-)
-for claim in (
-{claims}):
-    print(claim, evidence.ask(claim))
+torch.testing.assert_close(pattern, acts[f"{{name}}.hook_pattern"][0, {head}])
+torch.testing.assert_close(z, acts[f"{{name}}.hook_z"][0, {head}])
+print(pattern)
 """
+BIASED = """acts[f"{{name}}.hook_attn_scores"][0, {head}]  # q @ k.T, scaled, and the position bias"""
 
 
 def show(lesson: "Lesson", seen: "Sequence[Part]", evidence: "Evidence") -> None:
-    """Draw what was checked, and the lines that check it."""
+    """Draw what was checked, and the attention in torch."""
     from pages.learn.tour.lesson_engine.lesson import Check
 
     found = [part for part in seen if isinstance(part, Check)]
@@ -56,27 +59,36 @@ def show(lesson: "Lesson", seen: "Sequence[Part]", evidence: "Evidence") -> None
         with st.expander(prose.plain(told), icon=":material/error:" if failed else ":material/verified:"):
             st.html(f"<ul class='hl-tour-checks'>{''.join(map(_line, found))}</ul>")
     told = say("This chapter is a text file, {file}. Put your own chapters into the folder lessons.", file=lesson.file)
-    code_expander.code(lambda: code_of(lesson, found), told)
+    code_expander.code(lambda: code_of(lesson), told)
 
 
-def code_of(lesson: "Lesson", checks: "Sequence[Check]") -> str:
-    """Return the lines that check what a chapter claims; none where its model is not here."""
-    from pages.learn.tour import view_fields
+def code_of(lesson: "Lesson") -> str:
+    """Return the attention of the chapter's head in torch, held to the model's; none where its model is not here."""
+    import torch
 
     try:
         card = lessons.card_of(lesson)
     except HeadlightError:
         return ""
-    sources = [asked.source for check in checks for asked in check.holds] or ["d_model"]
-    return CODE.format(
-        path=card.path,
-        text=lessons.text_of(lesson, card),
-        target=lesson.target,
-        other=lesson.other,
-        mistake=lesson.mistake,
-        seed=view_fields.seed(lesson.name) or 0,
-        claims="".join(f"    {source!r},\n" for source in sources),
+    config, usual = card.config, state.last_head(card)
+    attention = lesson.attention if lesson.attention in card.attentions else usual.attention
+    layer = min(usual.layer if lesson.layer is None else lesson.layer, card.n_layers(attention) - 1)
+    head = min(lesson.head or 0, config.n_heads - 1)
+    source = Source.of(card)
+    model_run = readings.recipe(source, config, lessons.text_of(lesson, card), lesson.target)
+    lines = ATTENTION.format(
+        name=ATTENTIONS[attention].site(layer).rpartition(".")[0],
+        run="model" if config.unembed else "model.final_states",
+        head=head,
+        n_heads=config.n_heads,
+        kv_head=head // (config.n_heads // config.n_kv_heads),
+        scores=BIASED.format(head=head)
+        if config.positions in ("alibi", "relative_buckets") and attention != "cross"
+        else "q @ k.T / q.shape[-1] ** 0.5"
+        if config.scale_scores
+        else "q @ k.T",
     )
+    return script(Lines(lines, (source.recipe()[0], model_run, torch, tc)))
 
 
 def _fault(lesson: "Lesson", check: "Check", evidence: "Evidence") -> str:

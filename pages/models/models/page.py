@@ -16,7 +16,7 @@ from transformer_core.language import grouped, say, say_message, say_number
 
 LEAD = mark("All available models. Inspect a model, download it, or import your own.")
 KIND_IN_WORDS = {
-    "encoder-decoder": mark("Translates one text into another"),
+    "encoder-decoder": mark("Transforms one text into another"),
     "decoder-only": mark("Continues a text"),
     "encoder-only": mark("Fills in the blanks of a text"),
 }

@@ -97,5 +97,5 @@ def test_a_text_of_one_word_has_nothing_to_move():
 def test_a_long_text_is_declined():
     model, tokenizer = model_of(**DECODER, positions="none", max_seq_len=400)
     model_run = run_text(model, tokenizer, 20 * TEXT, max_tokens=400, max_new_tokens=1)
-    with pytest.raises(TextError, match=f"at most {MOST_TOKENS} tokens"):
+    with pytest.raises(TextError, match=f"up to {MOST_TOKENS} tokens"):
         shuffle_words(model, tokenizer, model_run, attention="decoder")

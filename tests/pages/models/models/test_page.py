@@ -95,7 +95,7 @@ def test_what_is_here(place: Path, open_models: OpenApp):
     for title in ("English to French", "Gaps", "Tales"):
         assert f"<div class='hl-model'>{title}</div>" in words
     assert "3 models are here" in words
-    assert "Translates one text into another: encoder-decoder, 2 layers" in words
+    assert "Transforms one text into another: encoder-decoder, 2 layers" in words
     assert [button.key for button in app.button if str(button.key).startswith("choose-")] == [
         "choose-gaps",
         "choose-tales",
@@ -106,7 +106,7 @@ def test_what_is_here(place: Path, open_models: OpenApp):
 @pytest.mark.parametrize(
     ("name", "stacks", "kind"),
     [
-        ("en-fr", {"encoder", "decoder", "end"}, "Translates one text into another"),
+        ("en-fr", {"encoder", "decoder", "end"}, "Transforms one text into another"),
         ("gaps", {"encoder"}, "Fills in the blanks of a text"),
         ("tales", {"decoder"}, "Continues a text"),
     ],
@@ -387,9 +387,9 @@ def test_folders_that_are_no_models(place: Path, small_gpt2: Path, open_models: 
     app = open_models()
     assert app.expander[0].label == "5 folders here are not usable models"
     reasons = {folder.name: folder.reason for folder in model_store.unusable(models.available())}
-    assert reasons["empty"] == "It has no weights (model.safetensors), so it is not a complete checkpoint."
+    assert reasons["empty"] == "It has no model.safetensors, so it is not a complete checkpoint."
     assert reasons["gpt"] == "It is a Hugging Face folder; import it to convert it."
-    assert reasons["half"] == "It has no weights (model.safetensors), so it is not a complete checkpoint."
+    assert reasons["half"] == "It has no model.safetensors, so it is not a complete checkpoint."
     assert reasons["odd"] == "Its card.json does not match the format of a model card."
     assert reasons["torn"].startswith("card.json is not valid JSON")
     deletable = {str(button.key) for button in app.button if str(button.key).startswith("delete-")}
