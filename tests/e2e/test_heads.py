@@ -282,4 +282,4 @@ def test_what_draws_code_is_read_when_code_is_asked_for(page: Page):
     page.get_by_text("Show the code", exact=True).click()
     expect(page.get_by_test_id("stCode")).to_contain_text("model, tokenizer = tc.load('checkpoints/en-fr')")
     page.get_by_role("button", name="Cross-attention L0.H1.").click()
-    expect(page.get_by_test_id("stCode")).to_contain_text("head 1 of layer 0")
+    expect(page.get_by_test_id("stCode")).to_contain_text("HeadShare(layer=0, head=1)")
