@@ -6,6 +6,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import Page
 
+from pages.shared import models
+from pages.shared.page import pages
+
 _LOOK = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _CANVASES = Path(__file__).with_name("looking_at_canvases.js")
 _GO = """address => {
@@ -88,5 +91,15 @@ def faults(page: Page) -> list[str]:
 
 
 def view_of(page: Page) -> dict[str, str]:
-    """Return what the address says of the view."""
-    return {name: values[-1] for name, values in parse_qs(urlsplit(page.url).query).items()}
+    """Return the view: what the address says of it, and what it leaves out, because the page begins with that."""
+    address = urlsplit(page.url)
+    said = {name: values[-1] for name, values in parse_qs(address.query).items()}
+    record = pages()[address.path.strip("/")]
+    if record.subject not in ("text", "model"):
+        return said
+    cards = models.available(record.url)
+    card = cards[said.get("model", next(iter(cards)))]
+    usual = {"model": card.name, "text": next(iter(card.examples), "")}
+    if record.usual_head is not None:
+        usual |= record.usual_head(card)._asdict()
+    return {name: str(value) for name, value in usual.items()} | said

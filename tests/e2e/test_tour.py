@@ -110,7 +110,7 @@ def test_what_was_answered_is_there_after_a_reload_and_in_a_new_tab(page: Page):
     tab.get_by_role("button", name=re.compile(r"\b5\s+Masking")).click()
     expect(tab.get_by_text("Correct: 28.")).to_be_visible()
     tab.get_by_role("button", name=re.compile(r"\b8\s+FFN, residuals")).click()
-    expect(title(tab)).to_have_text("FFN, residuals and layer norm")
+    expect(title(tab)).to_have_text("FFN, residuals, layer norm")
     assert heights(tab) == before, "an entry takes as much room when it is open"
     tab.get_by_role("button", name=re.compile(r"\b5\s+Masking")).click()
     tab.get_by_role("button", name="Try again").click()
