@@ -86,6 +86,7 @@ class Lines:
 
     code: str
     uses: tuple[Any, ...]
+    modules: tuple[str, ...] = ()  # that are not imported here
 
 
 class _Named(Expression):
@@ -171,6 +172,7 @@ def script(*last: Expression | Print | Lines) -> str:
     for line in last:
         uses = line.uses if isinstance(line, Lines) else (line.value if isinstance(line, Print) else line,)
         _collect(uses, imports, assigned)
+        imports |= dict.fromkeys(f"import {module}" for module in (line.modules if isinstance(line, Lines) else ()))
     body = [*dict.fromkeys(one.lines() for one in assigned)]  # the same lines are the same value
     for line in last:
         match line:

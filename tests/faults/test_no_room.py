@@ -124,7 +124,7 @@ def test_no_room_to_go_on(small_disk: Path, corpus: Path):
     (small_disk / "run" / ".reserve").unlink()
     ballast = fill(small_disk, free=0)
     for _ in range(2):  # nobody holds it
-        with pytest.raises(RunError, match=r"cannot be written \(No space left on device\); make room, and try again"):
+        with pytest.raises(RunError, match=r"\(No space left on device\); free some disk space and try again"):
             go_on(small_disk / "run")
     ballast.unlink()
     work(go_on(small_disk / "run"))

@@ -221,9 +221,7 @@ def test_the_shown_code_computes_the_shown_numbers(
     namespace: dict[str, Any] = {}
     exec(compile(shown_code(app), "shown", "exec"), namespace)
     shown = next(trace for trace in figure_of(app)["data"] if trace["name"] == "attention")
-    np.testing.assert_allclose(np.nan_to_num(values_of(shown)), np.asarray(namespace["pattern"]), atol=1e-6)
+    np.testing.assert_allclose(np.nan_to_num(values_of(shown)), namespace["shown"].values, atol=1e-6)
     printed = capsys.readouterr().out
-    if parameters == {"model": "gaps"}:
-        assert all(f"{word.strip(chr(39))}</bdi>" in text_of(app) for word in printed.splitlines()[0][1:-1].split(", "))
-    if parameters == {"model": "tales"}:
-        assert printed.split("[[")[0].split(PROMPTS[0])[1].splitlines()[0].rstrip("\ufffd").strip() in text_of(app)
+    if parameters in ({"model": "gaps"}, {"model": "tales"}):
+        assert printed.split("[[")[0].rstrip("\ufffd\n").strip() in text_of(app)

@@ -177,7 +177,7 @@ def test_two_go_on_with_what_one_began_and_when_one_is_killed_the_run_can_go_on(
     assert state == "failed"
     if killed:
         assert re.search(
-            "one of the 2 processes .* go on with --resume\\. The checkpoint of step \\d+ is intact", reason
+            "one of the 2 processes .* continue with --resume\\. The checkpoint of step \\d+ is intact", reason
         )
         assert [line for line in lines if "error" in line.lower()] == [f"error: {reason}"]
     else:  # nobody is left who would write, or speak

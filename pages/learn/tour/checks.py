@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-import transformer_core as tc
 from pages.learn.tour import lessons
 from pages.shared import code_expander, prose, readings
 from pages.shared.recipe import Lines, script
@@ -64,8 +63,6 @@ def show(lesson: "Lesson", seen: "Sequence[Part]", evidence: "Evidence") -> None
 
 def code_of(lesson: "Lesson") -> str:
     """Return the attention of the chapter's head in torch, held to the model's; none where its model is not here."""
-    import torch
-
     try:
         card = lessons.card_of(lesson)
     except HeadlightError:
@@ -88,7 +85,7 @@ def code_of(lesson: "Lesson") -> str:
         if config.scale_scores
         else "q @ k.T",
     )
-    return script(Lines(lines, (source.recipe()[0], model_run, torch, tc)))
+    return script(Lines(lines, (source.recipe()[0], model_run), ("torch", "transformer_core as tc")))
 
 
 def _fault(lesson: "Lesson", check: "Check", evidence: "Evidence") -> str:

@@ -5,6 +5,7 @@ import io
 import tracemalloc
 import zipfile
 from collections.abc import MutableMapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,8 @@ def test_a_large_model_is_never_in_memory(three_kinds: Path, tmp_path: Path, mon
     scope = {"type": "http", "method": "GET", "path": downloads.address(models.available()["large"]), "headers": []}
     tracemalloc.start()
     try:
-        asyncio.run(Starlette(routes=[downloads.ROUTE])(scope, receive, send))
+        with ThreadPoolExecutor() as pool:  # in this thread Playwright may have a loop
+            pool.submit(lambda: asyncio.run(Starlette(routes=[downloads.ROUTE])(scope, receive, send))).result()
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -127,7 +127,7 @@ def test_no_room_is_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     directory = ExperimentDirectory.create(tmp_path / "experiment", REQUEST)
     monkeypatch.setattr(RecordFile, "append", no_room)
-    with pytest.raises(RunError, match=r"cannot be written \(No space left on device\); make room, and start again"):
+    with pytest.raises(RunError, match=r"\(No space left on device\); free some disk space and start again"):
         list(work(directory))
     assert stands(tmp_path / "experiment")[0] == "failed"
 

@@ -162,7 +162,7 @@ def test_a_finished_run_can_train_longer(tmp_path: Path, unbroken: Path):
 @pytest.mark.slow
 def test_a_run_whose_schedule_knows_its_end_cannot_train_longer(tmp_path: Path):
     work(begin(tmp_path / "run", schedule="cosine"), until=5)
-    with pytest.raises(RunError, match=r"falls to 0 at step 20, .* begin a new one with --steps 30"):
+    with pytest.raises(RunError, match=r"ends at step 20, .* start a new run with --steps 30"):
         go_on(tmp_path / "run", steps=30)
     status = RunDirectory.open(tmp_path / "run").status()
     assert status is not None
@@ -286,7 +286,7 @@ def test_what_goes_wrong_while_heads_are_measured_ends_the_run_in_a_sentence(tmp
     status = job.directory.standing()
     assert status is not None
     assert (status.state, status.step) == ("failed", 6)
-    assert "no room left" in str(status.reason)
+    assert "the disk is full" in str(status.reason)
     work(go_on(tmp_path / "run"))
 
 

@@ -167,7 +167,7 @@ def test_an_address_opens_its_moment(tree: FillingTree):
     [
         ("love", "filled=“love”; the format is position:token"),
         ("0:9", "cannot be filled: there is no blank at position 0"),
-        ("{place}:99999", "cannot be filled: token 99999 is not in the vocabulary"),
+        ("{place}:99999", "cannot be filled: token id 99999 is not in the vocabulary"),
         ("{place}:9.{place}:9", "is already filled"),
     ],
 )

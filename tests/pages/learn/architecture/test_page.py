@@ -82,7 +82,7 @@ def test_what_is_said_of_the_vocabulary_is_said_of_all_of_it(block: str, open_ap
     assert cells.shape == (len(whole), 32) and whole.shape[1] > 32
     words = words_of(app)
     shown = dict(re.findall(r"<div><span>([^<]+)</span>([^<]+)</div>", words))
-    assert shown["numbers"] == f"{whole.numel():,}"
+    assert shown["elements"] == f"{whole.numel():,}"
     assert float(shown["mean"]) == pytest.approx(float(whole.mean()), rel=1e-3, abs=1e-6)
     assert float(shown["standard deviation"]) == pytest.approx(float(whole.std(correction=0)), rel=1e-3)
     n_zeros = int((whole.float() == 0).sum())

@@ -145,7 +145,7 @@ def test_what_appears_is_listed_and_a_click_goes_there(open_film: OpenApp):
     assert html.escape(str(rule())) in words_of(app)
     (mark,) = overview_of(app)[0]["film"]["marks"]
     assert mark["place"] == STEPS.index(APPEARS_AT)
-    assert "appears as a previous-token head at step 20" in mark["words"]
+    assert "becomes a previous-token head at step 20" in mark["words"]
     signal = overview_of(app)[0]["film"]["signal"]
     app.button(key="film-appearance-0").click().run()
     assert not app.exception

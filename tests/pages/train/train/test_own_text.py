@@ -74,7 +74,7 @@ def test_what_is_refused_leaves_nothing_to_be_trained_on(app: AppTest, upload: U
     assert chosen(app) == "rhyme.txt" and "Start training" in labels(app)
     for name, content, said in (
         ("nothing.txt", b"", "nothing.txt is empty"),
-        ("no-text.txt", bytes(range(256)), "no-text.txt is no text"),
+        ("no-text.txt", bytes(range(256)), "no-text.txt is not a text file"),
         ("pairs.tsv", b"no tab\nnone here either\n", "pairs.tsv: none of the lines is a pair"),
     ):
         upload(name, content)
@@ -85,7 +85,7 @@ def test_what_is_refused_leaves_nothing_to_be_trained_on(app: AppTest, upload: U
         app.selectbox(key="train-own").select_index(0).run()
         assert chosen(app) == "rhyme.txt" and "Start training" in labels(app)
     paste(" \n ")
-    assert "holds only whitespace" in warnings(app)
+    assert "contains only whitespace" in warnings(app)
     assert chosen(app) is None and "Start training" not in labels(app)
     paste("A pasted text. " * 40)
     assert chosen(app) == "pasted.txt" and "Start training" in labels(app)
@@ -205,7 +205,7 @@ def test_a_text_is_read_with_a_tokenizer_from_a_folder(
     box = app.text_input(key=f"train-tokenizer-{key}")
     for source, said in (
         (f"{tmp_path}/nothing", "there is no folder .*/nothing with a tokenizer"),
-        ("gpt2", r"the folder of a tokenizer \(./folder\) or its id on the Hugging Face Hub"),
+        ("gpt2", r"the folder of a tokenizer \(./folder\), or a Hugging Face Hub id"),
         ("no-such/model", "no-such/model"),
     ):
         box.set_value(source).run()

@@ -381,7 +381,9 @@ def test_a_model_whose_heads_cannot_be_described_is_kept_and_that_is_said(
     app = keep(open_train(run="pairs")).click().run()
     (trained / "away.tsv").rename(trained / "pairs.tsv")
     assert not app.exception
-    assert ["The model is saved, but what its heads do" in warning.value for warning in app.warning] == [True]
+    assert [
+        "The model is saved, but head scores could not be measured" in warning.value for warning in app.warning
+    ] == [True]
     assert app.success
     assert models.available()["pairs"].heads == ()
     assert "Look at its heads" in labels(app)
