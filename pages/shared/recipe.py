@@ -101,11 +101,9 @@ class _Named(Expression):
 class _Assignment:
     names: str
     value: Expression
-    within: Expression | None
 
-    def lines(self) -> str:
-        line = f"{self.names} = {self.value._code}"
-        return f"with {self.within._code}:\n{textwrap.indent(line, '    ')}" if self.within else line
+    def line(self) -> str:
+        return f"{self.names} = {self.value._code}"
 
 
 def call(function: Callable[..., Any], *arguments: Any, **named_arguments: Any) -> Expression:
@@ -118,26 +116,21 @@ def literal(value: Any) -> Expression:
     return Expression(lambda: written(value), lambda: value_of(value), value)
 
 
-def named(names: str, value: Expression, *, within: Expression | None = None) -> Any:
+def named(names: str, value: Expression) -> Any:
     """Return a value under a name, computed once; several under as many names, with a comma between each two.
 
     Args:
         names: in the code.
         value: is assigned to them.
-        within: a context manager that it is computed in.
     """
     kept: list[Any] = []
 
     def make() -> Any:
         if not kept:
-            if within is None:
-                kept.append(value_of(value))
-            else:
-                with value_of(within):
-                    kept.append(value_of(value))
+            kept.append(value_of(value))
         return kept[0]
 
-    assigned = _Assignment(names, value, within)
+    assigned = _Assignment(names, value)
     each = names.split(", ")
     if len(each) == 1:
         return _Named(names, make, assigned)
@@ -173,7 +166,7 @@ def script(*last: Expression | Print | Lines) -> str:
         uses = line.uses if isinstance(line, Lines) else (line.value if isinstance(line, Print) else line,)
         _collect(uses, imports, assigned)
         imports |= dict.fromkeys(f"import {module}" for module in (line.modules if isinstance(line, Lines) else ()))
-    body = [*dict.fromkeys(one.lines() for one in assigned)]  # the same lines are the same value
+    body = [*dict.fromkeys(one.line() for one in assigned)]  # the same line is the same value
     for line in last:
         match line:
             case Print():
@@ -282,8 +275,7 @@ def _collect(values: Iterable[Any], imports: dict[str, None], assigned: dict[_As
         match value:
             case _Named():
                 if value._assigned not in assigned:
-                    needed = value._assigned.value, *([value._assigned.within] if value._assigned.within else [])
-                    _collect(needed, imports, assigned)
+                    _collect((value._assigned.value,), imports, assigned)
                     assigned[value._assigned] = None
             case Expression():
                 _collect(value._uses, imports, assigned)

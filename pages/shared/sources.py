@@ -5,7 +5,7 @@ A source is a handful of plain words and numbers, which make the key of all that
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import transformer_core as tc
 from pages.shared import models
 from pages.shared.models import CPU, PAPER_BASE, PRECISIONS, ModelCard
-from pages.shared.recipe import Expression, call, named, through, value_of
+from pages.shared.recipe import Expression, call, named, through
 from transformer_core.analysis import ATTENTIONS, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
@@ -92,8 +92,9 @@ class Source:
         moved = built.to(self.device, call(choose_precision, self.precision))
         return named("model", through(moved, lambda _: self.load()[0])), tokenizer
 
-    def change_recipe(self, model: Expression) -> Expression | None:
-        """Return the context in which the model runs with its change; None: nothing is changed in it.
+    @contextmanager
+    def changed(self, model: "Transformer") -> Iterator[None]:
+        """Run the model with its change.
 
         Raises:
             ConfigError: a head that the model has not.
@@ -103,22 +104,12 @@ class Source:
 
         kind, heads = parse_change(self.change)
         edits = {}
-        for (attention, layer), numbers in _by_layer(value_of(model).config, heads).items():
+        for (attention, layer), numbers in _by_layer(model.config, heads).items():
             if kind == "off":
-                edits[ATTENTIONS[attention].site(layer, "hook_z")] = call(zero_heads, numbers)
+                edits[ATTENTIONS[attention].site(layer, "hook_z")] = zero_heads(numbers)
             else:  # what the mask forbids stays forbidden
-                edits[ATTENTIONS[attention].site(layer, "hook_attn_scores")] = call(replace, 0.0, heads=numbers)
-        return call(intervene, model, edits) if edits else None
-
-    @contextmanager
-    def changed(self, model: "Transformer") -> Iterator[None]:
-        """Run the model with its change.
-
-        Raises:
-            ConfigError: a head that the model has not.
-        """
-        change = self.change_recipe(Expression(lambda: "model", lambda: model))
-        with nullcontext() if change is None else value_of(change):
+                edits[ATTENTIONS[attention].site(layer, "hook_attn_scores")] = replace(0.0, heads=numbers)
+        with intervene(model, edits):
             yield
 
 

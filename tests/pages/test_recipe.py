@@ -1,8 +1,6 @@
 """Code that is shown is code that ran: the lines, run by themselves, give what the expressions gave."""
 
 import textwrap
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -36,14 +34,6 @@ def counted(name: str, times: int = 1) -> str:
     """A call that can be counted."""
     COUNTED.append(name)
     return name * times
-
-
-@contextmanager
-def noted(name: str) -> Iterator[None]:
-    """A context that can be seen."""
-    COUNTED.append(f"into {name}")
-    yield
-    COUNTED.append(f"out of {name}")
 
 
 @dataclass(frozen=True)
@@ -104,17 +94,6 @@ def test_several_names_for_the_parts_of_one_value():
     assert (value_of(quotient), value_of(rest)) == (3, 2)
     assert "quotient, rest = divmod(17, 5)" in script(Print(rest))
     assert run(script(Print(rest)))["rest"] == 2
-
-
-def test_a_value_is_computed_within_its_context():
-    COUNTED.clear()
-    made = named("made", call(counted, "x"), within=call(noted, "it"))
-    assert value_of(made) == "x" and COUNTED == ["into it", "x", "out of it"]
-    lines = script(Print(made))
-    assert "with noted('it'):\n    made = counted('x')\n" in lines
-    COUNTED.clear()
-    run(lines)
-    assert COUNTED == ["into it", "x", "out of it"]
 
 
 def test_a_store_stands_between_without_a_trace_in_the_code():
