@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from pages.shared import acts, server
+from pages.shared import private_streamlit, server
 from pages.shared.budget import budget
 from transformer_core.errors import ConfigError
 from transformer_core.process import let_waiting_threads_sleep
 
 let_waiting_threads_sleep()
-acts.let_none_be_lost()
+private_streamlit.let_no_act_be_lost()
 try:
     budget()
 except ConfigError as error:

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.shared.private_streamlit import came_through_history, page_of_run
 
 _PAGE = "shown-page"  # key of the session: the page whose address was followed or written last
 
@@ -37,17 +38,17 @@ class Address:
 
         Where another page was opened from this by its name, there are no parameters, and the session is right.
         """
-        if not self.is_known or _came_through_history():
+        if not self.is_known or came_through_history():
             return True
         return bool(st.query_params.to_dict()) and self.is_arrival()
 
     def is_arrival(self) -> bool:
         """Return whether another page was shown before this run."""
-        return bool(st.session_state.get(_PAGE) != _page())
+        return bool(st.session_state.get(_PAGE) != page_of_run())
 
     def follow(self) -> None:
         """The session was filled from the URL."""
-        st.session_state[_PAGE] = _page()
+        st.session_state[_PAGE] = page_of_run()
         st.session_state[self._key] = st.query_params.to_dict()
 
     def write(self, values: Mapping[str, str]) -> None:
@@ -59,15 +60,5 @@ class Address:
         last = st.session_state.get(self._key, values)
         if not st.query_params.to_dict() == last == values:
             st.query_params.from_dict(dict(values))
-        st.session_state[_PAGE] = _page()
+        st.session_state[_PAGE] = page_of_run()
         st.session_state[self._key] = dict(values)
-
-
-def _came_through_history() -> bool:
-    context = get_script_run_ctx()
-    return context is not None and context.is_history_navigation
-
-
-def _page() -> str:
-    context = get_script_run_ctx()
-    return "" if context is None else context.page_script_hash

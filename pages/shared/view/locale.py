@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.shared import prose
+from pages.shared.private_streamlit import is_in_a_run
 from transformer_core.language import ENGLISH, LANGUAGES, add_catalogues, ask_for_language, say
 
 LANGUAGE = "language"  # in the session, and in the URL where it is not the browser's
@@ -51,7 +51,7 @@ def _switch() -> None:
 
 def _of_reader() -> str:
     """Return what the person chose whose page is being made; English where none is, as while the server warms up."""
-    if get_script_run_ctx(suppress_warning=True) is None:
+    if not is_in_a_run():
         return ENGLISH
     return str(st.session_state.get(LANGUAGE, ENGLISH))
 

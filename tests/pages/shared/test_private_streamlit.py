@@ -1,10 +1,15 @@
 """What is private to Streamlit and used here: where an upgrade changes it, this says what, before a page breaks."""
 
+import ast
 import inspect
+import re
 from dataclasses import fields
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
@@ -12,6 +17,40 @@ from streamlit.runtime.scriptrunner_utils import script_requests
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.runtime.state.safe_session_state import SafeSessionState
+
+from tests.e2e.browser import ROOT
+
+PRIVATE = ROOT / "pages" / "shared" / "private_streamlit.py"
+PUBLIC = {"streamlit", "streamlit.delta_generator"}
+STATIC = Path(streamlit.__file__).parent / "static" / "static"
+
+
+def test_one_file_alone_imports_what_is_private():
+    imported = {
+        module
+        for path in chain((ROOT / "pages").rglob("*.py"), [ROOT / "app.py"])
+        if path != PRIVATE
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for module in (
+            [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else []
+        )
+        if module.partition(".")[0] == "streamlit"
+    }
+    assert imported == PUBLIC
+
+
+def test_the_parts_of_a_page_are_called_as_styles_and_components_call_them():
+    ours = [path for kind in ("*.py", "*.js", "*.css") for path in (ROOT / "pages").rglob(kind)]
+    named = {
+        name for path in ours for name in re.findall(r"data-testid[\^$*]?=\W*(st\w+)", path.read_text(encoding="utf-8"))
+    }
+    theirs = "".join(path.read_text(encoding="utf-8") for path in STATIC.rglob("*.js"))
+    assert len(named) > 20
+    assert not {name for name in named if not re.search(rf"[\"'`]{name}", theirs)}
 
 
 @pytest.mark.parametrize(

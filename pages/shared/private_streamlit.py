@@ -1,6 +1,7 @@
-"""No act of a person is lost when another one follows at once: what Streamlit leaves undone there.
+"""All that is private to Streamlit and used here; `tests/pages/shared/test_private_streamlit.py` says what broke.
 
-Measured on Streamlit 1.67 with two clicks some milliseconds apart, three things go wrong:
+A run of a page knows its page, and whether it follows Back or Forward. And no act of a person is lost when another one
+follows at once. Measured on Streamlit 1.67 with two clicks some milliseconds apart, three things go wrong:
 
 - A run that is to give way to the next is stopped in the middle of its callbacks, or before them, and the next one does
   not call them again.
@@ -8,7 +9,7 @@ Measured on Streamlit 1.67 with two clicks some milliseconds apart, three things
 - The next message of the browser, which has not heard of what a run has just changed, repeats the older values of all
   other widgets, and they are taken for a person's.
 
-All that is private to Streamlit and used by this project is here; `tests/e2e/test_acts.py` makes two acts at once.
+`tests/e2e/test_acts.py` makes two acts at once.
 """
 
 import math
@@ -35,7 +36,24 @@ _UNHEARD = 1.0  # s after a message in which the browser may not have heard what
 _thread = local()  # takes_acts_in
 
 
-def let_none_be_lost() -> None:
+def is_in_a_run() -> bool:
+    """Whether a page is being made, for a person; not so while the server warms up."""
+    return get_script_run_ctx(suppress_warning=True) is not None
+
+
+def came_through_history() -> bool:
+    """Whether this run follows Back or Forward."""
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
+def page_of_run() -> str:
+    """Return what names the page of this run."""
+    context = get_script_run_ctx()
+    return "" if context is None else context.page_script_hash
+
+
+def let_no_act_be_lost() -> None:
     """Mend Streamlit, once for the process, before it serves anybody."""
     if not hasattr(AppSession.request_rerun, "__wrapped__"):
         AppSession.request_rerun = _with_what_waits(AppSession.request_rerun)  # type: ignore[method-assign]
