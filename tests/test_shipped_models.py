@@ -35,8 +35,8 @@ MAX_BYTES = 4_000_000  # of a folder
 LEAST: dict[str, tuple[int, dict[str, float]]] = {
     "en-fr": (2000, {"exact_match": 0.99, "pronoun": 1.0, "antecedent": 0.9}),
     "dates": (2000, {"exact_match": 0.99}),
-    "stories": (300, {"coherent": 0.8, "grammatical": 0.98}),
-    "fill-in": (2000, {"accuracy": 0.95}),
+    "stories": (200, {"coherent": 0.8, "grammatical": 0.98}),
+    "fill-in": (600, {"accuracy": 0.95}),
     "induction": (1000, {"determined_accuracy": 0.95, "continued": 0.9}),
 }
 

@@ -25,7 +25,7 @@ def test_the_command_of_an_experiment_gives_the_same_numbers(tmp_path: Path):
     )
     assert (first.returncode, first.stderr) == (0, "")
     assert "step 1 of 20, loss in nats:   look_ahead 3." in first.stdout
-    assert "after step 20, on what was held out:" in first.stdout
+    assert "after step 20, on the validation set:" in first.stdout
     found = ExperimentDirectory.open(tmp_path / "first")
     status = found.standing()
     assert status is not None

@@ -32,10 +32,10 @@ def test_a_table_for_people(lines: str, capsys: pytest.CaptureFixture[str]):
     rows = {line[2:24].strip(): line[26:] for line in shown if line.startswith("  ") and "  " in line.strip()}
     assert shown[0].startswith("Hats: 38 lines, from hats.txt (")
     assert rows["for"] == "a decoder"
-    assert rows["to train on"] == f"38 texts, {found.n_train_tokens:,} tokens"
-    assert rows["held out"] == f"2 texts, {found.n_held_out_tokens:,} tokens"
-    assert rows["guessing by frequency"] == f"loss {found.unigram_loss:.3f} nats a held-out token"
-    assert rows["looking one token back"] == f"loss {found.bigram_loss:.3f} nats a held-out token"
+    assert rows["training set"] == f"38 texts, {found.n_train_tokens:,} tokens"
+    assert rows["validation set"] == f"2 texts, {found.n_held_out_tokens:,} tokens"
+    assert rows["unigram baseline"] == f"loss {found.unigram_loss:.3f} nats per validation token"
+    assert rows["bigram baseline"] == f"loss {found.bigram_loss:.3f} nats per validation token"
     assert rows["tokens of a text"].endswith(f"the longest {found.lengths['text'].longest}")
     end = shown.index("Worth knowing before it is trained on with --preset tiny-decoder:") - 1
     assert shown[end - 10 : end] == [f"  {text}" for [text] in found.samples]

@@ -1,12 +1,19 @@
-"""Every page with every shipped model and odd texts, seen: nothing overlaps, is cut off, or says other numbers."""
+"""Every page with every shipped model and odd texts, seen: nothing overlaps, is cut off, or says other numbers.
+
+On a projector (1024 x 768) and on a laptop (1440 x 900) every page has its figure in sight.
+"""
 
 import re
 from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, TimeoutError, expect
 
-from tests.e2e.browser import ROOT
+from pages.shared.page import pages
+from pages.shared.view import visits
+from tests.e2e.browser import ROOT, Server
 from tests.e2e.looking import faults, open_address, see_canvases, type_text, view_of, wait
 from tests.e2e.shown import wrong
 
@@ -41,6 +48,15 @@ PARTS = {  # what else a page can show of a text
     "decoding": [f"part={part}" for part in ("alignment", "tree", "beams", "cache", "led")],
     "compare": [f"view={view}" for view in ("changed", "effect", "map", "layers", "texts")],
 }
+LOWER = {  # parts that begin with a claim, with numbers, or with what is to be chosen
+    "masks": {"part=inference", "part=leak", "part=training"},
+    "positions": {
+        *("part=waves", "part=shift", "part=model&in=shuffle", "part=retrain"),
+        *("encoding=alibi", "encoding=relative_buckets"),
+    },
+    "architecture": {"part=parameters", "part=parameters&sharing=none"},
+    "compare": {"view=changed", "view=effect", "view=map", "view=texts"},
+}
 OPENED = {"positions": "&part=model", "architecture": "&show=text"}  # so that it shows something of the text
 HELD = {  # the figures of a page that are held to a capture; one of them at least is there
     "steps": {"steps"},
@@ -51,16 +67,45 @@ HELD = {  # the figures of a page that are held to a capture; one of them at lea
     "decoding": {"candidates", "blanks-bars"},
     "compare": {"compare-difference", "compare-own-A"},
 }
+PROJECTOR, LAPTOP = {"width": 1024, "height": 768}, {"width": 1440, "height": 900}
+TOP = {1024: 240, 1440: 300}  # px, at most, from the top of a window of this width to the figure
+COMPONENT = '[data-testid="stMain"] [data-testid^="stBidiComponent"], .hl-blanks-text'
+FIGURE = {  # of pages whose figure is no component: what they show
+    "train": ".st-key-run-curves",
+    "models": ".st-key-hl-models-list",
+    "glossary": "[class*='st-key-hl-glossary-topic-']",
+    "server": ".st-key-hl-server [data-testid='stDataFrame']",
+}
+TOP_OF = """selector => Math.min(...[...document.querySelectorAll(selector)].map((one) => one.getBoundingClientRect())
+  .filter(({ height, width }) => height > 60 && width > 100).map(({ y }) => y))"""
 WITH_CELLS = {"heads", "compare"}  # pages with a map of tokens, of which a cell can be chosen
 
 
+@pytest.fixture(scope="module")
+def server(server_with_run: Server) -> Server:
+    """The app with the models that it comes with, and one training."""
+    return server_with_run
+
+
+@pytest.fixture
+def returning(new_page: Callable[..., Page], server: Server) -> Callable[..., Page]:
+    """Opens a page for somebody who was on every page before: introductions are folded."""
+
+    def open_page(**options: Any) -> Page:
+        page = see_canvases(new_page(**options))
+        page.context.add_cookies([{"name": visits.COOKIE, "value": ".".join(pages()), "url": server.url}])
+        return page
+
+    return open_page
+
+
 @pytest.mark.parametrize("model", MODELS)
-def test_odd_texts(model: str, page: Page):
-    see_canvases(page)
+def test_odd_texts(model: str, returning: Callable[..., Page]):
+    page = returning(viewport=LAPTOP)
     seen = {}
     for address in PARTS:
         open_address(page, f"{address}?model={model}{OPENED.get(address, '')}")
-        seen[f"{address}, as it opens"] = faults(page)
+        seen[f"{address}, as it opens"] = [*faults(page), *low(page)]
         for text in TEXTS:
             type_text(page, text)
             checked, apart = wrong(page, model)
@@ -125,15 +170,29 @@ LACKING_LABELS = """(canvas) => {
 
 
 @pytest.mark.parametrize("model", ["en-fr", "stories"])
-def test_every_part_of_a_page(model: str, new_page: Callable[..., Page]):
-    """On a small screen, in the dark."""
-    page = see_canvases(new_page(viewport={"width": 1024, "height": 768}, color_scheme="dark"))
+def test_every_part_of_a_page(model: str, returning: Callable[..., Page]):
+    """On a projector, in the dark."""
+    page = returning(viewport=PROJECTOR, color_scheme="dark")
     seen = {}
     for address, parts in PARTS.items():
-        for part in parts:
+        for part in ("", *parts):
             open_address(page, f"{address}?model={model}&{part}")
-            seen[f"{address}, {part}"] = [*faults(page), *wrong(page, model)[1]]
+            is_lower = part in LOWER.get(address, ())
+            seen[f"{address}, {part}"] = [*faults(page), *wrong(page, model)[1], *([] if is_lower else low(page))]
     assert not any(seen.values()), _in_words(seen)
+
+
+def low(page: Page) -> list[str]:
+    """Return what is wrong where the figure of a page begins too low in the window."""
+    selector = FIGURE.get(urlsplit(page.url).path.strip("/"), COMPONENT)
+    most = TOP[page.viewport_size["width"]]  # type: ignore[index]
+    try:
+        page.wait_for_function(
+            f"([selector, most]) => ({TOP_OF})(selector) <= most", arg=[selector, most], timeout=5_000
+        )
+    except TimeoutError:
+        return [f"its figure begins at {page.evaluate(TOP_OF, selector)} px, not within {most}"]
+    return []
 
 
 def test_the_papers_base_model_on_the_pages_of_sizes(page: Page):
@@ -145,19 +204,19 @@ def test_the_papers_base_model_on_the_pages_of_sizes(page: Page):
     assert not any(seen.values()), _in_words(seen)
 
 
-@pytest.mark.parametrize("width", [1440, 1024])
-def test_pages_without_a_text(width: int, new_page: Callable[..., Page]):
-    page = new_page(viewport={"width": width, "height": 900})
+@pytest.mark.parametrize("size", [LAPTOP, PROJECTOR], ids=["laptop", "projector"])
+def test_pages_without_a_text(size: dict[str, int], returning: Callable[..., Page]):
+    page = returning(viewport=size)
     chapters = [
         f"tour?lesson={path.stem.partition('-')[2]}"
         for path in sorted((ROOT / "pages/learn/tour/lessons/en").glob("*.md"))
     ]
     seen = {}
-    for address in (*chapters, "glossary", "train", "film", "models"):
+    for address in (*chapters, "glossary", "train?run=first", "train", "film", "models", "server"):
         open_address(page, address)
-        seen[address] = faults(page)
+        seen[address] = [*faults(page), *(low(page) if address != "train" else ())]  # there a form begins
         assert "There are no lessons" not in page.inner_text("body"), address
-        if address in chapters and width == 1024:
+        if address in chapters and size == PROJECTOR:
             seen[f"{address}, answered"] = answered(page)
         elif address == "train":
             page.get_by_text("Windows and batch").click()
@@ -194,3 +253,15 @@ def test_the_name_stands_above_the_navigation(page: Page):
     assert header.evaluate("node => getComputedStyle(node, '::before').content") == '"Headlight"'
     above, below = header.bounding_box(), link.bounding_box()
     assert above and below and above["y"] + above["height"] <= below["y"]
+
+
+def test_a_block_of_the_architecture_shows_its_panel_where_that_lies_below(new_page: Callable[..., Page]):
+    page = new_page(viewport=PROJECTOR)
+    page.goto("/architecture")
+    wait(page)
+    panel = page.locator(".st-key-hl-arch-block")
+    expect(panel).not_to_be_in_viewport()
+    page.locator(".st-key-architecture-drawing [data-box='unembed']").press("Enter")
+    expect(panel).to_be_in_viewport(ratio=0.3)
+    wait(page)
+    expect(panel).to_be_in_viewport(ratio=0.3)

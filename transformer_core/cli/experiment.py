@@ -102,13 +102,13 @@ def _show_step(taken: "ExperimentStep", n_steps: int) -> None:
 def _show_measured(measured: "Mapping[str, Measured]", step: int) -> None:
     """Print a table, a line a variant."""
     width = max(map(len, measured))
-    print(f"after step {step:,}, on what was held out:")
+    print(f"after step {step:,}, on the validation set:")
     for variant, of_variant in measured.items():
         metrics = of_variant.metrics
         print(
-            f"  {variant:<{width}}   loss {metrics['loss']:6.3f} nats   tokens right {metrics['accuracy']:4.0%}   "
-            f"written freely and right {metrics['exact_match']:4.0%}"
-            + (f"   three times as long {of_variant.by_length[-1]:4.0%} of tokens" if len(of_variant.by_length) else "")
+            f"  {variant:<{width}}   loss {metrics['loss']:6.3f} nats   token accuracy {metrics['accuracy']:4.0%}   "
+            f"exact match {metrics['exact_match']:4.0%}"
+            + (f"   accuracy at three times the length {of_variant.by_length[-1]:4.0%}" if len(of_variant.by_length) else "")
         )
 
 

@@ -29,7 +29,7 @@ settings:
   tokens      auto, word, character or byte_bpe: what one token is; or the folder of a Hugging Face tokenizer
               (./folder), or its id on the Hub (owner/name)
   division    auto, stretches, lines or stream: what one text of a text file is; a stream is one running text,
-              whose last tenth is held out
+              whose last tenth is the validation set
   vocab_size  tokens at most
   skip_bad_lines  true: leave out the lines of a .tsv file that hold no pair, in place of refusing the file
 
@@ -149,8 +149,8 @@ def _lines(stats: "CorpusStats") -> Iterator[str]:
     kinds |= {"foreign": "as that tokenizer has it"}
     rows = {
         "for": learner[stats.architecture],
-        "to train on": f"{stats.n_train:,} {stats.items}, {stats.n_train_tokens:,} tokens",
-        "held out": f"{stats.n_held_out:,} {stats.items}, {stats.n_held_out_tokens:,} tokens",
+        "training set": f"{stats.n_train:,} {stats.items}, {stats.n_train_tokens:,} tokens",
+        "validation set": f"{stats.n_held_out:,} {stats.items}, {stats.n_held_out_tokens:,} tokens",
         "one token is": f"{kinds[stats.tokenizer_kind]}; there are {stats.vocab_size:,}",
     }
     rows |= {
@@ -159,14 +159,14 @@ def _lines(stats: "CorpusStats") -> Iterator[str]:
         for side, lengths in stats.lengths.items()
     }
     rows |= {
-        "unknown, held out": f"{stats.unknown_share:.2%} of the tokens",
-        "guessing by frequency": f"loss {stats.unigram_loss:.3f} nats a held-out token",
-        "looking one token back": f"loss {stats.bigram_loss:.3f} nats a held-out token",
+        "unknown in validation": f"{stats.unknown_share:.2%} of the tokens",
+        "unigram baseline": f"loss {stats.unigram_loss:.3f} nats per validation token",
+        "bigram baseline": f"loss {stats.bigram_loss:.3f} nats per validation token",
         "most frequent tokens": "  ".join(f"{frequent.token} {frequent.count:,}" for frequent in stats.frequent[:8]),
     }
     yield from (f"  {name:<{_WIDTH}}  {value}" for name, value in rows.items())
     yield ""
-    yield "Some of what is trained on:"
+    yield "Examples from the training set:"
     for sample in stats.samples:
         yield "  " + "  ->  ".join(map(_short, sample))
 
