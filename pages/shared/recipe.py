@@ -10,7 +10,8 @@ An `Expression` stands for a value: what is done to it (an attribute, an index, 
 
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from importlib import import_module
 from inspect import ismodule
@@ -38,6 +39,9 @@ class Expression:
     @property
     def _code(self) -> str:
         return self._write()
+
+    def _assigned_to(self, names: str) -> str:
+        return f"{names} = {self._code}"
 
     def __getattr__(self, name: str) -> "Expression":
         """Return the attribute of this name."""
@@ -97,13 +101,32 @@ class _Named(Expression):
         self._assigned = assigned
 
 
+class _Within(Expression):
+    """A value that has a name, and is assigned to it inside of a `with` block."""
+
+    def __init__(self, context: Expression, value: Expression) -> None:
+        super().__init__(self._unnamed, self._compute, context, value)
+        self._context, self._value = context, value
+
+    def _assigned_to(self, names: str) -> str:
+        return f"with {self._context._code}:\n{textwrap.indent(self._value._assigned_to(names), '    ')}"
+
+    def _unnamed(self) -> str:
+        raise ValueError("what is computed inside of a `with` block is written only where it is named")
+
+    def _compute(self) -> Any:
+        for part in _parts(self._value._uses):
+            value_of(
+                part
+            )  # is assigned before the block, as in the code: what it computes knows nothing of the context
+        with value_of(self._context):
+            return self._value._make()
+
+
 @dataclass(frozen=True, eq=False)
 class _Assignment:
     names: str
     value: Expression
-
-    def line(self) -> str:
-        return f"{self.names} = {self.value._code}"
 
 
 def call(function: Callable[..., Any], *arguments: Any, **named_arguments: Any) -> Expression:
@@ -139,7 +162,28 @@ def named(names: str, value: Expression) -> Any:
 
 def through(value: Expression, take: Callable[[Callable[[], Any]], Any]) -> Expression:
     """Return the same under the same code, but taken from a store: `take` is given what computes it."""
-    return Expression(value._write, lambda: take(value._make), *value._uses)
+    stored = copy(value)
+    stored._make = lambda: take(value._make)
+    return stored
+
+
+def within(context: Expression, value: Expression) -> Expression:
+    """Return the same, computed inside of `with context:`; it has to be named.
+
+    What is named before is computed outside of the block, and `through(within(...), take)` enters it only where `take`
+    computes.
+    """
+    return _Within(context, value)
+
+
+def each(name: str, values: Sequence[Any], of: Callable[[Any], Expression]) -> Expression:
+    """Return a list: what `of` gives for each value, which the code calls by a name."""
+    one = of(Expression(lambda: name, lambda: None))
+    return Expression(
+        lambda: f"[{one._code} for {name} in {written(values)}]",
+        lambda: [value_of(of(value)) for value in values],
+        *(one, values),
+    )
 
 
 def value_of(value: Any) -> Any:
@@ -166,7 +210,8 @@ def script(*last: Expression | Print | Lines) -> str:
         uses = line.uses if isinstance(line, Lines) else (line.value if isinstance(line, Print) else line,)
         _collect(uses, imports, assigned)
         imports |= dict.fromkeys(f"import {module}" for module in (line.modules if isinstance(line, Lines) else ()))
-    body = [*dict.fromkeys(one.line() for one in assigned)]  # the same line is the same value
+    lines = (one.value._assigned_to(one.names) for one in assigned)
+    body = [*dict.fromkeys(lines)]  # the same line is the same value
     for line in last:
         match line:
             case Print():
@@ -271,29 +316,37 @@ def _home(value: Any) -> tuple[str, str]:
 
 def _collect(values: Iterable[Any], imports: dict[str, None], assigned: dict[_Assignment, None]) -> None:
     """Find what has to be imported, and what has to be assigned, each before what needs it."""
+    for part in _parts(values):
+        if isinstance(part, str):
+            imports[part] = None
+        elif part._assigned not in assigned:
+            _collect((part._assigned.value,), imports, assigned)
+            assigned[part._assigned] = None
+
+
+def _parts(values: Iterable[Any]) -> "Iterator[_Named | str]":
+    """Yield what stands in the code of values: names, and of all else the lines that import it."""
     for value in values:
         match value:
             case _Named():
-                if value._assigned not in assigned:
-                    _collect((value._assigned.value,), imports, assigned)
-                    assigned[value._assigned] = None
+                yield value
             case Expression():
-                _collect(value._uses, imports, assigned)
+                yield from _parts(value._uses)
             case Unpacked():
-                _collect((value.items,), imports, assigned)
+                yield from _parts((value.items,))
             case Unwritten():
                 pass
             case tuple() if hasattr(value, "_fields"):
-                imports[_home(type(value))[0]] = None
+                yield _home(type(value))[0]
             case tuple() | list() | set() | frozenset():
-                _collect(value, imports, assigned)
+                yield from _parts(value)
             case dict():
-                _collect((*value, *value.values()), imports, assigned)
+                yield from _parts((*value, *value.values()))
             case _ if is_dataclass(value) and not isinstance(value, type):
-                imports[_home(type(value))[0]] = None
-                _collect(_changed(value).values(), imports, assigned)
+                yield _home(type(value))[0]
+                yield from _parts(_changed(value).values())
             case _ if callable(value) or ismodule(value):
-                imports[_home(value)[0]] = None
+                yield _home(value)[0]
 
 
 def _in_groups(imports: Iterable[str]) -> list[str]:

@@ -1,9 +1,8 @@
 """The kept walk through a head: pages ask here, and a head is walked through once for each text."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pages.shared import cache, models, readings
+from pages.shared import cache, readings
 from pages.shared.recipe import Expression, call, named, through
 from pages.shared.sources import Source
 from transformer_core.analysis import HeadName
@@ -64,9 +63,5 @@ def sources(model_run: Expression, source: Source, of_text: tuple[str, str | Non
 
 def _kept(kind: str, made: Expression, source: Source, of_text: tuple[str, str | None], head: HeadName) -> Expression:
     """Return the same, made on the model's device, and once for all sessions."""
-
-    def on_device(make: Callable[[], Any]) -> Any:
-        with models.on(source.device):
-            return make()
-
-    return through(made, lambda make: cache.get(kind, (source, *of_text, *head), lambda: on_device(make)))
+    forward = source.forward(source.recipe()[0], made)
+    return through(forward, lambda make: cache.get(kind, (source, *of_text, *head), make))

@@ -73,7 +73,7 @@ def _begin(cards: Mapping[str, ModelCard]) -> None:
     with suppress(HeadlightError), st.spinner(say("Running the models …"), show_time=True):
         data = ComparisonData.of(a, b)
         if data.n_tokens <= MOST_AT_ONCE and (changed := compare_changed.most_changed(data)):
-            view_fields.choose_head_a(changed[0][1])
+            view_fields.choose_head_a(changed[0][0])
 
 
 def _read(a: Side, b: Side) -> ComparisonData | None:
@@ -131,7 +131,7 @@ def _most_changed(data: ComparisonData) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-compare-offered"):
         st.html(f"<span class='hl-try'>{say('Most changed')}</span>", width="content")
-        for change, head in changed:
+        for head, change in changed:
             st.button(
                 prose.plain(say("{head}: {change:.2f}", head=controls.short(head), change=change)),
                 key=f"compare-offered-{view_fields.head_in_words(head)}",
