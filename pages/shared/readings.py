@@ -46,7 +46,15 @@ def read(source: Source, text: str, target: str | None = None) -> "ModelRun":
     return cache.get(MODEL_RUNS, (source, text, target), lambda: _read(source, text, target))
 
 
-def recipe(source: Source, config: ModelConfig, text: str, target: str | None = None, side: str = "") -> Expression:
+def recipe(
+    source: Source,
+    config: ModelConfig,
+    text: str,
+    target: str | None = None,
+    *,
+    name: str = "model_run",
+    side: str = "",
+) -> Expression:
     """Return the model run of a text as the code of a page has it.
 
     Args:
@@ -54,11 +62,12 @@ def recipe(source: Source, config: ModelConfig, text: str, target: str | None = 
         config: the model's.
         text: as `read` takes it.
         target: the same.
-        side: "a" or "b", where a page has two model runs and calls them so.
+        name: of the model run.
+        side: how the names of the model and its tokenizer end, where a page has several.
     """
-    loaded = source.recipe(side and f"_{side}")
+    loaded = source.recipe(side)
     reading = source.forward(loaded[0], call_of(loaded, source, text, target, max_tokens(config)))
-    return named(side or "model_run", through(reading, lambda _: read(source, text, target)))
+    return named(name, through(reading, lambda _: read(source, text, target)))
 
 
 def call_of(

@@ -180,7 +180,7 @@ def each(name: str, values: Sequence[Any], of: Callable[[Any], Expression]) -> E
     """Return a list: what `of` gives for each value, which the code calls by a name."""
     one = of(Expression(lambda: name, lambda: None))
     return Expression(
-        lambda: f"[{one._code} for {name} in {written(values)}]",
+        lambda: _enclosed("[", [one._code, f"for {name} in {written(values)}"], "]", " "),
         lambda: [value_of(of(value)) for value in values],
         *(one, values),
     )
@@ -203,15 +203,23 @@ def value_of(value: Any) -> Any:
 
 
 def script(*last: Expression | Print | Lines) -> str:
-    """Return lines of Python, to be run at the project's root: imports, what is assigned, and the last lines."""
+    """Return lines of Python, to be run at the project's root: imports, what is assigned, and the last lines.
+
+    Raises:
+        ValueError: a name that stands for two values.
+    """
     imports: dict[str, None] = {}
     assigned: dict[_Assignment, None] = {}
     for line in last:
         uses = line.uses if isinstance(line, Lines) else (line.value if isinstance(line, Print) else line,)
         _collect(uses, imports, assigned)
         imports |= dict.fromkeys(f"import {module}" for module in (line.modules if isinstance(line, Lines) else ()))
-    lines = (one.value._assigned_to(one.names) for one in assigned)
-    body = [*dict.fromkeys(lines)]  # the same line is the same value
+    lines: dict[str, str] = {}
+    for one in assigned:
+        line_of_one = one.value._assigned_to(one.names)
+        if lines.setdefault(one.names, line_of_one) != line_of_one:
+            raise ValueError(f"{one.names} would stand for two values; give one another name")
+    body = [*lines.values()]  # the same line is the same value
     for line in last:
         match line:
             case Print():
@@ -274,11 +282,16 @@ def _written_call(function: str, arguments: Iterable[Any], named_arguments: Mapp
     parts = [written(one) for one in arguments if not isinstance(one, Unpacked)]
     parts += [f"{name}={written(one)}" for name, one in named_arguments.items() if not isinstance(one, Unwritten)]
     parts += map(written, unpacked)
-    line = f"{function}({', '.join(parts)})"
+    return _enclosed(f"{function}(", parts, ")", ", ", ",")
+
+
+def _enclosed(before: str, parts: Sequence[str], after: str, between: str, at_end: str = "") -> str:
+    """Return parts on one line, or on a line each."""
+    line = f"{before}{between.join(parts)}{after}"
     if len(line) <= WIDTH and "\n" not in line:
         return line
-    lines = "".join(f"{part},\n" for part in parts)
-    return f"{function}(\n{textwrap.indent(lines, '    ')})"
+    lines = "".join(f"{part}{at_end}\n" for part in parts)
+    return f"{before}\n{textwrap.indent(lines, '    ')}{after}"
 
 
 def _called(function: Callable[..., Any], arguments: Iterable[Any], named_arguments: Mapping[str, Any]) -> Any:

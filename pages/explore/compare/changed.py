@@ -8,7 +8,7 @@ from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
-from pages.shared.recipe import Expression, Print, call, named, script, value_of
+from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, HeadName
 from transformer_core.analysis.heads.table import matrix_csv
@@ -18,6 +18,7 @@ from transformer_core.figures.heatmaps.head_grid import head_grid
 from transformer_core.figures.hues import STRONG
 from transformer_core.language import say, say_message
 
+AXES = "[layer, head], in [0, 1]"
 MOST_LISTED = 12
 UNCHANGED = 0.005  # a distance below it is none in two digits
 LEAST_RANGE = 0.1  # that colors and bars go to at least: less is hardly a change
@@ -66,10 +67,12 @@ def show(data: ComparisonData) -> None:
     prose.look_for(say(LOOK_FOR), definitions("jensen-shannon-distance"))
 
 
-def code(data: ComparisonData) -> str:
-    """Return the lines that compute what is shown."""
+def code(data: ComparisonData) -> list[Print]:
+    """Return the lines that print what is shown."""
+    if not _have_one_shape(data):
+        return data.outputs
     found = _found(data)
-    return script(Print(found, "[layer, head] by attention, in [0, 1]"), Print(call(ranked_heads, found)[:MOST_LISTED]))
+    return [*data.outputs, Print(found, AXES), Print(call(ranked_heads, found)[:MOST_LISTED])]
 
 
 def most_changed(data: ComparisonData) -> list[tuple[HeadName, float]]:
@@ -117,7 +120,7 @@ def _grid(data: ComparisonData, name: str, recipe: Expression, most: float) -> N
         key=key,
         csv=lambda: matrix_csv(of_heads, "layer", layers, "head", heads, "distance"),
         arrays=lambda: {"distance": of_heads},
-        code=lambda: script(Print(recipe, "[layer, head], in [0, 1]")),
+        code=[Print(recipe, AXES)],
         height=int(figure.layout.height),
         on_cell=lambda: _open(name, figures.sent_cell(key)),
     )

@@ -1,6 +1,6 @@
 """What the page Compare shows at one time: two sides that were read, and what of them can be compared."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import streamlit as st
 from pages.components import figures
 from pages.explore.compare.sides import Side, teacher_forced
 from pages.shared import cache, export
-from pages.shared.recipe import Expression, literal, through, value_of
+from pages.shared.recipe import Expression, Print, literal, script, through, value_of
 from pages.shared.view import state
 from transformer_core.analysis.texts.side_by_side import SharedTokens
 from transformer_core.errors import mark
@@ -52,6 +52,15 @@ class ComparisonData:
     def sides_in_code(self) -> tuple[tuple[Side, Expression], tuple[Side, Expression]]:
         """Each side with its model run as code."""
         return (self.a, self.recipes[0]), (self.b, self.recipes[1])
+
+    @property
+    def outputs(self) -> list[Print]:
+        """The lines that print what each side says."""
+        return [
+            Print(recipe.output)
+            for recipe, model_run in zip(self.recipes, self.model_runs, strict=True)
+            if model_run.predicts
+        ]
 
     @property
     def is_same(self) -> bool:
@@ -123,7 +132,7 @@ class ComparisonData:
         key: str,
         csv: Callable[[], str],
         arrays: Callable[[], Mapping[str, np.ndarray]],
-        code: Callable[[], str],
+        code: Sequence[Print],
         **options: Any,
     ) -> None:
         """Draw a figure that can be taken away with its numbers and the lines that compute them.
@@ -134,7 +143,7 @@ class ComparisonData:
             key: of the component.
             csv: gives the numbers as a table.
             arrays: gives them by name.
-            code: gives the lines that compute them.
+            code: the lines that print them.
             **options: as `live_figure` takes them.
         """
         whole = f"{self.a.file_name}-{self.b.file_name}-{name}"
@@ -144,7 +153,7 @@ class ComparisonData:
                 name=whole,
                 csv=csv,
                 arrays=arrays,
-                code=code(),
+                code=script(*code),
                 state=state.in_words(),
                 model=self.a.weights.source.path if not self.a.weights.run else None,
             )

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pages.explore.compare.data import ComparisonData
-from pages.shared import prose, readings
+from pages.shared import prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.glossary.links import definitions
-from pages.shared.recipe import Expression, Print, call, literal, named, script, through, value_of
+from pages.shared.recipe import Expression, Print, call, literal, named, through, value_of
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
@@ -85,23 +85,24 @@ def show(data: ComparisonData) -> None:
             numbers.T, "token", labels, "quantity", ("log_prob_a", "log_prob_b", "change", "kl"), "nats"
         ),
         arrays=lambda: {"log_prob_a": found.before, "log_prob_b": found.after, "kl": found.kl},
-        code=lambda: code(data),
+        code=code(data),
         height=HEIGHT,
     )
     prose.look_for(say(LOOK_FOR), definitions("kl-divergence", "cross-entropy", "teacher-forcing", "zero-ablation"))
 
 
-def code(data: ComparisonData) -> str:
-    """Return the lines that compute what is shown."""
+def code(data: ComparisonData) -> list[Print]:
+    """Return the lines that print what is shown."""
     if not _is_known(data):
-        return script(*(Print(recipe.output) for recipe in data.recipes))
+        return data.outputs
     found = _effect(data)
-    return script(
+    return [
+        *data.outputs,
         Print(found.change, "[token], nats, B minus A"),
         Print(found.losses, "nats per token, A and B"),
         Print(found.kl.mean(), "nats, KL(A || B)"),
-        Print(_own(data).output, "of B, free-running"),
-    )
+        Print(_free_running(data).output),
+    ]
 
 
 def _is_known(data: ComparisonData) -> bool:
@@ -116,8 +117,8 @@ def _effect(data: ComparisonData) -> Expression:
     output, inputs = _output(data), data.recipes[0].inputs
     log_probs = (side.forward("log_probs", output_log_probs, inputs, output.positions) for side in (data.a, data.b))
     found = data.kept(call(effect, *log_probs, output.tokens), "effect", waiting=say("Running the models …"))
-    named_effect: Expression = named("found", found)
-    return named_effect
+    on_output: Expression = named("on_output", found)
+    return on_output
 
 
 def _output(data: ComparisonData) -> Expression:
@@ -129,14 +130,14 @@ def _output(data: ComparisonData) -> Expression:
     return output
 
 
-def _own(data: ComparisonData) -> Expression:
-    """Return B's model run as code, where B is not made to write what A writes."""
-    return readings.recipe(data.b.source, data.b.weights.config, data.b.text, None, "b")
+def _free_running(data: ComparisonData) -> Expression:
+    """Return B's model run where it is not made to write what A writes, as code."""
+    return data.b.run("free_running_b", None)
 
 
 def _own_output(data: ComparisonData) -> str:
     """Return what B writes when it is not made to write what A writes."""
-    own = value_of(_own(data)).output.strip()
+    own = value_of(_free_running(data).output).strip()
     if own == data.model_runs[0].output.strip():
         return say("generates the same")
     return say("generates “{output}”", output=own or "…")

@@ -14,7 +14,7 @@ from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side, head_title
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
-from pages.shared.recipe import Expression, Print, call, named, script, value_of
+from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.sources import parse_change
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, pattern_csv
@@ -28,6 +28,7 @@ from transformer_core.language import say
 
 WIDTH, HEIGHT = 370, 400  # px that each picture is laid out for
 LINK = "compare"
+AXES = "[query, key], on the tokens that both texts have"
 HALF_LABEL = 6  # characters of each token of a replacement, on an axis
 MOST_NAMED = 4  # tokens that are named in a sentence
 NAMES = {  # of queries and keys, by architecture and by where they come from
@@ -53,16 +54,17 @@ def show(data: ComparisonData) -> None:
     _say(data, value_of(shared), pair)
 
 
-def code(data: ComparisonData) -> str:
-    """Return the lines that compute what is shown."""
+def code(data: ComparisonData) -> list[Print]:
+    """Return the lines that print what is shown."""
     shared = _shared(data)
     if not value_of(shared).is_telling:
-        return script(*(Print(_pattern(data, i), "[query, key]") for i in range(2)))
+        return [*data.outputs, *(Print(_pattern(data, i), "[query, key]") for i in range(2))]
     pair = _pair(data, shared)
-    return script(
-        Print(pair.difference, "[query, key], on the tokens that both texts have"),
+    return [
+        *data.outputs,
+        Print(pair.difference, AXES),
         Print(_distance(pair), "mean Jensen-Shannon distance of the rows, base 2, in [0, 1]"),
-    )
+    ]
 
 
 def _shared(data: ComparisonData) -> Expression:
@@ -175,7 +177,7 @@ def _draw(
         key=key,
         csv=lambda: pattern_csv(values, *labels, mask),
         arrays=lambda: pattern_arrays(values, *labels, mask),
-        code=lambda: script(Print(recipe, "[query, key], on the tokens that both texts have")),
+        code=[Print(recipe, AXES)],
         height=HEIGHT,
         cell=cell,
         on_cell=lambda: view_fields.choose_cell(figures.sent_cell(key)),
@@ -244,7 +246,7 @@ def _alone(data: ComparisonData, i: int) -> None:
         key=f"compare-own-{side.letter}",
         csv=lambda: pattern_csv(values, queries, keys, mask),
         arrays=lambda: pattern_arrays(values, queries, keys, mask),
-        code=lambda: script(Print(recipe, "[query, key]")),
+        code=[Print(recipe, "[query, key]")],
         height=HEIGHT,
     )
 

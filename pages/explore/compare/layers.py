@@ -8,7 +8,7 @@ import streamlit as st
 from pages.explore.compare.data import ComparisonData
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
-from pages.shared.recipe import Expression, Print, call, script, value_of
+from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.texts.side_by_side import is_telling, layer_likeness
@@ -43,8 +43,8 @@ class StackPair:
 
     @property
     def name(self) -> str:
-        """What the two are called together."""
-        return self.a if self.a == self.b else f"{self.a} and {self.b}"
+        """What the two are called together in code."""
+        return self.a if self.a == self.b else f"{self.a}_{self.b}"
 
     def in_words(self) -> str:
         """Return which stacks these are."""
@@ -88,10 +88,10 @@ def show(data: ComparisonData) -> None:
     prose.look_for(say(LOOK_FOR) + honest, definitions("cka", "residual-stream"))
 
 
-def code(data: ComparisonData) -> str:
-    """Return the lines that compute what is shown."""
+def code(data: ComparisonData) -> list[Print]:
+    """Return the lines that print what is shown."""
     data, _ = _on_one_text(data)
-    return script(*(Print(likeness, AXES) for likeness in _likeness(data, _pairs(data))))
+    return [*data.outputs, *(Print(likeness, AXES) for likeness in _likeness(data, _pairs(data)))]
 
 
 def _on_one_text(data: ComparisonData) -> tuple[ComparisonData, bool]:
@@ -132,15 +132,12 @@ def _likeness(data: ComparisonData, pairs: list[StackPair]) -> list[Expression]:
     from transformer_core.analysis.heads.outputs import layer_states
 
     a, b = (side.forward("states", layer_states, model_run.inputs) for side, model_run in data.sides_in_code)
-    waiting = say("Comparing all layers …")
-    return [
-        data.kept(
-            call(layer_likeness, a[pair.a], b[pair.b], _positions(data, pair.a, pair.b)),
-            *("layers", pair.name),
-            waiting=waiting,
-        )
-        for pair in pairs
-    ]
+    likeness = []
+    for pair in pairs:
+        made = call(layer_likeness, a[pair.a], b[pair.b], _positions(data, pair.a, pair.b))
+        kept = data.kept(made, "layers", pair.name, waiting=say("Comparing all layers …"))
+        likeness.append(named(f"cka_{pair.name}", kept))
+    return likeness
 
 
 def _matrix(data: ComparisonData, pair: StackPair, recipe: Expression) -> None:
@@ -163,6 +160,6 @@ def _matrix(data: ComparisonData, pair: StackPair, recipe: Expression) -> None:
         key=f"compare-layers-{pair.a}-{pair.b}",
         csv=lambda: matrix_csv(likeness, "state_a", rows, "state_b", columns, "cka"),
         arrays=lambda: {"cka": likeness},
-        code=lambda: script(Print(recipe, AXES)),
+        code=[Print(recipe, AXES)],
         height=HEIGHT,
     )

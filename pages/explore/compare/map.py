@@ -11,7 +11,7 @@ from pages.explore.compare.mapped import HABITS, Mapped, map_recipes, mapped, sh
 from pages.explore.compare.sides import head_title
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
-from pages.shared.recipe import Print, script
+from pages.shared.recipe import Print
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, HeadName
 from transformer_core.analysis.heads.likeness import MIXED, ClusterName
@@ -60,16 +60,17 @@ def show(data: ComparisonData) -> None:
     prose.look_for(words, definitions("head-map", TERMS[view_fields.ALIKE.value]))
 
 
-def code(data: ComparisonData) -> str:
-    """Return the lines that compute what is shown."""
+def code(data: ComparisonData) -> list[Print]:
+    """Return the lines that print what is shown."""
     shared, _ = shared_tokens(data)
     recipes = map_recipes(data, shared)
-    return script(
+    return [
+        *data.outputs,
         Print(recipes["distances"], "[head, head], in [0, 1]"),
         Print(recipes["laid_out"].points, "[head, axis]"),
         Print(recipes["groups"], "[head]"),
         Print(recipes["names"]),
-    )
+    ]
 
 
 def _choices() -> None:
@@ -109,7 +110,7 @@ def _map(data: ComparisonData, found: Mapped) -> None:
         key="compare-map",
         csv=lambda: matrix_csv(found.distances, "head", labels, "other_head", labels, "distance"),
         arrays=lambda: {"distances": found.distances, "points": found.laid_out.points, "clusters": found.groups},
-        code=lambda: code(data),
+        code=code(data),
         height=HEIGHT,
     )
 

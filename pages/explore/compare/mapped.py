@@ -81,9 +81,9 @@ def map_recipes(data: ComparisonData, shared: Expression | None) -> dict[str, Ex
     groups = named("groups", call(clusters, distances))
     return {
         "distances": distances,
-        "laid_out": call(head_map, distances),
+        "laid_out": named("laid_out", call(head_map, distances)),
         "groups": groups,
-        "names": call(name_clusters, groups, _scores(data, shared), NAMED_FROM),
+        "names": named("names", call(name_clusters, groups, _scores(data, shared), NAMED_FROM)),
     }
 
 
@@ -112,7 +112,7 @@ def _scores(data: ComparisonData, shared: Expression | None) -> Expression:
     for attention, (side, model_run) in zip(attentions, data.sides_in_code, strict=False):
         special = call(np.array, model_run.special[ATTENTIONS[attention].keys_from])
         measures = call(measure_text, model_run.attention_maps[attention], special, attention=attention)
-        measured.append(named(f"measures_{side.letter.lower()}", measures))
+        measured.append(named(f"measures{side.ending}", measures))
     scores = {
         habit: call(np.concatenate, [of_side[habit].ravel() for of_side in measured])
         for habit in HABITS

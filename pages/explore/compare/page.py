@@ -13,6 +13,7 @@ from pages.explore.compare.data import MOST_TOKENS, ComparisonData
 from pages.explore.compare.sides import Side, resolve
 from pages.shared import code_expander, models, prose
 from pages.shared.models import ModelCard
+from pages.shared.recipe import script
 from pages.shared.view import state
 from transformer_core.analysis import HeadName
 from transformer_core.errors import HeadlightError, mark
@@ -119,7 +120,7 @@ def _view(data: ComparisonData) -> None:
             is_both = name != "texts" and (name != "map" or view_fields.ON_MAP.value == "both")
             if is_both and any(data.n_compared(i) for i in range(2)):
                 st.html(f"<p class='hl-small'>{html.escape(say(PROMPTS_ONLY))}</p>")
-            code_expander.code(lambda: view.code(data))
+            code_expander.code(lambda: script(*view.code(data)))
     except HeadlightError as error:
         prose.warning(say("This cannot be compared: {error}.", error=error))
 

@@ -87,21 +87,29 @@ class Side:
         return "" if step is None else f"step{step}"
 
     @property
+    def ending(self) -> str:
+        """How names in code end."""
+        return f"_{self.letter.lower()}"
+
+    @property
     def loaded(self) -> tuple[Expression, Expression]:
         """Its model and tokenizer as code."""
-        return self.source.recipe(f"_{self.letter.lower()}")
+        return self.source.recipe(self.ending)
 
     @property
     def recipe(self) -> Expression:
         """The model run of its text as code; `value_of` raises HeadlightError where the text cannot be read."""
-        return readings.recipe(self.source, self.weights.config, self.text, self.target, self.letter.lower())
+        return self.run(self.letter.lower(), self.target)
+
+    def run(self, name: str, target: str | None) -> Expression:
+        """Return a model run of its text as code, under a name."""
+        config, ending = self.weights.config, self.ending
+        return readings.recipe(self.source, config, self.text, target, name=name, side=ending)
 
     def forward(self, name: str, function: Callable[..., Any], *arguments: Any) -> Expression:
         """Return, named, what a function of its model and of other arguments gives; the function runs the model."""
         model = self.loaded[0]
-        value: Expression = named(
-            f"{name}_{self.letter.lower()}", self.source.forward(model, call(function, model, *arguments))
-        )
+        value: Expression = named(f"{name}{self.ending}", self.source.forward(model, call(function, model, *arguments)))
         return value
 
 

@@ -14,7 +14,7 @@ from pages.explore.compare.samples import MOST_LINES, n_pasted, texts_of
 from pages.explore.compare.sides import Side, head_title
 from pages.shared import analyses, cache, prose, readings
 from pages.shared.glossary.links import definitions
-from pages.shared.recipe import Expression, Print, each, literal, named, script, through, value_of
+from pages.shared.recipe import Expression, Print, each, literal, named, through, value_of
 from pages.shared.style import theme
 from transformer_core.analysis.heads.many_texts import MEASURES, HeadOnText, HeadOverTexts
 from transformer_core.analysis.heads.table import matrix_csv
@@ -82,14 +82,14 @@ def show(data: ComparisonData) -> None:
     prose.look_for(words, definitions(TERMS[view_fields.MEASURE.value]))
 
 
-def code(data: ComparisonData) -> str:
-    """Return the lines that compute what is shown.
+def code(data: ComparisonData) -> list[Print]:
+    """Return the lines that print what is shown.
 
     Raises:
         HeadlightError: there are no texts.
     """
     recipes = _recipes(data, texts_of(data.a.weights, view_fields.TEXTS.value))
-    return script(*(line for over in recipes.values() for line in _printed(over)))
+    return [*data.outputs, *(line for over in recipes.values() for line in _printed(over))]
 
 
 def _printed(over: Expression) -> list[Print]:
@@ -158,10 +158,9 @@ def _recipes(data: ComparisonData, texts: Sequence[str], *, tell: bool = False) 
 
 def _over(side: Side, found: list[HeadOnText]) -> Expression:
     """Return what a side's head does on texts as code; each of them was measured."""
-    letter = side.letter.lower()
     measured = side.source.forward(side.loaded[0], each("text", [one.text for one in found], partial(_on, side)))
-    on_texts = named(f"on_texts_{letter}", through(measured, lambda _: found))
-    over: Expression = named(f"over_texts_{letter}", literal(HeadOverTexts).of(on_texts))
+    on_texts = named(f"on_texts{side.ending}", through(measured, lambda _: found))
+    over: Expression = named(f"over_texts{side.ending}", literal(HeadOverTexts).of(on_texts))
     return over
 
 
@@ -217,7 +216,7 @@ def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts]
         key=f"compare-texts-{side.letter}",
         csv=lambda: matrix_csv(values[:, None], "text", names, "measure", [measure], "value"),
         arrays=lambda: {measure: values, "texts": np.array(texts, dtype=np.str_)},
-        code=lambda: script(*_printed(recipe)),
+        code=_printed(recipe),
         height=int(figure.layout.height),
     )
     if spread := spreads[side.letter]:
