@@ -116,9 +116,7 @@ class _Within(Expression):
 
     def _compute(self) -> Any:
         for part in _parts(self._value._uses):
-            value_of(
-                part
-            )  # is assigned before the block, as in the code: what it computes knows nothing of the context
+            value_of(part)  # as the code assigns it before the block, and without what the context does
         with value_of(self._context):
             return self._value._make()
 

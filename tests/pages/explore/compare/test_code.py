@@ -61,7 +61,8 @@ def head_map(figures: Figures) -> Drawn:
 
 
 def effect(figures: Figures) -> Drawn:
-    return {"on_output.change": numbers(figure["data"][0]["y"]) for figure in figures.values()}
+    shown = [numbers(figure["data"][0]["y"]) for figure in figures.values()]
+    return {"on_output.change": shown[0]} if shown else {}
 
 
 def texts(figures: Figures) -> Drawn:
