@@ -110,8 +110,7 @@ class Source:
             ConfigError: a head that the model has not.
         """
         _check_heads(model.config, parse_change(self.change)[1])
-        context: AbstractContextManager[None] = value_of(self._intervention(model))
-        return context
+        return value_of(self._intervention(model))
 
     def _intervention(self, model: "Expression | Transformer") -> Expression:
         """Return the context in which the model runs with its change."""

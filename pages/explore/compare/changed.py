@@ -47,7 +47,7 @@ def show(data: ComparisonData) -> None:
             )
         )
         return
-    recipe = _found(data)
+    recipe = _changes(data)
     found: dict[str, np.ndarray] = value_of(recipe)
     if not found:
         prose.note(say("The two texts share too few tokens to compare heads; use texts that are more similar."))
@@ -71,13 +71,13 @@ def code(data: ComparisonData) -> list[Print]:
     """Return the lines that print what is shown."""
     if not _have_one_shape(data):
         return data.outputs
-    found = _found(data)
+    found = _changes(data)
     return [*data.outputs, Print(found, AXES), Print(call(ranked_heads, found)[:MOST_LISTED])]
 
 
 def most_changed(data: ComparisonData) -> list[tuple[HeadName, float]]:
     """Return the heads that changed, the most changed first, and how far; none where that has no meaning."""
-    return [] if data.is_same or not _have_one_shape(data) else _ranked(_found(data))
+    return [] if data.is_same or not _have_one_shape(data) else _ranked(_changes(data))
 
 
 def _have_one_shape(data: ComparisonData) -> bool:
@@ -85,7 +85,7 @@ def _have_one_shape(data: ComparisonData) -> bool:
     return a == b
 
 
-def _found(data: ComparisonData) -> Expression:
+def _changes(data: ComparisonData) -> Expression:
     """Return the distances by attention as code; of an attention whose tokens cannot be paired, none."""
     a, b = (recipe.attention_maps for recipe in data.recipes)
     pairs = {name: data.shared(name, name) for name in data.model_runs[0].attention_maps}
@@ -93,8 +93,7 @@ def _found(data: ComparisonData) -> Expression:
         name: call(changes, a[name], b[name], shared) for name, shared in pairs.items() if value_of(shared).is_telling
     }
     kept = data.kept(call(dict, **distances), "changes", waiting=say("Comparing all heads …"))
-    found: Expression = named("changed", kept)
-    return found
+    return named("changed", kept)
 
 
 def _ranked(found: Expression) -> list[tuple[HeadName, float]]:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.components import figures
 from pages.explore.compare.sides import Side, teacher_forced
-from pages.shared import cache, export
+from pages.shared import cache, export, prose
 from pages.shared.recipe import Expression, Print, literal, script, through, value_of
 from pages.shared.view import state
 from transformer_core.analysis.texts.side_by_side import SharedTokens
@@ -118,7 +118,7 @@ class ComparisonData:
         """
 
         def compute(make: Callable[[], Any]) -> Any:
-            with st.spinner(waiting, show_time=True):
+            with st.spinner(prose.plain(waiting), show_time=True):
                 return make()
 
         place = (*key, self._key_of(self.a), self._key_of(self.b))

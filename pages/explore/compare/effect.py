@@ -117,8 +117,7 @@ def _effect(data: ComparisonData) -> Expression:
     output, inputs = _output(data), data.recipes[0].inputs
     log_probs = (side.forward("log_probs", output_log_probs, inputs, output.positions) for side in (data.a, data.b))
     found = data.kept(call(effect, *log_probs, output.tokens), "effect", waiting=say("Running the models …"))
-    on_output: Expression = named("on_output", found)
-    return on_output
+    return named("on_output", found)
 
 
 def _output(data: ComparisonData) -> Expression:
@@ -126,8 +125,7 @@ def _output(data: ComparisonData) -> Expression:
     from transformer_core.analysis.flow.effect import OutputTokens
 
     config = through(data.a.loaded[0].config, lambda _: data.a.weights.config)
-    output: Expression = named("output", literal(OutputTokens).of(data.recipes[0], config.eos_id))
-    return output
+    return named("output", literal(OutputTokens).of(data.recipes[0], config.eos_id))
 
 
 def _free_running(data: ComparisonData) -> Expression:

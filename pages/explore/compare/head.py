@@ -63,26 +63,19 @@ def code(data: ComparisonData) -> list[Print]:
     return [
         *data.outputs,
         Print(pair.difference, AXES),
-        Print(_distance(pair), "mean Jensen-Shannon distance of the rows, base 2, in [0, 1]"),
+        Print(call(distance, pair), "mean Jensen-Shannon distance of the rows, base 2, in [0, 1]"),
     ]
 
 
 def _shared(data: ComparisonData) -> Expression:
     """Return the paired tokens of the two heads as code."""
-    shared: Expression = named("shared", data.shared(data.a.head.attention, data.b.head.attention))
-    return shared
+    return named("shared", data.shared(data.a.head.attention, data.b.head.attention))
 
 
 def _pair(data: ComparisonData, shared: Expression) -> Expression:
     """Return the two heads on the paired tokens as code."""
     heads = (tuple(side.head[1:]) for side in (data.a, data.b))
-    pair: Expression = named("pair", call(aligned_head, *data.attention_maps(), shared, *heads))
-    return pair
-
-
-def _distance(pair: Expression) -> Expression:
-    """Return how far apart the two heads are as code."""
-    return call(distance, pair)
+    return named("pair", call(aligned_head, *data.attention_maps(), shared, *heads))
 
 
 def _pattern(data: ComparisonData, i: int) -> Expression:
@@ -253,7 +246,7 @@ def _alone(data: ComparisonData, i: int) -> None:
 
 def _say(data: ComparisonData, shared: SharedTokens, pair: Expression) -> None:
     """Say how far apart the heads are, what was paired, and what to look for."""
-    apart = value_of(_distance(pair))
+    apart = value_of(call(distance, pair))
     of_all = say(
         "<b>Jensen-Shannon distance {apart:.2f}</b> (base 2, mean over rows): 0 for identical rows, 1 for rows "
         "without a common key.",

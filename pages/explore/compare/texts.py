@@ -160,8 +160,7 @@ def _over(side: Side, found: list[HeadOnText]) -> Expression:
     """Return what a side's head does on texts as code; each of them was measured."""
     measured = side.source.forward(side.loaded[0], each("text", [one.text for one in found], partial(_on, side)))
     on_texts = named(f"on_texts{side.ending}", through(measured, lambda _: found))
-    over: Expression = named(f"over_texts{side.ending}", literal(HeadOverTexts).of(on_texts))
-    return over
+    return named(f"over_texts{side.ending}", literal(HeadOverTexts).of(on_texts))
 
 
 def _measured(side: Side, texts: Sequence[str]) -> tuple[list[HeadOnText], list[str]]:
