@@ -133,7 +133,7 @@ def call(function: Callable[..., Any], *arguments: Any, **named_arguments: Any) 
 
 
 def literal(value: Any) -> Expression:
-    """Return a dictionary or a list with expressions in it."""
+    """Return a dictionary or a list with expressions in it, or a class that a method is called of."""
     return Expression(lambda: written(value), lambda: value_of(value), value)
 
 
