@@ -180,7 +180,8 @@ def each(name: str, values: Sequence[Any], of: Callable[[Any], Expression]) -> E
     return Expression(
         lambda: _enclosed("[", [one._code, f"for {name} in {written(values)}"], "]", " "),
         lambda: [value_of(of(value)) for value in values],
-        *(one, values),
+        one,
+        values,
     )
 
 

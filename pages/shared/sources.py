@@ -93,12 +93,7 @@ class Source:
         return named(f"model{side}", through(moved, lambda _: self.load()[0])), tokenizer
 
     def forward(self, model: Expression, value: Expression) -> Expression:
-        """Return what is computed by forward passes of the model, on its device and with its change, as code.
-
-        Args:
-            model: as `recipe` gives it.
-            value: what is computed.
-        """
+        """Return what forward passes of `model`, as `recipe` gives it, compute: on its device and with its change."""
         if self.change:
             value = within(through(self._intervention(model), lambda _: self.changed(value_of(model))), value)
         return through(value, self._on_device)

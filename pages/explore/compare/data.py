@@ -83,12 +83,9 @@ class ComparisonData:
         return a, b
 
     def labels(self, i: int, attention: str) -> Any:
-        """Return the labels of queries and keys of an attention of side A (0) or B (1), as far as they are compared.
+        """Return the labels of queries and keys of an attention of side A (0) or B (1), as far as compared, as code.
 
         Where B is teacher-forced on A's tokens, they are called as in A, where the first may have lost its capital.
-
-        Returns:
-            as code, a pair.
         """
         a, b = self.model_runs
         is_forced = self.b.target is not None and a.inputs == b.inputs
