@@ -46,14 +46,32 @@ def read(source: Source, text: str, target: str | None = None) -> "ModelRun":
     return cache.get(MODEL_RUNS, (source, text, target), lambda: _read(source, text, target))
 
 
-def recipe(source: Source, config: ModelConfig, text: str, target: str | None = None) -> Expression:
-    """Return the model run of a text as the code of a page has it; `config`: the model's."""
-    reading = call_of(source.recipe(), source, text, target, max_tokens(config))
-    return named("model_run", through(reading, lambda _: read(source, text, target)))
+def recipe(
+    source: Source,
+    config: ModelConfig,
+    text: str,
+    target: str | None = None,
+    *,
+    name: str = "model_run",
+    side: str = "",
+) -> Expression:
+    """Return the model run of a text as the code of a page has it.
+
+    Args:
+        source: the model, and what is changed in it.
+        config: the model's.
+        text: as `read` takes it.
+        target: the same.
+        name: of the model run.
+        side: how the names of the model and its tokenizer end, where a page has several.
+    """
+    loaded = source.recipe(side)
+    reading = source.forward(loaded[0], call_of(loaded, source, text, target, max_tokens(config)))
+    return named(name, through(reading, lambda _: read(source, text, target)))
 
 
 def call_of(
-    loaded: tuple[Expression, Expression], source: Source, text: str, target: str | None, most: int
+    loaded: tuple[Expression, Expression], source: Source, text: str | Expression, target: str | None, most: int
 ) -> Expression:
     """Return the call that reads a text, of so many tokens at most; `loaded`: the model and its tokenizer."""
     from transformer_core.analysis import run_text
@@ -77,9 +95,8 @@ def is_kept(source: Source, text: str, target: str | None = None) -> bool:
 def run(source: Source, text: str, target: str | None, most: int = MAX_TOKENS) -> "ModelRun":
     """Read a text with the model's change, of so many tokens at most, or of as many as it has positions."""
     loaded = source.recipe()
-    model = value_of(loaded[0])
-    with models.on(source.device), source.changed(model):
-        model_run: ModelRun = value_of(call_of(loaded, source, text, target, min(most, max_tokens(model.config))))
+    most = min(most, max_tokens(value_of(loaded[0]).config))
+    model_run: ModelRun = value_of(source.forward(loaded[0], call_of(loaded, source, text, target, most)))
     return model_run
 
 

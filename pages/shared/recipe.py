@@ -10,7 +10,8 @@ An `Expression` stands for a value: what is done to it (an attribute, an index, 
 
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from importlib import import_module
 from inspect import ismodule
@@ -38,6 +39,9 @@ class Expression:
     @property
     def _code(self) -> str:
         return self._write()
+
+    def _assigned_to(self, names: str) -> str:
+        return f"{names} = {self._code}"
 
     def __getattr__(self, name: str) -> "Expression":
         """Return the attribute of this name."""
@@ -97,13 +101,30 @@ class _Named(Expression):
         self._assigned = assigned
 
 
+class _Within(Expression):
+    """A value that has a name, and is assigned to it inside of a `with` block."""
+
+    def __init__(self, context: Expression, value: Expression) -> None:
+        super().__init__(self._unnamed, self._compute, context, value)
+        self._context, self._value = context, value
+
+    def _assigned_to(self, names: str) -> str:
+        return f"with {self._context._code}:\n{textwrap.indent(self._value._assigned_to(names), '    ')}"
+
+    def _unnamed(self) -> str:
+        raise ValueError("what is computed inside of a `with` block is written only where it is named")
+
+    def _compute(self) -> Any:
+        for part in _parts(self._value._uses):
+            value_of(part)  # as the code assigns it before the block, and without what the context does
+        with value_of(self._context):
+            return self._value._make()
+
+
 @dataclass(frozen=True, eq=False)
 class _Assignment:
     names: str
     value: Expression
-
-    def line(self) -> str:
-        return f"{self.names} = {self.value._code}"
 
 
 def call(function: Callable[..., Any], *arguments: Any, **named_arguments: Any) -> Expression:
@@ -112,7 +133,7 @@ def call(function: Callable[..., Any], *arguments: Any, **named_arguments: Any) 
 
 
 def literal(value: Any) -> Expression:
-    """Return a dictionary or a list with expressions in it."""
+    """Return a dictionary or a list with expressions in it, or a class that a method is called of."""
     return Expression(lambda: written(value), lambda: value_of(value), value)
 
 
@@ -139,7 +160,29 @@ def named(names: str, value: Expression) -> Any:
 
 def through(value: Expression, take: Callable[[Callable[[], Any]], Any]) -> Expression:
     """Return the same under the same code, but taken from a store: `take` is given what computes it."""
-    return Expression(value._write, lambda: take(value._make), *value._uses)
+    stored = copy(value)
+    stored._make = lambda: take(value._make)
+    return stored
+
+
+def within(context: Expression, value: Expression) -> Expression:
+    """Return the same, computed inside of `with context:`; it has to be named.
+
+    What is named before is computed outside of the block, and `through(within(...), take)` enters it only where `take`
+    computes.
+    """
+    return _Within(context, value)
+
+
+def each(name: str, values: Sequence[Any], of: Callable[[Any], Expression]) -> Expression:
+    """Return a list: what `of` gives for each value, which the code calls by a name."""
+    one = of(Expression(lambda: name, lambda: None))
+    return Expression(
+        lambda: _enclosed("[", [one._code, f"for {name} in {written(values)}"], "]", " "),
+        lambda: [value_of(of(value)) for value in values],
+        one,
+        values,
+    )
 
 
 def value_of(value: Any) -> Any:
@@ -159,14 +202,23 @@ def value_of(value: Any) -> Any:
 
 
 def script(*last: Expression | Print | Lines) -> str:
-    """Return lines of Python, to be run at the project's root: imports, what is assigned, and the last lines."""
+    """Return lines of Python, to be run at the project's root: imports, what is assigned, and the last lines.
+
+    Raises:
+        ValueError: a name that stands for two values.
+    """
     imports: dict[str, None] = {}
     assigned: dict[_Assignment, None] = {}
     for line in last:
         uses = line.uses if isinstance(line, Lines) else (line.value if isinstance(line, Print) else line,)
         _collect(uses, imports, assigned)
         imports |= dict.fromkeys(f"import {module}" for module in (line.modules if isinstance(line, Lines) else ()))
-    body = [*dict.fromkeys(one.line() for one in assigned)]  # the same line is the same value
+    lines: dict[str, str] = {}
+    for one in assigned:
+        line_of_one = one.value._assigned_to(one.names)
+        if lines.setdefault(one.names, line_of_one) != line_of_one:
+            raise ValueError(f"{one.names} would stand for two values; give one another name")
+    body = [*lines.values()]  # the same line is the same value
     for line in last:
         match line:
             case Print():
@@ -229,11 +281,16 @@ def _written_call(function: str, arguments: Iterable[Any], named_arguments: Mapp
     parts = [written(one) for one in arguments if not isinstance(one, Unpacked)]
     parts += [f"{name}={written(one)}" for name, one in named_arguments.items() if not isinstance(one, Unwritten)]
     parts += map(written, unpacked)
-    line = f"{function}({', '.join(parts)})"
+    return _enclosed(f"{function}(", parts, ")", ", ", ",")
+
+
+def _enclosed(before: str, parts: Sequence[str], after: str, between: str, at_end: str = "") -> str:
+    """Return parts on one line, or on a line each."""
+    line = f"{before}{between.join(parts)}{after}"
     if len(line) <= WIDTH and "\n" not in line:
         return line
-    lines = "".join(f"{part},\n" for part in parts)
-    return f"{function}(\n{textwrap.indent(lines, '    ')})"
+    lines = "".join(f"{part}{at_end}\n" for part in parts)
+    return f"{before}\n{textwrap.indent(lines, '    ')}{after}"
 
 
 def _called(function: Callable[..., Any], arguments: Iterable[Any], named_arguments: Mapping[str, Any]) -> Any:
@@ -271,29 +328,37 @@ def _home(value: Any) -> tuple[str, str]:
 
 def _collect(values: Iterable[Any], imports: dict[str, None], assigned: dict[_Assignment, None]) -> None:
     """Find what has to be imported, and what has to be assigned, each before what needs it."""
+    for part in _parts(values):
+        if isinstance(part, str):
+            imports[part] = None
+        elif part._assigned not in assigned:
+            _collect((part._assigned.value,), imports, assigned)
+            assigned[part._assigned] = None
+
+
+def _parts(values: Iterable[Any]) -> "Iterator[_Named | str]":
+    """Yield what stands in the code of values: names, and of all else the lines that import it."""
     for value in values:
         match value:
             case _Named():
-                if value._assigned not in assigned:
-                    _collect((value._assigned.value,), imports, assigned)
-                    assigned[value._assigned] = None
+                yield value
             case Expression():
-                _collect(value._uses, imports, assigned)
+                yield from _parts(value._uses)
             case Unpacked():
-                _collect((value.items,), imports, assigned)
+                yield from _parts((value.items,))
             case Unwritten():
                 pass
             case tuple() if hasattr(value, "_fields"):
-                imports[_home(type(value))[0]] = None
+                yield _home(type(value))[0]
             case tuple() | list() | set() | frozenset():
-                _collect(value, imports, assigned)
+                yield from _parts(value)
             case dict():
-                _collect((*value, *value.values()), imports, assigned)
+                yield from _parts((*value, *value.values()))
             case _ if is_dataclass(value) and not isinstance(value, type):
-                imports[_home(type(value))[0]] = None
-                _collect(_changed(value).values(), imports, assigned)
+                yield _home(type(value))[0]
+                yield from _parts(_changed(value).values())
             case _ if callable(value) or ismodule(value):
-                imports[_home(value)[0]] = None
+                yield _home(value)[0]
 
 
 def _in_groups(imports: Iterable[str]) -> list[str]:

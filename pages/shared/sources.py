@@ -4,16 +4,16 @@ A source is a handful of plain words and numbers, which make the key of all that
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import transformer_core as tc
 from pages.shared import models
 from pages.shared.models import CPU, PAPER_BASE, PRECISIONS, ModelCard
-from pages.shared.recipe import Expression, call, named, through
+from pages.shared.recipe import Expression, call, named, through, value_of, within
 from transformer_core.analysis import ATTENTIONS, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
@@ -68,10 +68,10 @@ class Source:
 
         return run_models.load_at(self.path, self.version, self.step)
 
-    def recipe(self) -> tuple[Expression, Expression]:
-        """Return the model and its tokenizer as the code of a page has them."""
+    def recipe(self, side: str = "") -> tuple[Expression, Expression]:
+        """Return the model and its tokenizer as the code of a page has them; `side`: how their names end."""
         if self.path == PAPER_BASE:
-            return self._paper_base()
+            return self._paper_base(side)
         options = {} if self.device == CPU else {"device": self.device}
         options |= {} if self.precision == PRECISIONS[0] else {"dtype": self.precision}
         if self.step is None:
@@ -80,37 +80,52 @@ class Source:
             from transformer_core.training.run.film import Film
 
             loading = call(Film, call(Path, self.path)).load(self.step)
-        model, tokenizer = named("model, tokenizer", through(loading, lambda _: self.load()))
+        model, tokenizer = named(f"model{side}, tokenizer{side}", through(loading, lambda _: self.load()))
         return model, tokenizer
 
-    def _paper_base(self) -> tuple[Expression, Expression]:
+    def _paper_base(self, side: str) -> tuple[Expression, Expression]:
         """Return the paper's base model with random weights, and the first model's tokenizer."""
         from transformer_core.devices import choose_precision
 
-        _, tokenizer = named("_, tokenizer", call(tc.load, models.at_root(models.folder() / models.SHIPPED[0])))
+        _, tokenizer = named(f"_, tokenizer{side}", call(tc.load, models.at_root(models.folder() / models.SHIPPED[0])))
         built = call(tc.build, call(transformer_base, tokenizer.vocab_size), seed=0).eval()
         moved = built.to(self.device, call(choose_precision, self.precision))
-        return named("model", through(moved, lambda _: self.load()[0])), tokenizer
+        return named(f"model{side}", through(moved, lambda _: self.load()[0])), tokenizer
 
-    @contextmanager
-    def changed(self, model: "Transformer") -> Iterator[None]:
+    def forward(self, model: Expression, value: Expression) -> Expression:
+        """Return what forward passes of `model`, as `recipe` gives it, compute: on its device and with its change."""
+        if self.change:
+            value = within(through(self._intervention(model), lambda _: self.changed(value_of(model))), value)
+        return through(value, self._on_device)
+
+    def changed(self, model: "Transformer") -> AbstractContextManager[None]:
         """Run the model with its change.
 
         Raises:
             ConfigError: a head that the model has not.
         """
+        _check_heads(model.config, parse_change(self.change)[1])
+        return value_of(self._intervention(model))
+
+    def _intervention(self, model: "Expression | Transformer") -> Expression:
+        """Return the context in which the model runs with its change."""
         from transformer_core.instrument.intervene import intervene
         from transformer_core.instrument.interventions import replace, zero_heads
 
         kind, heads = parse_change(self.change)
-        edits = {}
-        for (attention, layer), numbers in _by_layer(model.config, heads).items():
-            if kind == "off":
-                edits[ATTENTIONS[attention].site(layer, "hook_z")] = zero_heads(numbers)
-            else:  # what the mask forbids stays forbidden
-                edits[ATTENTIONS[attention].site(layer, "hook_attn_scores")] = replace(0.0, heads=numbers)
-        with intervene(model, edits):
-            yield
+        of_sites: dict[str, list[int]] = {}
+        for attention, layer, head in heads:
+            site = ATTENTIONS[attention].site(layer, "hook_z" if kind == "off" else "hook_attn_scores")
+            of_sites.setdefault(site, []).append(head)
+        edits = {  # evened out, what the mask forbids stays forbidden
+            site: call(zero_heads, numbers) if kind == "off" else call(replace, 0.0, heads=numbers)
+            for site, numbers in of_sites.items()
+        }
+        return call(intervene, model, edits)
+
+    def _on_device(self, make: Callable[[], Any]) -> Any:
+        with models.on(self.device):
+            return make()
 
 
 def parse_change(change: str) -> tuple[str, list[tuple[str, int, int]]]:
@@ -131,16 +146,14 @@ def parse_change(change: str) -> tuple[str, list[tuple[str, int, int]]]:
     return kind, [(match[1], int(match[2]), int(match[3])) for match in found if match]
 
 
-def _by_layer(config: ModelConfig, heads: list[tuple[str, int, int]]) -> Mapping[tuple[str, int], list[int]]:
-    """Return the heads by attention and layer.
+def _check_heads(config: ModelConfig, heads: list[tuple[str, int, int]]) -> None:
+    """Check that a model has some heads.
 
     Raises:
-        ConfigError: a head that the model has not.
+        ConfigError: it has not.
     """
-    attentions, found = attentions_of(config), dict[tuple[str, int], list[int]]()
+    attentions = attentions_of(config)
     for attention, layer, head in heads:
         if attention not in attentions or layer >= attentions[attention].n_layers(config) or head >= config.n_heads:
             name = f"{attention} L{layer}.H{head}"
             raise ConfigError("this model has no head {head}; choose another to change", head=name)
-        found.setdefault((attention, layer), []).append(head)
-    return found

@@ -1,9 +1,8 @@
 """The kept walk through a head: pages ask here, and a head is walked through once for each text."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pages.shared import cache, models, readings
+from pages.shared import cache, readings
 from pages.shared.recipe import Expression, call, named, through
 from pages.shared.sources import Source
 from transformer_core.analysis import HeadName
@@ -49,8 +48,8 @@ def walk(model_run: Expression, source: Source, of_text: tuple[str, str | None],
     """
     from transformer_core.analysis import walkthrough
 
-    labels = model_run.labels(head.attention)
-    made = call(walkthrough.walk, source.recipe()[0], model_run.inputs, **head._asdict(), labels=labels)
+    model, labels = source.recipe()[0], model_run.labels(head.attention)
+    made = source.forward(model, call(walkthrough.walk, model, model_run.inputs, **head._asdict(), labels=labels))
     return named("walk_through", _kept(mark("step-by-step traces"), made, source, of_text, head))
 
 
@@ -58,15 +57,11 @@ def sources(model_run: Expression, source: Source, of_text: tuple[str, str | Non
     """Return what the scores of a head are made of, as code; arguments as for `walk`."""
     from transformer_core.analysis.flow.score_sources import score_sources
 
-    made = call(score_sources, source.recipe()[0], model_run.inputs, **head._asdict())
+    model = source.recipe()[0]
+    made = source.forward(model, call(score_sources, model, model_run.inputs, **head._asdict()))
     return named("split", _kept(mark("decomposed scores"), made, source, of_text, head))
 
 
 def _kept(kind: str, made: Expression, source: Source, of_text: tuple[str, str | None], head: HeadName) -> Expression:
-    """Return the same, made on the model's device, and once for all sessions."""
-
-    def on_device(make: Callable[[], Any]) -> Any:
-        with models.on(source.device):
-            return make()
-
-    return through(made, lambda make: cache.get(kind, (source, *of_text, *head), lambda: on_device(make)))
+    """Return the same, made once for all sessions."""
+    return through(made, lambda make: cache.get(kind, (source, *of_text, *head), make))

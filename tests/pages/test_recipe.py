@@ -1,6 +1,8 @@
 """Code that is shown is code that ran: the lines, run by themselves, give what the expressions gave."""
 
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -18,22 +20,39 @@ from pages.shared.recipe import (
     Unpacked,
     Unwritten,
     call,
+    each,
     literal,
     named,
     script,
     through,
     value_of,
+    within,
     written,
 )
 from transformer_core.analysis import HeadName, HeadShare, ViewSpec
 
 COUNTED: list[str] = []
+ENTERED: list[str] = []  # the contexts that are open
 
 
 def counted(name: str, times: int = 1) -> str:
     """A call that can be counted."""
     COUNTED.append(name)
     return name * times
+
+
+@contextmanager
+def context(name: str) -> Iterator[None]:
+    """A context that can be seen."""
+    COUNTED.append(name)
+    ENTERED.append(name)
+    yield
+    ENTERED.pop()
+
+
+def seen(*values: Any) -> tuple[Any, ...]:
+    """The contexts in which it is called, and its arguments."""
+    return (*ENTERED, *values)
 
 
 @dataclass(frozen=True)
@@ -131,6 +150,74 @@ def test_a_statement_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(tmp_path)
     run(script(call(Path, "text.txt").write_text(named("text", call(counted, "ab", times=2)), encoding="utf-8")))
     assert (tmp_path / "text.txt").read_text() == "abab"
+
+
+def test_what_is_computed_inside_of_a_with_block():
+    word = named("word", call(seen, "word"))
+    inside = named("inside", within(call(context, "on"), call(seen, word, call(seen, "argument"))))
+    assert value_of(inside) == ("on", ("word",), ("on", "argument"))  # what is named before is computed before
+    lines = script(Print(inside))
+    assert lines.endswith(
+        "word = seen('word')\nwith context('on'):\n    inside = seen(word, seen('argument'))\nprint(inside)\n"
+    )
+    assert run(lines)["inside"] == value_of(inside)
+
+
+def test_a_context_is_entered_only_where_the_store_has_nothing():
+    kept = {"key": "from the store"}
+
+    def stored(name: str) -> Any:
+        return through(within(call(context, name), call(seen)), lambda make: kept.get("key") or make())
+
+    COUNTED.clear()
+    assert value_of(named("it", stored("no"))) == "from the store" and not COUNTED
+    kept.clear()
+    assert value_of(named("it", stored("yes"))) == ("yes",) and COUNTED == ["yes"]
+    assert "with context('yes'):\n    it = seen()\n" in script(Print(named("it", stored("yes"))))
+
+
+def test_contexts_within_each_other():
+    inner = within(call(context, "inner"), call(seen))
+    both = named("both", within(call(context, "outer"), inner))
+    assert value_of(both) == run(script(Print(both)))["both"] == ("outer", "inner")
+
+
+def test_what_needs_a_name_is_not_written_without():
+    with pytest.raises(ValueError, match="only where it is named"):
+        script(Print(within(call(context, "on"), call(seen))))
+
+
+def test_one_name_does_not_stand_for_two_values():
+    with pytest.raises(ValueError, match="it would stand for two values"):
+        script(Print(named("it", call(seen, 1))), Print(named("it", call(seen, 2))))
+    assert script(Print(named("it", call(seen))), Print(named("it", call(seen)))).count("it = ") == 1
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.sets(st.integers(0, 4))), min_size=1, max_size=5), st.data())
+def test_whatever_is_asked_for_first_knows_the_contexts_of_its_own_block(steps: Any, data: st.DataObject):
+    kept: dict[int, Any] = {}
+
+    def store(i: int, value: Any) -> Any:
+        return through(value, lambda make: kept[i] if i in kept else kept.setdefault(i, make()))
+
+    values: list[Any] = []
+    for i, (is_inside, is_stored, uses) in enumerate(steps):
+        value = call(seen, i, *(values[use] for use in sorted(uses) if use < i))
+        value = within(call(context, f"of {i}"), value) if is_inside else value
+        values.append(named(f"value_{i}", store(i, value) if is_stored else value))
+    defined = run(script(*map(Print, values)))
+    for i in data.draw(st.permutations(range(len(values)))):
+        assert value_of(values[i]) == defined[f"value_{i}"]
+
+
+@given(st.lists(st.text()), st.booleans())
+def test_a_list_of_what_each_value_gives(words: list[str], is_inside: bool):
+    prefix = named("prefix", call(counted, "-"))
+    made = each("word", words, lambda word: call(seen, prefix, call(counted, word, times=2)))
+    listed = named("listed", within(call(context, "on"), made) if is_inside else made)
+    start = ("on",) if is_inside else ()
+    assert value_of(listed) == [(*start, "-", word * 2) for word in words]
+    assert run(script(Print(listed)))["listed"] == value_of(listed)
 
 
 plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()

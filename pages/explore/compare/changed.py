@@ -5,20 +5,20 @@ import streamlit as st
 
 from pages.components import figures
 from pages.explore.compare import view_fields
-from pages.explore.compare.code import opening
-from pages.explore.compare.data import Arrays, ComparisonData
+from pages.explore.compare.data import ComparisonData
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
+from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, HeadName
-from transformer_core.analysis.flow.divergence import ranked
 from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.analysis.texts.side_by_side import changes
+from transformer_core.analysis.texts.side_by_side import changes, ranked_heads
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.head_grid import head_grid
 from transformer_core.figures.hues import STRONG
 from transformer_core.language import say, say_message
 
+AXES = "[layer, head], in [0, 1]"
 MOST_LISTED = 12
 UNCHANGED = 0.005  # a distance below it is none in two digits
 LEAST_RANGE = 0.1  # that colors and bars go to at least: less is hardly a change
@@ -27,16 +27,6 @@ LOOK_FOR = mark(
     "number is the Jensen-Shannon distance of corresponding rows (base 2, from 0 to 1), averaged over queries with "
     "at least two allowed keys."
 )
-CODE = """
-from transformer_core.analysis.flow.divergence import ranked
-from transformer_core.analysis.texts.side_by_side import SharedTokens, changes
-
-for name in {attentions}:
-    shared = SharedTokens.of({labels_a}, {labels_b})
-    found = changes(a.attention_maps[name], b.attention_maps[name], shared)  # [layer, head], in [0, 1]
-    for layer, head, distance in ranked(found)[:12]:
-        print(name, layer, head, round(distance, 3))
-"""
 
 
 def show(data: ComparisonData) -> None:
@@ -49,8 +39,7 @@ def show(data: ComparisonData) -> None:
             )
         )
         return
-    shapes = [{name: of.shape[:2] for name, of in model_run.attention_maps.items()} for model_run in data.model_runs]
-    if shapes[0] != shapes[1]:
+    if not _have_one_shape(data):
         prose.note(
             say(
                 "Only models with the same layers, heads and attentions can be compared head by head. The head map "
@@ -58,7 +47,8 @@ def show(data: ComparisonData) -> None:
             )
         )
         return
-    found = _found(data)
+    recipe = _changes(data)
+    found: dict[str, np.ndarray] = value_of(recipe)
     if not found:
         prose.note(say("The two texts share too few tokens to compare heads; use texts that are more similar."))
         return
@@ -66,10 +56,10 @@ def show(data: ComparisonData) -> None:
         left, right = st.columns([7, 5], gap="large")
     most = max(LEAST_RANGE, *(float(of_heads.max()) for of_heads in found.values()))
     with left:
-        for name, of_heads in found.items():
-            _grid(data, name, of_heads, most)
+        for name in found:
+            _grid(data, name, recipe[name], most)
     with right:
-        _list(found, most)
+        _list(_ranked(recipe), most)
     missing = [say(ATTENTIONS[name].inline) for name in data.model_runs[0].attention_maps if name not in found]
     if missing:
         where = say(" and ").join(missing)
@@ -77,42 +67,43 @@ def show(data: ComparisonData) -> None:
     prose.look_for(say(LOOK_FOR), definitions("jensen-shannon-distance"))
 
 
-def code(data: ComparisonData) -> str:
-    """Return the lines that compute what is shown."""
-    return opening(data.a, data.b) + CODE.format(
-        attentions=[*data.model_runs[0].attention_maps],
-        labels_a=data.labels_in_code(0, "name"),
-        labels_b=data.labels_in_code(1, "name"),
-    )
+def code(data: ComparisonData) -> list[Print]:
+    """Return the lines that print what is shown."""
+    if not _have_one_shape(data):
+        return data.outputs
+    found = _changes(data)
+    return [*data.outputs, Print(found, AXES), Print(call(ranked_heads, found)[:MOST_LISTED])]
 
 
-def most_changed(data: ComparisonData) -> list[tuple[float, HeadName]]:
+def most_changed(data: ComparisonData) -> list[tuple[HeadName, float]]:
     """Return the heads that changed, the most changed first, and how far; none where that has no meaning."""
-    shapes = [{name: of.shape[:2] for name, of in model_run.attention_maps.items()} for model_run in data.model_runs]
-    if data.is_same or shapes[0] != shapes[1]:
-        return []
-    return [one for one in _ranked(_found(data)) if one[0] >= UNCHANGED]
+    return [] if data.is_same or not _have_one_shape(data) else _ranked(_changes(data))
 
 
-def _found(data: ComparisonData) -> Arrays:
-    """Return the distances by attention; of an attention whose tokens cannot be paired, none."""
-    return data.kept("changes", None, lambda: _changes(data))
+def _have_one_shape(data: ComparisonData) -> bool:
+    a, b = ({name: of.shape[:2] for name, of in run.attention_maps.items()} for run in data.model_runs)
+    return a == b
 
 
-def _changes(data: ComparisonData) -> Arrays:
-    a, b = data.model_runs
-    with st.spinner(say("Comparing all heads …"), show_time=True):
-        pairs = {name: data.shared(name, name) for name in a.attention_maps}
-        return {
-            name: changes(a.attention_maps[name], b.attention_maps[name], shared)
-            for name, shared in pairs.items()
-            if shared.is_telling
-        }
+def _changes(data: ComparisonData) -> Expression:
+    """Return the distances by attention as code; of an attention whose tokens cannot be paired, none."""
+    a, b = (recipe.attention_maps for recipe in data.recipes)
+    pairs = {name: data.shared(name, name) for name in data.model_runs[0].attention_maps}
+    distances = {
+        name: call(changes, a[name], b[name], shared) for name, shared in pairs.items() if value_of(shared).is_telling
+    }
+    kept = data.kept(call(dict, **distances), "changes", waiting=say("Comparing all heads …"))
+    return named("changed", kept)
 
 
-def _grid(data: ComparisonData, name: str, of_heads: np.ndarray, most: float) -> None:
+def _ranked(found: Expression) -> list[tuple[HeadName, float]]:
+    """Return the heads of all attentions that changed, the most changed first."""
+    return [one for one in value_of(call(ranked_heads, found)) if one[1] >= UNCHANGED]
+
+
+def _grid(data: ComparisonData, name: str, recipe: Expression, most: float) -> None:
     key = f"compare-changed-{name}"
-    head = data.a.head
+    head, of_heads = data.a.head, value_of(recipe)
     figure = head_grid(
         of_heads,
         title=say("{attention}: distance between A and B", attention=say(ATTENTIONS[name].title)),
@@ -128,7 +119,7 @@ def _grid(data: ComparisonData, name: str, of_heads: np.ndarray, most: float) ->
         key=key,
         csv=lambda: matrix_csv(of_heads, "layer", layers, "head", heads, "distance"),
         arrays=lambda: {"distance": of_heads},
-        code=code(data),
+        code=[Print(recipe, AXES)],
         height=int(figure.layout.height),
         on_cell=lambda: _open(name, figures.sent_cell(key)),
     )
@@ -139,21 +130,14 @@ def _open(attention: str, cell: tuple[int, int] | None) -> None:
         view_fields.open_both(HeadName(attention, *cell))
 
 
-def _ranked(found: Arrays) -> list[tuple[float, HeadName]]:
-    """Return the heads of all attentions, the most changed first."""
-    heads = [(change, HeadName(name, *place)) for name, of in found.items() for *place, change in ranked(of)]
-    return sorted(heads, key=lambda one: -one[0])
-
-
-def _list(found: Arrays, most: float) -> None:
+def _list(changed: list[tuple[HeadName, float]], most: float) -> None:
     """Draw the heads that changed most, each with a button that opens it."""
-    changed = [one for one in _ranked(found) if one[0] >= UNCHANGED][:MOST_LISTED]
     if not changed:
         prose.note(say("No head changed: all distances are below 0.005."))
         return
     st.html(f"<p class='hl-subtitle'>{say('Most changed')}</p>")
     with st.container(key="hl-compare-list", gap=None):
-        for change, head in changed:
+        for head, change in changed[:MOST_LISTED]:
             with st.container(horizontal=True, gap="small", vertical_alignment="center"):
                 st.html(
                     f"<div class='hl-compare-bar'><i style='width:{change / most:.0%};background:{STRONG}'></i></div>"

@@ -1,14 +1,16 @@
 """What the page Compare shows at one time: two sides that were read, and what of them can be compared."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import streamlit as st
 
 from pages.components import figures
 from pages.explore.compare.sides import Side, teacher_forced
-from pages.shared import cache, export
+from pages.shared import cache, export, prose
+from pages.shared.recipe import Expression, Print, literal, script, through, value_of
 from pages.shared.view import state
 from transformer_core.analysis.texts.side_by_side import SharedTokens
 from transformer_core.errors import mark
@@ -16,10 +18,8 @@ from transformer_core.figures import Figure
 
 if TYPE_CHECKING:
     from transformer_core.analysis import ModelRun
-    from transformer_core.analysis.trace.attention_maps import AttentionMaps
 
 MOST_TOKENS = 512  # on a side: of longer texts, all pairs are too many to be looked at
-Arrays = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -28,6 +28,7 @@ class ComparisonData:
 
     a: Side
     b: Side
+    recipes: tuple[Expression, Expression]  # the model runs as code
     model_runs: "tuple[ModelRun, ModelRun]"
 
     @classmethod
@@ -37,14 +38,29 @@ class ComparisonData:
         Raises:
             HeadlightError: a model cannot be loaded, or a text cannot be read.
         """
-        model_run = a.read()
-        b = teacher_forced(b, a, model_run)
-        return cls(a=a, b=b, model_runs=(model_run, b.read()))
+        recipe = a.recipe
+        b = teacher_forced(b, a, value_of(recipe))
+        recipes = recipe, b.recipe
+        return cls(a=a, b=b, recipes=recipes, model_runs=value_of(recipes))
 
     @property
     def sides(self) -> "tuple[tuple[Side, ModelRun], tuple[Side, ModelRun]]":
         """Each side with its model run."""
         return (self.a, self.model_runs[0]), (self.b, self.model_runs[1])
+
+    @property
+    def sides_in_code(self) -> tuple[tuple[Side, Expression], tuple[Side, Expression]]:
+        """Each side with its model run as code."""
+        return (self.a, self.recipes[0]), (self.b, self.recipes[1])
+
+    @property
+    def outputs(self) -> list[Print]:
+        """The lines that print what each side says."""
+        return [
+            Print(recipe.output)
+            for recipe, model_run in zip(self.recipes, self.model_runs, strict=True)
+            if model_run.predicts
+        ]
 
     @property
     def is_same(self) -> bool:
@@ -61,27 +77,20 @@ class ComparisonData:
             for n in attention_maps.shape[2:]
         )
 
-    def attention_maps(self) -> "tuple[AttentionMaps, AttentionMaps]":
-        """Return the attentions of the two chosen heads."""
-        a, b = (model_run.attention_maps[side.head.attention] for side, model_run in self.sides)
+    def attention_maps(self) -> tuple[Expression, Expression]:
+        """Return the attentions of the two chosen heads as code."""
+        a, b = (recipe.attention_maps[side.head.attention] for side, recipe in self.sides_in_code)
         return a, b
 
-    def labels(self, i: int, attention: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the labels of queries and keys of an attention of side A (0) or B (1), as far as they are compared.
+    def labels(self, i: int, attention: str) -> Any:
+        """Return the labels of queries and keys of an attention of side A (0) or B (1), as far as compared, as code.
 
         Where B is teacher-forced on A's tokens, they are called as in A, where the first may have lost its capital.
         """
         a, b = self.model_runs
         is_forced = self.b.target is not None and a.inputs == b.inputs
-        queries, keys = self.model_runs[0 if is_forced else i].labels(attention)
-        end = self.n_compared(i)
-        return queries[:end], keys[:end]
-
-    def labels_in_code(self, i: int, attention: str) -> str:
-        """Return the expression that gives these labels; the attention as Python writes it."""
-        end, letter = self.n_compared(i), "ab"[i]
-        labels = f"{letter}.labels({attention})"
-        return labels if end is None else f"tuple(side[:{end}] for side in {labels})"
+        labels, end = self.recipes[0 if is_forced else i].labels(attention), self.n_compared(i)
+        return labels if end is None else (labels[0][:end], labels[1][:end])
 
     def n_compared(self, i: int) -> int | None:
         """Return how many tokens of a side are compared; None: all.
@@ -92,19 +101,25 @@ class ComparisonData:
         is_prompt = self.model_runs[i].architecture == "decoder_only" and a.inputs != b.inputs
         return self.model_runs[i].n_given if is_prompt else None
 
-    def shared(self, attention_a: str, attention_b: str) -> SharedTokens:
-        """Return the paired tokens of an attention of A and one of B."""
-        return SharedTokens.of(self.labels(0, attention_a), self.labels(1, attention_b))
+    def shared(self, attention_a: str, attention_b: str) -> Expression:
+        """Return the paired tokens of an attention of A and one of B as code."""
+        return literal(SharedTokens).of(self.labels(0, attention_a), self.labels(1, attention_b))
 
-    def kept(self, what: str, more: Hashable, make: Callable[[], Arrays]) -> Arrays:
-        """Return what was compared of these two sides, worked out once for all sessions.
+    def kept(self, compared: Expression, *key: Hashable, waiting: str) -> Expression:
+        """Return the same, compared once for all sessions.
 
         Args:
-            what: names it.
-            more: what else it depends on, beside what the sides read.
-            make: works it out.
+            compared: is computed of these two sides.
+            *key: names it, and what else it depends on.
+            waiting: what is said meanwhile.
         """
-        return cache.get(mark("comparisons"), (what, self._key_of(self.a), self._key_of(self.b), more), make)
+
+        def compute(make: Callable[[], Any]) -> Any:
+            with st.spinner(prose.plain(waiting), show_time=True):
+                return make()
+
+        place = (*key, self._key_of(self.a), self._key_of(self.b))
+        return through(compared, lambda make: cache.get(mark("comparisons"), place, lambda: compute(make)))
 
     def draw(
         self,
@@ -114,10 +129,10 @@ class ComparisonData:
         key: str,
         csv: Callable[[], str],
         arrays: Callable[[], Mapping[str, np.ndarray]],
-        code: str,
+        code: Sequence[Print],
         **options: Any,
     ) -> None:
-        """Draw a figure that can be taken away with its numbers and the lines that give them.
+        """Draw a figure that can be taken away with its numbers and the lines that compute them.
 
         Args:
             figure: what is drawn.
@@ -125,7 +140,7 @@ class ComparisonData:
             key: of the component.
             csv: gives the numbers as a table.
             arrays: gives them by name.
-            code: the lines.
+            code: the lines that print them.
             **options: as `live_figure` takes them.
         """
         whole = f"{self.a.file_name}-{self.b.file_name}-{name}"
@@ -135,7 +150,7 @@ class ComparisonData:
                 name=whole,
                 csv=csv,
                 arrays=arrays,
-                code=code,
+                code=script(*code),
                 state=state.in_words(),
                 model=self.a.weights.source.path if not self.a.weights.run else None,
             )

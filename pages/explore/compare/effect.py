@@ -1,15 +1,14 @@
 """The effect on the output: how probable B finds what A wrote, token by token, and what B writes by itself."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pages.explore.compare.code import changed, opening
-from pages.explore.compare.data import Arrays, ComparisonData
-from pages.shared import models, prose
+from pages.explore.compare.data import ComparisonData
+from pages.shared import prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.glossary.links import definitions
+from pages.shared.recipe import Expression, Print, call, literal, named, through, value_of
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
@@ -17,24 +16,13 @@ from transformer_core.figures.bars.label_bars import label_bars
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.flow.effect import Effect, OutputTokens
+    from transformer_core.analysis.flow.effect import Effect
 
 HEIGHT = 320  # px
 LOOK_FOR = mark(
     "bars below zero: tokens that B finds less probable than A does. Both are teacher-forced on A’s output, so "
     "every token has the same context."
 )
-CODE = """
-from transformer_core.analysis.flow.effect import OutputTokens, effect, output_log_probs
-
-output = OutputTokens.of(a, tokenizer_a.eos_id)
-{before}
-{after}
-found = effect(before, after, output.tokens)
-print(found.change)  # [token], nats, B minus A
-print(found.losses)  # nats per token, A and B
-print(found.kl.mean())  # nats, KL(A || B)
-"""
 
 
 def applies(data: ComparisonData) -> bool:
@@ -45,8 +33,9 @@ def applies(data: ComparisonData) -> bool:
 
 def summarise(data: ComparisonData) -> None:
     """Say in one line what the change does to the output."""
-    if not applies(data) or (found := _effect(data)) is None:
+    if not _is_known(data):
         return
+    found: Effect = value_of(_effect(data))
     before, after = found.losses
     words = say(
         "Effect of B’s change on A’s output: loss {before:.3f} → {after:.3f} nats per token ({change:+.3f}), mean "
@@ -70,14 +59,13 @@ def show(data: ComparisonData) -> None:
             )
         )
         return
-    found = _effect(data)
     if not data.model_runs[0].predicts:
         prose.note(say(NO_HEAD))
         return
-    if found is None:
+    if not _is_known(data):
         prose.note(say("This text has no blanks, so there is no output to compare; type ____ where a word is missing."))
         return
-    labels = _output(data).labels
+    found, labels = value_of((_effect(data), _output(data).labels))
     figure = label_bars(
         {"": found.change},
         labels,
@@ -103,50 +91,51 @@ def show(data: ComparisonData) -> None:
     prose.look_for(say(LOOK_FOR), definitions("kl-divergence", "cross-entropy", "teacher-forcing", "zero-ablation"))
 
 
-def code(data: ComparisonData) -> str:
-    """Return the lines that compute what is shown."""
-    if not applies(data):
-        return opening(data.a, data.b)
-    lines = {
-        name: "\n".join(
-            changed(side, f"{name} = output_log_probs(model_{side.letter.lower()}, a.inputs, output.positions)")
-        )
-        for name, side in (("before", data.a), ("after", data.b))
-    }
-    return opening(data.a, data.b) + CODE.format(**lines)
+def code(data: ComparisonData) -> list[Print]:
+    """Return the lines that print what is shown."""
+    if not _is_known(data):
+        return data.outputs
+    found = _effect(data)
+    return [
+        *data.outputs,
+        Print(found.change, "[token], nats, B minus A"),
+        Print(found.losses, "nats per token, A and B"),
+        Print(found.kl.mean(), "nats, KL(A || B)"),
+        Print(_free_running(data).output),
+    ]
 
 
-def _effect(data: ComparisonData) -> "Effect | None":
-    """Return the effect, worked out once for all sessions; None where there is no output."""
-    from transformer_core.analysis.flow.effect import Effect
-
-    if not _output(data).positions:
-        return None
-    return Effect(**data.kept("effect", None, lambda: _compared(data)))
+def _is_known(data: ComparisonData) -> bool:
+    """Whether there is an effect: the sides are versions of one model, and A has an output."""
+    return applies(data) and bool(value_of(_output(data)).positions)
 
 
-def _compared(data: ComparisonData) -> Arrays:
+def _effect(data: ComparisonData) -> Expression:
+    """Return the effect as code."""
     from transformer_core.analysis.flow.effect import effect, output_log_probs
 
-    output = _output(data)
-    runs = []
-    for side in (data.a, data.b):
-        model, _ = side.source.load()
-        with models.on(side.source.device), side.source.changed(model):
-            runs.append(output_log_probs(model, data.model_runs[0].inputs, output.positions))
-    before, after = runs
-    return dict(vars(effect(before, after, output.tokens)))
+    output, inputs = _output(data), data.recipes[0].inputs
+    log_probs = (side.forward("log_probs", output_log_probs, inputs, output.positions) for side in (data.a, data.b))
+    found = data.kept(call(effect, *log_probs, output.tokens), "effect", waiting=say("Running the models …"))
+    return named("on_output", found)
 
 
-def _output(data: ComparisonData) -> "OutputTokens":
+def _output(data: ComparisonData) -> Expression:
+    """Return what A wrote as code."""
     from transformer_core.analysis.flow.effect import OutputTokens
 
-    return OutputTokens.of(data.model_runs[0], data.a.weights.config.eos_id)
+    config = through(data.a.loaded[0].config, lambda _: data.a.weights.config)
+    return named("output", literal(OutputTokens).of(data.recipes[0], config.eos_id))
+
+
+def _free_running(data: ComparisonData) -> Expression:
+    """Return B's model run where it is not made to write what A writes, as code."""
+    return data.b.run("free_running_b", None)
 
 
 def _own_output(data: ComparisonData) -> str:
     """Return what B writes when it is not made to write what A writes."""
-    own = replace(data.b, target=None).read().output.strip()
+    own = value_of(_free_running(data).output).strip()
     if own == data.model_runs[0].output.strip():
         return say("generates the same")
     return say("generates “{output}”", output=own or "…")

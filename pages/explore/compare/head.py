@@ -10,11 +10,11 @@ import streamlit as st
 from pages.components import figures
 from pages.explore.compare import view_fields
 from pages.explore.compare.changed import UNCHANGED
-from pages.explore.compare.code import opening
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side, head_title
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
+from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.sources import parse_change
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, pattern_csv
@@ -28,6 +28,7 @@ from transformer_core.language import say
 
 WIDTH, HEIGHT = 370, 400  # px that each picture is laid out for
 LINK = "compare"
+AXES = "[query, key], on the tokens that both texts have"
 HALF_LABEL = 6  # characters of each token of a replacement, on an axis
 MOST_NAMED = 4  # tokens that are named in a sentence
 NAMES = {  # of queries and keys, by architecture and by where they come from
@@ -40,53 +41,51 @@ LOOK_FOR = mark(
     "indigo cells, where B attends more than A, and orange cells, where it attends less; each row of B − A sums to "
     "zero. Point at a cell to read it in all three maps; click it to mark it."
 )
-CODE = """
-from transformer_core.analysis.texts.side_by_side import SharedTokens, aligned_head, distance
-
-shared = SharedTokens.of({labels_a}, {labels_b})
-maps_a, maps_b = a.attention_maps[{attention_a!r}], b.attention_maps[{attention_b!r}]
-pair = aligned_head(maps_a, maps_b, shared, {head_a}, {head_b})
-print(pair.b - pair.a)  # [query, key], on the tokens that both texts have
-print(distance(pair))  # mean Jensen-Shannon distance of the rows, base 2, in [0, 1]
-"""
-ALONE = """
-print({letter}.attention_maps[{attention!r}].pattern({layer}, {head}))  # [query, key]
-"""
 
 
 def show(data: ComparisonData) -> None:
     """Draw the two heads and what is between them."""
-    shared = data.shared(data.a.head.attention, data.b.head.attention)
-    if not shared.is_telling:
+    shared = _shared(data)
+    if not value_of(shared).is_telling:
         _apart(data)
         return
-    maps_a, maps_b = data.attention_maps()
-    pair = aligned_head(maps_a, maps_b, shared, data.a.head[1:], data.b.head[1:])
-    _three(data, shared, pair)
-    _say(data, shared, pair)
+    pair = _pair(data, shared)
+    _three(data, value_of(shared), pair)
+    _say(data, value_of(shared), pair)
 
 
-def code(data: ComparisonData) -> str:
-    """Return the lines that compute what is shown."""
-    a, b = data.a.head, data.b.head
-    if not data.shared(a.attention, b.attention).is_telling:
-        return opening(data.a, data.b) + _alone_lines(data.a) + _alone_lines(data.b)
-    return opening(data.a, data.b) + CODE.format(
-        labels_a=data.labels_in_code(0, repr(a.attention)),
-        labels_b=data.labels_in_code(1, repr(b.attention)),
-        attention_a=a.attention,
-        attention_b=b.attention,
-        head_a=tuple(a[1:]),
-        head_b=tuple(b[1:]),
-    )
+def code(data: ComparisonData) -> list[Print]:
+    """Return the lines that print what is shown."""
+    shared = _shared(data)
+    if not value_of(shared).is_telling:
+        return [*data.outputs, *(Print(_pattern(data, i), "[query, key]") for i in range(2))]
+    pair = _pair(data, shared)
+    return [
+        *data.outputs,
+        Print(pair.difference, AXES),
+        Print(call(distance, pair), "mean Jensen-Shannon distance of the rows, base 2, in [0, 1]"),
+    ]
 
 
-def _alone_lines(side: Side) -> str:
-    return ALONE.format(letter=side.letter.lower(), **side.head._asdict())
+def _shared(data: ComparisonData) -> Expression:
+    """Return the paired tokens of the two heads as code."""
+    return named("shared", data.shared(data.a.head.attention, data.b.head.attention))
 
 
-def _three(data: ComparisonData, shared: SharedTokens, pair: AlignedPatterns) -> None:
+def _pair(data: ComparisonData, shared: Expression) -> Expression:
+    """Return the two heads on the paired tokens as code."""
+    heads = (tuple(side.head[1:]) for side in (data.a, data.b))
+    return named("pair", call(aligned_head, *data.attention_maps(), shared, *heads))
+
+
+def _pattern(data: ComparisonData, i: int) -> Expression:
+    """Return the head of one side over its own tokens as code."""
+    return data.attention_maps()[i].pattern(*data.sides[i][0].head[1:])
+
+
+def _three(data: ComparisonData, shared: SharedTokens, recipe: Expression) -> None:
     """Draw A, B, and B minus A over the same axes, so that a cell is at the same place in each."""
+    pair: AlignedPatterns = value_of(recipe)
     n_queries, n_keys = pair.a.shape
     cell = view_fields.CELL.value
     if cell and (cell[0] >= n_queries or cell[1] >= n_keys):
@@ -112,7 +111,7 @@ def _three(data: ComparisonData, shared: SharedTokens, pair: AlignedPatterns) ->
     options |= _axes(data, 0)
     maps.append(difference_heatmap(pair.a, pair.b, *replaced, title="B − A", mask=pair.mask, **options))
     _line_up(maps, (*own, replaced))
-    drawn = zip(("A", "B", "difference"), (pair.a, pair.b, pair.b - pair.a), (*own, replaced), strict=True)
+    drawn = zip(("A", "B", "difference"), (recipe.a, recipe.b, recipe.difference), (*own, replaced), strict=True)
     for column, figure, mask, (name, values, labels) in zip(
         columns, maps, (mask_a, mask_b, pair.mask), drawn, strict=True
     ):
@@ -159,19 +158,19 @@ def _draw(
     data: ComparisonData,
     figure: Figure,
     name: str,
-    values: np.ndarray,
+    recipe: Expression,
     labels: tuple[tuple[str, ...], tuple[str, ...]],
     mask: np.ndarray,
     cell: tuple[int, int] | None,
 ) -> None:
-    key, side = f"compare-{name}", data.b if name == "B" else data.a
+    key, side, values = f"compare-{name}", data.b if name == "B" else data.a, value_of(recipe)
     data.draw(
         figure,
         name=f"{name}-{view_fields.head_in_words(side.head)}",
         key=key,
         csv=lambda: pattern_csv(values, *labels, mask),
         arrays=lambda: pattern_arrays(values, *labels, mask),
-        code=code(data),
+        code=[Print(recipe, AXES)],
         height=HEIGHT,
         cell=cell,
         on_cell=lambda: view_fields.choose_cell(figures.sent_cell(key)),
@@ -191,7 +190,7 @@ def _own_labels(
     data: ComparisonData, i: int, shared: SharedTokens, pair: AlignedPatterns
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the labels of the paired tokens as they are in one side's text."""
-    queries, keys = data.labels(i, data.sides[i][0].head.attention)
+    queries, keys = value_of(data.labels(i, data.sides[i][0].head.attention))
     own_queries, own_keys = (
         tuple(labels[place] for place in (paired.places_b if i else paired.places_a))
         for labels, paired in ((queries, shared.queries), (keys, shared.keys))
@@ -226,10 +225,10 @@ def _elsewhere_allowed(pair: AlignedPatterns, shared: SharedTokens) -> tuple[np.
 def _alone(data: ComparisonData, i: int) -> None:
     """Draw the head of one side over its own tokens."""
     side, model_run = data.sides[i]
-    attention, layer, head = side.head
-    attention_maps = model_run.attention_maps[attention]
-    queries, keys = model_run.labels(attention)
-    values, mask = attention_maps.pattern(layer, head), attention_maps.mask()
+    attention_maps = model_run.attention_maps[side.head.attention]
+    queries, keys = model_run.labels(side.head.attention)
+    recipe, mask = _pattern(data, i), attention_maps.mask()
+    values = value_of(recipe)
     title = f"{side.letter}: {head_title(side.head)}"
     figure = attention_heatmap(
         values, queries, keys, title=title, mask=mask, theme=theme(), height=HEIGHT, **_axes(data, i)
@@ -240,14 +239,14 @@ def _alone(data: ComparisonData, i: int) -> None:
         key=f"compare-own-{side.letter}",
         csv=lambda: pattern_csv(values, queries, keys, mask),
         arrays=lambda: pattern_arrays(values, queries, keys, mask),
-        code=opening(side) + _alone_lines(side),
+        code=[Print(recipe, "[query, key]")],
         height=HEIGHT,
     )
 
 
-def _say(data: ComparisonData, shared: SharedTokens, pair: AlignedPatterns) -> None:
+def _say(data: ComparisonData, shared: SharedTokens, pair: Expression) -> None:
     """Say how far apart the heads are, what was paired, and what to look for."""
-    apart = distance(pair)
+    apart = value_of(call(distance, pair))
     of_all = say(
         "<b>Jensen-Shannon distance {apart:.2f}</b> (base 2, mean over rows): 0 for identical rows, 1 for rows "
         "without a common key.",

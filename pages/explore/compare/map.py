@@ -6,12 +6,12 @@ import numpy as np
 import streamlit as st
 
 from pages.explore.compare import view_fields
-from pages.explore.compare.code import changed, opening
 from pages.explore.compare.data import ComparisonData
-from pages.explore.compare.mapped import Mapped, mapped, shared_tokens
+from pages.explore.compare.mapped import HABITS, Mapped, map_recipes, mapped, shared_tokens
 from pages.explore.compare.sides import head_title
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
+from pages.shared.recipe import Print
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, HeadName
 from transformer_core.analysis.heads.likeness import MIXED, ClusterName
@@ -30,14 +30,6 @@ ABOUT = {
     "writing": mark("(1 − CKA)^½ of their outputs to the residual stream"),
 }
 TERMS = {"looking": "jensen-shannon-distance", "writing": "cka"}  # where these are defined
-CODE = """
-from transformer_core.analysis.heads.likeness import clusters, head_map
-{imports}
-
-{distances}
-print(head_map(distances).points)
-print(clusters(distances))
-"""
 
 
 def show(data: ComparisonData) -> None:
@@ -68,38 +60,17 @@ def show(data: ComparisonData) -> None:
     prose.look_for(words, definitions("head-map", TERMS[view_fields.ALIKE.value]))
 
 
-def code(data: ComparisonData) -> str:
-    """Return the lines that compute what is shown."""
+def code(data: ComparisonData) -> list[Print]:
+    """Return the lines that print what is shown."""
     shared, _ = shared_tokens(data)
-    a, b = data.a.head.attention, data.b.head.attention
-    sides = [data.a, data.b] if shared else [data.a]
-    labels = [data.labels_in_code(i, repr(attention)) for i, attention in enumerate((a, b))]
-    if view_fields.ALIKE.value == "looking":
-        imports = "from transformer_core.analysis.texts.side_by_side import SharedTokens, distances_by_looking"
-        tokens = f"SharedTokens.of({labels[0]}, {labels[1]})" if shared else None
-        given = f"a.attention_maps[{a!r}], {f'b.attention_maps[{b!r}]' if shared else None}, {tokens}"
-        distances = f"distances = distances_by_looking({given})  # [head, head], in [0, 1]"
-    else:
-        imports = (
-            "from transformer_core.analysis.heads.outputs import head_outputs\n"
-            "from transformer_core.analysis.texts.side_by_side import distances_by_writing\n"
-            "from transformer_core.analysis.texts.token_alignment import align_tokens\n"
-            "from transformer_core.analysis.trace.traced_forward import tensor_of"
-        )
-        outputs = [
-            line
-            for side in sides
-            for line in changed(
-                side,
-                "written_{0} = head_outputs(model_{0}, *(tensor_of(ids, model_{0}) for ids in {0}.inputs))".format(
-                    side.letter.lower()
-                ),
-            )
-        ]
-        positions = f"align_tokens({labels[0]}[0], {labels[1]}[0])" if shared else None
-        given = f"written_a[{a!r}], {f'written_b[{b!r}]' if shared else None}, {positions}"
-        distances = "\n".join([*outputs, f"distances = distances_by_writing({given})  # [head, head], (1 - CKA)^0.5"])
-    return opening(*sides) + CODE.format(imports=imports, distances=distances)
+    recipes = map_recipes(data, shared)
+    return [
+        *data.outputs,
+        Print(recipes["distances"], "[head, head], in [0, 1]"),
+        Print(recipes["laid_out"].points, "[head, axis]"),
+        Print(recipes["groups"], "[head]"),
+        Print(recipes["names"]),
+    ]
 
 
 def _choices() -> None:
@@ -146,7 +117,7 @@ def _map(data: ComparisonData, found: Mapped) -> None:
 
 def _called(name: ClusterName) -> str:
     """Return the name of a cluster with its score."""
-    habit = say(name.habit)
+    habit = say(HABITS.get(name.habit, name.habit))
     return habit if name.habit == MIXED or name.mean is None else f"{habit}, {name.mean:.2f}"
 
 

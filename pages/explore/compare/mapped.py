@@ -2,27 +2,22 @@
 
 from dataclasses import dataclass
 from math import isqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
 from pages.explore.compare import view_fields
-from pages.explore.compare.data import Arrays, ComparisonData
-from pages.explore.compare.sides import Side
-from pages.shared import models
+from pages.explore.compare.data import ComparisonData
+from pages.shared.recipe import Expression, call, named, value_of
 from transformer_core.analysis import ATTENTIONS, HeadName
 from transformer_core.analysis.heads.likeness import ClusterName, HeadMap, clusters, head_map, name_clusters
-from transformer_core.analysis.heads.text_measures import measure_text
-from transformer_core.analysis.texts.side_by_side import SharedTokens, distances_by_looking, distances_by_writing
+from transformer_core.analysis.heads.text_measures import MEASURES, measure_text
+from transformer_core.analysis.texts.side_by_side import distances_by_looking, distances_by_writing
 from transformer_core.errors import ConfigError, mark
 from transformer_core.language import say
 
-if TYPE_CHECKING:
-    from transformer_core.analysis import ModelRun
-
 MOST_WORK = 1_000_000_000  # heads squared times cells of a pattern: some ten seconds
 NAMED_FROM = 0.4  # share of attention from which a habit names a cluster
+COMPARING = mark("Comparing all pairs of heads …")
 HABITS = {  # measures of a text that are habits
     "previous": mark("previous-token heads"),
     "first": mark("attention sinks (first token)"),
@@ -39,7 +34,7 @@ class Mapped:
     distances: np.ndarray  # [head, head]
     laid_out: HeadMap
     groups: np.ndarray  # of each head
-    names: tuple[ClusterName, ...]  # of each group
+    names: tuple[ClusterName, ...]  # of each group, by measures of a text
 
     @property
     def is_both(self) -> bool:
@@ -47,19 +42,19 @@ class Mapped:
         return len({letter for letter, _ in self.heads}) > 1
 
 
-def shared_tokens(data: ComparisonData) -> tuple[SharedTokens | None, str]:
-    """Return the paired tokens of both sides' heads; None, and why, where A is on the map alone."""
+def shared_tokens(data: ComparisonData) -> tuple[Expression | None, str]:
+    """Return the paired tokens of both sides' heads as code; None, and why, where A is on the map alone."""
     if view_fields.ON_MAP.value == "a":
         return None, ""
     if data.is_same and data.a.head.attention == data.b.head.attention:
         return None, say("A and B are the same model on the same text, so each head appears only once.")
     shared = data.shared(data.a.head.attention, data.b.head.attention)
-    if not shared.is_telling:
+    if not value_of(shared).is_telling:
         return None, say("The two sides share too few tokens for a joint map, so only the heads of A are shown.")
     return shared, ""
 
 
-def mapped(data: ComparisonData, shared: SharedTokens | None) -> Mapped:
+def mapped(data: ComparisonData, shared: Expression | None) -> Mapped:
     """Return all heads of the chosen attentions: those of A, and with paired tokens those of B too.
 
     Raises:
@@ -71,57 +66,61 @@ def mapped(data: ComparisonData, shared: SharedTokens | None) -> Mapped:
         for side, model_run in sides
         for place in np.ndindex(model_run.attention_maps[side.head.attention].shape[:2])
     ]
-    n_queries, n_keys = data.attention_maps()[0].shape[2:]
+    n_queries, n_keys = value_of(data.attention_maps()[0]).shape[2:]
     if len(heads) ** 2 * n_queries * n_keys > MOST_WORK:
         most = isqrt(MOST_WORK // len(heads) ** 2)
         raise ConfigError(
             "a map of {n} heads is limited to texts of {most} tokens; shorten the text", n=len(heads), most=most
         )
-    way = view_fields.ALIKE.value
-    attentions = tuple(side.head.attention for side, _ in sides)
-    found = data.kept(f"map by {way}", attentions, lambda: {"distances": _distances(data, shared, way)})
-    scores = data.kept("habits", attentions, lambda: _scores(sides))
-    groups = clusters(found["distances"])
-    return Mapped(
-        heads=heads,
-        distances=found["distances"],
-        laid_out=head_map(found["distances"]),
-        groups=groups,
-        names=name_clusters(groups, scores, NAMED_FROM),
-    )
+    return Mapped(heads=heads, **value_of(map_recipes(data, shared)))
 
 
-def _distances(data: ComparisonData, shared: SharedTokens | None, way: str) -> np.ndarray:
-    a, b = data.attention_maps()
-    with st.spinner(say("Comparing all pairs of heads …"), show_time=True):
-        if way == "looking":
-            return distances_by_looking(a, b if shared else None, shared)
-        written_a = _written(*data.sides[0])
-        if shared is None:
-            return distances_by_writing(written_a, None, None)
-        return distances_by_writing(written_a, _written(*data.sides[1]), shared.queries)
+def map_recipes(data: ComparisonData, shared: Expression | None) -> dict[str, Expression]:
+    """Return the fields of `Mapped` as code, but for the heads."""
+    distances = named("distances", _distances(data, shared))
+    groups = named("groups", call(clusters, distances))
+    return {
+        "distances": distances,
+        "laid_out": named("laid_out", call(head_map, distances)),
+        "groups": groups,
+        "names": named("names", call(name_clusters, groups, _scores(data, shared), NAMED_FROM)),
+    }
 
 
-def _written(side: Side, model_run: "ModelRun") -> np.ndarray:
-    """Return what each head of a side's attention writes on its text, [layer, head, pos, d_model].
-
-    Raises:
-        ConfigError: the text is too long.
-    """
+def _distances(data: ComparisonData, shared: Expression | None) -> Expression:
+    """Return how far apart each two heads are."""
     from transformer_core.analysis.heads.outputs import head_outputs
-    from transformer_core.analysis.trace.traced_forward import tensor_of
 
-    model, _ = side.source.load()
-    with models.on(side.source.device), side.source.changed(model):
-        return head_outputs(model, *(tensor_of(ids, model) for ids in model_run.inputs))[side.head.attention]
+    way = view_fields.ALIKE.value
+    if way == "looking":
+        a, b = data.attention_maps()
+        distances = call(distances_by_looking, a, b if shared else None, shared)
+    else:
+        a, b = (
+            side.forward("outputs", head_outputs, model_run.inputs)[side.head.attention]
+            for side, model_run in data.sides_in_code
+        )
+        queries = shared.queries if shared else None
+        distances = call(distances_by_writing, a, b if shared else None, queries)
+    return data.kept(distances, f"map by {way}", *_attentions(data, shared), waiting=say(COMPARING))
 
 
-def _scores(sides: "list[tuple[Side, ModelRun]]") -> Arrays:
+def _scores(data: ComparisonData, shared: Expression | None) -> Expression:
     """Return how much of each habit each head has, NaN where it has no meaning."""
+    attentions = _attentions(data, shared)
     measured = []
-    for side, model_run in sides:
-        attention = side.head.attention
-        special = model_run.special[ATTENTIONS[attention].keys_from]
-        measured.append(measure_text(model_run.attention_maps[attention], np.array(special), attention=attention))
-    names = [name for name in HABITS if all(name in of_side for of_side in measured)]
-    return {HABITS[name]: np.concatenate([of_side[name].ravel() for of_side in measured]) for name in names}
+    for attention, (side, model_run) in zip(attentions, data.sides_in_code, strict=False):
+        special = call(np.array, model_run.special[ATTENTIONS[attention].keys_from])
+        measures = call(measure_text, model_run.attention_maps[attention], special, attention=attention)
+        measured.append(named(f"measures{side.ending}", measures))
+    scores = {
+        habit: call(np.concatenate, [of_side[habit].ravel() for of_side in measured])
+        for habit in HABITS
+        if all(map(MEASURES[habit].applies, attentions))
+    }
+    return data.kept(call(dict, **scores), "habits", *attentions, waiting=say(COMPARING))
+
+
+def _attentions(data: ComparisonData, shared: Expression | None) -> list[str]:
+    """Return whose heads are on the map: the attention of A, and with paired tokens that of B."""
+    return [side.head.attention for side in (data.a, data.b)][: 2 if shared else 1]

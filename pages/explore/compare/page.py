@@ -13,6 +13,7 @@ from pages.explore.compare.data import MOST_TOKENS, ComparisonData
 from pages.explore.compare.sides import Side, resolve
 from pages.shared import code_expander, models, prose
 from pages.shared.models import ModelCard
+from pages.shared.recipe import script
 from pages.shared.view import state
 from transformer_core.analysis import HeadName
 from transformer_core.errors import HeadlightError, mark
@@ -73,7 +74,7 @@ def _begin(cards: Mapping[str, ModelCard]) -> None:
     with suppress(HeadlightError), st.spinner(say("Running the models …"), show_time=True):
         data = ComparisonData.of(a, b)
         if data.n_tokens <= MOST_AT_ONCE and (changed := compare_changed.most_changed(data)):
-            view_fields.choose_head_a(changed[0][1])
+            view_fields.choose_head_a(changed[0][0])
 
 
 def _read(a: Side, b: Side) -> ComparisonData | None:
@@ -119,7 +120,7 @@ def _view(data: ComparisonData) -> None:
             is_both = name != "texts" and (name != "map" or view_fields.ON_MAP.value == "both")
             if is_both and any(data.n_compared(i) for i in range(2)):
                 st.html(f"<p class='hl-small'>{html.escape(say(PROMPTS_ONLY))}</p>")
-            code_expander.code(lambda: view.code(data))
+            code_expander.code(lambda: script(*view.code(data)))
     except HeadlightError as error:
         prose.warning(say("This cannot be compared: {error}.", error=error))
 
@@ -131,7 +132,7 @@ def _most_changed(data: ComparisonData) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-compare-offered"):
         st.html(f"<span class='hl-try'>{say('Most changed')}</span>", width="content")
-        for change, head in changed:
+        for head, change in changed:
             st.button(
                 prose.plain(say("{head}: {change:.2f}", head=controls.short(head), change=change)),
                 key=f"compare-offered-{view_fields.head_in_words(head)}",

@@ -1,13 +1,14 @@
 """The two sides of the page Compare: which weights read which text, and which head of them is looked at."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pages.explore.compare import view_fields
 from pages.shared import readings, run_models, run_readings, runs
 from pages.shared.models import ModelCard
+from pages.shared.recipe import Expression, call, named
 from pages.shared.sources import Source, parse_change
 from pages.shared.view import state
 from transformer_core.analysis import ATTENTIONS, HeadName, attentions_of
@@ -85,17 +86,31 @@ class Side:
         step = self.weights.source.step
         return "" if step is None else f"step{step}"
 
-    def read(self) -> "ModelRun":
-        """Return the model run of its text.
+    @property
+    def ending(self) -> str:
+        """How names in code end."""
+        return f"_{self.letter.lower()}"
 
-        Raises:
-            HeadlightError: the model cannot be loaded, or the text cannot be read by it.
-        """
-        return self.read_text(self.text, self.target)
+    @property
+    def loaded(self) -> tuple[Expression, Expression]:
+        """Its model and tokenizer as code."""
+        return self.source.recipe(self.ending)
 
-    def read_text(self, text: str, target: str | None = None) -> "ModelRun":
-        """Return the model run of another text; else as `read`."""
-        return readings.read(self.source, text, target)
+    @property
+    def recipe(self) -> Expression:
+        """The model run of its text as code; `value_of` raises HeadlightError where the text cannot be read."""
+        return self.run(self.letter.lower(), self.target)
+
+    def run(self, name: str, target: str | None) -> Expression:
+        """Return a model run of its text as code, under a name."""
+        config, ending = self.weights.config, self.ending
+        return readings.recipe(self.source, config, self.text, target, name=name, side=ending)
+
+    def forward(self, name: str, function: Callable[..., Any], *arguments: Any) -> Expression:
+        """Return, named, what a function of its model and of other arguments gives; the function runs the model."""
+        model = self.loaded[0]
+        value: Expression = named(f"{name}{self.ending}", self.source.forward(model, call(function, model, *arguments)))
+        return value
 
 
 def resolve(cards: Mapping[str, ModelCard]) -> tuple[Side, Side, Notes]:

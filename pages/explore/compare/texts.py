@@ -3,17 +3,18 @@
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from pages.explore.compare import view_fields
-from pages.explore.compare.code import changed, opening, read_of
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.samples import MOST_LINES, n_pasted, texts_of
 from pages.explore.compare.sides import Side, head_title
-from pages.shared import analyses, cache, prose
+from pages.shared import analyses, cache, prose, readings
 from pages.shared.glossary.links import definitions
+from pages.shared.recipe import Expression, Print, each, literal, named, through, value_of
 from pages.shared.style import theme
 from transformer_core.analysis.heads.many_texts import MEASURES, HeadOnText, HeadOverTexts
 from transformer_core.analysis.heads.table import matrix_csv
@@ -48,17 +49,6 @@ TERMS = {  # where they are defined
     "share_on_first": "first-token-attention",
     "strongest_weight": "attention-pattern",
 }
-CODE = """
-from transformer_core.analysis.heads.many_texts import HeadOnText, HeadOverTexts
-
-found = []
-for text in {texts}:
-    {model_run}
-    maps = model_run.attention_maps[{attention!r}]
-    pattern, labels = maps.pattern({layer}, {head}), model_run.labels({attention!r})
-    found.append(HeadOnText.of(text, pattern, maps.mask(), *labels))
-print(HeadOverTexts.of(found).measures[{measure!r}])
-"""
 
 
 def show(data: ComparisonData) -> None:
@@ -73,15 +63,15 @@ def show(data: ComparisonData) -> None:
         if isinstance(error, analyses.AtWorkError):
             st.button(say("Try again"), key="compare-look-again")
         return
-    sides = [data.a, data.b] if _differ(data) else [data.a]
     with st.container(key="hl-compare-texts"):
         left, right = st.columns([6, 6], gap="large")
     measure = view_fields.MEASURE.value
-    found = {side.letter: over for side in sides if (over := _measured(side, texts))}
+    recipes = _recipes(data, texts, tell=True)
+    found: dict[str, HeadOverTexts] = value_of(recipes)
     with left:
-        for side in sides:
+        for side in _sides(data):
             if side.letter in found:
-                _spread(data, side, found)
+                _spread(data, side, found, recipes[side.letter])
     with right:
         _telling(found.get("A"), measure)
     words = say(
@@ -92,22 +82,19 @@ def show(data: ComparisonData) -> None:
     prose.look_for(words, definitions(TERMS[view_fields.MEASURE.value]))
 
 
-def code(data: ComparisonData) -> str:
-    """Return the lines that compute what is shown of side A."""
-    return _lines(data, data.a)
+def code(data: ComparisonData) -> list[Print]:
+    """Return the lines that print what is shown.
+
+    Raises:
+        HeadlightError: there are no texts.
+    """
+    recipes = _recipes(data, texts_of(data.a.weights, view_fields.TEXTS.value))
+    return [*data.outputs, *(line for over in recipes.values() for line in _printed(over))]
 
 
-def _lines(data: ComparisonData, side: Side) -> str:
-    try:
-        texts = list(texts_of(data.a.weights, view_fields.TEXTS.value))
-    except HeadlightError:
-        texts = [side.text]
-    return opening(side) + CODE.format(
-        texts=texts,
-        model_run="\n    ".join(changed(side, f"model_run = {read_of(side, 'text', None)}")),
-        measure=view_fields.MEASURE.value,
-        **side.head._asdict(),
-    )
+def _printed(over: Expression) -> list[Print]:
+    measure = view_fields.MEASURE.value
+    return [Print(over.values(measure), "[text]"), Print(over.measures[measure])]
 
 
 def _choices() -> None:
@@ -137,13 +124,47 @@ def _paste() -> None:
         )
 
 
-def _differ(data: ComparisonData) -> bool:
-    """Whether side B says something else of the same texts."""
-    return (data.a.source, data.a.head) != (data.b.source, data.b.head)
+def _sides(data: ComparisonData) -> list[Side]:
+    """Return side A, and side B where it says something else of the same texts."""
+    differ = (data.a.source, data.a.head) != (data.b.source, data.b.head)
+    return [data.a, data.b] if differ else [data.a]
 
 
-def _measured(side: Side, texts: Sequence[str]) -> HeadOverTexts | None:
-    """Return what a side's head does on each text; of those that cannot be read, say why. None: none can be."""
+def _recipes(data: ComparisonData, texts: Sequence[str], *, tell: bool = False) -> dict[str, Expression]:
+    """Return what each side's head does on the texts that it can read as code, by letter; no side that can read none.
+
+    Args:
+        data: the sides.
+        texts: what they read.
+        tell: say why some cannot be read.
+    """
+    recipes = {}
+    for side in _sides(data):
+        found, troubles = _measured(side, texts)
+        if troubles and tell:
+            prose.note(
+                say(
+                    "{letter} failed on {n_troubles} of {n} texts: {trouble}.",
+                    letter=side.letter,
+                    n_troubles=len(troubles),
+                    n=len(texts),
+                    trouble=troubles[0],
+                )
+            )
+        if found:
+            recipes[side.letter] = _over(side, found)
+    return recipes
+
+
+def _over(side: Side, found: list[HeadOnText]) -> Expression:
+    """Return what a side's head does on texts as code; each of them was measured."""
+    measured = side.source.forward(side.loaded[0], each("text", [one.text for one in found], partial(_on, side)))
+    on_texts = named(f"on_texts{side.ending}", through(measured, lambda _: found))
+    return named(f"over_texts{side.ending}", literal(HeadOverTexts).of(on_texts))
+
+
+def _measured(side: Side, texts: Sequence[str]) -> tuple[list[HeadOnText], list[str]]:
+    """Return what a side's head does on each text that can be read, and of each other one why not."""
     found, troubles = [], []
     began, place = time.monotonic(), st.empty()
     for i, text in enumerate(texts):
@@ -152,35 +173,24 @@ def _measured(side: Side, texts: Sequence[str]) -> HeadOverTexts | None:
             place.progress(i / len(texts), text=prose.plain(told))
         try:
             key = (side.source, side.head, text)
-            found.append(cache.get(mark("head measures per text"), key, partial(_on, side, text)))
+            found.append(cache.get(mark("head measures per text"), key, partial(value_of, _on(side, text))))
         except HeadlightError as error:
             troubles.append(say_message(error))
     place.empty()
-    if troubles:
-        prose.note(
-            say(
-                "{letter} failed on {n_troubles} of {n} texts: {trouble}.",
-                letter=side.letter,
-                n_troubles=len(troubles),
-                n=len(texts),
-                trouble=troubles[0],
-            )
-        )
-    return HeadOverTexts.of(found) if found else None
+    return found, troubles
 
 
-def _on(side: Side, text: str) -> HeadOnText:
-    model_run = side.read_text(text)
-    attention_maps = model_run.attention_maps[side.head.attention]
-    return HeadOnText.of(
-        text, attention_maps.pattern(*side.head[1:]), attention_maps.mask(), *model_run.labels(side.head.attention)
-    )
+def _on(side: Side, text: Any) -> Expression:
+    """Return what a side's head does on one text, or on what the code calls so, as code."""
+    reading = readings.call_of(side.loaded, side.source, text, None, readings.max_tokens(side.weights.config))
+    model_run = through(reading, lambda _: readings.read(side.source, text))
+    return literal(HeadOnText).in_run(text, model_run, side.head)
 
 
-def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts]) -> None:
+def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts], recipe: Expression) -> None:
     """Draw how the measure is spread over the texts of one side, on the same axis as that of the other."""
     measure, over = view_fields.MEASURE.value, found[side.letter]
-    values = _values(over, measure)
+    values = over.values(measure)
     texts = [text.text for text in over.texts]
     spreads = {letter: other.measures[measure] for letter, other in found.items()}
     levels = {
@@ -191,7 +201,7 @@ def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts]
         texts,
         measure=say(INLINE[measure]),
         unit=say(UNITS.get(measure, "")),
-        limits=_limits([_values(other, measure) for other in found.values()], measure),
+        limits=_limits([other.values(measure) for other in found.values()], measure),
         levels=levels,
         chosen=texts.index(data.a.text) if data.a.text in texts else None,
         title=f"{side.letter}: {side.name}, {head_title(side.head)}",
@@ -205,7 +215,7 @@ def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts]
         key=f"compare-texts-{side.letter}",
         csv=lambda: matrix_csv(values[:, None], "text", names, "measure", [measure], "value"),
         arrays=lambda: {measure: values, "texts": np.array(texts, dtype=np.str_)},
-        code=_lines(data, side),
+        code=_printed(recipe),
         height=int(figure.layout.height),
     )
     if spread := spreads[side.letter]:
@@ -219,11 +229,6 @@ def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts]
             deviation=spread.deviation,
         )
         st.html(f"<p class='hl-small'>{told}</p>")
-
-
-def _values(over: HeadOverTexts, measure: str) -> np.ndarray:
-    """Return the measure of each text, NaN where it has none."""
-    return np.array([getattr(text, measure) for text in over.texts], dtype=np.float64)
 
 
 def _limits(values: list[np.ndarray], measure: str) -> tuple[float, float]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial import distance  # type: ignore[import-untyped]
 
-from transformer_core.analysis.flow.divergence import entropy, head_changes, js_distance, js_divergence, ranked
+from transformer_core.analysis.flow.divergence import entropy, head_changes, js_distance, js_divergence
 
 
 def rows(*shape: int, seed: int = 0, sparse: bool = False) -> np.ndarray:
@@ -89,8 +89,3 @@ def test_rows_of_nothing_do_not_count():
     a, b = np.array([[[1.0, 0], [0, 0]]]), np.array([[[0, 1.0], [0, 0]]])
     assert head_changes(a, b, mask).tolist() == [1]
     assert head_changes(a, b, np.eye(2, dtype=bool)).tolist() == [0]  # nobody has a choice
-
-
-def test_ranked_has_the_greatest_first_and_ties_in_order():
-    changes = np.array([[0.1, 0.5, 0.0], [0.5, 0.7, 0.1]])
-    assert ranked(changes) == [(1, 1, 0.7), (0, 1, 0.5), (1, 0, 0.5), (0, 0, 0.1), (1, 2, 0.1), (0, 2, 0.0)]

@@ -2,12 +2,16 @@
 
 import math
 import statistics
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+from tests.analysis.conftest import Made
+from transformer_core.analysis import HeadName
 from transformer_core.analysis.heads.many_texts import MEASURES, HeadOnText, HeadOverTexts
 from transformer_core.analysis.trace.cells import Cell
+from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.errors import ConfigError
 
 
@@ -39,6 +43,14 @@ def test_measures_are_those_of_loops(shape: tuple[int, int]):
     assert (found.strongest_weight, found.strongest.query, found.strongest.key) == best
     assert found.strongest_labels == (f"q{best[1]}", f"k{best[2]}")
     assert found.n_tokens == shape[1] and found.text == "a text"
+
+
+def test_a_head_in_a_model_run(make: Callable[..., Made]):
+    model, tokenizer = make("encoder_decoder")
+    model_run = run_text(model, tokenizer, "The cat sees the dog.")
+    pattern, mask = model_run.patterns["cross"][0, 1], model_run.masks["cross"]
+    by_hand = HeadOnText.of("a text", pattern, mask, model_run.target, model_run.source)
+    assert HeadOnText.in_run("a text", model_run, HeadName("cross", 0, 1)) == by_hand
 
 
 def test_habits_by_hand():
@@ -81,6 +93,7 @@ def test_texts_that_lack_a_measure_are_left_out_of_it():
     assert spread is not None and (spread.mean, spread.deviation, spread.n_texts) == (0.4, 0, 1)
     lowest = over.lowest("entropy")
     assert lowest is not None and lowest.text == "other"
+    np.testing.assert_array_equal(over.values("entropy"), [np.nan, 0.4])
     nothing = HeadOverTexts.of([on_text("lone", entropy=None)])
     assert nothing.measures["entropy"] is None
     assert nothing.highest("entropy") is nothing.lowest("entropy") is None

@@ -13,17 +13,17 @@ from transformer_core.errors import ConfigError
 VARIED = ("the paper's", "rotary, groups", "attention only", "decoder, q/k norm", "encoder, buckets, groups")
 
 
-def one_text(model: tc.Transformer, n_tokens: int = 7) -> tuple[torch.Tensor, ...]:
-    return random_inputs(model, (n_tokens,), (5,))
+def one_text(model: tc.Transformer, n_tokens: int = 7) -> list[list[int]]:
+    return [tokens[0].tolist() for tokens in random_inputs(model, (n_tokens,), (5,))]
 
 
 @pytest.mark.parametrize("variation", VARIED)
 def test_outputs_and_states_are_those_of_the_sites(variation: str):
     model = varied_model(variation)
     config, tokens = model.config, one_text(model)
-    outputs, states = head_outputs(model, *tokens), layer_states(model, *tokens)
+    outputs, states = head_outputs(model, tokens), layer_states(model, tokens)
     with torch.no_grad(), tc.capture(model, "*.hook_result", "*.hook_attn_out", "*.hook_resid_*") as acts:
-        model(*tokens)
+        model(*map(torch.tensor, [[ids] for ids in tokens]))
     assert list(outputs) == list(attentions_of(config))
     for name, attention in attentions_of(config).items():
         assert len(outputs[name]) == attention.n_layers(config) and outputs[name].dtype == np.float32
@@ -47,9 +47,9 @@ def test_outputs_and_states_are_those_of_the_sites(variation: str):
 def test_in_pre_norm_each_state_is_where_the_next_block_begins():
     model = shaken_model(odd_config(norm_position="pre", n_encoder_layers=3))
     tokens = one_text(model)
-    states = layer_states(model, *tokens)["encoder"]
+    states = layer_states(model, tokens)["encoder"]
     with torch.no_grad(), tc.capture(model, "encoder.*.hook_resid_pre") as acts:
-        model(*tokens)
+        model(*map(torch.tensor, [[ids] for ids in tokens]))
     for layer, before in enumerate(acts.values()):
         np.testing.assert_allclose(states[layer], before[0].numpy(), atol=1e-5)
 
@@ -57,24 +57,24 @@ def test_in_pre_norm_each_state_is_where_the_next_block_begins():
 def test_other_precisions_come_out_as_float32():
     model = varied_model("decoder").to(torch.bfloat16)
     tokens = one_text(model)
-    assert head_outputs(model, *tokens)["decoder"].dtype == np.float32
-    assert layer_states(model, *tokens)["decoder"].dtype == np.float32
+    assert head_outputs(model, tokens)["decoder"].dtype == np.float32
+    assert layer_states(model, tokens)["decoder"].dtype == np.float32
 
 
 def test_a_text_that_takes_too_much_memory_is_declined():
     model = varied_model("the paper's")
     src, tgt = one_text(model)
-    assert head_outputs(model, src, tgt, max_tokens=7)["cross"].shape[2] == 5
-    for tokens in ((src, tgt), (tgt, src)):
+    assert head_outputs(model, [src, tgt], max_tokens=7)["cross"].shape[2] == 5
+    for tokens in ([src, tgt], [tgt, src]):
         with pytest.raises(ConfigError, match=r"limited to 6 tokens, and this text has 7; shorten the text, or raise"):
-            head_outputs(model, *tokens, max_tokens=6)
+            head_outputs(model, tokens, max_tokens=6)
 
 
 def test_looking_leaves_the_model_as_it_was():
     model = varied_model("decoder, rotary")
     tokens = one_text(model)
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    first = head_outputs(model, *tokens)["decoder"]
-    layer_states(model, *tokens)
-    np.testing.assert_array_equal(first, head_outputs(model, *tokens)["decoder"])
+    first = head_outputs(model, tokens)["decoder"]
+    layer_states(model, tokens)
+    np.testing.assert_array_equal(first, head_outputs(model, tokens)["decoder"])
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())

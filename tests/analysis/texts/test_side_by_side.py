@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon  # type: ignore[import-untyped]
 
+from transformer_core.analysis import HeadName
 from transformer_core.analysis.heads.likeness import cka_matrix
 from transformer_core.analysis.texts.side_by_side import (
     SharedTokens,
@@ -15,6 +16,7 @@ from transformer_core.analysis.texts.side_by_side import (
     distances_by_looking,
     distances_by_writing,
     layer_likeness,
+    ranked_heads,
 )
 from transformer_core.analysis.texts.token_alignment import align_tokens
 from transformer_core.errors import ConfigError
@@ -128,3 +130,15 @@ def test_layers_are_compared_on_paired_positions():
     assert found.shape == (3, 2)
     assert found[2, 1] == pytest.approx(cka_matrix([a[2]], [b[1][[0, 2, 3, 4, 5]]]).item())
     np.testing.assert_allclose(layer_likeness(a, a, align_tokens(CAT, CAT)).diagonal(), 1)
+
+
+def test_ranked_heads_have_the_greatest_change_first_and_ties_in_order():
+    by_name = {"encoder": np.array([[0.1, 0.5]]), "cross": np.array([[0.5, 0.7], [0.0, 0.1]])}
+    assert ranked_heads(by_name) == [
+        (HeadName("cross", 0, 1), 0.7),
+        (HeadName("encoder", 0, 1), 0.5),
+        (HeadName("cross", 0, 0), 0.5),
+        (HeadName("encoder", 0, 0), 0.1),
+        (HeadName("cross", 1, 1), 0.1),
+        (HeadName("cross", 1, 0), 0.0),
+    ]

@@ -63,6 +63,7 @@ def test_patterns_of_texts_of_one_length_stay_as_they_are():
     aligned = aligned_patterns(a, b, mask, mask, tokens, tokens)
     np.testing.assert_array_equal(aligned.a, a)
     np.testing.assert_array_equal(aligned.b, b)
+    np.testing.assert_array_equal(aligned.difference, b - a)
     np.testing.assert_array_equal(aligned.mask, mask)
     assert aligned.query_labels == aligned.key_labels == tokens.labels
     assert not aligned.has_elsewhere

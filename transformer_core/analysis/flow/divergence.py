@@ -75,15 +75,6 @@ def head_changes(
     return changes
 
 
-def ranked(changes: Float[np.ndarray, "layer head"]) -> list[tuple[int, int, float]]:
-    """Return (layer, head, change) of all heads, the greatest change first; equal ones in the order of the model."""
-    order = np.argsort(-changes, axis=None, kind="stable")
-    return [
-        (int(layer), int(head), float(changes[layer, head]))
-        for layer, head in zip(*np.unravel_index(order, changes.shape), strict=True)
-    ]
-
-
 def _x_log_x(x: Rows, log: np.ufunc = np.log) -> Rows:
     """Return x log x in float64, 0 where x is 0."""
     return x * log(np.maximum(x, _TINY, dtype=np.float64))

@@ -2,13 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 from transformer_core.analysis.flow.divergence import entropy
+from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.trace.cells import Cell, strongest_cell
 from transformer_core.errors import ConfigError, mark
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.trace.model_run import ModelRun
 
 MEASURES: Mapping[str, str] = {
     "entropy": mark("mean attention entropy (nats)"),
@@ -35,6 +40,13 @@ class HeadOnText:
     def strongest_weight(self) -> float:
         """The weight of the strongest cell, in [0, 1]."""
         return self.strongest.value
+
+    @classmethod
+    def in_run(cls, text: str, model_run: "ModelRun", head: HeadName) -> "HeadOnText":
+        """Measure a head on one text, which a model ran on."""
+        attention_maps = model_run.attention_maps[head.attention]
+        pattern = attention_maps.pattern(head.layer, head.head)
+        return cls.of(text, pattern, attention_maps.mask(), *model_run.labels(head.attention))
 
     @classmethod
     def of(
@@ -96,6 +108,10 @@ class HeadOverTexts:
         if not texts:
             raise ConfigError("there are no texts to measure the head on; give at least one")
         return cls(texts=tuple(texts), measures={measure: _spread(texts, measure) for measure in MEASURES})
+
+    def values(self, measure: str) -> Float[np.ndarray, " text"]:
+        """Return a measure of each text, NaN where it has none."""
+        return np.array([getattr(text, measure) for text in self.texts], dtype=np.float64)
 
     def highest(self, measure: str) -> HeadOnText | None:
         """Return the text on which a measure is highest, the first of several; None where no text has the measure.

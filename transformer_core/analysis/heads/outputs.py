@@ -1,29 +1,29 @@
 """What each head writes on a text, and what each layer hands on."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
-from jaxtyping import Float, Int
-from torch import Tensor
+from jaxtyping import Float
 
 from transformer_core.analysis.trace.attentions import attentions_of
+from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
 from transformer_core.model.transformer import Transformer
-
-Tokens = Int[Tensor, "1 _"]
 
 MAX_TOKENS = 128  # GPT-2: 144 heads x 128 tokens x 768 numbers are 54 MiB
 
 
 @torch.inference_mode()
 def head_outputs(
-    model: Transformer, *tokens: Tokens, max_tokens: int = MAX_TOKENS
+    model: Transformer, inputs: Sequence[Sequence[int]], *, max_tokens: int = MAX_TOKENS
 ) -> dict[str, Float[np.ndarray, "layer head pos d_model"]]:
     """Return what every head writes into the residual stream on one text: z W_O, with the head's own rows of W_O.
 
     Args:
         model: in evaluation mode, on any device and in any precision.
-        *tokens: of the source and of the decoder's input, or of the one text.
+        inputs: its tokens: of the source and of the decoder's input, or of its one text.
         max_tokens: of each side; what heads write takes d_model numbers a head and token.
 
     Returns:
@@ -35,7 +35,7 @@ def head_outputs(
 
     Source: Elhage et al. 2021, "Attention Heads are Independent and Additive".
     """
-    n_tokens = max(side.shape[1] for side in tokens)
+    n_tokens = max(map(len, inputs))
     if n_tokens > max_tokens:
         raise ConfigError(
             "head outputs are limited to {max_tokens:,} tokens, and this text has {n_tokens:,}; shorten the text, "
@@ -44,7 +44,7 @@ def head_outputs(
             n_tokens=n_tokens,
         )
     with capture(model, "*.hook_z") as activations:
-        model.final_states(*tokens)
+        model.final_states(*(tensor_of(ids, model) for ids in inputs))
     outputs = {}
     for name, attention in attentions_of(model.config).items():
         n_layers, n_heads = attention.n_layers(model.config), model.config.n_heads
@@ -60,19 +60,21 @@ def head_outputs(
 
 
 @torch.inference_mode()
-def layer_states(model: Transformer, *tokens: Tokens) -> dict[str, Float[np.ndarray, "state pos d_model"]]:
+def layer_states(
+    model: Transformer, inputs: Sequence[Sequence[int]]
+) -> dict[str, Float[np.ndarray, "state pos d_model"]]:
     """Return the residual stream before the first block of each stack, and after each block.
 
     Args:
         model: in evaluation mode, on any device and in any precision.
-        *tokens: of the source and of the decoder's input, or of the one text.
+        inputs: its tokens: of the source and of the decoder's input, or of its one text.
 
     Returns:
         by "encoder" and "decoder", whichever the model has, n_layers + 1 states, float32: `hook_resid_pre` of block 0
         and `hook_resid_post` of each. In post-norm these are sums that the block's last normalization has yet to pass.
     """
     with capture(model, "*.blocks.0.hook_resid_pre", "*.hook_resid_post") as activations:
-        model.final_states(*tokens)
+        model.final_states(*(tensor_of(ids, model) for ids in inputs))
     return {
         stack: np.stack(
             [state[0].float().cpu().numpy() for site, state in activations.items() if site.startswith(f"{stack}.")]

@@ -1,6 +1,6 @@
 """Two model runs side by side: their heads on the tokens that they share, and how far apart those are."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 
 from transformer_core.analysis.flow.divergence import head_changes
 from transformer_core.analysis.heads.likeness import cka_matrix, pattern_distances
+from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.texts.token_alignment import (
     AlignedPatterns,
     TokenAlignment,
@@ -108,6 +109,18 @@ def changes(a: HeadPatterns, b: HeadPatterns, shared: SharedTokens) -> Float[np.
     for layer, head in np.ndindex(changed.shape):
         changed[layer, head] = distance(aligned_head(a, b, shared, (layer, head), (layer, head)))
     return changed
+
+
+def ranked_heads(changes: Mapping[str, Float[np.ndarray, "layer head"]]) -> list[tuple[HeadName, float]]:
+    """Return all heads and how much each changed, the greatest change first; equal ones in the order of the model.
+
+    Args:
+        changes: by name of attention.
+    """
+    heads = [
+        (HeadName(name, *place), float(change)) for name, of in changes.items() for place, change in np.ndenumerate(of)
+    ]
+    return sorted(heads, key=lambda one: -one[1])
 
 
 def distances_by_looking(

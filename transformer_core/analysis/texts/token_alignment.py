@@ -67,6 +67,11 @@ class AlignedPatterns:
         """Where at least one of the two may attend, so that there is something to compare."""
         return self.mask_a | self.mask_b
 
+    @property
+    def difference(self) -> Float[np.ndarray, "query key"]:
+        """B minus A; each row sums to 0 where both texts have something to attend to."""
+        return self.b - self.a
+
 
 def align_tokens(a: Sequence[str], b: Sequence[str]) -> TokenAlignment:
     """Pair the tokens of two texts: equal ones in the same order, and those that were replaced one for one.

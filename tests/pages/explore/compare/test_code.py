@@ -1,6 +1,8 @@
-"""The lines that the page Compare shows run by themselves, and give what it draws."""
+"""The lines that the page Compare shows run by themselves, and give the very numbers that it draws."""
 
+import base64
 import io
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -8,13 +10,81 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.pages.conftest import EXAMPLES, shown_code
-from tests.pages.explore.compare.compare_page import OpenApp, cells_of, figures_of, open_compare
+from tests.pages.conftest import EXAMPLES, shown_code, words_of
+from tests.pages.explore.compare.compare_page import Figures, OpenApp, cells_of, figures_of, open_compare
+from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of
 from tests.pages.train.small_films import TEXTS, save_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("checkpoints")]
 OTHER = EXAMPLES[0].replace("cat", "dog")
 HEAD = {"attention": "encoder", "layer": "1", "head": "2"}
+EVEN, OFF = "even:encoder.0.1+encoder.0.2", "off:encoder.0.1"
+SIDES = {
+    "another text": {"btext": OTHER},
+    "another head": {"bhead": "encoder.0.3"},
+    "a change of B": {"btext": "", "bchange": EVEN},
+    "a change of A": {"btext": "", "change": OFF},
+    "changes of both, another text": {"btext": OTHER, "change": OFF, "bchange": EVEN},
+    "another model": {"btext": "", "with": "other"},
+    "another model, changed": {"btext": "", "with": "other", "bchange": OFF},
+}
+Drawn = dict[str, np.ndarray]
+"""Numbers of figures, by what the lines call them."""
+
+
+def numbers(of: Any) -> np.ndarray:
+    """The numbers of an axis in plotly's JSON."""
+    return np.frombuffer(base64.b64decode(of["bdata"]), dtype=of["dtype"]) if isinstance(of, dict) else np.array(of)
+
+
+def heatmaps(name: str, trace: str) -> Callable[[Figures], Drawn]:
+    """Of a figure for each attention or stack, in whose titles it stands."""
+    attentions = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross"}
+    return lambda figures: {
+        name.format(attention): cells_of(figure, trace)
+        for title, figure in figures.items()
+        for attention, words in attentions.items()
+        if title.startswith(words)
+    }
+
+
+def one(figures: Figures) -> Drawn:
+    a, b, _ = figures.values()
+    difference = cells_of(figures["B − A"], "difference")
+    return {"pair.a": cells_of(a, "attention"), "pair.b": cells_of(b, "attention"), "pair.difference": difference}
+
+
+def head_map(figures: Figures) -> Drawn:
+    (figure,) = figures.values()
+    (heads,) = (trace for trace in figure["data"] if trace["name"] == "heads")
+    return {"laid_out.points": np.stack([numbers(heads["x"]), numbers(heads["y"])], axis=1)}
+
+
+def effect(figures: Figures) -> Drawn:
+    shown = [numbers(figure["data"][0]["y"]) for figure in figures.values()]
+    return {"on_output.change": shown[0]} if shown else {}
+
+
+def texts(figures: Figures) -> Drawn:
+    return {
+        f"over_texts_{title[0].lower()}.values('entropy')": numbers(trace["x"])
+        for title, figure in figures.items()
+        for trace in figure["data"]
+        if trace["name"] == "texts"
+    }
+
+
+VIEWS: dict[str, Callable[[Figures], Drawn]] = {
+    "one": one,
+    "changed": heatmaps("changed['{}']", ""),
+    "map": head_map,
+    "layers": heatmaps("cka_{}", "similarity"),
+    "effect": effect,
+    "texts": texts,
+}
+WITHOUT_FIGURES = {("changed", name) for name in ("another head", "another model", "another model, changed")} | {
+    ("effect", name) for name in SIDES if not name.startswith("a change")
+}
 
 
 def run(app: Any) -> tuple[dict[str, Any], str]:
@@ -25,59 +95,89 @@ def run(app: Any) -> tuple[dict[str, Any], str]:
     return names, printed.getvalue()
 
 
-def test_one_head(open_app: OpenApp):
-    app = open_compare(open_app, btext=OTHER, bchange="even:encoder.0.1+encoder.0.2", **HEAD)
+def check(names: dict[str, Any], drawn: Drawn) -> None:
+    for expression, shown in drawn.items():
+        np.testing.assert_allclose(eval(expression, names), shown, atol=1e-6)
+
+
+@pytest.mark.parametrize("sides", SIDES)
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_lines_give_what_is_drawn(open_app: OpenApp, view: str, sides: str):
+    app = open_compare(open_app, view=view, **SIDES[sides], **HEAD)
+    drawn = VIEWS[view](figures_of(app))
+    names, printed = run(app)
+    assert bool(drawn) != ((view, sides) in WITHOUT_FIGURES)
+    check(names, drawn)
+    assert printed.startswith(f"{names['a'].output}\n{names['b'].output}\n")
+
+
+def test_on_the_map_of_one_side_heads_and_clusters_are_those_of_the_lines(open_app: OpenApp):
+    app = open_compare(open_app, view="map", by="writing", heads="a", change=EVEN, **HEAD)
     names, _ = run(app)
-    pair = names["pair"]
-    np.testing.assert_allclose(pair.b - pair.a, cells_of(figures_of(app)["B − A"], "difference"), atol=1e-6)
+    check(names, head_map(figures_of(app)))
+    assert len(names["laid_out"].points) == 8
+    assert words_of(app).count("hl-compare-cluster'") == len(names["names"])
+
+
+def test_the_head_that_changed_most_is_the_first(open_app: OpenApp):
+    app = open_compare(open_app, btext=OTHER, view="changed", **HEAD)
+    names, _ = run(app)
+    (head, _), *_ = names["ranked_heads"](names["changed"])
+    first = next(button for button in app.button if str(button.key).startswith("compare-open-"))
+    assert first.key == f"compare-open-{head.attention}.{head.layer}.{head.head}"
+
+
+def test_what_a_changed_model_generates_by_itself(open_app: OpenApp):
+    app = open_compare(open_app, view="effect", btext="", bchange="off:encoder.0.0+cross.1.2", **HEAD)
+    names, printed = run(app)
+    before, after = names["on_output"].losses
+    assert f"loss {before:.3f} → {after:.3f} nats per token" in words_of(app)
+    assert printed.endswith(f"{names['free_running_b'].output}\n")
 
 
 def test_two_heads_that_cannot_be_paired(open_app: OpenApp):
-    app = open_compare(open_app, bhead="decoder.0.1", change="off:encoder.0.1", **HEAD)
+    app = open_compare(open_app, bhead="decoder.0.1", change=OFF, **HEAD)
     _, printed = run(app)
     shown = cells_of(figures_of(app)["A: encoder self-attention L1.H2"], "attention")
     assert np.array2string(shown) in printed
 
 
-def test_snapshots_of_a_training(open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_layers_of_texts_with_other_tokens_are_compared_on_one(open_app: OpenApp):
+    app = open_compare(open_app, btext="The dog.", view="layers", bchange=EVEN, **HEAD)
+    names, _ = run(app)
+    assert names["a"].source == names["b"].source
+    drawn = VIEWS["layers"](figures_of(app))
+    assert drawn
+    check(names, drawn)
+
+
+@pytest.mark.parametrize("view", ["one", "effect", "layers"])
+def test_snapshots_of_a_training(open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, view: str):
     save_run(tmp_path / "runs" / "pairs")
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
-    snapshots = {"at": "pairs@60", "with": "pairs@20"}
-    app = open_compare(open_app, text=TEXTS[0], **snapshots, **HEAD)
+    snapshots = {"at": "pairs@60", "with": "pairs@20", "bchange": EVEN}
+    app = open_compare(open_app, text=TEXTS[0], view=view, **snapshots, **HEAD)
     names, _ = run(app)
-    difference = names["pair"].b - names["pair"].a
-    np.testing.assert_allclose(difference, cells_of(figures_of(app)["B − A"], "difference"), atol=1e-6)
+    drawn = VIEWS[view](figures_of(app))
+    assert drawn
+    check(names, drawn)
 
 
-def test_which_heads_changed(open_app: OpenApp):
-    app = open_compare(open_app, btext=OTHER, view="changed", **HEAD)
-    _, printed = run(app)
-    shown = cells_of(figures_of(app)["Encoder self-attention: distance between A and B"], "")
-    layer, head = np.unravel_index(shown.argmax(), shown.shape)
-    assert printed.startswith(f"encoder {layer} {head} {shown.max():.3f}".rstrip("0"))
+TAKEN_AWAY = {  # by view: a figure, what the lines call its numbers, and what the file of arrays does
+    "one": ("compare-B", "pair.b", "pattern"),
+    "changed": ("compare-changed-encoder", "changed['encoder']", "distance"),
+    "map": ("compare-map", "distances", "distances"),
+    "layers": ("compare-layers-encoder-encoder", "cka_encoder", "cka"),
+    "effect": ("compare-effect", "on_output.kl", "kl"),
+    "texts": ("compare-texts-B", "over_texts_b.values('entropy')", "entropy"),
+}
 
 
-@pytest.mark.parametrize("by", ["looking", "writing"])
-@pytest.mark.parametrize("heads", ["both", "a"])
-def test_the_map(open_app: OpenApp, by: str, heads: str):
-    app = open_compare(open_app, btext=OTHER, view="map", by=by, heads=heads, **HEAD)
-    names, _ = run(app)
-    (figure,) = figures_of(app).values()
-    x = np.array(names["head_map"](names["distances"]).points[:, 0])
-    (trace,) = (trace for trace in figure["data"] if trace["name"] == "heads")
-    assert len(trace["customdata"]) == len(x) == (16 if heads == "both" else 8)
-
-
-def test_layers(open_app: OpenApp):
-    app = open_compare(open_app, btext=OTHER, bchange="off:encoder.0.1", view="layers", **HEAD)
-    names, _ = run(app)
-    figure = next(figure for title, figure in figures_of(app).items() if title.startswith("Encoder"))
-    positions = names["align_tokens"](names["a"].source, names["b"].source)
-    likeness = names["layer_likeness"](names["states_a"]["encoder"], names["states_b"]["encoder"], positions)
-    np.testing.assert_allclose(likeness, cells_of(figure, "similarity"), atol=1e-6)
-
-
-def test_many_texts(open_app: OpenApp):
-    app = open_compare(open_app, view="texts", change="even:encoder.1.2", **HEAD)
-    _, printed = run(app)
-    assert f"n_texts={len(EXAMPLES)}" in printed
+@pytest.mark.parametrize("view", TAKEN_AWAY)
+def test_the_lines_that_go_with_a_figure_give_its_numbers(open_app: OpenApp, view: str):
+    app = open_compare(open_app, view=view, btext="", bchange=EVEN, **HEAD)
+    key, expression, name = TAKEN_AWAY[view]
+    files = files_of(app, key)
+    names: dict[str, Any] = {}
+    exec(files["py"].decode(), names)
+    np.testing.assert_allclose(eval(expression, names), arrays_of(files)[name], atol=1e-6)
