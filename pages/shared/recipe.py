@@ -112,8 +112,28 @@ def call(function: Callable[..., Any], *arguments: Any, **named_arguments: Any) 
 
 
 def literal(value: Any) -> Expression:
-    """Return a dictionary or a list with expressions in it."""
+    """Return a dictionary or a list with expressions in it, a class, or an object that its fields tell all of."""
     return Expression(lambda: written(value), lambda: value_of(value), value)
+
+
+def each(name: str, values: Any, of: Callable[[Expression], Any]) -> Expression:
+    """Return a list with what is made of each of the values: `[of(name) for name in values]`.
+
+    Args:
+        name: what one of the values is called.
+        values: an expression, or a literal.
+        of: makes something of that one; what has a name of its own in it must be the same for all.
+    """
+    now: list[Any] = [None]
+    what = of(Expression(lambda: name, lambda: now[0]))
+
+    def make() -> list[Any]:
+        made = []
+        for now[0] in value_of(values):
+            made.append(value_of(what))
+        return made
+
+    return Expression(lambda: f"[{written(what)} for {name} in {written(values)}]", make, values, what)
 
 
 def named(names: str, value: Expression) -> Any:

@@ -4,12 +4,12 @@ import streamlit as st
 
 from pages.explore.decoding import aim, alignment, beams, blanks, candidates, rows, teacher, tree, view_fields, writing
 from pages.explore.decoding import cache as decoding_cache
-from pages.explore.decoding.code import code_of
 from pages.explore.decoding.data import DecodingData
 from pages.explore.decoding.nodes import text_of
 from pages.shared import code_expander, models, prose, ticking
 from pages.shared.answer import NO_HEAD, NO_MASK
 from pages.shared.models import ModelCard
+from pages.shared.recipe import script
 from pages.shared.sources import Source
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
@@ -41,6 +41,14 @@ PARTS = {  # what the right side shows
     "beams": mark("Beam search"),
     "cache": mark("KV cache"),
     "led": mark("Teacher forcing"),
+}
+SHOWN_BY = {
+    "heads": rows,
+    "alignment": alignment,
+    "tree": tree,
+    "beams": beams,
+    "cache": decoding_cache,
+    "led": teacher,
 }
 
 
@@ -83,7 +91,7 @@ def decoding() -> None:
     _look_for(data)
     with st.popover(say("Show as plain text"), type="tertiary", icon=":material/notes:"):
         st.code(text_of(data, [step.token for step in data.branch]), language=None, wrap_lines=True)
-    code_expander.code(lambda: _code(data))
+    code_expander.code(lambda: script(*data.printed, *SHOWN_BY[_chosen_part(data)].code(data)))
     state.publish()
 
 
@@ -101,30 +109,15 @@ def _part(data: DecodingData) -> None:
     """Draw what was chosen to be seen beside the candidates."""
     parts = [name for name in PARTS if name != "alignment" or data.card.config.has_encoder]
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-choices"):
-        view_fields.PART.segmented(
-            say("Show"),
-            parts,
-            name=lambda name: say(PARTS[name]),
-            shown=view_fields.PART.value if view_fields.PART.value in parts else parts[0],
-        )
+        view_fields.PART.segmented(say("Show"), parts, name=lambda name: say(PARTS[name]), shown=_chosen_part(data))
         aim.choose(data.card.config.n_decoder_layers, data.card.config.n_heads)
-    match view_fields.PART.value:
-        case "alignment" if data.card.config.has_encoder:
-            alignment.show(data)
-        case "tree" | "beams":
-            tree.show(data)
-        case "cache":
-            decoding_cache.show(data)
-        case "led":
-            teacher.show(data)
-        case _:
-            rows.show(data)
+    SHOWN_BY[_chosen_part(data)].show(data)
 
 
-def _code(data: DecodingData) -> str:
-    """Return the lines that lead to this step, and those of what is seen beside it."""
-    of_part = {"beams": beams.code, "led": teacher.code}.get(view_fields.PART.value)
-    return code_of(data) + (of_part(data) if of_part else "")
+def _chosen_part(data: DecodingData) -> str:
+    """Return the part that is seen; only an encoder-decoder has an alignment."""
+    part: str = view_fields.PART.value
+    return "heads" if part == "alignment" and not data.card.config.has_encoder else part
 
 
 def _remarks(data: DecodingData) -> None:
