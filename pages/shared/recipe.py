@@ -191,7 +191,7 @@ def script(*last: Expression | Print | Lines) -> str:
         match line:
             case Print():
                 comment = f"  # {line.comment}" if line.comment else ""
-                body.append(f"print({written(line.value)}){comment}")
+                body.append(_written_call("print", [line.value], {}) + comment)
             case Lines():
                 body.append(line.code.strip("\n"))
             case _:
@@ -207,7 +207,7 @@ def written(value: Any) -> str:
         case Unpacked():
             return f"**{value.items._code}"
         case tuple() if (as_dict := getattr(value, "_asdict", None)) is not None:
-            return _written_call(type(value).__name__, (), as_dict())
+            return _written_call(_home(type(value))[1], (), as_dict())
         case tuple():
             return f"({', '.join(map(written, value))}{',' if len(value) == 1 else ''})"
         case list():
@@ -218,7 +218,7 @@ def written(value: Any) -> str:
         case dict():
             return f"{{{', '.join(f'{written(key)}: {written(of)}' for key, of in value.items())}}}"
     if is_dataclass(value) and not isinstance(value, type):
-        return _written_call(type(value).__name__, (), _changed(value))
+        return _written_call(_home(type(value))[1], (), _changed(value))
     return _home(value)[1] if callable(value) else repr(value)
 
 

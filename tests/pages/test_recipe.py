@@ -130,6 +130,8 @@ def test_classes_and_objects_are_asked_like_other_values():
     lines = script(Print(named("half", literal(Fraction).from_float(0.5))), Print(literal(Wish("a", 2)).how_often))
     assert "half = Fraction.from_float(0.5)" in lines and "print(Wish(what='a', how_often=2).how_often)" in lines
     assert run(lines)["half"] == Fraction(1, 2)
+    top = named("top", literal(tc.Sampling(top_k=3)).top_k)  # of a package that has a short name
+    assert run(script(Print(top)))["top"] == 3
 
 
 def test_lines_of_ones_own_use_what_is_named():

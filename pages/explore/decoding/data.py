@@ -154,10 +154,16 @@ class DecodingData:
             Print(each("step", recipe.branch, lambda step: step.log_prob), "nats [tgt]"),
         ]
         if self.prediction is not None:
-            first = self.prediction_recipe.candidates(N_PRINTED)
+            drawn_from = named("drawn_from", recipe.session.distribution(self.at_recipe).exp())
+            candidates = each(
+                "one",
+                self.prediction_recipe.candidates(N_PRINTED),
+                lambda one: (labels([one.token])[0], one.probability, drawn_from[one.token].item()),
+            )
             lines += [
-                Print(each("one", first, lambda one: (labels([one.token])[0], one.probability))),
+                Print(candidates, "raw, and after sampling filters"),
                 Print(self.prediction_recipe.entropy, "nats"),
+                Print(labels([recipe.session.choice(self.at_recipe)]), "comes next"),
             ]
         return lines
 
