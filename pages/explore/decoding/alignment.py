@@ -2,7 +2,7 @@
 
 import html
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,13 @@ from pages.components import figures
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData
 from pages.explore.decoding.recipes import tokens_of
-from pages.shared import analyses, cache, export, prose, ticking
+from pages.shared import analyses, cache, prose, ticking
 from pages.shared.corpora import MADE_HERE
+from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard, place_of
 from pages.shared.recipe import Expression, Print, Unwritten, call, named, through, value_of
 from pages.shared.style import theme
-from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures.alignment import alignment_matrix
@@ -36,6 +36,7 @@ NEXT = "…"  # the label of the row whose token is about to be written
 class Alignment:
     """Where the model looked, and what it should have looked at, as code."""
 
+    n_shown: int  # rows that there are by now
     weights: Expression  # of all tokens of the branch
     links: Expression  # cells that the attention decides for
     found: Expression | None  # the pair of the corpus
@@ -63,32 +64,35 @@ def show(data: DecodingData) -> None:
     if not data.branch:
         st.html(f"<p class='hl-small'>{say('Nothing has been generated yet: take a step.')}</p>")
         return
-    made, n_shown = _recipe(data), _n_shown(data)
+    made = _recipe(data)
     of_branch = data.output_labels[len(data.given) :]
     labels = [*of_branch[: data.n_written], NEXT, *of_branch[data.n_written + 1 :]][: len(of_branch)]
     title = say("Alignment: {who}", who=data.who("cross"))
-    recipe = named(
-        "figure",
-        call(
-            alignment_matrix,
-            made.weights,
-            labels,
-            data.recipe.given.labels,
-            n_shown=n_shown,
-            truth=made.truth,
-            links=made.links,
-            at=data.n_written if data.n_written < len(data.branch) else None,
-            title=title,
-            theme=Unwritten(theme()),
-        ),
+    figure = call(
+        alignment_matrix,
+        made.weights,
+        labels,
+        data.recipe.given.labels,
+        n_shown=made.n_shown,
+        truth=made.truth,
+        links=made.links,
+        at=data.n_written if data.n_written < len(data.branch) else None,
+        title=title,
+        theme=Unwritten(theme()),
     )
-    figure = value_of(recipe)
-    figures.live_figure(
+    arrays = _arrays(data, made)
+    rows, columns = (
+        [f"{place} {label}" for place, label in enumerate(arrays[side])] for side in ("target_tokens", "source_tokens")
+    )
+    draw(
         figure,
+        *made.printed(data.n_written),
+        title=title,
         name=data.file_name("alignment"),
         key="decoding-alignment",
-        files=lambda: _files(data, made, recipe, title),
-        height=int(figure.layout.height),
+        csv=lambda: matrix_csv(arrays["weights"], "target", rows, "source", columns, "weight"),
+        arrays=lambda: arrays,
+        model=data.card.path,
         on_cell=lambda: _open(figures.sent_cell("decoding-alignment")),
     )
     if isinstance(made.trouble, analyses.AtWorkError):
@@ -113,17 +117,12 @@ def _open(cell: tuple[int, int] | None) -> None:
         view_fields.go_to(cell[0])
 
 
-def _n_shown(data: DecodingData) -> int:
-    """Return how many rows there are by now."""
-    return min(data.n_written + 1, len(data.branch))
-
-
 def _recipe(data: DecodingData) -> Alignment:
     """Return the attention over the source as far as it is written, and the true alignment where there is one."""
     from transformer_core.analysis.texts.word_alignment import hard_alignment, known_alignment
     from transformer_core.decoding.looking import written_weights
 
-    recipe = data.recipe
+    recipe, n_shown = data.recipe, min(data.n_written + 1, len(data.branch))
     weights = named("weights", call(written_weights, recipe.branch, "cross", data.aim))
     found, trouble = _pair(data)
     known = None
@@ -131,8 +130,9 @@ def _recipe(data: DecodingData) -> Alignment:
         written = tokens_of(recipe.branch[: data.n_written])
         known = named("known", call(known_alignment, found.pair, recipe.tokenizer, recipe.given.ids, written))
         known = None if value_of(known) is None else known
-    links = call(hard_alignment, weights[: _n_shown(data)]) if known is None else known.cells(known.links_of(weights))
-    return Alignment(weights=weights, links=named("links", links), found=found, known=known, trouble=trouble)
+    links = call(hard_alignment, weights[:n_shown]) if known is None else known.cells(known.links_of(weights))
+    links = named("links", links)
+    return Alignment(n_shown=n_shown, weights=weights, links=links, found=found, known=known, trouble=trouble)
 
 
 def _pair(data: DecodingData) -> tuple[Expression | None, HeadlightError | None]:
@@ -226,20 +226,15 @@ def _verdict(made: Alignment) -> str:
     )
 
 
-def _files(data: DecodingData, made: Alignment, recipe: Expression, title: str) -> Mapping[str, bytes]:
-    """Return the numbers of the rows that are written, and the lines that draw them again."""
-    name, n = data.file_name("alignment"), data.n_written
+def _arrays(data: DecodingData, made: Alignment) -> dict[str, np.ndarray]:
+    """Return the numbers of the rows that are written."""
+    n = data.n_written
     weights, truth, links = value_of((made.weights[:n], made.truth, made.links))
-    targets, sources = data.output_labels[len(data.given) :][:n], list(data.source_labels)
-    rows, columns = ([f"{place} {label}" for place, label in enumerate(side)] for side in (targets, sources))
-    arrays = {"weights": weights, "target_tokens": np.array(targets), "source_tokens": np.array(sources)}
-    arrays["links"] = np.array(sorted(cell for cell in links if cell[0] < n))
-    arrays |= {} if truth is None else {"truth": np.array(sorted(truth))}
-    return export.files(
-        name=name,
-        csv=lambda: matrix_csv(weights, "target", rows, "source", columns, "weight"),
-        arrays=lambda: arrays,
-        code=export.script(recipe, *made.printed(n), title=title, name=name),
-        state=state.in_words(),
-        model=data.card.path,
-    )
+    targets = data.output_labels[len(data.given) :][:n]
+    return {
+        "weights": weights,
+        "target_tokens": np.array(targets),
+        "source_tokens": np.array(data.source_labels),
+        "links": np.array(sorted(cell for cell in links if cell[0] < n)),
+        **({} if truth is None else {"truth": np.array(sorted(truth))}),
+    }

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 KEY = "decoding-beam-tree"
 HEIGHT = 520  # px
-MOST_BEAMS = 8
 LARGEST_ALPHA = 2.0
 FORMS = {"paper": "((5 + n) / 6)^α", "length": "n^α"}  # what a total is divided by
 CONTEXT = 16  # tokens before one that its label may depend on
@@ -108,7 +107,7 @@ def _controls() -> None:
     terms = prose.linked(definitions("beam-search", "length-penalty", "greedy-decoding"))
     st.html(f"<p class='hl-small'>{say(LEAD)}{terms}</p>")
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-beams"):
-        view_fields.N_BEAMS.slider(say("Beams"), 1, MOST_BEAMS)
+        view_fields.N_BEAMS.slider(say("Beams"), 1, view_fields.MOST_BEAMS)
         view_fields.PENALTY.slider(
             say("Length penalty α"),
             0.0,

@@ -3,22 +3,19 @@
 import csv
 import html
 import io
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
-from pages.components import figures
 from pages.explore.decoding import aim as decoding_aim
 from pages.explore.decoding import blanks_data
 from pages.explore.decoding.blanks_data import BlanksData, all_at_once
-from pages.shared import export
 from pages.shared.answer import probability
+from pages.shared.drawing import draw
 from pages.shared.recipe import Expression, Print, Unwritten, call, each, literal, named, value_of
 from pages.shared.style import theme
-from pages.shared.view import state
 from pages.shared.view.fields import Kept
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.figures.bars.blank_bars import blank_bars
@@ -35,69 +32,53 @@ N_OFFERED = 24  # candidates in the list to choose from
 HEIGHT = 250  # px, of where a mask looks
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Predictions:
-    """What may stand in some blanks, as code."""
-
-    blanks: Expression
-    labels: Expression  # of each blank, the best tokens
-    probabilities: Expression
-
-    @classmethod
-    def of(cls, data: BlanksData, places: list[int]) -> "Predictions":
-        """Return what the model says at some places, or said just before they were filled."""
-        labels = data.recipe.tokenizer.labels
-        blanks = named("blanks", each("place", places, data.blank_recipe))
-        best = named("best", each("blank", blanks, lambda blank: blank.candidates(N_BARS)))
-        of_each = {
-            "labels": lambda of_blank: each("one", of_blank, lambda one: labels([one.token])[0]),
-            "probabilities": lambda of_blank: call(np.array, each("one", of_blank, lambda one: one.probability)),
-        }
-        return cls(blanks=blanks, **{name: named(name, each("of_blank", best, of)) for name, of in of_each.items()})
-
-
 def candidates(data: BlanksData) -> None:
     """Draw what may stand in each blank, or might have before it was filled; of many, in the most certain open ones."""
     places, steps, n_open = _places(data), data.steps, len(data.state.blanks)
-    made = Predictions.of(data, places)
+    blanks, labels, probabilities = _predictions(data)
     title = say("Predictions for each blank")
     if n_open and len(places) < len(data.tree.masks):
         title = say("Predictions for each blank: the {n} most confident of {n_open}", n=len(places), n_open=n_open)
-    recipe = named(
-        "figure",
-        call(
-            blank_bars,
-            made.probabilities,
-            made.labels,
-            names=[say("blank {place}", place=place) for place in places],
-            entropies=call(np.array, each("blank", made.blanks, lambda blank: blank.entropy)),
-            next_one=None if data.next_place is None else places.index(data.next_place),
-            filled={i for i, place in enumerate(places) if place in steps},
-            title=title,
-            theme=Unwritten(theme()),
-            width=Unwritten(760),
-        ),
+    figure = call(
+        blank_bars,
+        probabilities,
+        labels,
+        names=[say("blank {place}", place=place) for place in places],
+        entropies=call(np.array, each("blank", blanks, lambda blank: blank.entropy)),
+        next_one=None if data.next_place is None else places.index(data.next_place),
+        filled={i for i, place in enumerate(places) if place in steps},
+        title=title,
+        theme=Unwritten(theme()),
+        width=Unwritten(760),
     )
-    figure, name = value_of(recipe), f"{data.card.name}-blanks"
+    log_probs = each("blank", blanks, lambda blank: blank.log_probs)
+    draw(
+        figure,
+        *printed(data),
+        title=title,
+        name=f"{data.card.name}-blanks",
+        key="blanks-bars",
+        csv=lambda: _csv(places, value_of(labels), value_of(probabilities)),
+        arrays=lambda: {"places": np.array(places), "log_probs": np.stack(value_of(log_probs))},
+        model=data.card.path,
+    )
 
-    def files() -> Mapping[str, bytes]:
-        blanks, labels, probabilities = value_of((made.blanks, made.labels, made.probabilities))
-        return export.files(
-            name=name,
-            csv=lambda: _csv(places, labels, probabilities),
-            arrays=lambda: {"places": np.array(places), "log_probs": np.stack([blank.log_probs for blank in blanks])},
-            code=export.script(recipe, *printed(data), title=title, name=name),
-            state=state.in_words(),
-            model=data.card.path,
-        )
 
-    figures.live_figure(figure, name=name, key="blanks-bars", files=files, height=figure.layout.height)
+def _predictions(data: BlanksData) -> tuple[Expression, Expression, Expression]:
+    """Return the blanks that are drawn, and the labels and probabilities of the best tokens of each."""
+    label = data.recipe.tokenizer.labels
+    blanks = named("blanks", each("place", _places(data), data.blank_recipe))
+    best = named("best", each("blank", blanks, lambda blank: blank.candidates(N_BARS)))
+    labels = each("of_blank", best, lambda of_blank: each("one", of_blank, lambda one: label([one.token])[0]))
+    probabilities = each(
+        "of_blank", best, lambda of_blank: call(np.array, each("one", of_blank, lambda one: one.probability))
+    )
+    return blanks, named("labels", labels), named("probabilities", probabilities)
 
 
 def printed(data: BlanksData) -> list[Print]:
     """Return the lines that print what may stand in each blank, and how probable what was filled in is."""
-    made = Predictions.of(data, _places(data))
-    lines = [Print((made.labels, made.probabilities)), Print(data.filling_recipe.total_log_prob, "nats")]
+    lines = [Print(_predictions(data)[1:]), Print(data.filling_recipe.total_log_prob, "nats")]
     if data.beside is not None:
         lines += [Print(all_at_once(data.recipe, data.filling_recipe).total_log_prob, "nats, all at once")]
     return lines
@@ -148,35 +129,29 @@ def _looks(data: BlanksData, blank: "BlankPrediction") -> None:
     }[aim.mean]
     row = named("row", literal(aim).of(data.blank_recipe(place).rows))
     title = say("Attention from blank {place}: {whose}", place=place, whose=whose)
-    figure = named(
-        "figure",
-        call(
-            row_bars,
-            row.astype(np.float64),
-            labels,
-            query=place,
-            query_token=labels[place],
-            title=title,
-            key_name=say("key: text"),
-            theme=Unwritten(theme()),
-            width=Unwritten(460),
-            height=Unwritten(HEIGHT),
-        ),
+    figure = call(
+        row_bars,
+        row.astype(np.float64),
+        labels,
+        query=place,
+        query_token=labels[place],
+        title=title,
+        key_name=say("key: text"),
+        theme=Unwritten(theme()),
+        width=Unwritten(460),
+        height=Unwritten(HEIGHT),
     )
-    name = f"{data.card.name}-blank{place}-looks"
     names = [f"{key} {label}" for key, label in enumerate(labels)]
-
-    def files() -> Mapping[str, bytes]:
-        return export.files(
-            name=name,
-            csv=lambda: matrix_csv(value_of(row)[None], "blank", [str(place)], "key", names, "weight"),
-            arrays=lambda: {"row": value_of(row), "key_tokens": np.array(labels)},
-            code=export.script(figure, Print(row, "[key]"), title=title, name=name),
-            state=state.in_words(),
-            model=data.card.path,
-        )
-
-    figures.live_figure(value_of(figure), name=name, key="blanks-looks", files=files, height=HEIGHT)
+    draw(
+        figure,
+        Print(row, "[key]"),
+        title=title,
+        name=f"{data.card.name}-blank{place}-looks",
+        key="blanks-looks",
+        csv=lambda: matrix_csv(value_of(row)[None], "blank", [str(place)], "key", names, "weight"),
+        arrays=lambda: {"row": value_of(row), "key_tokens": np.array(labels)},
+        model=data.card.path,
+    )
     text, told = data.labels(data.at), []
     for other in data.state.blanks.values():
         key, weight = other.looks_most_at(aim)

@@ -1,19 +1,18 @@
 """The KV cache at this step: what it holds, what this step computed, and what the step would cost without it."""
 
 import html
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
-from pages.components import figures
 from pages.explore.decoding.data import DecodingData
-from pages.shared import export, prose
+from pages.shared import prose
+from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, Unwritten, call, each, named, value_of
 from pages.shared.style import theme
-from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.kv_cache import cost_lines, kv_cache_grid
@@ -35,19 +34,17 @@ def show(data: DecodingData) -> None:
     last = _last(data)
     if last is None or last.prediction is None:
         return
-    _grid(data, last, last.prediction)
-    _facts(data, last, last.prediction)
-    _costs(data, last)
+    recipe = CacheRecipe.of(data, last, last.prediction)
+    _grid(data, recipe, last.position + 1, last.prediction)
+    _facts(data, recipe, last.position + 1, last.prediction)
+    _costs(data, recipe, last.position - data.tree.start.position)
     st.html(f"<p class='hl-small'>{html.escape(say(LOOK_FOR))}{prose.linked(definitions('kv-cache'))}</p>")
 
 
 def code(data: DecodingData) -> list[Print]:
     """Return the lines that print how much is stored, and what this step and all others cost."""
     last = _last(data)
-    if last is None or last.prediction is None:
-        return []
-    costs = Print(_step_costs(data, last, last.prediction), "multiply-adds with the cache and without")
-    return [Print(_held(data, last, last.position + 1), "bytes"), costs, _print_costs(data, last)]
+    return [] if last is None or last.prediction is None else CacheRecipe.of(data, last, last.prediction).printed
 
 
 def _last(data: DecodingData) -> "DecodingStep | None":
@@ -55,71 +52,88 @@ def _last(data: DecodingData) -> "DecodingStep | None":
     return data.at if data.prediction is not None else data.at.parent
 
 
-def _grid(data: DecodingData, last: "DecodingStep", prediction: "NextTokenPrediction") -> None:
-    """Draw the keys and values of every layer and position."""
-    n_read, n_cached = last.position + 1, prediction.n_cached
-    title = say("Contents of the KV cache")
-    recipe = named(
-        "figure",
-        call(
-            kv_cache_grid,
-            data.labels_recipe[:n_read],
-            n_layers=data.recipe.model.config.n_decoder_layers,
-            n_cached=n_cached,
-            source_labels=data.recipe.given.labels if data.source_labels else (),
-            title=title,
-            theme=Unwritten(theme()),
-        ),
-    )
-    figure, name = value_of(recipe), data.file_name("cache", f"step{data.n_written}")
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CacheRecipe:
+    """What is stored, and multiply-adds."""
 
-    def files() -> Mapping[str, bytes]:
-        labels = data.output_labels[:n_read]
-        kinds = np.array([["stored" if place < n_cached else "new" for place in range(n_read)]]).T
-        places = [f"{place} {label}" for place, label in enumerate(labels)]
-        return export.files(
-            name=name,
-            csv=lambda: matrix_csv(kinds, "position", places, "of", ["keys and values"], "state"),
-            arrays=lambda: {"state": kinds[:, 0], "tokens": np.array(labels)},
-            code=export.script(recipe, Print(_held(data, last, n_read), "bytes"), title=title, name=name),
-            state=state.in_words(),
-            model=data.card.path,
+    held: Expression  # bytes
+    of_step: Expression  # with the cache, and without
+    cached: Expression  # of each step of the branch
+    uncached: Expression
+
+    @classmethod
+    def of(cls, data: DecodingData, last: "DecodingStep", prediction: "NextTokenPrediction") -> "CacheRecipe":
+        """Return what the last token that was read left, and what its step cost."""
+        from transformer_core.decoding.cost import cache_bytes, step_cost, step_costs
+
+        config, n_src = data.recipe.model.config, len(data.source_labels)
+        n_read, n_cached = last.position + 1, prediction.n_cached
+        n_given = data.tree.start.position + 1
+        n_steps = max(len(data.branch), n_read - n_given + 1)
+        width = 4 if last.kept is None else last.kept.dtype.itemsize
+
+        def total(is_cached: Expression) -> Expression:
+            return call(step_cost, config, n_cached, n_new=n_read - n_cached, n_src=n_src, cached=is_cached).total
+
+        def totals(is_cached: Expression) -> Expression:
+            costs = call(step_costs, config, n_steps, n_given=n_given, n_src=n_src, cached=is_cached)
+            return call(np.array, each("step", costs, lambda step: step.total))
+
+        cached, uncached = named("cached, uncached", each("is_cached", (True, False), totals))
+        return cls(
+            held=call(cache_bytes, config, n_read, n_src, bytes_per_number=width),
+            of_step=each("is_cached", (True, False), total),
+            cached=cached,
+            uncached=uncached,
         )
 
-    figures.live_figure(figure, name=name, key="decoding-cache", files=files, height=int(figure.layout.height))
+    @property
+    def printed(self) -> list[Print]:
+        """The lines that print them."""
+        with_and_without = "multiply-adds with the cache, and without"
+        return [
+            Print(self.held, "bytes"),
+            Print(self.of_step, with_and_without),
+            Print((self.cached, self.uncached), f"{with_and_without} [step]"),
+        ]
 
 
-def _held(data: DecodingData, last: "DecodingStep", n_positions: int) -> Expression:
-    """Return how much is stored of so many positions."""
-    from transformer_core.decoding.cost import cache_bytes
-
-    width = 4 if last.kept is None else last.kept.dtype.itemsize
-    return call(cache_bytes, data.recipe.model.config, n_positions, len(data.source_labels), bytes_per_number=width)
-
-
-def _step_costs(data: DecodingData, last: "DecodingStep", prediction: "NextTokenPrediction") -> Expression:
-    """Return what this step costs with the cache, and what without."""
-    from transformer_core.decoding.cost import step_cost
-
-    of_step = {"n_new": last.position + 1 - prediction.n_cached, "n_src": len(data.source_labels)}
-    config = data.recipe.model.config
-    return each(
-        "is_cached",
-        (True, False),
-        lambda is_cached: call(step_cost, config, prediction.n_cached, **of_step, cached=is_cached).total,
+def _grid(data: DecodingData, recipe: CacheRecipe, n_read: int, prediction: "NextTokenPrediction") -> None:
+    """Draw the keys and values of every layer and position."""
+    title, n_cached = say("Contents of the KV cache"), prediction.n_cached
+    figure = call(
+        kv_cache_grid,
+        data.labels_recipe[:n_read],
+        n_layers=data.recipe.model.config.n_decoder_layers,
+        n_cached=n_cached,
+        source_labels=data.recipe.given.labels if data.source_labels else (),
+        title=title,
+        theme=Unwritten(theme()),
+    )
+    kinds = np.array([["stored" if place < n_cached else "new"] for place in range(n_read)])
+    labels = data.output_labels[:n_read]
+    places = [f"{place} {label}" for place, label in enumerate(labels)]
+    draw(
+        figure,
+        recipe.printed[0],
+        title=title,
+        name=data.file_name("cache", f"step{data.n_written}"),
+        key="decoding-cache",
+        csv=lambda: matrix_csv(kinds, "position", places, "of", ["keys and values"], "state"),
+        arrays=lambda: {"state": kinds[:, 0], "tokens": np.array(labels)},
+        model=data.card.path,
     )
 
 
-def _facts(data: DecodingData, last: "DecodingStep", prediction: "NextTokenPrediction") -> None:
+def _facts(data: DecodingData, recipe: CacheRecipe, n_read: int, prediction: "NextTokenPrediction") -> None:
     """Tell how much is stored, and what this step cost with and without that."""
-    held, of_one = (value_of(_held(data, last, n)) for n in (last.position + 1, 1))
-    cached, uncached = value_of(_step_costs(data, last, prediction))
+    held, (cached, uncached) = value_of((recipe.held, recipe.of_step))
     read = [say("{n} tokens in one forward pass", n=prediction.n_read)] if prediction.n_read > 1 else []
     read += [say("a batch of {n}", n=prediction.n_rows)] if prediction.n_rows > 1 else []
     facts = [
         (say("cache size"), _size(held.total)),
         *([(say("of which source (fixed)"), _size(held.cross_attn))] if data.source_labels else []),
-        (say("size per token"), _size(of_one.self_attn)),
+        (say("size per token"), _size(held.self_attn // n_read)),
         (say("step time"), f"{prediction.ms:.1f} ms" + (f" ({', '.join(read)})" if read else "")),
         (say("multiply-adds"), grouped(cached)),
         (
@@ -131,45 +145,21 @@ def _facts(data: DecodingData, last: "DecodingStep", prediction: "NextTokenPredi
     st.html(f"<div class='hl-facts-list'>{cells}</div>")
 
 
-def _costs(data: DecodingData, last: "DecodingStep") -> None:
+def _costs(data: DecodingData, recipe: CacheRecipe, at: int) -> None:
     """Draw what the steps of this branch cost, with the cache and without."""
-    cached, uncached = _costs_of_steps(data, last)
     title = say("Cost per step")
-    at = last.position - data.tree.start.position
-    recipe = named("figure", call(cost_lines, cached, uncached, at=at, title=title, theme=Unwritten(theme())))
-    figure, name = value_of(recipe), data.file_name("cost")
-
-    def files() -> Mapping[str, bytes]:
-        arrays = {"cached": value_of(cached), "uncached": value_of(uncached)}
-        matrix = np.stack([*arrays.values()], axis=1)
-        return export.files(
-            name=name,
-            csv=lambda: matrix_csv(matrix, "step", range(len(matrix)), "cache", ["with", "without"], "multiply-adds"),
-            arrays=lambda: arrays,
-            code=export.script(recipe, _print_costs(data, last), title=title, name=name),
-            state=state.in_words(),
-            model=data.card.path,
-        )
-
-    figures.live_figure(figure, name=name, key="decoding-cost", files=files, height=int(figure.layout.height))
-
-
-def _costs_of_steps(data: DecodingData, last: "DecodingStep") -> tuple[Expression, Expression]:
-    """Return what each step of this branch costs with the cache, and what without."""
-    from transformer_core.decoding.cost import step_costs
-
-    start = data.tree.start.position
-    n_steps = max(len(data.branch), last.position - start + 1)
-    given = {"n_given": start + 1, "n_src": len(data.source_labels)}
-    with_cache, without = (
-        call(step_costs, data.recipe.model.config, n_steps, **given, cached=cached) for cached in (True, False)
+    cached, uncached = value_of((recipe.cached, recipe.uncached))
+    both = np.stack([cached, uncached], axis=1)
+    draw(
+        call(cost_lines, recipe.cached, recipe.uncached, at=at, title=title, theme=Unwritten(theme())),
+        recipe.printed[-1],
+        title=title,
+        name=data.file_name("cost"),
+        key="decoding-cost",
+        csv=lambda: matrix_csv(both, "step", range(len(both)), "cache", ["with", "without"], "multiply-adds"),
+        arrays=lambda: {"cached": cached, "uncached": uncached},
+        model=data.card.path,
     )
-    cached, uncached = (call(np.array, each("step", costs, lambda step: step.total)) for costs in (with_cache, without))
-    return named("cached", cached), named("uncached", uncached)
-
-
-def _print_costs(data: DecodingData, last: "DecodingStep") -> Print:
-    return Print(_costs_of_steps(data, last), "multiply-adds [step]")
 
 
 def _size(n_bytes: int) -> str:

@@ -1,5 +1,7 @@
 """Decoding: how does the output come about, token by token, and what else could it have said?"""
 
+from typing import Any
+
 import streamlit as st
 
 from pages.explore.decoding import aim, alignment, beams, blanks, candidates, rows, teacher, tree, view_fields, writing
@@ -34,21 +36,13 @@ LOOK_FOR = {
         "equally probable, the story is open: choose another one and see where it goes."
     ),
 }
-PARTS = {  # what the right side shows
-    "heads": mark("Heads"),
-    "alignment": mark("Alignment"),
-    "tree": mark("Branches"),
-    "beams": mark("Beam search"),
-    "cache": mark("KV cache"),
-    "led": mark("Teacher forcing"),
-}
-SHOWN_BY = {
-    "heads": rows,
-    "alignment": alignment,
-    "tree": tree,
-    "beams": beams,
-    "cache": decoding_cache,
-    "led": teacher,
+PARTS: dict[str, tuple[str, Any]] = {  # what the right side shows, and what draws it
+    "heads": (mark("Heads"), rows),
+    "alignment": (mark("Alignment"), alignment),
+    "tree": (mark("Branches"), tree),
+    "beams": (mark("Beam search"), beams),
+    "cache": (mark("KV cache"), decoding_cache),
+    "led": (mark("Teacher forcing"), teacher),
 }
 
 
@@ -87,11 +81,12 @@ def decoding() -> None:
     with left:
         candidates.show(data)
     with right:
-        _part(data)
+        part = PARTS[_part(data)][1]
+        part.show(data)
     _look_for(data)
     with st.popover(say("Show as plain text"), type="tertiary", icon=":material/notes:"):
         st.code(text_of(data, [step.token for step in data.branch]), language=None, wrap_lines=True)
-    code_expander.code(lambda: script(*data.printed, *SHOWN_BY[_chosen_part(data)].code(data)))
+    code_expander.code(lambda: script(*data.printed, *part.code(data)))
     state.publish()
 
 
@@ -105,19 +100,14 @@ def _data(card: ModelCard) -> DecodingData | None:
         return None
 
 
-def _part(data: DecodingData) -> None:
-    """Draw what was chosen to be seen beside the candidates."""
+def _part(data: DecodingData) -> str:
+    """Draw where it is chosen what is seen beside the candidates; return that."""
     parts = [name for name in PARTS if name != "alignment" or data.card.config.has_encoder]
+    part: str = view_fields.PART.value if view_fields.PART.value in parts else parts[0]
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-choices"):
-        view_fields.PART.segmented(say("Show"), parts, name=lambda name: say(PARTS[name]), shown=_chosen_part(data))
+        view_fields.PART.segmented(say("Show"), parts, name=lambda name: say(PARTS[name][0]), shown=part)
         aim.choose(data.card.config.n_decoder_layers, data.card.config.n_heads)
-    SHOWN_BY[_chosen_part(data)].show(data)
-
-
-def _chosen_part(data: DecodingData) -> str:
-    """Return the part that is seen; only an encoder-decoder has an alignment."""
-    part: str = view_fields.PART.value
-    return "heads" if part == "alignment" and not data.card.config.has_encoder else part
+    return part
 
 
 def _remarks(data: DecodingData) -> None:

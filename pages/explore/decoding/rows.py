@@ -1,6 +1,5 @@
 """Where every head looks at this step, in order to say the next token: over the source, and over what is written."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +8,7 @@ import streamlit as st
 from pages.components import figures
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData
-from pages.shared import export
+from pages.shared.drawing import draw
 from pages.shared.recipe import Expression, Print, Unwritten, call, named, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
@@ -64,42 +63,29 @@ def _draw(data: DecodingData, kind: "Kind") -> None:
         token=isolate(shorten(read[n_read - 1])),
     )
     key = f"decoding-rows-{kind}"
-    recipe = named(
-        "figure",
-        call(
-            step_rows,
-            made.values,
-            labels,
-            made.labels,
-            title=title,
-            chosen=made.chosen,
-            n_keys=None if kind == "cross" else len(read),
-            key_name=say(KEYS[kind]),
-            row_name=made.name,
-            theme=Unwritten(theme()),
-        ),
+    figure = call(
+        step_rows,
+        made.values,
+        labels,
+        made.labels,
+        title=title,
+        chosen=made.chosen,
+        n_keys=None if kind == "cross" else len(read),
+        key_name=say(KEYS[kind]),
+        row_name=made.name,
+        theme=Unwritten(theme()),
     )
-    figure = value_of(recipe)
-    name = data.file_name(kind, f"step{data.n_written}")
-
-    def files() -> Mapping[str, bytes]:
-        tokens = value_of(labels)
-        keys = [f"{place} {label}" for place, label in enumerate(tokens)]
-        return export.files(
-            name=name,
-            csv=lambda: matrix_csv(rows.values, rows.name, rows.labels, "key", keys, "weight"),
-            arrays=lambda: {"rows": rows.values, "row_labels": np.array(rows.labels), "key_tokens": np.array(tokens)},
-            code=export.script(recipe, Print(made.values, "[row, key]"), title=title, name=name),
-            state=state.in_words(),
-            model=data.card.path,
-        )
-
-    figures.live_figure(
+    tokens = value_of(labels)
+    keys = [f"{place} {label}" for place, label in enumerate(tokens)]
+    draw(
         figure,
-        name=name,
+        Print(made.values, "[row, key]"),
+        title=title,
+        name=data.file_name(kind, f"step{data.n_written}"),
         key=key,
-        files=files,
-        height=int(figure.layout.height),
+        csv=lambda: matrix_csv(rows.values, rows.name, rows.labels, "key", keys, "weight"),
+        arrays=lambda: {"rows": rows.values, "row_labels": np.array(rows.labels), "key_tokens": np.array(tokens)},
+        model=data.card.path,
         on_cell=lambda: _open(figures.sent_cell(key), len(rows.values) - 1, data),
     )
 

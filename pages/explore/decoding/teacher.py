@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData
+from pages.explore.decoding.nodes import signed
 from pages.explore.decoding.recipes import tokens_of
 from pages.shared import answer, models, prose
 from pages.shared.glossary.links import definitions
@@ -188,7 +189,7 @@ def _row(
         f"<bdi>{html.escape(label)}</bdi> <small>{answer.probability(_chosen(step).probability)}</small></li>"
         for place, (step, label) in enumerate(zip(steps, labels, strict=True))
     )
-    about = say("log-probability {total} nats, {remark}", total=_signed(steps[-1].total_log_prob), remark=remark)
+    about = say("log-probability {total} nats, {remark}", total=signed(steps[-1].total_log_prob), remark=remark)
     return f"<div class='hl-label'>{name}<span>{about}</span></div><ol aria-label='{name}'>{''.join(tokens)}</ol>"
 
 
@@ -206,7 +207,7 @@ def _in_words(data: DecodingData, step: "DecodingStep", label: str) -> str:
         "{choices}",
         token=isolate(label),
         probability=answer.probability(chosen.probability),
-        nats=_signed(step.log_prob),
+        nats=signed(step.log_prob),
         rank=chosen.rank,
         choices=choices,
     )
@@ -216,8 +217,3 @@ def _chosen(step: "DecodingStep") -> "Candidate":
     """Return a token as one that the model chose among, whether it would have taken it or not."""
     assert step.chosen is not None, "the given tokens are not drawn here"
     return step.chosen
-
-
-def _signed(nats: float) -> str:
-    """Return a log-probability for reading; what rounds to nothing has no sign."""
-    return f"{round(nats, 2) + 0.0:.2f}".replace("-", "−")
