@@ -112,7 +112,7 @@ def call(function: Callable[..., Any], *arguments: Any, **named_arguments: Any) 
 
 
 def literal(value: Any) -> Expression:
-    """Return a dictionary or a list with expressions in it, a class, or an object that its fields tell all of."""
+    """Return a dictionary or a list with expressions in it; or a class or a dataclass, to ask something of it."""
     return Expression(lambda: written(value), lambda: value_of(value), value)
 
 

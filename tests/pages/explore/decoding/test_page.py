@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+import transformer_core as tc
 from pages.explore.decoding import view_fields
 from tests.pages.conftest import (
     EXAMPLES,
@@ -31,6 +33,7 @@ OpenApp = Callable[..., AppTest]
 FORKED = {"model": "en-fr", "text": EXAMPLES[0], "branches": "~5.!6", "branch": "1", "step": "2"}
 
 
+PARTS = ["heads", "alignment", "tree", "beams", "cache", "led"]
 KINDS = [
     {"model": "en-fr", "text": EXAMPLES[0], "branches": "~5.!6", "branch": "1", "length": "8", "step": "3"},
     {"model": "tales", "text": PROMPTS[0], "length": "8", "step": "3"},
@@ -138,6 +141,16 @@ def test_the_shown_code_gives_the_alignment(open_app: OpenApp):
     app = opened(open_app, **KINDS[0], part="alignment")
     defined, _ = run_shown(app)
     np.testing.assert_allclose(defined["weights"][:4], cells(figure(app, "decoding-alignment")), atol=1e-6)
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("step", ["0", "2"])
+def test_the_shown_code_runs_at_both_ends_of_a_text(open_app: OpenApp, three_kinds: Path, part: str, step: str):
+    eos = tc.load(three_kinds / "en-fr")[0].config.eos_id
+    ended = {"model": "en-fr", "text": EXAMPLES[0], "branches": f"5.!{eos}", "step": step}
+    defined, printed = run_shown(opened(open_app, **ended, part=part))
+    assert [step.token for step in defined["branch"]] == [5, eos] and "'<eos>'" in printed
+    assert ("prediction" in defined) == (step == "0")
 
 
 def branches(app: AppTest) -> str:
