@@ -133,8 +133,30 @@ def call(function: Callable[..., Any], *arguments: Any, **named_arguments: Any) 
 
 
 def literal(value: Any) -> Expression:
-    """Return a dictionary or a list with expressions in it, or a class that a method is called of."""
+    """Return a dictionary or a list with expressions in it; or a class or a dataclass, to ask something of it."""
     return Expression(lambda: written(value), lambda: value_of(value), value)
+
+
+def each(name: str, values: Any, of: Callable[[Expression], Any]) -> Expression:
+    """Return a list with what is made of each of the values: `[of(name) for name in values]`.
+
+    Args:
+        name: what one of the values is called.
+        values: an expression, or a literal.
+        of: makes something of that one; what has a name of its own in it must be the same for all.
+    """
+    now: list[Any] = [None]
+    what = of(Expression(lambda: name, lambda: now[0]))
+
+    def make() -> list[Any]:
+        made = []
+        for now[0] in value_of(values):
+            made.append(value_of(what))
+        return made
+
+    return Expression(
+        lambda: _enclosed("[", [written(what), f"for {name} in {written(values)}"], "]", " "), make, values, what
+    )
 
 
 def named(names: str, value: Expression) -> Any:
@@ -172,17 +194,6 @@ def within(context: Expression, value: Expression) -> Expression:
     computes.
     """
     return _Within(context, value)
-
-
-def each(name: str, values: Sequence[Any], of: Callable[[Any], Expression]) -> Expression:
-    """Return a list: what `of` gives for each value, which the code calls by a name."""
-    one = of(Expression(lambda: name, lambda: None))
-    return Expression(
-        lambda: _enclosed("[", [one._code, f"for {name} in {written(values)}"], "]", " "),
-        lambda: [value_of(of(value)) for value in values],
-        one,
-        values,
-    )
 
 
 def value_of(value: Any) -> Any:
@@ -223,7 +234,7 @@ def script(*last: Expression | Print | Lines) -> str:
         match line:
             case Print():
                 comment = f"  # {line.comment}" if line.comment else ""
-                body.append(f"print({written(line.value)}){comment}")
+                body.append(_written_call("print", [line.value], {}) + comment)
             case Lines():
                 body.append(line.code.strip("\n"))
             case _:
@@ -239,7 +250,7 @@ def written(value: Any) -> str:
         case Unpacked():
             return f"**{value.items._code}"
         case tuple() if (as_dict := getattr(value, "_asdict", None)) is not None:
-            return _written_call(type(value).__name__, (), as_dict())
+            return _written_call(_home(type(value))[1], (), as_dict())
         case tuple():
             return f"({', '.join(map(written, value))}{',' if len(value) == 1 else ''})"
         case list():
@@ -250,7 +261,7 @@ def written(value: Any) -> str:
         case dict():
             return f"{{{', '.join(f'{written(key)}: {written(of)}' for key, of in value.items())}}}"
     if is_dataclass(value) and not isinstance(value, type):
-        return _written_call(type(value).__name__, (), _changed(value))
+        return _written_call(_home(type(value))[1], (), _changed(value))
     return _home(value)[1] if callable(value) else repr(value)
 
 

@@ -174,6 +174,8 @@ def test_a_person_chooses_blank_and_token():
     assert not best.is_models_own and best.chosen == tree.read().blanks[other].best
     forked = tree.fill(tree.fill(NOTHING, other, 12))
     assert forked.first(1) == tree.fill(NOTHING, other, 12) and forked.first(0) == NOTHING
+    second = forked.steps[1].position
+    assert forked.before(second) == forked.first(1) and forked.first(1).before(second) == forked.first(1)
 
 
 def test_of_equal_blanks_the_leftmost_is_first():

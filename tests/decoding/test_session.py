@@ -263,6 +263,8 @@ def test_led_and_free(architecture: str):
     target[3] = next(token for token in range(3, VOCAB) if token != free[3])
     session = DecodingSession(model, given)
     found = session.beside_free_running(target)
+    assert found.whole == ((*found.shared, *found.a), (*found.shared, *found.b))
+    assert [step.token for step in found.whole[0]] == target
     assert tokens_of(found.shared) == free[:3]
     assert tokens_of(found.a) == target[3:] and tokens_of(found.b) == free[3:]
     assert found.parting == session.tree.start.position + 4

@@ -132,6 +132,26 @@ def test_arguments_that_are_unpacked_and_those_that_are_left_out():
     assert value_of(quiet) == "yy" and written(quiet) == "counted('y')"
 
 
+def test_something_is_made_of_each_value():
+    COUNTED.clear()
+    factor = named("factor", call(counted, "ab"))
+    made = named("made", each("n", call(range, 1, 3), lambda n: (n, each("m", (4, n), lambda m: [factor, n, m]))))
+    expected = [(1, [["ab", 1, 4], ["ab", 1, 1]]), (2, [["ab", 2, 4], ["ab", 2, 2]])]
+    assert value_of(made) == expected and COUNTED == ["ab"]
+    lines = script(Print(made))
+    assert "made = [(n, [[factor, n, m] for m in (4, n)]) for n in range(1, 3)]" in lines
+    assert run(lines)["made"] == expected
+
+
+def test_classes_and_objects_are_asked_like_other_values():
+    assert value_of(literal(Fraction).from_float(0.5)) == Fraction(1, 2)
+    lines = script(Print(named("half", literal(Fraction).from_float(0.5))), Print(literal(Wish("a", 2)).how_often))
+    assert "half = Fraction.from_float(0.5)" in lines and "print(Wish(what='a', how_often=2).how_often)" in lines
+    assert run(lines)["half"] == Fraction(1, 2)
+    top = named("top", literal(tc.Sampling(top_k=3)).top_k)  # of a package that has a short name
+    assert run(script(Print(top)))["top"] == 3
+
+
 def test_lines_of_ones_own_use_what_is_named():
     array = named("array", call(np.arange, 3))
     lines = script(Lines("for number in array:\n    print(number)", (array,)))

@@ -108,7 +108,7 @@ def _show_measured(measured: "Mapping[str, Measured]", step: int) -> None:
         print(
             f"  {variant:<{width}}   loss {metrics['loss']:6.3f} nats   token accuracy {metrics['accuracy']:4.0%}   "
             f"exact match {metrics['exact_match']:4.0%}"
-            + (f"   accuracy at three times the length {of_variant.by_length[-1]:4.0%}" if len(of_variant.by_length) else "")
+            + (f"   accuracy at 3x the length {of_variant.by_length[-1]:4.0%}" if len(of_variant.by_length) else "")
         )
 
 

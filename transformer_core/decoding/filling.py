@@ -121,6 +121,11 @@ class Filling:
         """Return what there was after the first `n` steps."""
         return Filling(self.steps[:n])
 
+    def before(self, position: int) -> "Filling":
+        """Return what was filled before one blank was; all of it where that one is open."""
+        positions = [step.position for step in self.steps]
+        return self.first(positions.index(position)) if position in positions else self
+
 
 NOTHING = Filling()
 

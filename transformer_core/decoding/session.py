@@ -37,6 +37,11 @@ class Comparison:
         """The position of the first token in which they differ; None where one begins the other, or both are one."""
         return self.a[0].position if self.a and self.b else None
 
+    @property
+    def whole(self) -> tuple[tuple[DecodingStep, ...], tuple[DecodingStep, ...]]:
+        """Both branches from the first token that was written."""
+        return (*self.shared, *self.a), (*self.shared, *self.b)
+
 
 class DecodingSession:
     """Writing, step by step, in a tree that several sessions may share.

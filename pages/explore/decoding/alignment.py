@@ -2,93 +2,113 @@
 
 import html
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
 from pages.components import figures
 from pages.explore.decoding import view_fields
-from pages.explore.decoding.code import looked
 from pages.explore.decoding.data import DecodingData
-from pages.shared import analyses, cache, export, prose, ticking
-from pages.shared.code import KEEP
+from pages.explore.decoding.recipes import tokens_of
+from pages.shared import analyses, cache, prose, ticking
 from pages.shared.corpora import MADE_HERE
+from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard, place_of
+from pages.shared.recipe import Expression, Print, Unwritten, call, named, through, value_of
 from pages.shared.style import theme
-from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures.alignment import alignment_matrix
 from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.texts.word_alignment import FoundPair, KnownAlignment, KnownPairs, Links
+    from transformer_core.analysis.texts.word_alignment import AlignmentScore, FoundPair, KnownAlignment
 
 TICK = 1.0  # s between two looks whether the corpus is there
 NEXT = "…"  # the label of the row whose token is about to be written
-AGAIN = """
-from transformer_core.figures.alignment import alignment_matrix
 
-figure = alignment_matrix(
-    values,
-    {targets!r},
-    {sources!r},
-    n_shown=len(values),
-    truth={truth!r},
-    links={links!r},
-    title={title!r},
-)
-{keep}"""
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Alignment:
+    """Where the model looked, and what it should have looked at, as code."""
+
+    n_shown: int  # rows that there are by now
+    weights: Expression  # of all tokens of the branch
+    links: Expression  # cells that the attention decides for
+    found: Expression | None  # the pair of the corpus
+    known: Expression | None  # its true alignment
+    trouble: HeadlightError | None  # why it is not known whether there is one
+
+    @property
+    def truth(self) -> Expression | None:
+        """The cells of the true alignment."""
+        return None if self.known is None else named("truth", self.known.cells(self.known.links))
+
+    @property
+    def score(self) -> Expression | None:
+        """How well the attention tells the true alignment; None while there is nothing to judge."""
+        is_judged = self.known is not None and value_of(self.known).judged
+        return self.known.score(self.weights) if self.known is not None and is_judged else None
+
+    def printed(self, n_written: int) -> list[Print]:
+        """Return the lines that print the rows that are written, and how well they tell the true alignment."""
+        return [Print(self.weights[:n_written], "[tgt, src]"), *([] if self.score is None else [Print(self.score)])]
 
 
 def show(data: DecodingData) -> None:
     """Draw a row for each token that was written, and the one that is about to be."""
-    from transformer_core.analysis.texts.word_alignment import hard_alignment
-    from transformer_core.decoding.looking import written_weights
-
     if not data.branch:
         st.html(f"<p class='hl-small'>{say('Nothing has been generated yet: take a step.')}</p>")
         return
-    weights = written_weights(data.branch, "cross", data.aim)
-    n_shown = min(data.n_written + 1, len(data.branch))
+    made = _recipe(data)
     of_branch = data.output_labels[len(data.given) :]
-    labels = (*of_branch[: data.n_written], NEXT, *of_branch[data.n_written + 1 :])[: len(of_branch)]
-    found, trouble = _pair(data)
-    known = None if found is None else _known(data, found)
-    truth: Links | None = None if known is None else known.cells(known.links)
-    links = hard_alignment(weights[:n_shown]) if known is None else known.cells(known.links_of(weights))
+    labels = [*of_branch[: data.n_written], NEXT, *of_branch[data.n_written + 1 :]][: len(of_branch)]
     title = say("Alignment: {who}", who=data.who("cross"))
-    figure = alignment_matrix(
-        weights,
+    figure = call(
+        alignment_matrix,
+        made.weights,
         labels,
-        data.source_labels,
-        n_shown=n_shown,
-        truth=truth,
-        links=links,
+        data.recipe.given.labels,
+        n_shown=made.n_shown,
+        truth=made.truth,
+        links=made.links,
         at=data.n_written if data.n_written < len(data.branch) else None,
         title=title,
-        theme=theme(),
+        theme=Unwritten(theme()),
     )
-    figures.live_figure(
+    arrays = _arrays(data, made)
+    rows, columns = (
+        [f"{place} {label}" for place, label in enumerate(arrays[side])] for side in ("target_tokens", "source_tokens")
+    )
+    draw(
         figure,
+        *made.printed(data.n_written),
+        title=title,
         name=data.file_name("alignment"),
         key="decoding-alignment",
-        files=lambda: _files(data, weights[: data.n_written], truth, links, title),
-        height=int(figure.layout.height),
+        csv=lambda: matrix_csv(arrays["weights"], "target", rows, "source", columns, "weight"),
+        arrays=lambda: arrays,
+        model=data.card.path,
         on_cell=lambda: _open(figures.sent_cell("decoding-alignment")),
     )
-    if isinstance(trouble, analyses.AtWorkError):
+    if isinstance(made.trouble, analyses.AtWorkError):
         ticking.look_again(after=TICK)
         wait = say(
             "The model’s corpus is being generated for the first time; the gold alignment will appear in a moment."
         )
         st.html(f"<p class='hl-small'>{html.escape(wait)}</p>")
         return
-    verdict = prose.sentence(trouble) if trouble else _verdict(data, weights, found, known)
+    verdict = prose.sentence(made.trouble) if made.trouble else _verdict(made)
     st.html(f"<p class='hl-small'>{html.escape(verdict)}{prose.linked(definitions('alignment-error-rate'))}</p>")
+
+
+def code(data: DecodingData) -> list[Print]:
+    """Return the lines that print the rows that are written, and how well they tell the true alignment."""
+    return _recipe(data).printed(data.n_written) if data.branch else []
 
 
 def _open(cell: tuple[int, int] | None) -> None:
@@ -97,14 +117,33 @@ def _open(cell: tuple[int, int] | None) -> None:
         view_fields.go_to(cell[0])
 
 
-def _pair(data: DecodingData) -> "tuple[FoundPair | None, HeadlightError | None]":
+def _recipe(data: DecodingData) -> Alignment:
+    """Return the attention over the source as far as it is written, and the true alignment where there is one."""
+    from transformer_core.analysis.texts.word_alignment import hard_alignment, known_alignment
+    from transformer_core.decoding.looking import written_weights
+
+    recipe, n_shown = data.recipe, min(data.n_written + 1, len(data.branch))
+    weights = named("weights", call(written_weights, recipe.branch, "cross", data.aim))
+    found, trouble = _pair(data)
+    known = None
+    if found is not None:
+        written = tokens_of(recipe.branch[: data.n_written])
+        known = named("known", call(known_alignment, found.pair, recipe.tokenizer, recipe.given.ids, written))
+        known = None if value_of(known) is None else known
+    links = call(hard_alignment, weights[:n_shown]) if known is None else known.cells(known.links_of(weights))
+    links = named("links", links)
+    return Alignment(n_shown=n_shown, weights=weights, links=links, found=found, known=known, trouble=trouble)
+
+
+def _pair(data: DecodingData) -> tuple[Expression | None, HeadlightError | None]:
     """Return the pair of the model's corpus whose source was read, if there is one, and why it cannot be known."""
     corpus = _corpus_of(data.card)
     if corpus is None or data.left_out:
         return None, None
+    found = named("found", _pairs(*corpus).find(data.view.text))
     try:
         with st.spinner(say("Searching the model’s corpus for this text …")):
-            return cache.get(mark("sources of corpora"), corpus, lambda: _pairs(*corpus)).find(data.view.text), None
+            return (None if value_of(found) is None else found), None
     except HeadlightError as error:
         return None, error
 
@@ -119,30 +158,26 @@ def _corpus_of(card: ModelCard) -> tuple[str, int] | None:
     return (name, seed) if name in MADE_HERE and MADE_HERE[name][1] else None
 
 
-def _pairs(name: str, seed: int) -> "KnownPairs":
-    """Return the pairs of a corpus by their sources.
-
-    Raises:
-        HeadlightError: the corpus is drawn just now, or cannot be.
-    """
+def _pairs(name: str, seed: int) -> Expression:
+    """Return the pairs of a corpus by their sources; its value raises HeadlightError while the corpus is drawn."""
     from transformer_core.analysis.texts.word_alignment import KnownPairs
     from transformer_core.corpora import load_corpus
 
-    if seed == 0:  # as it is drawn for all who look
-        analyses.draw(name, "encoder_decoder")
-    return KnownPairs(load_corpus(name, seed=seed))
+    def drawn(make: Callable[[], Any]) -> Any:
+        if seed == 0:  # as it is drawn for all who look
+            analyses.draw(name, "encoder_decoder")
+        return make()
+
+    pairs = call(KnownPairs, call(load_corpus, name, seed=seed))
+    return through(pairs, lambda make: cache.get(mark("sources of corpora"), (name, seed), lambda: drawn(make)))
 
 
-def _known(data: DecodingData, found: "FoundPair") -> "KnownAlignment | None":
-    """Return the true alignment of what was written up to this step."""
-    from transformer_core.analysis.texts.word_alignment import known_alignment
-
-    _, tokenizer = data.source.load()
-    return known_alignment(found.pair, tokenizer, data.source_tokens, [step.token for step in data.written])
-
-
-def _verdict(data: DecodingData, weights: np.ndarray, found: "FoundPair | None", known: "KnownAlignment | None") -> str:
+def _verdict(made: Alignment) -> str:
     """Say how well this attention tells the alignment, or why nobody knows."""
+    found: FoundPair | None
+    known: KnownAlignment | None
+    score: AlignmentScore | None
+    found, known, score = value_of((made.found, made.known, made.score))
     if found is None or known is None:
         return say(
             "A dot marks the maximum weight of each row. A gold alignment exists only for the exact sentences of "
@@ -158,14 +193,13 @@ def _verdict(data: DecodingData, weights: np.ndarray, found: "FoundPair | None",
         if known.is_parted
         else ""
     )
-    if not known.judged:
+    if score is None:
         return say(
             "This sentence is in the corpus ({part}), so its gold alignment is known: generate a word to score "
             "it.{parted}",
             part=part,
             parted=parted,
         )
-    score = known.score(weights)
     n, best = len(known.judged), known.least_error_rate
     least = (
         say(
@@ -192,28 +226,15 @@ def _verdict(data: DecodingData, weights: np.ndarray, found: "FoundPair | None",
     )
 
 
-def _files(
-    data: DecodingData, weights: np.ndarray, truth: "Links | None", links: "Links", title: str
-) -> Mapping[str, bytes]:
-    """Return the numbers of the rows that are written, and the lines that draw them again."""
-    name = data.file_name("alignment")
-    targets, sources = list(data.output_labels[len(data.given) :][: len(weights)]), list(data.source_labels)
-    rows, columns = ([f"{place} {label}" for place, label in enumerate(side)] for side in (targets, sources))
-    told = {
-        "targets": targets,
-        "sources": sources,
-        "truth": None if truth is None else sorted(truth),
-        "links": sorted(cell for cell in links if cell[0] < len(weights)),
-        "title": title,
-        "keep": KEEP.format(title=title, text=state.about(), file=f"{name}.html"),
+def _arrays(data: DecodingData, made: Alignment) -> dict[str, np.ndarray]:
+    """Return the numbers of the rows that are written."""
+    n = data.n_written
+    weights, truth, links = value_of((made.weights[:n], made.truth, made.links))
+    targets = data.output_labels[len(data.given) :][:n]
+    return {
+        "weights": weights,
+        "target_tokens": np.array(targets),
+        "source_tokens": np.array(data.source_labels),
+        "links": np.array(sorted(cell for cell in links if cell[0] < n)),
+        **({} if truth is None else {"truth": np.array(sorted(truth))}),
     }
-    arrays = {"weights": weights, "target_tokens": np.array(targets), "source_tokens": np.array(sources)}
-    arrays |= {"links": np.array(told["links"])} | ({} if truth is None else {"truth": np.array(told["truth"])})
-    return export.files(
-        name=name,
-        csv=lambda: matrix_csv(weights, "target", rows, "source", columns, "weight"),
-        arrays=lambda: arrays,
-        code=looked(data, "cross", whole=True) + AGAIN.format(**told),
-        state=state.in_words(),
-        model=data.card.path,
-    )

@@ -10,19 +10,20 @@ from pages.explore.decoding import view_fields
 from pages.explore.decoding.components.branches import BranchEnd, Node, branches, sent_node
 from pages.explore.decoding.data import FIRST_LENGTH, N_ALTERNATIVES, DecodingData
 from pages.explore.decoding.nodes import given_nodes, numbers, signed, text_of
+from pages.explore.decoding.recipes import session_of, tokens_of
 from pages.shared import cache, models, prose
 from pages.shared.glossary.links import definitions
+from pages.shared.recipe import Expression, Print, call, each, named, value_of
 from transformer_core.errors import mark
 from transformer_core.figures import isolate
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.beam_tree import BeamCandidate
+    from transformer_core.decoding.beam_tree import BeamCandidate, BeamTree
     from transformer_core.decoding.decoding_step import DecodingStep
 
 KEY = "decoding-beam-tree"
 HEIGHT = 520  # px
-MOST_BEAMS = 8
 LARGEST_ALPHA = 2.0
 FORMS = {"paper": "((5 + n) / 6)^α", "length": "n^α"}  # what a total is divided by
 CONTEXT = 16  # tokens before one that its label may depend on
@@ -31,13 +32,6 @@ LEAD = mark(
     "of n tokens is scored by its total log-probability divided by a length penalty. Click a dropped token to "
     "continue from it."
 )
-CODE = """
-from transformer_core.decoding.beam_tree import search_beams
-
-found = search_beams(session.tree, {arguments})
-for text in found.finished:
-    print(tokenizer.target.decode([step.token for step in text.step.written()]), text.total, text.score)
-"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,10 +49,9 @@ class Search:
 def show(data: DecodingData) -> None:
     """Draw the search's numbers, its tree, and what it found."""
     _controls()
-    arguments = _arguments(data)
     with st.spinner(say("Searching …"), show_time=True):
-        key = (data.source, data.view.text, *arguments.values())
-        found = cache.get(mark("beam searches"), key, lambda: _search(data, arguments))
+        key = (data.source, data.view.text, *_arguments(data).values())
+        found = cache.get(mark("beam searches"), key, lambda: _search(data))
     written = numbers(found.nodes[len(data.given) - 1].id, [step.token for step in data.written])
     branches(
         nodes=found.nodes,
@@ -82,9 +75,21 @@ def show(data: DecodingData) -> None:
     st.html(f"<p class='hl-look'>{html.escape(_in_words(data, found))}</p>")
 
 
-def code(data: DecodingData) -> str:
-    """Return the lines that search again, after those of the page."""
-    return CODE.format(arguments=", ".join(f"{name}={value!r}" for name, value in _arguments(data).items()))
+def code(data: DecodingData) -> list[Print]:
+    """Return the lines that print what is found, and what always taking the most probable token gives instead."""
+    found, greedy = _recipe(data)
+    decode = data.recipe.tokenizer.target.decode
+    texts = each("one", found.finished, lambda one: (decode(tokens_of(one.step.written())), one.total, one.score))
+    return [Print(texts), Print((decode(tokens_of(greedy)), greedy[-1].total_log_prob), "greedy decoding")]
+
+
+def _recipe(data: DecodingData) -> tuple[Expression, Expression]:
+    """Return the search, and what greedy decoding writes."""
+    from transformer_core.decoding.beam_tree import search_beams
+
+    tree, arguments = data.recipe.tree, _arguments(data)
+    greedy = session_of(tree).follow({}, max_new_tokens=arguments["max_new_tokens"])
+    return named("found", call(search_beams, tree, **arguments)), named("greedy", call(tuple, greedy))
 
 
 def _arguments(data: DecodingData) -> dict[str, Any]:
@@ -102,7 +107,7 @@ def _controls() -> None:
     terms = prose.linked(definitions("beam-search", "length-penalty", "greedy-decoding"))
     st.html(f"<p class='hl-small'>{say(LEAD)}{terms}</p>")
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-beams"):
-        view_fields.N_BEAMS.slider(say("Beams"), 1, MOST_BEAMS)
+        view_fields.N_BEAMS.slider(say("Beams"), 1, view_fields.MOST_BEAMS)
         view_fields.PENALTY.slider(
             say("Length penalty α"),
             0.0,
@@ -119,14 +124,12 @@ def _controls() -> None:
         )
 
 
-def _search(data: DecodingData, arguments: dict[str, Any]) -> Search:
+def _search(data: DecodingData) -> Search:
     """Search, and return what is drawn of it."""
-    from transformer_core.decoding.beam_tree import search_beams
-    from transformer_core.decoding.session import DecodingSession
-
-    with models.on(data.source.device), data.source.changed(data.tree.model):
-        tree = search_beams(data.tree, **arguments)
-        greedy = [*DecodingSession.of(data.tree).follow({}, max_new_tokens=arguments["max_new_tokens"])]
+    tree: BeamTree
+    greedy: tuple[DecodingStep, ...]
+    with models.on(data.source.device):
+        tree, greedy = value_of(_recipe(data))
     nodes = given_nodes(data)
     paths: dict[int, tuple[int, ...]] = {node.id: () for node in nodes}
     ids, dropped, ends = {data.tree.start: nodes[-1].id}, set[int](), dict[int, tuple[float, float | None]]()

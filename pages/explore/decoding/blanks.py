@@ -11,6 +11,7 @@ from pages.shared import code_expander, prose
 from pages.shared.answer import probability
 from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard
+from pages.shared.recipe import script
 from pages.shared.sources import Source
 from pages.shared.style import theme
 from pages.shared.view import state
@@ -53,7 +54,7 @@ def _draw(data: BlanksData) -> None:
     with right:
         blanks_figures.one_blank(data)
     prose.look_for(say(LOOK_FOR), definitions("masked-language-modelling"))
-    code_expander.code(data.code)
+    code_expander.code(lambda: script(*blanks_figures.printed(data)))
 
 
 def _text(data: BlanksData) -> None:
@@ -131,7 +132,7 @@ def _so_far(data: BlanksData) -> None:
             for place, step in data.steps.items()
         )
         said.append(say("<b>Filled so far:</b> {filled}.", filled=say(", then ").join(filled)))
-    alone = data.given.tree.at_once()
+    alone = data.tree.at_once()
     if len(alone) > 1:
         each = ", ".join(
             say("blank {place} {token}", place=place, token=_told(data, best)) for place, best in alone.items()

@@ -3,20 +3,19 @@
 import csv
 import html
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
-from pages.components import figures
 from pages.explore.decoding import aim as decoding_aim
 from pages.explore.decoding import blanks_data
-from pages.explore.decoding.blanks_data import N_BARS, BlanksData, before
-from pages.shared import export
+from pages.explore.decoding.blanks_data import BlanksData, all_at_once
 from pages.shared.answer import probability
+from pages.shared.drawing import draw
+from pages.shared.recipe import Expression, Print, Unwritten, call, each, literal, named, value_of
 from pages.shared.style import theme
-from pages.shared.view import state
 from pages.shared.view.fields import Kept
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.figures.bars.blank_bars import blank_bars
@@ -27,57 +26,69 @@ if TYPE_CHECKING:
     from transformer_core.decoding.filling import BlankPrediction
 
 _TOKEN = Kept("blanks-token")  # in a blank
+N_BARS = 6  # candidates of a blank that are drawn
 MOST_DRAWN = 12  # blanks whose candidates are drawn
 N_OFFERED = 24  # candidates in the list to choose from
 HEIGHT = 250  # px, of where a mask looks
-LOOKED = """
-from transformer_core.decoding.looking import Aim
-
-blank = tree.read(filling.first({n})).blanks[{place}]
-row = {aim!r}.of(blank.rows)
-print(row)  # [key]: where the mask looks
-"""
 
 
 def candidates(data: BlanksData) -> None:
     """Draw what may stand in each blank, or might have before it was filled; of many, in the most certain open ones."""
-    masks, steps = data.given.tree.masks, data.steps
-    n_open = len(data.state.blanks)
-    is_all = len(masks) <= MOST_DRAWN or not n_open
-    surest = [blank.position for blank in data.state.certain_first]
-    places = sorted((masks if is_all else surest)[:MOST_DRAWN])
-    blanks = [data.blank(place) for place in places]
-    found = [blank.candidates(N_BARS) for blank in blanks]
-    values = [np.array([one.probability for one in of_blank]) for of_blank in found]
-    labels = [[data.label(one.token) for one in of_blank] for of_blank in found]
-    if is_all:
-        title = say("Predictions for each blank")
-    else:
+    places, steps, n_open = _places(data), data.steps, len(data.state.blanks)
+    blanks, labels, probabilities = _predictions(data)
+    title = say("Predictions for each blank")
+    if n_open and len(places) < len(data.tree.masks):
         title = say("Predictions for each blank: the {n} most confident of {n_open}", n=len(places), n_open=n_open)
-    figure = blank_bars(
-        values,
+    figure = call(
+        blank_bars,
+        probabilities,
         labels,
         names=[say("blank {place}", place=place) for place in places],
-        entropies=np.array([blank.entropy for blank in blanks]),
-        next_one=places.index(surest[0]) if surest else None,
+        entropies=call(np.array, each("blank", blanks, lambda blank: blank.entropy)),
+        next_one=None if data.next_place is None else places.index(data.next_place),
         filled={i for i, place in enumerate(places) if place in steps},
         title=title,
-        theme=theme(),
-        width=760,
+        theme=Unwritten(theme()),
+        width=Unwritten(760),
     )
-    name = f"{data.card.name}-blanks"
+    log_probs = each("blank", blanks, lambda blank: blank.log_probs)
+    draw(
+        figure,
+        *printed(data),
+        title=title,
+        name=f"{data.card.name}-blanks",
+        key="blanks-bars",
+        csv=lambda: _csv(places, value_of(labels), value_of(probabilities)),
+        arrays=lambda: {"places": np.array(places), "log_probs": np.stack(value_of(log_probs))},
+        model=data.card.path,
+    )
 
-    def files() -> Mapping[str, bytes]:
-        return export.files(
-            name=name,
-            csv=lambda: _csv(places, labels, values),
-            arrays=lambda: {"places": np.array(places), "log_probs": np.stack([blank.log_probs for blank in blanks])},
-            code=data.code(),
-            state=state.in_words(),
-            model=data.card.path,
-        )
 
-    figures.live_figure(figure, name=name, key="blanks-bars", files=files, height=figure.layout.height)
+def _predictions(data: BlanksData) -> tuple[Expression, Expression, Expression]:
+    """Return the blanks that are drawn, and the labels and probabilities of the best tokens of each."""
+    label = data.recipe.tokenizer.labels
+    blanks = named("blanks", each("place", _places(data), data.blank_recipe))
+    best = named("best", each("blank", blanks, lambda blank: blank.candidates(N_BARS)))
+    labels = each("of_blank", best, lambda of_blank: each("one", of_blank, lambda one: label([one.token])[0]))
+    probabilities = each(
+        "of_blank", best, lambda of_blank: call(np.array, each("one", of_blank, lambda one: one.probability))
+    )
+    return blanks, named("labels", labels), named("probabilities", probabilities)
+
+
+def printed(data: BlanksData) -> list[Print]:
+    """Return the lines that print what may stand in each blank, and how probable what was filled in is."""
+    lines = [Print(_predictions(data)[1:]), Print(data.filling_recipe.total_log_prob, "nats")]
+    if data.beside is not None:
+        lines += [Print(all_at_once(data.recipe, data.filling_recipe).total_log_prob, "nats, all at once")]
+    return lines
+
+
+def _places(data: BlanksData) -> list[int]:
+    """Return the blanks whose candidates are drawn: all; of many the most certain open ones, if there are such."""
+    masks, surest = data.tree.masks, [blank.position for blank in data.state.certain_first]
+    is_all = len(masks) <= MOST_DRAWN or not surest
+    return sorted((masks if is_all else surest)[:MOST_DRAWN])
 
 
 def one_blank(data: BlanksData) -> None:
@@ -88,7 +99,7 @@ def one_blank(data: BlanksData) -> None:
     with st.container(key="hl-blanks-choice", horizontal=True, vertical_alignment="bottom", gap="small"):
         blanks_data.PLACE.selectbox(
             say("Blank"),
-            data.given.tree.masks,
+            data.tree.masks,
             name=lambda place: f"{place}, {say('filled') if place in steps else say('open')}",
             shown=data.place,
             take=blanks_data.look_at,
@@ -109,45 +120,43 @@ def one_blank(data: BlanksData) -> None:
 
 def _looks(data: BlanksData, blank: "BlankPrediction") -> None:
     """Draw where the mask of one blank looks, and say what every open one looks at most."""
-    aim, filled_before = data.aim, before(data.at, blank.position)
-    labels = data.labels(filled_before)
+    aim, place = data.aim, blank.position
+    labels = data.labels(data.at.before(place))
     whose = {
         "": say("L{layer}.H{head}", layer=aim.layer, head=aim.head),
         "layer": say("L{layer}, mean over heads", layer=aim.layer),
         "all": say("mean of all heads"),
     }[aim.mean]
-    row = aim.of(blank.rows)
-    figure = row_bars(
+    row = named("row", literal(aim).of(data.blank_recipe(place).rows))
+    title = say("Attention from blank {place}: {whose}", place=place, whose=whose)
+    figure = call(
+        row_bars,
         row.astype(np.float64),
         labels,
-        query=blank.position,
-        query_token=labels[blank.position],
-        title=say("Attention from blank {place}: {whose}", place=blank.position, whose=whose),
+        query=place,
+        query_token=labels[place],
+        title=title,
         key_name=say("key: text"),
-        theme=theme(),
-        width=460,
-        height=HEIGHT,
+        theme=Unwritten(theme()),
+        width=Unwritten(460),
+        height=Unwritten(HEIGHT),
     )
-    name = f"{data.card.name}-blank{blank.position}-looks"
-    names = [f"{place} {label}" for place, label in enumerate(labels)]
-
-    def files() -> Mapping[str, bytes]:
-        looked = LOOKED.format(n=len(filled_before.steps), place=blank.position, aim=aim)
-        return export.files(
-            name=name,
-            csv=lambda: matrix_csv(row[None], "blank", [str(blank.position)], "key", names, "weight"),
-            arrays=lambda: {"row": row, "key_tokens": np.array(labels)},
-            code=data.code() + looked,
-            state=state.in_words(),
-            model=data.card.path,
-        )
-
-    figures.live_figure(figure, name=name, key="blanks-looks", files=files, height=HEIGHT)
+    names = [f"{key} {label}" for key, label in enumerate(labels)]
+    draw(
+        figure,
+        Print(row, "[key]"),
+        title=title,
+        name=f"{data.card.name}-blank{place}-looks",
+        key="blanks-looks",
+        csv=lambda: matrix_csv(value_of(row)[None], "blank", [str(place)], "key", names, "weight"),
+        arrays=lambda: {"row": value_of(row), "key_tokens": np.array(labels)},
+        model=data.card.path,
+    )
     text, told = data.labels(data.at), []
-    for place, other in data.state.blanks.items():
+    for other in data.state.blanks.values():
         key, weight = other.looks_most_at(aim)
         token = f"<bdi>{html.escape(text[key])}</bdi>"
-        told.append(say("blank {place} → “{token}” {weight:.2f}", place=place, token=token, weight=weight))
+        told.append(say("blank {place} → “{token}” {weight:.2f}", place=other.position, token=token, weight=weight))
     if told:
         most = say("<b>Maximum attention</b> ({whose}): {told}.", whose=whose, told=", ".join(told))
         st.html(f"<p class='hl-small'>{most}</p>")

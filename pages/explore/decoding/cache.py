@@ -1,20 +1,18 @@
 """The KV cache at this step: what it holds, what this step computed, and what the step would cost without it."""
 
 import html
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
-from pages.components import figures
-from pages.explore.decoding.code import opening
 from pages.explore.decoding.data import DecodingData
-from pages.shared import export, prose
-from pages.shared.code import KEEP
+from pages.shared import prose
+from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
+from pages.shared.recipe import Expression, Print, Unwritten, call, each, named, value_of
 from pages.shared.style import theme
-from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.kv_cache import cost_lines, kv_cache_grid
@@ -29,100 +27,113 @@ LOOK_FOR = mark(
     "With the cache, each step processes one token, and only the cost of attention grows with the text. Without it, "
     "every step recomputes all tokens."
 )
-GRID = """
-from transformer_core.decoding.cost import cache_bytes
-from transformer_core.figures.heatmaps.kv_cache import kv_cache_grid
-
-figure = kv_cache_grid(
-    {labels!r},
-    n_layers=model.config.n_decoder_layers,
-    n_cached={n_cached},
-    source_labels={sources!r},
-)
-{keep}print(cache_bytes(model.config, {n_positions}, {n_src}, bytes_per_number={width}))
-"""
-LINES = """
-import numpy as np
-
-from transformer_core.decoding.cost import step_costs
-from transformer_core.figures.heatmaps.kv_cache import cost_lines
-
-cached, uncached = (
-    np.array([
-        step.total
-        for step in step_costs(model.config, {n_steps}, n_given={n_given}, n_src={n_src}, cached=is_cached)
-    ])
-    for is_cached in (True, False)
-)
-figure = cost_lines(cached, uncached, at={at})
-{keep}print(cached, uncached)  # multiply-adds [step]
-"""
 
 
 def show(data: DecodingData) -> None:
     """Draw what is stored and what was new, then what it costs."""
-    last = data.at if data.prediction is not None else data.at.parent  # what ends a text is not read
+    last = _last(data)
     if last is None or last.prediction is None:
         return
-    _grid(data, last, last.prediction)
-    _facts(data, last, last.prediction)
-    _costs(data, last)
+    recipe = CacheRecipe.of(data, last, last.prediction)
+    _grid(data, recipe, last.position + 1, last.prediction)
+    _facts(data, recipe, last.position + 1, last.prediction)
+    _costs(data, recipe, last.position - data.tree.start.position)
     st.html(f"<p class='hl-small'>{html.escape(say(LOOK_FOR))}{prose.linked(definitions('kv-cache'))}</p>")
 
 
-def _grid(data: DecodingData, last: "DecodingStep", prediction: "NextTokenPrediction") -> None:
-    """Draw the keys and values of every layer and position."""
-    labels = data.output_labels[: last.position + 1]
-    figure = kv_cache_grid(
-        labels,
-        n_layers=data.card.config.n_decoder_layers,
-        n_cached=prediction.n_cached,
-        source_labels=data.source_labels,
-        theme=theme(),
-    )
-    name = data.file_name("cache", f"step{data.n_written}")
+def code(data: DecodingData) -> list[Print]:
+    """Return the lines that print how much is stored, and what this step and all others cost."""
+    last = _last(data)
+    return [] if last is None or last.prediction is None else CacheRecipe.of(data, last, last.prediction).printed
 
-    def files() -> Mapping[str, bytes]:
-        kinds = np.array([["stored" if place < prediction.n_cached else "new" for place in range(len(labels))]]).T
-        places = [f"{place} {label}" for place, label in enumerate(labels)]
-        told = {
-            "labels": list(labels),
-            "sources": list(data.source_labels),
-            "n_cached": prediction.n_cached,
-            "n_positions": len(labels),
-            "n_src": len(data.source_labels),
-            "width": _bytes_per_number(last),
-            "keep": KEEP.format(title=say("Contents of the KV cache"), text=state.about(), file=f"{name}.html"),
-        }
-        return export.files(
-            name=name,
-            csv=lambda: matrix_csv(kinds, "position", places, "of", ["keys and values"], "state"),
-            arrays=lambda: {"state": kinds[:, 0], "tokens": np.array(labels)},
-            code=opening(data) + GRID.format(**told),
-            state=state.in_words(),
-            model=data.card.path,
+
+def _last(data: DecodingData) -> "DecodingStep | None":
+    """Return the last token that was read: what ends a text is not."""
+    return data.at if data.prediction is not None else data.at.parent
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CacheRecipe:
+    """What is stored, and multiply-adds."""
+
+    held: Expression  # bytes
+    of_step: Expression  # with the cache, and without
+    cached: Expression  # of each step of the branch
+    uncached: Expression
+
+    @classmethod
+    def of(cls, data: DecodingData, last: "DecodingStep", prediction: "NextTokenPrediction") -> "CacheRecipe":
+        """Return what the last token that was read left, and what its step cost."""
+        from transformer_core.decoding.cost import cache_bytes, step_cost, step_costs
+
+        config, n_src = data.recipe.model.config, len(data.source_labels)
+        n_read, n_cached = last.position + 1, prediction.n_cached
+        n_given = data.tree.start.position + 1
+        n_steps = max(len(data.branch), n_read - n_given + 1)
+        width = 4 if last.kept is None else last.kept.dtype.itemsize
+
+        def total(is_cached: Expression) -> Expression:
+            return call(step_cost, config, n_cached, n_new=n_read - n_cached, n_src=n_src, cached=is_cached).total
+
+        def totals(is_cached: Expression) -> Expression:
+            costs = call(step_costs, config, n_steps, n_given=n_given, n_src=n_src, cached=is_cached)
+            return call(np.array, each("step", costs, lambda step: step.total))
+
+        cached, uncached = named("cached, uncached", each("is_cached", (True, False), totals))
+        return cls(
+            held=call(cache_bytes, config, n_read, n_src, bytes_per_number=width),
+            of_step=each("is_cached", (True, False), total),
+            cached=cached,
+            uncached=uncached,
         )
 
-    figures.live_figure(figure, name=name, key="decoding-cache", files=files, height=int(figure.layout.height))
+    @property
+    def printed(self) -> list[Print]:
+        """The lines that print them."""
+        with_and_without = "multiply-adds with the cache, and without"
+        return [
+            Print(self.held, "bytes"),
+            Print(self.of_step, with_and_without),
+            Print((self.cached, self.uncached), f"{with_and_without} [step]"),
+        ]
 
 
-def _facts(data: DecodingData, last: "DecodingStep", prediction: "NextTokenPrediction") -> None:
-    """Tell how much is stored, and what this step cost with and without that."""
-    from transformer_core.decoding.cost import cache_bytes, step_cost
-
-    config, n_src, width = data.card.config, len(data.source_labels), _bytes_per_number(last)
-    held, of_one = (cache_bytes(config, n, n_src, width) for n in (last.position + 1, 1))
-    n_new = last.position + 1 - prediction.n_cached
-    cached, uncached = (
-        step_cost(config, prediction.n_cached, n_new=n_new, n_src=n_src, cached=is_cached).total
-        for is_cached in (True, False)
+def _grid(data: DecodingData, recipe: CacheRecipe, n_read: int, prediction: "NextTokenPrediction") -> None:
+    """Draw the keys and values of every layer and position."""
+    title, n_cached = say("Contents of the KV cache"), prediction.n_cached
+    figure = call(
+        kv_cache_grid,
+        data.labels_recipe[:n_read],
+        n_layers=data.recipe.model.config.n_decoder_layers,
+        n_cached=n_cached,
+        source_labels=data.recipe.given.labels if data.source_labels else (),
+        title=title,
+        theme=Unwritten(theme()),
     )
+    kinds = np.array([["stored" if place < n_cached else "new"] for place in range(n_read)])
+    labels = data.output_labels[:n_read]
+    places = [f"{place} {label}" for place, label in enumerate(labels)]
+    draw(
+        figure,
+        recipe.printed[0],
+        title=title,
+        name=data.file_name("cache", f"step{data.n_written}"),
+        key="decoding-cache",
+        csv=lambda: matrix_csv(kinds, "position", places, "of", ["keys and values"], "state"),
+        arrays=lambda: {"state": kinds[:, 0], "tokens": np.array(labels)},
+        model=data.card.path,
+    )
+
+
+def _facts(data: DecodingData, recipe: CacheRecipe, n_read: int, prediction: "NextTokenPrediction") -> None:
+    """Tell how much is stored, and what this step cost with and without that."""
+    held, (cached, uncached) = value_of((recipe.held, recipe.of_step))
     read = [say("{n} tokens in one forward pass", n=prediction.n_read)] if prediction.n_read > 1 else []
     read += [say("a batch of {n}", n=prediction.n_rows)] if prediction.n_rows > 1 else []
     facts = [
         (say("cache size"), _size(held.total)),
-        *([(say("of which source (fixed)"), _size(held.cross_attn))] if n_src else []),
-        (say("size per token"), _size(of_one.self_attn)),
+        *([(say("of which source (fixed)"), _size(held.cross_attn))] if data.source_labels else []),
+        (say("size per token"), _size(held.self_attn // n_read)),
         (say("step time"), f"{prediction.ms:.1f} ms" + (f" ({', '.join(read)})" if read else "")),
         (say("multiply-adds"), grouped(cached)),
         (
@@ -134,45 +145,21 @@ def _facts(data: DecodingData, last: "DecodingStep", prediction: "NextTokenPredi
     st.html(f"<div class='hl-facts-list'>{cells}</div>")
 
 
-def _costs(data: DecodingData, last: "DecodingStep") -> None:
+def _costs(data: DecodingData, recipe: CacheRecipe, at: int) -> None:
     """Draw what the steps of this branch cost, with the cache and without."""
-    from transformer_core.decoding.cost import step_costs
-
-    start = data.tree.start.position
-    given = {"n_given": start + 1, "n_src": len(data.source_labels)}
-    at = last.position - start
-    n_steps = max(len(data.branch), at + 1)
-    cached, uncached = (
-        np.array([step.total for step in step_costs(data.card.config, n_steps, cached=is_cached, **given)])
-        for is_cached in (True, False)
+    title = say("Cost per step")
+    cached, uncached = value_of((recipe.cached, recipe.uncached))
+    both = np.stack([cached, uncached], axis=1)
+    draw(
+        call(cost_lines, recipe.cached, recipe.uncached, at=at, title=title, theme=Unwritten(theme())),
+        recipe.printed[-1],
+        title=title,
+        name=data.file_name("cost"),
+        key="decoding-cost",
+        csv=lambda: matrix_csv(both, "step", range(len(both)), "cache", ["with", "without"], "multiply-adds"),
+        arrays=lambda: {"cached": cached, "uncached": uncached},
+        model=data.card.path,
     )
-    figure = cost_lines(cached, uncached, at=at, theme=theme())
-    name = data.file_name("cost")
-
-    def files() -> Mapping[str, bytes]:
-        keep = KEEP.format(title=say("Cost per step"), text=state.about(), file=f"{name}.html")
-        return export.files(
-            name=name,
-            csv=lambda: matrix_csv(
-                np.stack([cached, uncached], axis=1),
-                "step",
-                range(n_steps),
-                "cache",
-                ["with", "without"],
-                "multiply-adds",
-            ),
-            arrays=lambda: {"cached": cached, "uncached": uncached},
-            code=opening(data) + LINES.format(n_steps=n_steps, at=at, keep=keep, **given),
-            state=state.in_words(),
-            model=data.card.path,
-        )
-
-    figures.live_figure(figure, name=name, key="decoding-cost", files=files, height=int(figure.layout.height))
-
-
-def _bytes_per_number(step: "DecodingStep") -> int:
-    """Return how wide the numbers are that are stored."""
-    return 4 if step.kept is None else step.kept.dtype.itemsize
 
 
 def _size(n_bytes: int) -> str:

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pages.explore.decoding import aim as decoding_aim
 from pages.explore.decoding import view_fields
+from pages.explore.decoding.recipes import GENERATED, DecodingRecipe, tokens_of
 from pages.shared import cache, models
 from pages.shared.models import ModelCard
+from pages.shared.recipe import Expression, Print, each, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.errors import mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from transformer_core.decoding.tree import DecodingTree
     from transformer_core.text.interface import Tokenizer
 
-KIND = mark("generated texts")
-MOST_GIVEN = 512  # tokens of a source or a prompt
 FIRST_LENGTH = {"encoder_decoder": 64, "decoder_only": 24}  # tokens that are written before anybody asks for more
 AHEAD = 8  # tokens that a decoder has written beyond this step, so that a step forward has nothing to wait for
 N_ALTERNATIVES = 5
+N_PRINTED = 12  # candidates that the code prints
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -54,12 +53,12 @@ class DecodingData:
     card: ModelCard
     view: View
     source: Source
+    recipe: DecodingRecipe
     session: "DecodingSession"
     tokenizer: "Tokenizer"
     source_labels: tuple[str, ...]  # of the encoder's tokens; () without an encoder
-    source_tokens: tuple[int, ...]
     left_out: range  # places of the tokens of the text that were not read, for want of room
-    branches: "tuple[tuple[DecodingStep, ...], ...]"  # what was written on each, as far as it is written
+    branches: "list[tuple[DecodingStep, ...]]"  # what was written on each, as far as it is written
     at: "DecodingStep"  # the last token that was written at this step, or the last one given
 
     @classmethod
@@ -69,27 +68,25 @@ class DecodingData:
         Raises:
             HeadlightError: the model cannot be loaded, or the text cannot be read by it.
         """
-        from transformer_core.decoding.session import DecodingSession
-
         state.fit(card)
         view = state.current()
         if not view.text:
             return None
         source = Source.of(card, view.device, view.precision)
         view_fields.fit((source, view.text))
-        tree, given = _tree(source, view.text, card)
-        _, tokenizer = source.load()
-        session = DecodingSession.of(tree, sampling=view_fields.sampling())
-        with models.on(source.device), source.changed(tree.model):
-            branches = _written(session, card)
-            here = branches[view_fields.BRANCH.value]
+        recipe = DecodingRecipe.of(source, card.config, view.text, _length(card))
+        with models.on(source.device):
+            session, branches, given, tokenizer = value_of(
+                (recipe.session, recipe.branches, recipe.given, recipe.tokenizer)
+            )
+            tree, here = session.tree, branches[view_fields.BRANCH.value]
             first = max(
                 (step.parent for step in here[: _usual_length(card)] if step.parent), key=_entropy, default=tree.start
             )
             at = _step(tree, here, first)
             if not tree.has_ended(at):
                 tree.read(at)
-        cache.shared().measure(KIND, (source, view.text))
+        cache.shared().measure(GENERATED, (source, view.text))
         start = tree.start.position
         view_fields.drawn(
             [tuple(step.token for step in branch) for branch in branches], at.position - start, first.position - start
@@ -98,10 +95,10 @@ class DecodingData:
             card=card,
             view=view,
             source=source,
+            recipe=recipe,
             session=session,
             tokenizer=tokenizer.target,
             source_labels=given.labels if card.config.has_encoder else (),
-            source_tokens=tuple(given.ids) if card.config.has_encoder else (),
             left_out=given.left_out,
             branches=branches,
             at=at,
@@ -132,10 +129,43 @@ class DecodingData:
         """<bos>, or the prompt."""
         return tuple(self.tree.start.path())
 
+    @cached_property
+    def at_recipe(self) -> Expression:
+        """The last token at this step as code."""
+        n = self.n_written
+        return named("at", self.recipe.branch[n - 1] if n else self.recipe.tree.start)
+
+    @cached_property
+    def prediction_recipe(self) -> Expression:
+        """What the model says comes next as code; the text has not ended."""
+        return named("prediction", self.recipe.session.prediction_after(self.at_recipe))
+
     @property
     def prediction(self) -> "NextTokenPrediction | None":
         """What the model says comes next; None where the text has ended."""
-        return None if self.tree.has_ended(self.at) else self.at.prediction
+        return None if self.tree.has_ended(self.at) else value_of(self.prediction_recipe)
+
+    @property
+    def printed(self) -> list[Print]:
+        """The lines of code that print the branch, and what the model says comes next."""
+        recipe, labels = self.recipe, self.recipe.tokenizer.target.labels
+        lines = [
+            Print(labels(tokens_of(recipe.branch)), "[tgt]"),
+            Print(each("step", recipe.branch, lambda step: step.log_prob), "nats [tgt]"),
+        ]
+        if self.prediction is not None:
+            drawn_from = named("drawn_from", recipe.session.distribution(self.at_recipe).exp())
+            candidates = each(
+                "one",
+                self.prediction_recipe.candidates(N_PRINTED),
+                lambda one: (labels([one.token])[0], one.probability, drawn_from[one.token].item()),
+            )
+            lines += [
+                Print(candidates, "raw, and after sampling filters"),
+                Print(self.prediction_recipe.entropy, "nats"),
+                Print(labels([recipe.session.choice(self.at_recipe)]), "comes next"),
+            ]
+        return lines
 
     @property
     def ended(self) -> str | None:
@@ -162,10 +192,17 @@ class DecodingData:
         ids = [step.token for step in (*before, *steps)]
         return tuple(self.tokenizer.labels(ids)[len(before) :])
 
+    @cached_property
+    def labels_recipe(self) -> Expression:
+        """The labels of all tokens of the branch, given ones first, as code."""
+        last = self.recipe.branch[-1] if self.branch else self.recipe.tree.start
+        return named("labels", self.recipe.tokenizer.target.labels(tokens_of(last.path())))
+
     @property
-    def output_labels(self) -> tuple[str, ...]:
+    def output_labels(self) -> list[str]:
         """The labels of all tokens of the branch, given ones first."""
-        return self.labels((*self.given, *self.branch))
+        labels: list[str] = value_of(self.labels_recipe)
+        return labels
 
     def said(self, steps: "Sequence[DecodingStep]") -> list[TokenFacts]:
         """Return what there is to say of tokens that follow each other."""
@@ -230,37 +267,15 @@ class DecodingData:
         return "-".join([self.view.model, "decoding", *more])
 
 
-def _tree(source: Source, text: str, card: ModelCard) -> "tuple[DecodingTree, Any]":
-    """Return the tree behind a text, which all who read it share, and what the model was given."""
-
-    def make() -> "tuple[DecodingTree, Any]":
-        from transformer_core.analysis.trace.traced_forward import EncodedInput, tensor_of
-        from transformer_core.decoding.tree import DecodingTree
-
-        model, tokenizer = source.load()
-        config = card.config
-        room = config.max_seq_len if config.has_encoder else max(1, config.max_seq_len - 1)
-        given = EncodedInput.of(tokenizer, text, config.architecture, min(MOST_GIVEN, room))
-        with models.on(source.device), source.changed(model):
-            return DecodingTree(model, tensor_of(given.ids, model)), given
-
-    return cache.get(KIND, (source, text), make)
-
-
 def _usual_length(card: ModelCard) -> int:
     """Return how many tokens of a branch are written, whatever step is shown."""
     return int(min(view_fields.LENGTH.value or FIRST_LENGTH[card.config.architecture], view_fields.LIMIT.value))
 
 
-def _written(session: "DecodingSession", card: ModelCard) -> "tuple[tuple[DecodingStep, ...], ...]":
-    """Return all branches, written as far as they have to be."""
+def _length(card: ModelCard) -> int:
+    """Return how many tokens of each branch are written."""
     ahead = 0 if view_fields.STEP.value is None else view_fields.STEP.value + AHEAD
-    length = max(_usual_length(card), min(ahead, view_fields.LIMIT.value))
-    written = []
-    for branch in view_fields.BRANCHES.value:
-        forced = {0: branch.tokens} if branch.tokens else {}
-        written.append(tuple(islice(session.follow(forced), max(length, len(branch.tokens)))))
-    return tuple(written)
+    return max(_usual_length(card), min(ahead, view_fields.LIMIT.value))
 
 
 def _step(tree: "DecodingTree", branch: "Sequence[DecodingStep]", first: "DecodingStep") -> "DecodingStep":

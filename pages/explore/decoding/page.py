@@ -1,15 +1,17 @@
 """Decoding: how does the output come about, token by token, and what else could it have said?"""
 
+from typing import Any
+
 import streamlit as st
 
 from pages.explore.decoding import aim, alignment, beams, blanks, candidates, rows, teacher, tree, view_fields, writing
 from pages.explore.decoding import cache as decoding_cache
-from pages.explore.decoding.code import code_of
 from pages.explore.decoding.data import DecodingData
 from pages.explore.decoding.nodes import text_of
 from pages.shared import code_expander, models, prose, ticking
 from pages.shared.answer import NO_HEAD, NO_MASK
 from pages.shared.models import ModelCard
+from pages.shared.recipe import script
 from pages.shared.sources import Source
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
@@ -34,13 +36,13 @@ LOOK_FOR = {
         "equally probable, the story is open: choose another one and see where it goes."
     ),
 }
-PARTS = {  # what the right side shows
-    "heads": mark("Heads"),
-    "alignment": mark("Alignment"),
-    "tree": mark("Branches"),
-    "beams": mark("Beam search"),
-    "cache": mark("KV cache"),
-    "led": mark("Teacher forcing"),
+PARTS: dict[str, tuple[str, Any]] = {  # what the right side shows, and what draws it
+    "heads": (mark("Heads"), rows),
+    "alignment": (mark("Alignment"), alignment),
+    "tree": (mark("Branches"), tree),
+    "beams": (mark("Beam search"), beams),
+    "cache": (mark("KV cache"), decoding_cache),
+    "led": (mark("Teacher forcing"), teacher),
 }
 
 
@@ -79,11 +81,12 @@ def decoding() -> None:
     with left:
         candidates.show(data)
     with right:
-        _part(data)
+        part = PARTS[_part(data)][1]
+        part.show(data)
     _look_for(data)
     with st.popover(say("Show as plain text"), type="tertiary", icon=":material/notes:"):
         st.code(text_of(data, [step.token for step in data.branch]), language=None, wrap_lines=True)
-    code_expander.code(lambda: _code(data))
+    code_expander.code(lambda: script(*data.printed, *part.code(data)))
     state.publish()
 
 
@@ -97,34 +100,14 @@ def _data(card: ModelCard) -> DecodingData | None:
         return None
 
 
-def _part(data: DecodingData) -> None:
-    """Draw what was chosen to be seen beside the candidates."""
+def _part(data: DecodingData) -> str:
+    """Draw where it is chosen what is seen beside the candidates; return that."""
     parts = [name for name in PARTS if name != "alignment" or data.card.config.has_encoder]
+    part: str = view_fields.PART.value if view_fields.PART.value in parts else parts[0]
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-choices"):
-        view_fields.PART.segmented(
-            say("Show"),
-            parts,
-            name=lambda name: say(PARTS[name]),
-            shown=view_fields.PART.value if view_fields.PART.value in parts else parts[0],
-        )
+        view_fields.PART.segmented(say("Show"), parts, name=lambda name: say(PARTS[name][0]), shown=part)
         aim.choose(data.card.config.n_decoder_layers, data.card.config.n_heads)
-    match view_fields.PART.value:
-        case "alignment" if data.card.config.has_encoder:
-            alignment.show(data)
-        case "tree" | "beams":
-            tree.show(data)
-        case "cache":
-            decoding_cache.show(data)
-        case "led":
-            teacher.show(data)
-        case _:
-            rows.show(data)
-
-
-def _code(data: DecodingData) -> str:
-    """Return the lines that lead to this step, and those of what is seen beside it."""
-    of_part = {"beams": beams.code, "led": teacher.code}.get(view_fields.PART.value)
-    return code_of(data) + (of_part(data) if of_part else "")
+    return part
 
 
 def _remarks(data: DecodingData) -> None:

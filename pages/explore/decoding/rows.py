@@ -1,6 +1,5 @@
 """Where every head looks at this step, in order to say the next token: over the source, and over what is written."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,10 +7,9 @@ import streamlit as st
 
 from pages.components import figures
 from pages.explore.decoding import view_fields
-from pages.explore.decoding.code import opening
 from pages.explore.decoding.data import DecodingData
-from pages.shared import export
-from pages.shared.code import KEEP
+from pages.shared.drawing import draw
+from pages.shared.recipe import Expression, Print, Unwritten, call, named, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis import ATTENTIONS
@@ -23,24 +21,8 @@ from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.looking import Kind
-    from transformer_core.decoding.prediction import NextTokenPrediction
 
 KEYS: "dict[Kind, str]" = {"cross": mark("key: source token"), "decoder": mark("key: tokens so far")}
-AGAIN = """
-from transformer_core.figures.bars.step_rows import layer_rows, step_rows
-
-rows = layer_rows(at.prediction.{rows}, layer={layer}, head={head}, mean={mean!r})
-figure = step_rows(
-    rows.values,
-    {labels!r},
-    rows.labels,
-    title={title!r},
-    chosen=rows.chosen,
-    key_name={key_name!r},
-    row_name=rows.name,
-)
-{keep}print(rows.values)  # [row, key]
-"""
 
 
 def show(data: DecodingData) -> None:
@@ -50,18 +32,29 @@ def show(data: DecodingData) -> None:
         st.html(f"<p class='hl-small'>{note}</p>")
         return
     for kind in data.kinds():
-        _draw(data, data.prediction, kind)
+        _draw(data, kind)
 
 
-def _draw(data: DecodingData, prediction: "NextTokenPrediction", kind: "Kind") -> None:
-    """Draw the rows of one attention."""
-    aim = data.aim
+def code(data: DecodingData) -> list[Print]:
+    """Return the lines that print the rows of every attention."""
+    kinds = () if data.prediction is None else data.kinds()
+    return [Print(_rows(data, kind).values, "[row, key]") for kind in kinds]
+
+
+def _rows(data: DecodingData, kind: "Kind") -> Expression:
+    """Return the rows of one attention."""
+    prediction, aim = data.prediction_recipe, data.aim
     patterns = prediction.self_rows if kind == "decoder" else prediction.cross_rows
-    assert patterns is not None, "the data names the attentions that there are"
-    rows = layer_rows(patterns, layer=aim.layer, head=aim.head, mean=aim.mean)
+    return named(f"{kind}_rows", call(layer_rows, patterns, layer=aim.layer, head=aim.head, mean=aim.mean))
+
+
+def _draw(data: DecodingData, kind: "Kind") -> None:
+    """Draw the rows of one attention."""
+    aim, made = data.aim, _rows(data, kind)
+    rows: LayerRows = value_of(made)
     read = data.output_labels
     n_read = data.at.position + 1
-    labels = data.source_labels if kind == "cross" else read[:n_read]
+    labels = data.recipe.given.labels if kind == "cross" else data.labels_recipe[:n_read]
     part = say("layer means") if aim.mean == "all" else say("layer {layer}", layer=aim.layer)
     title = say(
         "{attention}, {part}: attention from “{token}”",
@@ -70,23 +63,29 @@ def _draw(data: DecodingData, prediction: "NextTokenPrediction", kind: "Kind") -
         token=isolate(shorten(read[n_read - 1])),
     )
     key = f"decoding-rows-{kind}"
-    figure = step_rows(
-        rows.values,
+    figure = call(
+        step_rows,
+        made.values,
         labels,
-        rows.labels,
+        made.labels,
         title=title,
-        chosen=rows.chosen,
-        n_keys=len(labels) if kind == "cross" else len(read),
+        chosen=made.chosen,
+        n_keys=None if kind == "cross" else len(read),
         key_name=say(KEYS[kind]),
-        row_name=rows.name,
-        theme=theme(),
+        row_name=made.name,
+        theme=Unwritten(theme()),
     )
-    figures.live_figure(
+    tokens = value_of(labels)
+    keys = [f"{place} {label}" for place, label in enumerate(tokens)]
+    draw(
         figure,
+        Print(made.values, "[row, key]"),
+        title=title,
         name=data.file_name(kind, f"step{data.n_written}"),
         key=key,
-        files=lambda: _files(data, kind, rows, labels, title),
-        height=int(figure.layout.height),
+        csv=lambda: matrix_csv(rows.values, rows.name, rows.labels, "key", keys, "weight"),
+        arrays=lambda: {"rows": rows.values, "row_labels": np.array(rows.labels), "key_tokens": np.array(tokens)},
+        model=data.card.path,
         on_cell=lambda: _open(figures.sent_cell(key), len(rows.values) - 1, data),
     )
 
@@ -105,29 +104,3 @@ def _open(cell: tuple[int, int] | None, n_rows: int, data: DecodingData) -> None
         view_fields.MEAN.set("")
     else:
         view_fields.MEAN.set("layer")
-
-
-def _files(
-    data: DecodingData, kind: "Kind", rows: LayerRows, labels: tuple[str, ...], title: str
-) -> Mapping[str, bytes]:
-    """Return the numbers of the figure, and the lines that draw it again."""
-    aim, name = data.aim, data.file_name(kind, f"step{data.n_written}")
-    keys = [f"{place} {label}" for place, label in enumerate(labels)]
-    told = {
-        "rows": "self_rows" if kind == "decoder" else "cross_rows",
-        "layer": aim.layer,
-        "head": aim.head,
-        "mean": aim.mean,
-        "labels": list(labels),
-        "title": title,
-        "key_name": say(KEYS[kind]),
-        "keep": KEEP.format(title=title, text=state.about(), file=f"{name}.html"),
-    }
-    return export.files(
-        name=name,
-        csv=lambda: matrix_csv(rows.values, rows.name, rows.labels, "key", keys, "weight"),
-        arrays=lambda: {"rows": rows.values, "row_labels": np.array(rows.labels), "key_tokens": np.array(labels)},
-        code=opening(data) + AGAIN.format(**told),
-        state=state.in_words(),
-        model=data.card.path,
-    )

@@ -8,8 +8,11 @@ import streamlit as st
 
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData
+from pages.explore.decoding.nodes import signed
+from pages.explore.decoding.recipes import tokens_of
 from pages.shared import answer, models, prose
 from pages.shared.glossary.links import definitions
+from pages.shared.recipe import Expression, Print, each, named, value_of
 from pages.shared.view import long_texts, state
 from pages.shared.view.fields import Kept
 from transformer_core.decoding.settings import GREEDY
@@ -36,15 +39,6 @@ BOXES = {  # by architecture: the text that is typed, and what stands in the emp
 TYPED = {"encoder_decoder": mark("target"), "decoder_only": mark("continuation")}
 CLOSING = ".,;:!?…)]}’'"  # no space comes before them
 N_FIRST = 3  # of the model's choices, when a token is pointed at
-CODE = """
-comparison = session.beside_free_running({tokens})
-forced, free = ((*comparison.shared, *rest) for rest in (comparison.a, comparison.b))
-for name, steps in {{"teacher forcing": forced, "by itself": free}}.items():
-    labels = tokenizer.target.labels([step.token for step in steps])
-    print(name, [(label, round(step.chosen.probability, 3)) for label, step in zip(labels, steps)])
-    print(steps[-1].total_log_prob, "nats in all")
-print("they part at position", comparison.parting)
-"""
 _BOX = Kept("decoding-forced", "")
 _IS_NEW = Kept("decoding-forced-is-new", False)  # the bar on top of the page shows the target too
 
@@ -61,8 +55,8 @@ def show(data: DecodingData) -> None:
         if not tokens:
             st.html(f"<p class='hl-small'>{say('This target has no tokens.')}</p>")
             return
-        with models.on(data.source.device), data.source.changed(data.tree.model):
-            comparison = data.session.beside_free_running(tokens)
+        with models.on(data.source.device):
+            comparison: Comparison = value_of(_comparison(data, tokens))
     except HeadlightError as error:
         prose.warning(say("This target cannot be used: {error}.", error=error))
         return
@@ -72,13 +66,23 @@ def show(data: DecodingData) -> None:
     _rows(data, comparison)
 
 
-def code(data: DecodingData) -> str:
-    """Return the lines that compare the two, after those of the page; "" without a target to force."""
-    try:
-        tokens, _ = _target(data)
-    except HeadlightError:
-        return ""
-    return CODE.format(tokens=tokens) if tokens else ""
+def code(data: DecodingData) -> list[Print]:
+    """Return the lines that compare the two; none without a target to force."""
+    tokens, _ = _target(data)
+    if not tokens:
+        return []
+    comparison, labels = _comparison(data, tokens), data.recipe.tokenizer.target.labels
+    forced, free = named("forced, free", comparison.whole)
+    lines = []
+    for steps in (forced, free):
+        probabilities = each("step", steps, lambda step: step.chosen.probability)
+        lines += [Print((labels(tokens_of(steps)), probabilities)), Print(steps[-1].total_log_prob, "nats in all")]
+    return [*lines, Print(comparison.parting, "the position at which they part")]
+
+
+def _comparison(data: DecodingData, tokens: list[int]) -> Expression:
+    """Return both texts."""
+    return named("comparison", data.recipe.session.beside_free_running(tokens))
 
 
 def _box(data: DecodingData) -> None:
@@ -137,7 +141,7 @@ def _target(data: DecodingData) -> tuple[list[int], int]:
 def _rows(data: DecodingData, comparison: "Comparison") -> None:
     """Draw both texts, and say where they part."""
     n_shared = len(comparison.shared)
-    forced, free = (*comparison.shared, *comparison.a), (*comparison.shared, *comparison.b)
+    forced, free = comparison.whole
     forced_labels, free_labels = data.labels(forced), data.labels(free)
     parting = n_shared if comparison.parting is not None else None
     text = say(TYPED[data.card.config.architecture]) if _typed(data) else say("branch")
@@ -185,7 +189,7 @@ def _row(
         f"<bdi>{html.escape(label)}</bdi> <small>{answer.probability(_chosen(step).probability)}</small></li>"
         for place, (step, label) in enumerate(zip(steps, labels, strict=True))
     )
-    about = say("log-probability {total} nats, {remark}", total=_signed(steps[-1].total_log_prob), remark=remark)
+    about = say("log-probability {total} nats, {remark}", total=signed(steps[-1].total_log_prob), remark=remark)
     return f"<div class='hl-label'>{name}<span>{about}</span></div><ol aria-label='{name}'>{''.join(tokens)}</ol>"
 
 
@@ -203,7 +207,7 @@ def _in_words(data: DecodingData, step: "DecodingStep", label: str) -> str:
         "{choices}",
         token=isolate(label),
         probability=answer.probability(chosen.probability),
-        nats=_signed(step.log_prob),
+        nats=signed(step.log_prob),
         rank=chosen.rank,
         choices=choices,
     )
@@ -213,8 +217,3 @@ def _chosen(step: "DecodingStep") -> "Candidate":
     """Return a token as one that the model chose among, whether it would have taken it or not."""
     assert step.chosen is not None, "the given tokens are not drawn here"
     return step.chosen
-
-
-def _signed(nats: float) -> str:
-    """Return a log-probability for reading; what rounds to nothing has no sign."""
-    return f"{round(nats, 2) + 0.0:.2f}".replace("-", "−")

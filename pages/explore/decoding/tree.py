@@ -1,14 +1,17 @@
-"""All branches of a text that is being written, in one tree; or, drawn in the same way, the beams of a search."""
+"""All branches of a text that is being written, in one tree."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.explore.decoding import beams, view_fields
+from pages.explore.decoding import view_fields
 from pages.explore.decoding.components.branches import BranchEnd, Kind, Node, branches, sent_node
 from pages.explore.decoding.data import DecodingData
 from pages.explore.decoding.nodes import given_nodes, numbers, text_of
+from pages.explore.decoding.recipes import tokens_of
+from pages.shared.recipe import Expression, Print, call, each, value_of
 from transformer_core.errors import mark
 from transformer_core.figures import isolate
 from transformer_core.language import say
@@ -22,14 +25,27 @@ N_BEFORE = 2  # tokens before the place where branches part that their row in th
 
 
 def show(data: DecodingData) -> None:
-    """Draw the beams where they were chosen, else the tree of all branches, and a row about each."""
-    if view_fields.PART.value == "beams":
-        beams.show(data)
-        return
+    """Draw the tree of all branches, and a row about each."""
     _tree(data)
     _table(data)
     if here := view_fields.BRANCH.value:
         st.button(say("Delete this branch"), on_click=view_fields.without, args=(here,), type="tertiary")
+
+
+def code(data: DecodingData) -> list[Print]:
+    """Return the lines that print what each branch says, how long it is, and how probable."""
+    decode = data.recipe.tokenizer.target.decode
+    texts = each("one", data.recipe.branches, lambda one: decode(tokens_of(one)))
+    return [Print(texts), Print(_lengths_and_totals(data), "tokens, and nats")]
+
+
+def _lengths_and_totals(data: DecodingData) -> Expression:
+    """Return of each branch its tokens, and its log-probability."""
+    return each(
+        "one",
+        data.recipe.branches,
+        lambda one: (call(len, one), call(math.fsum, each("step", one, lambda step: step.log_prob))),
+    )
 
 
 def _tree(data: DecodingData) -> None:
@@ -57,8 +73,7 @@ def _tree(data: DecodingData) -> None:
 
 def _table(data: DecodingData) -> None:
     last = [branch[-1] if branch else data.tree.start for branch in data.branches]
-    totals = [step.total_log_prob for step in last]
-    lengths = [len(branch) for branch in data.branches]
+    lengths, totals = zip(*value_of(_lengths_and_totals(data)), strict=True)
     partings = {"number": [*range(1, len(last) + 1)], "parts": _partings(data, last)} if len(last) > 1 else {}
     columns = partings | {
         "branch": _ends(data),

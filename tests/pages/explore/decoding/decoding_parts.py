@@ -98,6 +98,14 @@ def redrawn(files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyP
     return runpy.run_path(str(path))
 
 
+def check_redrawn(app: AppTest, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The lines that go with a figure draw the very same; return what they define."""
+    drawn = figure(app, key)
+    defined = redrawn(files_of(app, key), tmp_path, monkeypatch)
+    assert json.loads(defined["figure"].to_json()) == json.loads(drawn.to_json())
+    return defined
+
+
 @torch.inference_mode()
 def rows_of(model: tc.Transformer, *inputs: torch.Tensor) -> dict[str, np.ndarray]:
     """By name of attention, all weights of a plain forward [layer, head, query, key]."""

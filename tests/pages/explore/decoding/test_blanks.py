@@ -14,8 +14,9 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
-from tests.pages.conftest import GAPS, url_of, words_of
+from tests.pages.conftest import GAPS, shown_code, url_of, words_of
 from transformer_core.decoding.filling import NOTHING, Filling, FillingTree
+from transformer_core.figures import Figure
 
 OpenApp = Callable[..., AppTest]
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
@@ -213,7 +214,7 @@ def test_what_is_typed_is_never_html():
 
 @pytest.fixture
 def taken_away(tree: FillingTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Any]]:
-    def take(key: str) -> tuple[Any, dict[str, Any]]:
+    def take(key: str) -> tuple[AppTest, dict[str, Any], dict[str, Any]]:
         app = pressed(opened(), "blanks-next")
         app.session_state[key] = {"open": 1}
         app.run()
@@ -224,14 +225,44 @@ def taken_away(tree: FillingTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         again: dict[str, Any] = {}
         exec(compile(files["py"], "redraw.py", "exec"), again)
         with np.load(io.BytesIO(files["npz"])) as arrays:
-            return dict(arrays), again
+            return app, dict(arrays), again
 
     yield take
 
 
 def test_what_is_taken_away_is_given_again_by_its_lines(taken_away: Callable[[str], Any]):
-    arrays, again = taken_away("blanks-bars")
-    ((place, blank),) = again["tree"].read(again["filling"]).blanks.items()
-    np.testing.assert_allclose(blank.log_probs, arrays["log_probs"][arrays["places"].tolist().index(place)])
-    arrays, again = taken_away("blanks-looks")
+    app, arrays, again = taken_away("blanks-bars")
+    for drawn, probabilities in zip(bars(app), again["probabilities"], strict=True):
+        np.testing.assert_allclose(drawn, probabilities, rtol=1e-6)
+    np.testing.assert_allclose([blank.log_probs for blank in again["blanks"]], arrays["log_probs"], atol=1e-6)
+    assert [blank.position for blank in again["blanks"]] == arrays["places"].tolist()
+    assert_same_traces(again["figure"], figure(app, "blanks-bars"))
+    app, arrays, again = taken_away("blanks-looks")
     np.testing.assert_allclose(again["row"], arrays["row"], atol=1e-7)
+    assert_same_traces(again["figure"], figure(app, "blanks-looks"))
+
+
+def assert_same_traces(drawn_again: Figure, drawn: dict[str, Any]) -> None:
+    """Both draw the same, whatever room they have."""
+    again = json.loads(drawn_again.to_json())
+    assert again["data"] == drawn["data"]
+    assert again["layout"]["title"]["text"] == drawn["layout"]["title"]["text"]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_the_shown_code_gives_the_shown_numbers(tree: FillingTree, n: int):
+    app = pressed(opened(), *["blanks-next"] * n)
+    again: dict[str, Any] = {}
+    exec(compile(shown_code(app), "the shown code", "exec"), again)
+    assert written(again["filling"]) == url_of(app).get("filled", "")
+    for drawn, probabilities in zip(bars(app), again["probabilities"], strict=True):
+        np.testing.assert_allclose(drawn, probabilities, rtol=1e-6)
+    state = again["tree"].read(again["filling"])
+    if n < 2:
+        assert f"<b>Next: blank {state.certain_first[0].position}</b>" in words_of(app)
+    else:
+        assert f"{again['filling'].total_log_prob:.2f} nats".replace("-", "−") in words_of(app)
+        alone = tree.at_once()
+        places = [step.position for step in again["filling"].steps]
+        beside = tree.follow((place, alone[place].token) for place in places)
+        assert again["beside"].total_log_prob == pytest.approx(beside.total_log_prob, abs=1e-5)

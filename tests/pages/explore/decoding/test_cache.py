@@ -10,7 +10,7 @@ import torch
 
 import transformer_core as tc
 from tests.pages.conftest import EXAMPLES, PROMPTS, words_of
-from tests.pages.explore.decoding.decoding_parts import arrays_of, cells, figure, files_of, opened, redrawn
+from tests.pages.explore.decoding.decoding_parts import arrays_of, cells, check_redrawn, figure, files_of, opened
 from transformer_core.decoding.cache import KeyValueCache
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
@@ -74,11 +74,8 @@ def test_the_step_is_marked_among_the_costs():
 @pytest.mark.parametrize("key", ["decoding-cache", "decoding-cost"])
 def test_what_is_taken_away_gives_the_same_numbers(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     app = opened(PART, model="en-fr", text=EXAMPLES[0], step=STEP)
-    drawn = figure(app, key)
-    files = files_of(app, key)
-    arrays = arrays_of(files)
-    defined = redrawn(files, tmp_path, monkeypatch)
-    assert defined["figure"].layout.title.text == drawn.layout.title.text
+    arrays = arrays_of(files_of(app, key))
+    defined = check_redrawn(app, key, tmp_path, monkeypatch)
     if key == "decoding-cost":
         np.testing.assert_array_equal(defined["cached"], arrays["cached"])
         np.testing.assert_array_equal(defined["uncached"], arrays["uncached"])

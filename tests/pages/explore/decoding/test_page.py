@@ -1,39 +1,156 @@
-"""The page Decoding as a whole: what becomes of the branches when another text is read, and when one goes back."""
+"""The page Decoding as a whole: its one code gives what is shown, and what becomes of branches with another text."""
 
+import json
+import re
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
+import transformer_core as tc
 from pages.explore.decoding import view_fields
-from tests.pages.conftest import EXAMPLES, shown_code, through_history, url_of, view_of, words_of
+from tests.pages.conftest import (
+    EXAMPLES,
+    PROMPTS,
+    component,
+    shown_code,
+    through_history,
+    url_of,
+    view_of,
+    words_of,
+)
+from tests.pages.explore.decoding import test_cache, test_candidates, test_writing
+from tests.pages.explore.decoding.decoding_parts import cells, figure, numbers
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
 OpenApp = Callable[..., AppTest]
 FORKED = {"model": "en-fr", "text": EXAMPLES[0], "branches": "~5.!6", "branch": "1", "step": "2"}
 
 
-@pytest.fixture
-def forked(open_app: OpenApp) -> AppTest:
-    """The page, at a link to a fork."""
+PARTS = ["heads", "alignment", "tree", "beams", "cache", "led"]
+KINDS = [
+    {"model": "en-fr", "text": EXAMPLES[0], "branches": "~5.!6", "branch": "1", "length": "8", "step": "3"},
+    {"model": "tales", "text": PROMPTS[0], "length": "8", "step": "3"},
+]
+SAMPLINGS = [{}, {"temperature": "0.9", "top_k": "5", "repetition": "1.3", "seed": "4"}]
+
+
+def opened(open_app: OpenApp, **parameters: str) -> AppTest:
+    """The page, at a link."""
     app = open_app()
-    for name, value in FORKED.items():
+    for name, value in parameters.items():
         app.query_params[name] = value
     app.switch_page("explore/decoding/page.py").run()
     assert not app.exception
     return app
 
 
-def test_the_one_code_of_the_page_has_that_of_the_search(forked: AppTest):
-    forked.query_params["part"] = "beams"
-    with through_history():
-        forked.run()
-    lines = shown_code(forked)
-    assert len(forked.code) == 2  # the other is the plain text
-    namespace: dict[str, Any] = {}
-    exec(compile(lines, "shown", "exec"), namespace)
-    assert f"{namespace['found'].best.total_log_prob:.2f}".replace("-", "−") in words_of(forked)
+def run_shown(app: AppTest) -> tuple[dict[str, Any], str]:
+    """What the shown code defines, and what it prints."""
+    defined: dict[str, Any] = {}
+    with redirect_stdout(StringIO()) as printed:
+        exec(compile(shown_code(app), "the shown code", "exec"), defined)
+    return defined, printed.getvalue()
+
+
+def signed(nats: float) -> str:
+    return f"{nats:.2f}".replace("-", "−")
+
+
+@pytest.fixture
+def forked(open_app: OpenApp) -> AppTest:
+    """The page, at a link to a fork."""
+    return opened(open_app, **FORKED)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_shown_code_gives_what_is_written_what_comes_next_and_where_heads_look(
+    open_app: OpenApp, kind: dict[str, str], sampling: dict[str, str]
+):
+    app = opened(open_app, **kind, **sampling)
+    defined, printed = run_shown(app)
+    paths = app.session_state["decoding-paths"]
+    assert tuple(step.token for step in defined["branch"]) == paths[int(kind.get("branch", "0"))]
+    header, rows, *_ = test_writing.sent(app)
+    assert defined["at"] is defined["branch"][header["at"] - 1]
+    log_probs = [step.log_prob for step in defined["branch"]]
+    np.testing.assert_allclose(rows[header["nGiven"] :, 2], log_probs, atol=1e-5)
+    candidates, scores = test_candidates.sent(app)
+    of_rows = {row["token"]: row["log_prob"] for row in candidates["rows"]}
+    expected = [defined["prediction"].candidate(token).log_prob for token in of_rows]
+    np.testing.assert_allclose([*of_rows.values()], expected, atol=1e-5)
+    assert candidates["next"] == defined["session"].choice(defined["at"])
+    kept = defined["drawn_from"] > 0
+    assert int(kept.sum()) == (5 if sampling else 1) and kept[candidates["next"]]
+    if sampling:  # what is drawn from is the softmax of the penalized scores over the temperature, of the top k
+        of_kept = {row["token"]: float(scores[row["place"]]) / 0.9 for row in candidates["rows"] if kept[row["token"]]}
+        shares = torch.tensor([*of_kept.values()]).softmax(0)
+        np.testing.assert_allclose(defined["drawn_from"][[*of_kept]], shares, atol=1e-5)
+    for attention in ("cross", "decoder") if kind["model"] == "en-fr" else ("decoder",):
+        drawn = cells(figure(app, f"decoding-rows-{attention}"))
+        np.testing.assert_allclose(defined[f"{attention}_rows"].values, drawn, atol=1e-6)
+    assert str(defined["prediction"].entropy) in printed
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_shown_code_gives_the_table_of_branches(open_app: OpenApp, kind: dict[str, str], sampling: dict[str, str]):
+    app = opened(open_app, **kind, **sampling, part="tree")
+    table, (defined, printed) = app.dataframe[0].value, run_shown(app)
+    assert [len(branch) for branch in defined["branches"]] == table["tokens"].tolist()
+    totals = [branch[-1].total_log_prob for branch in defined["branches"]]
+    np.testing.assert_allclose(totals, table["nats"], atol=1e-5)
+    assert str([*zip(map(len, defined["branches"]), totals, strict=True)]) in printed
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_shown_code_gives_the_beams_that_were_found(open_app: OpenApp, kind: dict[str, str]):
+    app = opened(open_app, **kind, part="beams", beams="3")
+    drawn = json.loads(component(app, "branches").json)
+    defined, _ = run_shown(app)
+    assert len(app.code) == 2  # the other is the plain text
+    found = {(one.total, one.score) for one in defined["found"].finished}
+    ends = [(end["total"], end["score"]) for end in drawn["ends"]]
+    assert found and all(any(one == pytest.approx(end, abs=1e-4) for end in ends) for one in found)
+    words = words_of(app)
+    assert signed(defined["found"].best.total_log_prob) in words
+    assert signed(defined["greedy"][-1].total_log_prob) in words
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_shown_code_gives_what_the_cache_holds_and_costs(open_app: OpenApp, kind: dict[str, str]):
+    app = opened(open_app, **kind, part="cache")
+    facts, (defined, printed) = test_cache.facts_of(app), run_shown(app)
+    drawn = figure(app, "decoding-cost")
+    for name, trace in zip(("uncached", "cached"), drawn.data, strict=True):
+        np.testing.assert_array_equal(defined[name], numbers(trace.y))
+    costs = [int(facts[name].split()[0].replace(",", "")) for name in ("multiply-adds", "without a cache")]
+    assert str(costs) in printed
+    held = [int(n) for n in re.findall(r"_attn=(\d+)", printed)]
+    assert f"{sum(held) / 1024:,.1f} KiB" == facts["cache size"]
+
+
+def test_the_shown_code_gives_the_alignment(open_app: OpenApp):
+    app = opened(open_app, **KINDS[0], part="alignment")
+    defined, _ = run_shown(app)
+    np.testing.assert_allclose(defined["weights"][:4], cells(figure(app, "decoding-alignment")), atol=1e-6)
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("step", ["0", "2"])
+def test_the_shown_code_runs_at_both_ends_of_a_text(open_app: OpenApp, three_kinds: Path, part: str, step: str):
+    eos = tc.load(three_kinds / "en-fr")[0].config.eos_id
+    ended = {"model": "en-fr", "text": EXAMPLES[0], "branches": f"5.!{eos}", "step": step}
+    defined, printed = run_shown(opened(open_app, **ended, part=part))
+    assert [step.token for step in defined["branch"]] == [5, eos] and "'<eos>'" in printed
+    assert ("prediction" in defined) == (step == "0")
 
 
 def branches(app: AppTest) -> str:

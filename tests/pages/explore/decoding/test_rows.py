@@ -13,10 +13,10 @@ from tests.pages.explore.decoding.decoding_parts import (
     again,
     arrays_of,
     cells,
+    check_redrawn,
     figure,
     files_of,
     opened,
-    redrawn,
     rows_of,
 )
 
@@ -92,9 +92,8 @@ def test_what_is_taken_away_gives_the_same_numbers(mean: str, tmp_path: Path, mo
     assert files.keys() == {"csv", "npz", "py", "json"}
     np.testing.assert_array_equal(arrays_of(files)["rows"], cells(drawn))
     assert len(files["csv"].decode().splitlines()) == 1 + cells(drawn).size
-    defined = redrawn(files, tmp_path, monkeypatch)
-    np.testing.assert_allclose(defined["rows"].values, cells(drawn), atol=1e-6)
-    assert defined["figure"].layout.title.text == drawn.layout.title.text
+    defined = check_redrawn(app, "decoding-rows-cross", tmp_path, monkeypatch)
+    np.testing.assert_allclose(defined["cross_rows"].values, cells(drawn), atol=1e-6)
 
 
 def test_where_the_text_has_ended_nobody_looks(three_kinds: Path):

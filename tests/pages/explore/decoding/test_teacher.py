@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -139,13 +140,17 @@ def test_a_text_that_ends_at_once():
     assert [len(row) for row in rows_of(app)] == [2, 2] or rows_of(app)[1][-1][0] == "<eos>"
 
 
-def test_the_shown_code_computes_the_shown_numbers(
-    open_app: Callable[..., AppTest], capsys: pytest.CaptureFixture[str]
-):
-    app = open_app(model="en-fr", text=EXAMPLES[0], target=TARGET)
-    for name, value in {"part": "led", "temperature": "0.7", "seed": "3"}.items():
+@pytest.mark.parametrize("model", ["en-fr", "tales"])
+def test_the_shown_code_computes_the_shown_numbers(open_app: Callable[..., AppTest], model: str):
+    app = open_app(model=model)
+    for name, value in {"part": "led", "temperature": "0.7", "seed": "3", "branches": "5.!6", "length": "5"}.items():
         app.query_params[name] = value
     app.switch_page("explore/decoding/page.py").run()
-    exec(compile(shown_code(app), "the shown code", "exec"), {})
-    printed = [float(total) for total in re.findall(r"(\S+) nats in all", capsys.readouterr().out)]
-    assert printed == pytest.approx(totals_of(app), abs=0.006)
+    namespace: dict[str, Any] = {}
+    exec(compile(shown_code(app), "the shown code", "exec"), namespace)
+    both = [namespace[name] for name in ("forced", "free")]
+    assert [steps[-1].total_log_prob for steps in both] == pytest.approx(totals_of(app), abs=0.006)
+    for steps, row in zip(both, rows_of(app), strict=True):
+        assert [shown(step.log_prob) for step in steps] == [probability for _, probability, _ in row]
+    start = namespace["tree"].start.position + 1
+    assert namespace["comparison"].parting - start == [is_marked for *_, is_marked in rows_of(app)[0]].index(True)

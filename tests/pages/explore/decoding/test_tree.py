@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,11 @@ from transformer_core import language
 from transformer_core.decoding.beam import beam_search, length_penalty
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
-opened = partial(decoding_parts.opened, "tree")
 PAIR = {"model": "en-fr", "text": EXAMPLES[0]}
+
+
+def opened(part: str, **parameters: Any) -> AppTest:
+    return decoding_parts.opened(part, part=part, **parameters)
 
 
 def alright(app: AppTest) -> AppTest:
@@ -77,7 +79,7 @@ def two_tokens(folder: Path) -> tuple[int, int]:
 def test_branches_are_one_tree_with_probabilities_as_a_forward_gives_them(three_kinds: Path, drawn: dict[str, Any]):
     model, tokenizer, src = read_pair(three_kinds)
     one, other = two_tokens(three_kinds)
-    opened(**PAIR, part="tree", branches=f"~!{one}~{one}.!{other}", branch="1", step="1", length="6")
+    opened("tree", **PAIR, branches=f"~!{one}~{one}.!{other}", branch="1", step="1", length="6")
     nodes, ends = drawn["nodes"], drawn["ends"]
     assert len(ends) == 3
     assert sum(node.parent is None for node in nodes) == 1
@@ -98,7 +100,7 @@ def test_branches_are_one_tree_with_probabilities_as_a_forward_gives_them(three_
 
 def test_alternatives_are_the_most_probable_tokens_at_a_place(three_kinds: Path, drawn: dict[str, Any]):
     model, tokenizer, src = read_pair(three_kinds)
-    opened(**PAIR, part="tree", length="3")
+    opened("tree", **PAIR, length="3")
     with torch.inference_mode():
         best = model(src, torch.tensor([[model.config.bos_id]]))[0, -1].softmax(-1).topk(5)
     alternatives = drawn["nodes"][1].alternatives
@@ -108,7 +110,7 @@ def test_alternatives_are_the_most_probable_tokens_at_a_place(three_kinds: Path,
 
 def test_a_table_says_what_branches_have_together_and_where_they_part(three_kinds: Path):
     one, _ = two_tokens(three_kinds)
-    app = opened(**PAIR, part="tree", branches=f"~!{one}", length="6")
+    app = opened("tree", **PAIR, branches=f"~!{one}", length="6")
     table = app.dataframe[0].value
     tree = json.loads(component(app, "branches").json)
     assert table["nats"].tolist() == pytest.approx([end["total"] for end in tree["ends"]])
@@ -119,7 +121,7 @@ def test_a_table_says_what_branches_have_together_and_where_they_part(three_kind
 
 def test_a_branch_is_told_from_the_one_that_it_has_most_in_common_with(three_kinds: Path):
     one, other = two_tokens(three_kinds)
-    app = opened(**PAIR, part="tree", branches=f"~!{one}~{one}.!{other}", length="6")
+    app = opened("tree", **PAIR, branches=f"~!{one}~{one}.!{other}", length="6")
     table = app.dataframe[0].value
     assert table["number"].tolist() == [1, 2, 3]
     _, second, third = table["parts"].tolist()
@@ -130,7 +132,7 @@ def test_branches_that_begin_alike_are_told_from_where_they_part(three_kinds: Pa
     model, tokenizer, src = read_pair(three_kinds)
     greedy = tc.greedy_decode(model, src, max_new_tokens=6).tokens[0, 1:].tolist()
     other = next(token for token in range(10, 20) if token != greedy[4])
-    app = opened(**PAIR, part="tree", branches=f"~{'.'.join(map(str, greedy[:4]))}.!{other}", length="6")
+    app = opened("tree", **PAIR, branches=f"~{'.'.join(map(str, greedy[:4]))}.!{other}", length="6")
     whole = [tokenizer.decode(greedy), tokenizer.decode([*greedy[:4], other])]
     beginning = tokenizer.decode(greedy[:2])
     told = app.dataframe[0].value["branch"].tolist()
@@ -140,7 +142,7 @@ def test_branches_that_begin_alike_are_told_from_where_they_part(three_kinds: Pa
 
 def test_a_click_opens_a_moment_and_a_branch_is_forgotten(three_kinds: Path, drawn: dict[str, Any]):
     one, _ = two_tokens(three_kinds)
-    app = opened(**PAIR, part="tree", branches=f"~!{one}", length="6")
+    app = opened("tree", **PAIR, branches=f"~!{one}", length="6")
     of_second = path_to(drawn["nodes"], drawn["ends"][1].id)
     click(app, drawn, of_second[3].id)
     assert drawn["at"] == of_second[3].id
@@ -156,7 +158,7 @@ def test_a_click_opens_a_moment_and_a_branch_is_forgotten(three_kinds: Path, dra
 
 
 def test_a_prompt_is_given_and_only_what_is_behind_it_was_written(drawn: dict[str, Any]):
-    opened(model="tales", text=PROMPTS[0], part="tree", length="4")
+    opened("tree", model="tales", text=PROMPTS[0], length="4")
     kinds = [node.kind for node in drawn["nodes"]]
     n_given = kinds.count("given")
     assert n_given > 1 and kinds[:n_given] == ["given"] * n_given
@@ -169,7 +171,7 @@ def test_a_prompt_is_given_and_only_what_is_behind_it_was_written(drawn: dict[st
 )
 def test_beams_are_those_of_beam_search(three_kinds: Path, drawn: dict[str, Any], n_beams: str, alpha: str, form: Any):
     model, tokenizer, src = read_pair(three_kinds)
-    app = opened(**PAIR, part="beams", beams=n_beams, penalty=alpha, form=form)
+    app = opened("beams", **PAIR, beams=n_beams, penalty=alpha, form=form)
     nodes = drawn["nodes"]
     best = max(drawn["ends"], key=lambda end: end.score)
     by_search = beam_search(
@@ -189,7 +191,7 @@ def test_beams_are_those_of_beam_search(three_kinds: Path, drawn: dict[str, Any]
 
 
 def test_a_beam_that_goes_on_has_one_that_was_kept_in_its_line(drawn: dict[str, Any]):
-    opened(**PAIR, part="beams", beams="4")
+    opened("beams", **PAIR, beams="4")
     children: dict[int, list[Node]] = {}
     for node in drawn["nodes"]:
         if node.parent is not None:
@@ -202,7 +204,7 @@ def test_a_beam_that_goes_on_has_one_that_was_kept_in_its_line(drawn: dict[str, 
 
 
 def test_a_kept_beam_is_opened_and_a_dropped_one_begins_a_branch(drawn: dict[str, Any]):
-    app = opened(**PAIR, part="beams", beams="2", length="6")
+    app = opened("beams", **PAIR, beams="2", length="6")
     dropped = next(node for node in drawn["nodes"] if node.kind == "dropped" and node.position == 2)
     click(app, drawn, dropped.id)
     assert drawn["at"] == dropped.id
@@ -219,12 +221,12 @@ def test_who_looks_where_the_search_has_not_been_sees_where_it_left(three_kinds:
     model, _, src = read_pair(three_kinds)
     with torch.inference_mode():
         unlikely = model(src, torch.tensor([[model.config.bos_id]]))[0, -1].argmin()
-    opened(**PAIR, part="beams", beams="1", branches=f"~!{int(unlikely)}", branch="1", step="3", length="6")
+    opened("beams", **PAIR, beams="1", branches=f"~!{int(unlikely)}", branch="1", step="3", length="6")
     assert drawn["at"] == drawn["nodes"][0].id
 
 
 def test_the_controls_are_kept_in_the_address_and_the_search_is_made_again(drawn: dict[str, Any]):
-    app = opened(**PAIR, part="beams", beams="2")
+    app = opened("beams", **PAIR, beams="2")
     former = len(drawn["nodes"])
     alright(app.slider(key="decoding-beams-box").set_value(5).run())
     assert url_of(app)["beams"] == "5"
@@ -235,8 +237,8 @@ def test_the_controls_are_kept_in_the_address_and_the_search_is_made_again(drawn
 
 
 def test_readers_of_two_languages_share_a_search(drawn: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
-    opened(**PAIR, part="beams", beams="2")
+    opened("beams", **PAIR, beams="2")
     nodes = drawn["nodes"]
     monkeypatch.setattr(language, "_ask", lambda: "de")
-    opened(**PAIR, part="beams", beams="2")
+    opened("beams", **PAIR, beams="2")
     assert drawn["nodes"] is nodes

@@ -1,0 +1,102 @@
+"""What all parts of the page Decoding are computed from, as code that is run and shown."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pages.explore.decoding import view_fields
+from pages.shared import cache
+from pages.shared.recipe import Expression, call, each, literal, named, through, value_of
+from pages.shared.sources import Source
+from transformer_core.config import ModelConfig
+from transformer_core.decoding.settings import GREEDY, Sampling
+from transformer_core.errors import mark
+
+GENERATED, FILLED = mark("generated texts"), mark("filled-in texts")
+MOST_GIVEN = 512  # tokens of a text
+
+
+def given(source: Source, config: ModelConfig, text: str) -> Expression:
+    """Return the text as the model is given it, as far as there is room."""
+    from transformer_core.analysis.trace.traced_forward import EncodedInput
+
+    room = max(1, config.max_seq_len - 1) if config.architecture == "decoder_only" else config.max_seq_len
+    _, tokenizer = source.recipe()
+    encoded = literal(EncodedInput).of(tokenizer, text, config.architecture, min(MOST_GIVEN, room))
+    return named("given", through(encoded, lambda make: cache.get(mark("tokenized texts"), (source, text), make)))
+
+
+def tokens_of(steps: Any) -> Expression:
+    """Return the tokens of steps."""
+    return each("step", steps, lambda step: step.token)
+
+
+def session_of(tree: Expression, sampling: Sampling = GREEDY) -> Expression:
+    """Return a session at the beginning of a tree."""
+    from transformer_core.decoding.session import DecodingSession
+
+    return literal(DecodingSession).of(tree, **({} if sampling == GREEDY else {"sampling": sampling}))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DecodingRecipe:
+    """A text that is being written."""
+
+    model: Expression
+    tokenizer: Expression
+    given: Expression
+    tree: Expression  # all that was written after it, by whomever
+    session: Expression
+    branches: Expression  # what was written on each branch of the view
+    branch: Expression  # on the one that is looked at
+
+    @classmethod
+    def of(cls, source: Source, config: ModelConfig, text: str, length: int) -> "DecodingRecipe":
+        """Return what the view asks for, each branch with so many tokens unless it ends before or begins with more."""
+        from transformer_core.analysis.trace.traced_forward import tensor_of
+        from transformer_core.decoding.tree import DecodingTree
+
+        model, tokenizer = source.recipe()
+        of_text = given(source, config, text)
+        begun = call(DecodingTree, model, call(tensor_of, of_text.ids, model))
+        tree = named("tree", through(begun, lambda make: cache.get(GENERATED, (source, text), make)))
+        session = named("session", session_of(tree, view_fields.sampling()))
+        written = [
+            call(
+                tuple,
+                session.follow(
+                    {0: branch.tokens} if branch.tokens else {}, max_new_tokens=max(length, len(branch.tokens))
+                ),
+            )
+            for branch in view_fields.BRANCHES.value
+        ]
+        branches, here = named("branches", literal(written)), view_fields.BRANCH.value
+        return cls(
+            model=model,
+            tokenizer=tokenizer,
+            given=of_text,
+            tree=tree,
+            session=session,
+            branches=branches,
+            branch=named("branch", through(written[here], lambda _: value_of(branches)[here])),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BlanksRecipe:
+    """A text with blanks."""
+
+    tokenizer: Expression
+    given: Expression
+    tree: Expression  # all ways in which they were filled so far, by whomever
+
+    @classmethod
+    def of(cls, source: Source, config: ModelConfig, text: str) -> "BlanksRecipe":
+        """Return a text as a masked model is given it."""
+        from transformer_core.analysis.trace.traced_forward import tensor_of
+        from transformer_core.decoding.filling import FillingTree
+
+        model, tokenizer = source.recipe()
+        of_text = given(source, config, text)
+        begun = call(FillingTree, model, call(tensor_of, of_text.ids, model), mask_id=tokenizer.mask_id)
+        tree = named("tree", through(begun, lambda make: cache.get(FILLED, (source, text), make)))
+        return cls(tokenizer=tokenizer, given=of_text, tree=tree)

@@ -1,0 +1,45 @@
+"""Draw the figure of a recipe; with it are taken away its numbers, and the lines that draw it again."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from pages.components import figures
+from pages.shared import export
+from pages.shared.recipe import Expression, Lines, Print, named, value_of
+from pages.shared.view import state
+
+
+def draw(
+    drawn: Expression,
+    *printed: Print | Lines,
+    title: str,
+    name: str,
+    key: str,
+    csv: Callable[[], str],
+    arrays: Callable[[], Mapping[str, np.ndarray]],
+    model: str,
+    **more: Any,
+) -> None:
+    """Draw a figure as high as it is laid out.
+
+    Args:
+        drawn: the call that draws it.
+        printed: the lines that print its numbers.
+        title: of the page that the lines write.
+        name: of the files that are saved, without their endings.
+        key: the component's key.
+        csv: gives the numbers as a table.
+        arrays: gives them by name.
+        model: the folder of its model, as one writes it at the project's root.
+        more: as for `live_figure`.
+    """
+    recipe = named("figure", drawn)
+    figure = value_of(recipe)
+
+    def files() -> Mapping[str, bytes]:
+        code = export.script(recipe, *printed, title=title, name=name)
+        return export.files(name=name, csv=csv, arrays=arrays, code=code, state=state.in_words(), model=model)
+
+    figures.live_figure(figure, name=name, key=key, files=files, height=int(figure.layout.height), **more)
