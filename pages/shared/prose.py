@@ -158,6 +158,12 @@ def subheading(words: str, aside: str = "", links: Sequence[Link] = ()) -> None:
     html("<h2 class='hl-subtitle'>{}{}{}</h2>", words, more, linked(links))
 
 
+def table(heads: Iterable[object], rows: Markup, look: str = "") -> Markup:
+    """Return a table as HTML, of rows that are HTML; `look`: a class of a style sheet."""
+    head = each("<th>{}</th>", heads)
+    return markup("<table class='{}'><thead><tr>{}</tr></thead><tbody>{}</tbody></table>", look, head, rows)
+
+
 def tokens(numbers: Iterable[tuple[str, object]]) -> Markup:
     """Return tokens in a row as HTML, each with its number."""
     return markup("<div class='hl-tokens'>{}</div>", each("<span><bdi>{}</bdi><small>{}</small></span>", numbers))

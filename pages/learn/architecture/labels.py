@@ -69,12 +69,8 @@ def shape_in_words(sizes_of: Sequence[int]) -> str:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, kind: str) -> None:
     """Draw a table; `kind`: its class."""
-    prose.html(
-        "<table class='hl-arch-table {}'><thead><tr>{}</tr></thead><tbody>{}</tbody></table>",
-        kind,
-        prose.each("<th>{}</th>", head),
-        prose.each("<tr>{}</tr>", (prose.each("<td>{}</td>", row) for row in rows)),
-    )
+    lines = prose.each("<tr>{}</tr>", (prose.each("<td>{}</td>", row) for row in rows))
+    prose.html("{}", prose.table(head, lines, f"hl-arch-table {kind}"))
 
 
 def _sub(config: ModelConfig, box: Box) -> str:

@@ -157,25 +157,23 @@ def _outputs(data: MasksData, outcome: "DropoutOutcome") -> None:
         *(say("position"), say("target token"), say("its probability"), say("with dropout")),
         *(say("prediction"), say("with dropout"), say("max. logit difference")),
     )
-    rows = zip(
-        ["" if one == other else "hl-masks-other" for one, other in zip(before.labels, now.labels, strict=True)],
-        data.alone.judged,
-        data.alone.expected_labels,
-        before.probability.tolist(),
-        now.probability.tolist(),
-        before.labels,
-        now.labels,
-        outcome.moved.tolist(),
-        strict=True,
+    rows = prose.each(
+        "<tr class='{}'><td>{}</td><td><bdi>{}</bdi></td><td>{:.3f}</td><td>{:.3f}</td><td><bdi>{}</bdi></td>"
+        "<td><bdi>{}</bdi></td><td>{:.2f}</td></tr>",
+        zip(
+            ["" if one == other else "hl-masks-other" for one, other in zip(before.labels, now.labels, strict=True)],
+            data.alone.judged,
+            data.alone.expected_labels,
+            before.probability.tolist(),
+            now.probability.tolist(),
+            before.labels,
+            now.labels,
+            outcome.moved.tolist(),
+            strict=True,
+        ),
     )
     prose.html(
-        "<p class='hl-masks-fact'>{}</p><div class='hl-masks-table' tabindex='0'><table><thead><tr>{}</tr></thead>"
-        "<tbody>{}</tbody></table></div>",
+        "<p class='hl-masks-fact'>{}</p><div class='hl-masks-table' tabindex='0'>{}</div>",
         says,
-        prose.each("<th>{}</th>", heads),
-        prose.each(
-            "<tr class='{}'><td>{}</td><td><bdi>{}</bdi></td><td>{:.3f}</td><td>{:.3f}</td><td><bdi>{}</bdi></td>"
-            "<td><bdi>{}</bdi></td><td>{:.2f}</td></tr>",
-            rows,
-        ),
+        prose.table(heads, rows),
     )

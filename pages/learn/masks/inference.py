@@ -92,22 +92,16 @@ def _table(data: MasksData, steps: "Steps") -> None:
         *(say("one forward pass"), say("incremental"), say("max. logit difference")),
     )
     apart = [*map(in_words, steps.apart.tolist())]
-    rows = zip(
-        range(len(labels)), labels, said, steps.in_one_pass.tolist(), steps.in_steps.tolist(), apart, strict=True
+    lines = prose.each(
+        "<tr><td>{}</td><td><bdi>{}</bdi></td><td><bdi>{}</bdi></td><td>{:.6f}</td><td>{:.6f}</td><td>{}</td></tr>",
+        zip(range(len(labels)), labels, said, steps.in_one_pass.tolist(), steps.in_steps.tolist(), apart, strict=True),
     )
     below = say(
         "Row i of one masked forward pass equals step i of incremental decoding. The table compares the probability "
         "of the prediction and the maximum logit difference."
     )
     prose.html(
-        "<div class='hl-masks-table' tabindex='0'><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
-        "<p class='hl-small'>{}</p>",
-        prose.each("<th>{}</th>", heads),
-        prose.each(
-            "<tr><td>{}</td><td><bdi>{}</bdi></td><td><bdi>{}</bdi></td><td>{:.6f}</td><td>{:.6f}</td><td>{}</td></tr>",
-            rows,
-        ),
-        below,
+        "<div class='hl-masks-table' tabindex='0'>{}</div><p class='hl-small'>{}</p>", prose.table(heads, lines), below
     )
 
 

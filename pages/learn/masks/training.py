@@ -50,33 +50,26 @@ def _samples(experiment: Experiment, reading: "ExperimentReading") -> None:
     title, aside = say("Output of each model"), say("after step {step:,}, free-running", step=reading.measured_at)
     prose.subheading(title, aside)
     hues = variant_hues([*names])
-    head = [(hues[variant], name) for variant, name in names.items() if variant in reading.outputs]
+    named = {
+        variant: prose.markup("<i style='background:{}'></i>{}", hues[variant], name) for variant, name in names.items()
+    }
     rows = [
         (source, target, prose.each("{}", (_output(written[place], target) for written in reading.outputs.values())))
         for place, (source, target) in enumerate(reading.samples)
     ]
-    prose.html(
-        "<table class='hl-experiment-samples'><thead><tr><th>{}</th><th>{}</th>{}</tr></thead>"
-        "<tbody>{}</tbody></table>",
-        say("input"),
-        say("target"),
-        prose.each("<th><i style='background:{}'></i>{}</th>", head),
-        prose.each("<tr><td><bdi>{}</bdi></td><td><bdi>{}</bdi></td>{}</tr>", rows),
-    )
+    heads = (say("input"), say("target"), *(named[variant] for variant in names if variant in reading.outputs))
+    lines = prose.each("<tr><td><bdi>{}</bdi></td><td><bdi>{}</bdi></td>{}</tr>", rows)
+    prose.html("{}", prose.table(heads, lines, "hl-experiment-samples"))
     right, losses = reading.last("exact_match"), reading.last("loss")
-    lines = [
-        (hues[variant], name, reading.smoothed_losses()[variant].values[-1], losses[variant], right[variant])
-        for variant, name in names.items()
+    results = [
+        (named[variant], reading.smoothed_losses()[variant].values[-1], losses[variant], right[variant])
+        for variant in names
         if variant in right and variant in reading.losses
     ]
-    if lines:
-        prose.html(
-            "<table class='hl-experiment-results'><thead><tr><th></th>{}</tr></thead><tbody>{}</tbody></table>",
-            prose.each("<th>{}</th>", (say("training loss"), say("held-out loss"), say("exact match (free-running)"))),
-            prose.each(
-                "<tr><td><i style='background:{}'></i>{}</td><td>{:.3f}</td><td>{:.3f}</td><td>{:.0%}</td></tr>", lines
-            ),
-        )
+    if results:
+        titles = ("", say("training loss"), say("held-out loss"), say("exact match (free-running)"))
+        lines = prose.each("<tr><td>{}</td><td>{:.3f}</td><td>{:.3f}</td><td>{:.0%}</td></tr>", results)
+        prose.html("{}", prose.table(titles, lines, "hl-experiment-results"))
 
 
 def _output(output: str, target: str) -> prose.Markup:

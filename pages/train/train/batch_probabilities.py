@@ -61,13 +61,11 @@ def show(
         "<div class='hl-label'>[batch, pos, vocab] = <code>{}</code></div><p class='hl-small'>{}</p>",
         *([*told.shape], summary),
     )
-    prose.html(
-        "<div class='hl-batch hl-batch-top'><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>",
-        prose.each("<th>{}</th>", (say("token"), say("id"), say("probability"))),
-        prose.each(
-            "<tr><td><bdi>{}</bdi></td><td>{}</td><td>{:.4f}</td></tr>", ((label([i])[0], i, p) for i, p in told.top)
-        ),
+    rows = prose.each(
+        "<tr><td><bdi>{}</bdi></td><td>{}</td><td>{:.4f}</td></tr>", ((label([i])[0], i, p) for i, p in told.top)
     )
+    heads = (say("token"), say("id"), say("probability"))
+    prose.html("<div class='hl-batch hl-batch-top'>{}</div>", prose.table(heads, rows))
     if told.target is None:
         words = say("This cell has no target.")
     else:

@@ -192,9 +192,6 @@ def _table(
         lines.append((name, prose.each("<td class='{}'><bdi>{}</bdi><small>{}</small></td>", cells)))
     cut = say(", the first {n} positions", n=n) if rows and len(rows[0]) > n else ""
     prose.html(
-        "<div class='hl-label'>{} <code>{}</code>{}</div><div class='hl-batch'><table><thead><tr><th></th>{}</tr>"
-        "</thead><tbody>{}</tbody></table></div>",
-        *(title, [*shape], cut),
-        prose.each("<th>{}</th>", range(n)),
-        prose.each("<tr><th>{}</th>{}</tr>", lines),
+        "<div class='hl-label'>{} <code>{}</code>{}</div><div class='hl-batch'>{}</div>",
+        *(title, [*shape], cut, prose.table(("", *range(n)), prose.each("<tr><th>{}</th>{}</tr>", lines))),
     )
