@@ -1,6 +1,5 @@
 """An experiment that is watched: how it stands, its curves while they grow, and what its page draws beside them."""
 
-import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -56,9 +55,9 @@ def _head(laboratory: Laboratory, experiment: Experiment) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key=f"hl-experiment-head-{laboratory.kind}"
     ):
-        st.badge(prose.plain(say(words)), color=color)  # type: ignore[arg-type]  # one of Streamlit's colors
+        prose.badge(say(words), color)
         far = "" if request is None else _how_far(experiment, request, is_chosen=is_chosen)
-        st.html(f"<p class='hl-small hl-experiment-far'>{html.escape(far)}</p>", width="stretch")
+        prose.html("<p class='hl-small hl-experiment-far'>{}</p>", far)
         if experiment.is_at_work and is_chosen:
             st.button(
                 say("Stop"),
@@ -137,7 +136,7 @@ def _draw(
         prose.note(ended)
     look = laboratory.look_for(request)
     prose.look_for(look)
-    st.html(f"<p class='hl-small'>{html.escape(laboratory.remarks(request))}</p>")
+    prose.small(laboratory.remarks(request))
     told = say("Run in a shell at the project root; gives the same numbers.")
     code_expander.command(say("Show the command"), lambda: request.command, told)
 

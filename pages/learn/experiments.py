@@ -1,6 +1,5 @@
 """What the pages with an experiment share: what is tried is chosen and started, then watched while its curves grow."""
 
-import html
 from typing import Any, cast
 
 import streamlit as st
@@ -121,7 +120,7 @@ def _start(laboratory: Laboratory, request: ExperimentRequest | None) -> None:
                 steps=request.steps,
                 seconds=seconds,
             )
-            st.html(f"<p class='hl-small hl-experiment-promise'>{html.escape(promise)}</p>", width="stretch")
+            prose.html("<p class='hl-small hl-experiment-promise'>{}</p>", promise)
 
 
 def _begin(request: ExperimentRequest) -> None:

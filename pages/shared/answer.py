@@ -1,7 +1,7 @@
 """What the model says to the text, beside it: what it writes, how it continues, or what it fills in."""
 
-import html
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -97,15 +97,15 @@ def _written(card: ModelCard, model_run: "ModelRun", label: str, output: str) ->
         line(label, output, "" if model_run.is_complete else "hl-cut", more=_probability_line(model_run))
 
 
-def _small(words: str, more: str = "") -> str:
-    """Return a line of small letters as HTML, and after it what is HTML already."""
-    return f"<p class='hl-small hl-whole' dir='auto'>{html.escape(words)}{more}</p>" if words else ""
+def _small(words: str, links: Sequence[prose.Link] = ()) -> prose.Markup:
+    """Return a line of small letters, and after it links to definitions."""
+    return prose.markup("<p class='hl-small hl-whole' dir='auto'>{}{}</p>", words, prose.linked(links))
 
 
-def _probability_line(model_run: "ModelRun") -> str:
+def _probability_line(model_run: "ModelRun") -> prose.Markup | str:
     """Return a line that says how probable the output is, and what that means."""
     words = _mean_probability(model_run)
-    return _small(words, prose.linked(definitions("mean-token-probability"))) if words else ""
+    return _small(words, definitions("mean-token-probability")) if words else ""
 
 
 def _mean_probability(model_run: "ModelRun") -> str:
@@ -120,7 +120,7 @@ def probability(value: float) -> str:
     return f"{value:.2f}" if value >= 0.005 else say("below 0.01")
 
 
-def line(label: str, words: str = "", look: str = "", *, beside: str = "", more: str = "") -> None:
+def line(label: str, words: str = "", look: str = "", *, beside: str = "", more: prose.Markup | str = "") -> None:
     """Draw the answer in one line, which opens to all of it and of the text.
 
     Args:
@@ -128,15 +128,15 @@ def line(label: str, words: str = "", look: str = "", *, beside: str = "", more:
         words: the answer.
         look: how it is drawn: a class of bar.css.
         beside: what is said of it in the line.
-        more: HTML that is shown where the line is open.
+        more: shown where the line is open.
     """
     text = state.current().text
     whole = _small(text) if len(text) > SEEN_WHOLE else ""
-    answer = f"<span class='hl-label'>{html.escape(say(label))}</span>"
+    answer = prose.markup("<span class='hl-label'>{}</span>", say(label))
     if words:
         look = f"hl-answer {look}".strip()
-        answer += f"<span class='{look}' dir='auto'>{html.escape(words)}</span>{html.escape(beside)}"
-    st.html(f"<details class='hl-said'><summary>{answer}</summary>{more}{whole}</details>")
+        answer += prose.markup("<span class='{}' dir='auto'>{}</span>{}", look, words, beside)
+    prose.html("<details class='hl-said'><summary>{}</summary>{}{}</details>", answer, more, whole)
 
 
 def _going_on(model_run: "ModelRun") -> str:
@@ -145,13 +145,12 @@ def _going_on(model_run: "ModelRun") -> str:
     return say("(end of sequence)") if model_run.is_complete and not shown else f"… {shown}"
 
 
-def _candidates(blanks: "tuple[Blank, ...]") -> str:
-    """Return the most probable tokens of each blank as HTML, one line per blank."""
-    lines = []
-    for blank in blanks[:MAX_BLANKS]:
-        words = (
-            f"<span><bdi>{html.escape(candidate.label)}</bdi> {probability(candidate.probability)}</span>"
-            for candidate in blank.candidates
+def _candidates(blanks: "tuple[Blank, ...]") -> prose.Markup:
+    """Return the most probable tokens of each blank, one line per blank."""
+    lines = (
+        prose.each(
+            "<span><bdi>{}</bdi> {}</span>", ((one.label, probability(one.probability)) for one in blank.candidates)
         )
-        lines.append(f"<div>{''.join(words)}</div>")
-    return f"<div class='hl-candidates'>{''.join(lines)}</div>"
+        for blank in blanks[:MAX_BLANKS]
+    )
+    return prose.markup("<div class='hl-candidates'>{}</div>", prose.each("<div>{}</div>", lines))

@@ -5,7 +5,6 @@ No figure has to wait for that. It is no fragment of its own, since pages are: w
 again, Streamlit forgets what it has yet to send of that, and sends the rest, which a browser may be unable to place.
 """
 
-import html
 from collections.abc import Callable
 
 import streamlit as st
@@ -44,4 +43,4 @@ def _fold(
 
 def _small(words: str) -> None:
     if words:
-        st.html(f"<p class='hl-small'>{html.escape(words)}</p>")
+        prose.small(words)

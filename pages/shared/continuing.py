@@ -3,14 +3,13 @@
 A small model writes in a few hundredths of a second, and its page is drawn once, with all of it.
 """
 
-import html
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.shared import readings
+from pages.shared import prose, readings
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from pages.shared.view import state
@@ -69,8 +68,10 @@ def is_awaited() -> bool:
 @st.fragment(run_every=TICK)
 def wait(label: str) -> None:
     """Say that the output is being written, and draw the page again once it is there."""
-    waits = f"<span class='hl-answer hl-none'>{html.escape(say('Generating …'))}</span>"
-    st.html(f"<p class='hl-said'><span class='hl-label'>{html.escape(say(label))}</span>{waits}</p>")
+    prose.html(
+        "<p class='hl-said'><span class='hl-label'>{}</span><span class='hl-answer hl-none'>{}</span></p>",
+        *(say(label), say("Generating …")),
+    )
     awaited: _Awaited | None = _AWAITED.value
     if awaited is None:
         return

@@ -1,6 +1,5 @@
 """What to train on: a corpus that is made here, or a text of one's own; and what is known of it before the start."""
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,21 +88,15 @@ def show(choice: Choice, architecture: Architecture) -> "CorpusStats | None":
         st.fragment(_watch, run_every=_TICK)(asked)
         return None
     stats = analysis.stats
-    st.html(f"<p class='hl-look'>{html.escape(say_message(stats.description))}</p>")
+    prose.paragraph(say_message(stats.description))
     if choice.is_pairs:
         samples = pd.DataFrame(stats.samples, columns=[say("source"), say("target")])
     else:
         samples = pd.DataFrame([sample[0] for sample in stats.samples], columns=[say("text")])
     st.dataframe(samples, hide_index=True, height=38 + 35 * min(8, len(samples)))
-    cells = "".join(f"<div><span>{html.escape(name)}</span>{html.escape(value)}</div>" for name, value in facts(stats))
-    terms = prose.linked(definitions("unigram-baseline", "bigram-baseline", "held-out-data"))
-    st.html(f"<div class='hl-facts-list'>{cells}</div><p class='hl-small'>{terms}</p>")
+    prose.facts(facts(stats), links=definitions("unigram-baseline", "bigram-baseline", "held-out-data"))
     with st.expander(say("Tokens"), icon=":material/abc:"):
-        frequent = "".join(
-            f"<span><bdi>{html.escape(one.token)}</bdi><small>{grouped(one.count)}</small></span>"
-            for one in stats.frequent
-        )
-        st.html(f"<div class='hl-tokens'>{frequent}</div>")
+        prose.html("{}", prose.tokens((one.token, grouped(one.count)) for one in stats.frequent))
     return stats
 
 

@@ -29,9 +29,9 @@ def choose() -> None:
             _choice(say("Device"), devices, state.DEVICE.key, models.device_name)
         else:
             alone = say("This machine has only its {device}.", device=models.device_name(devices[0]))
-            st.html(f"<p class='hl-small'>{alone}</p>")
+            prose.small(alone)
         _choice(say("Precision"), models.PRECISIONS, state.PRECISION.key)
-        st.html(f"<p class='hl-small'>{say(ABOUT)}</p>")
+        prose.small(say(ABOUT))
 
 
 def _choice(label: str, options: tuple[str, ...], key: str, name: Callable[[str], str] = str) -> None:

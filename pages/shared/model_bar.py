@@ -1,6 +1,5 @@
 """The bar on top of every page: model and text are chosen here, and the model's answer stands beside the text."""
 
-import html
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -45,7 +44,7 @@ def no_models() -> None:
 def brand() -> None:
     """Draw what stands beside every page."""
     with st.sidebar:
-        st.html(f"<p class='hl-small hl-brand' lang='{language()}'>{html.escape(say(CLAIM))}</p>")
+        prose.html("<p class='hl-small hl-brand' lang='{}'>{}</p>", language(), say(CLAIM))
         locale.choose()
 
 
@@ -53,9 +52,7 @@ def sidebar(card: ModelCard) -> None:
     """Draw what stands beside every page about a model."""
     brand()
     with st.sidebar:
-        st.html(
-            f"<div class='hl-model'>{html.escape(card.title)}</div><p class='hl-small'>{html.escape(card.claim())}.</p>"
-        )
+        prose.html("<div class='hl-model'>{}</div><p class='hl-small'>{}.</p>", card.title, card.claim())
 
 
 def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool:

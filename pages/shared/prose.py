@@ -1,11 +1,15 @@
-"""What pages say in words: their heads, remarks, and what to look for. All of it is text, never markup."""
+"""What pages say in words: their heads, remarks, and what to look for. Words stay text, whoever wrote them.
 
-import html
+No other module of the pages draws HTML or Markdown itself. The templates of `html`, `markup` and `each` are literals,
+with {} for each value, as in `str.format`; a value that is no `Markup` is escaped.
+"""
+
 import re
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple
 
 import streamlit as st
+from markupsafe import Markup, escape
 
 from pages.shared.view import visits
 from transformer_core.errors import HeadlightError, Message
@@ -78,43 +82,99 @@ def toast(words: str) -> None:
     st.toast(plain(words))
 
 
+def badge(words: str, color: str) -> None:
+    """Say in a badge how something stands."""
+    st.badge(plain(words), color=color)  # type: ignore[arg-type]  # one of Streamlit's colors
+
+
+def markup(template: str, *values: object) -> Markup:
+    """Return HTML with values in it."""
+    return Markup(template).format(*values)
+
+
+def each(template: str, rows: Iterable[object]) -> Markup:
+    """Return HTML with one row of values after another in it; a row of several values is a tuple."""
+    return Markup().join(markup(template, *(row if isinstance(row, tuple) else (row,))) for row in rows)
+
+
+def say_markup(text: str, /, **values: object) -> Markup:
+    """Return a text with HTML in it in the reader's language; `text` is marked, as for `say`."""
+    numbers = {name: value for name, value in values.items() if isinstance(value, int | float)}
+    return Markup(say(text, **{name: escape(value) for name, value in values.items()} | numbers))
+
+
+def html(template: str, *values: object, width: Literal["stretch", "content"] = "stretch") -> None:
+    """Draw HTML with values in it."""
+    st.html(markup(template, *values), width=width)
+
+
 def heading(title: str, lead: str) -> None:
     """Say what a page is called, and what it is for: that is open at the first visit, and folded from then on."""
-    is_open = " open" if visits.is_first() else ""
-    about = html.escape(say("About this page"), quote=True)
+    is_open = visits.is_first()
     height = ("-long" if len(lead) > ONE_LINE else "-short") if is_open else ""  # until it is there: waiting.css
+    details = markup("<details open>") if is_open else markup("<details>")
     with st.container(key=f"hl-heading{height}"):
-        st.html(
-            f"<div class='hl-heading'><h1 class='hl-title'>{html.escape(title)}</h1><details{is_open}><summary "
-            f"aria-label='{about}' title='{about}'></summary><p class='hl-lead'>{html.escape(lead)}</p></details></div>"
+        html(
+            "<div class='hl-heading'><h1 class='hl-title'>{0}</h1>{1}<summary aria-label='{2}' title='{2}'></summary>"
+            "<p class='hl-lead'>{3}</p></details></div>",
+            *(title, details, say("About this page"), lead),
         )
 
 
 def note(words: str) -> None:
     """Remark on something calmly."""
-    st.html(f"<p class='hl-note'>{html.escape(words)}</p>")
+    html("<p class='hl-note'>{}</p>", words)
+
+
+def small(words: str | Markup, links: Sequence[Link] = (), *, width: Literal["stretch", "content"] = "stretch") -> None:
+    """Say something in small letters, and where its terms are defined."""
+    html("<p class='hl-small'>{}{}</p>", words, linked(links), width=width)
+
+
+def label(words: str) -> None:
+    """Say beside a control what it is for."""
+    html("<span class='hl-try'>{}</span>", words, width="content")
+
+
+def facts(pairs: Iterable[tuple[str, str]], look: str = "", links: Sequence[Link] = ()) -> None:
+    """Draw names and their values side by side, and where the terms are defined; `look`: a class of a style sheet."""
+    terms = markup("<p class='hl-small'>{}</p>", linked(links)) if links else ""
+    html("<div class='hl-facts-list {}'>{}</div>{}", look, each("<div><span>{}</span>{}</div>", pairs), terms)
+
+
+def paragraph(words: str | Markup, links: Sequence[Link] = ()) -> None:
+    """Say something about what is shown, and where its terms are defined."""
+    html("<p class='hl-look'>{}{}</p>", words, linked(links))
 
 
 def look_for(words: str, links: Sequence[Link] = ()) -> None:
     """Say in a line what is worth looking for, and where the terms are defined."""
-    title = html.escape(say("What to look for:"))
-    st.html(f"<p class='hl-look'><b>{title}</b> {html.escape(words)}{linked(links)}</p>")
+    paragraph(markup("<b>{}</b> {}", say("What to look for:"), words), links)
 
 
 def subheading(words: str, aside: str = "", links: Sequence[Link] = ()) -> None:
     """Say what a part of a page is about, and, in small letters, what else, and where the terms are defined."""
-    more = f"<span>{html.escape(aside)}</span>" if aside else ""
-    st.html(f"<h2 class='hl-subtitle'>{html.escape(words)}{more}{linked(links)}</h2>")
+    more = markup("<span>{}</span>", aside) if aside else ""
+    html("<h2 class='hl-subtitle'>{}{}{}</h2>", words, more, linked(links))
 
 
-def linked(links: Sequence[Link]) -> str:
+def table(heads: Iterable[object], rows: Markup, look: str = "") -> Markup:
+    """Return a table as HTML, of rows that are HTML; `look`: a class of a style sheet."""
+    head = each("<th>{}</th>", heads)
+    return markup("<table class='{}'><thead><tr>{}</tr></thead><tbody>{}</tbody></table>", look, head, rows)
+
+
+def tokens(numbers: Iterable[tuple[str, object]]) -> Markup:
+    """Return tokens in a row as HTML, each with its number."""
+    return markup("<div class='hl-tokens'>{}</div>", each("<span><bdi>{}</bdi><small>{}</small></span>", numbers))
+
+
+def linked(links: Sequence[Link]) -> Markup:
     """Return links to definitions as HTML, to stand after a text; "" for none."""
-    found = ", ".join(
-        f"<a href='{html.escape(link.address)}' target='_blank' title='{html.escape(link.about)}'>"
-        f"{html.escape(link.label)}</a>"
-        for link in links
+    found = Markup(", ").join(
+        markup("<a href='{}' target='_blank' title='{}'>{}</a>", link.address, link.about, link.label) for link in links
     )
-    return f" <span class='hl-terms'>{html.escape(say('Glossary:'))} {found}</span>" if found else ""
+    return markup(" <span class='hl-terms'>{} {}</span>", say("Glossary:"), found) if found else found
 
 
 def with_links(words: str, links: Sequence[Link]) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.shared import prose
 from pages.shared.page import pages
 from transformer_core.figures.theme import DARK, LIGHT, THEMES, Theme
 
@@ -23,7 +24,7 @@ ICON = str(Path(__file__).with_name("icon.svg"))
 
 def apply() -> None:
     """Set the colors that follow the theme which the reader has chosen; all else is in the server's page."""
-    st.html(f"<style>{_accents(theme())}</style>")
+    prose.html("<style>{}</style>", _accents(theme()))
 
 
 def theme() -> Theme:

@@ -7,7 +7,7 @@ from pages.shared import prose
 from transformer_core.errors import TextError
 
 MARKUP = "a <b>bold</b> & 'quoted' text"
-ESCAPED = "a &lt;b&gt;bold&lt;/b&gt; &amp; &#x27;quoted&#x27; text"
+ESCAPED = "a &lt;b&gt;bold&lt;/b&gt; &amp; &#39;quoted&#39; text"
 
 
 def drawn(name: str, *words: str) -> list[str]:

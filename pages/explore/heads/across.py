@@ -1,6 +1,5 @@
 """Across layers: from which tokens what a position holds at the end may have come."""
 
-import html
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,8 +76,8 @@ def _draw(data: HeadsData, method: "Method") -> None:
             if place < len(parts):
                 with column:
                     _part(data, method, parts[place], found[place])
-    terms = prose.linked(definitions("attention-rollout", "attention-flow"))
-    st.html(f"<p class='hl-look'><b>{say('Assumptions:')}</b> {html.escape(say(ASSUMES[method]))}{terms}</p>")
+    about = prose.markup("<b>{}</b> {}", say("Assumptions:"), say(ASSUMES[method]))
+    prose.paragraph(about, definitions("attention-rollout", "attention-flow"))
 
 
 def _part(data: HeadsData, method: str, part: "Part", made: Expression) -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 from pages.components import figures
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import HeadsData, marked
-from pages.shared import export
+from pages.shared import export, prose
 from pages.shared.recipe import Print, Unwritten, call, named, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
@@ -33,7 +33,7 @@ def show(data: HeadsData, shown: HeadPicture) -> None:
     """Draw what belongs to the chosen query and key; a hint while none is chosen."""
     query, key = marked(data, shown)
     if query is None:
-        st.html(f"<p class='hl-small'>{say(HINT)}</p>")
+        prose.small(say(HINT))
         return
     with st.container(key="hl-cell"):
         left, right = st.columns([7, 5], gap="medium")
@@ -41,7 +41,7 @@ def show(data: HeadsData, shown: HeadPicture) -> None:
         _row(data, shown, query, key)
     with right:
         if key is None:
-            st.html(f"<p class='hl-small'>{say('Click a cell in this row to see it in every head.')}</p>")
+            prose.small(say("Click a cell in this row to see it in every head."))
         else:
             _in_all_heads(data, shown, query, key)
 
@@ -53,7 +53,7 @@ def _row(data: HeadsData, shown: HeadPicture, query: int, key: int | None) -> No
     row = data.picture_of(of_row)
     if row.values.shape[0] != 1 or row.blocks:
         too_many = say("This row has too many keys for a bar chart; drag a box on the heatmap to zoom in.")
-        st.html(f"<p class='hl-small'>{too_many}</p>")
+        prose.small(too_many)
         return
     values = row.values[0].astype(np.float64)
     is_weight = data.spec.quantity in ("pattern", "log")
@@ -105,7 +105,7 @@ def _in_all_heads(data: HeadsData, shown: HeadPicture, query: int, key: int) -> 
     """Draw the weight between the chosen query and key in every head."""
     if not data.attention_maps.is_short and max(data.attention_maps.shape[2:]) > MOST_IN_ALL:
         note = say("Comparing a cell across all heads is limited to texts of {n:,} tokens.", n=MOST_IN_ALL)
-        st.html(f"<p class='hl-small'>{note}</p>")
+        prose.small(note)
         return
     queries, keys = shown.queries.tokens[query - shown.queries.first], shown.keys.tokens[key - shown.keys.first]
     weights = named("weights", call(cell_in_all_heads, data.recipe.attention_maps[data.view.attention], queries, keys))

@@ -1,6 +1,5 @@
 """The controls of the page Heads: what the overview marks, and what is drawn of the chosen head, and how."""
 
-import html
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
@@ -106,7 +105,7 @@ def _tokens_label(data: HeadsData) -> str:
 def _tokens(data: HeadsData) -> None:
     """Draw how the text is shown: in tokens or words, without some, or a part of it."""
     view_fields.UNIT.segmented(say("Show"), [*UNITS], name=lambda name: say(UNITS[name]), label_visibility="visible")
-    st.html(f"<p class='hl-small'>{say(ABOUT_WORDS)}</p>")
+    prose.small(say(ABOUT_WORDS))
     view_fields.HIDDEN.multiselect(
         say("Exclude"),
         [*HIDDEN_NAMES],
@@ -168,7 +167,7 @@ def _head_name(name: str) -> str:
 def _mix(data: HeadsData) -> None:
     """Draw which heads are shown as one, and how heavy each is."""
     view_fields.MEAN.segmented(say("Show"), [*MEANS], name=lambda name: say(MEANS[name]), label_visibility="visible")
-    st.html(f"<p class='hl-small'>{html.escape(say(ABOUT_MIX))}</p>")
+    prose.small(say(ABOUT_MIX))
     n_layers, n_heads = data.attention_maps.shape[:2]
     names = [f"{layer}.{head}" for layer in range(n_layers) for head in range(n_heads)]
     chosen = view_fields.MIX.value or (HeadShare(layer=data.view.layer, head=data.view.head),)

@@ -1,6 +1,5 @@
 """The chosen head, or heads, large: as a heatmap or as lines from queries to keys."""
 
-import html
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -48,7 +47,7 @@ def show(data: HeadsData) -> HeadPicture | None:
                 "The line view is limited to {n} tokens; drag a box on the heatmap to zoom in.",
                 n=MOST_LINES,
             )
-            st.html(f"<p class='hl-small'>{note}</p>")
+            prose.small(note)
         draw_heatmap(data, shown)
     return shown
 
@@ -131,7 +130,7 @@ def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
     attention = say(ATTENTIONS[data.view.attention].inline)
     who = say("{attention}, heads {heads}", attention=attention, heads=", ".join(names)) if shares else data.who
     title = say("Attention as lines: {who}", who=who)
-    st.html(f"<p class='hl-figure-title'>{html.escape(title)}</p>")
+    prose.html("<p class='hl-figure-title'>{}</p>", title)
     lines.attention_lines(
         patterns=[picture.values.astype(np.float32) for picture in each],
         masks=[picture.mask for picture in each],

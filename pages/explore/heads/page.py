@@ -1,6 +1,5 @@
 """Heads: what does every head attend to in my text?"""
 
-import html
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -142,10 +141,10 @@ def look_for(data: HeadsData, shown: HeadPicture | None) -> None:
     words = LOOK_FOR[data.model_run.architecture, data.view.attention]
     words = words if data.model_run.predicts else LOOK_FOR_WITHOUT_HEAD
     terms = prose.linked(definitions(*terms_of(data)))
-    lines = [f"<b>{say('What to look for:')}</b> {html.escape(say(words))}{terms}"]
+    lines: list[str] = [prose.markup("<b>{}</b> {}{}", say("What to look for:"), say(words), terms)]
     guided = data.card.guided_head
     if guided is not None and data.view.attention == "encoder":
-        lines.append(html.escape(say(models.GUIDED, layer=guided[0], head=guided[1])))
+        lines.append(say(models.GUIDED, layer=guided[0], head=guided[1]))
     if shown is not None and shown.blocks is None and data.spec.quantity in ("pattern", "log"):
         cell = strongest_cell(shown.values, shown.mask)
         query, key = (isolate(label[:30]) for label in (shown.queries.labels[cell.query], shown.keys.labels[cell.key]))
@@ -153,8 +152,8 @@ def look_for(data: HeadsData, shown: HeadPicture | None) -> None:
         spec = data.spec
         is_whole_head = len(spec.heads) == 1 and not (spec.window or spec.hidden)
         what = say("Maximum weight of this head:") if is_whole_head else say("Maximum weight shown:")
-        lines.append(f"<b>{html.escape(what)}</b> {html.escape(link)}")
-    st.html("".join(f"<p class='hl-look'>{line}</p>" for line in lines))
+        lines.append(prose.markup("<b>{}</b> {}", what, link))
+    prose.html("{}", prose.each("<p class='hl-look'>{}</p>", lines))
 
 
 page()

@@ -1,6 +1,5 @@
 """What passed the hook points of the chosen block on this text: the numbers, how long vectors are, how it is spread."""
 
-import html
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -37,7 +36,7 @@ def show(data: ArchitectureData) -> None:
     """Draw the hook point that was chosen."""
     found = {stage.site: stage for stage in stages(data.card.config, data.box) if stage.site}
     if not found:
-        st.html(f"<p class='hl-small'>{html.escape(say(NOTHING))}</p>")
+        prose.small(say(NOTHING))
         return
     site = view_fields.SITE.value
     if site not in found:
@@ -114,8 +113,7 @@ def _draw(data: ArchitectureData, stage: Stage) -> None:
         (say("standard deviation"), f"{shown.deviation:.4g}"),
         (say("exactly 0"), f"{shown.share_of_zeros:.1%}"),
     ]
-    cells = "".join(f"<div><span>{html.escape(of)}</span>{html.escape(value)}</div>" for of, value in facts)
-    st.html(f"<div class='hl-facts-list hl-arch-facts'>{cells}</div>")
+    prose.facts(facts, "hl-arch-facts")
     remarks = [say("Each cell shows the value with the largest magnitude in its block.")] if shown.is_pooled else []
     if seen["n_chosen"]:
         remarks.append(
@@ -126,7 +124,7 @@ def _draw(data: ArchitectureData, stage: Stage) -> None:
             )
         )
     if remarks:
-        st.html(f"<p class='hl-small'>{html.escape(' '.join(remarks))}</p>")
+        prose.small(" ".join(remarks))
 
 
 def _seen(data: ArchitectureData, stage: Stage) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """The chosen block from all sides: what it does, its shapes and weights, a text on its way through it, its code."""
 
-import html
 from functools import partial
 
 import streamlit as st
@@ -27,12 +26,13 @@ VIEWS = {
 def show(data: ArchitectureData) -> None:
     """Draw the block."""
     config, box = data.card.config, data.box
-    where = f"<code>{html.escape(box.module)}</code>" if box.module else ""
-    told = html.escape(" · ".join([*sources(config, box), parameters_in_words(config, box)]))
-    st.html(
-        f"<div class='hl-arch-block'><h2 class='hl-subtitle'>{html.escape(name_of(config, box))}</h2>"
-        f"<p class='hl-arch-does'>{html.escape(say(does(config, box)))}</p>"
-        f"<p class='hl-small'>{told}</p>{where}</div>"
+    prose.html(
+        "<div class='hl-arch-block'><h2 class='hl-subtitle'>{}</h2><p class='hl-arch-does'>{}</p>"
+        "<p class='hl-small'>{}</p>{}</div>",
+        name_of(config, box),
+        say(does(config, box)),
+        " · ".join([*sources(config, box), parameters_in_words(config, box)]),
+        prose.markup("<code>{}</code>", box.module) if box.module else "",
     )
     view_fields.SHOWN.segmented(say("Show"), [*VIEWS], name=lambda name: say(VIEWS[name]))
     match view_fields.SHOWN.value:
@@ -53,12 +53,11 @@ def _shapes(data: ArchitectureData) -> None:
     numbers = data.sizes_of(box)
     rows = []
     for stage in stages(config, box):
-        axes = "".join(f"<span>{html.escape(axis)}</span>" for axis in stage.axes)
         site = stage.site.removeprefix(f"{box.module}.") if stage.is_hook_point else ""
         rows.append(
             [
-                f"<div>{html.escape(say(stage.what))}</div><code>{html.escape(site)}</code>",
-                f"<div class='hl-arch-axes'>{axes}</div>",
+                prose.markup("<div>{}</div><code>{}</code>", say(stage.what), site),
+                prose.markup("<div class='hl-arch-axes'>{}</div>", prose.each("<span>{}</span>", stage.axes)),
                 shape_in_words(in_numbers(stage.axes, numbers)),
             ]
         )
@@ -67,7 +66,7 @@ def _shapes(data: ArchitectureData) -> None:
         say("shape"),
         say("as entered") if data.has_typed_shapes else say("on this text"),
     ]
-    st.html(table(head, rows, kind="hl-arch-shapes"))
+    table(head, rows, kind="hl-arch-shapes")
     if box.kind == "feed_forward":
         _convolutions(data)
 
@@ -95,7 +94,7 @@ def _convolutions(data: ArchitectureData) -> None:
         d_model=config.d_model,
         error=f"{error:.1e}",
     )
-    st.html(f"<p class='hl-look'>{html.escape(words)}</p>")
+    prose.paragraph(words)
 
 
 def _typed_shapes(data: ArchitectureData) -> None:
@@ -130,21 +129,21 @@ def _weights(data: ArchitectureData) -> None:
     config, box = data.card.config, data.box
     weights = weights_of(config)[box.name]
     if not weights:
-        st.html(f"<p class='hl-small'>{html.escape(say('This block has no trainable weights.'))}</p>")
+        prose.small(say("This block has no trainable weights."))
         return
     rows = []
     for weight in weights:
         name = weight.name.removeprefix(f"{box.module}.")
         symbol, _, small = weight.symbol.partition("_")
-        written = f"<i>{symbol}<sub>{small}</sub></i>" if symbol else ""
+        written = prose.markup("<i>{}<sub>{}</sub></i>", symbol, small) if symbol else ""
         shared = (
             say("shared with {name}", name=weight.shared_with) if weight.shared_with else grouped(weight.n_parameters)
         )
-        rows.append([f"<code>{html.escape(name)}</code>", written, shape_in_words(weight.shape), shared])
+        rows.append([prose.markup("<code>{}</code>", name), written, shape_in_words(weight.shape), shared])
     total = sum(weight.n_parameters for weight in weights)
-    rows.append([f"<b>{html.escape(say('total'))}</b>", "", "", f"<b>{grouped(total)}</b>"])
+    rows.append([prose.markup("<b>{}</b>", say("total")), "", "", prose.markup("<b>{}</b>", grouped(total))])
     head = [say("weight"), "", say("shape"), say("parameters")]
-    st.html(table(head, rows, kind="hl-arch-weights"))
+    table(head, rows, kind="hl-arch-weights")
 
 
 def _code(data: ArchitectureData) -> None:

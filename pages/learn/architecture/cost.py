@@ -1,6 +1,5 @@
 """What the whole model costs by the length of a text: reading, writing with and without a cache, and memory."""
 
-import html
 from collections.abc import Mapping
 
 import numpy as np
@@ -8,7 +7,7 @@ import streamlit as st
 
 from pages.components import figures
 from pages.learn.architecture.data import ArchitectureData
-from pages.shared import export
+from pages.shared import export, prose
 from pages.shared.recipe import Print, call, named, script
 from pages.shared.style import theme
 from pages.shared.view import state
@@ -83,7 +82,7 @@ def show(data: ArchitectureData) -> None:
         figure = share_areas(lengths, shown, hues=hues, title=say("Share of each part"), marks=marks, theme=theme())
         _figure(data, figure, "shares", lengths, shown)
         _memory(data, lengths, here)
-    st.html(f"<p class='hl-look'>{html.escape(' '.join(_sentences(data, crossed, here)))}</p>")
+    prose.paragraph(" ".join(_sentences(data, crossed, here)))
 
 
 def _here(data: ArchitectureData) -> str:

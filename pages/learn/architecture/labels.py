@@ -1,10 +1,10 @@
 """What stands on the blocks of the drawing, and what is said of them, in the reader's language."""
 
-import html
 from collections.abc import Sequence
 
 from pages.learn.architecture.components.drawing import BoxLabel
 from pages.learn.architecture.words import does, title
+from pages.shared import prose
 from transformer_core.analysis.blueprint.plan import Box
 from transformer_core.analysis.blueprint.shapes import in_numbers, sizes, stages
 from transformer_core.analysis.blueprint.weights import weights_of
@@ -67,15 +67,10 @@ def shape_in_words(sizes_of: Sequence[int]) -> str:
     return " × ".join(grouped(size) for size in sizes_of)
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, kind: str = "") -> str:
-    """Return a table as HTML; cells that begin with "<" are HTML already, others are text."""
-
-    def cell(text: str) -> str:
-        return text if text.startswith("<") else html.escape(text)
-
-    top = "".join(f"<th>{html.escape(text)}</th>" for text in head)
-    body = "".join("<tr>" + "".join(f"<td>{cell(text)}</td>" for text in row) + "</tr>" for row in rows)
-    return f"<table class='hl-arch-table {kind}'><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, kind: str) -> None:
+    """Draw a table; `kind`: its class."""
+    lines = prose.each("<tr>{}</tr>", (prose.each("<td>{}</td>", row) for row in rows))
+    prose.html("{}", prose.table(head, lines, f"hl-arch-table {kind}"))
 
 
 def _sub(config: ModelConfig, box: Box) -> str:

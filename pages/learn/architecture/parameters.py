@@ -1,6 +1,5 @@
 """Where the parameters are: of this model part by part, and beside it the two models of the paper."""
 
-import html
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +12,7 @@ from pages.components import figures
 from pages.learn.architecture import view_fields
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.architecture.labels import table
-from pages.shared import export
+from pages.shared import export, prose
 from pages.shared.recipe import Print, call, named, script
 from pages.shared.style import theme
 from pages.shared.view import state
@@ -70,7 +69,7 @@ def show(data: ArchitectureData) -> None:
         _bars(data, counts, total)
     with right:
         _shares(data)
-    st.html(_table(counts, total))
+    _table(counts, total)
 
 
 def _sharing(data: ArchitectureData, config: ModelConfig) -> None:
@@ -97,7 +96,7 @@ def _sharing(data: ArchitectureData, config: ModelConfig) -> None:
         if total >= of_own
         else say("{n} fewer", n=grouped(of_own - total)),
     )
-    st.html(f"<p class='hl-small'>{html.escape(words)}</p>")
+    prose.small(words)
 
 
 def look(data: ArchitectureData) -> str:
@@ -165,14 +164,14 @@ def _shares(data: ArchitectureData) -> None:
     figures.live_figure(figure, name=name, key="architecture-shares", csv=csv, height=height)
     base, big = (sum(_by_part(preset()).values()) for preset in PAPER.values())
     told = say(NOTE, vocab=grouped(transformer_base().vocab_size), base=grouped(base), big=grouped(big))
-    st.html(f"<p class='hl-small'>{html.escape(told)}</p>")
+    prose.small(told)
 
 
-def _table(counts: Mapping[tuple[str, str], int], total: int) -> str:
-    """Return all parts with their shares."""
+def _table(counts: Mapping[tuple[str, str], int], total: int) -> None:
+    """List all parts with their shares."""
     rows = [[in_words(*key), grouped(n), f"{n / total:.1%}"] for key, n in counts.items()]
-    rows.append([f"<b>{html.escape(say('total'))}</b>", f"<b>{grouped(total)}</b>", ""])
-    return table([say("part"), say("parameters"), say("share")], rows, kind="hl-arch-counts")
+    rows.append([prose.markup("<b>{}</b>", say("total")), prose.markup("<b>{}</b>", grouped(total)), ""])
+    table([say("part"), say("parameters"), say("share")], rows, kind="hl-arch-counts")
 
 
 @lru_cache(maxsize=32)

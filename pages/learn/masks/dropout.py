@@ -1,6 +1,5 @@
 """Dropout on the pattern: which weights a training drops, how the others grow, and what becomes of the output."""
 
-import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +46,7 @@ def show(data: MasksData) -> None:
     recipe = data.dropped(view_fields.DROPOUT.value, view_fields.SEED.value)
     outcome: DropoutOutcome = value_of(recipe)
     _figure(data, recipe)
-    st.html(f"<p class='hl-masks-about'>{html.escape(say(CLAIM))}</p>")
+    prose.html("<p class='hl-masks-about'>{}</p>", say(CLAIM))
     _rows(outcome)
     _outputs(data, outcome)
     prose.look_for(say(LOOK_FOR), definitions("dropout"))
@@ -68,9 +67,9 @@ def _controls(data: MasksData) -> None:
     p, seed = view_fields.DROPOUT, view_fields.SEED
     folded = {"label_visibility": "collapsed", "width": 96}
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="hl-masks-dropout"):
-        st.html(f"<span class='hl-try'>{html.escape(say('Dropout p'))}</span>", width="content")
+        prose.label(say("Dropout p"))
         p.slider(say("Dropout p"), 0.0, view_fields.MOST_DROPOUT, step=0.05, shown=float(p.value), **folded)
-        st.html(f"<span class='hl-try'>{html.escape(say('Seed'))}</span>", width="content")
+        prose.label(say("Seed"))
         seed.number(say("Seed"), 0, 999_999, **folded)
         head_choice.attention(data.card, take=view_fields.choose_attention)
         head_choice.head(data.card)
@@ -131,7 +130,7 @@ def _rows(outcome: "DropoutOutcome") -> None:
     )
     if outcome.dropped_pattern.max() > 1:
         says += f" {say('Weights above 1 are drawn in the color of 1.')}"
-    st.html(f"<p class='hl-masks-fact'>{html.escape(says)}</p>")
+    prose.html("<p class='hl-masks-fact'>{}</p>", says)
 
 
 def _outputs(data: MasksData, outcome: "DropoutOutcome") -> None:
@@ -158,12 +157,11 @@ def _outputs(data: MasksData, outcome: "DropoutOutcome") -> None:
         *(say("position"), say("target token"), say("its probability"), say("with dropout")),
         *(say("prediction"), say("with dropout"), say("max. logit difference")),
     )
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
-    rows = "".join(
-        f"<tr class='{'hl-masks-other' if said != says_now else ''}'><td>{place}</td><td><bdi>{html.escape(word)}</bdi>"
-        f"</td><td>{p_before:.3f}</td><td>{p_now:.3f}</td><td><bdi>{html.escape(said)}</bdi></td>"
-        f"<td><bdi>{html.escape(says_now)}</bdi></td><td>{moved:.2f}</td></tr>"
-        for place, word, p_before, p_now, said, says_now, moved in zip(
+    rows = prose.each(
+        "<tr class='{}'><td>{}</td><td><bdi>{}</bdi></td><td>{:.3f}</td><td>{:.3f}</td><td><bdi>{}</bdi></td>"
+        "<td><bdi>{}</bdi></td><td>{:.2f}</td></tr>",
+        zip(
+            ["" if one == other else "hl-masks-other" for one, other in zip(before.labels, now.labels, strict=True)],
             data.alone.judged,
             data.alone.expected_labels,
             before.probability.tolist(),
@@ -172,10 +170,10 @@ def _outputs(data: MasksData, outcome: "DropoutOutcome") -> None:
             now.labels,
             outcome.moved.tolist(),
             strict=True,
-        )
+        ),
     )
-    st.html(
-        f"<p class='hl-masks-fact'>{html.escape(says)}</p>"
-        f"<div class='hl-masks-table' tabindex='0'>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    prose.html(
+        "<p class='hl-masks-fact'>{}</p><div class='hl-masks-table' tabindex='0'>{}</div>",
+        says,
+        prose.table(heads, rows),
     )

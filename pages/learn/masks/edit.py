@@ -1,6 +1,5 @@
 """A mask to be edited: a gallery of presets, the matrix, and what becomes of scores, pattern and output."""
 
-import html
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -92,10 +91,8 @@ def _gallery(data: MasksData) -> None:
 def _about(data: MasksData) -> None:
     """Say what the preset is for; of a mistake, what one sees go wrong."""
     preset = data.preset
-    says = f"<b>{html.escape(say(preset.title))}.</b> {html.escape(say(preset.what))}"
-    if preset.is_mistake:
-        says += f" <b>{html.escape(say('What goes wrong:'))}</b> {html.escape(say(preset.sees))}"
-    st.html(f"<p class='hl-masks-about'>{says}</p>")
+    wrong = prose.markup(" <b>{}</b> {}", say("What goes wrong:"), say(preset.sees)) if preset.is_mistake else ""
+    prose.html("<p class='hl-masks-about'><b>{}.</b> {}{}</p>", say(preset.title), say(preset.what), wrong)
 
 
 def _moved(data: MasksData) -> None:
@@ -243,7 +240,7 @@ def _padding(data: MasksData) -> None:
         "model’s own masks, their logits differ by at most {moved}, which is rounding error.",
         moved=f"{data.outcome.moved_by_padding:.0e}".replace("e-0", "e−").replace("0e+00", "0"),
     )
-    st.html(f"<p class='hl-small'><b>{html.escape(say('Padding rows:'))}</b> {html.escape(says)}</p>")
+    prose.small(prose.markup("<b>{}</b> {}", say("Padding rows:"), says))
 
 
 def _share(probability: float) -> str:

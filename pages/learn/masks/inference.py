@@ -1,6 +1,5 @@
 """Why a decoder is masked at inference, too: one pass against steps, with a cache and without."""
 
-import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +49,7 @@ def show(data: MasksData) -> None:
         return
     recipe = data.steps()
     steps: Steps = value_of(recipe)
-    st.html(f"<p class='hl-masks-about'>{html.escape(say(CLAIM))}</p>")
+    prose.html("<p class='hl-masks-about'>{}</p>", say(CLAIM))
     _facts(steps)
     with st.container(key="hl-masks-inference"):
         left, right = st.columns([4, 7], gap="medium")
@@ -80,8 +79,7 @@ def _facts(steps: "Steps") -> None:
         (say("earlier rows as the text grows, without mask"), steps.most_grown_unmasked),
     ]
     told = [(name, say("logits differ by {value}", value=in_words(value))) for name, value in facts]
-    cells = "".join(f"<div><span>{html.escape(name)}</span>{html.escape(value)}</div>" for name, value in told)
-    st.html(f"<div class='hl-facts-list hl-masks-facts'>{cells}</div>")
+    prose.facts(told, "hl-masks-facts")
 
 
 def _table(data: MasksData, steps: "Steps") -> None:
@@ -93,22 +91,17 @@ def _table(data: MasksData, steps: "Steps") -> None:
         *(say("row"), say("token"), say("prediction")),
         *(say("one forward pass"), say("incremental"), say("max. logit difference")),
     )
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
-    rows = "".join(
-        f"<tr><td>{row}</td><td><bdi>{html.escape(label)}</bdi></td><td><bdi>{html.escape(best)}</bdi></td>"
-        f"<td>{at_once:.6f}</td><td>{stepwise:.6f}</td><td>{html.escape(in_words(apart))}</td></tr>"
-        for row, (label, best, at_once, stepwise, apart) in enumerate(
-            zip(labels, said, steps.in_one_pass.tolist(), steps.in_steps.tolist(), steps.apart.tolist(), strict=True)
-        )
+    apart = [*map(in_words, steps.apart.tolist())]
+    lines = prose.each(
+        "<tr><td>{}</td><td><bdi>{}</bdi></td><td><bdi>{}</bdi></td><td>{:.6f}</td><td>{:.6f}</td><td>{}</td></tr>",
+        zip(range(len(labels)), labels, said, steps.in_one_pass.tolist(), steps.in_steps.tolist(), apart, strict=True),
     )
     below = say(
         "Row i of one masked forward pass equals step i of incremental decoding. The table compares the probability "
         "of the prediction and the maximum logit difference."
     )
-    st.html(
-        f"<div class='hl-masks-table' tabindex='0'>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-        f"<p class='hl-small'>{html.escape(below)}</p>"
+    prose.html(
+        "<div class='hl-masks-table' tabindex='0'>{}</div><p class='hl-small'>{}</p>", prose.table(heads, lines), below
     )
 
 
@@ -161,9 +154,10 @@ def _four_ways(data: MasksData) -> None:
         (False, True): say("No mask, cache"),
         (False, False): say("No mask, no cache"),
     }
-    lines = "".join(
-        f"<div class='{'hl-masks-other' if text != written[True, True] else ''}'><span>{html.escape(names[way])}</span>"
-        f"<bdi>{html.escape(text or '–')}</bdi></div>"
-        for way, text in written.items()
+    own = written[True, True]
+    lines = [("" if text == own else "hl-masks-other", names[way], text or "–") for way, text in written.items()]
+    prose.html(
+        "<p class='hl-subtitle'>{}</p><div class='hl-masks-ways'>{}</div>",
+        say("Generated text"),
+        prose.each("<div class='{}'><span>{}</span><bdi>{}</bdi></div>", lines),
     )
-    st.html(f"<p class='hl-subtitle'>{html.escape(say('Generated text'))}</p><div class='hl-masks-ways'>{lines}</div>")

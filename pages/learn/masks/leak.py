@@ -1,6 +1,5 @@
 """The leak test: change one token, and see which outputs move; with the right mask none before it."""
 
-import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +48,7 @@ def show(data: MasksData) -> None:
     """Draw the part."""
     is_encoder = not data.card.config.has_decoder
     claim = say(CLAIM_ENCODER if is_encoder else CLAIM)
-    st.html(f"<p class='hl-masks-about'>{html.escape(claim)}{prose.linked(definitions('leak-test'))}</p>")
+    prose.html("<p class='hl-masks-about'>{}{}</p>", claim, prose.linked(definitions("leak-test")))
     place = _controls(data)
     replacements, remarks = _replacements(data)
     for remark in remarks:
@@ -187,7 +186,7 @@ def _facts(
     tokenizer = data.loaded[1]
     tokenizer = tokenizer.target if data.card.config.has_decoder else tokenizer
     new = tokenizer.labels([replacements[place]])[0]
-    lines = [html.escape(say("Token {place} “{old}” becomes “{new}”.", place=place, old=labels[place], new=new))]
+    lines = [say("Token {place} “{old}” becomes “{new}”.", place=place, old=labels[place], new=new)]
     for title, of in ((say("With the model’s own masks"), own), (_title(data, other), changed)):
         change = of.change(place)
         says = [
@@ -201,8 +200,8 @@ def _facts(
             *_turned(change, tokenizer),
             _leaks(of),
         ]
-        lines.append(f"<b>{html.escape(title)}:</b> {html.escape('; '.join(says))}.")
-    st.html("".join(f"<p class='hl-masks-fact'>{line}</p>" for line in lines))
+        lines.append(prose.markup("<b>{}:</b> {}.", title, "; ".join(says)))
+    prose.html("{}", prose.each("<p class='hl-masks-fact'>{}</p>", lines))
 
 
 def _leaks(of: "Leak") -> str:

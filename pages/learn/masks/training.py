@@ -1,9 +1,6 @@
 """Train with the wrong mask, a part of the page Masks: the loss cheats, the decoding collapses."""
 
-import html
 from typing import TYPE_CHECKING
-
-import streamlit as st
 
 from pages.learn import experiments
 from pages.learn.laboratory import Laboratory
@@ -42,7 +39,7 @@ REMARKS = mark(
 
 def show() -> None:
     """Draw this part of the page."""
-    st.html(f"<p class='hl-lead'>{html.escape(say(CLAIM))}</p>")
+    prose.html("<p class='hl-lead'>{}</p>", say(CLAIM))
     experiments.show(LABORATORY)
 
 
@@ -53,43 +50,35 @@ def _samples(experiment: Experiment, reading: "ExperimentReading") -> None:
     title, aside = say("Output of each model"), say("after step {step:,}, free-running", step=reading.measured_at)
     prose.subheading(title, aside)
     hues = variant_hues([*names])
-    head = "".join(
-        f"<th><i style='background:{hues[variant]}'></i>{html.escape(name)}</th>"
-        for variant, name in names.items()
-        if variant in reading.outputs
-    )
-    rows = "".join(
-        f"<tr><td><bdi>{html.escape(source)}</bdi></td><td><bdi>{html.escape(target)}</bdi></td>"
-        + "".join(_output(of_variant[place], target) for of_variant in reading.outputs.values())
-        + "</tr>"
+    named = {
+        variant: prose.markup("<i style='background:{}'></i>{}", hues[variant], name) for variant, name in names.items()
+    }
+    rows = [
+        (source, target, prose.each("{}", (_output(written[place], target) for written in reading.outputs.values())))
         for place, (source, target) in enumerate(reading.samples)
-    )
-    st.html(
-        f"<table class='hl-experiment-samples'><thead><tr><th>{html.escape(say('input'))}</th>"
-        f"<th>{html.escape(say('target'))}</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    )
+    ]
+    heads = (say("input"), say("target"), *(named[variant] for variant in names if variant in reading.outputs))
+    lines = prose.each("<tr><td><bdi>{}</bdi></td><td><bdi>{}</bdi></td>{}</tr>", rows)
+    prose.html("{}", prose.table(heads, lines, "hl-experiment-samples"))
     right, losses = reading.last("exact_match"), reading.last("loss")
-    lines = "".join(
-        f"<tr><td><i style='background:{hues[variant]}'></i>{html.escape(name)}</td>"
-        f"<td>{reading.smoothed_losses()[variant].values[-1]:.3f}</td><td>{losses[variant]:.3f}</td><td>{right[variant]:.0%}</td></tr>"
-        for variant, name in names.items()
+    results = [
+        (named[variant], reading.smoothed_losses()[variant].values[-1], losses[variant], right[variant])
+        for variant in names
         if variant in right and variant in reading.losses
-    )
-    if lines:
-        titles = (say("training loss"), say("held-out loss"), say("exact match (free-running)"))
-        heads = "".join(f"<th>{html.escape(words)}</th>" for words in titles)
-        st.html(
-            f"<table class='hl-experiment-results'><thead><tr><th></th>{heads}</tr></thead>"
-            f"<tbody>{lines}</tbody></table>"
-        )
+    ]
+    if results:
+        titles = ("", say("training loss"), say("held-out loss"), say("exact match (free-running)"))
+        lines = prose.each("<tr><td>{}</td><td>{:.3f}</td><td>{:.3f}</td><td>{:.0%}</td></tr>", results)
+        prose.html("{}", prose.table(titles, lines, "hl-experiment-results"))
 
 
-def _output(output: str, target: str) -> str:
+def _output(output: str, target: str) -> prose.Markup:
     """Return a cell of the table: what was written, and whether that is right."""
     if output == target:
-        return f"<td class='hl-right'><bdi>{html.escape(output)}</bdi> ✓</td>"
-    words = f"<bdi>{html.escape(output)}</bdi>" if output else f"<i>{html.escape(say('nothing'))}</i>"
-    return f"<td class='hl-wrong'>{words}</td>"
+        return prose.markup("<td class='hl-right'><bdi>{}</bdi> ✓</td>", output)
+    if not output:
+        return prose.markup("<td class='hl-wrong'><i>{}</i></td>", say("nothing"))
+    return prose.markup("<td class='hl-wrong'><bdi>{}</bdi></td>", output)
 
 
 def _look_for(request: ExperimentRequest) -> str:

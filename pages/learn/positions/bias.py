@@ -1,7 +1,5 @@
 """Biases of the scores: ALiBi's line for each head, and T5's buckets with what the model learned for them."""
 
-import html
-
 import numpy as np
 import streamlit as st
 
@@ -165,7 +163,7 @@ def _buckets(data: PositionsData) -> None:
             width=560,
             height=HEIGHT,
         )
-    st.html(f"<p class='hl-small'>{html.escape(say(NO_BUCKETS, model=data.card.title))}</p>")
+    prose.small(say(NO_BUCKETS, model=data.card.title))
     prose.look_for(say(LOOK_BUCKETS), definitions("relative-position-bias"))
 
 

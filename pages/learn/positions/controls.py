@@ -1,7 +1,5 @@
 """The controls of the page Positions: the encoding, well-known tables of it, the part, and how large it is."""
 
-import html
-
 import streamlit as st
 
 from pages.learn.positions import view_fields
@@ -74,7 +72,7 @@ def show_about(data: PositionsData) -> None:
     about = say(FORMULAS[data.encoding])
     if data.part in view_fields.OF_THE_MODEL:
         about = say("{model} uses: {encoding}.", model=data.card.title, encoding=in_words(data.card.config.positions))
-    st.html(f"<p class='hl-small'>{html.escape(about)}</p>")
+    prose.small(about)
     _tables(data)
 
 
@@ -92,7 +90,7 @@ def _tables(data: PositionsData) -> None:
     width = min(config.d_model, view_fields.MOST_WIDTH) if is_sinusoidal else None
     own = say("{model}: {encoding}", model=data.card.title, encoding=in_words(config.positions))
     with st.container(key="hl-positions-tables", horizontal=True, gap="small", vertical_alignment="center"):
-        st.html(f"<span class='hl-try'>{html.escape(say('Try'))}</span>", width="content")
+        prose.label(say("Try"))
         for key, label, told in (
             ("known", say("The classic 20 × 512 plot"), ("sinusoidal_halves", 20, 512)),
             ("published", say("A published table, 10 × 6"), ("sinusoidal_interleaved", 10, 6)),
@@ -114,7 +112,7 @@ def _sizes(data: PositionsData) -> None:
         most = min(most, data.card.config.max_seq_len)
     least = min(2, most) if data.part == "shift" else 1
     folded = {"label_visibility": "collapsed", "width": 116}
-    st.html(f"<span class='hl-try'>{html.escape(say('Positions'))}</span>", width="content")
+    prose.label(say("Positions"))
     view_fields.N.number(
         say("Positions, {least} to {most}", least=least, most=most),
         step=1,
@@ -125,7 +123,7 @@ def _sizes(data: PositionsData) -> None:
     if data.part == "bias" or data.encoding == "learned":
         return
     width = "d_head" if data.is_rotary else "d_model"
-    st.html(f"<span class='hl-try'>{html.escape(width)}</span>", width="content")
+    prose.label(width)
     view_fields.WIDTH.number(
         say("{width}, 2 to {most}", width=width, most=view_fields.MOST_WIDTH),
         step=2,

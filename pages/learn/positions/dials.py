@@ -1,6 +1,5 @@
 """Rotary positions as turning dials, and the product of query and key by their distance."""
 
-import html
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -72,7 +71,7 @@ def show(data: PositionsData) -> None:
     _by_distance(data, dials, n, query - key)
     if not tokens and data.width == MOST_TURNED and (view_fields.WIDTH.value or 0) > MOST_TURNED:
         note = say("Showing {n} dimensions of this head.", n=MOST_TURNED)
-        st.html(f"<p class='hl-small'>{html.escape(note)}</p>")
+        prose.small(note)
     prose.look_for(say(LOOK_MODEL if tokens else LOOK), definitions("rope"))
 
 

@@ -1,6 +1,5 @@
 """Positions in the chosen model: what share they have in a head's scores, and what a head follows when words move."""
 
-import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -133,7 +132,7 @@ def _sources(data: PositionsData) -> None:
     _shares(data, shares)
     exact = say("The parts sum to the model’s scores, to within {error}.", error=f"{found.error:.1e}")
     notes = [exact, *([say(FROZEN)] if found.is_frozen else []), say(HOW)]
-    st.html(f"<p class='hl-small'>{html.escape(' '.join(notes))}</p>")
+    prose.small(" ".join(notes))
     look = LOOK["added" if "position_position" in found.parts else _acting(found)]
     prose.look_for(say(look), definitions("score-decomposition"))
 

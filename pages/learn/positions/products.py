@@ -1,9 +1,6 @@
 """What positions have in common: their dot products, how those fall with the distance, and the turn of a shift."""
 
-import html
-
 import numpy as np
-import streamlit as st
 
 from pages.learn.positions import recipes, view_fields
 from pages.learn.positions.data import TERMS, PositionsData
@@ -85,7 +82,7 @@ def show(data: PositionsData) -> None:
             y_title=say("dot product"),
             height=HEIGHT,
         )
-    st.html(f"<p class='hl-small'>{html.escape(_spread(found.spread))}</p>")
+    prose.small(_spread(found.spread))
     prose.look_for(
         say(LOOK["rotary" if data.is_rotary else data.encoding.split("_")[0]]), definitions(TERMS[data.encoding])
     )
@@ -114,7 +111,7 @@ def show_shift(data: PositionsData) -> None:
         turned=f"{found.turned.max():.1e}",
         unturned=f"{found.unturned.max():.2f}",
     )
-    st.html(f"<p class='hl-facts'>{html.escape(largest)}</p>")
+    prose.html("<p class='hl-facts'>{}</p>", largest)
     prose.look_for(say(LOOK_SHIFT), definitions(TERMS[data.encoding]))
 
 

@@ -1,13 +1,11 @@
 """Ablate the encoding, a part of the page Positions: the same task and seed under chosen encodings, side by side."""
 
-import html
 from typing import TYPE_CHECKING
-
-import streamlit as st
 
 from pages.components.figures import live_figure
 from pages.learn import experiments
 from pages.learn.laboratory import Laboratory
+from pages.shared import prose
 from pages.shared.experiments import Experiment
 from pages.shared.style import theme
 from transformer_core.errors import mark
@@ -63,7 +61,7 @@ LEARNED = mark(
 def show() -> None:
     """Draw this part of the page."""
     claim = say(CLAIM, trained=LONGEST_TRAINED, tried=LONGEST_TRIED)
-    st.html(f"<p class='hl-lead'>{html.escape(claim)}</p>")
+    prose.html("<p class='hl-lead'>{}</p>", claim)
     experiments.show(LABORATORY)
 
 

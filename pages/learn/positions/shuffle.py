@@ -1,6 +1,5 @@
 """The same text with its words in another order: what a head still looks at, the words or the places."""
 
-import html
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,7 +51,7 @@ def show(data: PositionsData) -> None:
 
     view = data.view
     found: ShuffledWords = value_of(recipes.shuffled(data))
-    st.html(_outputs(found))
+    _outputs(found)
     with st.container(key="hl-positions-shuffle"):
         columns = st.columns([5, 5, 3], gap="small")
     for column, name, pattern, which in (
@@ -64,21 +63,23 @@ def show(data: PositionsData) -> None:
     with columns[2]:
         _follows(data, found)
     how = say(HOW, n=N_ORDERS)
-    st.html(f"<p class='hl-small'>{html.escape(how)}</p>")
+    prose.small(how)
     prose.look_for(say(LOOK))
 
 
-def _outputs(found: "ShuffledWords") -> str:
-    """Return both texts, and what the model says to them."""
-    rows = []
-    for name, text, output in (
-        (say("original order"), found.own_text, found.own_output),
-        (say("shuffled"), found.text, found.output),
-    ):
-        said = f"<b dir='auto'>{html.escape(output)}</b>" if output else ""
-        arrow = "<i aria-hidden='true'>→</i>" if output else ""
-        rows.append(f"<div><span>{html.escape(name)}</span><em dir='auto'>{html.escape(text)}</em>{arrow}{said}</div>")
-    return f"<div class='hl-positions-orders'>{''.join(rows)}</div>"
+def _outputs(found: "ShuffledWords") -> None:
+    """Draw both texts, and what the model says to them."""
+    rows = [
+        (name, text, prose.markup("<i aria-hidden='true'>→</i><b dir='auto'>{}</b>", output) if output else "")
+        for name, text, output in (
+            (say("original order"), found.own_text, found.own_output),
+            (say("shuffled"), found.text, found.output),
+        )
+    ]
+    prose.html(
+        "<div class='hl-positions-orders'>{}</div>",
+        prose.each("<div><span>{}</span><em dir='auto'>{}</em>{}</div>", rows),
+    )
 
 
 def _pattern(data: PositionsData, found: "ShuffledWords", name: str, pattern: np.ndarray, which: int) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 from pages.learn.steps import view_fields
 from pages.learn.steps.components.steps import At, attention_steps
 from pages.learn.steps.data import StepsData
+from pages.shared import prose
 from pages.shared.view import state
 from pages.shared.view.fields import Choice
 from transformer_core.analysis import ATTENTIONS
@@ -66,7 +67,7 @@ def _one_of(label: str, choice: Choice, options: Sequence[Any], name: Any = str)
     """Draw a choice of one out of a few side by side; of many, folded up."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
         if name is str:
-            st.html(f"<span class='hl-steps-label'>{say(label)}</span>", width="content")
+            prose.html("<span class='hl-steps-label'>{}</span>", say(label), width="content")
         if len(options) > MOST_BESIDE:
             choice.selectbox(say(label), options, width=90, label_visibility="collapsed")
         else:

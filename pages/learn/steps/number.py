@@ -1,12 +1,11 @@
 """The number that a person asked for, with its own formula and the numbers that it was made of."""
 
-import html
-
 import streamlit as st
 
 from pages.learn.steps import view_fields
 from pages.learn.steps.components.steps.number import steps_number
 from pages.learn.steps.data import StepsData
+from pages.shared import prose
 from transformer_core.errors import mark
 from transformer_core.language import say
 
@@ -17,7 +16,7 @@ def show(data: StepsData) -> None:
     """Draw the number; where none was asked for, say how to ask."""
     number = data.number
     if number is None:
-        st.html(f"<p class='hl-small'>{html.escape(say(ASK))}</p>")
+        prose.small(say(ASK))
         return
     with st.container(key="hl-steps-number"):
         steps_number(number, torch_name=data.walk.proof().torch_function, key="steps-number")

@@ -1,7 +1,5 @@
 """Attention step by step: how does this head turn these vectors into this pattern and this output, number by number?"""
 
-import html
-
 import streamlit as st
 
 from pages.learn.steps import figure, number, proof, view_fields, why
@@ -94,7 +92,7 @@ def _remarks(data: StepsData) -> None:
         lines.append(say(PART, n_queries=n_queries, n_keys=n_keys, all_keys=n_all[1]))
         lines += _elsewhere(data)
     if lines:
-        st.html(f"<p class='hl-small'>{html.escape(' '.join(lines))}</p>")
+        prose.small(" ".join(lines))
 
 
 def _guidance(data: StepsData) -> None:
@@ -103,7 +101,7 @@ def _guidance(data: StepsData) -> None:
     if view.attention != "encoder" or (view.layer, view.head) != data.card.guided_head:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(f"<p class='hl-small'>{html.escape(say(GUIDED))}</p>", width="content")
+        prose.small(say(GUIDED), width="content")
         st.page_link(
             "learn/tour/page.py",
             label=say("Does it matter? See the Tour"),

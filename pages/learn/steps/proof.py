@@ -1,10 +1,7 @@
 """The line that says whether every number of the page is right: recomputed from the weights, and by torch's own."""
 
-import html
-
-import streamlit as st
-
 from pages.learn.steps.data import StepsData
+from pages.shared import prose
 from transformer_core.errors import mark
 from transformer_core.language import say
 
@@ -34,12 +31,12 @@ def show(data: StepsData) -> None:
             words.append(say(proof.torch_reason))
         if proof.dtype != "float32":
             words.append(say(ROUNDED, dtype=proof.dtype, device=proof.device))
-        st.html(f"<p class='hl-proof hl-proved'>{html.escape(' '.join(words))}</p>")
+        prose.html("<p class='hl-proof hl-proved'>{}</p>", " ".join(words))
         return
     times = max(proof.share_of_tolerance, proof.torch_share_of_tolerance)
     name = say(data.walk.quantities[proof.worst].symbol) if proof.worst in data.walk.quantities else proof.worst
     failed = say(FAILED, **told, quantity=name, times=times, dtype=proof.dtype, device=proof.device)
-    st.html(f"<p class='hl-proof hl-unproved'>{html.escape(failed)}</p>")
+    prose.html("<p class='hl-proof hl-unproved'>{}</p>", failed)
 
 
 def _exponent(error: float) -> str:

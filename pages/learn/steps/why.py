@@ -1,6 +1,5 @@
 """Why this cell? The score of the chosen query and key as the sum of what earlier parts of the model wrote for both."""
 
-import html
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -36,7 +35,7 @@ FROZEN = mark(
 
 def show(data: StepsData) -> None:
     """Draw the cells of the chosen pair, and say what they add up to."""
-    st.html(f"<h2 class='hl-subtitle'>{say('Why this cell?')}</h2><p class='hl-small'>{html.escape(say(ABOUT))}</p>")
+    prose.html("<h2 class='hl-subtitle'>{}</h2><p class='hl-small'>{}</p>", say("Why this cell?"), say(ABOUT))
     try:
         split: ScoreSources = value_of(made := data.split)
     except HeadlightError as error:
@@ -72,7 +71,7 @@ def show(data: StepsData) -> None:
                 model=data.card.path,
             ),
         )
-    st.html(f"<p class='hl-look'>{html.escape(_sum(data, split))}</p>")
+    prose.paragraph(_sum(data, split))
 
 
 def _sum(data: StepsData, split: "ScoreSources") -> str:

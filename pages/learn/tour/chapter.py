@@ -1,6 +1,5 @@
 """A chapter: prose and live figures beside each other, questions, and what is behind them once they are answered."""
 
-import html
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -44,9 +43,7 @@ def _heading(lesson: "Lesson | BrokenLesson") -> None:
     section = getattr(lesson, "section", "")
     above = [lesson.group, say("section {section}", section=section) if section else ""]
     kicker = " · ".join(part for part in above if part)
-    st.html(
-        f"<p class='hl-tour-kicker'>{html.escape(kicker)}</p><h2 class='hl-tour-title'>{html.escape(lesson.title)}</h2>"
-    )
+    prose.html("<p class='hl-tour-kicker'>{}</p><h2 class='hl-tour-title'>{}</h2>", kicker, lesson.title)
 
 
 def _parts(lesson: "Lesson") -> None:
@@ -65,7 +62,7 @@ def _parts(lesson: "Lesson") -> None:
                 _calmly(lesson, figure.show, lesson, spec, evidence, f"{place}-{at}")
     _links(lesson, seen)
     if names := TERMS.get(lesson.name):
-        st.html(f"<p class='hl-small hl-tour-terms'>{prose.linked(definitions(*names))}</p>")
+        prose.html("<p class='hl-small hl-tour-terms'>{}</p>", prose.linked(definitions(*names)))
     checks.show(lesson, seen, evidence)
 
 
@@ -85,7 +82,7 @@ def _prose(lesson: "Lesson", part: "Prose", evidence: "Evidence") -> None:
 
     if judging.needs_training(part) and not view_fields.wants_training(lesson.name):
         told = say("Train the model to see its output here.")
-        st.html(f"<p class='hl-small'>{html.escape(told)}</p>")
+        prose.small(told)
         return
     prose.markdown(judging.prose(part, evidence))
 

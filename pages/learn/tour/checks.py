@@ -1,6 +1,5 @@
 """What a chapter claims, checked on the model's numbers while it is read; and its attention in plain torch."""
 
-import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -56,7 +55,7 @@ def show(lesson: "Lesson", seen: "Sequence[Part]", evidence: "Evidence") -> None
             "{n} statements of this chapter verified on the model’s activations",
         )
         with st.expander(prose.plain(told), icon=":material/error:" if failed else ":material/verified:"):
-            st.html(f"<ul class='hl-tour-checks'>{''.join(map(_line, found))}</ul>")
+            prose.html("<ul class='hl-tour-checks'>{}</ul>", prose.each("<li>{}{}</li>", map(_line, found)))
     told = say("This chapter is a text file, {file}. Put your own chapters into the folder lessons.", file=lesson.file)
     code_expander.code(lambda: code_of(lesson), told)
 
@@ -102,7 +101,6 @@ def _fault(lesson: "Lesson", check: "Check", evidence: "Evidence") -> str:
     return ""
 
 
-def _line(check: "Check") -> str:
-    claim = f"<span>{html.escape(check.claim)}</span>" if check.claim else ""
-    code = "".join(f"<code>{html.escape(asked.source)}</code>" for asked in check.holds)
-    return f"<li>{claim}{code}</li>"
+def _line(check: "Check") -> tuple[prose.Markup, prose.Markup]:
+    claims = [check.claim] if check.claim else []
+    return prose.each("<span>{}</span>", claims), prose.each("<code>{}</code>", (asked.source for asked in check.holds))

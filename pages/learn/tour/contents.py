@@ -1,6 +1,5 @@
 """The contents of the tour: all chapters under their headings, what is done, and what is open."""
 
-import html
 from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -49,7 +48,7 @@ def _entries(lessons: "Lessons", open_one: "Lesson | BrokenLesson", *, key: str)
     number = 0
     for group, of_group in groupby(lessons, key=lambda lesson: lesson.group):
         if group:
-            st.html(f"<p class='hl-tour-group'>{html.escape(group)}</p>")
+            prose.html("<p class='hl-tour-group'>{}</p>", group)
         for lesson in of_group:
             number += 1
             is_open = lesson is open_one
@@ -74,9 +73,8 @@ def _progress(lessons: "Lessons") -> None:
     n_done = view_fields.n_done([(lesson.name, n_questions(lesson)) for lesson in lessons])
     told = say("{done} of {n} done", done=n_done, n=len(lessons))
     share = round(100 * n_done / len(lessons))
-    st.html(
-        f"<div class='hl-tour-progress' style='--hl-done:{share}%'><i></i></div>"
-        f"<p class='hl-small'>{html.escape(told)}</p>"
+    prose.html(
+        "<div class='hl-tour-progress' style='--hl-done:{}%'><i></i></div><p class='hl-small'>{}</p>", share, told
     )
     _to_glossary()
 

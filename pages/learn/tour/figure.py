@@ -1,6 +1,5 @@
 """A live figure of a chapter, by its name in the catalogue, with what can be moved."""
 
-import html
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -112,29 +111,33 @@ def _training(lesson: "Lesson", spec: "FigureSpec", given: "dict[str, object]", 
 def _strip(strip: "Strip") -> None:
     """Draw tokens in a row."""
     notes = strip.notes or ("",) * len(strip.labels)
-    weights = strip.weights or (0.0,) * len(strip.labels)
-    chips = "".join(
-        f"<span style='--hl-p:{min(weight, 1.0):.3f}'><bdi>{html.escape(label)}</bdi>"
-        f"<small>{html.escape(note)}</small></span>"
-        for label, note, weight in zip(strip.labels, notes, weights, strict=True)
-    )
-    st.html(
-        f"<figure class='hl-tour-strip'><figcaption>{html.escape(strip.title)}</figcaption><div>{chips}</div></figure>"
+    weights = [min(weight, 1.0) for weight in strip.weights or (0.0,) * len(strip.labels)]
+    prose.html(
+        "<figure class='hl-tour-strip'><figcaption>{}</figcaption><div>{}</div></figure>",
+        strip.title,
+        prose.each(
+            "<span style='--hl-p:{:.3f}'><bdi>{}</bdi><small>{}</small></span>",
+            zip(weights, strip.labels, notes, strict=True),
+        ),
     )
 
 
 def _table(table: "Table") -> None:
     """Draw words and numbers in rows."""
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in table.columns)
     codes = table.codes or ("",) * len(table.rows)
-    rows = "".join(
-        f"<tr{' class=hl-marked' if place == table.marked else ''}>"
-        f"<td>{html.escape(row[0])}{f'<code>{html.escape(code)}</code>' if code else ''}</td>"
-        + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
-        + "</tr>"
-        for place, (row, code) in enumerate(zip(table.rows, codes, strict=True))
-    )
-    st.html(
-        f"<div class='hl-tour-table'><table><caption>{html.escape(table.title)}</caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    rows = [
+        (
+            "hl-marked" if place == table.marked else "",
+            name,
+            prose.markup("<code>{}</code>", code) if code else "",
+            prose.each("<td>{}</td>", cells),
+        )
+        for place, ((name, *cells), code) in enumerate(zip(table.rows, codes, strict=True))
+    ]
+    prose.html(
+        "<div class='hl-tour-table'><table><caption>{}</caption><thead><tr>{}</tr></thead>"
+        "<tbody>{}</tbody></table></div>",
+        table.title,
+        prose.each("<th>{}</th>", table.columns),
+        prose.each("<tr class='{}'><td>{}{}</td>{}</tr>", rows),
     )

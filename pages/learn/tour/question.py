@@ -1,6 +1,5 @@
 """A question of a chapter: first it is asked, then it shows what was answered and what is right."""
 
-import html
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -28,7 +27,7 @@ def show(lesson: "Lesson", question: "Question", number: int, evidence: "Evidenc
     is_answered = number < len(given)
     with st.container(key=f"hl-tour-question-{number}{'-answered' if is_answered else ''}", gap="small"):
         kicker = say("Your prediction") if not is_answered else say("Your prediction and the computed answer")
-        st.html(f"<p class='hl-tour-kicker'>{html.escape(kicker)}</p>")
+        prose.html("<p class='hl-tour-kicker'>{}</p>", kicker)
         prose.markdown(question.ask)
         if is_answered:
             _answered(lesson, question, number, given[number], evidence)
@@ -105,7 +104,7 @@ def _number(lesson: "Lesson", number: int, key: str) -> None:
         st.button(say("Answer"), key=f"{key}-take", on_click=take)
     typed = str(Kept(key).value or "")
     if typed and number_typed(typed) is None:
-        st.html(f"<p class='hl-small'>{html.escape(say('Please enter a number, such as 28, 0.5 or sqrt(3).'))}</p>")
+        prose.small(say("Please enter a number, such as 28, 0.5 or sqrt(3)."))
 
 
 def _answered(lesson: "Lesson", question: "Question", number: int, given: str | None, evidence: "Evidence") -> None:
@@ -115,19 +114,19 @@ def _answered(lesson: "Lesson", question: "Question", number: int, given: str | 
         verdict = judge(question, evidence, given or "")
     choices = [choice.text for choice in question.choices]
     if choices:
-        lines = "".join(_choice(text, given, verdict) for text in choices)
-        told = f"<ul class='hl-tour-choices'>{lines}</ul>"
+        lines = prose.each("{}", (_choice(text, given, verdict) for text in choices))
+        told = prose.markup("<ul class='hl-tour-choices'>{}</ul>", lines)
     else:
         sentence = say("The answer is {right}.", right=verdict.right)
         if given is not None and not verdict.is_right:
             sentence = say("You answered {given}. The correct answer is {right}.", given=given, right=verdict.right)
         elif verdict.is_right:
             sentence = say("Correct: {right}.", right=verdict.right)
-        told = f"<p class='hl-tour-verdict' data-right='{verdict.is_right}'>{html.escape(sentence)}</p>"
+        told = prose.markup("<p class='hl-tour-verdict' data-right='{}'>{}</p>", verdict.is_right, sentence)
     if verdict.is_computed:
-        how = html.escape(say("Just computed from the model’s activations."))
-        told += f"<p class='hl-small hl-tour-computed'>{how}</p>"
-    st.html(told)
+        how = say("Just computed from the model’s activations.")
+        told += prose.markup("<p class='hl-small hl-tour-computed'>{}</p>", how)
+    prose.html("{}", told)
     st.button(
         say("Try again"),
         key=f"tour-{lesson.name}-{number}-again",
@@ -137,10 +136,10 @@ def _answered(lesson: "Lesson", question: "Question", number: int, given: str | 
     )
 
 
-def _choice(text: str, given: str | None, verdict: "Verdict") -> str:
+def _choice(text: str, given: str | None, verdict: "Verdict") -> prose.Markup:
     """Return one of the choices as it stands there once the question is answered."""
     is_right, is_given = text == verdict.right, text == given
     kind = "right" if is_right else "wrong" if is_given else "other"
     mark = "✓" if is_right else "✗" if is_given else ""
-    remark = f"<small>{html.escape(say('your prediction'))}</small>" if is_given else ""
-    return f"<li data-kind='{kind}'><b>{mark}</b><span>{html.escape(text)}</span>{remark}</li>"
+    remark = prose.markup("<small>{}</small>", say("your prediction")) if is_given else ""
+    return prose.markup("<li data-kind='{}'><b>{}</b><span>{}</span>{}</li>", kind, mark, text, remark)

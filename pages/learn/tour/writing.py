@@ -1,6 +1,5 @@
 """How a teacher writes a lesson: the form of the file, and all that it can name."""
 
-import html
 from collections.abc import Iterable
 
 import streamlit as st
@@ -50,10 +49,14 @@ def show() -> None:
         if not folded.open:
             return
         told = say(HOW, folder=str(lessons.own_folder()))
-        st.html(f"<p class='hl-lead'>{html.escape(told)}</p>")
+        prose.html("<p class='hl-lead'>{}</p>", told)
         st.code(EXAMPLE, language="markdown")
         for title, rows in _lists():
-            st.html(f"<h3 class='hl-subtitle'>{html.escape(title)}</h3>{_table(rows)}")
+            prose.html(
+                "<h3 class='hl-subtitle'>{}</h3><div class='hl-tour-names'><table><tbody>{}</tbody></table></div>",
+                title,
+                prose.each("<tr><td><code>{}</code></td><td>{}</td></tr>", rows),
+            )
 
 
 def _lists() -> Iterable[tuple[str, list[tuple[str, str]]]]:
@@ -80,10 +83,3 @@ def _lists() -> Iterable[tuple[str, list[tuple[str, str]]]]:
     yield say("Operators and selection"), chosen
     yield say("Mistakes"), [(f"mistake: {name}", say(one.title)) for name, one in MISTAKES.items()]
     yield say("Pages"), [(f"page: {name}", ", ".join(fields)) for name, fields in lessons.linked().items()]
-
-
-def _table(rows: list[tuple[str, str]]) -> str:
-    lines = "".join(
-        f"<tr><td><code>{html.escape(name)}</code></td><td>{html.escape(meaning)}</td></tr>" for name, meaning in rows
-    )
-    return f"<div class='hl-tour-names'><table><tbody>{lines}</tbody></table></div>"

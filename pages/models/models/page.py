@@ -1,6 +1,5 @@
 """Models: which models are here, what is each good for, and how do I bring in my own?"""
 
-import html
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -69,13 +68,12 @@ def _cards(cards: Mapping[str, ModelCard], chosen: ModelCard | None) -> None:
             vertical_alignment="center",
             key="hl-model-list-chosen" if is_chosen else f"hl-model-list-{index}",
         ):
-            st.html(
-                f"<div class='hl-model'>{html.escape(card.title)}</div>"
-                f"<p class='hl-small'>{html.escape(card.description if card.is_shipped else _kind(card) + '.')}</p>"
-                f"<p class='hl-small'>{_size(card)}</p>"
+            prose.html(
+                "<div class='hl-model'>{}</div><p class='hl-small'>{}</p><p class='hl-small'>{}</p>",
+                *(card.title, card.description if card.is_shipped else f"{_kind(card)}.", _size(card)),
             )
             if is_chosen:
-                st.badge(say("chosen"), color="primary")
+                prose.badge(say("chosen"), "primary")
             else:
                 st.button(say("Choose"), key=f"choose-{name}", on_click=state.choose_model, args=(name, cards))
 
@@ -99,10 +97,7 @@ def not_usable(cards: Mapping[str, ModelCard]) -> None:
     ):
         for folder in folders:
             with st.container(horizontal=True, vertical_alignment="center", key=f"hl-model-folder-{folder.name}"):
-                st.html(
-                    f"<div class='hl-model'>{html.escape(folder.name)}</div>"
-                    f"<p class='hl-small'>{html.escape(folder.reason)}</p>"
-                )
+                prose.html("<div class='hl-model'>{}</div><p class='hl-small'>{}</p>", folder.name, folder.reason)
                 if folder.is_foreign and st.button(say("Import"), key=f"bring-in-{folder.name}"):
                     bring_in_source(str(models.folder() / folder.name))
                 if folder.can_be_deleted and st.button(say("Delete …"), key=f"delete-{folder.name}"):
@@ -174,17 +169,14 @@ def details(card: ModelCard) -> None:
     """Show one model from all sides."""
     whose = say("trained elsewhere") if card.is_imported else say("your own")
     prose.subheading(card.title, say("comes with Headlight") if card.is_shipped else whose)
-    what = _kind(card)
-    terms = prose.linked(definitions("exact-match" if card.config.architecture == "encoder_decoder" else "accuracy"))
-    st.html(f"<p class='hl-look'>{html.escape(what)}: {html.escape(card.claim())}.{terms}</p>")
+    measured_by = "exact-match" if card.config.architecture == "encoder_decoder" else "accuracy"
+    prose.paragraph(f"{_kind(card)}: {card.claim()}.", definitions(measured_by))
     if card.guided_head is not None:
         layer, head = card.guided_head
-        guided = html.escape(say(models.GUIDED, layer=layer, head=head))
-        st.html(f"<p class='hl-look'>{guided}{prose.linked(definitions('guided-head'))}</p>")
+        prose.paragraph(say(models.GUIDED, layer=layer, head=head), definitions("guided-head"))
     if card.heads:
-        known = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in card.heads)
-        title = say("Known roles of its heads")
-        st.html(f"<p class='hl-look'><b>{title}</b></p><ul class='hl-look'>{known}</ul>")
+        title, known = say("Known roles of its heads"), prose.each("<li>{}</li>", card.heads)
+        prose.html("<p class='hl-look'><b>{}</b></p><ul class='hl-look'>{}</ul>", title, known)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         hand_out(card)
         if not card.is_shipped and st.button(say("Delete …"), icon=":material/delete:", key=f"delete-{card.name}"):
@@ -208,8 +200,8 @@ def details(card: ModelCard) -> None:
 
 def hand_out(card: ModelCard) -> None:
     """Hand the model out as a file."""
-    label = html.escape(say("Download (.zip)"))
-    st.html(f"<a class='hl-download' href='{html.escape(downloads.address(card))}' download>{label}</a>")
+    address, label = downloads.address(card), say("Download (.zip)")
+    prose.html("<a class='hl-download' href='{}' download>{}</a>", address, label)
 
 
 def parameters_of(card: ModelCard) -> None:
@@ -222,7 +214,7 @@ def parameters_of(card: ModelCard) -> None:
         n=table["parameters"].sum(),
         size=in_words(model_store.n_bytes(card)),
     )
-    st.html(f"<p class='hl-look'>{facts}</p>")
+    prose.paragraph(facts)
     said = table.assign(
         stack=[say(model_store.STACKS[stack]) for stack in table["stack"]], part=[*map(say, table["part"])]
     )
@@ -245,8 +237,8 @@ def configuration_of(card: ModelCard) -> None:
         "This model’s configuration, without settings of parts it does not have. Sections, equations and tables refer "
         "to “Attention Is All You Need”."
     )
-    terms = prose.linked(definitions("encoder-decoder", "pre-norm", "positional-encoding", "grouped-query-attention"))
-    st.html(f"<p class='hl-look'>{about}{terms}</p>")
+    terms = definitions("encoder-decoder", "pre-norm", "positional-encoding", "grouped-query-attention")
+    prose.paragraph(about, terms)
     st.dataframe(
         model_store.configuration_table(card),
         hide_index=True,
@@ -261,14 +253,12 @@ def configuration_of(card: ModelCard) -> None:
 
 def tokenizer_of(card: ModelCard) -> None:
     """Show how the model cuts the text, and all of its tokens."""
-    fact = html.escape(model_store.tokenizer_fact(card))
     text = state.current().text
-    tokens = "".join(
-        f"<span><bdi>{html.escape(label)}</bdi><small>{number}</small></span>"
-        for label, number in (model_store.tokens_of(card, text) if text else [])
-    )
-    st.html(
-        f"<p class='hl-look'>{fact} {say('Your text as the model reads it:')}</p><div class='hl-tokens'>{tokens}</div>"
+    prose.html(
+        "<p class='hl-look'>{} {}</p>{}",
+        model_store.tokenizer_fact(card),
+        say("Your text as the model reads it:"),
+        prose.tokens(model_store.tokens_of(card, text) if text else []),
     )
     wanted = st.text_input(say("Find a token"), placeholder=say("part of it, or its id"))
     table, n_found = model_store.token_table(card, wanted)
@@ -291,7 +281,7 @@ def card_of(card: ModelCard) -> None:
     values = model_store.whole_card(card.path)
     command = values.get("trained", {}).get("command") if isinstance(values.get("trained"), dict) else None
     if isinstance(command, str):
-        st.html(f"<p class='hl-look'>{say('Command to reproduce it:')}</p>")
+        prose.paragraph(say("Command to reproduce it:"))
         st.code(command, language="bash", wrap_lines=True)
     st.json(values, expanded=1)
 

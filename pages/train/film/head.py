@@ -1,6 +1,5 @@
 """The chosen head at the chosen snapshot: its heatmap, what the model says then, and the lines that give the same."""
 
-import html
 from typing import Any
 
 import streamlit as st
@@ -29,6 +28,7 @@ WRITES = {
     "decoder_only": mark("Continuation after step {step:,}"),
     "encoder_only": mark("Fill-ins after step {step:,}"),
 }
+THIS_ONE = mark("mean token probability at this step: <b>{p}</b>")
 MAX_SHOWN = 60  # characters of the target
 LOOK_FOR = mark(
     "press play. At first all patterns look alike, nearly uniform. Then some heads sharpen within a few snapshots, "
@@ -124,9 +124,10 @@ def says(data: SnapshotData) -> None:
     said = own.output.strip() if has_said else ""
     instead = say("nothing") if has_said else say("Type ____ where the model should guess a word.")
     label = say(WRITES[fixed.architecture], step=data.step)
-    st.html(
-        f"<div {_of_snapshot(data)}><div class='hl-label'>{label}<span>{remark}</span></div>"
-        f"<div class='hl-answer{'' if said else ' hl-none'}' dir='auto'>{html.escape(said or instead)}</div></div>"
+    prose.html(
+        "<div class='hl-of-snapshot' data-step='{}'><div class='hl-label'>{}<span>{}</span></div>"
+        "<div class='{}' dir='auto'>{}</div></div>",
+        *(data.step, label, remark, "hl-answer" if said else "hl-answer hl-none", said or instead),
     )
 
 
@@ -141,11 +142,9 @@ def teacher_forcing(data: SnapshotData) -> None:
     words = say(TEACHER_FORCING[fixed.architecture], output=isolate(_short(fixed.output.strip())), whose=whose)
     finds = probability(float(reading.mean_probability[data.place]))
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-film-forced"):
-        this_one = say("mean token probability at this step: <b>{p}</b>", p=html.escape(finds))
-        st.html(
-            f"<p class='hl-small'>{html.escape(words)} <span {_of_snapshot(data)}>{this_one}</span></p>",
-            width="content",
-        )
+        this_one = prose.say_markup(THIS_ONE, p=finds)
+        words = prose.markup("{} <span class='hl-of-snapshot' data-step='{}'>{}</span>", words, data.step, this_one)
+        prose.small(words, width="content")
         if fixed.architecture == "encoder_decoder":
             with st.popover(f":primary[{say('Change target')}]", type="tertiary", key="film-lead"):
                 st.text_input(
@@ -165,15 +164,11 @@ def look_for(data: SnapshotData) -> None:
     query, key = isolate(axes["query_tokens"][cell.query][:30]), isolate(axes["key_tokens"][cell.key][:30])
     strongest = say("The strongest link of this head after step {step:,}:", step=data.step)
     link = say("“{query}” → “{key}” {weight:.2f}", query=query, key=key, weight=cell.value)
-    st.html(
-        f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>"
-        f"<p class='hl-look'><span {_of_snapshot(data)}><b>{strongest}</b> {html.escape(link)}</span></p>"
+    prose.html(
+        "<p class='hl-look'><b>{}</b> {}</p>"
+        "<p class='hl-look'><span class='hl-of-snapshot' data-step='{}'><b>{}</b> {}</span></p>",
+        *(say("What to look for:"), say(LOOK_FOR), data.step, strongest, link),
     )
-
-
-def _of_snapshot(data: SnapshotData) -> str:
-    """Return what marks words about a snapshot; the player hides them while it shows another one."""
-    return f"class='hl-of-snapshot' data-step='{data.step}'"
 
 
 def code(data: SnapshotData) -> str:

@@ -1,6 +1,5 @@
 """How the training went around the chosen snapshot: its loss, what its heads scored, and when heads took up habits."""
 
-import html
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -140,10 +139,10 @@ def appearances(data: SnapshotData, found: "Sequence[Appearance]") -> None:
     from transformer_core.analysis.training.head_history import rule
 
     prose.subheading(say("Head emergence"), say("{n} times", n=len(found)) if found else "")
-    terms = prose.linked(definitions("head-emergence", "previous-token-score", "induction-head", "alignment-score"))
-    st.html(f"<p class='hl-small'>{html.escape(say_message(rule()))}{terms}</p>")
+    terms = definitions("head-emergence", "previous-token-score", "induction-head", "alignment-score")
+    prose.small(say_message(rule()), terms)
     if not found:
-        st.html(f"<p class='hl-look'>{say('No head of this training specialized in one of these roles.')}</p>")
+        prose.paragraph(say("No head of this training specialized in one of these roles."))
         return
     with st.container(key="hl-film-appearances", gap=None):
         for i, appearance in enumerate(found):

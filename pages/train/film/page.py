@@ -1,6 +1,5 @@
 """Film: when did this head come about? Any text at any moment of the training."""
 
-import html
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
@@ -125,7 +124,7 @@ def _facts(run: Run, snapshots: list[int]) -> None:
         size=size,
         limit=limit,
     )
-    st.html(f"<p class='hl-small'>{facts}</p>")
+    prose.small(facts)
 
 
 def _grows(run: Run, n_known: int) -> None:
@@ -143,8 +142,8 @@ def _new_snapshots(name: str, n_known: int) -> None:
     if (n_known < 2 <= n_now) or not run.is_at_work:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        trained = say("{run} is training: {far}.", run=html.escape(name), far=far_in_words(run))
-        st.html(f"<p class='hl-small'>{trained}</p>", width="content")
+        trained = say("{run} is training: {far}.", run=name, far=far_in_words(run))
+        prose.small(trained, width="content")
         if n_now > n_known:
             new = say_number(n_now - n_known, "Load {n} new snapshot", "Load {n} new snapshots")
             if st.button(

@@ -46,7 +46,7 @@ def show(data: SnapshotData) -> None:
         take=lambda step: run_state.OTHER.set(str(step)),
     )
     if place == data.place:
-        st.html(f"<p class='hl-look'>{say('A and B are the same snapshot; move one of the two sliders.')}</p>")
+        prose.paragraph(say("A and B are the same snapshot; move one of the two sliders."))
         return
     axes, snapshots = data.axes, (steps[place], data.step)
     names = tuple(say("step {step:,}", step=step) for step in snapshots)

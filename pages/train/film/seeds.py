@@ -1,6 +1,5 @@
 """Two trainings side by side, with their heads matched: a head's number means nothing, what it does may come again."""
 
-import html
 import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train.film.data import SnapshotData, far_in_words
 from transformer_core.analysis import ATTENTIONS, pattern_csv
-from transformer_core.errors import HeadlightError
+from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import attention_heatmap, head_matrix
 from transformer_core.language import say, say_number
 
@@ -27,6 +26,11 @@ _OTHER_RUN = Kept("film-other-run")
 TICK = 4.0  # seconds between two looks at a training that is not over
 MANY_PAIRS = 48  # more are listed for the chosen layer alone
 N_TEXTS = 4  # on which heads are matched: the person's, and examples
+MEAN_SIMILARITY = mark(
+    "Head indices are arbitrary; they depend on the seed. Mean similarity of {attention} heads with the <b>same "
+    "index</b>: <b>{same:.2f}</b>; <b>matched</b> by their patterns: <b>{matched:.2f}</b>. (1: identical patterns; 0: "
+    "patterns that never attend to the same key; on {texts}.)"
+)
 
 
 def comparable(run: Run, found: Mapping[str, Run], wanted: str) -> dict[str, Run]:
@@ -78,7 +82,7 @@ def show(data: SnapshotData, others: Mapping[str, Run]) -> None:
             )
     if not others:
         none = say("There is no other training with this architecture and tokenizer to match heads with.")
-        st.html(f"<p class='hl-look'>{none}</p>")
+        prose.paragraph(none)
         return
     other = others[_OTHER_RUN.value]
     if wanted not in (other.name, run.name):
@@ -97,11 +101,11 @@ def _compare(data: SnapshotData, other: Run) -> None:
     """Match the heads of both; while the other is trained, again and again."""
     if other.is_at_work:
         ticking.look_again(after=TICK)
-        trained = say("{run} is training: {far}.", run=html.escape(other.name), far=far_in_words(other))
-        st.html(f"<p class='hl-small'>{trained}</p>")
+        trained = say("{run} is training: {far}.", run=other.name, far=far_in_words(other))
+        prose.small(trained)
     snapshots = run_readings.film(other).snapshots()
     if not snapshots:
-        st.html(f"<p class='hl-look'>{say('{run} has no snapshots yet.', run=html.escape(other.name))}</p>")
+        prose.paragraph(say("{run} has no snapshots yet.", run=other.name))
         return
     step = min(snapshots, key=lambda snapshot: abs(snapshot - data.step))
     try:
@@ -132,16 +136,14 @@ def _match(data: SnapshotData, other: Run, step: int) -> "tuple[HeadMatching, in
 def _draw(data: SnapshotData, other: Run, step: int, matching: "HeadMatching", patterns: Any, n_texts: int) -> None:
     run, view = data.run, data.view
     title = say(ATTENTIONS[view.attention].title)
-    told = say(
-        "Head indices are arbitrary; they depend on the seed. Mean similarity of {attention} heads with the <b>same "
-        "index</b>: <b>{same:.2f}</b>; <b>matched</b> by their patterns: <b>{matched:.2f}</b>. (1: identical "
-        "patterns; 0: patterns that never attend to the same key; on {texts}.)",
+    told = prose.say_markup(
+        MEAN_SIMILARITY,
         attention=say(ATTENTIONS[view.attention].inline),
         same=matching.mean_same_number,
         matched=matching.mean_matched,
         texts=say_number(n_texts, "one text", "{n} texts"),
     )
-    st.html(f"<p class='hl-look'>{told}</p>")
+    prose.paragraph(told)
     layer, head = matching.partner(view.layer, view.head)
     names = (
         say("{name}, step {step:,}", name=run.name, step=data.step),
@@ -180,7 +182,7 @@ def _pairs(data: SnapshotData, matching: "HeadMatching") -> None:
     view = data.view
     aside = say("this training ↔ the other: similarity (same index in brackets)")
     terms = prose.linked(definitions("matched-heads"))
-    st.html(f"<div class='hl-label'>{say('Matched heads')}<span>{aside}</span>{terms}</div>")
+    prose.html("<div class='hl-label'>{}<span>{}</span>{}</div>", say("Matched heads"), aside, terms)
     is_many = len(matching.partners) > MANY_PAIRS
     layers = [view.layer] if is_many else range(matching.n_layers)
     with st.container(key="hl-film-pairs", gap=None):

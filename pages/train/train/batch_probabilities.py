@@ -1,6 +1,5 @@
 """What a model says of one batch: a distribution over the vocabulary in each cell, and one cell looked at."""
 
-import html
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
@@ -57,19 +56,16 @@ def show(
         least=told.sums.min(),
         most=told.sums.max(),
     )
-    st.html(
-        f"<div class='hl-label'>[batch, pos, vocab] = <code>{[*told.shape]}</code></div>"
-        f"<p class='hl-small'>{html.escape(summary)}</p>"
-    )
     label = tokenizer.labels
-    lines = [
-        f"<tr><td><bdi>{html.escape(label([i])[0])}</bdi></td><td>{i}</td><td>{p:.4f}</td></tr>" for i, p in told.top
-    ]
-    heads = "".join(f"<th>{html.escape(head)}</th>" for head in (say("token"), say("id"), say("probability")))
-    st.html(
-        f"<div class='hl-batch hl-batch-top'><table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody>"
-        "</table></div>"
+    prose.html(
+        "<div class='hl-label'>[batch, pos, vocab] = <code>{}</code></div><p class='hl-small'>{}</p>",
+        *([*told.shape], summary),
     )
+    rows = prose.each(
+        "<tr><td><bdi>{}</bdi></td><td>{}</td><td>{:.4f}</td></tr>", ((label([i])[0], i, p) for i, p in told.top)
+    )
+    heads = (say("token"), say("id"), say("probability"))
+    prose.html("<div class='hl-batch hl-batch-top'>{}</div>", prose.table(heads, rows))
     if told.target is None:
         words = say("This cell has no target.")
     else:
@@ -79,7 +75,7 @@ def show(
             p=told.target,
             rank=told.rank,
         )
-    st.html(f"<p class='hl-look'>{html.escape(words)}</p>")
+    prose.paragraph(words)
 
 
 def _models(

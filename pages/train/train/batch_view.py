@@ -1,6 +1,5 @@
 """What a training reads, as tensors: the windows of a running text, and one real batch with its padding."""
 
-import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
@@ -128,7 +127,7 @@ def _windows(feed: Feed, model: ModelConfig, training: TrainingConfig) -> None:
         length=usual,
         stride=training.stride or usual,
     )
-    st.html(f"<p class='hl-small'>{html.escape(words)}</p>")
+    prose.small(words)
 
 
 def _batch(choice: Choice, stats: "CorpusStats", feed: Feed, model: ModelConfig, training: TrainingConfig) -> None:
@@ -144,9 +143,7 @@ def _batch(choice: Choice, stats: "CorpusStats", feed: Feed, model: ModelConfig,
                 on_click=INDEX.set,
                 args=((index + step) % n,),
             )
-        st.html(
-            f"<p class='hl-small'>{html.escape(say('Batch {i:,} of {n:,} in the first epoch', i=index + 1, n=n))}</p>"
-        )
+        prose.small(say("Batch {i:,} of {n:,} in the first epoch", i=index + 1, n=n))
     batch = feed.batch(index)
     n_in_all = len(batch.targets)
     # neighbours are of like length; rows from all over the batch show its padding
@@ -160,7 +157,7 @@ def _batch(choice: Choice, stats: "CorpusStats", feed: Feed, model: ModelConfig,
     words = [say("Gray cells are padding or excluded from the loss.")]
     if len(chosen) < n_in_all:
         words.append(say("Showing {n} of {all:,} rows.", n=len(chosen), all=n_in_all))
-    st.html(f"<p class='hl-small'>{html.escape(' '.join(words))}</p>")
+    prose.small(" ".join(words))
     batch_probabilities.show(choice, stats, feed.tokenizer, batch, model, training)
 
 
@@ -185,20 +182,16 @@ def _table(
 ) -> None:
     """Draw rows of tokens: each cell its label, and below it its id."""
     n = min(_MOST_POSITIONS, max(map(len, rows), default=0))
-    head = "".join(f"<th>{pos}</th>" for pos in range(n))
     lines = []
     for name, ids, grey in zip(names, rows, is_grey, strict=True):
         labels = iter(feed.tokenizer.labels([i for i in ids if i >= 0]))  # together: a character may take two tokens
-        cells = "".join(
-            f"<td class='{'hl-grey' if is_padding else ''}'><bdi>{html.escape(label)}</bdi><small>{i}</small></td>"
-            for i, label, is_padding in zip(
-                ids[:n], [next(labels) if i >= 0 else "–" for i in ids][:n], grey[:n], strict=True
-            )
-        )
-        lines.append(f"<tr><th>{html.escape(name)}</th>{cells}</tr>")
+        cells = [
+            ("hl-grey" if is_padding else "", next(labels) if i >= 0 else "–", i)
+            for i, is_padding in zip(ids[:n], grey[:n], strict=True)
+        ]
+        lines.append((name, prose.each("<td class='{}'><bdi>{}</bdi><small>{}</small></td>", cells)))
     cut = say(", the first {n} positions", n=n) if rows and len(rows[0]) > n else ""
-    label = f"{html.escape(title)} <code>{[*shape]}</code>{html.escape(cut)}"
-    st.html(
-        f"<div class='hl-label'>{label}</div><div class='hl-batch'><table><thead><tr><th></th>{head}</tr></thead>"
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
+    prose.html(
+        "<div class='hl-label'>{} <code>{}</code>{}</div><div class='hl-batch'>{}</div>",
+        *(title, [*shape], cut, prose.table(("", *range(n)), prose.each("<tr><th>{}</th>{}</tr>", lines))),
     )

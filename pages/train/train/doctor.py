@@ -1,9 +1,6 @@
 """The diagnosis of a training: what its measurements say, in plain words, and what to try."""
 
-import html
 from typing import TYPE_CHECKING
-
-import streamlit as st
 
 from pages.shared import analyses, corpora, prose, runs
 from pages.shared.runs import Run
@@ -47,12 +44,10 @@ def show(run: Run) -> None:
         prose.caption(say("The training cannot be judged: {error}.", error=error))
         return
     prose.subheading(say("Diagnosis"))
-    items = "".join(
-        f"<div class='hl-{finding.severity}'><b>{html.escape(prose.sentence(finding.title))}</b> "
-        f"{html.escape(prose.sentence(finding.evidence))} <i>{html.escape(prose.sentence(finding.advice))}</i></div>"
-        for finding in findings
+    items = [(one.severity, *map(prose.sentence, (one.title, one.evidence, one.advice))) for one in findings]
+    prose.html(
+        "<div class='hl-findings'>{}</div>", prose.each("<div class='hl-{}'><b>{}</b> {} <i>{}</i></div>", items)
     )
-    st.html(f"<div class='hl-findings'>{items}</div>")
 
 
 def references(run: Run) -> dict[str, float]:

@@ -80,7 +80,7 @@ def put_away(run: Run) -> None:
     """Delete a run that nobody works on."""
     with st.popover(say("Delete this training …"), type="tertiary", icon=":material/delete:", key="delete-run"):
         gone = say("Deletes its weights, snapshots and measurements. Models saved from it stay.")
-        st.html(f"<p class='hl-small'>{gone}</p>")
+        prose.small(gone)
         st.button(
             prose.plain(say("Delete {name}", name=run.name)),
             key="delete-run-really",

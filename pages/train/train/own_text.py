@@ -178,7 +178,7 @@ def _read(key: str, text: OwnText) -> Choice | None:
 def _offer_to_delete(text: OwnText) -> None:
     with st.popover(say("Delete this text …"), type="tertiary", icon=":material/delete:", key="delete-text"):
         kept = say("Its trainings and models stay, but resuming a training needs the text.")
-        st.html(f"<p class='hl-small'>{kept}</p>")
+        prose.small(kept)
         words = say("Delete {name}", name=text.name)
         st.button(prose.plain(words), key="delete-text-really", on_click=_delete, args=(text,))
 

@@ -1,6 +1,5 @@
 """Train: how does a model learn this corpus, now, before my eyes?"""
 
-import html
 from collections.abc import Sequence
 from importlib import import_module
 from threading import Thread
@@ -72,7 +71,7 @@ def _offer(found: dict[str, runs.Run], ended: list[str]) -> None:
     if not ended:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="hl-train-ended"):
-        st.html(f"<p class='hl-small'>{html.escape(say('Finished since your last visit:'))}</p>")
+        prose.small(say("Finished since your last visit:"))
         for name in ended:
             st.button(prose.plain(found[name].title), key=f"open-{name}", on_click=run_state.choose_run, args=(name,))
 

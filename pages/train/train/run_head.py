@@ -1,6 +1,5 @@
 """The head of a training: how it stands, how far it is and how long it will take, and what can be asked of it."""
 
-import html
 from typing import Any
 
 import streamlit as st
@@ -19,9 +18,9 @@ def show(run: Run) -> None:
     """Draw the head."""
     words, color = runs.STATES[run.state]
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-train-head"):
-        st.html(f"<div class='hl-model'>{html.escape(run.name)}</div>", width="content")
-        st.badge(prose.plain(say(words)), color=color)  # type: ignore[arg-type]  # one of Streamlit's colors
-        st.html(f"<p class='hl-small'>{html.escape(_how_far(run))}</p>", width="stretch")
+        prose.html("<div class='hl-model'>{}</div>", run.name, width="content")
+        prose.badge(say(words), color)
+        prose.small(_how_far(run))
         with st.container(horizontal=True, gap="small", width="content", key="hl-train-controls"):
             _controls(run)
     if run.n_steps:

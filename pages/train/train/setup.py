@@ -1,6 +1,5 @@
 """What is to be trained: the corpus, the model and the pace, with what is known of them before the start."""
 
-import html
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -260,7 +259,7 @@ def _pace(
         )
     highest = factor * (model.d_model * warmup_steps) ** -0.5
     rises = say("The learning rate rises to {rate:.2g} at step {steps:,}.", rate=highest, steps=warmup_steps)
-    st.html(f"<p class='hl-small'>{rises}</p>")
+    prose.small(rises)
     return training, device
 
 
@@ -273,7 +272,7 @@ def _start(choice: Choice, preset: str, stats: Any, asked: Asked, warnings: Delt
         seconds = _seconds(model, training, stats)
         facts.append(say("about {time} on this machine", time=duration(seconds)))
     with st.container(border=True, key="hl-train-start"):
-        st.html(f"<p class='hl-facts'>{html.escape(' · '.join(facts))}</p>")
+        prose.html("<p class='hl-facts'>{}</p>", " · ".join(facts))
         _say_why(asked)
         if _is_refused(choice, stats, model, training, warnings):
             return
@@ -307,7 +306,7 @@ def _say_why(asked: Asked) -> None:
             "epochs. More steps would mostly overfit.",
             **values,
         )
-    st.html(f"<p class='hl-small'>{html.escape(why)}</p>")
+    prose.small(why)
 
 
 def _is_refused(

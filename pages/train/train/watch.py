@@ -1,6 +1,5 @@
 """A training to watch: how far it is, what it says, where its heads look, and what to do with it."""
 
-import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -123,7 +122,7 @@ def _curves(run: Run) -> None:
     )
     prose.subheading(say("Learning"), say("hover for the numbers{smoothed}", smoothed=smoothed))
     live_figure(figure, name=f"{run.name}-curves", csv=csv, key=run_state.CURVES, height=figure.layout.height)
-    st.html(f"<p class='hl-small'>{prose.linked(definitions(*_terms(run.architecture)))}</p>")
+    prose.small("", definitions(*_terms(run.architecture)))
 
 
 def _terms(architecture: str) -> tuple[str, ...]:
@@ -171,13 +170,13 @@ def _attention(run: Run) -> None:
 
 
 def _says(run: Run, step: int, samples: Sequence[Sample]) -> None:
-    rows = "".join(
-        f"<tr><td><bdi>{html.escape(given)}</bdi></td><td>→</td><td><bdi>{html.escape(output) or '∅'}</bdi></td></tr>"
-        for given, output in samples
+    rows = prose.each(
+        "<tr><td><bdi>{}</bdi></td><td>→</td><td><bdi>{}</bdi></td></tr>",
+        ((given, output or "∅") for given, output in samples),
     )
     now, then = OUTPUTS[run.architecture]
     label = say(now) if step >= run.step else say(then, step=step)
-    st.html(f"<div class='hl-label'>{label}</div><table class='hl-samples'>{rows}</table>")
+    prose.html("<div class='hl-label'>{}</div><table class='hl-samples'>{}</table>", label, rows)
 
 
 def _overview(run: Run, step: int, text: str, model_run: "ModelRun") -> None:
@@ -192,7 +191,7 @@ def _overview(run: Run, step: int, text: str, model_run: "ModelRun") -> None:
             key=run_state.OVERVIEW,
             on_chosen=run_state.on_head,
         )
-    st.html(f"<p class='hl-small'>{html.escape(say(LOOK_FOR))}</p>")
+    prose.small(say(LOOK_FOR))
 
 
 def _heads_over_time(run: Run) -> None:
@@ -261,8 +260,7 @@ def _history(run: Run) -> "tuple[HeadHistory, list[Appearance]]":
 
 def _appeared(sentences: Sequence[str]) -> None:
     if sentences:
-        items = "".join(f"<div>{html.escape(sentence)}</div>" for sentence in sentences)
-        st.html(f"<div class='hl-findings hl-appeared'>{items}</div>")
+        prose.html("<div class='hl-findings hl-appeared'>{}</div>", prose.each("<div>{}</div>", sentences))
 
 
 def _heads_csv(history: "HeadHistory", measure: str) -> str:

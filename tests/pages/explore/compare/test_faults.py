@@ -78,7 +78,7 @@ def test_texts_of_a_corpus_that_is_not_here(open_app: OpenApp, monkeypatch: pyte
 
     monkeypatch.setattr(samples, "_held_out", no_corpus)
     app = open_compare(open_app, view="texts", texts="corpus")
-    assert "There is no corpus &#x27;lost&#x27;." in words_of(app)
+    assert "There is no corpus &#39;lost&#39;." in words_of(app)
 
 
 def test_a_snapshot_that_is_gone_gives_way_to_the_nearest(

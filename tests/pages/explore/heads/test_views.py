@@ -252,7 +252,7 @@ def test_what_the_address_asks_for_wrongly_is_one_sentence_each(open_app: OpenAp
     app = open_app(show="love", window="a-b", query="-1", mix="1.1:x", hide="me")
     assert not app.exception
     for asked in ("show “love”", "window “a-b”", "query “-1”", "mix “1.1:x”", "hide “me”"):
-        assert f"The address asks for {asked}" in words_of(app).replace("&#x27;", "'")
+        assert f"The address asks for {asked}" in words_of(app).replace("&#39;", "'")
     app = open_app(mix="9.9+8.8", window="900-999.0-3", query="900")
     assert not app.exception
     assert not {"mix", "window", "query"} & url_of(app).keys()

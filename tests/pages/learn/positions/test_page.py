@@ -182,7 +182,7 @@ def test_in_the_model_the_parts_add_up_and_words_are_shuffled(open_positions: Op
     drawn = values_of(figures["L0.H1: shuffled"]["data"][0])
     np.testing.assert_allclose(drawn, found.shuffled[0, 1], atol=1e-6)
     np.testing.assert_allclose(values_of(figures["Words (1) or positions (−1)"]["data"][0]), found.follows, atol=1e-6)
-    assert found.text in words_of(app).replace("&#x27;", "'")
+    assert found.text in words_of(app).replace("&#39;", "'")
     app.button(key="positions-order").click().run()
     assert url_of(app)["seed"] == "3"
 

@@ -142,7 +142,7 @@ def test_the_lines_above_the_slider_are_loss_and_probability(open_film: OpenApp,
 
 def test_what_appears_is_listed_and_a_click_goes_there(open_film: OpenApp):
     app = open_film(run="pairs", snapshot="0", attention="encoder")
-    assert html.escape(str(rule())) in words_of(app)
+    assert str(rule()) in html.unescape(words_of(app))
     (mark,) = overview_of(app)[0]["film"]["marks"]
     assert mark["place"] == STEPS.index(APPEARS_AT)
     assert "becomes a previous-token head at step 20" in mark["words"]
