@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
 
-ROUNDING, ROW = 3, 24  # px; a row of text may be one more or less. Without the places it is 86 to 280
+TOLERANCE = 24  # px, about a row of text; without the places it is 86 to 280
 TRACE = """
 window.seen = {};
 const look = () => {
@@ -19,13 +19,12 @@ const look = () => {
 };
 requestAnimationFrame(look);
 """
-TITLE, LOOK, SEGMENTS = ".hl-title", ".hl-look", ".st-key-architecture-show-segments"
-BELOW_TEXT = (LOOK, SEGMENTS)
+TITLE, LOOK = ".hl-title", ".hl-look"
 PAGES = {  # of each: what is watched beside its title, and what is there at the end
     "tour": ([".st-key-tour-wide-other-12"], ".st-key-tour-wide-other-12 button"),
     "steps": ([".st-key-steps-figure", LOOK], ".st-key-steps-figure canvas"),
     "masks": ([".st-key-masks-gallery", ".st-key-masks-matrix", LOOK], ".st-key-masks-matrix canvas"),
-    "architecture": ([SEGMENTS], ".st-key-architecture-drawing svg"),
+    "architecture": ([".st-key-architecture-show-segments"], ".st-key-architecture-drawing svg"),
     "heads": ([".st-key-overview", ".st-key-heatmap"], ".figure .gtitle"),
     "decoding": ([".st-key-decoding-writing", ".st-key-decoding-candidates"], ".st-key-decoding-candidates .row"),
     "positions": ([LOOK], LOOK),
@@ -48,8 +47,7 @@ def test_what_is_seen_stays_where_it_is(address: str, width: int, new_page: Call
     seen = page.evaluate("window.seen")
     assert seen.keys() == {TITLE, *selectors}
     for selector, tops in seen.items():
-        most = ROW if selector in BELOW_TEXT else ROUNDING
-        assert max(tops) - min(tops) <= most, (selector, sorted(set(tops)))
+        assert max(tops) - min(tops) <= TOLERANCE, (selector, sorted(set(tops)))
 
 
 @pytest.mark.parametrize("width", [1440, 1024])
@@ -68,4 +66,4 @@ def test_nothing_moves_when_another_text_is_read_or_remarked_on(width: int, new_
         if text:
             expect(page.locator(".st-key-heatmap .gtitle")).to_be_visible()
     for selector, tops in page.evaluate("window.seen").items():
-        assert max(tops) - min(tops) <= ROUNDING, (selector, sorted(set(tops)))
+        assert max(tops) - min(tops) <= 3, (selector, sorted(set(tops)))
