@@ -8,9 +8,11 @@ import pytest
 
 from transformer_core.figures import attention_heatmap, difference_heatmap
 from transformer_core.figures.alignment import alignment_matrix
+from transformer_core.figures.bars.step_rows import step_rows
 from transformer_core.figures.heatmaps.head_grid import head_grid
 from transformer_core.figures.heatmaps.head_matrix import head_matrix
 from transformer_core.figures.heatmaps.layer_matrix import layer_matrix
+from transformer_core.figures.heatmaps.mask_moved import moved_pair
 from transformer_core.figures.heatmaps.number_panels import number_panels
 from transformer_core.figures.heatmaps.position_matrix import Side, position_matrix
 from transformer_core.figures.quantities import MINUS
@@ -116,3 +118,25 @@ def test_of_heads(n_rows: int, n_columns: int):
     for (_, x, y), words in check(head_matrix(similarity, np.arange(n), n_heads=n_columns), unwritten=2).items():
         a, b = divmod(y, n_columns), divmod(x, n_columns)
         assert words.startswith(f"A: L{a[0]}.H{a[1]}<br>B: L{b[0]}.H{b[1]}<br>similarity {similarity[y, x]:.2f}")
+
+
+@SIZES
+def test_of_one_step_in_all_heads(n_rows: int, n_columns: int):
+    weights = draw_numbers((n_rows, n_columns))
+    told = check(step_rows(weights, names("k", n_columns), names("h", n_rows), title="T"), unwritten=0.05)
+    assert len(told) == weights.size
+    for (_, x, y), words in told.items():
+        assert words == f"head h{y} → key {x} 'k{x}': {weights[y, x]:.2f}"
+
+
+@SIZES
+def test_of_what_a_mask_moves(n_rows: int, n_columns: int):
+    moved = draw_numbers((2, n_rows, n_columns))
+    labels = {"rows": names("r", n_rows), "columns": names("c", n_columns), "row_name": "row", "column_name": "column"}
+    hover = "{row} {row_label} {column} {column_label} {value}"
+    told = check(moved_pair((moved[0], moved[1]), titles=("A", "B"), title="T", hover=hover, **labels), decimals=1)
+    assert len(told) == moved.size
+    for (axes, x, y), words in told.items():
+        *where, value = words.split(" ")
+        assert where == [str(y), f"r{y}", str(x), f"c{x}"]
+        assert number(value) == moved[int(axes[1:] or 1) - 1, y, x]
