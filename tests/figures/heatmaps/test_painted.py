@@ -18,7 +18,7 @@ from transformer_core.figures.heatmaps.position_matrix import Side, position_mat
 from transformer_core.figures.quantities import MINUS
 
 SIZES = pytest.mark.parametrize(("n_rows", "n_columns"), [(2, 5), (4, 3), (1, 6)])
-Cells = dict[tuple[float, float], Any]
+Cells = dict[tuple[str, int, int], Any]
 
 
 def number(text: str) -> float:
@@ -132,7 +132,12 @@ def test_of_one_step_in_all_heads(n_rows: int, n_columns: int):
 @SIZES
 def test_of_what_a_mask_moves(n_rows: int, n_columns: int):
     moved = draw_numbers((2, n_rows, n_columns))
-    labels = {"rows": names("r", n_rows), "columns": names("c", n_columns), "row_name": "row", "column_name": "column"}
+    labels: dict[str, Any] = {
+        "rows": names("r", n_rows),
+        "columns": names("c", n_columns),
+        "row_name": "row",
+        "column_name": "column",
+    }
     hover = "{row} {row_label} {column} {column_label} {value}"
     told = check(moved_pair((moved[0], moved[1]), titles=("A", "B"), title="T", hover=hover, **labels), decimals=1)
     assert len(told) == moved.size
