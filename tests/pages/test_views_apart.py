@@ -41,7 +41,7 @@ VIEWS: dict[str, list[View]] = {
     "architecture": [{"show": "text", **view} for view in (*USUAL, {"model": "gaps"})],
     "masks": [
         *({"part": part, **view} for part in ("edit", "which", "inference", "leak") for view in USUAL[:4]),
-        *({"preset": preset} for preset in ("unshifted", "window", "causal", "forgotten")),
+        *({"preset": preset} for preset in ("unshifted", "window", "look_ahead", "forgotten")),
         {"preset": "window", "size": "3"},
         {"preset": "forgotten", "padding": "1"},
         {"edits": "1.0"},
@@ -49,7 +49,10 @@ VIEWS: dict[str, list[View]] = {
         {"edits": "1.0", "layers": "one", "layer": "0"},
     ],
     "positions": [
-        *({"part": part, "encoding": "rotary"} for part in ("table", "waves", "products", "shift", "dials")),
+        *(
+            {"part": part, "encoding": "rotary_interleaved"}
+            for part in ("table", "waves", "products", "shift", "dials")
+        ),
         *({"part": "products", "encoding": encoding} for encoding in ("alibi", "learned", "rotary_halves")),
         *({"part": "products", "n": "9"}, {"part": "products", "n": "9", "width": "6"}),
         *({"part": "model", "in": part, **view} for part in ("sources", "shuffle") for view in USUAL),
@@ -57,7 +60,7 @@ VIEWS: dict[str, list[View]] = {
     ],
     "decoding": [
         *({"part": part, **view} for part in ("alignment", "tree", "beams", "cache", "led") for view in USUAL[:4]),
-        *({"part": "beams", **search} for search in ({"beams": "2"}, {"alpha": "2"}, {"form": "length"})),
+        *({"part": "beams", **search} for search in ({"beams": "2"}, {"penalty": "2"}, {"form": "length"})),
         {"temperature": "1", "seed": "3"},
         {"model": "gaps"},
     ],
@@ -77,6 +80,17 @@ VIEWS: dict[str, list[View]] = {
         for view in ({}, {"text": PROMPTS[0]}, {"target": TARGETS[0]}, {"layer": "0", "head": "1"})
     ],
 }
+
+
+ALL_PAGES = {"model", "text", "target", "attention", "layer", "head", "run"}
+
+
+def check_names(page: str, view: View) -> None:
+    """What an address says wrongly would be left out, and not be seen."""
+    own = {field.name: field for field in pages()[page].fields}
+    assert view.keys() <= own.keys() | ALL_PAGES
+    for name in view.keys() & own.keys():
+        own[name].read(view[name])
 
 
 def drawn(page: str, view: View) -> list[str]:
@@ -112,7 +126,8 @@ def test_a_view_is_drawn_alike_whatever_was_seen_before(page: str, tmp_path: Pat
         for seed, name in enumerate(("one", "two")):
             save_run(tmp_path / name, seed=seed)
         save_run(tmp_path / "tales", architecture="decoder_only")
-    assert page in pages()
+    for view in VIEWS[page]:
+        check_names(page, view)
     after_others = [drawn(page, view) for view in VIEWS[page]]
     for view, found in zip(VIEWS[page], after_others, strict=True):
         forget()
