@@ -196,7 +196,9 @@ def test_what_makes_no_sense_is_refused():
     model = wide_awake(**DECODER)
     with pytest.raises(ConfigError, match="n_beams must be at least 1, got 0"):
         tc.beam_search(model, random_tokens([3], vocab_size=7), n_beams=0)
-    for alpha in (math.nan, math.inf, -math.inf, 1000.0):
+    for alpha in (-10, 10):
+        Search(n_beams=1, eos_id=2, alpha=alpha, form="paper")
+    for alpha in (math.nan, math.inf, -10.01, 10.01):
         with pytest.raises(ConfigError, match=r"length_penalty \(.*\) must be from -10 to 10"):
             tc.beam_search(model, random_tokens([3], vocab_size=7), length_penalty=alpha)
     with pytest.raises(TextError, match="prompts of equal length"):
