@@ -101,6 +101,10 @@ def test_a_window_in_every_layer_is_read_and_in_some_refused():
     assert KIN["qwen2"].config({**QWEN, **WINDOW, "max_window_layers": 24}).sliding_window is None
     with pytest.raises(CheckpointError, match=r"max_window_layers = 12 is not supported; .* in all layers or in none"):
         KIN["qwen2"].config({**QWEN, **WINDOW, "max_window_layers": 12})
+    usual = {name: value for name, value in {**QWEN, **WINDOW}.items() if name != "max_window_layers"}  # 28
+    assert KIN["qwen2"].config({**usual, "num_hidden_layers": 28}).sliding_window is None
+    with pytest.raises(CheckpointError, match="in all layers or in none"):
+        KIN["qwen2"].config({**usual, "num_hidden_layers": 29})
     mixed = ["full_attention", "sliding_attention"] * 12
     with pytest.raises(CheckpointError, match=r"layer_types = \['full_attention', .* is not supported"):
         KIN["qwen3"].config({**QWEN, **WINDOW, "layer_types": mixed})
