@@ -22,6 +22,12 @@ def test_a_little_rise_is_none():
         assert ("overfitting" in kinds(run)) == is_told
 
 
+@pytest.mark.parametrize(("last", "is_told"), [(2.625, True), (2.62, False)])
+def test_a_rise_begins_at_a_twentieth(last: float, is_told: bool):
+    run = a_case([*logged(falling(1.2)), measured(250, 2.5), measured(1000, last)])
+    assert any(found.evidence.startswith("Held-out loss was lowest") for found in diagnose(run)) == is_told
+
+
 def test_a_single_bad_measurement_on_the_way_is_none():
     way = [*logged(falling(1.2), until=600), measured(250, 1.9), measured(500, 2.2)]
     assert "overfitting" not in kinds(a_case(way))
