@@ -97,6 +97,11 @@ def each(template: str, rows: Iterable[object]) -> Markup:
     return Markup().join(markup(template, *(row if isinstance(row, tuple) else (row,))) for row in rows)
 
 
+def joined(between: str, parts: Iterable[str]) -> Markup:
+    """Return parts, each HTML or text, as HTML with something between each two."""
+    return escape(between).join(parts)
+
+
 def say_markup(text: str, /, **values: object) -> Markup:
     """Return a text with HTML in it in the reader's language; `text` is marked, as for `say`."""
     numbers = {name: value for name, value in values.items() if isinstance(value, int | float)}
@@ -171,9 +176,8 @@ def tokens(numbers: Iterable[tuple[str, object]]) -> Markup:
 
 def linked(links: Sequence[Link]) -> Markup:
     """Return links to definitions as HTML, to stand after a text; "" for none."""
-    found = Markup(", ").join(
-        markup("<a href='{}' target='_blank' title='{}'>{}</a>", link.address, link.about, link.label) for link in links
-    )
+    template = "<a href='{}' target='_blank' title='{}'>{}</a>"
+    found = joined(", ", (markup(template, link.address, link.about, link.label) for link in links))
     return markup(" <span class='hl-terms'>{} {}</span>", say("Glossary:"), found) if found else found
 
 

@@ -164,6 +164,15 @@ def test_a_file_that_is_larger_than_it_says(ours: Path, tmp_path: Path):
     assert "vocab.json" in refusal(io.BytesIO(lying), tmp_path / "new")
 
 
+def test_as_large_and_as_many_as_may_be(ours: Path, tmp_path: Path):
+    files = files_of(ours)
+    files |= {f"{i}.json": b"{}" for i in range(archive.MAX_FILES - len(files))}
+    n_bytes = sum(map(len, files.values()))
+    assert "more than the" in refusal(zipped(files), tmp_path / "new", max_bytes=n_bytes - 1)
+    archive.unpack(zipped(files), tmp_path / "new", max_bytes=n_bytes)
+    assert (tmp_path / "new").is_dir()
+
+
 def test_too_large(ours: Path, tmp_path: Path):
     files = files_of(ours) | {"vocab.json": b" " * 3_000_000}
     sentence = refusal(zipped(files), tmp_path / "new", max_bytes=2**20)
@@ -173,7 +182,7 @@ def test_too_large(ours: Path, tmp_path: Path):
 
 
 def test_too_many_files(ours: Path, tmp_path: Path):
-    some = {f"{i}.json": b"" for i in range(archive.MAX_FILES + 1)}
+    some = {f"{i}.json": b"" for i in range(archive.MAX_FILES - len(files_of(ours)) + 1)}
     assert "but a model has at most 60" in refusal(zipped(files_of(ours) | some), tmp_path / "new")
     endless = {f"{i:0100d}.txt": b"" for i in range(8_000)}
     assert "far more files" in refusal(zipped(files_of(ours) | endless), tmp_path / "new")

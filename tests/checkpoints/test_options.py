@@ -36,9 +36,9 @@ def test_other_unknown_options_are_ignored(name: str):
 
 def test_what_was_read_or_named_idle_is_not_unknown():
     options = Options({"attn_scale": 2.0, "mlp_dropout": 0.1, "norm": True}, where="config.json")
-    options.number("attn_scale")
+    assert options.number("attn_scale") == 2.0
     options.idle("mlp_dropout")
-    options.switch("norm", False)
+    assert options.switch("norm", False) is True
     options.finish()
 
 

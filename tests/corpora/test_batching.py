@@ -6,8 +6,16 @@ from typing import get_args
 import pytest
 
 from transformer_core.config import Architecture
-from transformer_core.corpora.batching import Batches, MaskedBatches, NextTokenBatches, PairBatches, batches_for
+from transformer_core.corpora.batching import (
+    Batches,
+    MaskedBatches,
+    NextTokenBatches,
+    PairBatches,
+    batches_for,
+    refuse_stride,
+)
 from transformer_core.corpora.corpus import Pair, Text
+from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.storage.files import open_corpus
 from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
@@ -77,3 +85,14 @@ def test_of_a_file_with_progress(tmp_path: Path, tokenizer: Tokenizer, name: str
     )
     assert told == [(19, 19)]
     assert batches.batches_per_epoch == 10
+
+
+def test_a_stride_is_at_most_as_long_as_a_window(tmp_path: Path):
+    (tmp_path / "one.txt").write_text("A running text. " * 100)
+    running = open_corpus(tmp_path / "one.txt", CorpusReading(division="stream")).train
+    for stride in (None, 1, 8):
+        refuse_stride(stride, running, max_seq_len=8)
+    with pytest.raises(CorpusError, match=r"stride \(9\) must be at most max_seq_len \(8\)"):
+        refuse_stride(9, running, max_seq_len=8)
+    with pytest.raises(CorpusError, match="stride only applies to windows"):
+        refuse_stride(8, TEXTS, max_seq_len=8)

@@ -2,15 +2,18 @@
 
 import itertools
 import math
+import random
 from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 
 import transformer_core as tc
 from tests.model.building import random_tokens, shaken_model, small_config
-from transformer_core.decoding.beam import PenaltyForm, length_penalty
+from transformer_core.decoding.beam import Beam, PenaltyForm, Search, length_penalty
 from transformer_core.errors import ConfigError, TextError
 
 DECODER: dict[str, Any] = {
@@ -44,6 +47,46 @@ def every_text(model: tc.Transformer, prompt: Tensor, n_new: int, penalties: lis
         ranks = log_probs.gather(-1, texts[..., None]).sum((1, 2)) / penalties[texts.shape[1] - 1]
         best = max(best, (texts[ranks.argmax()].tolist(), float(ranks.max())), key=lambda found: found[1])
     return best
+
+
+@given(
+    st.integers(0, 10**6), st.integers(1, 4), st.integers(3, 7), st.floats(-1, 3), st.sampled_from(["paper", "length"])
+)
+def test_each_step_of_a_search_is_that_of_plain_lists(
+    seed: int, n_beams: int, vocab_size: int, alpha: float, form: PenaltyForm
+):
+    """Which beginnings go on, which texts are found, and when the search ends: neither earlier nor later."""
+    eos, n_new = 1, 6
+    search = Search(n_beams=n_beams, eos_id=eos, alpha=alpha, form=form)
+    texts: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
+    found: list[tuple[tuple[int, ...], float]] = []
+    for n in range(1, n_new + 1):
+        of_each = [[*enumerate(distribution(f"{seed} {text}", vocab_size))] for text, _ in texts]
+        after = [((*text, i), total + p) for (text, total), of in zip(texts, of_each, strict=True) for i, p in of]
+        after = sorted(after, key=lambda one: -one[1])[: 2 * n_beams]
+        penalty = ((5 + n) / 6 if form == "paper" else n) ** alpha
+        found += [(text, total / penalty) for text, total in after[:n_beams] if text[-1] == eos or n == n_new]
+        found = sorted(found, key=lambda one: -one[1])[:n_beams]
+        texts = [one for one in after if one[0][-1] != eos][:n_beams]
+        if n == n_new or (len(found) == n_beams and max(p for _, p in texts) / penalty <= found[-1][1]):
+            texts = []
+        search.go_on(search.longer([[(p, i) for i, p in of] for of in of_each]), is_last=n == n_new)
+        assert [tokens_of(beam) for beam in search.running] == [text for text, _ in texts]
+        assert [(tokens_of(beam), beam.score) for beam in search.finished] == found
+        assert search.is_over == (not texts)
+        if search.is_over:
+            break
+
+
+def distribution(seed: str, vocab_size: int) -> list[float]:
+    """Log-probabilities that are far from even."""
+    draw = random.Random(seed)
+    weights = [draw.expovariate(1) ** 3 for _ in range(vocab_size)]
+    return [math.log(weight / sum(weights)) for weight in weights]
+
+
+def tokens_of(beam: Beam) -> tuple[int, ...]:
+    return tuple(step.token for step in beam.written())
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
@@ -153,7 +196,9 @@ def test_what_makes_no_sense_is_refused():
     model = wide_awake(**DECODER)
     with pytest.raises(ConfigError, match="n_beams must be at least 1, got 0"):
         tc.beam_search(model, random_tokens([3], vocab_size=7), n_beams=0)
-    for alpha in (math.nan, math.inf, -math.inf, 1000.0):
+    for alpha in (-10, 10):
+        Search(n_beams=1, eos_id=2, alpha=alpha, form="paper")
+    for alpha in (math.nan, math.inf, -10.01, 10.01):
         with pytest.raises(ConfigError, match=r"length_penalty \(.*\) must be from -10 to 10"):
             tc.beam_search(model, random_tokens([3], vocab_size=7), length_penalty=alpha)
     with pytest.raises(TextError, match="prompts of equal length"):

@@ -248,7 +248,12 @@ def test_the_result_can_be_read_with_gradients():
     src = torch.tensor([[4, 5, 2]])
     decoding = greedy_decode(model, src)
     assert not decoding.log_probs.is_inference()
-    model(src, decoding.tokens[:, :-1]).sum().backward()
+    log_probs = F.log_softmax(model(src, decoding.tokens[:, :-1]), dim=-1)
+    written = log_probs.gather(-1, decoding.tokens[:, 1:, None])[..., 0]
+    torch.testing.assert_close(written, decoding.log_probs, rtol=0, atol=1e-5)
+    written.sum().backward()
+    gradients = [parameter.grad for parameter in model.parameters()]
+    assert all(gradient is not None and gradient.isfinite().all() and gradient.any() for gradient in gradients)
 
 
 @pytest.mark.parametrize("hook", ["capture", "torch's own"])

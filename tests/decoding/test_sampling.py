@@ -87,6 +87,18 @@ def test_each_filter_by_hand():
         assert next_log_probs(logits, [], sampling).exp().tolist() == pytest.approx(expected, abs=1e-6), sampling
 
 
+@pytest.mark.parametrize("n", [2, 4, 8])
+def test_a_filter_keeps_what_just_reaches_it(n: int):
+    """Of equal tokens, whose shares are exact: k of n have k / n, and each has as much as the most probable one."""
+    logits = torch.zeros(n)
+    for k in range(1, n):
+        for top_p, n_kept in ((k / n, k), (k / n + 1e-6, k + 1)):
+            found = next_log_probs(logits, [], Sampling(top_p=top_p)).exp()
+            assert sorted(found.tolist()) == [0.0] * (n - n_kept) + [pytest.approx(1 / n_kept)] * n_kept
+    for sampling in (Sampling(min_p=1.0), Sampling(top_k=n), Sampling(top_k=1)):  # those as good as the last one stay
+        assert next_log_probs(logits, [], sampling).exp().tolist() == pytest.approx([1 / n] * n)
+
+
 def test_what_was_there_is_less_probable_whatever_its_sign():
     logits = torch.tensor([2.0, -2.0, 0.5])
     found = next_log_probs(logits, [0, 1, 1], Sampling(repetition_penalty=2))

@@ -27,6 +27,8 @@ PAGES = {  # of each: what is watched beside its title, and what is there at the
     "architecture": ([".st-key-architecture-show-segments"], ".st-key-architecture-drawing svg"),
     "heads": ([".st-key-overview", ".st-key-heatmap"], ".figure .gtitle"),
     "decoding": ([".st-key-decoding-writing", ".st-key-decoding-candidates"], ".st-key-decoding-candidates .row"),
+    "positions": ([LOOK], LOOK),
+    "compare": ([LOOK], ".figure .gtitle"),
     "models": ([".st-key-hl-model-list-4", ".st-key-hl-models .stTabs"], ".st-key-hl-models .stTabs p"),
 }
 

@@ -13,7 +13,6 @@ from markupsafe import escape
 from streamlit.testing.v1 import AppTest
 
 PAGES = Path(__file__).resolve().parents[2] / "pages"
-NOT_YET = ("explore/compare/", "explore/decoding/")  # these still draw HTML themselves
 ALLOWED = {
     "learn/glossary/page.py": {"prose.markdown"},  # formulas
     "learn/tour/chapter.py": {"prose.markdown"},  # lessons are Markdown
@@ -129,9 +128,8 @@ def unsafe(source: str) -> Iterator[tuple[str, int]]:
 @pytest.mark.parametrize("path", sorted(PAGES.rglob("*.py")), ids=lambda path: path.relative_to(PAGES).as_posix())
 def test_only_prose_draws_words(path: Path):
     name = path.relative_to(PAGES).as_posix()
-    allowed = {"html", "st.html"} if name.startswith(NOT_YET) else ALLOWED.get(name, set())
     if name != "shared/prose.py":
-        assert not {(what, line) for what, line in unsafe(path.read_text()) if what not in allowed}
+        assert not {(what, line) for what, line in unsafe(path.read_text()) if what not in ALLOWED.get(name, ())}
 
 
 @pytest.mark.parametrize(

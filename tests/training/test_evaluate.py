@@ -147,7 +147,7 @@ def echoes() -> Corpus:
     )
 
 
-def one_stack(tokenizer: OwnTokenizer, architecture: Architecture) -> Transformer:
+def one_stack(tokenizer: OwnTokenizer, architecture: Architecture, *, max_seq_len: int = 14) -> Transformer:
     """A small random model of one stack, with probabilities that are far from even."""
     is_decoder = architecture == "decoder_only"
     config = ModelConfig(
@@ -158,7 +158,7 @@ def one_stack(tokenizer: OwnTokenizer, architecture: Architecture) -> Transforme
         n_heads=2,
         n_encoder_layers=0 if is_decoder else 1,
         n_decoder_layers=1 if is_decoder else 0,
-        max_seq_len=14,
+        max_seq_len=max_seq_len,
         tie_embeddings="none",
     )
     model = build(config, seed=1).eval()
@@ -190,6 +190,26 @@ def test_texts_of_a_decoder_against_a_naive_loop(echoes: Corpus):
     assert found["accuracy"] == pytest.approx(sum(right) / len(right))
     assert found["determined_accuracy"] == pytest.approx(sum(determined) / len(determined))
     assert found["ends_with_a"] == pytest.approx(sum(ends_with_a) / len(ends_with_a))
+
+
+@pytest.mark.parametrize("max_seq_len", [4, 5, 6])
+def test_a_prompt_that_leaves_no_room_is_not_gone_on_with(echoes: Corpus, max_seq_len: int):
+    tokenizer = train_tokenizer(echoes.training_texts(), kind="word")
+    n_words = [len(text.text.split()) // 2 for text in echoes.held_out]
+    assert {*n_words} == {3, 4, 5}  # and <bos> before them
+    judged: list[int] = []
+
+    def judge(text: Text, output: str) -> bool:
+        judged.append(len(text.text.split()) // 2)
+        return True
+
+    evaluate(
+        one_stack(tokenizer, "decoder_only", max_seq_len=max_seq_len),
+        tokenizer,
+        replace(echoes, text_measures={"judged": judge}),
+        echoes.held_out,
+    )
+    assert sorted(judged) == sorted(n for n in n_words if n + 1 < max_seq_len)
 
 
 def test_texts_of_an_encoder_are_measured_at_their_masks_alike_each_time(echoes: Corpus):

@@ -143,7 +143,8 @@ def _continuations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, tex
 def _determined(model: Transformer, tokenizer: Tokenizer, texts: Sequence[Any]) -> dict[str, float]:
     """Return how many units that others determine are the most probable token where they come."""
     known = [text for text in texts if text.determined]
-    encoded = {row: tokenizer.encode(text.text, bos=True) for row, text in enumerate(known)}
+    room = model.config.max_seq_len
+    encoded = {row: tokenizer.encode(text.text, bos=True)[:room] for row, text in enumerate(known)}
     n_right, n_in_all = 0, 0
     for rows, tokens in _by_length(encoded, model):
         for row, guess in zip(rows, model(tokens).argmax(dim=-1).tolist(), strict=True):

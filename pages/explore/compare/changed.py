@@ -135,13 +135,14 @@ def _list(changed: list[tuple[HeadName, float]], most: float) -> None:
     if not changed:
         prose.note(say("No head changed: all distances are below 0.005."))
         return
-    st.html(f"<p class='hl-subtitle'>{say('Most changed')}</p>")
+    prose.html("<p class='hl-subtitle'>{}</p>", say("Most changed"))
     with st.container(key="hl-compare-list", gap=None):
         for head, change in changed[:MOST_LISTED]:
             with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-                st.html(
-                    f"<div class='hl-compare-bar'><i style='width:{change / most:.0%};background:{STRONG}'></i></div>"
-                    f"<span class='hl-compare-number'>{change:.2f}</span>",
+                prose.html(
+                    "<div class='hl-compare-bar'><i style='width:{:.0%};background:{}'></i></div>"
+                    "<span class='hl-compare-number'>{:.2f}</span>",
+                    *(change / most, STRONG, change),
                     width="content",
                 )
                 st.button(

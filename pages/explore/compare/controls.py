@@ -1,6 +1,5 @@
 """The choices of the page Compare: side A on the left, side B on the right, and what each of them says."""
 
-import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -88,26 +87,27 @@ def tell(data: ComparisonData) -> None:
     with st.container(key="hl-compare-says"):
         columns = st.columns(2, gap="medium")
     for column, (side, model_run) in zip(columns, data.sides, strict=True):
-        column.html(f"<p class='hl-small'>{_says(side, model_run)}</p>")
+        with column:
+            prose.small(_says(side, model_run))
 
 
-def _says(side: Side, model_run: "ModelRun") -> str:
+def _says(side: Side, model_run: "ModelRun") -> str | prose.Markup:
     """Return what a side says, as HTML, and what it could not read."""
     if not model_run.predicts:
-        return f"{side.letter}, {html.escape(side.name)}: {html.escape(say(NO_HEAD))}"
+        return f"{side.letter}, {side.name}: {say(NO_HEAD)}"
     has_said = model_run.architecture != "encoder_only" or bool(model_run.blanks)
     said = model_run.output.rstrip("\ufffd").strip()
     is_forced = side.target is not None
     verb = say("is teacher-forced on") if is_forced else say(SAYS[model_run.architecture])
-    shown = say("“{word}”", word=html.escape(said)) if said and has_said else say("nothing")
-    unknown = ", ".join(say("“{word}”", word=html.escape(word[:30])) for word in model_run.unknown[:3])
+    shown = say("“{word}”", word=said) if said and has_said else say("nothing")
+    unknown = ", ".join(say("“{word}”", word=word[:30]) for word in model_run.unknown[:3])
     remark = say(" Not in the vocabulary: {unknown}.", unknown=unknown) if unknown else ""
     own = _own_way(model_run) if is_forced else ""
-    return f"{side.letter}, {html.escape(side.name)}, {verb} <b dir='auto'>{shown}</b>{own}{remark}"
+    return prose.markup("{}, {}, {} <b dir='auto'>{}</b>{}{}", side.letter, side.name, verb, shown, own, remark)
 
 
 def _own_way(model_run: "ModelRun") -> str:
-    """Return, as HTML, where a model would leave what it is made to write."""
+    """Return where a model would leave what it is made to write."""
     detours = [one for one in model_run.detours if one.typed.lower() != one.instead.lower()]
     if not detours:
         return say(", which it also generates on its own")
@@ -115,8 +115,8 @@ def _own_way(model_run: "ModelRun") -> str:
     more = say(", and {n} more", n=len(detours) - 1) if detours[1:] else ""
     return say(
         "; on its own it would generate “{instead}” instead of “{typed}”{more}",
-        instead=html.escape(first.instead),
-        typed=html.escape(first.typed),
+        instead=first.instead,
+        typed=first.typed,
         more=more,
     )
 

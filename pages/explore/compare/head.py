@@ -1,6 +1,5 @@
 """One head of A beside one of B, and their difference, on the tokens that both texts have."""
 
-import html
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,6 +39,10 @@ NAMES = {  # of queries and keys, by architecture and by where they come from
 LOOK_FOR = mark(
     "indigo cells, where B attends more than A, and orange cells, where it attends less; each row of B − A sums to "
     "zero. Point at a cell to read it in all three maps; click it to mark it."
+)
+DISTANCE = mark(
+    "<b>Jensen-Shannon distance {apart:.2f}</b> (base 2, mean over rows): 0 for identical rows, 1 for rows without a "
+    "common key."
 )
 
 
@@ -247,11 +250,6 @@ def _alone(data: ComparisonData, i: int) -> None:
 def _say(data: ComparisonData, shared: SharedTokens, pair: Expression) -> None:
     """Say how far apart the heads are, what was paired, and what to look for."""
     apart = value_of(call(distance, pair))
-    of_all = say(
-        "<b>Jensen-Shannon distance {apart:.2f}</b> (base 2, mean over rows): 0 for identical rows, 1 for rows "
-        "without a common key.",
-        apart=apart,
-    )
     what = _paired(shared.queries, say("queries"))
     if shared.keys != shared.queries:
         what += " " + _paired(shared.keys, say("keys"), elsewhere=say("; their weight is summed under “elsewhere”"))
@@ -264,11 +262,8 @@ def _say(data: ComparisonData, shared: SharedTokens, pair: Expression) -> None:
             "This head is zero-ablated in B: its output is zero, but its pattern stays the same. Look at a head in "
             "a later layer, or at the effect on the output."
         )
-    st.html(
-        f"<p class='hl-look'>{of_all} {html.escape(what)}</p>"
-        f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}"
-        f"{prose.linked(definitions('jensen-shannon-distance'))}</p>"
-    )
+    prose.paragraph(prose.markup("{} {}", prose.say_markup(DISTANCE, apart=apart), what))
+    prose.look_for(say(LOOK_FOR), definitions("jensen-shannon-distance"))
 
 
 def _is_off(side: Side) -> bool:

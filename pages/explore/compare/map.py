@@ -1,7 +1,5 @@
 """A map of all heads of A, or of A and B: those that look, or write, alike lie near each other."""
 
-import html
-
 import numpy as np
 import streamlit as st
 
@@ -126,9 +124,9 @@ def _clusters(data: ComparisonData, found: Mapped) -> None:
     hues = category_hues(len(found.names))
     for number, (name, hue) in enumerate(zip(found.names, hues, strict=True)):
         members = [head for head, group in zip(found.heads, found.groups.tolist(), strict=True) if group == number]
-        st.html(
-            f"<div class='hl-compare-cluster'><i style='background:{hue}'></i>{number + 1}: "
-            f"{html.escape(_called(name))}<span>{say_number(len(members), '{n} head', '{n} heads')}</span></div>"
+        prose.html(
+            "<div class='hl-compare-cluster'><i style='background:{}'></i>{}: {}<span>{}</span></div>",
+            *(hue, number + 1, _called(name), say_number(len(members), "{n} head", "{n} heads")),
         )
         with st.container(horizontal=True, gap="small", key=f"hl-compare-cluster-{number}"):
             for letter, head in members[:MOST_OPENED]:
@@ -141,4 +139,4 @@ def _clusters(data: ComparisonData, found: Mapped) -> None:
                 )
             if len(members) > MOST_OPENED:
                 more = say("and {n} more", n=len(members) - MOST_OPENED)
-                st.html(f"<span class='hl-small'>{more}</span>", width="content")
+                prose.html("<span class='hl-small'>{}</span>", more, width="content")

@@ -1,6 +1,5 @@
 """Compare two sides: heads, layers, texts, checkpoints, snapshots of a training, models, interventions."""
 
-import html
 from collections.abc import Mapping
 from contextlib import suppress
 
@@ -119,7 +118,7 @@ def _view(data: ComparisonData) -> None:
                 _most_changed(data)
             is_both = name != "texts" and (name != "map" or view_fields.ON_MAP.value == "both")
             if is_both and any(data.n_compared(i) for i in range(2)):
-                st.html(f"<p class='hl-small'>{html.escape(say(PROMPTS_ONLY))}</p>")
+                prose.small(say(PROMPTS_ONLY))
             code_expander.code(lambda: script(*view.code(data)))
     except HeadlightError as error:
         prose.warning(say("This cannot be compared: {error}.", error=error))
@@ -131,7 +130,7 @@ def _most_changed(data: ComparisonData) -> None:
     if not changed:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-compare-offered"):
-        st.html(f"<span class='hl-try'>{say('Most changed')}</span>", width="content")
+        prose.label(say("Most changed"))
         for head, change in changed:
             st.button(
                 prose.plain(say("{head}: {change:.2f}", head=controls.short(head), change=change)),

@@ -228,7 +228,7 @@ def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts]
             unit=f" {say(UNITS[measure])}" if measure in UNITS else "",
             deviation=spread.deviation,
         )
-        st.html(f"<p class='hl-small'>{told}</p>")
+        prose.small(told)
 
 
 def _limits(values: list[np.ndarray], measure: str) -> tuple[float, float]:
@@ -253,7 +253,7 @@ def _telling(found: HeadOverTexts | None, measure: str) -> None:
         mark("Most typical"): nearest[:N_TOLD],
     }
     for name, texts in groups.items():
-        st.html(f"<p class='hl-subtitle'>{say(name)}</p>")
+        prose.html("<p class='hl-subtitle'>{}</p>", say(name))
         with st.container(key=f"hl-compare-telling-{name.split()[0].lower()}", gap=None):
             for i, text in enumerate(texts):
                 _text(text, getattr(text, measure), f"compare-text-{name}-{i}")
@@ -262,7 +262,7 @@ def _telling(found: HeadOverTexts | None, measure: str) -> None:
 def _text(text: HeadOnText, value: float, key: str) -> None:
     query, key_token = text.strongest_labels
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.html(f"<span class='hl-compare-number'>{value:.2f}</span>", width="content")
+        prose.html("<span class='hl-compare-number'>{:.2f}</span>", value, width="content")
         st.button(
             prose.plain(text.text),
             key=key,

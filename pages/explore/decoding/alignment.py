@@ -1,6 +1,5 @@
 """Where the model looked to write each token of the output, beside what each truly depends on, where that is known."""
 
-import html
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -62,7 +61,7 @@ class Alignment:
 def show(data: DecodingData) -> None:
     """Draw a row for each token that was written, and the one that is about to be."""
     if not data.branch:
-        st.html(f"<p class='hl-small'>{say('Nothing has been generated yet: take a step.')}</p>")
+        prose.small(say("Nothing has been generated yet: take a step."))
         return
     made = _recipe(data)
     of_branch = data.output_labels[len(data.given) :]
@@ -97,13 +96,12 @@ def show(data: DecodingData) -> None:
     )
     if isinstance(made.trouble, analyses.AtWorkError):
         ticking.look_again(after=TICK)
-        wait = say(
-            "The model’s corpus is being generated for the first time; the gold alignment will appear in a moment."
+        prose.small(
+            say("The model’s corpus is being generated for the first time; the gold alignment will appear in a moment.")
         )
-        st.html(f"<p class='hl-small'>{html.escape(wait)}</p>")
         return
     verdict = prose.sentence(made.trouble) if made.trouble else _verdict(made)
-    st.html(f"<p class='hl-small'>{html.escape(verdict)}{prose.linked(definitions('alignment-error-rate'))}</p>")
+    prose.small(verdict, definitions("alignment-error-rate"))
 
 
 def code(data: DecodingData) -> list[Print]:

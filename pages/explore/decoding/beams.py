@@ -1,6 +1,5 @@
 """Beam search from the beginning of the text: all beams that it kept and all that it dropped, as a tree."""
 
-import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +71,7 @@ def show(data: DecodingData) -> None:
         name=mark("Beam search tree"),
         path=mark("best hypothesis"),
     )
-    st.html(f"<p class='hl-look'>{html.escape(_in_words(data, found))}</p>")
+    prose.paragraph(_in_words(data, found))
 
 
 def code(data: DecodingData) -> list[Print]:
@@ -104,8 +103,7 @@ def _arguments(data: DecodingData) -> dict[str, Any]:
 
 def _controls() -> None:
     """Draw how many beams there are, and how short texts are held back."""
-    terms = prose.linked(definitions("beam-search", "length-penalty", "greedy-decoding"))
-    st.html(f"<p class='hl-small'>{say(LEAD)}{terms}</p>")
+    prose.small(say(LEAD), definitions("beam-search", "length-penalty", "greedy-decoding"))
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-beams"):
         view_fields.N_BEAMS.slider(say("Beams"), 1, view_fields.MOST_BEAMS)
         view_fields.PENALTY.slider(

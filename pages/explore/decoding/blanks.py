@@ -1,6 +1,5 @@
 """The page Decoding for a masked model: the blanks of a text are filled one by one, the most certain first."""
 
-import html
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -25,6 +24,18 @@ LOOK_FOR = mark(
     "where one word determines two blanks, filling the first makes the second almost certain. Put a different token "
     "into the first and see whether the second follows."
 )
+NEXT = mark(
+    "<b>Next: blank {place}</b> with {token}, the most confident prediction, ahead of blank {second} with {other}. "
+    "Forward pass: {ms:.0f} ms."
+)
+LAST = mark("<b>Next: blank {place}</b> with {token}. Forward pass: {ms:.0f} ms.")
+SO_FAR, FILLED = mark("<b>Filled so far:</b> {filled}."), mark("blank {place} {token} ({how})")
+AT_ONCE, ALONE = mark("<b>All at once</b> (independently): {each}."), mark("blank {place} {token}")
+DIFFER = mark(
+    "<b>They differ:</b> total log-probability {own} for the tokens in the text, {other} for the independent "
+    "predictions, filled one at a time in the same order."
+)
+CANDIDATE = mark("“{token}” {probability}")
 
 
 @st.fragment
@@ -63,18 +74,17 @@ def _text(data: BlanksData) -> None:
     for place, label in enumerate(data.labels(data.at)):
         if place in steps:
             share = steps[place].chosen.probability
-            told = html.escape(say("blank {place}, {how}", place=place, how=_how(data, place)))
-            tokens.append(
-                f"<span class='hl-filled' style='--share:{share:.0%}' title='{told}'>"
-                f"<bdi>{html.escape(label)}</bdi><small>{probability(share)}</small></span>"
-            )
+            told = say("blank {place}, {how}", place=place, how=_how(data, place))
+            filled = "<span class='hl-filled' style='--share:{:.0%}' title='{}'><bdi>{}</bdi><small>{}</small></span>"
+            tokens.append(prose.markup(filled, share, told, label, probability(share)))
         elif place in data.state.blanks:
             kind = "hl-open hl-next" if place == data.next_place else "hl-open"
-            told = html.escape(say("blank {place}, open", place=place))
-            tokens.append(f"<span class='{kind}' title='{told}'>____<small>{place}</small></span>")
+            told = say("blank {place}, open", place=place)
+            tokens.append(prose.markup("<span class='{}' title='{}'>____<small>{}</small></span>", kind, told, place))
         else:
-            tokens.append(f"<span><bdi>{html.escape(label)}</bdi></span>")
-    st.html(f"<div class='hl-blanks-text' style='--hue:{theme().accent}' dir='auto'>{''.join(tokens)}</div>")
+            tokens.append(prose.markup("<span><bdi>{}</bdi></span>", label))
+    text = prose.joined("", tokens)
+    prose.html("<div class='hl-blanks-text' style='--hue:{}' dir='auto'>{}</div>", theme().accent, text)
 
 
 def _buttons(data: BlanksData) -> None:
@@ -93,11 +103,11 @@ def _buttons(data: BlanksData) -> None:
         )
         st.button(say("Fill all"), key="blanks-all", disabled=is_full, on_click=ask, args=("all",))
         st.button(say("Start over"), key="blanks-again", disabled=not data.whole.steps, on_click=start_again)
-    st.html(f"<p class='hl-look'>{_why(data)}</p>")
+    prose.paragraph(_why(data))
 
 
-def _why(data: BlanksData) -> str:
-    """Say which blank is filled next, and why that one; as HTML."""
+def _why(data: BlanksData) -> str | prose.Markup:
+    """Say which blank is filled next, and why that one."""
     if not data.state.blanks:
         total = _nats(data.at.total_log_prob)
         return say(
@@ -107,15 +117,9 @@ def _why(data: BlanksData) -> str:
     surest, *others = data.state.certain_first
     told = {"place": surest.position, "token": _told(data, surest.best), "ms": data.state.ms}
     if not others:
-        return say("<b>Next: blank {place}</b> with {token}. Forward pass: {ms:.0f} ms.", **told)
+        return prose.say_markup(LAST, **told)
     second = others[0]
-    return say(
-        "<b>Next: blank {place}</b> with {token}, the most confident prediction, ahead of blank {second} with "
-        "{other}. Forward pass: {ms:.0f} ms.",
-        second=second.position,
-        other=_told(data, second.best),
-        **told,
-    )
+    return prose.say_markup(NEXT, second=second.position, other=_told(data, second.best), **told)
 
 
 def _so_far(data: BlanksData) -> None:
@@ -123,33 +127,24 @@ def _so_far(data: BlanksData) -> None:
     said = []
     if data.at.steps:
         filled = (
-            say(
-                "blank {place} {token} ({how})",
+            prose.say_markup(
+                FILLED,
                 place=place,
                 token=_told(data, step.chosen),
-                how=html.escape(_how(data, place)),
+                how=_how(data, place),
             )
             for place, step in data.steps.items()
         )
-        said.append(say("<b>Filled so far:</b> {filled}.", filled=say(", then ").join(filled)))
+        said.append(prose.say_markup(SO_FAR, filled=prose.joined(say(", then "), filled)))
     alone = data.tree.at_once()
     if len(alone) > 1:
-        each = ", ".join(
-            say("blank {place} {token}", place=place, token=_told(data, best)) for place, best in alone.items()
-        )
-        said.append(say("<b>All at once</b> (independently): {each}.", each=each))
+        each = (prose.say_markup(ALONE, place=place, token=_told(data, best)) for place, best in alone.items())
+        said.append(prose.say_markup(AT_ONCE, each=prose.joined(", ", each)))
     if data.beside is not None and data.beside.key != data.at.key:
         own, other = (_nats(one.total_log_prob) for one in (data.at, data.beside))
-        said.append(
-            say(
-                "<b>They differ:</b> total log-probability {own} for the tokens in the text, {other} for the "
-                "independent predictions, filled one at a time in the same order.",
-                own=own,
-                other=other,
-            )
-        )
+        said.append(prose.say_markup(DIFFER, own=own, other=other))
     if said:
-        st.html("".join(f"<p class='hl-small'>{line}</p>" for line in said))
+        prose.html("{}", prose.each("<p class='hl-small'>{}</p>", said))
 
 
 def _how(data: BlanksData, place: int) -> str:
@@ -161,10 +156,10 @@ def _how(data: BlanksData, place: int) -> str:
     return say("your choice; {n} more probable", n=n) if n else say("your choice, also the most probable token")
 
 
-def _told(data: BlanksData, chosen: "Candidate") -> str:
+def _told(data: BlanksData, chosen: "Candidate") -> prose.Markup:
     """Return a candidate with its probability, as HTML."""
-    token = f"<bdi>{html.escape(data.label(chosen.token))}</bdi>"
-    return say("“{token}” {probability}", token=token, probability=probability(chosen.probability))
+    token = prose.markup("<bdi>{}</bdi>", data.label(chosen.token))
+    return prose.say_markup(CANDIDATE, token=token, probability=probability(chosen.probability))
 
 
 def _nats(log_prob: float) -> str:

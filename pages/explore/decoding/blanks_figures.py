@@ -1,7 +1,6 @@
 """The blanks of a text in pictures: what may stand in each open one, and where the mask of one of them looks."""
 
 import csv
-import html
 import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,12 +11,14 @@ import streamlit as st
 from pages.explore.decoding import aim as decoding_aim
 from pages.explore.decoding import blanks_data
 from pages.explore.decoding.blanks_data import BlanksData, all_at_once
+from pages.shared import prose
 from pages.shared.answer import probability
 from pages.shared.drawing import draw
 from pages.shared.recipe import Expression, Print, Unwritten, call, each, literal, named, value_of
 from pages.shared.style import theme
 from pages.shared.view.fields import Kept
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
 from transformer_core.figures.bars.blank_bars import blank_bars
 from transformer_core.figures.bars.row_bars import row_bars
 from transformer_core.language import say
@@ -30,6 +31,8 @@ N_BARS = 6  # candidates of a blank that are drawn
 MOST_DRAWN = 12  # blanks whose candidates are drawn
 N_OFFERED = 24  # candidates in the list to choose from
 HEIGHT = 250  # px, of where a mask looks
+MAXIMUM = mark("<b>Maximum attention</b> ({whose}): {told}.")
+LOOKS = mark("blank {place} → “{token}” {weight:.2f}")
 
 
 def candidates(data: BlanksData) -> None:
@@ -155,11 +158,10 @@ def _looks(data: BlanksData, blank: "BlankPrediction") -> None:
     text, told = data.labels(data.at), []
     for other in data.state.blanks.values():
         key, weight = other.looks_most_at(aim)
-        token = f"<bdi>{html.escape(text[key])}</bdi>"
-        told.append(say("blank {place} → “{token}” {weight:.2f}", place=other.position, token=token, weight=weight))
+        token = prose.markup("<bdi>{}</bdi>", text[key])
+        told.append(prose.say_markup(LOOKS, place=other.position, token=token, weight=weight))
     if told:
-        most = say("<b>Maximum attention</b> ({whose}): {told}.", whose=whose, told=", ".join(told))
-        st.html(f"<p class='hl-small'>{most}</p>")
+        prose.small(prose.say_markup(MAXIMUM, whose=whose, told=prose.joined(", ", told)))
 
 
 def _csv(places: Sequence[int], labels: Sequence[Sequence[str]], values: Sequence[np.ndarray]) -> str:

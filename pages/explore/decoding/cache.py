@@ -1,11 +1,9 @@
 """The KV cache at this step: what it holds, what this step computed, and what the step would cost without it."""
 
-import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
 from pages.explore.decoding.data import DecodingData
 from pages.shared import prose
@@ -38,7 +36,7 @@ def show(data: DecodingData) -> None:
     _grid(data, recipe, last.position + 1, last.prediction)
     _facts(data, recipe, last.position + 1, last.prediction)
     _costs(data, recipe, last.position - data.tree.start.position)
-    st.html(f"<p class='hl-small'>{html.escape(say(LOOK_FOR))}{prose.linked(definitions('kv-cache'))}</p>")
+    prose.small(say(LOOK_FOR), definitions("kv-cache"))
 
 
 def code(data: DecodingData) -> list[Print]:
@@ -141,8 +139,7 @@ def _facts(data: DecodingData, recipe: CacheRecipe, n_read: int, prediction: "Ne
             say("{n:,} ({times:.1f}×)", n=uncached, times=uncached / cached),
         ),
     ]
-    cells = "".join(f"<div><span>{html.escape(name)}</span>{html.escape(value)}</div>" for name, value in facts)
-    st.html(f"<div class='hl-facts-list'>{cells}</div>")
+    prose.facts(facts)
 
 
 def _costs(data: DecodingData, recipe: CacheRecipe, at: int) -> None:

@@ -52,7 +52,7 @@ def show(data: DecodingData) -> None:
         prose.note(say(BROKEN))
         return
     _bars(data)
-    st.html(f"<p class='hl-small'>{prose.linked(definitions('logits', 'temperature', 'top-k', 'top-p', 'min-p'))}</p>")
+    prose.small("", definitions("logits", "temperature", "top-k", "top-p", "min-p"))
     with st.container(key="hl-decoding-sampling", horizontal=True, gap="small", vertical_alignment="bottom"):
         penalty, seed = view_fields.REPETITION, view_fields.SEED
         penalty.number(

@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
 from pages.components import figures
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import DecodingData
+from pages.shared import prose
 from pages.shared.drawing import draw
 from pages.shared.recipe import Expression, Print, Unwritten, call, named, value_of
 from pages.shared.style import theme
@@ -29,7 +29,7 @@ def show(data: DecodingData) -> None:
     """Draw the heads of the chosen layer, or the mean of each layer, in every attention of the decoder."""
     if data.prediction is None:
         note = say("The text ends here, so there is no next token to predict: go back one step.")
-        st.html(f"<p class='hl-small'>{note}</p>")
+        prose.small(note)
         return
     for kind in data.kinds():
         _draw(data, kind)

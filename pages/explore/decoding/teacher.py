@@ -1,6 +1,5 @@
 """Teacher forcing beside free running: the given target, what the model writes by itself, and where they part."""
 
-import html
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -47,13 +46,12 @@ def show(data: DecodingData) -> None:
     """Draw a box for a target, and below it the target and the free-running text, each token with its probability."""
     if _IS_NEW.pop():
         st.rerun()
-    terms = prose.linked(definitions("teacher-forcing", "mean-token-probability"))
-    st.html(f"<p class='hl-small'>{say(LEAD)}{terms}</p>")
+    prose.small(say(LEAD), definitions("teacher-forcing", "mean-token-probability"))
     _box(data)
     try:
         tokens, n_left_out = _target(data)
         if not tokens:
-            st.html(f"<p class='hl-small'>{say('This target has no tokens.')}</p>")
+            prose.small(say("This target has no tokens."))
             return
         with models.on(data.source.device):
             comparison: Comparison = value_of(_comparison(data, tokens))
@@ -167,11 +165,12 @@ def _rows(data: DecodingData, comparison: "Comparison") -> None:
     is_cut = not data.tree.has_ended(free[-1])
     first_choice = say("{n_first} of {n} tokens ranked first", n_first=n_first, n=len(forced))
     how_far = say("cut off after {n} tokens", n=len(free)) if is_cut else say("complete")
-    rows = (
+    prose.paragraph(sentence)
+    prose.html(
+        "<div class='hl-forced'>{}{}</div>",
         _row(data, say("Teacher forcing"), first_choice, forced, forced_labels, parting),
         _row(data, by_itself, how_far, free, free_labels, parting),
     )
-    st.html(f"<p class='hl-look'>{html.escape(sentence)}</p><div class='hl-forced'>{''.join(rows)}</div>")
 
 
 def _row(
@@ -181,16 +180,20 @@ def _row(
     steps: "Sequence[DecodingStep]",
     labels: Sequence[str],
     parting: int | None,
-) -> str:
-    """Return one text: a line about the whole, and its tokens."""
-    tokens = (
-        f"<li style='--hl-p:{_chosen(step).probability:.3f}' class='{'hl-parts' if place == parting else ''}' "
-        f"title='{html.escape(_in_words(data, step, label))}'>"
-        f"<bdi>{html.escape(label)}</bdi> <small>{answer.probability(_chosen(step).probability)}</small></li>"
-        for place, (step, label) in enumerate(zip(steps, labels, strict=True))
+) -> prose.Markup:
+    """Return one text as HTML: a line about the whole, and its tokens."""
+    tokens = prose.each(
+        "<li style='--hl-p:{:.3f}' class='{}' title='{}'><bdi>{}</bdi> <small>{}</small></li>",
+        (
+            (p, "hl-parts" if place == parting else "", _in_words(data, step, label), label, answer.probability(p))
+            for place, (step, label) in enumerate(zip(steps, labels, strict=True))
+            for p in [_chosen(step).probability]
+        ),
     )
     about = say("log-probability {total} nats, {remark}", total=signed(steps[-1].total_log_prob), remark=remark)
-    return f"<div class='hl-label'>{name}<span>{about}</span></div><ol aria-label='{name}'>{''.join(tokens)}</ol>"
+    return prose.markup(
+        "<div class='hl-label'>{0}<span>{1}</span></div><ol aria-label='{0}'>{2}</ol>", name, about, tokens
+    )
 
 
 def _in_words(data: DecodingData, step: "DecodingStep", label: str) -> str:

@@ -83,12 +83,28 @@ def test_rotation_is_read_from_both_places(older: Mapping[str, Any], newer: Mapp
         assert config.rotary_original_len == 8192
 
 
+@pytest.mark.parametrize("said", [8192, None])
+@pytest.mark.parametrize("place", ["inside", "beside"])
+def test_the_length_that_rotation_was_trained_for_is_that_of_the_model_where_nothing_is_said(
+    said: int | None, place: str
+):
+    rope = {name: value for name, value in LLAMA3.items() if not name.startswith("original")}
+    length = {} if said is None else {"original_max_position_embeddings": said}
+    inside, beside = (length, {}) if place == "inside" else ({}, length)
+    config = KIN["llama"].config({**SMOL, "rope_scaling": {**rope, **inside}, **beside})
+    assert config.rotary_original_len == (said or SMOL["max_position_embeddings"])
+
+
 def test_a_window_in_every_layer_is_read_and_in_some_refused():
     assert KIN["qwen2"].config({**QWEN, **WINDOW}).sliding_window == 100
     assert KIN["qwen2"].config({**QWEN, **WINDOW, "layer_types": ["sliding_attention"] * 24}).sliding_window == 100
     assert KIN["qwen2"].config({**QWEN, **WINDOW, "max_window_layers": 24}).sliding_window is None
     with pytest.raises(CheckpointError, match=r"max_window_layers = 12 is not supported; .* in all layers or in none"):
         KIN["qwen2"].config({**QWEN, **WINDOW, "max_window_layers": 12})
+    usual = {name: value for name, value in {**QWEN, **WINDOW}.items() if name != "max_window_layers"}  # 28
+    assert KIN["qwen2"].config({**usual, "num_hidden_layers": 28}).sliding_window is None
+    with pytest.raises(CheckpointError, match="in all layers or in none"):
+        KIN["qwen2"].config({**usual, "num_hidden_layers": 29})
     mixed = ["full_attention", "sliding_attention"] * 12
     with pytest.raises(CheckpointError, match=r"layer_types = \['full_attention', .* is not supported"):
         KIN["qwen3"].config({**QWEN, **WINDOW, "layer_types": mixed})

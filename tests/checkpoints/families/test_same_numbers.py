@@ -1,7 +1,7 @@
 """Every family gives the numbers of `transformers` from the same files: logits, states, patterns, tokens."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ from torch import Tensor
 import transformer_core as tc
 from tests.checkpoints import foreign
 from tests.checkpoints.foreign import SMALL
+from transformer_core.checkpoints.families import FAMILIES
+from transformer_core.errors import CheckpointError
 
 CLOSE: dict[str, Any] = {"rtol": 1e-5, "atol": 1e-5}
 
@@ -113,6 +115,37 @@ def test_every_pattern_is_the_same(pair: Pair):
                 assert pattern[pattern > 0].std() > 0.05  # else anything would be close
                 n_patterns += 1
     assert n_patterns == sum(site.endswith("hook_pattern") for site in pair.acts)
+
+
+@pytest.mark.parametrize("name", foreign.LIBRARY)
+def test_an_option_that_is_left_out_means_what_it_means_there(name: str):
+    """In config.json of a model of other sizes than the usual ones, else defaults could not be told from them."""
+    family, theirs = FAMILIES[name], getattr(foreign.library(), SMALL[name].config_class)
+    usual = theirs().to_dict()
+
+    def must_be_there(option: str) -> bool:
+        try:
+            return not family.config(without(usual, option))
+        except CheckpointError as error:
+            assert f"lacks {option}," in str(error)
+            return True
+
+    sizes = {option for option in usual if must_be_there(option)}
+    other = sizes - {"vocab_size"} | ({"decoder_ffn_dim", "decoder_attention_heads"} & usual.keys())
+    values = theirs(**{option: 2 * usual[option] for option in other}).to_dict()
+    expected = family.config(values)
+    files = {option: without(values, option) for option in values.keys() - sizes - other}
+    rotary = values.get("rope_parameters") or {}
+    files |= {f"rope {part}": {**values, "rope_parameters": without(rotary, part)} for part in rotary}
+    for option, file in files.items():
+        found = family.config(file)
+        if found.architecture == "encoder_only":  # which reads neither
+            found = replace(found, bos_id=expected.bos_id, eos_id=expected.eos_id)
+        assert found == expected, option
+
+
+def without(values: Mapping[str, Any], left_out: str) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name != left_out}
 
 
 @pytest.mark.parametrize("name", foreign.DECODERS)

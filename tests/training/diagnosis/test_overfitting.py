@@ -1,5 +1,7 @@
 """Overfitting, and what only looks like it."""
 
+import pytest
+
 from tests.training.diagnosis.records import STEPS, a_case, diagnose, falling, kinds, logged, measured, probed, the
 
 
@@ -18,6 +20,12 @@ def test_a_little_rise_is_none():
     for loss, is_told in ((1.96, False), (2.15, True)):
         run = a_case([*logged(falling(1.2)), measured(250, 1.9), measured(1000, loss)])
         assert ("overfitting" in kinds(run)) == is_told
+
+
+@pytest.mark.parametrize(("last", "is_told"), [(2.625, True), (2.62, False)])
+def test_a_rise_begins_at_a_twentieth(last: float, is_told: bool):
+    run = a_case([*logged(falling(1.2)), measured(250, 2.5), measured(1000, last)])
+    assert any(found.evidence.startswith("Held-out loss was lowest") for found in diagnose(run)) == is_told
 
 
 def test_a_single_bad_measurement_on_the_way_is_none():
@@ -47,6 +55,23 @@ def test_one_measurement_far_above_the_training_loss():
     assert "overfitting" not in kinds(a_case(unlike))
     assert "overfitting" not in kinds(a_case(log, tokens_seen=150_000))  # seen once and a half
     assert "Dropout" not in the("overfitting", a_case(log, dropout=0.3)).advice
+
+
+@pytest.mark.parametrize(
+    ("held_out", "training", "epochs", "is_told"),
+    [
+        (3.0, 1.0, 3.0, True),  # the training data were seen three times
+        (3.0, 1.0, 2.99, False),
+        (3.0, 1.5, 9, True),  # half of the held-out loss
+        (3.0, 1.51, 9, False),
+        (0.75, 0.25, 9, True),  # half a nat
+        (0.74, 0.25, 9, False),
+    ],
+)
+def test_where_far_above_begins(held_out: float, training: float, epochs: float, is_told: bool):
+    log = [*logged(falling(0.1)), probed(measured(STEPS, held_out), training_loss=training)]
+    run = a_case(log, tokens_seen=round(epochs * 100_000), unigram_entropy=4.0, bigram_entropy=0.1)
+    assert ("overfitting" in kinds(run)) == is_told
 
 
 def test_nothing_that_carries_over_may_be_a_fault_in_the_targets():

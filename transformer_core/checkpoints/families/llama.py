@@ -25,12 +25,12 @@ def read_llama(options: Options) -> ModelConfig:
 
 def read_mistral(options: Options) -> ModelConfig:
     """Return our configuration of a Mistral (Jiang et al. 2023, sec. 2)."""
-    return read(options, sliding_window=options.whole_or_null("sliding_window", 4096))
+    return read(options, usual_kv_heads=8, sliding_window=options.whole_or_null("sliding_window", 4096))
 
 
 def read_qwen2(options: Options) -> ModelConfig:
     """Return our configuration of a Qwen2 (Yang et al. 2024, sec. 2.2)."""
-    return read(options, attention_bias="qkv", sliding_window=window_of_all_layers(options))
+    return read(options, usual_kv_heads=32, attention_bias="qkv", sliding_window=window_of_all_layers(options))
 
 
 def read_qwen3(options: Options) -> ModelConfig:
@@ -38,6 +38,7 @@ def read_qwen3(options: Options) -> ModelConfig:
     return read(
         options,
         d_head=options.whole("head_dim", 128),
+        usual_kv_heads=32,
         attention_bias="all" if options.switch("attention_bias", False) else "none",
         qk_norm=True,
         sliding_window=window_of_all_layers(options),
@@ -48,6 +49,7 @@ def read(
     options: Options,
     *,
     d_head: int | None = None,
+    usual_kv_heads: int | None = None,
     attention_bias: AttentionBias = "none",
     feed_forward_bias: bool = False,
     qk_norm: bool = False,
@@ -63,7 +65,7 @@ def read(
         d_ff=options.whole("intermediate_size"),
         n_heads=options.whole("num_attention_heads"),
         d_head=d_head or options.whole_or_null("head_dim") or 0,
-        n_kv_heads=options.whole_or_null("num_key_value_heads") or 0,
+        n_kv_heads=options.whole_or_null("num_key_value_heads", usual_kv_heads) or 0,
         n_encoder_layers=0,
         n_decoder_layers=options.whole("num_hidden_layers"),
         max_seq_len=options.whole("max_position_embeddings"),

@@ -180,6 +180,7 @@ def test_an_address_that_cannot_be_is_one_sentence(tree: FillingTree, filled: st
 def test_texts_and_models_without_blanks_are_told():
     assert "There is no blank in this text; type ____" in words_of(opened("The dog sees the cat."))
     assert "This text has 25 blanks" in words_of(opened("____ " * 25))
+    assert "This text has 24 blanks" not in words_of(opened("____ " * 24))
 
 
 def test_a_model_without_a_mask_token_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -64,6 +64,16 @@ def test_a_field_is_as_usual_until_something_is_chosen():
     assert written(OWN) == {}
 
 
+@pytest.mark.parametrize("above", [False, True])
+def test_a_decimal_lies_between_its_ends_which_count(above: bool):
+    read = fields.decimal(0.5, 2.0, above=above)
+    assert [read(text) for text in ("0.51", "1", "2", "2.0")] == [0.51, 1.0, 2.0, 2.0]
+    for text in ("0.49", "2.01", "-1", "inf", "nan", "", "x", *(["0.5"] if above else [])):
+        with pytest.raises(ValueError, match="it must be a number"):
+            read(text)
+    assert above or read("0.5") == 0.5
+
+
 def test_fields_of_the_same_name_on_two_pages_are_apart():
     other = Field("other page", "word", "z", one_of("z"))
     WORD.set("a")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.shared import film_readings, runs
 from tests.pages.conftest import component, overview_of, shown_code, url_of, words_of
 from tests.pages.train.film_page import ARCHITECTURES, Models, OpenApp, figures_of, heatmap_of, pictures_of
 from tests.pages.train.small_films import APPEARS_AT, EXAMPLES, STEPS, TEXTS, patterns_by_hand
@@ -176,6 +177,18 @@ def test_a_training_that_goes_on_says_how_far_it_is(open_film: OpenApp, place: P
     directory.release()
     app.run()
     assert "is being trained" not in words_of(app)
+
+
+@pytest.mark.parametrize("n_tokens", [9, 12])
+def test_a_text_is_read_as_far_as_all_its_patterns_have_room(
+    place: Path, monkeypatch: pytest.MonkeyPatch, n_tokens: int
+):
+    """Bytes for so many tokens on each side, in three attentions of two layers and four heads, at four snapshots."""
+    monkeypatch.setattr(film_readings, "MOST_PATTERN_BYTES", 4 * (3 * 2 * 4) * 4 * n_tokens**2)
+    run = runs.find("pairs")
+    assert run is not None
+    fixed = film_readings.fixed(run, STEPS, "the cat sees the dog " * 9, "le chat " * 20)
+    assert [len(side) for side in fixed.inputs] == [n_tokens, n_tokens]
 
 
 def test_too_many_frames_are_thinned_and_pooled(open_film: OpenApp, monkeypatch: pytest.MonkeyPatch):

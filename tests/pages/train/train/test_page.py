@@ -167,8 +167,8 @@ def test_a_measured_leak_is_told_with_its_numbers(place: Path, open_train: OpenA
 
 def test_a_run_that_is_not_here_is_said(place: Path, open_train: OpenApp):
     open_train()  # a first visit reads the corpus
-    app = open_train(run="nowhere")
-    assert any("no training “nowhere”" in note.value for note in app.info)
+    app = open_train(run="[free](//evil.example)")
+    assert any("no training “\\[free\\](//evil.example)”" in note.value for note in app.info)
     assert "Start training" in labels(app)
 
 
@@ -212,10 +212,11 @@ def test_a_paused_run_is_kept(place: Path, open_train: OpenApp):
     assert same_weights(place.parent / "checkpoints" / "pairs", place / "pairs" / "last")
 
 
-def test_what_nobody_planned_for_is_read_or_refused(place: Path, open_train: OpenApp):
-    for text in ("xyz 😀", "<img src=x onerror=alert(1)>", "a" * 900):
-        app = open_train(run="copy", text=text)
-        assert not app.error
+@pytest.mark.parametrize("text", ["xyz 😀", "<img src=x onerror=alert(1)>", "[free](https://evil.example)", "a" * 900])
+def test_a_text_of_the_address_is_shown_as_text(place: Path, open_train: OpenApp, text: str):
+    app = open_train(run="copy", text=text)
+    assert not app.error
+    assert f"<bdi>{html.escape(text)}</bdi>" in words_of(app)
 
 
 def test_why_a_model_was_not_kept_is_said_until_the_next_click(

@@ -1,0 +1,134 @@
+"""What is kept in memory of one view is never shown in another: each page draws the same with and without it.
+
+Every view of a page is drawn twice: after all others, which left in the caches what they computed, and in an app that
+has computed nothing. A key that leaves out what a thing depends on shows as a difference.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
+
+from pages.shared.page import pages
+from tests.pages.conftest import EXAMPLES, FRAME, PROMPTS, TARGETS
+from tests.pages.train.small_films import save_run
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+
+View = Mapping[str, str]
+TEXT, TARGET, HEAD = {"text": EXAMPLES[1]}, {"target": TARGETS[0]}, {"attention": "decoder", "layer": "0", "head": "2"}
+USUAL: tuple[View, ...] = ({}, TEXT, TARGET, HEAD, {"model": "tales"})
+B_TEXT = {"btext": EXAMPLES[1]}
+OFF = {"bchange": "off:cross.1.2"}
+VIEWS: dict[str, list[View]] = {
+    "heads": [
+        *({"measure": "entropy", "across": "rollout", **view} for view in USUAL),
+        {"measure": "entropy", "across": "flow"},
+        *({"show": shown} for shown in ("scores", "written")),
+        *({"unit": "word", "hide": hidden} for hidden in ("", "special")),
+        {"hide": "special", "rest": "share"},
+        {"mean": "layer"},
+        {"mean": "layer", "layer": "0"},
+        {"mean": "all"},
+        {"window": "1-4.0-3"},
+    ],
+    "steps": [*USUAL, {"model": "gaps"}],
+    "architecture": [{"show": "text", **view} for view in (*USUAL, {"model": "gaps"})],
+    "masks": [
+        *({"part": part, **view} for part in ("edit", "which", "inference", "leak") for view in USUAL[:4]),
+        *({"preset": preset} for preset in ("unshifted", "window", "look_ahead", "forgotten")),
+        {"preset": "window", "size": "3"},
+        {"preset": "forgotten", "padding": "1"},
+        {"edits": "1.0"},
+        {"edits": "1.0", "layers": "one"},
+        {"edits": "1.0", "layers": "one", "layer": "0"},
+    ],
+    "positions": [
+        *(
+            {"part": part, "encoding": "rotary_interleaved"}
+            for part in ("table", "waves", "products", "shift", "dials")
+        ),
+        *({"part": "products", "encoding": encoding} for encoding in ("alibi", "learned", "rotary_halves")),
+        *({"part": "products", "n": "9"}, {"part": "products", "n": "9", "width": "6"}),
+        *({"part": "model", "in": part, **view} for part in ("sources", "shuffle") for view in USUAL),
+        {"part": "model", "in": "shuffle", "seed": "3"},
+    ],
+    "decoding": [
+        *({"part": part, **view} for part in ("alignment", "tree", "beams", "cache", "led") for view in USUAL[:4]),
+        *({"part": "beams", **search} for search in ({"beams": "2"}, {"penalty": "2"}, {"form": "length"})),
+        {"temperature": "1", "seed": "3"},
+        {"model": "gaps"},
+    ],
+    "compare": [
+        *(
+            {"view": view, **B_TEXT, **more}
+            for view in ("changed", "map", "layers", "texts")
+            for more in (*USUAL[:3], OFF)
+        ),
+        *({"view": "map", **B_TEXT, **more} for more in ({"by": "writing"}, {"heads": "a"})),
+        *({"view": "effect", **OFF, **more} for more in (*USUAL[:3], {"bchange": "even:cross.1.2"})),
+        *({**B_TEXT, **view} for view in (*USUAL, OFF, {"btext": EXAMPLES[2]}, {"bhead": "cross.0.1"})),
+    ],
+    "film": [
+        {"run": run, **view}
+        for run in ("one", "two", "tales")
+        for view in ({}, {"text": PROMPTS[0]}, {"target": TARGETS[0]}, {"layer": "0", "head": "1"})
+    ],
+}
+
+
+ALL_PAGES = {"model", "text", "target", "attention", "layer", "head", "run"}
+
+
+def check_names(page: str, view: View) -> None:
+    """What an address says wrongly would be left out, and not be seen."""
+    own = {field.name: field for field in pages()[page].fields}
+    assert view.keys() <= own.keys() | ALL_PAGES
+    for name in view.keys() & own.keys():
+        own[name].read(view[name])
+
+
+def drawn(page: str, view: View) -> list[str]:
+    """All that a page sends to the browser, but times, addresses in memory, and the empty place of a progress bar.
+
+    Decoding reads beams together or alone, whichever comes first, and then the last digits differ: none are compared.
+    """
+    app = AppTest.from_file(str(FRAME), default_timeout=300)
+    app._page_hash = calc_hash(page)  # `switch_page` knows no page before the first run
+    app.query_params.update(view)
+    app.run()
+    assert not [error.stack_trace for error in app.exception]
+    noise = r"[\d,.]+ ms|\d{14,}" + r"|\d+\.\d+(e-\d+)?" * (page == "decoding")
+    return [re.sub(noise, "", str(proto)) for proto in protos(app._tree) if proto.ByteSize()]
+
+
+def protos(node: Any) -> Iterator[Any]:
+    if hasattr(getattr(node, "proto", None), "DESCRIPTOR"):
+        yield node.proto
+    for child in getattr(node, "children", {}).values():
+        yield from protos(child)
+
+
+def forget() -> None:
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.mark.parametrize("page", VIEWS)
+def test_a_view_is_drawn_alike_whatever_was_seen_before(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path))
+    if page == "film":
+        for seed, name in enumerate(("one", "two")):
+            save_run(tmp_path / name, seed=seed)
+        save_run(tmp_path / "tales", architecture="decoder_only")
+    for view in VIEWS[page]:
+        check_names(page, view)
+    after_others = [drawn(page, view) for view in VIEWS[page]]
+    for view, found in zip(VIEWS[page], after_others, strict=True):
+        forget()
+        assert found == drawn(page, view), view
