@@ -75,8 +75,12 @@ def _text(data: BlanksData) -> None:
         if place in steps:
             share = steps[place].chosen.probability
             told = say("blank {place}, {how}", place=place, how=_how(data, place))
-            filled = "<span class='hl-filled' style='--share:{:.0%}' title='{}'><bdi>{}</bdi><small>{}</small></span>"
-            tokens.append(prose.markup(filled, share, told, label, probability(share)))
+            tokens.append(
+                prose.markup(
+                    "<span class='hl-filled' style='--share:{:.0%}' title='{}'><bdi>{}</bdi><small>{}</small></span>",
+                    *(share, told, label, probability(share)),
+                )
+            )
         elif place in data.state.blanks:
             kind = "hl-open hl-next" if place == data.next_place else "hl-open"
             told = say("blank {place}, open", place=place)

@@ -1,6 +1,7 @@
 """The tree of branches and that of beams on the page Decoding: against plain forwards and against beam search."""
 
 import json
+import html
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -187,7 +188,7 @@ def test_beams_are_those_of_beam_search(three_kinds: Path, drawn: dict[str, Any]
         kept, dropped = ([node.score for node in level if node.kind == kind] for kind in ("kept", "dropped"))
         assert len(kept) <= int(n_beams) and len(level) <= 2 * int(n_beams)
         assert all(worse <= max(kept, default=math.inf) for worse in dropped)
-    assert f"{best.text}” ({best.total:.2f}".replace("-", "−") in words_of(app).replace("&#x27;", "'").replace("-", "−")
+    assert f"{best.text}” ({best.total:.2f}".replace("-", "−") in html.unescape(words_of(app)).replace("-", "−")
 
 
 def test_a_beam_that_goes_on_has_one_that_was_kept_in_its_line(drawn: dict[str, Any]):
