@@ -1,7 +1,7 @@
 """The tree of branches and that of beams on the page Decoding: against plain forwards and against beam search."""
 
-import json
 import html
+import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
