@@ -8,7 +8,7 @@ import { element } from "../kit/elements.js";
 import { announce } from "../kit/announce.js";
 import { shownHead } from "../kit/channel.js";
 import { mount } from "../kit/mount.js";
-import { short } from "../kit/numbers.js";
+import { fixed, short } from "../kit/numbers.js";
 import { unpack } from "../kit/packing.js";
 import { inRows, rove } from "../kit/roving.js";
 import { say } from "../kit/say.js";
@@ -154,7 +154,7 @@ function showFrame(view, film, place, isChosen) {
       item.strongest = say("“{query}” → “{key}” {weight}", {
         query: queries[query],
         key: keys[key],
-        weight: (hundredths / 100).toFixed(2),
+        weight: fixed(hundredths / 100, 2),
       });
       if (isChosen) sayName(item);
     }

@@ -2,7 +2,7 @@
 //
 // The pictures of all snapshots come once, through the component in film.js; what is chosen comes with the overview.
 
-import { thousands } from "../kit/numbers.js";
+import { fixed, thousands } from "../kit/numbers.js";
 import { element, svg } from "../kit/elements.js";
 import { film } from "../kit/channel.js";
 import { leaving } from "../kit/mount.js";
@@ -140,7 +140,7 @@ function seek(player, place) {
 }
 
 function inWords(value) {
-  return value >= 0.005 || value === 0 ? value.toFixed(2) : say("below 0.01");
+  return value >= 0.005 || value === 0 ? fixed(value, 2) : say("below 0.01");
 }
 
 function settle(player) {

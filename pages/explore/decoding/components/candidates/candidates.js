@@ -5,7 +5,7 @@
 // highest first, for each of the header's distributions, one a step. A row of a distribution is a token at its place among
 // them. The first one is what the server shows; a step in writing.js to another one of them is drawn at once.
 
-import { fixed, thousands } from "../../../../components/kit/numbers.js";
+import { fixed, probability, scientific, thousands } from "../../../../components/kit/numbers.js";
 import { announce } from "../../../../components/kit/announce.js";
 import { element } from "../../../../components/kit/elements.js";
 import { shownStep } from "../../../../components/kit/channel.js";
@@ -162,10 +162,10 @@ function nextOf({ header, sampling, told, left }) {
 
 function showFacts({ facts, header, scores, left }) {
   const n = left.end - left.first;
-  const [all, kept] = [scores.length, n].map(thousands);
-  const entropies = { own: header.entropy.toFixed(2), now: left.entropy.toFixed(2) };
+  const [all, kept] = [scores.length, n].map((count) => thousands(count));
+  const entropies = { own: fixed(header.entropy, 2), now: fixed(left.entropy, 2) };
   const entropy = say("Entropy: {own} nats raw, {now} with these settings.", entropies);
-  const held = left.held < 1 ? say(", with {share} of the probability", { share: inDigits(left.held) }) : "";
+  const held = left.held < 1 ? say(", with {share} of the probability", { share: probability(left.held) }) : "";
   const some = { kept, all, held };
   const rests =
     n === scores.length ? say("All {all} tokens kept.", { all }) : say("{kept} of {all} tokens kept{held}.", some);
@@ -195,7 +195,7 @@ function showRow(view, row, said, isApart) {
   const now = shareOf(view.left, place);
   const isLeft = place >= view.left.first && place < view.left.end;
   const isNext = token === view.next;
-  const digits = { rank: thousands(said.rank), own: inDigits(own), now: isLeft ? inDigits(now) : "–" };
+  const digits = { rank: thousands(said.rank), own: probability(own), now: isLeft ? probability(now) : "–" };
   for (const [name, text] of Object.entries(digits)) row[name].textContent = text;
   row.label.textContent = said.label;
   row.mark.hidden = !isNext;
@@ -220,12 +220,6 @@ function explain({ says, pointed }) {
   says.classList.toggle("hint", isHint);
 }
 
-function inDigits(value) {
-  // None looks like 0 that is not, and none like 1.
-  if (value > 0 && value < 0.005) return "<0.01";
-  return value >= 0.995 && value < 1 ? ">0.99" : value.toFixed(2);
-}
-
 function exactly(value) {
-  return value > 0 && value < 0.001 ? value.toExponential(1) : value.toFixed(4);
+  return value > 0 && value < 0.001 ? scientific(value, 1) : fixed(value, 4);
 }

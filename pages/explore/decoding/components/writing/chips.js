@@ -1,7 +1,7 @@
 // Tokens as chips, updated where they are when another step, branch or text comes; and what is said of one of them.
 
 import { element } from "../../../../components/kit/elements.js";
-import { short } from "../../../../components/kit/numbers.js";
+import { fixed, short, significant } from "../../../../components/kit/numbers.js";
 import { say } from "../../../../components/kit/say.js";
 import { isLookedAt } from "./looking.js";
 import { colorScale } from "./writing.js";
@@ -162,8 +162,6 @@ export function inDigits(value) {
 }
 
 function inNats(value) {
-  if (!Number.isFinite(value)) return "−∞ nats";
   const size = Math.abs(value);
-  const digits = size >= 0.005 || size === 0 ? size.toFixed(2) : size < 0.0001 ? "0.0000" : size.toPrecision(1);
-  return `${value < 0 ? "−" : ""}${digits} nats`;
+  return `${size >= 0.0001 && size < 0.005 ? significant(value, 1) : fixed(value, size < 0.0001 && size ? 4 : 2)} nats`;
 }

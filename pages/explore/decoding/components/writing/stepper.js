@@ -9,8 +9,7 @@ import { element } from "../../../../components/kit/elements.js";
 import { shownStep } from "../../../../components/kit/channel.js";
 import { leaving } from "../../../../components/kit/mount.js";
 import { makePlayButtons, setDisabled, showPlaying } from "../../../../components/kit/play_buttons.js";
-import { plural } from "../../../../components/kit/numbers.js";
-import { say } from "../../../../components/kit/say.js";
+import { say, sayNumber } from "../../../../components/kit/say.js";
 import { setPlace } from "./writing.js";
 
 const SPEEDS = [
@@ -171,9 +170,8 @@ function showStepper(view) {
   setDisabled(buttons.back, place === 0 && !view.goal);
   setDisabled(buttons.forward, over);
   setDisabled(buttons.end, over);
-  const count = { place, n: nWritten, open: header.ended === null ? say(" so far") : "" };
-  const [one, more] = [say("{place} of {n} token{open}", count), say("{place} of {n} tokens{open}", count)];
-  view.count.textContent = plural(nWritten, one, more);
+  const open = header.ended === null ? say(" so far") : "";
+  view.count.textContent = sayNumber(nWritten, "{place} of {n} token{open}", "{place} of {n} tokens{open}", { place, open });
   const said = over && place === nWritten ? header.ended : "";
   if (view.says.textContent !== said) {
     view.says.textContent = said;

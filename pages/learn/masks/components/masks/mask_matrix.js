@@ -212,8 +212,8 @@ function tellCell(view) {
     key: column,
     to: header.key[column],
     score: fixed(scores[cell], 2),
-    weight: shown[cell].toFixed(3),
-    own: before[cell].toFixed(3),
+    weight: fixed(shown[cell], 3),
+    own: fixed(before[cell], 3),
   };
   parts.says.textContent = isAllowed(view, cell)
     ? say("query {query} “{from}” → key {key} “{to}”: may attend; score {score}, weight {weight} (with the model’s own masks {own})", values)

@@ -3,7 +3,7 @@
 // data: {speeds} in radians a position; {query, key}: [[a, b], ...] before they are turned; {rest, scale} of their
 // product; {places}: [query, key]; {n} positions; {names, hues} of query and key.
 
-import { fixed, thousands } from "../../../../components/kit/numbers.js";
+import { fixed, significant, thousands } from "../../../../components/kit/numbers.js";
 import { announce } from "../../../../components/kit/announce.js";
 import { element, svg } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
@@ -116,13 +116,12 @@ function makeDial(view, pair, speed, longest) {
   const number = element("span", "part");
   const bar = element("span", "share");
   const wave = (2 * Math.PI) / speed;
-  const digits = wave < 100 ? 1 : 0;
-  const length = thousands(wave, { maximumFractionDigits: digits, minimumFractionDigits: digits });
+  const length = thousands(wave, wave < 100 ? 1 : 0);
   words.append(element("span", "wave", `${pair}: λ ${length}`), number, bar);
   figure.append(face, words);
   figure.title = say("Pair {pair} rotates by {speed} radians per position; drag a hand to move", {
     pair,
-    speed: speed.toPrecision(3),
+    speed: significant(speed, 3),
   });
   const dial = { figure, face, between, hands, number, bar, speed };
   dragging(view, dial);
