@@ -71,8 +71,9 @@ export const thousands = (value, n = 0) => written(value, decimals(n));
  * @param {number} value
  */
 export function probability(value) {
-  if (value > 0 && value < 0.005) return "<0.01";
-  return value >= 0.995 && value < 1 ? ">0.99" : fixed(value, 2);
+  const text = fixed(value, 2);
+  if (text === "0.00" && value > 0) return "<0.01";
+  return text === "1.00" && value < 1 ? ">0.99" : text;
 }
 
 /**

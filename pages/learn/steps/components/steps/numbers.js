@@ -48,7 +48,7 @@ export function valueAt(quantity, row, column) {
 
 export function writeNumber(value, decimals = 4) {
   const size = Math.abs(value);
-  if (size && size < 0.5 * 10 ** -decimals) return scientific(value, 2);
+  if (size && size <= 0.5 * 10 ** -decimals) return scientific(value, 2);
   return fixed(value, size < 1000 ? decimals : decimals > 2 ? 1 : 0);
 }
 
