@@ -109,7 +109,7 @@ def messages(language: str) -> Mapping[str, str]:
 def plural_forms(language: str) -> Mapping[str, Mapping[str, str]]:
     """Return the texts that depend on a number, by their English words for one: in CLDR's plural categories."""
     entries = (message for folder in reversed(_folders) for message in _read(folder, language))
-    plurals = [m.id for m in entries if not isinstance(m.id, str) and all(m.string)]
+    plurals = [m.id for m in entries if isinstance(m.id, tuple) and all(m.string or ())]
     say_of = _catalogue(language).ngettext
     numbers = _numbers(language)
     return MappingProxyType({one: {name: say_of(one, many, n) for name, n in numbers.items()} for one, many in plurals})

@@ -26,7 +26,6 @@ export default await mount(import.meta.url, {
 function update(view, data, send) {
   const { root } = view;
   view.send = (what, head) => send(what, head);
-  view.sendSnapshot = (step) => send("snapshot", { step });
   const { header, rest: levels } = unpack(data);
   const isSame = hasSameHeads(view.header, header);
   const isNew = header.version !== view.header?.version;
@@ -46,7 +45,7 @@ function update(view, data, send) {
     view.player ??= makePlayer({
       root,
       onFrame: (film, place, isChosen) => showFrame(view, film, place, isChosen),
-      onChosen: (step) => view.sendSnapshot(step),
+      onChosen: (message) => view.send("snapshot", message),
     });
     if (!isSame && view.player.header?.id === header.film.id) showAgain(view.player);
     updatePlayer(view.player, header.film);

@@ -12,6 +12,7 @@ import { shownStep } from "../../../../components/kit/channel.js";
 import { leaving, mount } from "../../../../components/kit/mount.js";
 import { unpack } from "../../../../components/kit/packing.js";
 import { inLine, rove } from "../../../../components/kit/roving.js";
+import { SharedValue } from "../../../../components/kit/shared_value.js";
 import { say } from "../../../../components/kit/say.js";
 import { leave, shareOf } from "./sampling.js";
 import { makeSliders, showSliders, SLIDERS } from "./sliders.js";
@@ -41,7 +42,8 @@ function update(view, data, send) {
   const distributions = header.distributions.map((distribution, i) => ({ ...distribution, scores: scoresOf(i) }));
   Object.assign(view, { distributions, send });
   root.style.height = header.height === null ? "" : `${header.height}px`;
-  take(view, header.sampling);
+  view.held = inWords(header.sampling.value);
+  if (view.settings.hear(header.sampling)) view.sampling = header.sampling.value;
   show(view, distributions[0]);
 }
 
@@ -52,7 +54,8 @@ function show(view, distribution) {
 }
 
 function makeView(root) {
-  const view = { root, rows: [], nShown: N_SHOWN, sent: [], sampling: null, told: null, isMoving: false, typed: null };
+  const view = { root, rows: [], nShown: N_SHOWN, sampling: null, held: null, typed: null };
+  view.settings = new SharedValue((message) => view.send("sampling", message));
   root.setAttribute("role", "group");
   view.sliders = makeSliders({ onMove: (...moved) => move(view, ...moved), onRest: () => rest(view) });
   view.facts = element("p", "facts");
@@ -107,30 +110,15 @@ function listen(view) {
 }
 
 function move(view, name, value, typed = null) {
-  view.isMoving = true;
+  view.settings.touch();
   view.typed = typed; // the field that is being typed into
   view.sampling = { ...view.sampling, [name]: value };
   draw(view);
 }
 
 function rest(view) {
-  view.isMoving = false;
   view.typed = null;
-  const wanted = inWords(view.sampling);
-  if (wanted === (view.sent.at(-1) ?? view.told)) return;
-  view.sent.push(wanted);
-  view.send("sampling", view.sampling);
-}
-
-function take(view, sampling) {
-  // The server's settings hold, but for those that it says late: a person may have gone on meanwhile.
-  const told = inWords(sampling);
-  const isOld = view.sent.length > 0 && (view.sent.includes(told) || told === view.told);
-  view.told = told;
-  if (told === view.sent.at(-1)) view.sent = [];
-  if (view.isMoving || isOld) return;
-  view.sent = [];
-  view.sampling = sampling;
+  if (view.settings.isTouched) view.settings.tell(view.sampling);
 }
 
 function inWords(sampling) {
@@ -154,9 +142,9 @@ function draw(view) {
   explain(view);
 }
 
-function nextOf({ header, sampling, told, left }) {
+function nextOf({ header, sampling, held, left }) {
   // Which token the server would take is known where it has these settings, too; at temperature 0 it is the first.
-  if (inWords(sampling) === told) return header.next;
+  if (inWords(sampling) === held) return header.next;
   return sampling.temperature === 0 ? header.rows.find(({ place }) => place === left.first)?.token : null;
 }
 

@@ -1,14 +1,14 @@
 // The player: goes along what is written, and has the model write on.
 //
-// Within what is there the outline moves at once. The page is asked for one thing at a time: `at`, a step, or
-// `forward`, so many tokens more, each with a number that comes back as the header's `answers`. What a person wants
-// meanwhile is the goal, a step, and is asked for next.
+// Within what is there the outline moves at once. The page is asked for one step at a time (`at`), and writes on where
+// there is none yet. What a person wants meanwhile is the goal, a step, and is asked for next.
 
 import { announce } from "../../../../components/kit/announce.js";
 import { element } from "../../../../components/kit/elements.js";
 import { shownStep } from "../../../../components/kit/channel.js";
 import { leaving } from "../../../../components/kit/mount.js";
 import { makePlayButtons, setDisabled, showPlaying } from "../../../../components/kit/play_buttons.js";
+import { SharedValue } from "../../../../components/kit/shared_value.js";
 import { say, sayNumber } from "../../../../components/kit/say.js";
 import { setPlace } from "./writing.js";
 
@@ -22,7 +22,8 @@ const USUAL = 1; // of the speeds
 const PATIENCE = 15_000; // ms, after which an answer is no longer waited for
 
 export function makeStepper(view) {
-  Object.assign(view, { goal: null, asked: null, isPlaying: false, isHurried: false, sentAt: 0, lastId: 0, atOnce: 1 });
+  Object.assign(view, { goal: null, asked: null, isPlaying: false, isHurried: false, sentAt: 0, atOnce: 1 });
+  view.step = new SharedValue((message) => view.send("at", message));
   const [player, buttons] = makePlayButtons(say("Player"), {
     begin: [say("To the start (Home)"), () => go(view, 0)],
     back: [say("One step back (←)"), () => step(view, -1)],
@@ -119,17 +120,15 @@ function want(view, n) {
 }
 
 function ask(view) {
-  const { header, goal, nWritten } = view;
+  const { header, goal } = view;
   if (view.asked) return;
   if (goal === header.at) view.goal = null;
   if (view.goal === null) return;
-  const id = (view.lastId = Math.max(Date.now(), view.lastId + 1));
-  view.asked = { id, from: header.at };
+  view.asked = { from: header.at };
   view.sentAt = performance.now();
   clearTimeout(view.impatient);
   view.impatient = setTimeout(() => giveUp(view), PATIENCE);
-  if (goal > nWritten) view.send("forward", { n: Math.min(goal - header.at, header.mostAtOnce), id });
-  else view.send("at", { n: goal, id });
+  view.step.tell(goal);
 }
 
 function giveUp(view) {
@@ -144,10 +143,10 @@ function goTo(view, n) {
   shownStep.send(n);
 }
 
-export function hear(view, former) {
+export function hear(view, former, isHeard) {
   // The page has answered, or shows something else for another reason.
   const { header, asked, nWritten } = view;
-  const isAnswer = asked && header.answers === asked.id;
+  const isAnswer = asked && isHeard;
   if (isAnswer) {
     clearTimeout(view.impatient);
     view.asked = null;

@@ -29,13 +29,13 @@ function update(view, data, send) {
   const { root } = view;
   view.send = send;
   const former = view.header;
-  take(view, data);
+  const isHeard = take(view, data);
   root.style.height = view.header.height === null ? "" : `${view.header.height}px`;
   nameParts(view);
   if (former?.source.join("\n") !== view.header.source.join("\n")) fillSource(view);
   fillOutput(view);
   look(view);
-  hear(view, former);
+  hear(view, former, isHeard);
   if (view.pointed) point(view, view.pointed);
 }
 
@@ -72,6 +72,8 @@ function makeView(root) {
 
 function take(view, data) {
   const { header, rest } = unpack(data);
+  const isHeard = view.step.hear(header.at);
+  header.at = header.at.value;
   const numbers = new Float32Array(rest.slice().buffer);
   let start = numbers.length - header.steps.reduce((sum, { source, output }) => sum + source + output, 0);
   const width = header.nOutput ? start / header.nOutput : 0;
@@ -81,6 +83,7 @@ function take(view, data) {
   const weights = view.weightsOf.get(header.at);
   const shades = header.shades[view.theme()];
   Object.assign(view, { header, width, numbers, weights, shades, nWritten: header.nOutput - header.nGiven });
+  return isHeard;
 }
 
 function listen(view) {

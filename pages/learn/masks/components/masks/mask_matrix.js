@@ -9,6 +9,7 @@ import { announce } from "../../../../components/kit/announce.js";
 import { element } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
 import { unpack } from "../../../../components/kit/packing.js";
+import { SharedValue } from "../../../../components/kit/shared_value.js";
 import { say } from "../../../../components/kit/say.js";
 import { watchTheme } from "../../../../components/kit/theme.js";
 import { isAllowed, patternOf, takeMask } from "./cells.js";
@@ -35,19 +36,20 @@ function update(view, data, send) {
   const floats = new Float32Array(rest.slice(0, 12 * n).buffer);
   const [scores, pattern, before] = [0, 1, 2].map((part) => floats.subarray(part * n, (part + 1) * n));
   Object.assign(view, { header, rows, columns, scores, pattern, before, ran: rest.slice(13 * n, 14 * n) });
-  takeMask(view, { base: rest.slice(12 * n, 13 * n), turned: header.turned, of: header.of, stamp: header.stamp });
-  view.send = (turned, stamp) => send("turned", { turned, stamp });
+  view.send = send;
+  const isAnswer = takeMask(view, { base: rest.slice(12 * n, 13 * n), turned: header.turned, of: header.of });
   view.strongest = Math.max(1e-6, ...scores.map(Math.abs));
   if (view.cursor && (view.cursor.row >= rows || view.cursor.column >= columns)) view.cursor = null;
   view.pointed = null;
-  if (header.stamp >= view.stamp) root.classList.remove("waiting");
+  if (isAnswer) root.classList.remove("waiting");
   fillOutputs(view);
   nameParts(view);
   fit(view);
 }
 
 function makeView(root) {
-  const view = { root, pictures: {}, parts: {}, stamp: 0, history: [""], place: 0, hand: null, pointed: null };
+  const view = { root, pictures: {}, parts: {}, history: [""], place: 0, hand: null, pointed: null };
+  view.edits = new SharedValue((message) => view.send("turned", message));
   const { parts } = view;
   for (const name of ["tools", "pictures", "results", "says", "words", "counted", "chips", "legend"]) {
     parts[name] = element("div", name);
