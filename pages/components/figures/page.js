@@ -75,7 +75,7 @@ function drawPage(whole, templates, height) {
       line.textContent = `${plain(name)}: ${labels.map(plain).join(" · ")}`;
       return line;
     });
-    document.getElementById("legend").replaceChildren(...lines);
+    document.getElementById("legend")?.replaceChildren(...lines);
     return Plotly.react(place, figure.data, figure.layout, { displayModeBar: false, showTips: false });
   };
   const draw = async () => {

@@ -53,6 +53,7 @@ function update(view, data, send) {
 }
 
 function makeView(root) {
+  /** @type {Record<string, any>} */
   const view = { root, heads: [], rows: [], grids: [] };
   view.legend = element("div", "legend");
   view.field = element("div", "field");

@@ -90,7 +90,7 @@ function listen(view) {
     of: ".row",
     next: (key, button) => {
       const seen = view.rows.map((row) => row.button).filter(({ hidden }) => !hidden);
-      return seen[inLine(key, seen.indexOf(button), seen.length, "down")];
+      return inLine(key, button, seen, "down");
     },
     onPoint: (button) => {
       view.pointed = rowOf(button);

@@ -25,10 +25,7 @@ function makeItem(side, index) {
   return { chip, word, number: element("span", "number"), weight: 0, height: 0, said: "", name: "", facts: [] };
 }
 
-export function placeOf(target) {
-  const chip = target?.closest?.(".chip");
-  return chip ? { side: chip.dataset.side, index: Number(chip.dataset.index) } : null;
-}
+export const placeOf = ({ dataset: { side, index } }) => ({ side, index: Number(index) });
 
 export function fillSource(view) {
   const { header, items, parts } = view;

@@ -45,7 +45,7 @@ export function makeStepper(view) {
   view.says = element("span", "says");
   player.append(view.speed, view.count, view.busy, view.says);
   player.addEventListener("mousedown", (event) => {
-    if (!event.target.closest("button")) return;
+    if (!(event.target instanceof Element && event.target.closest("button"))) return;
     event.preventDefault(); // the keys stay those of the whole: space plays, whatever was clicked last
     view.root.focus({ preventScroll: true });
   });
@@ -101,7 +101,7 @@ function playOn(view) {
   // Goes on when the time of the chosen speed is over; the first token comes alone, so that it comes soon.
   clearTimeout(view.timer);
   if (!view.root.isConnected || isOver(view, view.header.at)) return pause(view);
-  const { period, most } = view.isHurried ? SPEEDS.at(-1) : SPEEDS[view.speed.value];
+  const { period, most } = SPEEDS[view.isHurried ? SPEEDS.length - 1 : view.speed.value];
   const writeOn = () => {
     if (!view.root.isConnected) return pause(view);
     want(view, view.header.at + view.atOnce);

@@ -93,12 +93,12 @@ function listen(view) {
     view.roving[side] = rove(parts[side].list, {
       of: ".chip",
       next: (key, chip, event) => next(view, key, placeOf(chip), event),
-      onPoint: (chip) => point(view, view.isPlaying && !chip?.matches(":hover") ? null : placeOf(chip)),
+      onPoint: (chip) => point(view, view.isPlaying && !chip?.matches(":hover") ? null : chip && placeOf(chip)),
       onChoose: side === "output" ? (chip) => choose(view, placeOf(chip)) : undefined,
     });
   }
   root.addEventListener("keydown", (event) => press(view, event));
-  root.addEventListener("keyup", (event) => event.key === " " && placeOf(event.target) && event.preventDefault());
+  root.addEventListener("keyup", (event) => event.key === " " && event.target.matches(".chip") && event.preventDefault());
   for (const { pane } of Object.values(parts)) {
     pane.addEventListener("scroll", () => {
       point(view, null);
@@ -202,5 +202,5 @@ function next(view, key, { side, index }, { shiftKey }) {
   if (key === "ArrowUp") return roving.source.stop;
   if (key === "ArrowDown") return items.output[header.nGiven + place - 1].chip;
   if (side === "output" && !shiftKey) return undefined;
-  return items[side][inLine(key, index, items[side].length)]?.chip;
+  return inLine(key, items[side][index], items[side])?.chip;
 }

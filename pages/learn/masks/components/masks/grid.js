@@ -1,5 +1,6 @@
 // Draws a matrix of queries and keys: cells, the labels around them, and what is pointed at.
 
+import { measureIn } from "../../../../components/kit/canvas.js";
 import { roundStep } from "../../../../components/kit/numbers.js";
 
 const SLANT = Math.SQRT1_2;
@@ -10,18 +11,13 @@ export function arrange({ rows, columns, labels, room, most, space }) {
   const longest = (texts) => Math.min(space, Math.max(0, ...texts.map(widthOf)) + 10);
   const left = Math.ceil(longest(labels.query));
   const top = Math.ceil(longest(labels.key) * SLANT) + 12;
-  const beyond = Math.ceil(Math.min(space, widthOf(labels.key.at(-1)) + 10) * SLANT);
+  const beyond = Math.ceil(Math.min(space, widthOf(labels.key.at(-1) ?? "") + 10) * SLANT);
   const fitting = Math.min((room - left - beyond) / columns, most);
   const pitch = fitting >= 7 ? Math.floor(fitting) : Math.max(fitting, 2);
   return { left, top, pitch, width: room, height: top + rows * pitch + 2, rows, columns, space };
 }
 
-const measuring = document.createElement("canvas").getContext("2d");
-
-function widthOf(text = "") {
-  measuring.font = FONT;
-  return measuring.measureText(text).width;
-}
+const widthOf = measureIn(FONT);
 
 function shortened(text, most) {
   if (widthOf(text) <= most) return text;

@@ -133,6 +133,7 @@ function makeDial(view, pair, speed, longest) {
 function dragging(view, dial) {
   // A hand that is dragged round takes its position along: as many as that angle needs.
   const { face, hands, speed } = dial;
+  /** @type {{which: number, last: number} | null} */
   let held = null;
   const angleOf = ({ clientX, clientY }) => {
     const { left, top, width, height } = face.getBoundingClientRect();
@@ -166,7 +167,7 @@ function dragging(view, dial) {
 function next(view, key, figure, { shiftKey }) {
   // Up and down turn a hand by one position, as dragging it does; the others lead to other dials.
   const by = { ArrowUp: 1, ArrowDown: -1 }[key];
-  if (!by) return view.dials[inLine(key, view.dials.findIndex((dial) => dial.figure === figure), view.dials.length)]?.figure;
+  if (!by) return inLine(key, figure, view.dials.map((dial) => dial.figure));
   pause(view, false);
   const which = shiftKey ? 1 : 0;
   view.places[which] = inside(view, Math.round(view.places[which]) + by);
