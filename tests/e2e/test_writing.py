@@ -82,7 +82,7 @@ def test_every_token_says_how_it_came_to_stand_there(open_writing: Callable[...,
     expect(tip).to_be_visible()
     expect(tip).to_contain_text("output 3 'n''forced: chosen by a person")
     expect(tip.locator(".alternatives bdi")).to_have_text(["n'", MARKUP, "\u2068שלום\u2069"])
-    expect(tip.locator(".probability")).to_have_text(["0.33", "0.13", "0.010"])
+    expect(tip.locator(".probability")).to_have_text(["0.33", "0.12", "0.010"])
     assert page.evaluate("window.stolen") is None and page.locator(".writing img").count() == 0
     page.mouse.move(700, 700)
     expect(tip).to_be_hidden()
