@@ -61,6 +61,20 @@ export function drawCells(context, grid, paintCell, word) {
   }
 }
 
+export function drawTurned(context, { left, top, pitch, columns }, cells, color) {
+  // A corner in each cell that is not as the preset has it.
+  context.fillStyle = color;
+  const size = Math.max(2.5, Math.min(8, pitch * 0.42));
+  for (const cell of cells) {
+    const [x, y] = [left + (cell % columns) * pitch, top + Math.floor(cell / columns) * pitch];
+    context.beginPath();
+    context.moveTo(x, y);
+    context.lineTo(x + size, y);
+    context.lineTo(x, y + size);
+    context.fill();
+  }
+}
+
 function sizeAt(pitch) {
   return Math.min(12, Math.max(7, Math.floor(0.93 * pitch))); // px, of a label
 }

@@ -13,7 +13,7 @@ import { SharedValue } from "../../../../components/kit/shared_value.js";
 import { say } from "../../../../components/kit/say.js";
 import { watchTheme } from "../../../../components/kit/theme.js";
 import { isAllowed, patternOf, takeMask } from "./cells.js";
-import { arrange, drawCells, drawFrames, drawLabels, hasRoom } from "./grid.js";
+import { arrange, drawCells, drawFrames, drawLabels, drawTurned, hasRoom } from "./grid.js";
 import { finish, goBack, listenToHands } from "./hands.js";
 import { fillOutputs, lightChips } from "./outputs.js";
 import { colorAt, prepare } from "./paint.js";
@@ -175,7 +175,7 @@ export function redraw(view) {
     const { canvas, grid, labels } = pictures[name];
     const context = prepare(canvas, grid.width, grid.height);
     drawCells(context, grid, (cell) => (isAllowed(view, cell) ? ofAllowed[name](cell) : forbidden), words[name]);
-    if (name === "mask") drawTurned(view, context, grid);
+    if (name === "mask") drawTurned(context, grid, view.turned, header.hues.cell);
     drawLabels(context, grid, { labels, words: header, hues: header.hues, colors, pointed: view.pointed, isFaint });
     drawFrames(context, grid, view.pointed, header.hues);
   }
@@ -183,20 +183,6 @@ export function redraw(view) {
   parts.redo.disabled = view.place === view.history.length - 1;
   parts.reset.disabled = view.turned.size === 0;
   lightChips(view);
-}
-
-function drawTurned(view, context, { left, top, pitch, columns }) {
-  // A corner in each cell that is not as the preset has it.
-  context.fillStyle = view.header.hues.cell;
-  const size = Math.max(2.5, Math.min(8, pitch * 0.42));
-  for (const cell of view.turned) {
-    const [x, y] = [left + (cell % columns) * pitch, top + Math.floor(cell / columns) * pitch];
-    context.beginPath();
-    context.moveTo(x, y);
-    context.lineTo(x + size, y);
-    context.lineTo(x, y + size);
-    context.fill();
-  }
 }
 
 function tellCell(view) {
