@@ -51,6 +51,26 @@ def test_without_a_measure_there_are_neither_bars_nor_hints(page: Page):
     expect(page.get_by_text("'attention': 'cross', 'layer': 0, 'head': 1} None")).to_be_visible()
 
 
+HEADS = """root => root.view.heads.map(({ attention, layer, head, button }) => [
+  attention, layer, head, button.ariaLabel, button.style.cssText])"""
+
+
+def test_each_head_says_where_it_looks_most(page: Page):
+    open_overview(page, "/overview?measure")
+    root = page.locator(".overview")
+    groups = {group["attention"]: group for group in root.evaluate("root => root.view.header.groups")}
+    values = root.evaluate("root => root.view.header.measure.values")
+    told = root.evaluate(HEADS)
+    assert len(told) == sum(group["layers"] * group["heads"] for group in groups.values())
+    for attention, layer, head, label, _ in told:
+        group, value = groups[attention], values[attention][layer][head]
+        says = "not applicable" if value is None else f"entropy {value:.2f}".rstrip("0").rstrip(".")
+        assert label.startswith(f"{group['title']} L{layer}.H{head}. Strongest: {group['strongest'][layer][head]}. ")
+        assert says in label
+    said = [label.split("Strongest: ")[1].split(".  ")[0] for *_, label, _ in told]
+    assert len(set(said)) > 1, "else each of them could be another's"
+
+
 def test_a_measure_is_drawn_said_and_explained(page: Page):
     open_overview(page, "/overview?measure")
     expect(page.locator(".legend")).to_contain_text("bar: entropy, 0 to 4 nats")
