@@ -114,7 +114,9 @@ def test_each_cell_is_in_a_picture_once_and_where_it_belongs(page: Page):
         "figure => figure.view.figure.data.filter(({ type }) => type === 'heatmap').map(({ z }) => z)"
     )
     n_rows, n_columns = len(cells[0]), len(cells[0][0])
-    n_drawn = [[sum(z[row][column] is not None for z in cells) for column in range(n_columns)] for row in range(n_rows)]
+    n_drawn = [
+        [sum(np.isfinite(z[row][column]) for z in cells) for column in range(n_columns)] for row in range(n_rows)
+    ]
     assert len(cells) > 1 and n_drawn == [[1] * n_columns] * n_rows, "each cell is a weight or masked"
     open_menu(figure)
     picture = ET.fromstring(saved(figure, "SVG")[1])
