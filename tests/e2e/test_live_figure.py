@@ -236,8 +236,8 @@ def test_the_keyboard_reads_lines_and_hides_them_as_the_legend_does(page: Page):
     point = page.locator(".figure").filter(has=plot).locator(".scatterlayer .trace").nth(1).locator(".point").nth(1)
     there = point.bounding_box()
     assert where and there
-    for place, size in (("x", "width"), ("y", "height")):
-        assert abs(where[place] + where[size] / 2 - there[place] - there[size] / 2) < 2
+    assert where["x"] + where["width"] / 2 == pytest.approx(there["x"] + there["width"] / 2, abs=2)
+    assert where["y"] + where["height"] / 2 == pytest.approx(there["y"] + there["height"] / 2, abs=2)
     plot.press("Enter")
     expect(said).to_have_text("squares, hidden")
     expect(ring).to_be_hidden()

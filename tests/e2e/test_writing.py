@@ -1,5 +1,6 @@
 """The writing of a text in a real Chromium, on a page of its own: chips, where the model looks, and the player."""
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -61,6 +62,56 @@ def asked(page: Page, wishes: str) -> None:
 def settled(page: Page) -> None:
     """Nothing is waited for."""
     expect(page.locator(".busy")).to_have_attribute("hidden", "")
+
+
+LOOKED = """root => {
+  const { view } = root;
+  const middle = (node) => {
+    const { left, width, bottom } = node.getBoundingClientRect();
+    return [left + width / 2, bottom];
+  };
+  const origin = root.querySelector(".curves").getBoundingClientRect();
+  const side = (name) => ({
+    weights: [...view.weights[name]],
+    bars: view.items[name].map(({ chip }) => Number(chip.style.getPropertyValue("--weight") || 0)),
+    numbers: view.items[name].map(({ chip }) => chip.querySelector(".number")?.textContent ?? ""),
+  });
+  return {
+    source: side("source"),
+    output: side("output"),
+    words: view.items.source.map(({ word }) => middle(word)),
+    ends: [...root.querySelectorAll(".curves path")].map((path) => {
+      const [x, y] = path.getAttribute("d").match(/[-\\d.]+/g).slice(-2).map(Number);
+      return [x + origin.left, y + origin.top];
+    }),
+    grounds: view.items.output.map(({ chip, token }) => [token.logProb, chip.style.getPropertyValue("--ground")]),
+    shades: view.shades.map(([ground]) => ground),
+  };
+}"""
+
+
+def test_bars_numbers_colors_and_curves_are_those_of_their_tokens(open_writing: Callable[..., Page]):
+    root = open_writing().locator(".writing")
+    expect(root.locator(".curves path").first).to_be_attached()
+    looked = root.evaluate(LOOKED)
+    for side in ("source", "output"):
+        weights = looked[side]["weights"]
+        strongest = sorted(range(len(weights)), key=lambda place: -weights[place])[:5]
+        for place, (bar, number) in enumerate(zip(looked[side]["bars"], looked[side]["numbers"], strict=True)):
+            weight = weights[place] if place < len(weights) else 0
+            assert bar == pytest.approx(weight, abs=0.0051)
+            assert number == (f"{weight:.2f}" if place in strongest and weight >= 0.05 else "")
+    weights = looked["source"]["weights"]
+    strong = [
+        place for place in sorted(range(len(weights)), key=lambda place: -weights[place])[:5] if weights[place] >= 0.05
+    ]
+    assert len(looked["ends"]) == len(strong) > 0
+    for (x, y), place in zip(looked["ends"], strong, strict=True):
+        assert [x, y] == pytest.approx([looked["words"][place][0], looked["words"][place][1] + 1], abs=1)
+    shades = looked["shades"]
+    for log_prob, ground in looked["grounds"][1:]:  # behind <bos>
+        assert ground == shades[round(math.exp(log_prob) * (len(shades) - 1))]
+    assert looked["grounds"][0][1] == ""
 
 
 def test_every_token_says_how_it_came_to_stand_there(open_writing: Callable[..., Page]):
