@@ -33,6 +33,7 @@ check: .venv/dev.stamp .venv/node.stamp
 	$(PYTHON) -m mypy
 	$(NODE) node_modules/eslint/bin/eslint.js
 	$(NODE) node_modules/typescript/bin/tsc --project .
+	$(NODE) node_modules/typescript/bin/tsc --project pages/components/kit
 	$(PYTHON) -m pytest -q tests/test_arrows.py
 
 # Writes the API reference to docs/api/index.html.

@@ -17,6 +17,7 @@ from transformer_core.language import (
     ask_for_language,
     grouped,
     messages,
+    plural_forms,
     say,
     say_message,
     say_number,
@@ -56,6 +57,7 @@ def catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     monkeypatch.undo()
     language._catalogue.cache_clear()
     language.messages.cache_clear()
+    language.plural_forms.cache_clear()
 
 
 def test_a_text_is_english_until_another_language_is_asked_for(catalogue: Path):
@@ -118,6 +120,30 @@ def test_plain_messages_are_those_of_all_folders(catalogue: Path):
     assert german["only here, {name}"] == "nur hier, {name}"
     assert "not translated yet" not in german and "{n} heron" not in german
     assert messages("en") == {}
+
+
+POLISH = """
+msgid ""
+msgstr ""
+"Language: pl\\n"
+"Content-Type: text/plain; charset=utf-8\\n"
+"Plural-Forms: nplurals=3; plural=(n==1 ? 0 : n%10>=2 && n%10<=4 && (n%100<12 || n%100>14) ? 1 : 2);\\n"
+
+msgid "{n} heron"
+msgid_plural "{n} herons"
+msgstr[0] "{n} czapla"
+msgstr[1] "{n} czaple"
+msgstr[2] "{n} czapli"
+"""
+
+
+def test_each_plural_category_of_a_language_has_its_form(catalogue: Path):
+    assert plural_forms("de")["{n} heron"] == {"one": "{n} Reiher allein", "other": "{n} Reiher"}
+    assert plural_forms("en") == {}
+    polish = catalogue.parents[1] / "pl" / "birds.po"
+    polish.parent.mkdir()
+    polish.write_text(POLISH, encoding="utf-8")
+    assert plural_forms("pl")["{n} heron"] == {"one": "{n} czapla", "few": "{n} czaple", "many": "{n} czapli"}
 
 
 def test_each_reader_has_their_own_language(catalogue: Path):

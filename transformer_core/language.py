@@ -95,6 +95,7 @@ def add_catalogues(folder: Path) -> None:
         _folders.append(folder)
         _catalogue.cache_clear()
         messages.cache_clear()
+        plural_forms.cache_clear()
 
 
 @cache
@@ -102,6 +103,24 @@ def messages(language: str) -> Mapping[str, str]:
     """Return all texts that do not depend on a number, by their English words."""
     entries = (message for folder in reversed(_folders) for message in _read(folder, language))
     return MappingProxyType({m.id: str(m.string) for m in entries if isinstance(m.id, str) and m.string})
+
+
+@cache
+def plural_forms(language: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the texts that depend on a number, by their English words for one: in CLDR's plural categories."""
+    entries = (message for folder in reversed(_folders) for message in _read(folder, language))
+    plurals = [m.id for m in entries if isinstance(m.id, tuple) and all(m.string or ())]
+    say_of = _catalogue(language).ngettext
+    numbers = _numbers(language)
+    return MappingProxyType({one: {name: say_of(one, many, n) for name, n in numbers.items()} for one, many in plurals})
+
+
+def _numbers(language: str) -> dict[str, int]:
+    """Return a number of each of a language's plural categories that whole numbers have."""
+    from babel import Locale
+
+    category = Locale.parse(language).plural_form
+    return {category(n): n for n in (1_000_000, *reversed(range(200)))}
 
 
 def _spaced(written: str) -> str:

@@ -6,6 +6,7 @@ them, `LANGUAGE`, holds the reader's language and its words; the file in the tre
 
 import hashlib
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 import transformer_core
-from transformer_core.language import ENGLISH, LANGUAGES, language, messages
+from transformer_core.language import ENGLISH, LANGUAGES, language, messages, plural_forms
 
 PAGES = Path(__file__).parents[1]
 LANGUAGE = "pages/components/kit/language.js"
@@ -39,8 +40,15 @@ def files() -> dict[str, Path]:
 def words(language: str) -> str:
     """Return the module of a language: what modules say, by their English words."""
     scripts = "".join(file.read_text(encoding="utf-8") for path, file in files().items() if path.endswith(".js"))
-    known = {text: words for text, words in messages(language).items() if _literal(text) in scripts}
-    return f"export const LANGUAGE = {_literal(language)};\nexport const WORDS = {_literal(known)};\n"
+
+    def said(texts: Mapping[str, object]) -> str:
+        return _literal({text: words for text, words in texts.items() if _literal(text) in scripts})
+
+    return (
+        f"export const LANGUAGE = {_literal(language)};\n"
+        f"export const WORDS = {said(messages(language))};\n"
+        f"export const FORMS = {said(plural_forms(language))};\n"
+    )
 
 
 @cache

@@ -53,13 +53,16 @@ def missing(language: str, files: Sequence[Path] = ()) -> Catalog:
     return lacking
 
 
-def _of_script(file: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines and texts of a JavaScript file."""
+def _of_script(file: Path) -> Iterator[tuple[int, str | tuple[str, str]]]:
+    """Yield the lines and texts of a JavaScript file; pairs where a number decides."""
     code = file.read_bytes()
-    for line, _, given, _ in extract_javascript(BytesIO(code), {"say": None}, (), {"parse_template_string": True}):
-        text = given[0] if isinstance(given, tuple | list) else given  # before the values, if there are some
-        if text:  # none where a variable holds it
-            yield line, str(text)
+    functions = {"say": None, "sayNumber": None}
+    for line, name, given, _ in extract_javascript(BytesIO(code), functions, (), {"parse_template_string": True}):
+        texts = given if isinstance(given, tuple | list) else (given,)
+        if name == "sayNumber":
+            yield line, (str(texts[1]), str(texts[2]))  # behind the number
+        elif texts[0]:  # before the values; none where a variable holds it
+            yield line, str(texts[0])
 
 
 def _of_module(file: Path) -> Iterator[tuple[int, str | tuple[str, str]]]:

@@ -212,6 +212,50 @@ def test_a_prompt_is_folded(open_tree: Callable[..., Page]):
     )
 
 
+DRAWN = """root => {
+  const { view } = root;
+  const at = (box) => box.style.transform.match(/-?\\d+/g).map(Number);
+  return {
+    stops: view.data.scales[view.theme()].sequential,
+    nodes: [...view.items.values()].map(({ node, button, line, end }) => ({
+      ...node,
+      x: at(button)[0],
+      y: at(button)[1] + button.offsetHeight / 2,
+      width: button.offsetWidth,
+      fill: button.style.getPropertyValue("--fill"),
+      line: line.getAttribute("d")?.match(/[-\\d.]+/g).map(Number),
+      isTaken: line.parentNode?.matches(".taken"),
+      end: end && at(end.box),
+      label: button.querySelector(".word").textContent,
+    })),
+  };
+}"""
+
+
+@pytest.mark.parametrize("address", ["/branches?tree=forks", "/branches?tree=beams"])
+def test_each_token_has_its_color_and_a_line_from_the_one_before(open_tree: Callable[..., Page], address: str):
+    drawn = open_tree(address).locator(".branches").evaluate(DRAWN)
+    by_id = {node["id"]: node for node in drawn["nodes"]}
+    for node in by_id.values():
+        if node["p"] is not None:
+            high = next(i for i, (stop, _) in enumerate(drawn["stops"]) if i and stop >= node["p"])
+            (start, low_color), (end, high_color) = drawn["stops"][high - 1 : high + 1]
+            found = re.fullmatch(r"color-mix\(in srgb, (\S+) ([\d.e-]+)%, (\S+)\)", node["fill"])
+            assert found and (found[1], found[3]) == (high_color, low_color)
+            assert float(found[2]) == pytest.approx(100 * (node["p"] - start) / (end - start), abs=1e-3)
+        parent = by_id.get(node["parent"])
+        if parent is None:
+            assert node["line"] is None
+            continue
+        if node["line"][1] != (last := node["y"]) and len(node["line"]) > 3:
+            last = node["line"][-2]
+        assert node["line"][:2] == pytest.approx([parent["x"] + parent["width"], parent["y"]], abs=1)
+        assert [node["line"][-1], last] == pytest.approx([node["x"], node["y"]], abs=1)
+        assert node["isTaken"] == node["taken"]
+        if node["end"]:
+            assert node["end"][0] >= node["x"] + node["width"]
+
+
 def test_colors_follow_the_theme(open_tree: Callable[..., Page]):
     def color(scheme: str) -> str:
         page = open_tree("/branches?tree=forks", color_scheme=scheme)

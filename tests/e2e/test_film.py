@@ -116,6 +116,44 @@ def test_the_film_is_played_without_asking_the_server(page: Page):
     expect(page.get_by_text("Output after step 60")).to_be_visible()
 
 
+TRACK = """root => {
+  const { header, place, slider } = root.view.player;
+  const bar = root.parentNode.querySelector(".film");
+  return {
+    header,
+    place,
+    slider: [slider.min, slider.max, slider.value].map(Number),
+    lines: [...bar.querySelectorAll("polyline")].map((line) => [...line.points].map(({ x, y }) => [x, y])),
+    cursor: Number(bar.querySelector(".cursor").getAttribute("x1")),
+    marks: [...bar.querySelectorAll(".mark")].map(({ title, style }) => [title, style.left]),
+    box: bar.querySelector(".lines").getAttribute("viewBox"),
+    says: bar.querySelector(".snapshot").innerText,
+  };
+}"""
+
+
+def test_the_track_shows_its_lines_marks_and_snapshot(page: Page):
+    open_film(page, "/film?run=first&snapshot=20")
+    expect(page.locator(".film .snapshot")).to_contain_text("step 20")
+    track = page.locator(".overview").evaluate(TRACK)
+    header, last = track["header"], len(track["header"]["steps"]) - 1
+    assert header["steps"][track["place"]] == 20
+    assert track["slider"] == [0, last, track["place"]] and track["cursor"] == track["place"]
+    assert track["box"] == f"0 0 {last} 1"
+    assert len(track["lines"]) == len(header["lines"]) > 0
+    for points, line in zip(track["lines"], header["lines"], strict=True):
+        lowest, highest = line["ends"]
+        assert [x for x, _ in points] == list(range(last + 1))
+        heights = [1 - (value - lowest) / (highest - lowest or 1) for value in line["values"]]  # y grows downwards
+        assert [y for _, y in points] == pytest.approx(heights, abs=1e-5)
+        value = line["values"][track["place"]]
+        assert f"{line['name']} {value:.2f}" in track["says"] or value < 0.005
+    places = {mark["words"]: mark["place"] for mark in header["marks"]}
+    assert len(track["marks"]) == len(places)
+    for title, left in track["marks"]:
+        assert float(left.rstrip("%")) == pytest.approx(100 * places[title] / last, abs=0.01)
+
+
 def test_the_slider_works_from_the_keyboard(page: Page):
     open_film(page, "/film?run=first&snapshot=20")
     slider(page).focus()

@@ -211,3 +211,38 @@ def test_figures_of_one_link_are_pointed_at_together(figures: tuple[Locator, Loc
     one.page.mouse.move(5, 5)
     expect(words(one)).to_have_count(0)
     expect(words(two)).to_have_count(0)
+
+
+def test_the_keyboard_reads_lines_and_hides_them_as_the_legend_does(page: Page):
+    page.goto("/figures?lines")
+    plot = page.get_by_role("application", name="lines")
+    said = page.locator(".hl-announced")
+    ring = page.locator(".figure").filter(has=plot).locator(".ring")
+    plot.focus()
+    plot.press("ArrowRight")
+    expect(said).to_have_text("halves: step 0, nats 0.00")
+    expect(ring).to_be_visible()
+    for key, words in (
+        ("ArrowRight", "halves: step 1, nats 0.50"),
+        ("End", "halves: step 3, nats 1.50"),
+        ("ArrowLeft", "halves: step 2, nats 1.00"),
+        ("ArrowDown", "squares: step 2, nats 4.00"),
+        ("Home", "squares: step 0, nats 0.00"),
+        ("ArrowRight", "squares: step 1, nats 1.00"),
+    ):
+        plot.press(key)
+        expect(said).to_have_text(words)
+    where = ring.bounding_box()
+    point = page.locator(".figure").filter(has=plot).locator(".scatterlayer .trace").nth(1).locator(".point").nth(1)
+    there = point.bounding_box()
+    assert where and there
+    assert where["x"] + where["width"] / 2 == pytest.approx(there["x"] + there["width"] / 2, abs=2)
+    assert where["y"] + where["height"] / 2 == pytest.approx(there["y"] + there["height"] / 2, abs=2)
+    plot.press("Enter")
+    expect(said).to_have_text("squares, hidden")
+    expect(ring).to_be_hidden()
+    plot.press("Enter")
+    expect(said).to_have_text("squares: step 1, nats 1.00")
+    expect(ring).to_be_visible()
+    plot.press("Escape")
+    expect(ring).to_be_hidden()

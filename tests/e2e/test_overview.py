@@ -46,9 +46,33 @@ def test_without_a_measure_there_are_neither_bars_nor_hints(page: Page):
     expect(page.locator(".bar")).to_have_count(0)
     head(page, "Cross-attention L0.H1").hover()
     tip = page.locator(".tip")
-    expect(tip).to_have_text("Cross-attention L0.H1“a” → “b” 0.50")
+    expect(tip).to_have_text("Cross-attention L0.H1“a” → “b” 0.51")
     head(page, "Cross-attention L0.H1").click(modifiers=["Shift"])
     expect(page.get_by_text("'attention': 'cross', 'layer': 0, 'head': 1} None")).to_be_visible()
+
+
+HEADS = """root => root.view.heads.map(({ attention, layer, head, button }) => [
+  attention, layer, head, button.ariaLabel])"""
+
+
+def test_each_head_says_where_it_looks_most(page: Page):
+    open_overview(page, "/overview?measure")
+    root = page.locator(".overview")
+    groups = {group["attention"]: group for group in root.evaluate("root => root.view.header.groups")}
+    values = root.evaluate("root => root.view.header.measure.values")
+    told = root.evaluate(HEADS)
+    assert len(told) == sum(group["layers"] * group["heads"] for group in groups.values())
+    for attention, layer, head, label in told:
+        group, value = groups[attention], values[attention][layer][head]
+        says = "not applicable" if value is None else f"entropy {value:.2f}".rstrip("0").rstrip(".")
+        assert label.startswith(f"{group['title']} L{layer}.H{head}. Strongest: {group['strongest'][layer][head]}. ")
+        assert says in label
+        page.get_by_role("button", name=label, exact=True).hover()
+        tip = page.locator(".tip")
+        expect(tip.locator("strong")).to_have_text(f"{group['title']} L{layer}.H{head}")
+        expect(tip.locator("span").first).to_have_text(group["strongest"][layer][head])
+    said = [strongest for group in groups.values() for layer in group["strongest"] for strongest in layer]
+    assert len(set(said)) > 5, "else each of them could be another's"
 
 
 def test_a_measure_is_drawn_said_and_explained(page: Page):

@@ -71,6 +71,46 @@ def test_the_dials_turn_and_only_the_distance_counts(page: Page):
     expect(page).not_to_have_url(re.compile(r"places=30\.10"))
 
 
+DIALS = """root => [...root.querySelectorAll(".dial")].map((dial) => ({
+  hands: [...dial.querySelectorAll("line")].map(
+    (line) => ["x1", "y1", "x2", "y2"].map((end) => Number(line.getAttribute(end)))),
+  wedge: (dial.querySelector(".between").getAttribute("d").match(/[-\\d.e]+/g)).map(Number),
+  part: Number(dial.querySelector(".part").textContent.replace("\u2212", "-")),
+  bar: [dial.querySelector(".share").style.getPropertyValue("--size"), dial.querySelector(".share").matches(".less")],
+}))"""
+
+
+def test_each_dial_shows_its_pair_at_both_positions(page: Page):
+    page.goto("/positions?encoding=rotary_halves&places=30.9")
+    root = page.locator(".dials")
+    expect(root.locator(".dial")).to_have_count(16)
+    data = root.evaluate("root => root.view.data")
+    dials = root.evaluate(DIALS)
+    vectors = np.array([data["query"], data["key"]])  # [side, pair, 2]
+    lengths = np.hypot(*np.moveaxis(vectors, -1, 0))
+    angles = np.arctan2(vectors[..., 1], vectors[..., 0]) + np.outer([30, 9], data["speeds"])
+    parts = data["scale"] * lengths.prod(axis=0) * np.cos(angles[0] - angles[1])
+    for pair, dial in enumerate(dials):
+        for side, (x1, y1, x2, y2) in enumerate(dial["hands"]):
+            drawn = np.array([x2 - x1, y1 - y2])  # y grows downwards
+            towards = np.array([np.cos(angles[side, pair]), np.sin(angles[side, pair])])
+            np.testing.assert_allclose(drawn / np.hypot(*drawn), towards, atol=1e-6)
+            assert np.hypot(*drawn) == pytest.approx(34 * max(lengths[side, pair] / lengths.max(), 0.06))
+        middle, ends = np.array(dial["wedge"][:2]), [np.array(dial["wedge"][2:4]), np.array(dial["wedge"][-2:])]
+        turn = np.arctan2(np.sin(angles[1, pair] - angles[0, pair]), np.cos(angles[1, pair] - angles[0, pair]))
+        assert dial["wedge"][8] == (turn <= 0), "the shorter way"
+        for side, end in enumerate(ends):
+            away = (end - middle) * [1, -1]
+            at = [np.cos(angles[side, pair]), np.sin(angles[side, pair])]
+            np.testing.assert_allclose(away / np.hypot(*away), at, atol=1e-6)
+        assert dial["part"] == pytest.approx(parts[pair], abs=6e-4)
+        most = (data["scale"] * lengths.prod(axis=0)).max()
+        assert float(dial["bar"][0].rstrip("%")) == pytest.approx(50 * abs(parts[pair]) / most, abs=0.01)
+        assert dial["bar"][1] == (parts[pair] < 0)
+    total = root.locator(".sum").inner_text().rsplit(" ", 1)[1].replace("\u2212", "-")
+    assert float(total) == pytest.approx(parts.sum() + data["rest"], abs=6e-5)
+
+
 def test_words_are_shuffled_in_german_and_a_head_is_chosen_by_a_click(page: Page):
     page.goto("/positions?part=model&in=shuffle&attention=encoder&layer=0&head=0&language=de")
     expect(title(page, "Wörter (1), Positionen (−1)")).to_be_visible()

@@ -107,6 +107,29 @@ def test_nothing_in_a_picture_is_cut_off(figure: Locator, new_page: Callable[...
         assert shown.evaluate(BEYOND) == []
 
 
+def test_each_cell_is_in_a_picture_once_and_where_it_belongs(page: Page):
+    open_heads(page, VIEW.replace("encoder", "decoder"))
+    figure = figure_of(page)
+    cells = figure.evaluate(
+        "figure => figure.view.figure.data.filter(({ type }) => type === 'heatmap').map(({ z }) => z)"
+    )
+    n_rows, n_columns = len(cells[0]), len(cells[0][0])
+    n_drawn = [
+        [sum(np.isfinite(z[row][column]) for z in cells) for column in range(n_columns)] for row in range(n_rows)
+    ]
+    assert len(cells) > 1 and n_drawn == [[1] * n_columns] * n_rows, "each cell is a weight or masked"
+    open_menu(figure)
+    picture = ET.fromstring(saved(figure, "SVG")[1])
+    [*groups] = [group for group in picture.iter(f"{SVG}g") if group.get("shape-rendering") == "crispEdges"]
+    paths = [path.get("d") or "" for group in groups for path in group]
+    boxes = re.findall(r"M([-\d.]+) ([-\d.]+)H([-\d.]+)V([-\d.]+)H", " ".join(paths))
+    lefts = sorted({round(float(left), 1) for left, *_ in boxes})
+    tops = sorted({round(float(top), 1) for _, top, *_ in boxes})
+    assert (len(groups), len(lefts), len(tops)) == (len(cells), n_columns, n_rows)
+    drawn = [(round(float(left), 1), round(float(top), 1)) for left, top, *_ in boxes]
+    assert sorted(drawn) == sorted((left, top) for left in lefts for top in tops)
+
+
 def test_a_picture_is_light_whatever_the_page_is(new_page: Callable[..., Page]):
     page = new_page(color_scheme="dark")
     open_heads(page, VIEW)

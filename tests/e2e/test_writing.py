@@ -1,5 +1,6 @@
 """The writing of a text in a real Chromium, on a page of its own: chips, where the model looks, and the player."""
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -63,6 +64,56 @@ def settled(page: Page) -> None:
     expect(page.locator(".busy")).to_have_attribute("hidden", "")
 
 
+LOOKED = """root => {
+  const { view } = root;
+  const middle = (node) => {
+    const { left, width, bottom } = node.getBoundingClientRect();
+    return [left + width / 2, bottom];
+  };
+  const origin = root.querySelector(".curves").getBoundingClientRect();
+  const side = (name) => ({
+    weights: [...view.weights[name]],
+    bars: view.items[name].map(({ chip }) => Number(chip.style.getPropertyValue("--weight") || 0)),
+    numbers: view.items[name].map(({ chip }) => chip.querySelector(".number")?.textContent ?? ""),
+  });
+  return {
+    source: side("source"),
+    output: side("output"),
+    words: view.items.source.map(({ word }) => middle(word)),
+    ends: [...root.querySelectorAll(".curves path")].map((path) => {
+      const [x, y] = path.getAttribute("d").match(/[-\\d.]+/g).slice(-2).map(Number);
+      return [x + origin.left, y + origin.top];
+    }),
+    grounds: view.items.output.map(({ chip, token }) => [token.logProb, chip.style.getPropertyValue("--ground")]),
+    shades: view.shades.map(([ground]) => ground),
+  };
+}"""
+
+
+def test_bars_numbers_colors_and_curves_are_those_of_their_tokens(open_writing: Callable[..., Page]):
+    root = open_writing().locator(".writing")
+    expect(root.locator(".curves path").first).to_be_attached()
+    looked = root.evaluate(LOOKED)
+    for side in ("source", "output"):
+        weights = looked[side]["weights"]
+        strongest = sorted(range(len(weights)), key=lambda place: -weights[place])[:5]
+        for place, (bar, number) in enumerate(zip(looked[side]["bars"], looked[side]["numbers"], strict=True)):
+            weight = weights[place] if place < len(weights) else 0
+            assert bar == pytest.approx(weight, abs=0.0051)
+            assert number == (f"{weight:.2f}" if place in strongest and weight >= 0.05 else "")
+    weights = looked["source"]["weights"]
+    strong = [
+        place for place in sorted(range(len(weights)), key=lambda place: -weights[place])[:5] if weights[place] >= 0.05
+    ]
+    assert len(looked["ends"]) == len(strong) > 0
+    for (x, y), place in zip(looked["ends"], strong, strict=True):
+        assert [x, y] == pytest.approx([looked["words"][place][0], looked["words"][place][1] + 1], abs=1)
+    shades = looked["shades"]
+    for log_prob, ground in looked["grounds"][1:]:  # behind <bos>
+        assert ground == shades[round(math.exp(log_prob) * (len(shades) - 1))]
+    assert looked["grounds"][0][1] == ""
+
+
 def test_every_token_says_how_it_came_to_stand_there(open_writing: Callable[..., Page]):
     page = open_writing()
     expect(page.locator(".output .word")).to_have_text(["<bos>", "L'", "animal", "n'", "a"])
@@ -82,7 +133,7 @@ def test_every_token_says_how_it_came_to_stand_there(open_writing: Callable[...,
     expect(tip).to_be_visible()
     expect(tip).to_contain_text("output 3 'n''forced: chosen by a person")
     expect(tip.locator(".alternatives bdi")).to_have_text(["n'", MARKUP, "\u2068שלום\u2069"])
-    expect(tip.locator(".probability")).to_have_text(["0.33", "0.13", "0.010"])
+    expect(tip.locator(".probability")).to_have_text(["0.33", "0.12", "0.010"])
     assert page.evaluate("window.stolen") is None and page.locator(".writing img").count() == 0
     page.mouse.move(700, 700)
     expect(tip).to_be_hidden()

@@ -4,7 +4,7 @@ export function fillInWords(figure) {
   // Gives the cells of a large figure their words, as transformer_core/figures/heatmaps/cells.py defines them.
   const words = figure.layout?.meta?.words;
   if (!words) return;
-  const [, sign, decimals] = /^([+]?)[.]([0-9]+)f$/.exec(words.format);
+  const [, sign, decimals] = words.format.match(/^([+]?)[.]([0-9]+)f$/);
   const written = (z) => {
     if (words.power) return z <= -6 ? words.below : String(Number((10 ** z).toPrecision(2)));
     const size = Math.abs(z).toFixed(Number(decimals));

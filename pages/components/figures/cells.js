@@ -7,6 +7,7 @@ import { element } from "../kit/elements.js";
 import { inRows } from "../kit/roving.js";
 import { say } from "../kit/say.js";
 import { gridOf, plain } from "./numbers.js";
+import { listenToPoints, makePoints, updatePoints } from "./points.js";
 
 export const FIGURES = new Set(); // the views of all that are on the page
 const STILL = 4; // px: what moves further between press and release is no click
@@ -22,6 +23,7 @@ export function makeCells(view) {
   view.root.append(view.outline);
   view.plot.addEventListener("keydown", (event) => onKey(view, event));
   view.plot.addEventListener("blur", () => leave(view));
+  makePoints(view);
 }
 
 export function listen(view) {
@@ -43,6 +45,7 @@ export function listen(view) {
   });
   view.plot.on("plotly_hover", ({ points }) => share(view, cellAt(points)));
   view.plot.on("plotly_unhover", () => share(view, null));
+  listenToPoints(view);
 }
 
 function pressed(view, event) {
@@ -53,9 +56,10 @@ function pressed(view, event) {
 
 function pressedTwice(view, event) {
   // Two quick clicks on different cells are what they are: on cells of what is drawn now, which may have changed.
+  if (event.button !== 0 || event.detail !== 2 || !event.target.closest(".draglayer")) return;
   const [first, second] = [view.before, view.press].map(({ at }) => at && cellUnder(view, at));
   const isElsewhere = first && second && (first.row !== second.row || first.column !== second.column);
-  if (event.button !== 0 || event.detail !== 2 || isElsewhere || !event.target.closest(".draglayer")) return;
+  if (isElsewhere) return;
   view.press.isSecond = true;
   const { former } = view.before;
   const onRelease = ({ clientX, clientY }) => {
@@ -79,10 +83,11 @@ export function updateCells(view) {
   view.grid = gridOf(view.figure);
   const { plot, data } = view;
   plot.setAttribute("aria-label", plain(view.figure.layout.title?.text ?? data.name));
-  plot.setAttribute("role", view.grid ? "application" : "img");
-  plot.tabIndex = view.grid ? 0 : -1;
   const help = isOverview(view) ? (data.windows ? NEARER : READ) : data.clicks ? CHOOSE : READ;
   plot.setAttribute("aria-description", view.grid ? help : "");
+  const isRead = view.grid || updatePoints(view);
+  plot.setAttribute("role", isRead ? "application" : "img");
+  plot.tabIndex = isRead ? 0 : -1;
   if (view.cursor && !(view.grid && view.cursor.row < view.grid.rows.length - 1)) leave(view);
   if (view.cursor && view.cursor.column >= view.grid.columns.length - 1) leave(view);
   showCursor(view);

@@ -1,5 +1,6 @@
 // A figure laid out for the place that it is drawn in. Saved pages hold these functions too, as text.
 
+import { measureIn } from "../kit/canvas.js";
 import { roundStep } from "../kit/numbers.js";
 import { plain } from "./numbers.js";
 
@@ -110,7 +111,7 @@ export function fitLabels(layout, name, room, sizes = LAYOUT.labels) {
   const forms = angles.flatMap((angle) => smaller.map((size) => ({ angle, size })));
   const isLegible = ({ angle, size }) => angle === angles.at(-1) || size === own || size >= LAYOUT.legible;
   const fits = ({ angle, size }) => apart(size, angle) <= spacing;
-  const form = forms.filter(isLegible).find(fits) ?? forms.at(-1);
+  const form = forms.filter(isLegible).find(fits) ?? forms[forms.length - 1];
   axis.tickfont = { ...axis.tickfont, size: form.size };
   if (!fits(form)) number(layout, name, pixels, Math.min(own, LAYOUT.legible));
   return isRow ? 0 : turn(axis, form.angle, longest * form.size);
@@ -118,9 +119,8 @@ export function fitLabels(layout, name, room, sizes = LAYOUT.labels) {
 
 export function widths(texts, font = "sans-serif") {
   // Of labels, in sizes.
-  const brush = document.createElement("canvas").getContext("2d");
-  brush.font = `100px ${font}`;
-  return texts.map((text) => brush.measureText(plain(String(text))).width / 100);
+  const widthOf = measureIn(`100px ${font}`);
+  return texts.map((text) => widthOf(plain(String(text))) / 100);
 }
 
 export function turn(axis, angle, longest) {

@@ -1,6 +1,7 @@
 // A figure as a page of its own: one file, which opens without a network, light or dark as its reader has it.
 
 import { fillInWords, rowsOf } from "../../../transformer_core/figures/cell_words.js";
+import { brushOf, measureIn } from "../kit/canvas.js";
 import { LANGUAGE } from "../kit/language.js";
 import { roundStep } from "../kit/numbers.js";
 import { PLOTLY } from "./figure.js";
@@ -38,7 +39,7 @@ export async function makePage({ figure, templates, height, about }) {
     `const LAYOUT = ${JSON.stringify(LAYOUT)};`,
     `const WIDEST = ${WIDEST};`,
     ...[readGrids, rowsOf, fillInWords, layOut, fitTitle, titleForm, dropTightTexts].map(String),
-    ...[fitColumns, fitRows, axesOf, spanOf, evenHeight, fitLabels, widths, plain, turn, number, roundStep, legendOf, drawPage].map(String),
+    ...[fitColumns, fitRows, axesOf, spanOf, evenHeight, fitLabels, brushOf, measureIn, widths, plain, turn, number, roundStep, legendOf, drawPage].map(String),
     `const templates = { light: ${inScript(templates.light)}, dark: ${inScript(templates.dark)} };`,
     `drawPage(${inScript(figure)}, templates, ${height});`,
   ].join("\n");
@@ -75,7 +76,7 @@ function drawPage(whole, templates, height) {
       line.textContent = `${plain(name)}: ${labels.map(plain).join(" · ")}`;
       return line;
     });
-    document.getElementById("legend").replaceChildren(...lines);
+    document.getElementById("legend")?.replaceChildren(...lines);
     return Plotly.react(place, figure.data, figure.layout, { displayModeBar: false, showTips: false });
   };
   const draw = async () => {

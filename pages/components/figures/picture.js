@@ -1,5 +1,6 @@
 // A figure as a picture for papers and slides: laid out anew for a width, light, and every cell of a heatmap a shape.
 
+import { brushOf, measureIn } from "../kit/canvas.js";
 import { say } from "../kit/say.js";
 import { withResolution } from "./archive.js";
 import { axesOf, dropTightTexts, evenHeight, fitLabels, LAYOUT, spanOf, widths } from "./layout.js";
@@ -41,7 +42,7 @@ export async function makePicture({ figure, template, width, shown }) {
   drawn.layout.font = { ...drawn.layout.font, family: FONT };
   loosen(drawn.layout, Boolean(grid));
   if (!grid || width === WIDTHS[0]) dropTightTexts(drawn, laid);
-  const across = grid && laid * spanOf(drawn.layout.xaxis); // px, of a matrix
+  const across = laid * spanOf(drawn.layout.xaxis); // px, of a matrix
   if (grid && width.mm && across < LEAST_CELL * (grid.columns.length - 1)) lowerColorBar(drawn.layout);
   if (grid) await fitGrid(drawn, Boolean(width.mm));
   await measured(drawn, (place) => (grid ? [fitNames, fitNumbers] : [fitLines]).forEach((fit) => fit(drawn, place)));
@@ -117,12 +118,11 @@ function loosen(layout, isGrid) {
   for (const name of axesOf(layout, "x")) layout[name].tickangle = 0; // turned where there is no room
   const size = layout.title?.font?.size ?? layout.template.layout.title.font.size;
   if (!layout.title?.text) return;
-  const brush = document.createElement("canvas").getContext("2d");
-  brush.font = `${size}px ${FONT}`;
+  const widthOf = measureIn(`${size}px ${FONT}`);
   const lines = [];
   for (const word of layout.title.text.split(" ")) {
     const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
-    if (lines.length && brush.measureText(plain(longer)).width <= layout.width - 8) lines[lines.length - 1] = longer;
+    if (lines.length && widthOf(plain(longer)) <= layout.width - 8) lines[lines.length - 1] = longer;
     else lines.push(word);
   }
   Object.assign(layout.title, { text: lines.join("<br>"), automargin: true, pad: { t: 4, b: 4, l: 4 } });
@@ -262,7 +262,7 @@ async function drawCells(picture, grid, gap) {
     const { naturalWidth: columns, naturalHeight: rows } = dots;
     if (columns !== grid.columns.length - 1 || rows !== grid.rows.length - 1) continue;
     const canvas = Object.assign(document.createElement("canvas"), { width: columns, height: rows });
-    const brush = canvas.getContext("2d");
+    const brush = brushOf(canvas);
     brush.drawImage(dots, 0, 0);
     const colors = brush.getImageData(0, 0, columns, rows).data;
     const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => Number(image.getAttribute(name)));
@@ -305,7 +305,7 @@ export async function toPng({ svg, width, height, dotsPerInch }) {
   const address = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
   try {
     const canvas = Object.assign(document.createElement("canvas"), { width, height });
-    canvas.getContext("2d").drawImage(await loadImage(address), 0, 0, width, height);
+    brushOf(canvas).drawImage(await loadImage(address), 0, 0, width, height);
     const made = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
     const png = new Uint8Array(await made.arrayBuffer());
     return dotsPerInch ? withResolution(png, dotsPerInch) : png;

@@ -31,6 +31,7 @@ function preview(view, { attention, layer, head, rows, columns, levels, step = v
   if (last - first !== rows || frame.layout.xaxis.range[1] - frame.layout.xaxis.range[0] !== columns) return;
   const cells = (value) =>
     Array.from({ length: rows }, (_, row) => Array.from(levels.subarray(row * columns, (row + 1) * columns), value));
+  /** @type {{data: object[], layout: any}} */
   const figure = { data: [], layout: { ...view.figure.layout, shapes: [], ...structuredClone(frame.layout) } };
   const named = { layer, head, step: step === undefined ? "" : thousands(step) };
   figure.layout.title.text = frame.layout.title.text.replace(/\{(layer|head|step)\}/g, (_, name) => named[name]);

@@ -143,7 +143,7 @@ async function save(saving, kind) {
     download(name, await make(saving, kind.ending), TYPES[kind.ending]);
     note(saving, say("Saved {name}", { name }));
   } catch (error) {
-    note(saving, say("{name} could not be created: {error}.", { name, error: error.message }));
+    note(saving, say("{name} could not be created: {error}.", { name, error: error instanceof Error ? error.message : String(error) }));
   } finally {
     saving.isBusy = false;
   }
@@ -158,7 +158,7 @@ async function make(saving, ending) {
   if (ending === "png") return toPng(await picture());
   if (ending === "html") return makePage(data);
   const files = Object.entries(saving.files).map(([name, text]) => /** @type {const} */ ([name, fromBase64(text)]));
-  if (ending !== "zip") return files.find(([name]) => name.endsWith(`.${ending}`))[1];
+  if (ending !== "zip") return files.find(([name]) => name.endsWith(`.${ending}`))?.[1];
   const drawn = await picture();
   const bytes = (text) => new TextEncoder().encode(text);
   return zip([

@@ -4,14 +4,19 @@ import { element } from "./elements.js";
 
 const HIDDEN = "position:fixed;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap";
 /** @type {HTMLElement | undefined} */
-let region;
+let known;
 
+/** @param {string} words */
 export function announce(words) {
-  if (!region?.isConnected) {
-    region = element("div", "hl-announced");
-    Object.assign(region, { role: "status" });
-    region.style.cssText = HIDDEN;
-    document.body.append(region);
-  }
+  const region = known?.isConnected ? known : makeRegion();
+  known = region;
   if (region.textContent !== words) region.textContent = words;
+}
+
+function makeRegion() {
+  const region = element("div", "hl-announced");
+  region.role = "status";
+  region.style.cssText = HIDDEN;
+  document.body.append(region);
+  return region;
 }

@@ -7,6 +7,7 @@ export const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at
  * A color on a scale, mixed between its two neighbours; beyond the ends, the color of the end.
  *
  * @param {[number, number[]][]} stops - values, ascending, each with its channels
+ * @param {number} value
  */
 export function mixed(stops, value) {
   const next = stops.findIndex(([stop]) => stop >= value);

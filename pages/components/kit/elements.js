@@ -13,11 +13,24 @@ export function element(tag, className, text) {
   return made;
 }
 
-/** An element of a drawing (SVG); `class` is one of its attributes. */
+/** @typedef {Record<string, string | number>} Attributes */
+
+/**
+ * An element of a drawing (SVG); `class` is one of its attributes.
+ *
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Attributes} [attributes]
+ */
 export function svg(tag, attributes = {}) {
   return set(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes);
 }
 
+/**
+ * @template {Element} Node
+ * @param {Node} node
+ * @param {Attributes} attributes
+ */
 export function set(node, attributes) {
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
   return node;

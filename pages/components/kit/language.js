@@ -3,3 +3,5 @@
 export const LANGUAGE = "en";
 /** @type {Record<string, string>} */
 export const WORDS = {};
+/** @type {Record<string, Partial<Record<Intl.LDMLPluralRule, string>>>} by the words for one thing */
+export const FORMS = {};

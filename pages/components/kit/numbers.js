@@ -2,32 +2,98 @@
 
 import { LANGUAGE } from "./language.js";
 
-/** With so many decimals and a true minus; nothing is "−0.00". */
-export function fixed(value, decimals) {
-  if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
-  const text = Math.abs(value).toFixed(decimals);
-  return (value < 0 && Number(text) ? "−" : "") + text;
+// The app writes a point before decimals in every language, as code and papers do; so a comma sets thousands apart only
+// where nobody takes it for that point.
+/** @type {Partial<Record<Intl.NumberFormatPartTypes, string>>} */
+const SIGNS = {
+  decimal: ".",
+  group: LANGUAGE === "en" ? "," : "\u202f",
+  minusSign: "−",
+  exponentMinusSign: "−",
+  exponentSeparator: "e",
+};
+// Ties go to the even digit, as in Python, which writes the same numbers beside these; nothing is "−0.00".
+/** @type {Intl.NumberFormatOptions} */
+const USUAL = { roundingMode: "halfEven", signDisplay: "negative" };
+/** @type {Map<string, Intl.NumberFormat>} */
+const formats = new Map(); // each takes long to make
+
+/**
+ * @param {number} value
+ * @param {Intl.NumberFormatOptions} options
+ */
+function written(value, options) {
+  const key = JSON.stringify(options);
+  const format = formats.get(key) ?? new Intl.NumberFormat(LANGUAGE, { ...USUAL, ...options });
+  formats.set(key, format);
+  return format.formatToParts(value).map((part) => SIGNS[part.type] ?? part.value).join("");
 }
 
-/** In powers of ten: 1.5e−7. */
-export const scientific = (value, decimals) => value.toExponential(decimals).replaceAll("-", "−");
+/** @param {number} n - of decimals */
+const decimals = (n) => ({ minimumFractionDigits: n, maximumFractionDigits: n });
 
-export const thousands = (n, form) => n.toLocaleString("en", form).replaceAll(",", LANGUAGE === "en" ? "," : "\u202f");
+/**
+ * With so many decimals.
+ *
+ * @param {number} value
+ * @param {number} n
+ */
+export const fixed = (value, n) => written(value, { ...decimals(n), useGrouping: false });
 
-/** With two digits that count, and two decimals at least: 0.012, 0.25, 3.14, 250. */
+/**
+ * In powers of ten, with so many decimals: 1.5e−7.
+ *
+ * @param {number} value
+ * @param {number} n
+ */
+export const scientific = (value, n) => written(value, { ...decimals(n), notation: "scientific" });
+
+/**
+ * With so many digits that count.
+ *
+ * @param {number} value
+ * @param {number} n
+ */
+export const significant = (value, n) =>
+  written(value, { minimumSignificantDigits: n, maximumSignificantDigits: n, useGrouping: false });
+
+/**
+ * With thousands set apart, and so many decimals.
+ *
+ * @param {number} value
+ * @param {number} [n]
+ */
+export const thousands = (value, n = 0) => written(value, decimals(n));
+
+/**
+ * With two decimals; none looks like 0 that is not, and none like 1.
+ *
+ * @param {number} value
+ */
+export function probability(value) {
+  const text = fixed(value, 2);
+  if (text === "0.00" && value > 0) return "<0.01";
+  return text === "1.00" && value < 1 ? ">0.99" : text;
+}
+
+/**
+ * With two digits that count, and two decimals at least: 0.012, 0.25, 3.14, 250.
+ *
+ * @param {number} value
+ */
 export function short(value) {
   const size = Math.abs(value);
   if (size >= 100) return fixed(value, 0);
-  return size >= 0.1 || size === 0 ? fixed(value, 2) : value.toPrecision(2).replaceAll("-", "−");
+  if (size >= 0.1 || size === 0) return fixed(value, 2);
+  return size < 1e-6 ? scientific(value, 1) : significant(value, 2);
 }
 
-const PLURALS = new Intl.PluralRules(LANGUAGE);
-
-/** One of two texts: of one thing, or of another number of them. */
-export const plural = (n, one, other) => (PLURALS.select(n) === "one" ? one : other);
-
+/**
+ * The smallest of 1, 2, 5, 10, 20, 50 ... that is at least so large.
+ *
+ * @param {number} least
+ */
 export function roundStep(least) {
-  // Returns the smallest of 1, 2, 5, 10, 20, 50 ... that is at least so large.
   let step = 1;
   for (let i = 1; step < least; i += 1) step = [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3);
   return step;

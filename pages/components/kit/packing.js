@@ -1,5 +1,6 @@
 // Takes apart what packing.py packs: a header's length (uint32, little endian), the header as JSON, then the bytes.
 
+/** @param {Uint8Array} data */
 export function unpack(data) {
   const length = new DataView(data.buffer, data.byteOffset).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(data.subarray(4, 4 + length)));

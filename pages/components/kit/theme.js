@@ -1,5 +1,9 @@
 // Shared by the components: which theme is on the screen, and when it changes.
 
+/**
+ * @param {HTMLElement} parent
+ * @param {(theme: "dark" | "light") => void} onChange
+ */
 export function watchTheme(parent, onChange) {
   // A probe takes Streamlit's background color; its transition tells of every change, whoever makes it.
   const probe = document.createElement("span");
@@ -7,6 +11,7 @@ export function watchTheme(parent, onChange) {
   probe.style.cssText =
     "position:absolute;width:0;height:0;background-color:var(--st-background-color);transition:background-color 1ms";
   parent.append(probe);
+  /** @returns {"dark" | "light"} */
   const name = () => {
     const [red, green, blue] = (getComputedStyle(probe).backgroundColor.match(/[\d.]+/g) ?? [255, 255, 255]).map(Number);
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 128 ? "dark" : "light";

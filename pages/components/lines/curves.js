@@ -4,6 +4,8 @@
 // about the same weight are one path: thousands are painted in a few milliseconds, and many faint ones that cross do
 // not add up to a strong one.
 
+import { brushOf } from "../kit/canvas.js";
+
 export const TOP = 65534;
 export const FORBIDDEN = 65535;
 export const LEAST = 0.005; // weights below are "0.00", and are not drawn
@@ -15,7 +17,7 @@ const THICK = 3; // px, of one of weight 1
 
 export function sortCurves(weights) {
   // The places of all weights that are drawn, in steps of opacity, the faintest first.
-  const steps = Array.from({ length: STEPS }, () => []);
+  const steps = Array.from({ length: STEPS }, () => /** @type {number[]} */ ([]));
   const least = LEAST * TOP;
   for (let place = 0; place < weights.length; place++) {
     const weight = weights[place];
@@ -34,7 +36,7 @@ export function paintCurves(canvas, curves, isWanted) {
   const [width, height] = [canvas.offsetWidth, canvas.offsetHeight];
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
-  const context = canvas.getContext("2d");
+  const context = brushOf(canvas);
   context.scale(ratio, ratio);
   const { paths, isWhole } = pathsOf(curves, width, height, isWanted);
   for (const { step, head, path } of paths.reverse()) {

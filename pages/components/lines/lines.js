@@ -75,7 +75,7 @@ function listen(view) {
   view.roving = rove(sheet, {
     of: ".token",
     next: (key, token) => next(view, key, placeOf(token)),
-    onPoint: (token) => point(placeOf(token)),
+    onPoint: (token) => point(token && placeOf(token)),
     onChoose: (token) => {
       const { side, index } = placeOf(token);
       const isPinned = view.pinned[side] === index;
@@ -88,10 +88,7 @@ function listen(view) {
   new ResizeObserver(() => fit(view)).observe(scroller);
 }
 
-function placeOf(target) {
-  const button = target?.closest(".token");
-  return button ? { side: button.dataset.side, index: Number(button.dataset.index) } : null;
-}
+const placeOf = ({ dataset: { side, index } }) => ({ side, index: Number(index) });
 
 function fillColumns(view) {
   const { header, tokens, columns } = view;
@@ -163,11 +160,10 @@ export function active(view) {
   return view.pointed ?? kept(view);
 }
 
-function next(view, key, { side, index }) {
-  const isAcross = { ArrowLeft: "query", ArrowRight: "key" }[key];
-  const tokens = view.tokens[isAcross ?? side];
-  const to = isAcross ? Math.min(index, tokens.length - 1) : inLine(key, index, tokens.length, "down");
-  return tokens[to]?.button;
+function next({ tokens }, key, { side, index }) {
+  const other = { ArrowLeft: tokens.query, ArrowRight: tokens.key }[key];
+  const to = other ? other[Math.min(index, other.length - 1)] : inLine(key, tokens[side][index], tokens[side], "down");
+  return to?.button;
 }
 
 function fit(view) {

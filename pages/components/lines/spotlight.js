@@ -1,7 +1,7 @@
 // What is shown of the one token that is pointed at, has the focus, or is kept: its weights beside the other side's
 // tokens, and in words its strongest.
 
-import { thousands } from "../kit/numbers.js";
+import { fixed, thousands } from "../kit/numbers.js";
 import { element } from "../kit/elements.js";
 import { say } from "../kit/say.js";
 import { FORBIDDEN, LEAST, MOST_CURVES, TOP } from "./curves.js";
@@ -58,7 +58,7 @@ export function strongest(view, side, index, head) {
 }
 
 function inDigits(weight) {
-  return (weight / TOP).toFixed(2);
+  return fixed(weight / TOP, 2);
 }
 
 export function show(view) {

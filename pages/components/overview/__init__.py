@@ -11,6 +11,7 @@ from jaxtyping import Float
 
 from pages.components.mounting import component
 from pages.components.packing import packed
+from pages.shared.view.shared_value import SharedValue
 from transformer_core.figures import DARK, LIGHT, sequential_scale
 from transformer_core.figures.heatmaps.cells import DIVIDER
 from transformer_core.figures.hues import WARM
@@ -22,13 +23,12 @@ class FilmStrip:
     """The snapshots that an overview can play, and what its slider says of them."""
 
     steps: Sequence[int]  # ascending
-    place: int  # of the chosen snapshot among them
-    signal: int  # grows where the page itself chooses a snapshot; then the slider goes there, wherever it is
+    step: int  # of the chosen snapshot
     strongest: bytes  # query, key and hundredths of the weight (uint16 each), snapshot by snapshot and head by head
     labels: Mapping[str, tuple[Sequence[str], Sequence[str]]]  # of queries and keys, by attention
     lines: Mapping[str, tuple[Sequence[float], tuple[float, float]]]  # two at most: numbers, lowest and highest drawn
     marks: Sequence[tuple[int, str]]  # places of snapshots, each with a sentence
-    on_snapshot: Callable[[], None]  # called before the run in which the component's value holds `snapshot`: its step
+    on_snapshot: Callable[[], None]  # called before the run in which the component's value holds `snapshot`, a step
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -139,8 +139,7 @@ def head_overview(
     header["film"] = {
         "id": version,
         "steps": film.steps,
-        "place": film.place,
-        "signal": film.signal,
+        "step": SharedValue(key, "snapshot").payload(film.step),
         "labels": {name: {"queries": queries, "keys": keys} for name, (queries, keys) in film.labels.items()},
         "lines": [{"name": name, "values": values, "ends": ends} for name, (values, ends) in film.lines.items()],
         "marks": [{"place": place, "words": words} for place, words in film.marks],

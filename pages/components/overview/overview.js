@@ -8,7 +8,7 @@ import { element } from "../kit/elements.js";
 import { announce } from "../kit/announce.js";
 import { shownHead } from "../kit/channel.js";
 import { mount } from "../kit/mount.js";
-import { short } from "../kit/numbers.js";
+import { fixed, short } from "../kit/numbers.js";
 import { unpack } from "../kit/packing.js";
 import { inRows, rove } from "../kit/roving.js";
 import { say } from "../kit/say.js";
@@ -26,7 +26,6 @@ export default await mount(import.meta.url, {
 function update(view, data, send) {
   const { root } = view;
   view.send = (what, head) => send(what, head);
-  view.sendSnapshot = (step) => send("snapshot", { step });
   const { header, rest: levels } = unpack(data);
   const isSame = hasSameHeads(view.header, header);
   const isNew = header.version !== view.header?.version;
@@ -46,7 +45,7 @@ function update(view, data, send) {
     view.player ??= makePlayer({
       root,
       onFrame: (film, place, isChosen) => showFrame(view, film, place, isChosen),
-      onChosen: (step) => view.sendSnapshot(step),
+      onChosen: (message) => view.send("snapshot", message),
     });
     if (!isSame && view.player.header?.id === header.film.id) showAgain(view.player);
     updatePlayer(view.player, header.film);
@@ -54,6 +53,7 @@ function update(view, data, send) {
 }
 
 function makeView(root) {
+  /** @type {Record<string, any>} */
   const view = { root, heads: [], rows: [], grids: [] };
   view.legend = element("div", "legend");
   view.field = element("div", "field");
@@ -154,7 +154,7 @@ function showFrame(view, film, place, isChosen) {
       item.strongest = say("“{query}” → “{key}” {weight}", {
         query: queries[query],
         key: keys[key],
-        weight: (hundredths / 100).toFixed(2),
+        weight: fixed(hundredths / 100, 2),
       });
       if (isChosen) sayName(item);
     }

@@ -2,10 +2,11 @@
 //
 // The pictures of all snapshots come once, through the component in film.js; what is chosen comes with the overview.
 
-import { thousands } from "../kit/numbers.js";
+import { fixed, thousands } from "../kit/numbers.js";
 import { element, svg } from "../kit/elements.js";
 import { film } from "../kit/channel.js";
 import { leaving } from "../kit/mount.js";
+import { SharedValue } from "../kit/shared_value.js";
 import { say } from "../kit/say.js";
 
 const WHOLE = 7000; // ms, that a film takes to play, within limits for one picture
@@ -23,9 +24,9 @@ export function keepFilm(id, pictures) {
 }
 
 export function makePlayer({ root, onFrame, onChosen }) {
-  // onFrame(film, place): show a snapshot; onChosen(step): a person chose one.
+  // onFrame(film, place): show a snapshot; onChosen({revision, value}): a person chose a step.
   /** @type {any} */
-  const player = { place: 0, said: [], film: null, onFrame, onChosen };
+  const player = { place: 0, film: null, onFrame, onChosen };
   player.bar = element("div", "player");
   player.bar.setAttribute("role", "group");
   player.bar.setAttribute("aria-label", say("Snapshots of this training"));
@@ -47,6 +48,7 @@ export function makePlayer({ root, onFrame, onChosen }) {
   player.button.addEventListener("click", () => (player.timer ? pause(player) : play(player)));
   player.slider.addEventListener("input", () => {
     stopTimer(player);
+    player.step.touch();
     seek(player, Number(player.slider.value));
   });
   player.slider.addEventListener("change", () => settle(player));
@@ -64,22 +66,18 @@ export function makePlayer({ root, onFrame, onChosen }) {
 }
 
 export function updatePlayer(player, header) {
-  // A new film begins at its chosen snapshot. Of the same film, a snapshot that was chosen elsewhere on the page is shown;
-  // one that was said from here comes back late, and the slider may have gone on.
-  const former = player.header;
+  // A new film begins at its chosen snapshot.
+  const isNew = header.id !== player.header?.id;
   player.header = header;
-  if (header.id !== former?.id) {
-    stopTimer(player);
-    Object.assign(player, { film: null, said: [header.place] });
+  if (isNew) {
+    Object.assign(player, { film: null, step: new SharedValue(player.onChosen) });
     drawTrack(player);
-    seek(player, header.place);
-    if (films.has(header.id)) openFilm(player);
-  } else if (header.signal !== former.signal || !player.said.includes(header.place)) {
-    stopTimer(player);
-    player.said = [header.place];
-    seek(player, header.place);
-    showAgain(player);
-  } else if (player.said.at(-1) === header.place) player.said = [header.place];
+  }
+  if (!player.step.hear(header.step)) return;
+  stopTimer(player);
+  seek(player, header.steps.indexOf(header.step.value));
+  if (!isNew) showAgain(player);
+  else if (films.has(header.id)) openFilm(player);
 }
 
 function openFilm(player) {
@@ -95,7 +93,7 @@ function drawTrack(player) {
   const { header, lines, marks, slider, bar } = player;
   const last = header.steps.length - 1;
   bar.style.setProperty("--mark", header.color);
-  Object.assign(slider, { max: last, value: header.place });
+  slider.max = last;
   lines.setAttribute("viewBox", `0 0 ${Math.max(last, 1)} 1`);
   player.cursor = svg("line", { class: "cursor", y1: 0, y2: 1 });
   lines.replaceChildren(
@@ -114,6 +112,7 @@ function drawTrack(player) {
     mark.style.left = `${(100 * place) / Math.max(last, 1)}%`;
     mark.addEventListener("click", () => {
       stopTimer(player);
+      player.step.touch();
       seek(player, place);
       settle(player);
     });
@@ -140,7 +139,7 @@ function seek(player, place) {
 }
 
 function inWords(value) {
-  return value >= 0.005 || value === 0 ? value.toFixed(2) : say("below 0.01");
+  return value >= 0.005 || value === 0 ? fixed(value, 2) : say("below 0.01");
 }
 
 function settle(player) {
@@ -149,14 +148,13 @@ function settle(player) {
   player.waiting = setTimeout(() => {
     if (player.timer || !player.bar.isConnected) return;
     showAgain(player);
-    if (player.said.at(-1) === player.place) return;
-    player.said.push(player.place);
-    player.onChosen(player.header.steps[player.place]);
+    if (player.step.isTouched) player.step.tell(player.header.steps[player.place]);
   }, SETTLED);
 }
 
 function play(player) {
   if (!player.film) return;
+  player.step.touch();
   const last = player.header.steps.length - 1;
   if (player.place === last) seek(player, 0);
   const [shortest, longest] = SHORTEN;

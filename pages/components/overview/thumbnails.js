@@ -4,6 +4,7 @@
 // of the picture is the largest of several, and so is a pixel of a picture that has more cells than the screen has room
 // for: a line that is one cell wide stays a line.
 
+import { brushOf } from "../kit/canvas.js";
 import { channels, mixed } from "../kit/colors.js";
 
 const FORBIDDEN = 255;
@@ -18,7 +19,7 @@ export function paint(view) {
   canvas.height = Math.round(height * ratio);
   canvas.style.width = `${width}px`;
   canvas.style.height = `${height}px`;
-  const context = canvas.getContext("2d");
+  const context = brushOf(canvas);
   const colors = colorsOf(view);
   const origin = field.getBoundingClientRect();
   for (const item of view.rows.flat()) {
@@ -62,7 +63,7 @@ function picture(item, colors, widest, highest) {
   }
   const levels = width < item.columns || height < item.rows ? largest(item, width, height) : item.levels;
   for (let cell = 0; cell < levels.length; cell++) item.pixels[cell] = colors[levels[cell]];
-  item.canvas.getContext("2d").putImageData(item.image, 0, 0);
+  brushOf(item.canvas).putImageData(item.image, 0, 0);
   item.painted = wanted;
   return item.canvas;
 }

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from pages.explore.decoding import view_fields
-from pages.explore.decoding.components.writing import Looked, Token, sent_at, sent_forward, writing
+from pages.explore.decoding.components.writing import Looked, Token, sent_at, writing
 from pages.explore.decoding.data import DecodingData, TokenFacts
 
 if TYPE_CHECKING:
     from transformer_core.decoding.decoding_step import DecodingStep
 
 KEY = "decoding-writing"
+MOST_AT_ONCE = 64  # tokens that are written in one step
 N_NEARBY = 4  # steps before and behind this one that a step shows at once
 
 _TOKENS: "WeakKeyDictionary[DecodingStep, Token]" = WeakKeyDictionary()
@@ -34,7 +35,6 @@ def show(data: DecodingData) -> None:
         key=KEY,
         nearby=_nearby(data),
         on_at=_on_at,
-        on_forward=_on_forward,
     )
 
 
@@ -47,17 +47,14 @@ def _nearby(data: DecodingData) -> dict[int, Looked]:
 
 
 def _on_at() -> None:
-    """A person wants to see another step of this branch."""
+    """A person, or the player, wants to see another step of this branch, be it written or not."""
     n = sent_at(KEY)
-    if n is not None:
-        view_fields.go_to(min(n, len(view_fields.path())))
-
-
-def _on_forward() -> None:
-    """A person wants to go on, or the player does."""
-    n = sent_forward(KEY)
-    if n is not None:
-        view_fields.go_on(n)
+    if n is None:
+        return
+    if n > len(view_fields.path()):
+        view_fields.go_on(min(n - (view_fields.STEP.value or 0), MOST_AT_ONCE))
+    else:
+        view_fields.go_to(n)
 
 
 def _tokens(data: DecodingData) -> list[Token]:

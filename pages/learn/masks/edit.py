@@ -112,8 +112,8 @@ def _matrix(data: MasksData) -> None:
     head = outcome.head
 
     def on_turned() -> None:
-        if (sent := sent_turned(MATRIX)) is not None:
-            view_fields.turn(sent[0], len(keys), sent[1])
+        if (cells := sent_turned(MATRIX)) is not None:
+            view_fields.turn(cells, len(keys))
 
     mask_matrix(
         Arrays(
@@ -143,7 +143,6 @@ def _matrix(data: MasksData) -> None:
         },
         hint=_hint(outcome),
         of=f"{data.source} {view.text} {view.target} {view.attention} {data.preset.name} {data.size} {n_padding}",
-        stamp=view_fields.STAMP.value,
         key=MATRIX,
         on_turned=on_turned,
     )

@@ -18,7 +18,6 @@ PARTS = ("edit", "which", "inference", "leak", "dropout", "training")
 MOST_DROPOUT = 0.9
 MOST_SIZE = 64
 MOST_CELLS = MOST_SIZE * MOST_SIZE  # that are turned over
-STAMP = Kept("masks-stamp", 0)  # of the last edit that came from the browser
 _OF = Kept("masks-of")  # what the edited cells are cells of
 _MOVED = Kept("masks-moved")  # the attention that was chosen, and the one that a preset shows in its place
 _RUN = re.compile(r"(\d{1,2})(?:-(\d{1,2}))?\.(\d{1,2})(?:-(\d{1,2}))?")
@@ -148,9 +147,8 @@ def choose_attention(name: str) -> None:
     _MOVED.set(None)
 
 
-def turn(cells: Sequence[int], n_keys: int, stamp: int) -> None:
+def turn(cells: Sequence[int], n_keys: int) -> None:
     """Cells were turned over by hand, counted row by row."""
-    STAMP.set(stamp)
     EDITS.set(tuple(divmod(cell, n_keys) for cell in cells))
 
 

@@ -176,23 +176,6 @@ class StepsData:
         cell: MatrixCell | None = view_fields.CELL.value
         return cell and self.walk.number(*cell)
 
-    def where_shown(self, cell: MatrixCell | None, query: int) -> tuple[str, int, int] | None:
-        """Return where the figure has a number, counted from what is shown; None: nowhere while a query is chosen."""
-        if cell is None:
-            return None
-        queries, keys = self.shown
-        spans, row = {"query": queries, "key": keys}, cell.row
-        if cell.matrix in PAIRS:
-            of_query, row = divmod(cell.row, len(self.labels[1]))
-            rows, columns = (keys if of_query == query else range(0)), range(self.card.config.d_head)
-        else:
-            quantity = self.walk.quantities[cell.matrix]
-            rows = spans[quantity.rows]
-            columns = spans.get(quantity.columns, range(quantity.values.shape[1]))
-        if row not in rows or cell.column not in columns:
-            return None
-        return cell.matrix, rows.index(row), columns.index(cell.column)
-
     @property
     def split(self) -> Expression:
         """What the scores are made of, as code; `value_of` raises HeadlightError where they cannot be taken apart."""

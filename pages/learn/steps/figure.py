@@ -32,7 +32,6 @@ def draw(data: StepsData) -> None:
     """Draw the figure."""
     queries, keys = data.shown
     query_labels, key_labels = data.labels
-    signal = view_fields.control_signal(data.shown, data.key)
     config = data.card.config
     attention_steps(
         stages=data.walk.stages,
@@ -45,13 +44,12 @@ def draw(data: StepsData) -> None:
         n_heads=config.n_heads,
         d_head=config.d_head,
         at=At(
-            stage=signal.stage,
-            query=queries.index(signal.query),
-            key=keys.index(signal.key) if signal.key in keys else None,
-            cell=data.where_shown(signal.cell, signal.query),
+            stage=view_fields.STAGE.value,
+            query=view_fields.QUERY.value,
+            key=data.key,
+            cell=view_fields.CELL.value,
         ),
-        signal=signal.count,
-        key=view_fields.FIGURE,
+        place=view_fields.PLACE,
         on_view=view_fields.on_view,
         is_self=not data.is_cross,
         first_query=queries.start,

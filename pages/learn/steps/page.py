@@ -43,7 +43,7 @@ def page() -> None:
     """Draw the page, in the order of all pages."""
     prose.heading(say("Attention step by step"), say(LEAD))
     if state.current().text:
-        view_fields.forget_figure()
+        view_fields.PLACE.forget()
         steps()
 
 

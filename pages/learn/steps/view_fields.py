@@ -1,25 +1,24 @@
 """What defines the view of the page Attention step by step, beside the model, the text and the head.
 
-The figure moves by itself, in the browser, and tells where it is. So the page sends a signal of its own only where
-something else than the figure chose: a link, another text, a control.
+The figure moves by itself, in the browser, and tells where it is. So the page tells it where to go only where something
+else than the figure chose: a link, another text, a control.
 """
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from pages.shared.models import ModelCard
 from pages.shared.step_texts import TITLES
-from pages.shared.view.fields import Field, Kept, number, one_of, sent
+from pages.shared.view.fields import Field, number, one_of
+from pages.shared.view.shared_value import SharedValue
 from transformer_core.analysis import HeadName
 from transformer_core.language import say
 
 PAGE = "steps"
 FIGURE = "steps-figure"  # key of the component
 _CELL = re.compile(r"([a-z_]{1,30})\.(\d{1,8})\.(\d{1,6})")
-_KNOWN = Kept("steps-known")  # what the figure shows, as far as it has told or was told
-_SIGNAL = Kept("steps-signal")  # what it was told last, and how often it was told something
+PLACE = SharedValue(FIGURE, "view")  # where the figure is
 
 
 class MatrixCell(NamedTuple):
@@ -53,18 +52,6 @@ CELL: Field = Field(PAGE, "cell", None, _cell, _cell_in_words)
 FIELDS: tuple[Field, ...] = (QUERY, STAGE, KEY, CELL)
 
 
-@dataclass(frozen=True)
-class ControlSignal:
-    """What the figure is to show, where the count is larger than that of the signal before."""
-
-    count: int
-    stage: str
-    query: int
-    key: int
-    cell: MatrixCell | None
-    shown: tuple[range, range]  # the queries and the keys that have room
-
-
 def usual_head(card: ModelCard) -> HeadName:
     """Return the guided head, which is one of the encoder, or the first of all."""
     return HeadName(next(iter(card.attentions)), *(card.guided_head or (0, 0)))
@@ -93,7 +80,7 @@ def fit(n_queries: int, n_keys: int, first: int, shapes: Mapping[str, tuple[int,
 
 def on_view() -> None:
     """The figure went somewhere; what came from the browser is checked like any input."""
-    told = sent(FIGURE, "view")
+    told = PLACE.heard()
     if not isinstance(told, Mapping):
         return
     stage, query, key, cell = (told.get(name) for name in ("stage", "query", "key", "cell"))
@@ -107,32 +94,6 @@ def on_view() -> None:
             CELL.set(MatrixCell(matrix, row, column))
         case _:
             CELL.set(None)
-    _KNOWN.set(_chosen())
-
-
-def control_signal(shown: tuple[range, range], key: int) -> ControlSignal:
-    """Return what the figure is to show: the signal before, where it shows already what is chosen.
-
-    Args:
-        shown: the queries and the keys that have room.
-        key: the chosen one, or the one that stands for it.
-    """
-    signal: ControlSignal | None = _SIGNAL.value
-    if signal is None or signal.shown != shown or _KNOWN.value != _chosen():
-        count = 0 if signal is None else signal.count + 1
-        signal = ControlSignal(count, STAGE.value, QUERY.value, key, CELL.value, shown)
-        _SIGNAL.set(signal)
-        _KNOWN.set(_chosen())
-    return signal
-
-
-def forget_figure() -> None:
-    """The page is drawn anew: nothing is known of what the figure shows."""
-    _KNOWN.pop()
-
-
-def _chosen() -> tuple[str, int, int | None, MatrixCell | None]:
-    return STAGE.value, QUERY.value, KEY.value, CELL.value
 
 
 def _is_index(value: object) -> bool:

@@ -13,6 +13,7 @@ import streamlit as st
 from pages.shared.view import fields, locale, long_texts, state
 from pages.shared.view.address import Address
 from pages.shared.view.fields import Choice, Field, Kept, TextField, number, sent, text_up_to
+from pages.shared.view.shared_value import SharedValue
 from transformer_core.analysis import attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.language import say
@@ -41,11 +42,11 @@ LAYER, HEAD = Field(PAGE, "layer", 0, number), Field(PAGE, "head", 0, number)
 FIELDS: tuple[Field, ...] = (RUN, SNAPSHOT, OTHER, TEXT, TARGET, ATTENTION, LAYER, HEAD)
 OVERVIEW, HEATMAP, CURVES, HEADS_FIGURE = "run-overview", "run-heatmap", "run-curves", "run-heads"
 FILM_OVERVIEW, FILM_HEATMAP, FILM_LOSS, FILM_HEADS = "film-overview", "film-heatmap", "film-loss", "film-heads"
-SIGNAL = Kept("film-signal", 0)  # how often the page itself, and not the slider, chose a snapshot
 NEW_CHOSEN = Kept("run-new-chosen", False)  # whether a person chose a new training, or came by an address that says so
 IS_HERE = Kept("train-is-here", False)  # whether the page Train was drawn since the session came to it
 ENDED = Kept("train-ended")  # names of the runs that ended since its last visit to that page, and were not opened yet
 NOTE = Kept("run-note", "")  # what was done a moment ago, to be said at the next run of the page
+FILM_SNAPSHOT = SharedValue(FILM_OVERVIEW, "snapshot")  # the step that the film's slider shows
 _ADDRESS = Address("run")
 
 
@@ -74,7 +75,7 @@ def seed() -> None:
         RUN.set(run)
     NEW_CHOSEN.set(wanted.get("run") == "")
     _ADDRESS.follow()
-    SIGNAL.set(SIGNAL.value + 1)
+    FILM_SNAPSHOT.forget()
     NOTE.set(" ".join(notes) or NOTE.value)
 
 
@@ -141,15 +142,15 @@ def on_target() -> None:
 
 def on_snapshot() -> None:
     """The slider of a film came to rest; what came from the browser is checked like any input."""
-    snapshot = sent(FILM_OVERVIEW, "snapshot")
-    step = snapshot.get("step") if isinstance(snapshot, Mapping) else None
+    step = FILM_SNAPSHOT.heard()
     if type(step) is int and step >= 0:
         choose({SNAPSHOT: step})
 
 
 def go_to(step: int, attention: str, layer: int, head: int) -> None:
     """A snapshot and a head were chosen on the page."""
-    choose({SNAPSHOT: step, ATTENTION: attention, LAYER: layer, HEAD: head, SIGNAL: SIGNAL.value + 1})
+    FILM_SNAPSHOT.forget()  # the slider may be elsewhere
+    choose({SNAPSHOT: step, ATTENTION: attention, LAYER: layer, HEAD: head})
 
 
 def on_head(key: str = OVERVIEW) -> None:

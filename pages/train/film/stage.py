@@ -192,8 +192,7 @@ def _overview(data: SnapshotData, found: "Sequence[Appearance]") -> None:
         on_chosen=partial(run_state.on_head, run_state.FILM_OVERVIEW),
         film=FilmStrip(
             steps=steps,
-            place=data.place,
-            signal=run_state.SIGNAL.value,
+            step=steps[data.place],
             strongest=strongest,
             labels={name: film_readings.labels(reading.fixed, name) for name in reading.patterns},
             lines=learning.lines(data),

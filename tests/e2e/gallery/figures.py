@@ -1,6 +1,7 @@
 """Two figures side by side, which can be pointed at together: all cells of a text, and an overview of its blocks."""
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from pages.components import figures
@@ -57,6 +58,11 @@ with left:
         is_window=state.window is not None,
         link="pair",
     )
+if "lines" in st.query_params:
+    halves, squares = [place / 2 for place in range(4)], [place**2 for place in range(4)]
+    lines = go.Figure([go.Scatter(y=halves, name="halves"), go.Scatter(y=squares, name="squares")])
+    lines.update_layout(title="lines", xaxis_title="step", yaxis_title="nats", showlegend=True)
+    figures.live_figure(lines, name="lines", key="lines", height=300)
 with right:
     figures.live_figure(
         two,

@@ -39,7 +39,11 @@ def page() -> None:
     head_overview(
         groups=[
             {"attention": name, "title": title, "layers": n_layers, "heads": n_heads, "queries": SIDE, "keys": SIDE}
-            | {"strongest": [[("a", "b", 0.5)] * n_heads] * n_layers}
+            | {
+                "strongest": [
+                    [("a", "b", 0.5 + layer / 10 + head / 100) for head in range(n_heads)] for layer in range(n_layers)
+                ]
+            }
             for name, (title, n_layers, n_heads) in SHAPES.items()
         ],
         levels=thumbnails,

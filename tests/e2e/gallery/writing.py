@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from pages.explore.decoding.components.writing import Token, sent_at, sent_forward, writing
+from pages.explore.decoding.components.writing import Token, sent_at, writing
 from tests.e2e.gate import wait_at
 
 SOURCE = ["The", "animal", "did", "not", "cross", "<eos>"]
@@ -26,17 +26,13 @@ def token(place: int) -> Token:
     )
 
 
-def received(event: str) -> None:
+def received() -> None:
     """Go where the component asks for."""
-    state = st.session_state
-    if event == "at":
-        state.at = min(sent_at(KEY) or 0, state.n)
-        state.last = f"at {sent_at(KEY)}"
-    else:
-        state.at = min(state.at + (sent_forward(KEY) or 0), limit())
-        state.n = max(state.at, state.n)
-        state.last = f"forward {sent_forward(KEY)}"
-    state.asked = [*state.get("asked", []), state.last]
+    state, n = st.session_state, sent_at(KEY) or 0
+    asked = f"forward {n - state.at}" if n > state.n else f"at {n}"
+    state.asked = [*state.get("asked", []), asked]
+    state.at = min(n, limit())
+    state.n = max(state.at, state.n)
 
 
 def limit() -> int:
@@ -67,8 +63,7 @@ def page() -> None:
         aim_output="decoder self-attention L1.H3",
         ended="The model ended the text here (end-of-sequence token)." if state.n == limit() else None,
         key=KEY,
-        on_at=lambda: received("at"),
-        on_forward=lambda: received("forward"),
+        on_at=received,
     )
     st.text(f"shown {state.at} of {state.n}; asked: {', '.join(state.get('asked', []))};")
     st.button("Elsewhere")

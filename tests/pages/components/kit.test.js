@@ -6,8 +6,8 @@ import { test } from "node:test";
 import { channels, mixed } from "../../../pages/components/kit/colors.js";
 import { shownStep } from "../../../pages/components/kit/channel.js";
 import { unpack } from "../../../pages/components/kit/packing.js";
-import { fixed, plural, roundStep, scientific, short, thousands } from "../../../pages/components/kit/numbers.js";
-import { say } from "../../../pages/components/kit/say.js";
+import { fixed, probability, roundStep, scientific, short, significant, thousands } from "../../../pages/components/kit/numbers.js";
+import { say, sayNumber } from "../../../pages/components/kit/say.js";
 
 test("values are put into a text; what has none stays as it is", () => {
   assert.equal(say("{n} of {m}, {n}", { n: 0, m: "x" }), "0 of x, 0");
@@ -18,6 +18,7 @@ test("values are put into a text; what has none stays as it is", () => {
 test("thousands are set apart", () => {
   assert.equal(thousands(1234567), "1,234,567");
   assert.equal(thousands(999), "999");
+  assert.equal(thousands(6283.19, 1), "6,283.2");
 });
 
 test("a header and bytes, wherever they begin in their buffer", () => {
@@ -57,6 +58,17 @@ test("numbers have a true minus, and nothing is written as less than nothing", (
   assert.deepEqual([1.005, -1.25, -0.001, 0].map((value) => fixed(value, 2)), ["1.00", "−1.25", "0.00", "0.00"]);
   assert.deepEqual([Infinity, -Infinity, NaN].map((value) => fixed(value, 2)), ["∞", "−∞", "NaN"]);
   assert.equal(scientific(-0.00012, 1), "−1.2e−4");
+  assert.deepEqual([12.345678912, -0.0034, 123456].map((value) => significant(value, 2)), ["12", "−0.0034", "120000"]);
+  assert.equal(fixed(12345.6, 1), "12345.6");
+});
+
+test("ties go to the even digit, as in Python", () => {
+  assert.deepEqual([0.125, 0.375, 0.625, -0.125].map((value) => fixed(value, 2)), ["0.12", "0.38", "0.62", "−0.12"]);
+});
+
+test("no probability looks like 0 or 1 that is not", () => {
+  const values = [0, 0.004, 0.006, 0.994, 0.996, 1];
+  assert.deepEqual(values.map(probability), ["0.00", "<0.01", "0.01", "0.99", ">0.99", "1.00"]);
 });
 
 test("colors are mixed between their neighbours, and stay at the ends", () => {
@@ -75,9 +87,10 @@ test("round steps are 1, 2, 5 and ten times as much", () => {
 });
 
 test("a short number has two digits that count, and two decimals at least", () => {
-  assert.deepEqual([0, 0.25, 3.14159, 0.01234, -0.0004, 250.4].map(short), ["0.00", "0.25", "3.14", "0.012", "−0.00040", "250"]);
+  assert.deepEqual([0, 0.25, 3.14159, 0.01234, -0.0004, 2.5e-7, 250.4].map(short), ["0.00", "0.25", "3.14", "0.012", "−0.00040", "2.5e−7", "250"]);
 });
 
 test("of one thing, or of another number of them", () => {
-  assert.deepEqual([0, 1, 2].map((n) => plural(n, "token", "tokens")), ["tokens", "token", "tokens"]);
+  const counted = (n) => sayNumber(n, "{n} token{end}", "{n} tokens{end}", { end: "!" });
+  assert.deepEqual([0, 1, 2, 1200].map(counted), ["0 tokens!", "1 token!", "2 tokens!", "1,200 tokens!"]);
 });

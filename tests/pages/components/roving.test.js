@@ -6,10 +6,12 @@ import { test } from "node:test";
 import { inLine, inRows, nearest } from "../../../pages/components/kit/roving.js";
 
 test("a line ends at its ends, and only its own keys lead along it", () => {
-  assert.deepEqual(["ArrowLeft", "ArrowRight", "Home", "End"].map((key) => inLine(key, 1, 4)), [0, 2, 0, 3]);
-  assert.deepEqual([inLine("ArrowLeft", 0, 4), inLine("ArrowRight", 3, 4)], [0, 3]);
-  assert.deepEqual(["ArrowUp", "ArrowDown", "Enter", " "].map((key) => inLine(key, 1, 4)), Array(4).fill(undefined));
-  assert.deepEqual(["ArrowUp", "ArrowDown", "ArrowLeft"].map((key) => inLine(key, 1, 4, "down")), [0, 2, undefined]);
+  const items = ["a", "b", "c", "d"];
+  assert.deepEqual(["ArrowLeft", "ArrowRight", "Home", "End"].map((key) => inLine(key, "b", items)), ["a", "c", "a", "d"]);
+  assert.deepEqual([inLine("ArrowLeft", "a", items), inLine("ArrowRight", "d", items)], ["a", "d"]);
+  assert.deepEqual(["ArrowUp", "ArrowDown", "Enter", " "].map((key) => inLine(key, "b", items)), Array(4).fill(undefined));
+  const down = (key) => inLine(key, "b", items, "down");
+  assert.deepEqual(["ArrowUp", "ArrowDown", "ArrowLeft"].map(down), ["a", "c", undefined]);
 });
 
 test("in rows of unlike lengths a shorter row is entered at its end", () => {

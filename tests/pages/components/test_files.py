@@ -58,13 +58,16 @@ def test_each_language_has_its_words(client: TestClient):
     with speaking("de"):
         address = modules.address(FOLDER / "kit" / "language.js")
     text = client.get(address).text
-    ((language, words),) = re.findall(r"^export const LANGUAGE = (.*);\nexport const WORDS = (.*);\n$", text)
+    pattern = r"^export const LANGUAGE = (.*);\nexport const WORDS = (.*);\nexport const FORMS = (.*);\n$"
+    ((language, words, forms),) = re.findall(pattern, text)
     assert json.loads(language) == "de"
     german = messages("de")
     assert all(german[english] == said for english, said in json.loads(words).items())
     said = re.findall(r'\bsay\("([^"]+)"', "".join(path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.js")))
     assert len(said) > 50
     assert {text for text in said if text in german} <= json.loads(words).keys()
+    counted = json.loads(forms)["1 token is more probable"]
+    assert counted == {"one": "1 Token ist wahrscheinlicher", "other": "{n} Token sind wahrscheinlicher"}
 
 
 def test_a_changed_word_has_another_address(monkeypatch: pytest.MonkeyPatch):

@@ -65,7 +65,7 @@ def test_every_number_is_that_of_a_plain_forward(three_kinds: Path):
     app = opened(model="en-fr", text=EXAMPLES[0], length="4", step="2")
     check_numbers(app, model, tokenizer, src, written)
     header, rows, weights_source, weights_output = sent(app)
-    assert (header["nGiven"], header["at"]) == (1, 2)
+    assert (header["nGiven"], header["at"]["value"]) == (1, 2)
     assert (len(weights_source), len(weights_output)) == (src.shape[1], 3)
     assert weights_source.sum() == pytest.approx(1, abs=1e-5)
     assert weights_output.sum() == pytest.approx(1, abs=1e-5)
@@ -107,11 +107,12 @@ def test_the_end_of_the_branch_is_told_wherever_one_stands_in_it(three_kinds: Pa
 
 
 @pytest.mark.parametrize(
-    ("event", "n", "at"),
-    [("at", 1, 1), ("at", 0, 0), ("at", 10**6, 3), ("at", -4, 2), ("forward", 2, 4), ("forward", 0, 2)],
+    ("n", "at", "length"),
+    [(1, 1, None), (0, 0, None), (3, 3, None), (5, 5, 5), (10**6, 2 + writing.MOST_AT_ONCE, 66), (-4, 2, None)],
 )
-def test_wishes_of_the_player_move_the_moment(monkeypatch: pytest.MonkeyPatch, event: str, n: int, at: int):
-    session = {writing.KEY: {event: {"n": n, "id": 1}}, "decoding-step": 2, "decoding-paths": ((5, 6, 7),)}
+def test_wishes_of_the_player_move_the_step(monkeypatch: pytest.MonkeyPatch, n: int, at: int, length: int | None):
+    wish = {"at": {"revision": 1, "value": n}}
+    session = {writing.KEY: wish, "decoding-step": 2, "decoding-paths": ((5, 6, 7),)}
     monkeypatch.setattr(st, "session_state", session)
-    {"at": writing._on_at, "forward": writing._on_forward}[event]()
-    assert view_fields.STEP.value == at
+    writing._on_at()
+    assert (view_fields.STEP.value, view_fields.LENGTH.value) == (at, length)

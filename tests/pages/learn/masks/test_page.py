@@ -92,7 +92,7 @@ def test_an_edited_mask_is_what_the_model_runs_with(
     np.testing.assert_array_equal(cells[1], outcome.head.allowed)
     expected = np.array([[query - 2 < key <= query for key in range(n)] for query in range(n)])
     np.testing.assert_array_equal(cells[0], expected)  # the preset, without the edits
-    assert header["turned"] == [3 * n, 3 * n + 1]
+    assert header["turned"]["value"] == [3 * n, 3 * n + 1]
     rows = header["outputs"]["rows"]
     np.testing.assert_allclose([row["now"] for row in rows], outcome.now.probability, atol=1e-6)
     np.testing.assert_allclose([row["before"] for row in rows], outcome.before.probability, atol=1e-6)

@@ -71,11 +71,11 @@ def test_another_preset_attention_or_text_has_no_edits():
         lambda: view_fields.choose_attention("cross"),
         lambda: view_fields.fit("another text", 9, 9),
     ):
-        view_fields.turn([10, 12], 9, stamp=1)
+        view_fields.turn([10, 12], 9)
         assert view_fields.EDITS.value == ((1, 1), (1, 3))
         act()
         assert view_fields.EDITS.value == ()
-    view_fields.turn([10], 9, stamp=2)
+    view_fields.turn([10], 9)
     view_fields.choose_attention(st.session_state[state.ATTENTION.key])
     assert view_fields.EDITS.value == ((1, 1),)
 
@@ -117,7 +117,7 @@ def test_a_preset_that_shows_another_attention_says_so_and_gives_the_chosen_one_
 
 
 def test_what_is_no_preset_changes_nothing():
-    view_fields.turn([10], 9, stamp=1)
+    view_fields.turn([10], 9)
     view_fields.choose_preset("x", odd_config())
     view_fields.choose_preset(None, odd_config())
     assert view_fields.EDITS.value == ((1, 1),) and view_fields.PRESET.value == "own"

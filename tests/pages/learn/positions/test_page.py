@@ -201,7 +201,7 @@ def test_the_dials_get_the_heads_own_query_and_key(open_positions: OpenApp):
     dials = run_lines(app)["dials"]
     np.testing.assert_allclose(data["query"], dials.hands[0], rtol=1e-6)
     np.testing.assert_allclose(data["key"], dials.hands[1], rtol=1e-6)
-    assert data["places"] == [3, 1] and data["n"] == 128 and len(data["speeds"]) == 4
+    assert data["places"]["value"] == [3, 1] and data["n"] == 128 and len(data["speeds"]) == 4
 
 
 def test_what_the_dials_send_is_checked(monkeypatch: pytest.MonkeyPatch):
@@ -213,7 +213,7 @@ def test_what_the_dials_send_is_checked(monkeypatch: pytest.MonkeyPatch):
         ({}, None),
         (None, None),
     ):
-        monkeypatch.setattr(st, "session_state", {"k": {"places": sent}})
+        monkeypatch.setattr(st, "session_state", {"k": {"places": {"revision": 1, "value": sent}}})
         assert positions_dials.sent_places("k", 10) == expected
 
 

@@ -65,7 +65,7 @@ function listen(view) {
   view.roving = rove(view.field, {
     of: ".node, .end",
     next: (key, button) => next(view, key, placeOf(view, button).item),
-    onPoint: (box) => point(view, placeOf(view, box)),
+    onPoint: (box) => point(view, box && placeOf(view, box)),
     onChoose: (box) => {
       const { item } = placeOf(view, box);
       view.send(item.node.id);
@@ -75,10 +75,9 @@ function listen(view) {
   view.root.addEventListener("keydown", ({ key }) => key === "Escape" && point(view, null));
 }
 
-export function placeOf(view, target) {
+function placeOf(view, box) {
   // The token, or the words at the end of a branch, that is meant.
-  const box = target?.closest(".node, .end");
-  return box ? { box, item: view.items.get(Number(box.dataset.id)), isEnd: box.matches(".end") } : null;
+  return { box, item: view.items.get(Number(box.dataset.id)), isEnd: box.matches(".end") };
 }
 
 function fillNodes(view) {

@@ -24,6 +24,7 @@ export function arrangeTree(nodes, ends) {
 function branchFrom(tree, first) {
   // A branch in lane 0 with all that parts from it, and the lanes, from `top` to `bottom`, that it takes in each column.
   const { children, columns, nColumns, ends } = tree;
+  /** @type {{chain: number[], forks: object[], top: number[], bottom: number[]}} */
   const branch = { chain: [first], forks: [], top: [], bottom: [] };
   for (let next = first; (next = children.get(next)[0]) !== undefined; ) branch.chain.push(next);
   const start = columns.get(first);

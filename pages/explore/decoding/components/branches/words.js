@@ -1,8 +1,8 @@
 // What a token of a tree says of itself: to who points at it, and to who does not see it.
 
-import { fixed, plural, short } from "../../../../components/kit/numbers.js";
+import { fixed, short } from "../../../../components/kit/numbers.js";
 import { element } from "../../../../components/kit/elements.js";
-import { say } from "../../../../components/kit/say.js";
+import { say, sayNumber } from "../../../../components/kit/say.js";
 
 const KINDS = {
   given: say("given, not generated"),
@@ -28,7 +28,7 @@ function share(p) {
 
 function rankInWords(rank) {
   if (rank === 0) return say("the most probable token");
-  return plural(rank, say("1 token is more probable"), say("{n} tokens are more probable", { n: rank }));
+  return sayNumber(rank, "1 token is more probable", "{n} tokens are more probable");
 }
 
 function probabilityInWords({ p, rank }) {
@@ -79,8 +79,7 @@ export function tipOf({ node }, alternatives) {
 }
 
 export function tipOfEnd(end) {
-  const told = { n: end.n_tokens, numbers: endInWords(end) };
-  const words = plural(end.n_tokens, say("{n} token: {numbers}", told), say("{n} tokens: {numbers}", told));
+  const words = sayNumber(end.n_tokens, "{n} token: {numbers}", "{n} tokens: {numbers}", { numbers: endInWords(end) });
   return [element("div", "whole", end.text), element("div", "", words)];
 }
 

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from pages.components.mounting import component
 from pages.components.packing import packed
 from pages.shared.view.fields import sent
+from pages.shared.view.shared_value import SharedValue
 from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import ConfigError
 from transformer_core.figures import isolate
@@ -71,7 +72,7 @@ def candidates(
     header = {
         "distributions": shown,
         "nTokens": len(distribution.scores),
-        "sampling": {field: getattr(sampling, field) for field in SLIDERS},
+        "sampling": _settings(key).payload({field: getattr(sampling, field) for field in SLIDERS}),
         "height": height,
     }
     component(__file__, "candidates", isolated=True)(
@@ -126,9 +127,10 @@ def _shown(
 
 def sent_token(key: str, *, version: str) -> int | None:
     """Return the token that a person wants written at this step; None: there is none, or it was another step."""
-    sent = _sent(key, "token")
-    token = sent.get("token")
-    return token if type(token) is int and token >= 0 and sent.get("version") == version else None
+    match sent(key, "token"):
+        case {"token": int(token), "version": of} if type(token) is int and token >= 0 and of == version:
+            return token
+    return None
 
 
 def sent_sampling(key: str, sampling: Sampling) -> Sampling | None:
@@ -138,8 +140,8 @@ def sent_sampling(key: str, sampling: Sampling) -> Sampling | None:
         key: the component's key.
         sampling: the settings that hold; what has no slider stays as it is there.
     """
-    sent = _sent(key, "sampling")
-    values: list[Any] = [sent.get(field) for field in SLIDERS]
+    heard = _settings(key).heard()
+    values: list[Any] = [heard.get(field) for field in SLIDERS] if isinstance(heard, Mapping) else [None]
     if not all(type(value) in (int, float) for value in values):
         return None
     temperature, top_k, top_p, min_p = values
@@ -151,7 +153,5 @@ def sent_sampling(key: str, sampling: Sampling) -> Sampling | None:
         return None
 
 
-def _sent(key: str, event: str) -> Mapping[str, Any]:
-    """Return what the component of this key sent for this run."""
-    told = sent(key, event)
-    return told if isinstance(told, Mapping) else {}
+def _settings(key: str) -> SharedValue:
+    return SharedValue(key, "sampling")

@@ -5,13 +5,14 @@
 // highest first, for each of the header's distributions, one a step. A row of a distribution is a token at its place among
 // them. The first one is what the server shows; a step in writing.js to another one of them is drawn at once.
 
-import { fixed, thousands } from "../../../../components/kit/numbers.js";
+import { fixed, probability, scientific, thousands } from "../../../../components/kit/numbers.js";
 import { announce } from "../../../../components/kit/announce.js";
 import { element } from "../../../../components/kit/elements.js";
 import { shownStep } from "../../../../components/kit/channel.js";
 import { leaving, mount } from "../../../../components/kit/mount.js";
 import { unpack } from "../../../../components/kit/packing.js";
 import { inLine, rove } from "../../../../components/kit/roving.js";
+import { SharedValue } from "../../../../components/kit/shared_value.js";
 import { say } from "../../../../components/kit/say.js";
 import { leave, shareOf } from "./sampling.js";
 import { makeSliders, showSliders, SLIDERS } from "./sliders.js";
@@ -41,7 +42,8 @@ function update(view, data, send) {
   const distributions = header.distributions.map((distribution, i) => ({ ...distribution, scores: scoresOf(i) }));
   Object.assign(view, { distributions, send });
   root.style.height = header.height === null ? "" : `${header.height}px`;
-  take(view, header.sampling);
+  view.held = inWords(header.sampling.value);
+  if (view.settings.hear(header.sampling)) view.sampling = header.sampling.value;
   show(view, distributions[0]);
 }
 
@@ -52,7 +54,8 @@ function show(view, distribution) {
 }
 
 function makeView(root) {
-  const view = { root, rows: [], nShown: N_SHOWN, sent: [], sampling: null, told: null, isMoving: false, typed: null };
+  const view = { root, rows: [], nShown: N_SHOWN, sampling: null, held: null, typed: null };
+  view.settings = new SharedValue((message) => view.send("sampling", message));
   root.setAttribute("role", "group");
   view.sliders = makeSliders({ onMove: (...moved) => move(view, ...moved), onRest: () => rest(view) });
   view.facts = element("p", "facts");
@@ -87,7 +90,7 @@ function listen(view) {
     of: ".row",
     next: (key, button) => {
       const seen = view.rows.map((row) => row.button).filter(({ hidden }) => !hidden);
-      return seen[inLine(key, seen.indexOf(button), seen.length, "down")];
+      return inLine(key, button, seen, "down");
     },
     onPoint: (button) => {
       view.pointed = rowOf(button);
@@ -107,30 +110,15 @@ function listen(view) {
 }
 
 function move(view, name, value, typed = null) {
-  view.isMoving = true;
+  view.settings.touch();
   view.typed = typed; // the field that is being typed into
   view.sampling = { ...view.sampling, [name]: value };
   draw(view);
 }
 
 function rest(view) {
-  view.isMoving = false;
   view.typed = null;
-  const wanted = inWords(view.sampling);
-  if (wanted === (view.sent.at(-1) ?? view.told)) return;
-  view.sent.push(wanted);
-  view.send("sampling", view.sampling);
-}
-
-function take(view, sampling) {
-  // The server's settings hold, but for those that it says late: a person may have gone on meanwhile.
-  const told = inWords(sampling);
-  const isOld = view.sent.length > 0 && (view.sent.includes(told) || told === view.told);
-  view.told = told;
-  if (told === view.sent.at(-1)) view.sent = [];
-  if (view.isMoving || isOld) return;
-  view.sent = [];
-  view.sampling = sampling;
+  if (view.settings.isTouched) view.settings.tell(view.sampling);
 }
 
 function inWords(sampling) {
@@ -154,18 +142,18 @@ function draw(view) {
   explain(view);
 }
 
-function nextOf({ header, sampling, told, left }) {
+function nextOf({ header, sampling, held, left }) {
   // Which token the server would take is known where it has these settings, too; at temperature 0 it is the first.
-  if (inWords(sampling) === told) return header.next;
+  if (inWords(sampling) === held) return header.next;
   return sampling.temperature === 0 ? header.rows.find(({ place }) => place === left.first)?.token : null;
 }
 
 function showFacts({ facts, header, scores, left }) {
   const n = left.end - left.first;
-  const [all, kept] = [scores.length, n].map(thousands);
-  const entropies = { own: header.entropy.toFixed(2), now: left.entropy.toFixed(2) };
+  const [all, kept] = [scores.length, n].map((count) => thousands(count));
+  const entropies = { own: fixed(header.entropy, 2), now: fixed(left.entropy, 2) };
   const entropy = say("Entropy: {own} nats raw, {now} with these settings.", entropies);
-  const held = left.held < 1 ? say(", with {share} of the probability", { share: inDigits(left.held) }) : "";
+  const held = left.held < 1 ? say(", with {share} of the probability", { share: probability(left.held) }) : "";
   const some = { kept, all, held };
   const rests =
     n === scores.length ? say("All {all} tokens kept.", { all }) : say("{kept} of {all} tokens kept{held}.", some);
@@ -195,7 +183,7 @@ function showRow(view, row, said, isApart) {
   const now = shareOf(view.left, place);
   const isLeft = place >= view.left.first && place < view.left.end;
   const isNext = token === view.next;
-  const digits = { rank: thousands(said.rank), own: inDigits(own), now: isLeft ? inDigits(now) : "–" };
+  const digits = { rank: thousands(said.rank), own: probability(own), now: isLeft ? probability(now) : "–" };
   for (const [name, text] of Object.entries(digits)) row[name].textContent = text;
   row.label.textContent = said.label;
   row.mark.hidden = !isNext;
@@ -220,12 +208,6 @@ function explain({ says, pointed }) {
   says.classList.toggle("hint", isHint);
 }
 
-function inDigits(value) {
-  // None looks like 0 that is not, and none like 1.
-  if (value > 0 && value < 0.005) return "<0.01";
-  return value >= 0.995 && value < 1 ? ">0.99" : value.toFixed(2);
-}
-
 function exactly(value) {
-  return value > 0 && value < 0.001 ? value.toExponential(1) : value.toFixed(4);
+  return value > 0 && value < 0.001 ? scientific(value, 1) : fixed(value, 4);
 }

@@ -99,7 +99,7 @@ export function showSliders(sliders, sampling, nTokens, except = null) {
       part.stops.findLastIndex((stop) => sizeOf(kind, stop) <= size),
       0,
     );
-    range.setAttribute("aria-valuetext", inNumber(kind, part.value) || "off");
+    range.setAttribute("aria-valuetext", inNumber(kind, part.value) || say("off"));
     if (field !== except) field.value = inNumber(kind, part.value);
     back.classList.toggle("away", part.value === kind.usual);
   }

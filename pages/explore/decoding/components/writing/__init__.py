@@ -1,21 +1,20 @@
 """Writing, token by token: the source, what was given and written behind it, where the model looks, and a player.
 
-What a person asks for comes back as triggers of the component's key, each for one run; `sent_at` and `sent_forward`
-check it like any input.
+What a person asks for comes back as a trigger of the component's key, for one run; `sent_at` checks it like any input.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float, Float32
 
 from pages.components.mounting import component
 from pages.components.packing import packed
-from pages.shared.view.fields import Kept, sent
+from pages.shared.view.shared_value import SharedValue
 from transformer_core.figures import DARK, LIGHT, Theme, isolate, sequential_scale
 from transformer_core.figures.theme import KEY
 
@@ -24,7 +23,6 @@ Weights = Float[np.ndarray, " token"] | None
 Looked = tuple[Weights, Weights]
 """Where is looked at one step: weights over the source and over the output; None: nothing is drawn."""
 
-MOST_AT_ONCE = 64  # tokens that may be asked for in one step
 _KINDS: tuple[Kind, ...] = ("given", "written", "forced")
 _SHADES = 33  # grounds of chips, for probabilities from 0 to 1
 _BRIGHT = 0.179  # relative luminance; black reads better on a brighter ground, white on a darker: 4.5:1 at least
@@ -55,7 +53,6 @@ def writing(
     ended: str | None,
     key: str,
     on_at: Callable[[], None],
-    on_forward: Callable[[], None],
     nearby: Mapping[int, Looked] = MappingProxyType({}),
     height: int | None = None,
 ) -> None:
@@ -75,8 +72,7 @@ def writing(
         aim_output: likewise for the output.
         ended: why nothing can be written behind the last token of `output`, in a sentence; None where it can.
         key: the component's key.
-        on_at: called before the run in which `sent_at` gives where a person wants to be.
-        on_forward: called before the run in which `sent_forward` gives by how many tokens to go on.
+        on_at: called before the run in which `sent_at` gives a step, be it written or not.
         nearby: the weights of other steps, by how many tokens were written: a step there shows them at once.
         height: px; None: as much as two lines and the player need, and never less at a step.
 
@@ -97,44 +93,29 @@ def writing(
         "source": [isolate(label) for label in source],
         "nOutput": len(output),
         "nGiven": n_given,
-        "at": at,
+        "at": _step(key).payload(at),
         "steps": [
             {"n": n, "source": len(of_source), "output": len(of_output)}
             for n, (of_source, of_output) in zip(steps, rows, strict=True)
         ],
         "aims": {"source": aim_source, "output": aim_output},
         "ended": ended,
-        "answers": _answered(key).value,
-        "mostAtOnce": MOST_AT_ONCE,
         "shades": {theme.name: _shades(theme) for theme in (LIGHT, DARK)},
         "hue": KEY,
         "height": height,
     }
     numbers = np.concatenate([table.ravel(), *(weights for sides in rows for weights in sides)]).astype("<f4")
-    component(__file__, "writing", isolated=True)(
-        key=key,
-        data=packed(header, numbers.tobytes()),
-        on_at_change=lambda: _answer(key, "at", on_at),
-        on_forward_change=lambda: _answer(key, "forward", on_forward),
-    )
+    component(__file__, "writing", isolated=True)(key=key, data=packed(header, numbers.tobytes()), on_at_change=on_at)
 
 
 def sent_at(key: str) -> int | None:
     """Return how many tokens were written at the step that a person wants to see; None where nothing was sent."""
-    n = _sent(key, "at").get("n")
+    n = _step(key).heard()
     return n if type(n) is int and n >= 0 else None
 
 
-def sent_forward(key: str) -> int | None:
-    """Return by how many tokens a person wants to go on; None where nothing was sent."""
-    n = _sent(key, "forward").get("n")
-    return min(n, MOST_AT_ONCE) if type(n) is int and n > 0 else None
-
-
-def _sent(key: str, event: str) -> dict[str, Any]:
-    """Return what the component of this key sent for this run."""
-    told = sent(key, event)
-    return told if isinstance(told, dict) else {}
+def _step(key: str) -> SharedValue:
+    return SharedValue(key, "at")
 
 
 def _sides(given: Looked, *n_tokens: int) -> list[np.ndarray]:
@@ -150,18 +131,6 @@ def _sides(given: Looked, *n_tokens: int) -> list[np.ndarray]:
                 "give one weight a token."
             )
     return [np.empty(0) if weights is None else weights for weights in given]
-
-
-def _answer(key: str, event: str, do: Callable[[], None]) -> None:
-    """Do what was asked for, and remember what was asked last: the player sends nothing else until it is answered."""
-    asked = _sent(key, event).get("id")
-    if type(asked) is int:
-        _answered(key).set(asked)
-    do()
-
-
-def _answered(key: str) -> Kept:
-    return Kept(f"{key}-answered")
 
 
 def _table(output: Sequence[Token]) -> tuple[list[str], Float32[np.ndarray, "pos column"]]:

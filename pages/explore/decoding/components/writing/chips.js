@@ -1,7 +1,7 @@
 // Tokens as chips, updated where they are when another step, branch or text comes; and what is said of one of them.
 
 import { element } from "../../../../components/kit/elements.js";
-import { short } from "../../../../components/kit/numbers.js";
+import { fixed, short, significant } from "../../../../components/kit/numbers.js";
 import { say } from "../../../../components/kit/say.js";
 import { isLookedAt } from "./looking.js";
 import { colorScale } from "./writing.js";
@@ -25,10 +25,7 @@ function makeItem(side, index) {
   return { chip, word, number: element("span", "number"), weight: 0, height: 0, said: "", name: "", facts: [] };
 }
 
-export function placeOf(target) {
-  const chip = target?.closest?.(".chip");
-  return chip ? { side: chip.dataset.side, index: Number(chip.dataset.index) } : null;
-}
+export const placeOf = ({ dataset: { side, index } }) => ({ side, index: Number(index) });
 
 export function fillSource(view) {
   const { header, items, parts } = view;
@@ -162,8 +159,6 @@ export function inDigits(value) {
 }
 
 function inNats(value) {
-  if (!Number.isFinite(value)) return "−∞ nats";
   const size = Math.abs(value);
-  const digits = size >= 0.005 || size === 0 ? size.toFixed(2) : size < 0.0001 ? "0.0000" : size.toPrecision(1);
-  return `${value < 0 ? "−" : ""}${digits} nats`;
+  return `${size >= 0.0001 && size < 0.005 ? significant(value, 1) : fixed(value, size < 0.0001 && size ? 4 : 2)} nats`;
 }

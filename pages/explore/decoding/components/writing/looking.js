@@ -2,6 +2,7 @@
 // from the caret to the strongest of the source.
 
 import { svg } from "../../../../components/kit/elements.js";
+import { fixed } from "../../../../components/kit/numbers.js";
 import { nameChip } from "./chips.js";
 import { SIDES } from "./writing.js";
 
@@ -26,7 +27,7 @@ function showWeight(item, weight, isStrong) {
   item.weight = weight;
   const { chip, number } = item;
   const height = weight < LEAST_SEEN ? 0 : Math.round(200 * weight) / 200; // in steps of a fraction of a pixel
-  const said = isStrong ? weight.toFixed(2) : "";
+  const said = isStrong ? fixed(weight, 2) : "";
   if (height === item.height && said === item.said) return;
   Object.assign(item, { height, said });
   chip.style.setProperty("--weight", height);

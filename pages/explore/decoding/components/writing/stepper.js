@@ -1,16 +1,15 @@
 // The player: goes along what is written, and has the model write on.
 //
-// Within what is there the outline moves at once. The page is asked for one thing at a time: `at`, a step, or
-// `forward`, so many tokens more, each with a number that comes back as the header's `answers`. What a person wants
-// meanwhile is the goal, a step, and is asked for next.
+// Within what is there the outline moves at once. The page is asked for one step at a time (`at`), and writes on where
+// there is none yet. What a person wants meanwhile is the goal, a step, and is asked for next.
 
 import { announce } from "../../../../components/kit/announce.js";
 import { element } from "../../../../components/kit/elements.js";
 import { shownStep } from "../../../../components/kit/channel.js";
 import { leaving } from "../../../../components/kit/mount.js";
 import { makePlayButtons, setDisabled, showPlaying } from "../../../../components/kit/play_buttons.js";
-import { plural } from "../../../../components/kit/numbers.js";
-import { say } from "../../../../components/kit/say.js";
+import { SharedValue } from "../../../../components/kit/shared_value.js";
+import { say, sayNumber } from "../../../../components/kit/say.js";
 import { setPlace } from "./writing.js";
 
 const SPEEDS = [
@@ -23,7 +22,8 @@ const USUAL = 1; // of the speeds
 const PATIENCE = 15_000; // ms, after which an answer is no longer waited for
 
 export function makeStepper(view) {
-  Object.assign(view, { goal: null, asked: null, isPlaying: false, isHurried: false, sentAt: 0, lastId: 0, atOnce: 1 });
+  Object.assign(view, { goal: null, asked: null, isPlaying: false, isHurried: false, sentAt: 0, atOnce: 1 });
+  view.step = new SharedValue((message) => view.send("at", message));
   const [player, buttons] = makePlayButtons(say("Player"), {
     begin: [say("To the start (Home)"), () => go(view, 0)],
     back: [say("One step back (←)"), () => step(view, -1)],
@@ -45,7 +45,7 @@ export function makeStepper(view) {
   view.says = element("span", "says");
   player.append(view.speed, view.count, view.busy, view.says);
   player.addEventListener("mousedown", (event) => {
-    if (!event.target.closest("button")) return;
+    if (!(event.target instanceof Element && event.target.closest("button"))) return;
     event.preventDefault(); // the keys stay those of the whole: space plays, whatever was clicked last
     view.root.focus({ preventScroll: true });
   });
@@ -101,7 +101,7 @@ function playOn(view) {
   // Goes on when the time of the chosen speed is over; the first token comes alone, so that it comes soon.
   clearTimeout(view.timer);
   if (!view.root.isConnected || isOver(view, view.header.at)) return pause(view);
-  const { period, most } = view.isHurried ? SPEEDS.at(-1) : SPEEDS[view.speed.value];
+  const { period, most } = SPEEDS[view.isHurried ? SPEEDS.length - 1 : view.speed.value];
   const writeOn = () => {
     if (!view.root.isConnected) return pause(view);
     want(view, view.header.at + view.atOnce);
@@ -120,17 +120,15 @@ function want(view, n) {
 }
 
 function ask(view) {
-  const { header, goal, nWritten } = view;
+  const { header, goal } = view;
   if (view.asked) return;
   if (goal === header.at) view.goal = null;
   if (view.goal === null) return;
-  const id = (view.lastId = Math.max(Date.now(), view.lastId + 1));
-  view.asked = { id, from: header.at };
+  view.asked = { from: header.at };
   view.sentAt = performance.now();
   clearTimeout(view.impatient);
   view.impatient = setTimeout(() => giveUp(view), PATIENCE);
-  if (goal > nWritten) view.send("forward", { n: Math.min(goal - header.at, header.mostAtOnce), id });
-  else view.send("at", { n: goal, id });
+  view.step.tell(goal);
 }
 
 function giveUp(view) {
@@ -145,10 +143,10 @@ function goTo(view, n) {
   shownStep.send(n);
 }
 
-export function hear(view, former) {
+export function hear(view, former, isHeard) {
   // The page has answered, or shows something else for another reason.
   const { header, asked, nWritten } = view;
-  const isAnswer = asked && header.answers === asked.id;
+  const isAnswer = asked && isHeard;
   if (isAnswer) {
     clearTimeout(view.impatient);
     view.asked = null;
@@ -171,9 +169,8 @@ function showStepper(view) {
   setDisabled(buttons.back, place === 0 && !view.goal);
   setDisabled(buttons.forward, over);
   setDisabled(buttons.end, over);
-  const count = { place, n: nWritten, open: header.ended === null ? say(" so far") : "" };
-  const [one, more] = [say("{place} of {n} token{open}", count), say("{place} of {n} tokens{open}", count)];
-  view.count.textContent = plural(nWritten, one, more);
+  const open = header.ended === null ? say(" so far") : "";
+  view.count.textContent = sayNumber(nWritten, "{place} of {n} token{open}", "{place} of {n} tokens{open}", { place, open });
   const said = over && place === nWritten ? header.ended : "";
   if (view.says.textContent !== said) {
     view.says.textContent = said;

@@ -29,13 +29,13 @@ function update(view, data, send) {
   const { root } = view;
   view.send = send;
   const former = view.header;
-  take(view, data);
+  const isHeard = take(view, data);
   root.style.height = view.header.height === null ? "" : `${view.header.height}px`;
   nameParts(view);
   if (former?.source.join("\n") !== view.header.source.join("\n")) fillSource(view);
   fillOutput(view);
   look(view);
-  hear(view, former);
+  hear(view, former, isHeard);
   if (view.pointed) point(view, view.pointed);
 }
 
@@ -72,6 +72,8 @@ function makeView(root) {
 
 function take(view, data) {
   const { header, rest } = unpack(data);
+  const isHeard = view.step.hear(header.at);
+  header.at = header.at.value;
   const numbers = new Float32Array(rest.slice().buffer);
   let start = numbers.length - header.steps.reduce((sum, { source, output }) => sum + source + output, 0);
   const width = header.nOutput ? start / header.nOutput : 0;
@@ -81,6 +83,7 @@ function take(view, data) {
   const weights = view.weightsOf.get(header.at);
   const shades = header.shades[view.theme()];
   Object.assign(view, { header, width, numbers, weights, shades, nWritten: header.nOutput - header.nGiven });
+  return isHeard;
 }
 
 function listen(view) {
@@ -90,12 +93,12 @@ function listen(view) {
     view.roving[side] = rove(parts[side].list, {
       of: ".chip",
       next: (key, chip, event) => next(view, key, placeOf(chip), event),
-      onPoint: (chip) => point(view, view.isPlaying && !chip?.matches(":hover") ? null : placeOf(chip)),
+      onPoint: (chip) => point(view, view.isPlaying && !chip?.matches(":hover") ? null : chip && placeOf(chip)),
       onChoose: side === "output" ? (chip) => choose(view, placeOf(chip)) : undefined,
     });
   }
   root.addEventListener("keydown", (event) => press(view, event));
-  root.addEventListener("keyup", (event) => event.key === " " && placeOf(event.target) && event.preventDefault());
+  root.addEventListener("keyup", (event) => event.key === " " && event.target.matches(".chip") && event.preventDefault());
   for (const { pane } of Object.values(parts)) {
     pane.addEventListener("scroll", () => {
       point(view, null);
@@ -199,5 +202,5 @@ function next(view, key, { side, index }, { shiftKey }) {
   if (key === "ArrowUp") return roving.source.stop;
   if (key === "ArrowDown") return items.output[header.nGiven + place - 1].chip;
   if (side === "output" && !shiftKey) return undefined;
-  return items[side][inLine(key, index, items[side].length)]?.chip;
+  return inLine(key, items[side][index], items[side])?.chip;
 }

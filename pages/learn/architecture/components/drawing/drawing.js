@@ -125,6 +125,7 @@ function drawBoxes(view) {
 
 function makeBox({ box, round }) {
   const made = svg("g", { class: `node box ${box.kind}` });
+  /** @type {(Node | string)[]} */
   const parts = round ? [svg("circle", { class: "ground" }), svg("path", { class: "plus" })] : [svg("rect", { class: "ground" }), svg("text", { class: "title" }), " ", svg("text", { class: "sub" })];
   for (let i = 0; i < box.heads; i += 1) parts.unshift(svg("rect", { class: "head" }));
   if (box.mask) parts.push(maskOf(box.mask));

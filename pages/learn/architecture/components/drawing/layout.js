@@ -18,7 +18,9 @@ const PLATES = 190; // all plates of a stack at most
 
 export function arrange(data, layers) {
   // layers: the open layer of each stack, by its name. Gives items by name, plates, frames and labels, and the size.
-  const plan = { items: new Map(), plates: [], frames: [], labels: [], junctions: new Map() };
+  /** @type {Record<"plates" | "frames" | "labels", {y: number}[]>} */
+  const drawn = { plates: [], frames: [], labels: [] };
+  const plan = { items: new Map(), junctions: new Map(), ...drawn };
   const isPair = data.stacks.length > 1;
   let left = isPair ? OUTSIDE : OUTSIDE + 6;
   let height = 0;

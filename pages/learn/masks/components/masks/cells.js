@@ -1,21 +1,24 @@
 // What is allowed in the mask that is edited: a preset, the cells that were turned over, and the way back.
 
-export function takeMask(view, { base, turned, of, stamp }) {
-  // Takes what the server says, unless it answers an edit that another one has followed meanwhile.
+export function takeMask(view, { base, turned, of }) {
+  // Takes what the server says, unless it answers an edit that another one has followed meanwhile; returns whether.
   const isAnother = of !== view.of;
-  if (!isAnother && stamp < view.stamp) return;
+  const isHeard = view.edits.hear(turned);
+  if (!isAnother && !isHeard) return false;
   view.of = of;
   view.base = base;
-  view.stamp = Math.max(stamp, isAnother ? 0 : view.stamp);
-  view.turned = new Set(turned);
+  view.turned = new Set(turned.value);
   const now = edited(view);
   if (isAnother || view.history[view.place] !== now) {
     view.history = isAnother ? [now] : [...view.history.slice(0, view.place + 1), now];
     view.place = view.history.length - 1;
   }
+  return isHeard;
 }
 
-const edited = ({ turned }) => [...turned].sort((one, other) => one - other).join();
+const inOrder = ({ turned }) => [...turned].sort((one, other) => one - other);
+
+const edited = (view) => inOrder(view).join();
 
 export const isAllowed = ({ base, turned }, cell) => Boolean(base[cell]) !== turned.has(cell);
 
@@ -48,7 +51,10 @@ export const columnOf = ({ rows, columns }, column) => Array.from({ length: rows
 export function commit(view, { wait = 0 } = {}) {
   // What was turned over becomes a step that one can go back, and is told to the server.
   const now = edited(view);
-  if (now === view.history[view.place]) return false;
+  if (now === view.history[view.place]) {
+    if (view.edits.isTouched) tell(view, wait); // what the server said meanwhile was left aside: it says it again
+    return false;
+  }
   view.history = [...view.history.slice(0, view.place + 1), now];
   view.place += 1;
   tell(view, wait);
@@ -66,8 +72,8 @@ export function walk(view, by) {
 
 function tell(view, wait) {
   clearTimeout(view.telling);
-  view.stamp += 1;
-  view.telling = setTimeout(() => view.send([...view.turned], view.stamp), wait);
+  view.edits.touch();
+  view.telling = setTimeout(() => view.edits.tell(inOrder(view)), wait);
 }
 
 export function patternOf(view) {

@@ -1,5 +1,6 @@
 // Draws a matrix of queries and keys: cells, the labels around them, and what is pointed at.
 
+import { measureIn } from "../../../../components/kit/canvas.js";
 import { roundStep } from "../../../../components/kit/numbers.js";
 
 const SLANT = Math.SQRT1_2;
@@ -10,18 +11,13 @@ export function arrange({ rows, columns, labels, room, most, space }) {
   const longest = (texts) => Math.min(space, Math.max(0, ...texts.map(widthOf)) + 10);
   const left = Math.ceil(longest(labels.query));
   const top = Math.ceil(longest(labels.key) * SLANT) + 12;
-  const beyond = Math.ceil(Math.min(space, widthOf(labels.key.at(-1)) + 10) * SLANT);
+  const beyond = Math.ceil(Math.min(space, widthOf(labels.key.at(-1) ?? "") + 10) * SLANT);
   const fitting = Math.min((room - left - beyond) / columns, most);
   const pitch = fitting >= 7 ? Math.floor(fitting) : Math.max(fitting, 2);
   return { left, top, pitch, width: room, height: top + rows * pitch + 2, rows, columns, space };
 }
 
-const measuring = document.createElement("canvas").getContext("2d");
-
-function widthOf(text = "") {
-  measuring.font = FONT;
-  return measuring.measureText(text).width;
-}
+const widthOf = measureIn(FONT);
 
 function shortened(text, most) {
   if (widthOf(text) <= most) return text;
@@ -62,6 +58,20 @@ export function drawCells(context, grid, paintCell, word) {
     context.fillStyle = said.color;
     const [row, column] = [Math.floor(cell / columns), cell % columns];
     context.fillText(said.text, left + (column + 0.5) * pitch - gap / 2, top + (row + 0.5) * pitch);
+  }
+}
+
+export function drawTurned(context, { left, top, pitch, columns }, cells, color) {
+  // A corner in each cell that is not as the preset has it.
+  context.fillStyle = color;
+  const size = Math.max(2.5, Math.min(8, pitch * 0.42));
+  for (const cell of cells) {
+    const [x, y] = [left + (cell % columns) * pitch, top + Math.floor(cell / columns) * pitch];
+    context.beginPath();
+    context.moveTo(x, y);
+    context.lineTo(x + size, y);
+    context.lineTo(x, y + size);
+    context.fill();
   }
 }
 

@@ -44,6 +44,7 @@ function press(view, event) {
   const cell = row * view.columns + column;
   view.hand = { value: !isAllowed(view, cell), last: cell, before: new Set(view.turned) };
   view.cursor = place;
+  view.edits.touch(); // an answer that comes while the hand draws is old
   view.pictures.mask.canvas.setPointerCapture(event.pointerId);
   put(view, cell, view.hand.value);
   redraw(view);
@@ -74,8 +75,7 @@ function release(view) {
 function giveUp(view) {
   if (!view.hand) return;
   view.turned = view.hand.before;
-  view.hand = null;
-  redraw(view);
+  release(view);
 }
 
 export function finish(view, options) {

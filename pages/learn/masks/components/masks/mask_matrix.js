@@ -9,10 +9,11 @@ import { announce } from "../../../../components/kit/announce.js";
 import { element } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
 import { unpack } from "../../../../components/kit/packing.js";
+import { SharedValue } from "../../../../components/kit/shared_value.js";
 import { say } from "../../../../components/kit/say.js";
 import { watchTheme } from "../../../../components/kit/theme.js";
 import { isAllowed, patternOf, takeMask } from "./cells.js";
-import { arrange, drawCells, drawFrames, drawLabels, hasRoom } from "./grid.js";
+import { arrange, drawCells, drawFrames, drawLabels, drawTurned, hasRoom } from "./grid.js";
 import { finish, goBack, listenToHands } from "./hands.js";
 import { fillOutputs, lightChips } from "./outputs.js";
 import { colorAt, prepare } from "./paint.js";
@@ -35,19 +36,20 @@ function update(view, data, send) {
   const floats = new Float32Array(rest.slice(0, 12 * n).buffer);
   const [scores, pattern, before] = [0, 1, 2].map((part) => floats.subarray(part * n, (part + 1) * n));
   Object.assign(view, { header, rows, columns, scores, pattern, before, ran: rest.slice(13 * n, 14 * n) });
-  takeMask(view, { base: rest.slice(12 * n, 13 * n), turned: header.turned, of: header.of, stamp: header.stamp });
-  view.send = (turned, stamp) => send("turned", { turned, stamp });
+  view.send = send;
+  const isAnswer = takeMask(view, { base: rest.slice(12 * n, 13 * n), turned: header.turned, of: header.of });
   view.strongest = Math.max(1e-6, ...scores.map(Math.abs));
   if (view.cursor && (view.cursor.row >= rows || view.cursor.column >= columns)) view.cursor = null;
   view.pointed = null;
-  if (header.stamp >= view.stamp) root.classList.remove("waiting");
+  if (isAnswer) root.classList.remove("waiting");
   fillOutputs(view);
   nameParts(view);
   fit(view);
 }
 
 function makeView(root) {
-  const view = { root, pictures: {}, parts: {}, stamp: 0, history: [""], place: 0, hand: null, pointed: null };
+  const view = { root, pictures: {}, parts: {}, history: [""], place: 0, hand: null, pointed: null };
+  view.edits = new SharedValue((message) => view.send("turned", message));
   const { parts } = view;
   for (const name of ["tools", "pictures", "results", "says", "words", "counted", "chips", "legend"]) {
     parts[name] = element("div", name);
@@ -173,7 +175,7 @@ export function redraw(view) {
     const { canvas, grid, labels } = pictures[name];
     const context = prepare(canvas, grid.width, grid.height);
     drawCells(context, grid, (cell) => (isAllowed(view, cell) ? ofAllowed[name](cell) : forbidden), words[name]);
-    if (name === "mask") drawTurned(view, context, grid);
+    if (name === "mask") drawTurned(context, grid, view.turned, header.hues.cell);
     drawLabels(context, grid, { labels, words: header, hues: header.hues, colors, pointed: view.pointed, isFaint });
     drawFrames(context, grid, view.pointed, header.hues);
   }
@@ -181,20 +183,6 @@ export function redraw(view) {
   parts.redo.disabled = view.place === view.history.length - 1;
   parts.reset.disabled = view.turned.size === 0;
   lightChips(view);
-}
-
-function drawTurned(view, context, { left, top, pitch, columns }) {
-  // A corner in each cell that is not as the preset has it.
-  context.fillStyle = view.header.hues.cell;
-  const size = Math.max(2.5, Math.min(8, pitch * 0.42));
-  for (const cell of view.turned) {
-    const [x, y] = [left + (cell % columns) * pitch, top + Math.floor(cell / columns) * pitch];
-    context.beginPath();
-    context.moveTo(x, y);
-    context.lineTo(x + size, y);
-    context.lineTo(x, y + size);
-    context.fill();
-  }
 }
 
 function tellCell(view) {
@@ -212,8 +200,8 @@ function tellCell(view) {
     key: column,
     to: header.key[column],
     score: fixed(scores[cell], 2),
-    weight: shown[cell].toFixed(3),
-    own: before[cell].toFixed(3),
+    weight: fixed(shown[cell], 3),
+    own: fixed(before[cell], 3),
   };
   parts.says.textContent = isAllowed(view, cell)
     ? say("query {query} “{from}” → key {key} “{to}”: may attend; score {score}, weight {weight} (with the model’s own masks {own})", values)

@@ -1,7 +1,7 @@
 """The mask that is edited by hand, with what becomes of it: in the scores, in the pattern, and in the output.
 
 What a person turned over comes back as a trigger of the component's key, for one run; `sent_turned` checks it like any
-input. Several edits may be on their way at once: each has a stamp, and the answer says which was the last that it knew.
+input. Several edits may be on their way at once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 
 from pages.components.mounting import component
 from pages.components.packing import packed
-from pages.shared.view.fields import sent
+from pages.shared.view.shared_value import SharedValue
 from transformer_core.figures import isolate
 from transformer_core.figures.mask_colors import CELL, mask_colors
 from transformer_core.figures.theme import KEY, QUERY
@@ -65,7 +65,6 @@ def mask_matrix(
     captions: Mapping[str, tuple[str, str]],
     hint: str,
     of: str,
-    stamp: int,
     key: str,
     on_turned: Callable[[], None],
 ) -> None:
@@ -84,7 +83,6 @@ def mask_matrix(
         captions: title and explanation of `mask`, `scores` and `pattern`.
         hint: what stands where no cell is pointed at.
         of: what is edited; with another one, the way back is forgotten.
-        stamp: of the last edit that this answers.
         key: the component's key.
         on_turned: called before the run in which `sent_turned` gives what a person turned over.
 
@@ -102,11 +100,10 @@ def mask_matrix(
         "query": [isolate(token) for token in query_tokens],
         "key": [isolate(token) for token in key_tokens],
         "real": {"query": n_real[0], "key": n_real[1]},
-        "turned": [query * shape[1] + column for query, column in turned],
+        "turned": _edits(key).payload(sorted(query * shape[1] + column for query, column in turned)),
         "captions": {name: {"title": title, "what": what} for name, (title, what) in captions.items()},
         "hint": hint,
         "of": of,
-        "stamp": stamp,
         "outputs": _said(outputs),
         "colors": {theme: asdict(colors) for theme, colors in mask_colors().items()},
         "hues": {"query": QUERY, "key": KEY, "cell": CELL},
@@ -119,14 +116,16 @@ def mask_matrix(
     )
 
 
-def sent_turned(key: str) -> tuple[list[int], int] | None:
-    """Return the cells that differ from the preset, counted row by row, and the stamp of this edit; None: nothing."""
-    told = sent(key, "turned")
-    match told:
-        case {"turned": list(cells), "stamp": int(stamp)} if len(cells) <= MOST_CELLS and 0 <= stamp < 2**53:
-            if all(type(cell) is int and 0 <= cell < MOST_CELLS for cell in cells):
-                return sorted(set(cells)), stamp
-    return None
+def sent_turned(key: str) -> list[int] | None:
+    """Return the cells that differ from the preset, counted row by row; None: nothing was turned over."""
+    cells = _edits(key).heard()
+    if not isinstance(cells, list) or len(cells) > MOST_CELLS:
+        return None
+    return sorted(set(cells)) if all(type(cell) is int and 0 <= cell < MOST_CELLS for cell in cells) else None
+
+
+def _edits(key: str) -> SharedValue:
+    return SharedValue(key, "turned")
 
 
 def _said(outputs: Outputs) -> dict[str, Any]:

@@ -12,7 +12,8 @@ import { paintMiniature } from "./paint.js";
 
 /** @param {number} side - px, of a mask */
 export function makeMiniatures(root, side) {
-  const view = { root, side, parts: [], items: [], header: null, theme: null, roving: null, send: null };
+  /** @type {Record<string, any>} */
+  const view = { root, side, parts: [], items: [] };
   view.theme = watchTheme(root, () => paintAll(view));
   view.roving = rove(root, {
     of: "button",

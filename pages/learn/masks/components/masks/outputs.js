@@ -1,6 +1,7 @@
 // What the model says at each place, with its own masks and with these: a chip a token, two bars for its probability.
 
 import { element } from "../../../../components/kit/elements.js";
+import { probability } from "../../../../components/kit/numbers.js";
 import { say } from "../../../../components/kit/say.js";
 
 export function fillOutputs(view) {
@@ -36,11 +37,7 @@ function makeChip({ place, word, before, now, said, says }) {
   return chip;
 }
 
-function inShort(probability) {
-  // None looks like zero or one that is not.
-  if (probability > 0 && probability < 0.005) return "<.01";
-  return probability.toFixed(2).replace(/^0/, "");
-}
+const inShort = (value) => probability(value).replace("0.", ".");
 
 export function lightChips(view) {
   const row = view.pointed?.row ?? null;

@@ -2,6 +2,7 @@
 //
 // colors of a theme: allowed, forbidden, text, muted, border, background; sequential and diverging as [value, color].
 
+import { brushOf } from "../../../../components/kit/canvas.js";
 import { channels, mixed } from "../../../../components/kit/colors.js";
 
 export function colorAt(stops, value) {
@@ -16,7 +17,7 @@ export function prepare(canvas, width, height) {
   canvas.height = Math.max(1, Math.round(height * ratio));
   canvas.style.width = `${width}px`;
   canvas.style.height = `${height}px`;
-  const context = canvas.getContext("2d");
+  const context = brushOf(canvas);
   context.scale(ratio, ratio);
   return context;
 }

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 
 from pages.components.mounting import component
-from pages.shared.view.fields import sent
+from pages.shared.view.shared_value import SharedValue
 from transformer_core.figures.theme import KEY, QUERY
 
 
@@ -51,7 +51,7 @@ def turning_dials(
         "key": key_vector.tolist(),
         "rest": rest,
         "scale": scale,
-        "places": list(places),
+        "places": _places(key).payload([*places]),
         "n": n_positions,
         "names": list(names),
         "hues": [QUERY, KEY],
@@ -61,8 +61,11 @@ def turning_dials(
 
 def sent_places(key: str, n_positions: int) -> tuple[int, int] | None:
     """Return where a person put query and key on the dials of this key; None where nothing sensible was sent."""
-    told = sent(key, "places")
-    match told:
+    match _places(key).heard():
         case [int(query), int(place)] if 0 <= query < n_positions and 0 <= place < n_positions:
             return query, place
     return None
+
+
+def _places(key: str) -> SharedValue:
+    return SharedValue(key, "places")

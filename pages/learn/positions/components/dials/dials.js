@@ -1,13 +1,14 @@
 // Rotary positions: a dial for each pair of numbers, with the query's hand and the key's, turned by their positions.
 //
 // data: {speeds} in radians a position; {query, key}: [[a, b], ...] before they are turned; {rest, scale} of their
-// product; {places}: [query, key]; {n} positions; {names, hues} of query and key.
+// product; {places}: [query, key], shared; {n} positions; {names, hues} of query and key.
 
-import { fixed, thousands } from "../../../../components/kit/numbers.js";
+import { fixed, significant, thousands } from "../../../../components/kit/numbers.js";
 import { announce } from "../../../../components/kit/announce.js";
 import { element, svg } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
 import { inLine, rove } from "../../../../components/kit/roving.js";
+import { SharedValue } from "../../../../components/kit/shared_value.js";
 import { say } from "../../../../components/kit/say.js";
 
 const SIZE = 84; // px, of a dial
@@ -23,24 +24,24 @@ export default await mount(import.meta.url, {
 });
 
 function update(view, data, send) {
-  view.send = () => {
-    const places = view.places.map(Math.round);
-    view.sent.push(places.join());
-    send("places", places);
+  view.send = send;
+  view.tell = () => {
+    view.shared.tell(view.places.map(Math.round));
     announce(view.sum.textContent);
   };
   const isSame = view.data && JSON.stringify({ ...view.data, places: 0 }) === JSON.stringify({ ...data, places: 0 });
   view.data = data;
   if (!isSame) build(view);
-  view.sent.splice(0, view.sent.lastIndexOf(data.places.join()) + 1);
-  const isLate = view.sent.length > 0; // a person has gone on since what the page answers
-  if (!view.frame && !view.isDragged && !isLate) view.places = [...data.places];
+  if (view.shared.hear(data.places)) {
+    stop(view);
+    view.places = [...data.places.value];
+  }
   show(view);
 }
 
 function makeView(root) {
   /** @type {any} */
-  const view = { root, places: [0, 0], dials: [], sent: [] };
+  const view = { root, places: [0, 0], dials: [] };
   for (const name of ["bar", "grid", "sum"]) view[name] = element("div", name);
   view.roving = rove(view.grid, { of: ".dial", next: (key, figure, event) => next(view, key, figure, event) });
   root.append(view.bar, view.sum, view.grid);
@@ -51,7 +52,7 @@ function makeView(root) {
 
 function build(view) {
   stop(view);
-  view.sent = [];
+  view.shared = new SharedValue((message) => view.send("places", message));
   const { data, bar, grid, root } = view;
   root.setAttribute("aria-label", say("Rotary angles"));
   view.play = element("button", "play");
@@ -88,10 +89,11 @@ function makeSlider(view, which) {
   label.append(element("span", "name", names[which]), input, number);
   input.addEventListener("input", () => {
     pause(view, false);
+    view.shared.touch();
     view.places[which] = Number(input.value);
     show(view);
   });
-  input.addEventListener("change", () => view.send());
+  input.addEventListener("change", () => view.tell());
   return { label, input, number };
 }
 
@@ -116,13 +118,12 @@ function makeDial(view, pair, speed, longest) {
   const number = element("span", "part");
   const bar = element("span", "share");
   const wave = (2 * Math.PI) / speed;
-  const digits = wave < 100 ? 1 : 0;
-  const length = thousands(wave, { maximumFractionDigits: digits, minimumFractionDigits: digits });
+  const length = thousands(wave, wave < 100 ? 1 : 0);
   words.append(element("span", "wave", `${pair}: λ ${length}`), number, bar);
   figure.append(face, words);
   figure.title = say("Pair {pair} rotates by {speed} radians per position; drag a hand to move", {
     pair,
-    speed: speed.toPrecision(3),
+    speed: significant(speed, 3),
   });
   const dial = { figure, face, between, hands, number, bar, speed };
   dragging(view, dial);
@@ -132,6 +133,7 @@ function makeDial(view, pair, speed, longest) {
 function dragging(view, dial) {
   // A hand that is dragged round takes its position along: as many as that angle needs.
   const { face, hands, speed } = dial;
+  /** @type {{which: number, last: number} | null} */
   let held = null;
   const angleOf = ({ clientX, clientY }) => {
     const { left, top, width, height } = face.getBoundingClientRect();
@@ -139,10 +141,10 @@ function dragging(view, dial) {
   };
   face.addEventListener("pointerdown", (event) => {
     pause(view, false);
+    view.shared.touch();
     const angle = angleOf(event);
     const away = hands.map(({ at }, which) => Math.abs(wrap(angle - at - view.places[which] * speed)));
     held = { which: away[0] <= away[1] ? 0 : 1, last: angle };
-    view.isDragged = true;
     face.setPointerCapture(event.pointerId);
     event.preventDefault();
   });
@@ -156,7 +158,6 @@ function dragging(view, dial) {
   const release = () => {
     if (!held) return;
     held = null;
-    view.isDragged = false;
     settle(view);
   };
   face.addEventListener("pointerup", release);
@@ -166,7 +167,7 @@ function dragging(view, dial) {
 function next(view, key, figure, { shiftKey }) {
   // Up and down turn a hand by one position, as dragging it does; the others lead to other dials.
   const by = { ArrowUp: 1, ArrowDown: -1 }[key];
-  if (!by) return view.dials[inLine(key, view.dials.findIndex((dial) => dial.figure === figure), view.dials.length)]?.figure;
+  if (!by) return inLine(key, figure, view.dials.map((dial) => dial.figure));
   pause(view, false);
   const which = shiftKey ? 1 : 0;
   view.places[which] = inside(view, Math.round(view.places[which]) + by);
@@ -200,6 +201,7 @@ function start(view) {
     view.frame = requestAnimationFrame(tick);
   };
   view.frame = requestAnimationFrame(tick);
+  view.shared.touch();
   show(view);
 }
 
@@ -217,7 +219,7 @@ function pause(view, tells = true) {
 function settle(view) {
   view.places = view.places.map(Math.round);
   show(view);
-  view.send();
+  view.tell();
 }
 
 function show(view) {

@@ -1,11 +1,11 @@
 """Attention step by step: a figure through which the numbers of a head flow, stage by stage, all of it in the browser.
 
-What a person chooses there is shown at once; the component's value holds `view` in the run after that: stage, query,
-key, and the number whose formula is asked for, or None. `pages.learn.steps.view_fields` checks it like any input.
+What a person chooses there is shown at once and told: stage, query, key, and the number whose formula is asked for, or
+None. `pages.learn.steps.view_fields` checks it like any input.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from jaxtyping import Float
 from pages.components.mounting import component
 from pages.components.packing import packed
 from pages.shared.step_texts import NOTICES, TITLES
+from pages.shared.view.shared_value import SharedValue
 from transformer_core.analysis.walkthrough import Quantity, Stage, formula_tree
 from transformer_core.errors import mark
 from transformer_core.figures import DARK, LIGHT, Theme, isolate
@@ -58,11 +59,11 @@ PAIRS = {  # what belongs to a query and each key: made in the browser
 
 @dataclass(frozen=True, kw_only=True)
 class At:
-    """Where the figure goes; places are counted from the first query and key that are shown."""
+    """Where the figure is, in places of the whole text."""
 
     stage: str
     query: int
-    key: int | None  # None: the one with the largest weight
+    key: int
     cell: tuple[str, int, int] | None  # name of a quantity, row and column; None: none is marked
 
 
@@ -78,8 +79,7 @@ def attention_steps(
     n_heads: int,
     d_head: int,
     at: At,
-    signal: int,
-    key: str,
+    place: SharedValue,
     on_view: Callable[[], None],
     is_self: bool = True,
     first_query: int = 0,
@@ -97,10 +97,9 @@ def attention_steps(
         head: the number of the head among those that are put side by side.
         n_heads: how many these are.
         d_head: the width of each.
-        at: where the figure goes, if `signal` has grown.
-        signal: how often the page has sent the figure somewhere.
-        key: the component's key.
-        on_view: called before the run in which the component's value holds `view`.
+        at: where the figure goes, unless it is there already.
+        place: where it is; its key is the component's.
+        on_view: called before the run in which a person went elsewhere.
         is_self: queries and keys are the same tokens.
         first_query: the place in the whole text of the first query that is shown.
         first_key: likewise.
@@ -139,13 +138,12 @@ def attention_steps(
         "nHeads": n_heads,
         "dHead": d_head,
         "isSelf": is_self,
-        "at": {"stage": at.stage, "query": at.query, "key": at.key, "cell": _cell(at.cell)},
-        "signal": signal,
+        "at": place.payload(asdict(at) | {"cell": at.cell and [*at.cell]}, echoes=False),
         "colors": {theme.name: _colors(theme) for theme in (LIGHT, DARK)},
     }
     values: list[Float[np.ndarray, "row column"]] = [quantity.values for quantity in quantities]
     numbers = b"".join(of.astype("<f4").tobytes() for of in values)
-    component(__file__, "steps", isolated=True)(key=key, data=packed(header, numbers), on_view_change=on_view)
+    component(__file__, "steps", isolated=True)(key=place.key, data=packed(header, numbers), on_view_change=on_view)
 
 
 def _stage(stage: Stage) -> dict[str, Any]:
@@ -173,10 +171,6 @@ def _quantity(quantity: Quantity, whole: Mapping[str, int]) -> dict[str, Any]:
         "size": f"{quantity.rows} {n_rows}, {quantity.columns} {n_columns}",
         "hue": HUES.get(quantity.name, ""),
     }
-
-
-def _cell(cell: tuple[str, int, int] | None) -> dict[str, Any] | None:
-    return cell and dict(zip(("name", "row", "column"), cell, strict=True))
 
 
 def _colors(theme: Theme) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 // Colors of numbers, and pictures of whole quantities: one pixel a number, drawn as large as they are needed.
 
+import { brushOf } from "../../../../components/kit/canvas.js";
 import { channels, mixed } from "../../../../components/kit/colors.js";
 
 const LEVELS = 255; // of a scale, from its lowest to its highest number
@@ -63,7 +64,7 @@ export function pictureOf(palette, quantity, isUpright) {
   const { n, width, values } = quantity;
   const canvas = document.createElement("canvas");
   Object.assign(canvas, isUpright ? { width: n, height: width } : { width, height: n });
-  const context = canvas.getContext("2d");
+  const context = brushOf(canvas);
   const image = context.createImageData(canvas.width, canvas.height);
   for (let row = 0; row < n; row++) {
     for (let column = 0; column < width; column++) {

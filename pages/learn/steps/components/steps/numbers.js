@@ -42,13 +42,33 @@ export function makeOfQuery({ quantities, query, header }) {
   make(WEIGHTED, "v", (key) => valueAt(pattern, query, key));
 }
 
+const isOfPairs = (name) => name === PRODUCT || name === WEIGHTED;
+
+/** A number {name, row, column} of what is shown, as [name, row, column] of the whole text. */
+export function wholeCell({ header: { first, nKeys }, query, quantities }, { name, row, column }) {
+  // What belongs to a query and a key has a row for each pair of them.
+  const { rows, columns } = quantities.get(name);
+  const place = row + (first[rows] ?? 0);
+  const inPairs = isOfPairs(name) ? (query + first.query) * nKeys + place : place;
+  return [name, inPairs, column + (columns === "key" ? first.key : 0)];
+}
+
+/** The other way round; null: it is of another query. */
+export function shownCell({ header: { first, nKeys }, query, quantities }, [name, row, column]) {
+  if (isOfPairs(name)) {
+    return Math.floor(row / nKeys) === query + first.query ? { name, row: (row % nKeys) - first.key, column } : null;
+  }
+  const { rows, columns } = quantities.get(name) ?? {};
+  return { name, row: row - (first[rows] ?? 0), column: column - (columns === "key" ? first.key : 0) };
+}
+
 export function valueAt(quantity, row, column) {
   return quantity.values[row * quantity.width + column];
 }
 
 export function writeNumber(value, decimals = 4) {
   const size = Math.abs(value);
-  if (size && size < 0.5 * 10 ** -decimals) return scientific(value, 2);
+  if (size && size <= 0.5 * 10 ** -decimals) return scientific(value, 2);
   return fixed(value, size < 1000 ? decimals : decimals > 2 ? 1 : 0);
 }
 

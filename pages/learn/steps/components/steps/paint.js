@@ -1,5 +1,6 @@
 // Paints the figure onto its canvas: what is done is calm, the present stage is bright, what comes is faint.
 
+import { brushOf } from "../../../../components/kit/canvas.js";
 import { fixed } from "../../../../components/kit/numbers.js";
 import { colorOf, inkOf, pictureOf } from "./colors.js";
 import { LANE, PARTS, rectOf, STRIP } from "./columns.js";
@@ -20,7 +21,7 @@ export function paint(view) {
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(lines.height * ratio);
   }
-  const context = canvas.getContext("2d");
+  const context = brushOf(canvas);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, lines.height);
   const boxes = boxesNow(view);

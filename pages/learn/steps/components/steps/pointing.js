@@ -40,7 +40,7 @@ function isIn({ x, y, w, h }, px, py) {
   return px >= x && px < x + w && py >= y - 1 && py < y + h + 1;
 }
 
-function markAt(view, px, py) {
+export function markAt(view, px, py) {
   const { columns, boxes, quantities, query, lines, header } = view;
   for (const [place, column] of columns.entries()) {
     const box = boxes?.[place];

@@ -1,19 +1,20 @@
 // Attention step by step: one figure through which the numbers of a head flow, stage by stage, as a person goes along.
 //
-// The header's `at` is where the page wants to be: stage, query, key and cell; it counts where `signal` has grown. All else
-// that a person chooses is shown at once and told to the page (`view`), which answers below the figure.
+// The header's `at` is where the page wants to be: stage, query, key and cell, in places of the whole text. What a person
+// chooses here is shown at once and told to the page, which answers below the figure.
 
 import { announce } from "../../../../components/kit/announce.js";
 import { element } from "../../../../components/kit/elements.js";
 import { ask } from "./asked.js";
 import { mount } from "../../../../components/kit/mount.js";
+import { SharedValue } from "../../../../components/kit/shared_value.js";
 import { say } from "../../../../components/kit/say.js";
 import { watchTheme } from "../../../../components/kit/theme.js";
 import { makePalette } from "./colors.js";
 import { heights, makeColumns } from "./columns.js";
 import { makeLens, showLens, wordsOfMark } from "./lens.js";
 import { linkStages } from "./links.js";
-import { makeOfQuery, PRODUCT, readSteps, tokenOf, WEIGHTED } from "./numbers.js";
+import { makeOfQuery, readSteps, shownCell, tokenOf, wholeCell } from "./numbers.js";
 import { paint } from "./paint.js";
 import { fillPlayer, makePlayer, pause, press, showPlayer } from "./player.js";
 import { listen } from "./pointing.js";
@@ -32,16 +33,15 @@ export default await mount(import.meta.url, {
 function update(view, data, send) {
   const { root } = view;
   view.send = send;
-  const former = view.header;
+  const here = view.header && placeOf(view);
   Object.assign(view, readSteps(data), { layouts: null, motion: null, pointed: null, pointedKey: null });
   Object.assign(view, makeColumns(view));
   view.born = linkStages(view);
   view.lines = heights(view);
   view.palette = makePalette(view.header, view.theme());
   for (const hue of ["query", "key"]) root.style.setProperty(`--${hue}`, view.palette.hues[hue]);
-  if (view.header.signal !== former?.signal) take(view, view.header.at);
+  take(view, view.at.hear(view.header.at) ? view.header.at.value : here);
   fit(view);
-  makeOfQuery(view);
   fillPlayer(view);
   fillQueries(view);
   fillKeys(view);
@@ -51,7 +51,8 @@ function update(view, data, send) {
 }
 
 function makeView(root) {
-  const view = { root, stage: 0, query: 0, key: 0, cell: null };
+  const view = { root, stage: 0 };
+  view.at = new SharedValue((message) => view.send("view", message));
   root.tabIndex = -1;
   root.setAttribute("role", "group");
   root.setAttribute("aria-label", say("Attention step by step"));
@@ -81,21 +82,22 @@ function makeView(root) {
 }
 
 function take(view, { stage, query, key, cell }) {
-  const place = view.header.stages.findIndex(({ name }) => name === stage);
-  Object.assign(view, { stage: Math.max(place, 0), stageName: null, query, key, cell });
+  const { first, stages } = view.header;
+  const place = stages.findIndex(({ name }) => name === stage);
+  Object.assign(view, { stage: place < 0 ? Math.min(view.stage, stages.length - 1) : place, query: query - first.query, key: key - first.key });
+  view.cell = cell && shownCell(view, cell);
 }
 
 function fit(view) {
   // Keeps what is chosen within what this head has.
   const { header, quantities } = view;
-  const place = header.stages.findIndex(({ name }) => name === view.stageName);
-  if (place >= 0) view.stage = place;
-  view.stage = Math.min(view.stage, header.stages.length - 1);
   view.stageName = header.stages[view.stage].name;
   view.query = Math.min(Math.max(view.query, 0), header.query.length - 1);
-  if (view.key === null || view.key >= header.key.length || view.key < 0) view.key = strongestKey(view);
+  if (view.key >= header.key.length || view.key < 0) view.key = strongestKey(view);
+  makeOfQuery(view);
   const of = view.cell && quantities.get(view.cell.name);
-  if (!of || view.cell.row >= of.n || view.cell.column >= of.width) view.cell = null;
+  const isWithin = (place, n) => place >= 0 && place < n;
+  if (!of || !isWithin(view.cell.row, of.n) || !isWithin(view.cell.column, of.width)) view.cell = null;
 }
 
 function strongestKey({ quantities, query }) {
@@ -190,21 +192,19 @@ export function chooseCell(view, mark) {
 }
 
 function tellSoon(view) {
+  view.at.touch();
   clearTimeout(view.telling);
   view.telling = setTimeout(() => tell(view, {}), SOON);
 }
 
 export function tell(view, wanted) {
-  // Places are those in the whole text; what belongs to a query and a key has a row for each pair of them.
   clearTimeout(view.telling);
-  const { header, query, key, cell, stageName, quantities } = view;
-  const { first, nKeys } = header;
-  const place = ({ name, row, column }) => {
-    const { rows, columns } = quantities.get(name);
-    const of = row + (first[rows] ?? 0);
-    const inPairs = [PRODUCT, WEIGHTED].includes(name) ? (query + first.query) * nKeys + of : of;
-    return [name, inPairs, column + (columns === "key" ? first.key : 0)];
-  };
-  const at = { stage: stageName, query: query + first.query, key: key + first.key, cell: cell && place(cell) };
-  view.send("view", { ...at, ...wanted });
+  view.at.tell({ ...placeOf(view), ...wanted });
+}
+
+function placeOf(view) {
+  // Where a person is in the whole text.
+  const { header, query, key, cell, stageName } = view;
+  const { first } = header;
+  return { stage: stageName, query: query + first.query, key: key + first.key, cell: cell && wholeCell(view, cell) };
 }

@@ -1,6 +1,6 @@
 // A number and its formula, with the value of each symbol and each summand in it, and what other computations give.
 
-import { fixed, scientific, thousands } from "../../../../components/kit/numbers.js";
+import { fixed, scientific, significant, thousands } from "../../../../components/kit/numbers.js";
 import { element } from "../../../../components/kit/elements.js";
 import { isAwaited } from "./asked.js";
 import { mount } from "../../../../components/kit/mount.js";
@@ -109,7 +109,7 @@ function checks({ value, recomputed, difference, torch, torchName }) {
 
 function exact(number) {
   if (!Number.isFinite(number)) return fixed(number, 0);
-  return number && Math.abs(number) < 1e-4 ? scientific(number, 6) : number.toPrecision(8).replaceAll("-", "−");
+  return number && Math.abs(number) < 1e-4 ? scientific(number, 6) : significant(number, 8);
 }
 
 function short(given) {

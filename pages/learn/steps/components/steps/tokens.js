@@ -14,9 +14,9 @@ export function makeQueries(view) {
   view.rovingQueries = rove(view.queries, {
     of: ".chip",
     next: (key, chip) => {
-      const to = inLine(key, view.chips.indexOf(chip), view.chips.length);
-      if (to !== undefined) chooseQuery(view, to);
-      return view.chips[to];
+      const to = inLine(key, chip, view.chips);
+      if (to) chooseQuery(view, view.chips.indexOf(to));
+      return to;
     },
     onChoose: (chip) => chooseQuery(view, view.chips.indexOf(chip)),
   });

@@ -63,6 +63,11 @@ def show() -> None:
     st.session_state["sampling"] = bars.sent_sampling("candidates", HELD)
 
 
+def chosen(settings: object) -> dict[str, Any]:
+    """What the browser sends where a person chose settings."""
+    return {"sampling": {"revision": 1, "value": settings}}
+
+
 def run(sent: dict[str, Any] | None = None, **changed: Any) -> AppTest:
     """Run the page, with what the browser sent for this run."""
     app = AppTest.from_function(show)
@@ -101,7 +106,7 @@ def test_all_scores_are_sent_and_the_rows_are_the_first_of_them():
 
 def test_the_header_says_what_holds():
     header, _ = data_of(run(name="after “once”", height=400))
-    assert header["sampling"] == {"temperature": 0.5, "top_k": 0, "top_p": 1.0, "min_p": 0.0}
+    assert header["sampling"]["value"] == {"temperature": 0.5, "top_k": 0, "top_p": 1.0, "min_p": 0.0}
     assert (header["entropy"], header["next"], header["version"]) == (2.5, 3, "12")
     assert (header["name"], header["height"]) == ("after “once”", 400)
 
@@ -157,12 +162,12 @@ RIGHT = {"temperature": 1.5, "top_k": 40, "top_p": 0.9, "min_p": 0}
 
 
 def test_sent_settings_take_the_place_of_those_that_hold():
-    sampling = run({"sampling": RIGHT}).session_state["sampling"]
+    sampling = run(chosen(RIGHT)).session_state["sampling"]
     assert sampling == Sampling(
         temperature=1.5, top_k=40, top_p=0.9, min_p=0.0, repetition_penalty=HELD.repetition_penalty, seed=HELD.seed
     )
     assert type(sampling.min_p) is float
-    large = run({"sampling": RIGHT | {"top_k": 999_999, "temperature": 0}}).session_state["sampling"]
+    large = run(chosen(RIGHT | {"top_k": 999_999, "temperature": 0})).session_state["sampling"]
     assert (large.top_k, large.temperature) == (999_999, 0)
 
 
@@ -186,12 +191,12 @@ def test_sent_settings_take_the_place_of_those_that_hold():
     ],
 )
 def test_settings_that_cannot_be_are_not_taken(wrong: dict[str, Any]):
-    assert run({"sampling": RIGHT | wrong}).session_state["sampling"] is None
+    assert run(chosen(RIGHT | wrong)).session_state["sampling"] is None
 
 
 @pytest.mark.parametrize("sent", [None, [], "greedy", {}, {"temperature": 1}])
 def test_what_are_no_settings_is_not_taken(sent: object):
-    assert run({"sampling": sent}).session_state["sampling"] is None
+    assert run(chosen(sent)).session_state["sampling"] is None
 
 
 def test_what_does_not_fit_together_is_refused():

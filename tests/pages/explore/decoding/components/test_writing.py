@@ -12,7 +12,7 @@ from scipy.interpolate import interp1d  # type: ignore[import-untyped]
 from streamlit.testing.v1 import AppTest
 
 from pages.explore.decoding.components import writing as module
-from pages.explore.decoding.components.writing import Token, sent_at, sent_forward, writing
+from pages.explore.decoding.components.writing import Token, sent_at, writing
 from tests.pages.conftest import component
 from tests.test_config import contrast
 from transformer_core.figures import DARK, LIGHT, sequential_scale
@@ -36,7 +36,6 @@ def three_tokens() -> dict[str, Any]:
         "ended": None,
         "key": "writing",
         "on_at": lambda: None,
-        "on_forward": lambda: None,
     }
 
 
@@ -89,9 +88,9 @@ def test_weights_follow_the_tokens_and_the_moment_is_told():
     header, numbers = sent(AppTest.from_function(show).run())
     np.testing.assert_array_equal(numbers[3 * 9 :], [0.5, 0.25, 0.25, 0.125, 0.875])
     assert header["steps"] == [{"n": 1, "source": 3, "output": 2}]
-    assert (header["nGiven"], header["at"], header["nOutput"]) == (1, 1, 3)
+    assert (header["nGiven"], header["at"]["value"], header["nOutput"]) == (1, 1, 3)
     assert header["source"] == ["The", "<b>", "\u2068שלום\u2069"]
-    assert (header["ended"], header["answers"], header["height"]) == (None, None, 400)
+    assert (header["ended"], header["height"]) == (None, 400)
 
 
 def show_with_the_moment_before() -> None:
@@ -145,39 +144,17 @@ def test_what_does_not_fit_together_is_refused(changes: dict[str, Any], message:
 
 
 @pytest.mark.parametrize(
-    ("value", "at", "forward"),
-    [
-        ({"n": 7, "id": 1}, 7, 7),
-        ({"n": 0, "id": 1}, 0, None),
-        ({"n": 10**9, "id": 1}, 10**9, module.MOST_AT_ONCE),
-        ({"n": -1, "id": 1}, None, None),
-        ({"n": True}, None, None),
-        ({"n": 1.5}, None, None),
-        ({"n": "3"}, None, None),
-        ({}, None, None),
-        (None, None, None),
-        ([3], None, None),
-    ],
+    ("value", "at"),
+    [(7, 7), (0, 0), (10**9, 10**9), (-1, None), (True, None), (1.5, None), ("3", None), (None, None), ([3], None)],
 )
-def test_what_comes_from_the_browser_is_checked(monkeypatch, value, at, forward):
-    monkeypatch.setattr(st, "session_state", {"writing": {"at": value, "forward": value}})
+def test_what_comes_from_the_browser_is_checked(monkeypatch, value, at):
+    monkeypatch.setattr(st, "session_state", {"writing": {"at": {"revision": 2, "value": value}}})
     assert sent_at("writing") == at
-    assert sent_forward("writing") == forward
 
 
 def test_nothing_was_sent_before_there_is_a_component(monkeypatch):
     monkeypatch.setattr(st, "session_state", {})
-    assert (sent_at("writing"), sent_forward("writing")) == (None, None)
-
-
-def test_the_number_of_a_wish_comes_back_once_it_was_done(monkeypatch):
-    session: dict[str, Any] = {"writing": {"at": {"n": 3, "id": 17}, "forward": {"n": 1, "id": "a"}}}
-    monkeypatch.setattr(st, "session_state", session)
-    done: list[str] = []
-    module._answer("writing", "at", lambda: done.append("at"))
-    assert (done, session["writing-answered"]) == (["at"], 17)
-    module._answer("writing", "forward", lambda: done.append("forward"))
-    assert (done, session["writing-answered"]) == (["at", "forward"], 17)  # that id was none
+    assert sent_at("writing") is None
 
 
 def test_a_thousand_tokens_are_packed_in_few_bytes():

@@ -7,13 +7,15 @@ import {
   columnOf, commit, isAllowed, patternOf, put, putLine, rowOf, takeMask, turnLine, walk,
 } from "../../../../../pages/learn/masks/components/masks/cells.js";
 
+import { SharedValue } from "../../../../../pages/components/kit/shared_value.js";
+
 const [ROWS, COLUMNS] = [3, 4];
 
 function made() {
   const sent = [];
-  const view = { rows: ROWS, columns: COLUMNS, stamp: 0, send: (turned, stamp) => sent.push([turned, stamp]) };
+  const view = { rows: ROWS, columns: COLUMNS, edits: new SharedValue((message) => sent.push(message)) };
   const base = Uint8Array.from({ length: ROWS * COLUMNS }, (_, cell) => Number(cell % COLUMNS <= Math.floor(cell / COLUMNS)));
-  takeMask(view, { base, turned: [], of: "causal", stamp: 0 });
+  takeMask(view, { base, turned: { revision: 5, value: [] }, of: "causal" });
   return { view, base, sent };
 }
 
@@ -71,24 +73,25 @@ test("the way back and forth is told step by step, and a new edit ends the way f
   commit(view);
   assert.equal(walk(view, 1), false);
   mock.timers.tick(0);
-  assert.deepEqual(sent.at(-1), [[2, 7], view.stamp]);
-  const stamps = sent.map(([, stamp]) => stamp);
-  assert.deepEqual(stamps, [...stamps].sort((one, other) => one - other));
+  assert.deepEqual(sent.map(({ value }) => value), [[2, 3], [2, 7]]); // what is done within one moment is told at once
+  assert.ok(sent[0].revision < sent[1].revision);
   mock.timers.reset();
 });
 
 test("an answer to an edit that another one followed is not taken; one of another mask is", () => {
   mock.timers.enable({ apis: ["setTimeout"] });
-  const { view, base } = made();
+  const { view, base, sent } = made();
   put(view, 2, true);
   commit(view);
   put(view, 3, true);
   commit(view);
-  takeMask(view, { base, turned: [2], of: "causal", stamp: 1 });
+  mock.timers.tick(0);
+  const [{ revision }] = sent;
+  assert.equal(takeMask(view, { base, turned: { revision: revision - 1, value: [2] }, of: "causal" }), false);
   assert.deepEqual([...view.turned], [2, 3]);
-  takeMask(view, { base, turned: [2, 3], of: "causal", stamp: 2 });
+  assert.ok(takeMask(view, { base, turned: { revision, value: [2, 3] }, of: "causal" }));
   assert.equal(view.history.length, 3);
-  takeMask(view, { base, turned: [1], of: "none", stamp: 0 });
+  takeMask(view, { base, turned: { revision: 0, value: [1] }, of: "none" });
   assert.deepEqual([...view.turned], [1]);
   assert.deepEqual(view.history, ["1"]);
   mock.timers.reset();

@@ -32,7 +32,6 @@ def given() -> dict[str, Any]:
         "captions": dict.fromkeys(("mask", "scores", "pattern"), ("Title.", "what")),
         "hint": "hint",
         "of": "a text",
-        "stamp": 4,
         "outputs": Outputs(rows=[row], words=[("own", "<i>", False)], counted="1 of 1", are_queries=True),
     }
 
@@ -56,7 +55,7 @@ def test_all_numbers_arrive_and_text_stays_text():
     sent = arrays()
     np.testing.assert_array_equal(floats, [sent.scores, sent.pattern, sent.before])
     np.testing.assert_array_equal(cells, [sent.preset, sent.ran])
-    assert header["turned"] == [1, 5] and header["stamp"] == 4
+    assert header["turned"]["value"] == [1, 5]
     assert header["query"] == ["a", "<b>"] and header["key"][2] == "\u2068שלום\u2069"
     assert header["real"] == {"query": 2, "key": 2}
     assert header["outputs"]["words"] == [{"name": "own", "text": "<i>", "isChanged": False}]
@@ -71,19 +70,19 @@ def test_what_does_not_fit_together_is_refused():
 @pytest.mark.parametrize(
     ("sent", "taken"),
     [
-        ({"turned": [5, 1, 5], "stamp": 3}, ([1, 5], 3)),
-        ({"turned": [], "stamp": 0}, ([], 0)),
-        ({"turned": [1.5], "stamp": 3}, None),
-        ({"turned": [True], "stamp": 3}, None),
-        ({"turned": [-1], "stamp": 3}, None),
-        ({"turned": [64 * 64], "stamp": 3}, None),
-        ({"turned": [1], "stamp": "3"}, None),
-        ({"turned": "1", "stamp": 3}, None),
+        ([5, 1, 5], [1, 5]),
+        ([], []),
+        ([1.5], None),
+        ([True], None),
+        ([-1], None),
+        ([64 * 64], None),
+        ([1] * (64 * 64 + 1), None),
+        ("1", None),
         (None, None),
     ],
 )
 def test_what_comes_from_the_browser_is_checked(monkeypatch: pytest.MonkeyPatch, sent: object, taken: object):
-    monkeypatch.setattr(st, "session_state", {"matrix": {"turned": sent}})
+    monkeypatch.setattr(st, "session_state", {"matrix": {"turned": {"revision": 3, "value": sent}}})
     assert sent_turned("matrix") == taken
 
 

@@ -6,9 +6,10 @@ import { test } from "node:test";
 import { readSteps, valueAt, writeNumber } from "../../../../../pages/learn/steps/components/steps/numbers.js";
 
 test("a number is written as short as it can be read", () => {
-  assert.equal(writeNumber(0.12345), "0.1235");
+  assert.equal(writeNumber(0.12346), "0.1235");
   assert.equal(writeNumber(-0.00001), "−1.00e−5"); // it would be 0.0000
-  assert.equal(writeNumber(0.00005), "0.0001");
+  assert.equal(writeNumber(0.00005), "5.00e−5");
+  assert.equal(writeNumber(0.000051), "0.0001");
   assert.equal(writeNumber(0), "0.0000");
   assert.equal(writeNumber(1234.56), "1234.6");
   assert.equal(writeNumber(-1234.56, 2), "−1235");

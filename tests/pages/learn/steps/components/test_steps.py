@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.learn.steps.components.steps import SHORT, At, attention_steps
 from pages.shared.step_texts import TITLES
+from pages.shared.view.shared_value import SharedValue
 from tests.pages.conftest import component
 from transformer_core.analysis.walkthrough import Number, Quantity, Stage, Term
 
@@ -71,9 +72,8 @@ def figure(**options: Any) -> None:
         "head": 1,
         "n_heads": 2,
         "d_head": 4,
-        "at": At(stage="product", query=1, key=None, cell=("q", 1, 3)),
-        "signal": 5,
-        "key": "steps",
+        "at": At(stage="product", query=13, key=7, cell=("q", 13, 3)),
+        "place": SharedValue("steps", "view"),
         "on_view": lambda: None,
     }
     attention_steps(**told | options)
@@ -117,7 +117,7 @@ def test_every_number_is_sent_once_and_as_it_is(app: AppTest):
 
 def test_the_header_says_places_shapes_and_hues(app: AppTest):
     header, _ = sent(app)
-    assert header["first"] == {"query": 12, "key": 6} and header["signal"] == 5
+    assert header["first"] == {"query": 12, "key": 6}
     assert header["query"] == ["a", "\u2068שלום\u2069"] and header["key"] == ["a", "<b>", "c"]
     told = {of["name"]: of for of in header["quantities"]}
     assert told["q"]["size"] == "query 30, d_head 4"  # of the whole text
@@ -125,7 +125,7 @@ def test_the_header_says_places_shapes_and_hues(app: AppTest):
     assert [told[name]["hue"] for name in ("q", "k", "v", "pattern", "attn_scores")] == [
         *("query", "key", "value", "weight", "")
     ]
-    assert header["at"] == {"stage": "product", "query": 1, "key": None, "cell": {"name": "q", "row": 1, "column": 3}}
+    assert header["at"]["value"] == {"stage": "product", "query": 13, "key": 7, "cell": ["q", 13, 3]}
     assert header["stages"][0]["formula"][0] == "mrow"
 
 
