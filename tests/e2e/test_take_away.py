@@ -120,14 +120,25 @@ def test_each_cell_is_in_a_picture_once_and_where_it_belongs(page: Page):
     assert len(cells) > 1 and n_drawn == [[1] * n_columns] * n_rows, "each cell is a weight or masked"
     open_menu(figure)
     picture = ET.fromstring(saved(figure, "SVG")[1])
-    [*groups] = [group for group in picture.iter(f"{SVG}g") if group.get("shape-rendering") == "crispEdges"]
-    paths = [path.get("d") or "" for group in groups for path in group]
-    boxes = re.findall(r"M([-\d.]+) ([-\d.]+)H([-\d.]+)V([-\d.]+)H", " ".join(paths))
-    lefts = sorted({round(float(left), 1) for left, *_ in boxes})
-    tops = sorted({round(float(top), 1) for _, top, *_ in boxes})
+    groups = [group for group in picture.iter(f"{SVG}g") if group.get("shape-rendering") == "crispEdges"]
+    drawn = [  # of each trace: left and top of each cell, with its color
+        {
+            (round(float(left), 1), round(float(top), 1)): [
+                int(part) for part in re.findall(r"\d+", path.get("fill", ""))
+            ]
+            for path in group
+            for left, top in re.findall(r"M([-\d.]+) ([-\d.]+)H", path.get("d", ""))
+        }
+        for group in groups
+    ]
+    lefts, tops = (sorted({cell[axis] for trace in drawn for cell in trace}) for axis in (0, 1))
     assert (len(groups), len(lefts), len(tops)) == (len(cells), n_columns, n_rows)
-    drawn = [(round(float(left), 1), round(float(top), 1)) for left, top, *_ in boxes]
-    assert sorted(drawn) == sorted((left, top) for left in lefts for top in tops)
+    for z, trace in zip(cells, drawn, strict=True):
+        places = [(row, column) for row, column in np.ndindex(n_rows, n_columns) if np.isfinite(z[row][column])]
+        assert sorted(trace) == sorted((lefts[column], tops[row]) for row, column in places)
+        places.sort(key=lambda place: z[place[0]][place[1]])
+        light = [sum(trace[lefts[column], tops[row]]) for row, column in places]
+        assert light == sorted(light, reverse=True), "the larger a weight, the darker is its cell"
 
 
 def test_a_picture_is_light_whatever_the_page_is(new_page: Callable[..., Page]):

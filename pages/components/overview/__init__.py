@@ -104,7 +104,7 @@ def head_overview(
     }
     header = {
         "groups": [{**group, **_words_of(group)} for group in groups],
-        "chosen": chosen,
+        "chosen": SharedValue(key, "chosen").payload(chosen),
         "version": version,
         "scales": scales,
         "measure": _said(measure, groups) if measure else None,

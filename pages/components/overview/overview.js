@@ -11,6 +11,7 @@ import { mount } from "../kit/mount.js";
 import { fixed, short } from "../kit/numbers.js";
 import { unpack } from "../kit/packing.js";
 import { inRows, rove } from "../kit/roving.js";
+import { SharedValue } from "../kit/shared_value.js";
 import { say } from "../kit/say.js";
 import { watchTheme } from "../kit/theme.js";
 import { arrange, BAR, drawnGroups, fit, HEADER, headsInOrder, LEGEND } from "./arrangement.js";
@@ -38,7 +39,7 @@ function update(view, data, send) {
     view.layout = layout;
     arrange(view);
   } else if (isNew) paint(view);
-  choose(view, header.chosen);
+  choose(view, view.chosen.hear(header.chosen) ? header.chosen.value : view.head);
   showChosen(view);
   if (view.pointedAt && !view.tip.hidden) showTip(view, view.pointedAt);
   if (header.film) {
@@ -55,6 +56,7 @@ function update(view, data, send) {
 function makeView(root) {
   /** @type {Record<string, any>} */
   const view = { root, heads: [], rows: [], grids: [] };
+  view.chosen = new SharedValue((message) => view.send("chosen", message));
   view.legend = element("div", "legend");
   view.field = element("div", "field");
   view.canvas = element("canvas", "pixels");
@@ -121,7 +123,7 @@ function press(view, item, event) {
   const { attention, layer, head, name } = item;
   if (event.shiftKey && view.header.canPin) return view.send("pinned", { attention, layer, head });
   choose(view, { attention, layer, head });
-  view.send("chosen", { attention, layer, head });
+  view.chosen.tell({ attention, layer, head });
   shownHead.send(item);
   announce(say("Chosen: {name}", { name }));
 }
@@ -220,6 +222,7 @@ function sayName({ button, name, strongest, said, isPinned }) {
 }
 
 function choose(view, chosen) {
+  view.head = chosen;
   for (const item of view.heads) {
     const is = item.attention === chosen.attention && item.layer === chosen.layer && item.head === chosen.head;
     item.button.setAttribute("aria-pressed", String(is));

@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.shared.view import fields, locale, long_texts, state
 from pages.shared.view.address import Address
-from pages.shared.view.fields import Choice, Field, Kept, TextField, number, sent, text_up_to
+from pages.shared.view.fields import Choice, Field, Kept, TextField, number, text_up_to
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.analysis import attentions_of
 from transformer_core.config import ModelConfig
@@ -155,7 +155,7 @@ def go_to(step: int, attention: str, layer: int, head: int) -> None:
 
 def on_head(key: str = OVERVIEW) -> None:
     """A head was clicked in an overview; what came from the browser is checked like any input."""
-    chosen = sent(key, "chosen")
+    chosen = SharedValue(key, "chosen").heard()
     if not isinstance(chosen, Mapping):
         return
     attention, layer, head = (chosen.get(name) for name in ("attention", "layer", "head"))

@@ -18,7 +18,8 @@ from pages.shared.models import CPU, PRECISIONS, ModelCard
 from pages.shared.sources import Source
 from pages.shared.view import fields, locale, long_texts
 from pages.shared.view.address import Address
-from pages.shared.view.fields import Field, Kept, one_of, sent
+from pages.shared.view.fields import Field, Kept, one_of
+from pages.shared.view.shared_value import SharedValue
 from transformer_core.analysis import ATTENTIONS, HeadName
 from transformer_core.language import say, say_number
 from transformer_core.text.interface import WRITTEN_MASK
@@ -262,7 +263,7 @@ def choose_model(name: str, cards: Mapping[str, ModelCard]) -> None:
 
 def on_head() -> None:
     """A head was clicked in the overview; what came from the browser is checked like any input."""
-    chosen = sent(OVERVIEW, "chosen")
+    chosen = SharedValue(OVERVIEW, "chosen").heard()
     if isinstance(chosen, dict):
         choose_head(*map(chosen.get, ("attention", "layer", "head")))
 

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from pages.components.overview import Measure, PinnedHead, head_overview
+from pages.shared.view.shared_value import SharedValue
 from transformer_core.figures import levels
 
 SHAPES = {"encoder": ("Encoder self-attention", 2, 3), "cross": ("Cross-attention", 1, 4)}  # title, layers, heads
@@ -25,7 +26,8 @@ ENTROPY = Measure(
 
 def received(name: str) -> None:
     """Keep what the overview sent."""
-    st.session_state[name] = st.session_state["overview"][name]
+    sent = st.session_state["overview"][name]
+    st.session_state[name] = SharedValue("overview", name).heard() if name == "chosen" else sent
 
 
 def page() -> None:

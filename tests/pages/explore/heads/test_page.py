@@ -56,7 +56,7 @@ def test_the_url_holds_the_view(open_app: OpenApp):
     app = open_app(**view)
     assert "decoder self-attention L0.H1" in figure_of(app)["layout"]["title"]["text"]
     assert view_of(app) == view
-    assert overview_of(app)[0]["chosen"] == {"attention": "decoder", "layer": 0, "head": 1}
+    assert overview_of(app)[0]["chosen"]["value"] == {"attention": "decoder", "layer": 0, "head": 1}
 
 
 def test_typing_a_text(open_app: OpenApp):
@@ -79,7 +79,7 @@ def test_choosing_another_model_keeps_the_view_within_it(open_app: OpenApp):
     app.selectbox(key="model").select("other").run()
     assert not app.exception
     assert app.text_input(key="text").value == "A dog barks."
-    assert overview_of(app)[0]["chosen"] == {"attention": "cross", "layer": 0, "head": 1}
+    assert overview_of(app)[0]["chosen"]["value"] == {"attention": "cross", "layer": 0, "head": 1}
     app.text_input(key="text").set_value("The cat.").run()
     app.selectbox(key="model").select("en-fr").run()
     assert app.text_input(key="text").value == "The cat."  # what a person typed stays

@@ -25,7 +25,7 @@ def after_click(chosen: Any) -> dict[str, Any]:
         streamlit.text("done")
 
     app = AppTest.from_function(click)
-    for name, value in (START | {"overview": {"chosen": chosen}}).items():
+    for name, value in (START | {"overview": {"chosen": {"revision": 1, "value": chosen}}}).items():
         app.session_state[name] = value
     app.run()
     assert not app.exception

@@ -65,7 +65,7 @@ def test_heads_of_two_trainings_are_matched_by_what_they_do(open_film: OpenApp, 
     for number in range(8):
         assert alike[number, number // 4 * 4 + (number + 1) % 4] == pytest.approx(1)
     app.button(key="film-pair-of-0-2").click().run()
-    assert overview_of(app)[0]["chosen"] == {"attention": "decoder", "layer": 0, "head": 2}
+    assert overview_of(app)[0]["chosen"]["value"] == {"attention": "decoder", "layer": 0, "head": 2}
 
 
 def test_the_same_can_be_trained_with_another_seed(open_film: OpenApp, place: Path, monkeypatch: pytest.MonkeyPatch):

@@ -62,7 +62,7 @@ def test_each_snapshot_is_what_its_model_computes(
                     at += pattern.size
             n_before += group["layers"] * group["heads"]
     assert at == len(levels) and header["frames"] == len(STEPS)
-    site = ATTENTIONS[overview_of(app)[0]["chosen"]["attention"]].site(1)
+    site = ATTENTIONS[overview_of(app)[0]["chosen"]["value"]["attention"]].site(1)
     np.testing.assert_allclose(heatmap_of(app), patterns_by_hand(made[1][name][1], site, *fixed.inputs)[2], atol=1e-6)
 
 
@@ -92,7 +92,7 @@ def test_the_url_holds_the_view(open_film: OpenApp):
     view = {"run": "pairs", "snapshot": "4", "text": "The cat.", "attention": "decoder", "head": "3"}
     app = open_film(**view, layer="0")
     assert url_of(app) == view  # without what is as usual
-    assert overview_of(app)[0]["chosen"] == {"attention": "decoder", "layer": 0, "head": 3}
+    assert overview_of(app)[0]["chosen"]["value"] == {"attention": "decoder", "layer": 0, "head": 3}
     assert overview_of(app)[0]["film"]["step"]["value"] == 4
     assert app.text_input(key="run-text").value == "The cat."
 
@@ -151,7 +151,7 @@ def test_what_appears_is_listed_and_a_click_goes_there(open_film: OpenApp):
     app.button(key="film-appearance-0").click().run()
     assert not app.exception
     header = overview_of(app)[0]
-    assert header["chosen"] == {"attention": "decoder", "layer": 0, "head": 1}
+    assert header["chosen"]["value"] == {"attention": "decoder", "layer": 0, "head": 1}
     assert header["film"]["step"]["value"] == APPEARS_AT
     assert header["film"]["step"]["revision"] > before["revision"]
     assert url_of(app)["snapshot"] == "20"
