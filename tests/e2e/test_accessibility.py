@@ -191,6 +191,7 @@ def test_in_forced_colors_what_is_chosen_and_what_has_the_focus_is_outlined(new_
     page = new_page(forced_colors="active")
     for address, (chosen, others) in CHOICES.items():
         open_address(page, address)
+        expect(page.locator(chosen)).to_have_count(1)
         [outline] = page.locator(chosen).evaluate_all(OUTLINES)
         assert outline[0] == "solid" and outline[1] >= 2, address
         assert {style for style, *_ in page.locator(others).evaluate_all(OUTLINES)} == {"none"}, address

@@ -34,7 +34,7 @@ TO_COMPONENTS: Mapping[str, set[str]] = {  # fields of what is sent to our own t
     "mask_matrix": {"of", "colors", "hues"},
     "mask_which": {"name", "chosen", "colors", "hues"},
     "overview": {"version", "attention", "shades", "id"},
-    "steps": {"name", "stage", "matrices", "hue", "rows", "columns", "size", "colors"},
+    "steps": {"name", "stage", "cell", "matrices", "hue", "rows", "columns", "size", "colors"},
     "steps_number": {"hue", "torchName"},
     "writing": {"kinds", "shades", "hue"},
 }

@@ -101,13 +101,13 @@ function makeHeads(view) {
     for (let layer = 0; layer < layers; layer++) {
       for (let head = 0; head < heads; head++) {
         const item = { attention, layer, head, rows, columns, levels: new Uint8Array(), value: null };
-        view.heads.push(makeHead(view, item));
+        view.heads.push(makeHead(item));
       }
     }
   }
 }
 
-function makeHead(view, item) {
+function makeHead(item) {
   item.button = element("button", "head");
   item.button.type = "button";
   item.button.tabIndex = -1;

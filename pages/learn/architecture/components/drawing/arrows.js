@@ -82,7 +82,7 @@ function memoryWay(to, flow) {
   return { d: `M${x - BEND} ${end + 20}Q${x} ${end + 20} ${x} ${end + 20 - BEND}V${end}`, heads: [[x, end, "up"]], letter: [x + 5, end + 15, "start"] };
 }
 
-export function memoryTrunk(plan, from, targets) {
+export function memoryTrunk(from, targets) {
   // From the top of the encoder to beside the decoder, and along it to each attention that looks at it.
   const x = from.frame.right + GAP / 2;
   const top = topOf(from) - 18;

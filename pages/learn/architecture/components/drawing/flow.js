@@ -98,7 +98,7 @@ function memoryArrow(view) {
     .map(({ y, frame }) => ({ y, end: frame.left, isPlate: true }));
   targets.push({ y: bottomOf(cross) + 20, end: cross.x + MEMORY_SLOT.value - BEND });
   const x = plan.items.get(encoder.inside[0].name).x;
-  const way = memoryTrunk(plan, { ...from, x }, targets);
+  const way = memoryTrunk({ ...from, x }, targets);
   view.plan.labels.push({ x: way.at[0], y: way.at[1], text: data.memory, kind: "shape", anchor: "start" });
   const start = after?.name ?? (view.layers[encoder.name] < encoder.layers - 1 ? `${encoder.name}.top` : encoder.inside.at(-1).name);
   return { start, end: cross.box.name, flow: "memory", way };

@@ -46,13 +46,13 @@ export function colorOf(palette, quantity, value) {
   return `rgb(${channelsOf(palette, quantity, value).join()})`;
 }
 
-function isDeep(palette, [red, green, blue]) {
+function isDeep([red, green, blue]) {
   const light = (0.2126 * red + 0.7152 * green + 0.0722 * blue) / 255;
   return light < 0.52;
 }
 
 export function inkOf(palette, quantity, value) {
-  return isDeep(palette, channelsOf(palette, quantity, value)) ? "#FFFFFF" : "#14161C";
+  return isDeep(channelsOf(palette, quantity, value)) ? "#FFFFFF" : "#14161C";
 }
 
 export function pictureOf(palette, quantity, isUpright) {

@@ -94,7 +94,7 @@ function paintColumn(context, view, column, box) {
 export function paintRow(context, view, column, quantity, row, rect) {
   if (column.kind === "strip") return paintStrip(context, view, quantity, row, rect);
   const value = valueAt(quantity, view.query, row);
-  if (column.kind === "bar") return paintBar(context, view, quantity, value, row, rect);
+  if (column.kind === "bar") return paintBar(context, view, value, row, rect);
   context.fillStyle = colorOf(view.palette, quantity, value);
   context.beginPath();
   context.roundRect(rect.x, rect.y, rect.w, rect.h, 3);
@@ -104,7 +104,7 @@ export function paintRow(context, view, column, quantity, row, rect) {
   writeIn(context, view, text, rect.x + rect.w / 2, rect.y + rect.h / 2, inkOf(view.palette, quantity, value));
 }
 
-function paintBar(context, view, quantity, value, row, rect) {
+function paintBar(context, view, value, row, rect) {
   const { palette } = view;
   const isAllowed = !view.quantities.has("mask") || valueAt(view.quantities.get("mask"), view.query, row);
   context.fillStyle = isAllowed ? `${palette.accent}24` : palette.forbidden;

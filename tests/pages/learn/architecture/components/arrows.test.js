@@ -126,7 +126,7 @@ test("the memory's line reaches every decoder layer, at its height and its borde
   const cross = plan.items.get("decoder.*.cross");
   const targets = plates.map(({ y, frame }) => ({ y, end: frame.left, isPlate: true }));
   targets.push({ y: cross.y + cross.height / 2 + 20, end: cross.x + MEMORY_SLOT.value });
-  const { d, heads } = memoryTrunk(plan, plan.items.get("encoder.*.add_2"), targets);
+  const { d, heads } = memoryTrunk(plan.items.get("encoder.*.add_2"), targets);
   assert.deepEqual(heads, plates.map(({ y, frame }) => [frame.left, y, "right"]));
   const levels = pointsOf(d).map(([, y]) => y);
   for (const { y, end } of targets) {
