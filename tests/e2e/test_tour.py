@@ -6,6 +6,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.looking import wait
+
 pytestmark = pytest.mark.browser
 
 
@@ -23,8 +25,11 @@ def title(page: Page) -> Locator:
 
 def heights(page: Page) -> list[float]:
     """How high the entries of the contents are, px."""
-    boxes = (entry.bounding_box() for entry in page.locator("[class*=st-key-tour-wide-] button").all())
-    return [box["height"] for box in boxes if box]
+    wait(page)  # its entries are drawn anew where one is opened
+    found: list[float] = page.locator("[class*=st-key-tour-wide-] button").evaluate_all(
+        "entries => entries.map((entry) => entry.getBoundingClientRect().height)"
+    )
+    return found
 
 
 def test_predict_then_reveal_and_open_the_matching_page(page: Page):

@@ -94,7 +94,7 @@ def check_names(page: str, view: View) -> None:
 
 
 def drawn(page: str, view: View) -> list[str]:
-    """All that a page sends to the browser, but times, addresses in memory, and the empty place of a progress bar.
+    """All that a page sends, but times, revisions, addresses in memory, and the empty place of a progress bar.
 
     Decoding reads beams together or alone, whichever comes first, and then the last digits differ: none are compared.
     """
@@ -103,7 +103,7 @@ def drawn(page: str, view: View) -> list[str]:
     app.query_params.update(view)
     app.run()
     assert not [error.stack_trace for error in app.exception]
-    noise = r"[\d,.]+ ms|\d{14,}" + r"|\d+\.\d+(e-\d+)?" * (page == "decoding")
+    noise = r"[\d,.]+ ms|\d{13,}" + r"|\d+\.\d+(e-\d+)?" * (page == "decoding")
     return [re.sub(noise, "", str(proto)) for proto in protos(app._tree) if proto.ByteSize()]
 
 

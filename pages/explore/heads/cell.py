@@ -8,7 +8,8 @@ import streamlit as st
 from pages.components import figures
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import HeadsData, marked
-from pages.shared import export, prose
+from pages.shared import prose
+from pages.shared.drawing import draw
 from pages.shared.recipe import Print, Unwritten, call, named, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
@@ -59,45 +60,32 @@ def _row(data: HeadsData, shown: HeadPicture, query: int, key: int | None) -> No
     is_weight = data.spec.quantity in ("pattern", "log")
     label = row.queries.labels[0]
     made = data.recipe_of(of_row)
-    figure = named(
-        "figure",
-        call(
-            row_bars,
-            made.values[0].astype(np.float64),
-            made.keys.labels,
-            query=query,
-            query_token=made.queries.labels[0],
-            entropy=float(entropy(values)) if is_weight and data.spec.window is None else None,
-            allowed=made.mask[0],
-            first_key=made.keys.first,
-            quantity=data.spec.quantity,
-            largest=shown.largest,
-            chosen=key,
-            key_name=data.axis_names["key_name"],
-            theme=Unwritten(theme()),
-            height=Unwritten(HEIGHT),
-        ),
+    figure = call(
+        row_bars,
+        made.values[0].astype(np.float64),
+        made.keys.labels,
+        query=query,
+        query_token=made.queries.labels[0],
+        entropy=float(entropy(values)) if is_weight and data.spec.window is None else None,
+        allowed=made.mask[0],
+        first_key=made.keys.first,
+        quantity=data.spec.quantity,
+        largest=shown.largest,
+        chosen=key,
+        key_name=data.axis_names["key_name"],
+        theme=Unwritten(theme()),
+        height=Unwritten(HEIGHT),
     )
     names = [f"{place} {label}" for place, label in enumerate(row.keys.labels, row.keys.first)]
-    name = data.file_name(f"query{query}")
-    figures.live_figure(
-        value_of(figure),
-        name=name,
-        files=lambda: export.files(
-            name=name,
-            csv=lambda: matrix_csv(row.values, "query", [f"{query} {label}"], "key", names, data.spec.quantity),
-            arrays=lambda: {"row": row.values[0], "mask": row.mask[0], "key_tokens": np.array(row.keys.labels)},
-            code=export.script(
-                figure,
-                Print(made.values[0], "[key]"),
-                title=say("Query {query}: {who}", query=query, who=data.who),
-                name=name,
-            ),
-            state=state.in_words(),
-            model=data.card.path,
-        ),
+    draw(
+        figure,
+        Print(made.values[0], "[key]"),
+        title=say("Query {query}: {who}", query=query, who=data.who),
+        name=data.file_name(f"query{query}"),
         key="heads-row",
-        height=HEIGHT,
+        csv=lambda: matrix_csv(row.values, "query", [f"{query} {label}"], "key", names, data.spec.quantity),
+        arrays=lambda: {"row": row.values[0], "mask": row.mask[0], "key_tokens": np.array(row.keys.labels)},
+        model=data.card.path,
     )
 
 
@@ -113,34 +101,26 @@ def _in_all_heads(data: HeadsData, shown: HeadPicture, query: int, key: int) -> 
     sides = ((query, shown.queries), (key, shown.keys))
     asking, looked_at = (shorten(side.labels[place - side.first]) for place, side in sides)
     title = say("“{asking}” → “{looked_at}” in every head", asking=asking, looked_at=looked_at)
-    figure = named(
-        "figure",
-        call(
-            head_grid,
-            weights.astype(np.float64),
-            title=title,
-            what=say("weight"),
-            limits=(0.0, 1.0),
-            chosen=(data.view.layer, data.view.head),
-            theme=Unwritten(theme()),
-            height=Unwritten(HEIGHT),
-        ),
+    figure = call(
+        head_grid,
+        weights.astype(np.float64),
+        title=title,
+        what=say("weight"),
+        limits=(0.0, 1.0),
+        chosen=(data.view.layer, data.view.head),
+        theme=Unwritten(theme()),
+        height=Unwritten(HEIGHT),
     )
     layers, heads = (list(range(n)) for n in values.shape)
-    name = f"{data.view.model}-{data.view.attention}-query{query}-key{key}"
-    figures.live_figure(
-        value_of(figure),
-        name=name,
-        files=lambda: export.files(
-            name=name,
-            csv=lambda: matrix_csv(values, "layer", layers, "head", heads, "weight"),
-            arrays=lambda: {"weight": values},
-            code=export.script(figure, Print(weights, "[layer, head]"), title=title, name=name),
-            state=state.in_words(),
-            model=data.card.path,
-        ),
+    draw(
+        figure,
+        Print(weights, "[layer, head]"),
+        title=title,
+        name=f"{data.view.model}-{data.view.attention}-query{query}-key{key}",
         key="heads-in-all",
-        height=HEIGHT,
+        csv=lambda: matrix_csv(values, "layer", layers, "head", heads, "weight"),
+        arrays=lambda: {"weight": values},
+        model=data.card.path,
         on_cell=lambda: _open(figures.sent_cell("heads-in-all")),
     )
 

@@ -1,21 +1,19 @@
 """Dropout on the pattern: which weights a training drops, how the others grow, and what becomes of the output."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
-from pages.components import figures
 from pages.learn import head_choice
 from pages.learn.masks import view_fields
 from pages.learn.masks.data import MasksData
-from pages.shared import code_expander, export, prose
+from pages.shared import code_expander, prose
 from pages.shared.answer import NO_HEAD
+from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
-from pages.shared.recipe import Expression, Print, Unwritten, call, named, script, value_of
+from pages.shared.recipe import Expression, Print, Unwritten, call, script, value_of
 from pages.shared.style import theme
-from pages.shared.view import state
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
@@ -90,24 +88,18 @@ def _figure(data: MasksData, dropped: Expression) -> None:
     names = say("Pattern before"), say("Dropout mask: 1 = kept"), say("Pattern after")
     kept = call(np.greater, dropped.keep, 0).astype(np.float32)
     panels = dict(zip(names, (dropped.pattern, kept, dropped.dropped_pattern), strict=True))
-    recipe = named("figure", call(number_panels, panels, **told, theme=Unwritten(theme()), width=Unwritten(700)))
-    figure = value_of(recipe)
-    name = data.file_name("dropout")
-
-    def files() -> Mapping[str, bytes]:
-        places = [f"{index} {label}" for index, label in enumerate(queries)]
-        columns = [f"{index} {label}, {panel}" for panel in names for index, label in enumerate(keys)]
-        return export.files(
-            name=name,
-            csv=lambda: matrix_csv(np.hstack(value_of([*panels.values()])), "query", places, "key", columns, "weight"),
-            arrays=lambda: {"pattern": outcome.pattern, "keep": outcome.keep, "after": outcome.dropped_pattern},
-            code=export.script(recipe, *_printed(dropped), title=told["title"], name=name),
-            state=state.in_words(),
-            model=data.card.path,
-        )
-
-    height = int(figure.layout.height)
-    figures.live_figure(figure, name=name, key="masks-dropout-figure", files=files, height=height)
+    places = [f"{index} {label}" for index, label in enumerate(queries)]
+    columns = [f"{index} {label}, {panel}" for panel in names for index, label in enumerate(keys)]
+    draw(
+        call(number_panels, panels, **told, theme=Unwritten(theme()), width=Unwritten(700)),
+        *_printed(dropped),
+        title=told["title"],
+        name=data.file_name("dropout"),
+        key="masks-dropout-figure",
+        csv=lambda: matrix_csv(np.hstack(value_of([*panels.values()])), "query", places, "key", columns, "weight"),
+        arrays=lambda: {"pattern": outcome.pattern, "keep": outcome.keep, "after": outcome.dropped_pattern},
+        model=data.card.path,
+    )
 
 
 def _who(data: MasksData) -> str:

@@ -1,18 +1,16 @@
 """Why a decoder is masked at inference, too: one pass against steps, with a cache and without."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
-from pages.components import figures
 from pages.learn.masks.data import MasksData
-from pages.shared import code_expander, export, prose
+from pages.shared import code_expander, prose
+from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
-from pages.shared.recipe import Expression, Print, Unwritten, call, named, script, value_of
+from pages.shared.recipe import Expression, Print, Unwritten, call, script, value_of
 from pages.shared.style import theme
-from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.mask_moved import in_words, moved_pair
@@ -125,24 +123,19 @@ def _figure(data: MasksData, found: Expression) -> None:
         "tolerance": steps.tolerance,
     }
     moved = (found.grown, found.grown_unmasked)
-    recipe = named("figure", call(moved_pair, moved, **told, theme=Unwritten(theme()), height=Unwritten(470)))
-    name = data.file_name("growing")
-
-    def files() -> Mapping[str, bytes]:
-        places = [f"{index} {label}" for index, label in enumerate(labels)]
-        columns = [f"{place}, {masks}" for masks in ("masked", "unmasked") for place in places]
-        return export.files(
-            name=name,
-            csv=lambda: matrix_csv(
-                np.hstack([steps.grown, steps.grown_unmasked]), "tokens read", lengths, "output", columns, "logits"
-            ),
-            arrays=lambda: {"masked": steps.grown, "unmasked": steps.grown_unmasked, "tokens": np.array(labels)},
-            code=export.script(recipe, *_printed(found), title=told["title"], name=name),
-            state=state.in_words(),
-            model=data.card.path,
-        )
-
-    figures.live_figure(value_of(recipe), name=name, key="masks-growing-figure", files=files, height=470)
+    places = [f"{index} {label}" for index, label in enumerate(labels)]
+    columns = [f"{place}, {masks}" for masks in ("masked", "unmasked") for place in places]
+    both = np.hstack([steps.grown, steps.grown_unmasked])
+    draw(
+        call(moved_pair, moved, **told, theme=Unwritten(theme()), height=Unwritten(470)),
+        *_printed(found),
+        title=told["title"],
+        name=data.file_name("growing"),
+        key="masks-growing-figure",
+        csv=lambda: matrix_csv(both, "tokens read", lengths, "output", columns, "logits"),
+        arrays=lambda: {"masked": steps.grown, "unmasked": steps.grown_unmasked, "tokens": np.array(labels)},
+        model=data.card.path,
+    )
 
 
 def _four_ways(data: MasksData) -> None:

@@ -1,19 +1,17 @@
 """The leak test: change one token, and see which outputs move; with the right mask none before it."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
-from pages.components import figures
 from pages.learn.masks import view_fields
 from pages.learn.masks.data import MasksData
-from pages.shared import code_expander, export, prose
+from pages.shared import code_expander, prose
+from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
-from pages.shared.recipe import Expression, Print, Unwritten, call, named, script, value_of
+from pages.shared.recipe import Expression, Print, Unwritten, call, script, value_of
 from pages.shared.style import theme
-from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.masks.presets import PRESETS
 from transformer_core.errors import mark
@@ -153,28 +151,19 @@ def _figure(data: MasksData, recipes: tuple[Expression, Expression], other: "Mas
     }
     moved = tuple(recipe.moved for recipe in recipes)
     looks = {"chosen": place, "theme": Unwritten(theme()), "height": Unwritten(500)}
-    recipe = named("figure", call(moved_pair, moved, **told, **looks))
-    name = data.file_name("leak")
-
-    def files() -> Mapping[str, bytes]:
-        places = [f"{index} {label}" for index, label in enumerate(labels)]
-        return export.files(
-            name=name,
-            csv=lambda: matrix_csv(
-                np.hstack([own.moved, changed.moved]),
-                "output",
-                places,
-                "changed",
-                [f"{changed_place}, {masks}" for masks in ("own masks", "other masks") for changed_place in places],
-                "logits",
-            ),
-            arrays=lambda: {"own": own.moved, "other": changed.moved, "tokens": np.array(labels)},
-            code=export.script(recipe, *_printed(*recipes), title=told["title"], name=name),
-            state=state.in_words(),
-            model=data.card.path,
-        )
-
-    figures.live_figure(value_of(recipe), name=name, key="masks-leak-figure", files=files, height=500)
+    places = [f"{index} {label}" for index, label in enumerate(labels)]
+    columns = [f"{changed_place}, {masks}" for masks in ("own masks", "other masks") for changed_place in places]
+    both = np.hstack([own.moved, changed.moved])
+    draw(
+        call(moved_pair, moved, **told, **looks),
+        *_printed(*recipes),
+        title=told["title"],
+        name=data.file_name("leak"),
+        key="masks-leak-figure",
+        csv=lambda: matrix_csv(both, "output", places, "changed", columns, "logits"),
+        arrays=lambda: {"own": own.moved, "other": changed.moved, "tokens": np.array(labels)},
+        model=data.card.path,
+    )
 
 
 def _facts(

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pages.learn.steps import view_fields
+from pages.learn.steps import view_fields, walkthroughs
 from pages.learn.steps.view_fields import MatrixCell
-from pages.shared import walkthroughs
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, value_of
 from pages.shared.sources import Source

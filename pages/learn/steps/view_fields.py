@@ -8,8 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from pages.learn.steps.step_texts import TITLES
 from pages.shared.models import ModelCard
-from pages.shared.step_texts import TITLES
 from pages.shared.view.fields import Field, number, one_of
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.analysis import HeadName

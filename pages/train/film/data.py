@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from pages.shared.film_readings import FilmRead
 from pages.shared.runs import Run
 from pages.shared.style import theme
 from pages.shared.view.run_state import RunView
+from pages.train.film.film_readings import FilmRead
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.language import say
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages.components.figures import live_figure
-from pages.shared import film_readings, prose, run_readings, runs, ticking
+from pages.shared import prose, run_readings, runs, ticking
 from pages.shared.glossary.links import definitions
 from pages.shared.runs import Run
 from pages.shared.style import theme
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
+from pages.train.film import film_readings
 from pages.train.film.data import SnapshotData, far_in_words
 from transformer_core.analysis import ATTENTIONS, pattern_csv
 from transformer_core.errors import HeadlightError, mark

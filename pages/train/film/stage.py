@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.components.overview import FilmStrip, head_overview
-from pages.shared import code_expander, film_readings, prose, run_readings, runs, ticking
-from pages.shared.film_readings import FilmRead
+from pages.shared import code_expander, prose, run_readings, runs, ticking
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
+from pages.train.film import film_readings, learning, pair, seeds
 from pages.train.film import head as film_head
-from pages.train.film import learning, pair, seeds
 from pages.train.film.data import SnapshotData
+from pages.train.film.film_readings import FilmRead
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, TextError, mark
 from transformer_core.language import grouped, say, say_message

@@ -6,11 +6,12 @@ from typing import BinaryIO
 import pandas as pd
 import streamlit as st
 
-from pages.shared import models, own_texts, prose
+from pages.shared import models, prose
 from pages.shared.corpora import TOKENS, Choice
-from pages.shared.own_texts import OwnText
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
+from pages.train.train import own_texts
+from pages.train.train.own_texts import OwnText
 from transformer_core.corpora.storage.pair_lines import BadLinesError, pair_in_words
 from transformer_core.errors import CorpusError, HeadlightError, mark
 from transformer_core.language import say, say_message, say_number

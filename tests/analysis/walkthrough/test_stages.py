@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages.shared.step_texts import NOTICES, TITLES
+from pages.learn.steps.step_texts import NOTICES, TITLES
 from tests.analysis.walkthrough.small_walks import each_place, walked
 from transformer_core.analysis.walkthrough import formula_tree
 from transformer_core.analysis.walkthrough.quantities import DESCRIPTIONS

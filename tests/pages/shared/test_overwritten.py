@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import transformer_core as tc
+from pages.learn.steps import walkthroughs
 from pages.learn.tour.lessons import evidence_of
-from pages.shared import model_store, models, overviews, readings, run_models, runs, walkthroughs
+from pages.shared import model_store, models, overviews, readings, run_models, runs
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from tests.pages.conftest import PROMPTS, save_model

@@ -79,7 +79,7 @@ def test_the_shown_code_gives_what_is_written_what_comes_next_and_where_heads_lo
     paths = app.session_state["decoding-paths"]
     assert tuple(step.token for step in defined["branch"]) == paths[int(kind.get("branch", "0"))]
     header, rows, *_ = test_writing.sent(app)
-    assert defined["at"] is defined["branch"][header["at"] - 1]
+    assert defined["at"] is defined["branch"][header["at"]["value"] - 1]
     log_probs = [step.log_prob for step in defined["branch"]]
     np.testing.assert_allclose(rows[header["nGiven"] :, 2], log_probs, atol=1e-5)
     candidates, scores = test_candidates.sent(app)

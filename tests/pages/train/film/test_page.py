@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import film_readings, runs
+from pages.shared import runs
+from pages.train.film import film_readings
 from tests.pages.conftest import component, overview_of, shown_code, url_of, words_of
 from tests.pages.train.film_page import ARCHITECTURES, Models, OpenApp, figures_of, heatmap_of, pictures_of
 from tests.pages.train.small_films import APPEARS_AT, EXAMPLES, STEPS, TEXTS, patterns_by_hand

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import models, own_texts, runs
+from pages.shared import models, runs
 from pages.shared.runs import Run
+from pages.train.train import own_texts
 from tests.corpora.test_foreign_tokens import END, write_tokenizer
 from tests.pages.conftest import words_of
 from transformer_core.training.run.launch import Launcher

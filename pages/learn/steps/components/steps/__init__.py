@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from pages.components.mounting import component
 from pages.components.packing import packed
-from pages.shared.step_texts import NOTICES, TITLES
+from pages.learn.steps.step_texts import NOTICES, TITLES
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.analysis.walkthrough import Quantity, Stage, formula_tree
 from transformer_core.errors import mark

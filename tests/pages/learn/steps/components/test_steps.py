@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.learn.steps.components.steps import SHORT, At, attention_steps
-from pages.shared.step_texts import TITLES
+from pages.learn.steps.step_texts import TITLES
 from pages.shared.view.shared_value import SharedValue
 from tests.pages.conftest import component
 from transformer_core.analysis.walkthrough import Number, Quantity, Stage, Term
