@@ -131,7 +131,14 @@ def test_stopped_while_its_heads_are_measured_the_model_is_complete(
     run, kept = tmp_path / "run", tmp_path / "kept"
     assert train(files["texts"], run, "--set", "n_decoder_layers=40", "--set", "n_heads=8") == 0
     command = [sys.executable, "-m", "transformer_core", "train", "--run", str(run), "--keep", str(kept)]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # in the background it is ignored
+    )
     assert process.stdout is not None
     while "Measuring" not in (line := process.stdout.readline()):
         assert line, "it ended before it measured anything"
