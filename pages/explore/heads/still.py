@@ -7,13 +7,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.components import figures
 from pages.explore.heads import view_fields
 from pages.explore.heads.data import HeadsData
-from pages.shared import cache, export
+from pages.shared import cache
+from pages.shared.drawing import draw
 from pages.shared.recipe import Lines, Unwritten, call, literal, named, through, value_of
 from pages.shared.style import theme
-from pages.shared.view import state
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.all_heads import all_heads, fit_side
@@ -68,22 +67,15 @@ def _draw(data: HeadsData) -> None:
         theme=Unwritten(theme()),
         width=Unwritten(WIDTH),
     )
-    recipe = named("figure", drawn)
-    figure = value_of(recipe)
-    name = "-".join([view.model, *([view.attention] if view_fields.ONLY.value else []), "heads"])
-    figures.live_figure(
-        figure,
-        name=name,
+    draw(
+        drawn,
+        Lines(SHAPES, (made,)),
+        title=title,
+        name="-".join([view.model, *([view.attention] if view_fields.ONLY.value else []), "heads"]),
         key="heads-all",
-        files=lambda: export.files(
-            name=name,
-            csv=lambda: _csv(data, pooled),
-            arrays=lambda: _arrays(data, pooled),
-            code=export.script(recipe, Lines(SHAPES, (made,)), title=title, name=name),
-            state=state.in_words(),
-            model=data.card.path,
-        ),
-        height=int(figure.layout.height),
+        csv=lambda: _csv(data, pooled),
+        arrays=lambda: _arrays(data, pooled),
+        model=data.card.path,
         opens=True,
     )
 

@@ -209,7 +209,7 @@ def _lines(
         name="bias",
         csv=lambda: matrix_csv(values, "head", range(len(values)), "distance", distance.tolist(), "bias"),
         arrays=lambda: {"distance": distance, "bias": values},
-        code=lines_of(data),
+        code=lambda: lines_of(data),
     )
 
 

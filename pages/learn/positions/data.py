@@ -185,7 +185,7 @@ class PositionsData:
         name: str,
         csv: Callable[[], str],
         arrays: Callable[[], Mapping[str, np.ndarray]],
-        code: str,
+        code: Callable[[], str],
         **options: Any,
     ) -> None:
         """Draw a figure with its menu to take it away.
@@ -195,7 +195,7 @@ class PositionsData:
             name: of the figure on this page, which is also its place.
             csv: gives its numbers as a table.
             arrays: gives them by name.
-            code: the lines that give the same numbers.
+            code: gives the lines that give the same numbers.
             options: as `live_figure` has them.
         """
         file = self.file_name(name)
@@ -208,14 +208,14 @@ class PositionsData:
                 name=file,
                 csv=csv,
                 arrays=arrays,
-                code=code,
+                code=code(),
                 state=state.in_words(),
                 model=self.card.path,
             ),
             **options,
         )
 
-    def draw_heads(self, figure: Figure, *, name: str, values: np.ndarray, code: str) -> None:
+    def draw_heads(self, figure: Figure, *, name: str, values: np.ndarray, code: Callable[[], str]) -> None:
         """Draw a number for each head [layer, head]; a click chooses one. Arguments as for `draw`."""
         n_layers, n_heads = values.shape
         key = f"positions-figure-{name}"

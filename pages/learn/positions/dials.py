@@ -137,5 +137,5 @@ def _by_distance(data: PositionsData, dials: "Dials", n: int, distance: int) -> 
             "query": of_query,
             "key": of_key,
         },
-        code=lines_of(data),
+        code=lambda: lines_of(data),
     )

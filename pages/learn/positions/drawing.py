@@ -58,7 +58,7 @@ def draw_matrix(
         name=name,
         csv=lambda: matrix_csv(taken, row_axis, range(taken.shape[0]), column_axis, range(taken.shape[1]), quantity),
         arrays=lambda: {array: taken},
-        code=lines_of(data),
+        code=lambda: lines_of(data),
     )
 
 
@@ -94,5 +94,5 @@ def draw_curves(
             np.stack([arrays[column] for column in columns], axis=1), axis, places.tolist(), "of", columns, quantity
         ),
         arrays=lambda: arrays,
-        code=lines_of(data),
+        code=lambda: lines_of(data),
     )

@@ -127,7 +127,7 @@ def _sources(data: PositionsData) -> None:
         name="sources",
         csv=lambda: matrix_csv(stacked, "part", names, "query.key", cells, "score"),
         arrays=lambda: {**{str(name): found.parts[name] for name in names}, "scores": found.scores, "mask": found.mask},
-        code=lines_of(data),
+        code=lambda: lines_of(data),
     )
     _shares(data, shares)
     exact = say("The parts sum to the model’s scores, to within {error}.", error=f"{found.error:.1e}")
@@ -153,7 +153,7 @@ def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
             name="shares",
             csv=lambda: matrix_csv(np.array([*shares.values()])[:, None], "part", names, "of", ["share"], "share"),
             arrays=lambda: {"shares": np.array([*shares.values()]), "parts": np.array(names)},
-            code=lines_of(data),
+            code=lambda: lines_of(data),
         )
     view = data.view
     of_heads: np.ndarray | None = value_of(recipes.shares_of_heads(data))
@@ -170,7 +170,7 @@ def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
         width=400,
     )
     with right:
-        data.draw_heads(grid, name="positions-of-heads", values=of_heads, code=lines_of(data))
+        data.draw_heads(grid, name="positions-of-heads", values=of_heads, code=lambda: lines_of(data))
 
 
 def _acting(found: "ScoreParts") -> str:

@@ -114,7 +114,7 @@ def _pattern(data: PositionsData, found: "ShuffledWords", name: str, pattern: np
             "weight",
         ),
         arrays=lambda: {"pattern": pattern, "mask": found.mask, "order": np.array(found.order)},
-        code=lines_of(data),
+        code=lambda: lines_of(data),
     )
 
 
@@ -131,4 +131,4 @@ def _follows(data: PositionsData, found: "ShuffledWords") -> None:
         theme=theme(),
         width=300,
     )
-    data.draw_heads(figure, name="follows", values=found.follows, code=lines_of(data))
+    data.draw_heads(figure, name="follows", values=found.follows, code=lambda: lines_of(data))

@@ -67,7 +67,7 @@ def show(data: PositionsData) -> None:
         name="table",
         csv=lambda: matrix_csv(table.values, "position", range(n), "dimension", range(width), "value"),
         arrays=lambda: {"table": table.values, "denominators": np.array([one.denominator for one in table.columns])},
-        code=lines_of(data),
+        code=lambda: lines_of(data),
     )
     prose.look_for(say(LOOK.get(data.encoding, LOOK["rotary"])), definitions(TERMS[data.encoding]))
 

@@ -100,7 +100,7 @@ def _waves(data: PositionsData, table: "PositionTable", dimensions: tuple[int, .
         name="waves",
         csv=lambda: matrix_csv(chosen, "position", range(n), "dimension", dimensions, "value"),
         arrays=lambda: {"values": chosen, "dimensions": np.array(dimensions)},
-        code=lines_of(data),
+        code=lambda: lines_of(data),
     )
 
 
@@ -137,5 +137,5 @@ def _wavelengths(data: PositionsData, table: "PositionTable") -> None:
         name="wavelengths",
         csv=lambda: matrix_csv(wavelengths[:, None], "dimension", range(width), "of", ["wavelength"], "positions"),
         arrays=lambda: {"wavelengths": wavelengths},
-        code=lines_of(data),
+        code=lambda: lines_of(data),
     )

@@ -4,11 +4,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.components.figures import live_figure
 from pages.learn.steps.data import StepsData
-from pages.shared import export, prose
+from pages.shared import prose
+from pages.shared.drawing import draw
 from pages.shared.recipe import Print, call, named, value_of
-from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate
@@ -53,23 +52,16 @@ def show(data: StepsData) -> None:
         [say_message(source.label()) for source in side] for side in (split.sources_of_query, split.sources_of_key)
     )
     title = say("Score: {query} → {key}, {head}", query=query, key=key, head=data.who)
-    recipe = named("figure", call(score_sources_heatmap, cell, of_query, of_key, query=query, key=key, title=title))
-    figure = value_of(recipe)
-    name = f"why-{data.view.attention}-{data.view.layer}-{data.view.head}-{data.query}-{data.key}"
     with st.container(key="hl-steps-why"):
-        live_figure(
-            figure,
-            name=name,
+        draw(
+            call(score_sources_heatmap, cell, of_query, of_key, query=query, key=key, title=title),
+            Print(cell, "[of the query, of the key]"),
+            title=title,
+            name=f"why-{data.view.attention}-{data.view.layer}-{data.view.head}-{data.query}-{data.key}",
             key="steps-why",
-            height=int(figure.layout.height),
-            files=lambda: export.files(
-                name=name,
-                csv=lambda: matrix_csv(values, "source of the query", of_query, "source of the key", of_key, "score"),
-                arrays=lambda: {"score": values},
-                code=export.script(recipe, Print(cell, "[of the query, of the key]"), title=title, name=name),
-                state=state.in_words(),
-                model=data.card.path,
-            ),
+            csv=lambda: matrix_csv(values, "source of the query", of_query, "source of the key", of_key, "score"),
+            arrays=lambda: {"score": values},
+            model=data.card.path,
         )
     prose.paragraph(_sum(data, split))
 

@@ -80,29 +80,15 @@ def test_means_and_deviations():
     assert entropy.n_texts == 4
 
 
-def test_telling_examples():
-    over = HeadOverTexts.of([on_text(str(v), distance=v) for v in (2.0, 9.0, 1.0, 4.5)])
-    found = over.highest("distance"), over.lowest("distance")
-    assert [text and text.text for text in found] == ["9.0", "1.0"]
-    assert over.highest("entropy") is over.lowest("entropy") is over.texts[0]
-
-
 def test_texts_that_lack_a_measure_are_left_out_of_it():
     over = HeadOverTexts.of([on_text("lone", entropy=None), on_text("other", entropy=0.4)])
     spread = over.measures["entropy"]
     assert spread is not None and (spread.mean, spread.deviation, spread.n_texts) == (0.4, 0, 1)
-    lowest = over.lowest("entropy")
-    assert lowest is not None and lowest.text == "other"
     np.testing.assert_array_equal(over.values("entropy"), [np.nan, 0.4])
     nothing = HeadOverTexts.of([on_text("lone", entropy=None)])
     assert nothing.measures["entropy"] is None
-    assert nothing.highest("entropy") is nothing.lowest("entropy") is None
 
 
 def test_what_cannot_be_answered_is_said():
     with pytest.raises(ConfigError, match="give at least one"):
         HeadOverTexts.of([])
-    over = HeadOverTexts.of([on_text("a")])
-    for choose in (over.highest, over.lowest):
-        with pytest.raises(ConfigError, match="no head score 'loudness'; choose one of entropy, distance"):
-            choose("loudness")

@@ -113,28 +113,6 @@ class HeadOverTexts:
         """Return a measure of each text, NaN where it has none."""
         return np.array([getattr(text, measure) for text in self.texts], dtype=np.float64)
 
-    def highest(self, measure: str) -> HeadOnText | None:
-        """Return the text on which a measure is highest, the first of several; None where no text has the measure.
-
-        Raises:
-            ConfigError: a measure that there is not.
-        """
-        return max(self._with(measure), key=lambda text: _value(text, measure), default=None)
-
-    def lowest(self, measure: str) -> HeadOnText | None:
-        """Return the text on which a measure is lowest; else as `highest`."""
-        return min(self._with(measure), key=lambda text: _value(text, measure), default=None)
-
-    def _with(self, measure: str) -> list[HeadOnText]:
-        """Return the texts that have a measure."""
-        if measure not in MEASURES:
-            raise ConfigError(
-                "there is no head score {measure!r}; choose one of {measures}",
-                measure=measure,
-                measures=", ".join(MEASURES),
-            )
-        return [text for text in self.texts if getattr(text, measure) is not None]
-
 
 def _value(text: HeadOnText, measure: str) -> float:
     """Return what was measured."""

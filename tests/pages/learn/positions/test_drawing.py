@@ -48,7 +48,7 @@ def test_of_a_part_of_a_matrix_the_whole_is_taken_away(sheet: Sheet):
     assert lines[1:] == [f"{row},{column},{whole[row, column]}" for row in range(3) for column in range(3)]
     assert sheet.given["arrays"]()["matrix"] is whole
     assert np.shape(sheet.figure.data[0].z) == (2, 2)
-    assert (sheet.given["name"], sheet.given["code"]) == ("shift", "print(1)")
+    assert (sheet.given["name"], sheet.given["code"]()) == ("shift", "print(1)")
 
 
 def test_curves_are_columns_of_the_table_and_other_arrays_are_not(sheet: Sheet):
