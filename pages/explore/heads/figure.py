@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.components import figures, lines
+from pages.components import figures
 from pages.explore.heads import view_fields
+from pages.explore.heads.components import lines
 from pages.explore.heads.data import HeadsData, marked
 from pages.shared import export, prose
 from pages.shared.recipe import Expression, Print, Unwritten, call, named, value_of

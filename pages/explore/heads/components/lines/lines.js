@@ -3,12 +3,12 @@
 // data: as packing.py packs it; after the header a weight for every head, query and key (uint16, little endian), as
 // curves.js paints them. What is pointed at, or has the focus, shows its lines alone; a click keeps it so.
 
-import { element } from "../kit/elements.js";
-import { announce } from "../kit/announce.js";
-import { mount } from "../kit/mount.js";
-import { unpack } from "../kit/packing.js";
-import { inLine, rove } from "../kit/roving.js";
-import { say } from "../kit/say.js";
+import { element } from "../../../../components/kit/elements.js";
+import { announce } from "../../../../components/kit/announce.js";
+import { mount } from "../../../../components/kit/mount.js";
+import { unpack } from "../../../../components/kit/packing.js";
+import { inLine, rove } from "../../../../components/kit/roving.js";
+import { say } from "../../../../components/kit/say.js";
 import { paintCurves, sortCurves } from "./curves.js";
 import { explain, findStrongest, nameOf, show, SIDES, strongest, swatch } from "./spotlight.js";
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components.lines import attention_lines
+from pages.explore.heads.components.lines import attention_lines
 from tests.pages.conftest import component
 
 
@@ -28,8 +28,8 @@ def causal_heads() -> dict[str, Any]:
 
 def show() -> None:
     """The page of these tests."""
-    from pages.components.lines import attention_lines
-    from tests.pages.components.test_lines import causal_heads
+    from pages.explore.heads.components.lines import attention_lines
+    from tests.pages.explore.heads.components.test_lines import causal_heads
 
     attention_lines(**causal_heads(), first_key=4, chosen=(None, 2), height=300, key="lines", on_cell=lambda: None)
 
