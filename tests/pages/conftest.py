@@ -3,7 +3,7 @@
 import base64
 import json
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from streamlit.runtime.context import ContextProxy
 from streamlit.runtime.fragment import MemoryFragmentStorage
 from streamlit.runtime.scriptrunner import RerunData
 from streamlit.testing.v1 import AppTest, local_script_runner
+from streamlit.util import calc_hash
 
 import transformer_core as tc
 from pages.shared import code_expander, runs
@@ -169,15 +170,20 @@ def end_processes() -> None:
 
 @pytest.fixture
 def open_app() -> Callable[..., AppTest]:
-    """Opens the app at a URL with these parameters, as a new visitor."""
+    """Opens a page at a URL with these parameters, as a new visitor."""
 
-    def open_at(**parameters: str) -> AppTest:
-        app = AppTest.from_file(str(FRAME), default_timeout=300)
-        for name, value in parameters.items():
-            app.query_params[name] = value
-        return app.run()
+    def open_at(page: str = "heads", /, **parameters: str) -> AppTest:
+        return app_at(page, parameters).run()
 
     return open_at
+
+
+def app_at(page: str, parameters: Mapping[str, str]) -> AppTest:
+    """The app at a page's URL, before its first run."""
+    app = AppTest.from_file(str(FRAME), default_timeout=300)
+    app._page_hash = calc_hash(page)  # `switch_page` knows no page before the first run
+    app.query_params.update(parameters)
+    return app
 
 
 def words_of(app: AppTest) -> str:

@@ -16,8 +16,8 @@ from transformer_core.training.run.launch import Launcher
 HOSTILE = "x [open your results](https://evil.example/a) :red[**now**]"
 PAGES = Path(__file__).resolve().parents[2] / "pages"
 SILENT = {
-    "train/film/page.py",
-    "learn/tour/page.py",
+    "film",
+    "tour",
 }  # without a training there is nothing to say; lessons have no such name
 
 
@@ -76,27 +76,24 @@ def hostile_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("page", "parameters"),
     [
-        ("train/train/page.py", {"run": HOSTILE}),
-        ("models/models/page.py", {"model": HOSTILE}),
-        ("explore/heads/page.py", {"model": HOSTILE, "layer": HOSTILE, "head": HOSTILE, "attention": HOSTILE}),
-        ("explore/heads/page.py", {"text": HOSTILE, "heads": HOSTILE, "mix": HOSTILE, "device": HOSTILE}),
-        ("explore/decoding/page.py", {"text": HOSTILE, "target": HOSTILE}),
-        ("explore/compare/page.py", {"text": HOSTILE, "b-model": HOSTILE, "b-text": HOSTILE}),
-        ("train/film/page.py", {"run": HOSTILE}),
-        ("learn/steps/page.py", {"text": HOSTILE, "model": HOSTILE}),
-        ("learn/masks/page.py", {"text": HOSTILE, "model": HOSTILE}),
-        ("learn/positions/page.py", {"text": HOSTILE, "model": HOSTILE}),
-        ("learn/architecture/page.py", {"text": HOSTILE, "model": HOSTILE}),
-        ("learn/tour/page.py", {"lesson": HOSTILE}),
+        ("train", {"run": HOSTILE}),
+        ("models", {"model": HOSTILE}),
+        ("heads", {"model": HOSTILE, "layer": HOSTILE, "head": HOSTILE, "attention": HOSTILE}),
+        ("heads", {"text": HOSTILE, "heads": HOSTILE, "mix": HOSTILE, "device": HOSTILE}),
+        ("decoding", {"text": HOSTILE, "target": HOSTILE}),
+        ("compare", {"text": HOSTILE, "b-model": HOSTILE, "b-text": HOSTILE}),
+        ("film", {"run": HOSTILE}),
+        ("steps", {"text": HOSTILE, "model": HOSTILE}),
+        ("masks", {"text": HOSTILE, "model": HOSTILE}),
+        ("positions", {"text": HOSTILE, "model": HOSTILE}),
+        ("architecture", {"text": HOSTILE, "model": HOSTILE}),
+        ("tour", {"lesson": HOSTILE}),
     ],
 )
 def test_hostile_words_are_text_on_every_page(
     hostile_names: None, open_app: OpenApp, page: str, parameters: dict[str, str]
 ):
-    app = open_app().switch_page(page)
-    for name, value in parameters.items():
-        app.query_params[name] = value
-    app.run()
+    app = open_app(page, **parameters)
     assert not app.exception
     written = [*markdown_of(app)]
     hostile = [words for words in written if "evil.example" in words]

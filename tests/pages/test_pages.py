@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.page import SECTIONS, pages
-from tests.pages.conftest import PROMPTS, url_of, view_of, words_of
+from tests.pages.conftest import PROMPTS, app_at, url_of, view_of, words_of
 
 HEAD = ("attention", "layer", "head")
 
@@ -30,10 +30,9 @@ def test_fields_have_names_of_their_own_in_the_address_and_in_the_session(url: s
 @pytest.mark.slow
 @pytest.mark.parametrize("url", [*pages()])
 def test_a_page_is_drawn_twice_under_its_title_and_its_address_names_nothing_that_is_as_usual(
-    url: str, open_app: Callable[..., AppTest], three_kinds_here: object
+    url: str, three_kinds_here: object
 ):
-    app = open_app()
-    app.switch_page(pages()[url].script)
+    app = app_at(url, {})
     for _ in range(2):
         app.run()
         assert not app.exception and not app.error

@@ -27,20 +27,17 @@ def abouts(app: AppTest) -> set[str]:
 @pytest.mark.parametrize(
     ("page", "parameters", "about"),
     [
-        ("explore/heads/page.py", {}, SUBJECT),
-        ("explore/decoding/page.py", {"part": "cache"}, SUBJECT),
-        ("explore/compare/page.py", {"btext": "The dog."}, f"A: {SUBJECT}\nB: English to French: The dog."),
-        ("learn/positions/page.py", {}, SUBJECT),
-        ("learn/architecture/page.py", {"part": "cost"}, SUBJECT),
+        ("heads", {}, SUBJECT),
+        ("decoding", {"part": "cache"}, SUBJECT),
+        ("compare", {"btext": "The dog."}, f"A: {SUBJECT}\nB: English to French: The dog."),
+        ("positions", {}, SUBJECT),
+        ("architecture", {"part": "cost"}, SUBJECT),
     ],
 )
 def test_a_figure_is_of_the_model_and_the_text(
     open_app: OpenApp, three_kinds_here: Path, page: str, parameters: dict[str, str], about: str
 ):
-    app = open_app(model="en-fr", text=EXAMPLES[0])
-    for name, value in parameters.items():
-        app.query_params[name] = value
-    app.switch_page(page).run()
+    app = open_app(page, model="en-fr", text=EXAMPLES[0], **parameters)
     assert abouts(app) == {about}
 
 
@@ -49,7 +46,5 @@ def test_a_figure_of_a_training_is_of_it(
 ):
     save_run(tmp_path / "runs" / "pairs")
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
-    app = open_app(model="en-fr", text=EXAMPLES[0])
-    app.query_params["run"], app.query_params["text"] = "pairs", "the cat"
-    app.switch_page("train/film/page.py").run()
+    app = open_app("film", run="pairs", text="the cat")
     assert abouts(app) == {"pairs: the cat"}

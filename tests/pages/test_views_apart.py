@@ -11,11 +11,9 @@ from typing import Any
 
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
-from streamlit.util import calc_hash
 
 from pages.shared.page import pages
-from tests.pages.conftest import EXAMPLES, FRAME, PROMPTS, TARGETS
+from tests.pages.conftest import EXAMPLES, PROMPTS, TARGETS, app_at
 from tests.pages.train.small_films import save_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
@@ -98,10 +96,7 @@ def drawn(page: str, view: View) -> list[str]:
 
     Decoding reads beams together or alone, whichever comes first, and then the last digits differ: none are compared.
     """
-    app = AppTest.from_file(str(FRAME), default_timeout=300)
-    app._page_hash = calc_hash(page)  # `switch_page` knows no page before the first run
-    app.query_params.update(view)
-    app.run()
+    app = app_at(page, view).run()
     assert not [error.stack_trace for error in app.exception]
     noise = r"[\d,.]+ ms|\d{13,}" + r"|\d+\.\d+(e-\d+)?" * (page == "decoding")
     return [re.sub(noise, "", str(proto)) for proto in protos(app._tree) if proto.ByteSize()]

@@ -35,11 +35,7 @@ def headless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def opened(open_app: OpenApp, page: str, **parameters: str) -> AppTest:
     """A page at a link."""
-    app = open_app(text=TEXT)
-    app.query_params.clear()
-    for name, value in {"text": TEXT, **parameters}.items():
-        app.query_params[name] = value
-    app.switch_page(page).run()
+    app = open_app(page, **{"text": TEXT, **parameters})
     assert not app.exception
     assert not app.warning
     return app
@@ -71,23 +67,23 @@ def test_heads_shows_the_pattern_and_says_that_there_are_no_predictions(
 @pytest.mark.parametrize(
     ("page", "parameters", "n_told"),
     [
-        ("explore/decoding/page.py", {}, 2),
-        ("explore/compare/page.py", {}, 3),
-        ("explore/compare/page.py", {"btext": "", "view": "changed", "bchange": "off:encoder.0.0"}, 3),
-        ("explore/compare/page.py", {"btext": "", "view": "effect", "bchange": "off:encoder.0.0"}, 4),
-        ("explore/compare/page.py", {"view": "map"}, 3),
-        ("explore/compare/page.py", {"view": "layers"}, 3),
-        ("learn/steps/page.py", {}, 1),
-        ("learn/architecture/page.py", {}, 1),
-        ("learn/architecture/page.py", {"part": "cost"}, 1),
-        ("learn/architecture/page.py", {"part": "stream"}, 1),
-        ("learn/positions/page.py", {}, 1),
-        ("learn/positions/page.py", {"part": "shuffle"}, 1),
-        ("learn/masks/page.py", {"part": "which"}, 1),
-        ("learn/masks/page.py", {"part": "inference"}, 1),
-        ("learn/masks/page.py", {"part": "leak"}, 2),
-        ("learn/masks/page.py", {"part": "dropout"}, 1),
-        ("models/models/page.py", {}, 1),
+        ("decoding", {}, 2),
+        ("compare", {}, 3),
+        ("compare", {"btext": "", "view": "changed", "bchange": "off:encoder.0.0"}, 3),
+        ("compare", {"btext": "", "view": "effect", "bchange": "off:encoder.0.0"}, 4),
+        ("compare", {"view": "map"}, 3),
+        ("compare", {"view": "layers"}, 3),
+        ("steps", {}, 1),
+        ("architecture", {}, 1),
+        ("architecture", {"part": "cost"}, 1),
+        ("architecture", {"part": "stream"}, 1),
+        ("positions", {}, 1),
+        ("positions", {"part": "shuffle"}, 1),
+        ("masks", {"part": "which"}, 1),
+        ("masks", {"part": "inference"}, 1),
+        ("masks", {"part": "leak"}, 2),
+        ("masks", {"part": "dropout"}, 1),
+        ("models", {}, 1),
     ],
 )
 def test_no_page_needs_predictions(
@@ -98,7 +94,7 @@ def test_no_page_needs_predictions(
 
 
 def test_an_edited_mask_moves_final_states(open_app: OpenApp, headless: Path):
-    app = opened(open_app, "learn/masks/page.py", preset="window", size="1")
+    app = opened(open_app, "masks", preset="window", size="1")
     sent = component(app, "mask_matrix")
     text = bytes(sent.bytes).decode("utf-8", errors="ignore") + str(sent.json)
     assert "Its final states change by" in text

@@ -10,15 +10,13 @@ from typing import get_args
 import pytest
 import streamlit as st
 import torch
-from streamlit.testing.v1 import AppTest
-from streamlit.util import calc_hash
 
 from pages.languages import CATALOGUES
 from pages.learn.tour import lessons
 from pages.learn.tour.lesson_engine.catalogue import KINDS
 from pages.shared.glossary import TERMS
 from pages.shared.view import locale
-from tests.pages.conftest import EXAMPLES, FRAME
+from tests.pages.conftest import EXAMPLES, app_at
 from tests.pages.learn.experiment_pages import make
 from tests.pages.pseudo_language import Numbers, left_over, texts_of
 from tests.pages.train.small_runs import train_copy
@@ -213,9 +211,7 @@ def in_numbers(three_kinds: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 @pytest.mark.usefixtures("in_numbers")
 @pytest.mark.parametrize("visit", VISITS, ids=str)
 def test_no_english_is_left_on_a_page(visit: Visit):
-    app = AppTest.from_file(str(FRAME), default_timeout=300)
-    app._page_hash = calc_hash(visit.page.split("/")[1])  # `switch_page` knows no page before the first run
-    app.query_params.update(visit.address)
+    app = app_at(visit.page.split("/")[1], visit.address)
     for key in visit.unfolded:
         app.session_state[key] = True
     for click in (None, *visit.clicks):

@@ -43,10 +43,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 def opened(open_app: OpenApp, page: str, **parameters: str) -> AppTest:
     """Open a page at an address, as a new visitor."""
-    app = open_app()
-    for name, value in parameters.items():
-        app.query_params[name] = value
-    app.switch_page(f"learn/{page}/page.py").run()
+    app = open_app(page, **parameters)
     assert not app.exception
     return app
 

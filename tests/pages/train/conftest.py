@@ -35,10 +35,7 @@ def open_film(place: Path, open_app: OpenApp) -> OpenApp:
     """Opens the page, as a new visitor."""
 
     def open_at(**parameters: str) -> AppTest:
-        app = open_app().switch_page("train/film/page.py")
-        for name, value in parameters.items():
-            app.query_params[name] = value
-        app.run()
+        app = open_app("film", **parameters)
         assert not app.exception
         return app
 

@@ -15,10 +15,7 @@ Figures = dict[str, dict[str, Any]]
 
 def open_compare(open_app: OpenApp, **parameters: str) -> AppTest:
     """Open the page by a link."""
-    app = open_app().switch_page("explore/compare/page.py")
-    for name, value in parameters.items():
-        app.query_params[name] = value
-    app.run()
+    app = open_app("compare", **parameters)
     assert not app.exception
     return app
 

@@ -43,10 +43,7 @@ SAMPLINGS = [{}, {"temperature": "0.9", "top_k": "5", "repetition": "1.3", "seed
 
 def opened(open_app: OpenApp, **parameters: str) -> AppTest:
     """The page, at a link."""
-    app = open_app()
-    for name, value in parameters.items():
-        app.query_params[name] = value
-    app.switch_page("explore/decoding/page.py").run()
+    app = open_app("decoding", **parameters)
     assert not app.exception
     return app
 

@@ -146,10 +146,8 @@ def test_a_target_of_one_word_is_forced_with_its_end_and_the_free_text_is_as_lon
 
 @pytest.mark.parametrize("model", ["en-fr", "tales"])
 def test_the_shown_code_computes_the_shown_numbers(open_app: Callable[..., AppTest], model: str):
-    app = open_app(model=model)
-    for name, value in {"part": "led", "temperature": "0.7", "seed": "3", "branches": "5.!6", "length": "5"}.items():
-        app.query_params[name] = value
-    app.switch_page("explore/decoding/page.py").run()
+    sampled = {"temperature": "0.7", "seed": "3", "branches": "5.!6", "length": "5"}
+    app = open_app("decoding", model=model, part="led", **sampled)
     namespace: dict[str, Any] = {}
     exec(compile(shown_code(app), "the shown code", "exec"), namespace)
     both = [namespace[name] for name in ("forced", "free")]

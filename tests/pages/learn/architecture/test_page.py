@@ -27,10 +27,7 @@ OpenApp = Callable[..., AppTest]
 
 def opened(open_app: OpenApp, **parameters: str) -> AppTest:
     """The page, at a link."""
-    app = open_app().switch_page("learn/architecture/page.py")
-    for name, value in parameters.items():
-        app.query_params[name] = value
-    app.run()
+    app = open_app("architecture", **parameters)
     assert not app.exception
     return app
 

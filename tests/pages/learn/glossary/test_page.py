@@ -14,12 +14,7 @@ OpenApp = Callable[..., AppTest]
 
 def opened(open_app: OpenApp, **parameters: str) -> AppTest:
     """The page at a link."""
-    app = open_app()
-    for name in [*url_of(app)]:
-        del app.query_params[name]
-    for name, value in parameters.items():
-        app.query_params[name] = value
-    app.switch_page("learn/glossary/page.py").run()
+    app = open_app("glossary", **parameters)
     assert not app.exception
     return app
 

@@ -57,8 +57,8 @@ def open_positions(open_app: OpenApp, models: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(models))
 
     def open_at(**parameters: str) -> AppTest:
-        app = open_app()
-        go_to(app, **parameters)
+        app = open_app("positions", **parameters)
+        assert not app.exception
         return app
 
     return open_at

@@ -28,12 +28,7 @@ def open_steps(open_app: OpenApp, three_kinds_here: Any) -> OpenApp:
     """Opens the page at an address with these parameters."""
 
     def open_at(**parameters: str) -> AppTest:
-        app = open_app()
-        for name in [*url_of(app)]:
-            del app.query_params[name]
-        for name, value in parameters.items():
-            app.query_params[name] = value
-        app.switch_page("learn/steps/page.py").run()
+        app = open_app("steps", **parameters)
         assert not app.exception
         return app
 
@@ -224,10 +219,7 @@ def test_the_first_look_is_at_a_given_word_in_the_first_layer_of_self_attention(
 
 
 def test_the_first_look_of_a_guided_model_is_at_the_head_that_finds_the_noun(open_app: OpenApp):
-    app = open_app()
-    for name in [*url_of(app)]:
-        del app.query_params[name]
-    app.switch_page("learn/steps/page.py").run()
+    app = open_app("steps")
     url = view_of(app)
     assert (url["model"], url["attention"], url["layer"], url["head"]) == ("en-fr", "encoder", "1", "0")
     header, _ = figure(app)
@@ -239,11 +231,7 @@ def test_the_first_look_of_a_guided_model_is_at_the_head_that_finds_the_noun(ope
 
 
 def test_the_first_look_of_the_papers_base_is_at_the_first_head_and_none_was_guided(open_app: OpenApp):
-    app = open_app()
-    for name in [*url_of(app)]:
-        del app.query_params[name]
-    app.query_params["model"] = "paper-base"
-    app.switch_page("learn/steps/page.py").run()
+    app = open_app("steps", model="paper-base")
     url = view_of(app)
     assert (url["model"], url["attention"], url["layer"], url["head"]) == ("paper-base", "encoder", "0", "0")
     assert "guided" not in words_of(app)
@@ -257,16 +245,13 @@ def test_the_first_look_leaves_what_was_asked_for(open_steps: OpenApp):
 
 
 def test_a_distance_of_nothing_adds_zero_without_a_sign(open_app: OpenApp):
-    app = open_app(model="induction")
-    for name, value in {"model": "induction", "layer": "0", "query": "3", "key": "3"}.items():
-        app.query_params[name] = value
-    app.switch_page("learn/steps/page.py").run()
+    app = open_app("steps", model="induction", layer="0", query="3", key="3")
     assert "the position bias adds 0.0000" in words_of(app)
 
 
 def test_the_scale_leads_to_decodings_temperature_and_back(open_app: OpenApp):
     """One idea under two names: each page opens the other one where it can be seen."""
-    app = open_app().switch_page("learn/steps/page.py").run()
+    app = open_app("steps")
     (link,) = (link for link in app.get("page_link") if "√d_k" in link.proto.label)
     assert "acts as a temperature" in link.proto.label and "temperature=2" in link.proto.query_string
     app.switch_page("explore/decoding/page.py").run()

@@ -71,7 +71,7 @@ def test_a_link_opens_what_it_promises(open_app: Callable[..., AppTest], place: 
     lesson, link = LINKS[place]
     asked = lessons.view_of(lesson, link, lessons.card_of(lesson))
     assert asked == lessons.view_of(*GERMAN_LINKS[place], lessons.card_of(lesson))
-    app = open_app().switch_page("learn/tour/page.py").run()
+    app = open_app("tour")
     for name, value in asked.items():
         app.query_params[name] = value
     app.switch_page(pages()[link.page].script).run()

@@ -42,7 +42,7 @@ def open_models(open_app: OpenApp) -> OpenApp:
     """Opens the page, as a new visitor."""
 
     def open_at(**parameters: str) -> AppTest:
-        app = open_app(**parameters).switch_page("models/models/page.py").run()
+        app = open_app("models", **parameters)
         assert not app.exception
         return app
 

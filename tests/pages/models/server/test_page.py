@@ -54,8 +54,7 @@ def test_it_says_what_failed(open_app: Callable[..., AppTest], three_kinds_here:
         raise RuntimeError("the disk is full")
     except RuntimeError as error:
         health.note(error)
-    app = open_app()
-    app.switch_page("models/server/page.py").run()
+    app = open_app("server")
     (failure,) = tables(app)["time (UTC)"]
     assert failure["error"] == "RuntimeError: the disk is full" and str(failure["where"]).startswith("test_page.py:")
     health.health().failures.clear()
@@ -63,6 +62,5 @@ def test_it_says_what_failed(open_app: Callable[..., AppTest], three_kinds_here:
 
 def test_it_needs_no_model(open_app: Callable[..., AppTest], tmp_path: object, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
-    app = open_app()
-    app.switch_page("models/server/page.py").run()
+    app = open_app("server")
     assert not app.exception and "For server administrators" in words_of(app)

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import runs
+from tests.pages.conftest import app_at
 from transformer_core.training.run.launch import Launcher, Started
 
 pytestmark = pytest.mark.slow
@@ -26,7 +27,7 @@ def open_own(tmp_path: Path, checkpoints: Path, open_app: OpenApp, monkeypatch: 
     monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
 
     def open_own() -> AppTest:
-        app = open_app().switch_page("train/train/page.py")
+        app = app_at("train", {})
         app.session_state["train-source"] = "Your own text"
         return app.run()
 

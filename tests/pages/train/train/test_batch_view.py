@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.train.train import batch_view
 from tests.corpora.test_foreign_tokens import END, TEXT, write_tokenizer
-from tests.pages.conftest import words_of
+from tests.pages.conftest import app_at, words_of
 from tests.pages.train.small_runs import train_copy
 from transformer_core.checkpoints.checkpoint import load
 from transformer_core.corpora import load_corpus
@@ -39,7 +39,7 @@ def app(
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
-    app = open_app().switch_page("train/train/page.py")
+    app = app_at("train", {})
     app.session_state[batch_view.OPEN] = True
     return app
 

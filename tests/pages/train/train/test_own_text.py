@@ -12,7 +12,7 @@ from pages.shared import models, runs
 from pages.shared.runs import Run
 from pages.train.train import own_texts
 from tests.corpora.test_foreign_tokens import END, write_tokenizer
-from tests.pages.conftest import words_of
+from tests.pages.conftest import app_at, words_of
 from transformer_core.training.run.launch import Launcher
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,7 @@ def app(
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
-    app = open_app().switch_page("train/train/page.py")
+    app = app_at("train", {})
     app.session_state["train-source"] = "Your own text"
     return app.run()
 

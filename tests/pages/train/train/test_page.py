@@ -55,10 +55,7 @@ def open_train(open_app: OpenApp, analyse: Callable[[AppTest], AppTest]) -> Open
     """Opens the page, as a new visitor."""
 
     def open_at(**parameters: str) -> AppTest:
-        app = open_app().switch_page("train/train/page.py")
-        for name, value in parameters.items():
-            app.query_params[name] = value
-        return analyse(app.run())
+        return analyse(open_app("train", **parameters))
 
     return open_at
 
