@@ -2,6 +2,10 @@ import js from "@eslint/js";
 import globals from "globals";
 import unsanitized from "eslint-plugin-no-unsanitized";
 
+const UPPER = "/^(MOST|MAX|LONGEST|LARGEST|HIGHEST)(_|$)/";
+const LOWER = "/^(LEAST|MIN|SHORTEST|SMALLEST|FEWEST|LOWEST)(_|$)/";
+const LIMIT = "/^(MOST|MAX|LONGEST|LARGEST|HIGHEST|LEAST|MIN|SHORTEST|SMALLEST|FEWEST|LOWEST)(_|$)/";
+
 export default [
   { files: ["pages/**/*.js", "transformer_core/**/*.js", "tests/**/*.js"] },
   { ignores: [".venv", "docs", "eslint.config.js"] },
@@ -16,6 +20,15 @@ export default [
       "no-new-func": "error",
       "no-var": "error",
       "prefer-const": "error",
+      // What is called most is still allowed, and so is what is called least: see tests/test_limits.py.
+      "no-restricted-syntax": [
+        "error",
+        ...["right", "right.left", "right.right"].flatMap((side) => [
+          { selector: `BinaryExpression[operator=/^(<|>=)$/][${side}.name=${UPPER}]`, message: "Most is allowed." },
+          { selector: `BinaryExpression[operator=/^(>|<=)$/][${side}.name=${LOWER}]`, message: "Least is allowed." },
+        ]),
+        { selector: `BinaryExpression[operator=/^[<>]=?$/][left.name=${LIMIT}]`, message: "A limit stands behind." },
+      ],
       // Text is written as text, whatever is typed.
       "no-restricted-properties": [
         "error",

@@ -5,6 +5,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.browser import Server
+
 pytestmark = pytest.mark.browser
 
 TOLERANCE = 24  # px, about a row of text; without the places it is 86 to 280
@@ -29,12 +31,28 @@ PAGES = {  # of each: what is watched beside its title, and what is there at the
     "decoding": ([".st-key-decoding-writing", ".st-key-decoding-candidates"], ".st-key-decoding-candidates .row"),
     "positions": ([LOOK], LOOK),
     "compare": ([LOOK], ".figure .gtitle"),
+    "train?run=": (
+        [".st-key-train-source", ".st-key-train-corpus", ".st-key-hl-train-shape"],
+        ".st-key-start-training",
+    ),
+    "train?run=first": (
+        [".st-key-hl-train-head", ".st-key-run-curves", ".st-key-run-text"],
+        ".st-key-run-curves .main-svg",
+    ),
+    "film?run=first": ([".st-key-film-overview", ".st-key-film-heatmap", LOOK], ".st-key-film-heatmap .gtitle"),
     "models": ([".st-key-hl-model-list-4", ".st-key-hl-models .stTabs"], ".st-key-hl-models .stTabs p"),
 }
 
 
+@pytest.fixture(scope="module")
+def server(server_with_run: Server) -> Server:
+    """The app with one training."""
+    return server_with_run
+
+
 @pytest.mark.parametrize(
-    ("address", "width"), [*((address, 1440) for address in PAGES), ("steps", 1024), ("masks", 1024)]
+    ("address", "width"),
+    [*((address, 1440) for address in PAGES), *((address, 1024) for address in ("steps", "masks", "train?run="))],
 )
 def test_what_is_seen_stays_where_it_is(address: str, width: int, new_page: Callable[..., Page]):
     page = new_page(viewport={"width": width, "height": 900})

@@ -140,7 +140,7 @@ class StepsData:
         queries, key = _around(self.query, n_queries), self.strongest_key
         if self.is_cross:
             return queries, _around(key, n_keys)
-        if key not in queries and abs(key - self.query) < MOST_SHOWN:
+        if key not in queries and abs(key - self.query) + 1 <= MOST_SHOWN:
             first = min(key, self.query, n_keys - MOST_SHOWN)
             queries = range(first, first + MOST_SHOWN)
         return queries, queries

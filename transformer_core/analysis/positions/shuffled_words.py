@@ -173,7 +173,7 @@ def _distances(
         np.where(common, pattern, 0.0) for pattern in (shuffled, own[:, :, rearranged[0], rearranged[1]], own)
     ]  # [layer, head, query, key] each
     sums = [row.sum(axis=-1, keepdims=True) for row in rows]
-    says = (common.sum(axis=-1) > 1) & np.all([total[..., 0] > _LEAST_WEIGHT for total in sums], axis=0)
+    says = (common.sum(axis=-1) > 1) & np.all([total[..., 0] >= _LEAST_WEIGHT for total in sums], axis=0)
     seen, words, places = (row / np.maximum(total, _LEAST_WEIGHT) for row, total in zip(rows, sums, strict=True))
     return np.stack([(np.abs(seen - other).sum(axis=-1) / 2 * says).sum(axis=-1) for other in (words, places)])
 

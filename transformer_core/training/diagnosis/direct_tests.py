@@ -5,7 +5,7 @@ from transformer_core.training.diagnosis.case import Case
 from transformer_core.training.diagnosis.finding import Finding
 from transformer_core.training.diagnosis.wording import more_steps, nats, percent
 
-_MOST = 1 / 2  # of the held-out tokens or targets, of a probability, or of the outputs
+_HALF = 1 / 2  # of the held-out tokens or targets, of a probability, or of the outputs
 _NEARLY_ALL = 0.9  # of the held-out targets
 _NOTHING_OPEN = 0.02  # nats a token: the text is one token repeated, or nearly
 _DROP = 0.05  # of the accuracy of a decoder: a causal one loses nothing at all
@@ -25,7 +25,7 @@ def _unknown(case: Case) -> Finding | None:
     Innocent: some rare words of a small corpus are unknown. Ruled out: it is more than half of the held-out tokens.
     """
     share = case.probes.get("unknown", 0.0)
-    if share <= _MOST:
+    if share <= _HALF:
         return None
     return Finding(
         kind="unknown_tokens",
@@ -46,7 +46,7 @@ def _empty(case: Case) -> Finding | None:
     once.
     """
     share = case.probes.get("empty_target", 0.0)
-    if share <= _MOST or _is_beaten(case, share):
+    if share <= _HALF or _is_beaten(case, share):
         return None
     return Finding(
         kind="empty_targets",
@@ -134,7 +134,7 @@ def _ends_at_once(case: Case) -> Finding | None:
     probability is taken only where the held-out text goes on.
     """
     probability = case.probes.get("early_end", 0.0)
-    if probability <= _MOST:
+    if probability <= _HALF:
         return None
     return Finding(
         kind="ends_at_once",
@@ -155,7 +155,7 @@ def _never_ends(case: Case) -> Finding | None:
     more than the longest target's tokens, and only encoder-decoders are judged.
     """
     share = case.probes.get("cut_outputs", 0.0)
-    if share < _MOST:
+    if share < _HALF:
         return None
     return Finding(
         kind="never_ends",

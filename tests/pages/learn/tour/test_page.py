@@ -27,7 +27,7 @@ def open_tour(open_app: OpenApp) -> Callable[..., AppTest]:
     """Opens the tour at a chapter."""
 
     def open_at(lesson: str = "", **more: str) -> AppTest:
-        app = open_app("tour", **({"lesson": lesson} if lesson else {} | more))
+        app = open_app("tour", **({"lesson": lesson} if lesson else {}), **more)
         assert not app.exception
         return app
 

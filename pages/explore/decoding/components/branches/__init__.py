@@ -18,7 +18,7 @@ from transformer_core.language import say
 Kind = Literal["given", "written", "forced", "kept", "ended", "dropped"]
 
 GIVEN_SHOWN = 3  # the last tokens of a prompt; those before them are one node
-_LARGEST = 2**53  # a browser's numbers keep all digits below it
+_LARGEST = 2**53 - 1  # whole numbers up to this keep all digits in a browser
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,13 +104,13 @@ def sent_node(key: str) -> int | None:
     """Return the node that a person chose in the tree of this key; None: none of a tree's."""
     told = sent(key, "node")
     node = told.get("id") if isinstance(told, dict) else None
-    return node if isinstance(node, int) and not isinstance(node, bool) and 0 <= node < _LARGEST else None
+    return node if isinstance(node, int) and not isinstance(node, bool) and 0 <= node <= _LARGEST else None
 
 
 def _check(nodes: Sequence[Node], at: int, ends: Sequence[BranchEnd]) -> None:
     known: set[int] = set()
     for node in nodes:
-        if node.id in known or not 0 <= node.id < _LARGEST:
+        if node.id in known or not 0 <= node.id <= _LARGEST:
             raise ValueError(
                 f"Node {node.id} is there twice, or not from 0 to 2^53 - 1; give each a number of its own."
             )

@@ -121,7 +121,7 @@ def sent_turned(key: str) -> list[int] | None:
     cells = _edits(key).heard()
     if not isinstance(cells, list) or len(cells) > MOST_CELLS:
         return None
-    return sorted(set(cells)) if all(type(cell) is int and 0 <= cell < MOST_CELLS for cell in cells) else None
+    return sorted(set(cells)) if all(type(cell) is int and cell in range(MOST_CELLS) for cell in cells) else None
 
 
 def _edits(key: str) -> SharedValue:
