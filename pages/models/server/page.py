@@ -94,8 +94,9 @@ def failures() -> None:
 
 
 def table(columns: Mapping[str, object]) -> None:
-    """Draw a table."""
-    st.dataframe(pd.DataFrame(columns), hide_index=True)
+    """Draw a table with room for the names in its first column."""
+    names = {next(iter(columns)): st.column_config.Column(width="medium")}
+    st.dataframe(pd.DataFrame(columns), hide_index=True, column_config=names)
 
 
 prose.heading(say("Server"), say(LEAD))
