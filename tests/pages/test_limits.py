@@ -247,6 +247,7 @@ def test_an_untrained_model_is_made_up_to_a_size(monkeypatch: pytest.MonkeyPatch
 
 
 COMPARE = {"page": "explore/compare/page.py"}
+BLANKS = {"page": "explore/decoding/page.py", "model": "gaps"}
 POSITIONS = {"page": "learn/positions/page.py", "part": "model"}
 LIST = {"view": "texts", "texts": "list", "list": "The cat.\nThe dog.\nThe cat sees."}
 TOLD: Mapping[str, tuple[int, dict[str, str], str]] = {  # by limit: what the page has, its address, what is told beyond
@@ -255,6 +256,7 @@ TOLD: Mapping[str, tuple[int, dict[str, str], str]] = {  # by limit: what the pa
     "pages.explore.compare.mapped.MOST_WORK": (8**2 * 31 * 12, COMPARE | {"view": "map"}, "is limited to texts of"),
     "pages.explore.compare.map.MOST_OPENED": (5, COMPARE | {"view": "map"}, "more</span>"),
     "pages.explore.compare.texts.MOST_LINES": (3, COMPARE | LIST, "only the first"),
+    "pages.explore.decoding.blanks_data.MOST_BLANKS": (1, BLANKS, "at most 0 can be filled"),
     "pages.learn.positions.model.MOST_TOKENS": (31, POSITIONS, "Scores can be decomposed for texts"),
     "pages.learn.positions.model.MOST_DRAWN": (31, POSITIONS, "This text is long: the matrices show"),
 }
