@@ -1,66 +1,99 @@
-"""A limit means the same everywhere: what is called most is still allowed, and so is what is called least.
+"""Named limits of the core at their edge: what is just within a limit is taken whole, and one more is not."""
 
-So a comparison is right or wrong by its sign alone: `n > MOST_TOKENS` is too many, `n <= MOST_TOKENS` is not.
-"""
+from collections.abc import Callable, Mapping
+from typing import Any
 
-import ast
-import re
-from collections.abc import Iterator
-from pathlib import Path
-
+import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-FILES = [path for folder in ("pages", "transformer_core") for path in sorted((ROOT / folder).rglob("*.py"))]
-UPPER = re.compile(r"_?(MOST|MAX|LONGEST|LARGEST|HIGHEST)(_|$)|.*_(LIMIT|MAX)$")
-LOWER = re.compile(r"_?(LEAST|MIN|SHORTEST|SMALLEST|FEWEST|LOWEST)(_|$)|.*_MIN$")
-TURNED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
-ALLOWED = {"upper": (ast.Gt, ast.LtE), "lower": (ast.Lt, ast.GtE)}  # what stands before the limit
+from tests.training.experiments.test_experiment import GOOD
+from transformer_core.cli import inspect
+from transformer_core.corpora import analysis
+from transformer_core.corpora.reading import CorpusReading
+from transformer_core.corpora.storage import file_spans, kept_arrays, pair_lines
+from transformer_core.errors import HeadlightError
+from transformer_core.figures import bipartite
+from transformer_core.text import ids
+from transformer_core.training.config import MOST_SEED, TrainingConfig
+from transformer_core.training.diagnosis import curves
+from transformer_core.training.experiments import experiment
+from transformer_core.training.experiments.experiment import ExperimentRequest
 
 
-def bound_of(side: ast.expr) -> str | None:
-    """Whether a side of a comparison is an upper limit, a lower one, or none; one may be an entry of several."""
-    while isinstance(side, ast.Subscript):
-        side = side.value
-    name = side.id if isinstance(side, ast.Name) else side.attr if isinstance(side, ast.Attribute) else ""
-    if not name.isupper():
-        return None
-    return "upper" if UPPER.match(name) else "lower" if LOWER.match(name) else None
+def cut_line(n: int) -> str:
+    return pair_lines._bad_line(1, b"x" * n).text
 
 
-def faults(source: str) -> Iterator[tuple[int, str]]:
-    """Yield each comparison with a limit that takes the limit itself for too much, or too little: line and source."""
-    for node in ast.walk(ast.parse(source)):
-        if not isinstance(node, ast.Compare):
-            continue
-        sides = [node.left, *node.comparators]
-        for before, sign, after in zip(sides, node.ops, sides[1:], strict=False):
-            kind = type(sign)
-            if kind not in TURNED:
-                continue
-            for bound, standing in ((bound_of(after), kind), (bound_of(before), TURNED[kind])):
-                if bound is not None and standing not in ALLOWED[bound]:
-                    yield node.lineno, ast.unparse(node)
+CUT: Mapping[str, tuple[int, Callable[[int], str]]] = {  # the longest text that is shown whole
+    "a sample in the shell": (inspect._LONGEST_SAMPLE, lambda n: inspect._short("x" * n)),
+    "a sample": (analysis._LONGEST_SAMPLE, lambda n: analysis._cut("x" * n)),
+    "a line": (pair_lines._LONGEST_SHOWN, cut_line),
+}
 
 
-def test_no_limit_is_taken_for_too_much():
-    found = [f"{path.relative_to(ROOT)}:{line}: {code}" for path in FILES for line, code in faults(path.read_text())]
-    assert not found, "\n".join(found)
+@pytest.mark.parametrize("what", CUT)
+def test_a_text_is_shown_whole_up_to_a_length(what: str):
+    longest, shown = CUT[what]
+    assert shown(longest) == "x" * longest
+    assert shown(longest + 1).rstrip(" .") == shown(longest + 1)[:-4] != "x" * (longest + 1)
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [
-        ("n > MOST_TOKENS", "n >= MOST_TOKENS"),
-        ("n <= MOST_TOKENS", "n < MOST_TOKENS"),
-        ("MOST_TOKENS >= n", "MOST_TOKENS > n"),
-        ("0 < n <= page._LONGEST", "0 < n < page._LONGEST"),
-        ("n > MOST_TOKENS[method]", "n >= MOST_TOKENS[method]"),
-        ("share < LEAST_SHARE", "share <= LEAST_SHARE"),
-        ("share >= LEAST_SHARE", "share > LEAST_SHARE"),
-        ("MIN_STEPS <= n", "MIN_STEPS < n"),
-    ],
-)
-def test_a_comparison_is_told_by_its_sign(right: str, wrong: str):
-    assert not [*faults(right)]
-    assert [*faults(wrong)] == [(1, wrong)]
+REFUSED: Mapping[str, tuple[int, Callable[[int], object]]] = {  # the largest that is taken
+    "tokens of a vocabulary": (1_000_000, lambda n: CorpusReading(tokens="word", vocab_size=n)),
+    "too few tokens": (-6, lambda n: CorpusReading(tokens="word", vocab_size=-n)),
+    "too few tokens of a file": (-262, lambda n: CorpusReading(vocab_size=-n).vocab_size_of("byte_bpe", 1000)),
+    "a seed": (MOST_SEED, lambda n: TrainingConfig(steps=1, batch_size=1, warmup_steps=1, seed=n)),
+    "steps": (experiment.MOST_STEPS, lambda n: ExperimentRequest(**GOOD | {"steps": n})),
+    "too few steps": (-experiment.FEWEST_STEPS, lambda n: ExperimentRequest(**GOOD | {"steps": -n})),
+    "variants": (
+        experiment.MOST_VARIANTS,
+        lambda n: ExperimentRequest(
+            **GOOD | {"kind": "positions", "variants": tuple(experiment.VARIANTS["positions"])[:n]}
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_the_largest_is_taken_and_one_more_is_refused(what: str):
+    most, take = REFUSED[what]
+    take(most)
+    with pytest.raises(HeadlightError):
+        take(most + 1)
+
+
+def test_an_array_is_kept_in_memory_up_to_a_size(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(kept_arrays, "_MOST_IN_MEMORY", 8)
+    sink = kept_arrays._MemorySink(np.dtype(np.uint8))
+    sink.append(np.zeros(8))
+    with pytest.raises(kept_arrays._TooLargeError):
+        sink.append(np.zeros(1))
+
+
+def test_a_text_is_cut_into_pieces_from_a_length_on(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(file_spans, "LONGEST_TEXT", 4)
+    assert file_spans._cut(b"xxxx ", 0, 4) == [(0, 4)]
+    assert file_spans._cut(b"xxxxx ", 0, 5) == [(0, 4), (4, 5)]
+
+
+def test_ids_that_are_out_of_range_are_named_up_to_a_number():
+    for n, is_cut in ((ids._MOST_NAMED, False), (ids._MOST_NAMED + 1, True)):
+        with pytest.raises(HeadlightError) as error:
+            ids.IdTokenizer(5, {})._cut(" ".join(str(100 + i) for i in range(n)))
+        assert ("…" in str(error.value)) == is_cut
+
+
+def test_means_are_compared_from_a_length_on():
+    fewest = curves._FEWEST_TO_COMPARE
+    enough: Any = [1.0, 2.0] * fewest
+    assert curves.change(enough, enough[:fewest]) and curves.change(enough[:fewest], enough)
+    assert not curves.change(enough, enough[: fewest - 1])
+
+
+def test_every_heads_weight_is_written_up_to_a_number_of_heads():
+    most = bipartite._MOST_NUMBERS
+    for n, written in ((most, most), (most + 1, 1)):
+        (text,) = bipartite._weights(np.full((n, 1), 0.5), ["#000"] * n)
+        assert text.count("0.50") == written
+    assert bipartite._weights(np.full((1, 1), bipartite.LEAST), ["#000"]) != [""]
+    assert bipartite._weights(np.full((1, 1), np.nextafter(bipartite.LEAST, 0)), ["#000"]) == [""]

@@ -74,7 +74,7 @@ class ArchitectureData:
     @property
     def is_cut(self) -> bool:
         """Whether the text is longer than what is captured."""
-        return any(len(tokens) > MOST_TOKENS for tokens in self.model_run.inputs)
+        return self.inputs != self.model_run.inputs
 
     @property
     def lengths(self) -> Mapping[str, int]:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from pages.learn.tour.lesson_engine import drawing_numbers
 from pages.learn.tour.lesson_engine.catalogue import KINDS, read_parameters
 from pages.learn.tour.lesson_engine.drawn import Drawn, FigureData, Plot, Strip, Table
 from pages.learn.tour.lesson_engine.effects import loss_rises
@@ -50,6 +51,16 @@ def test_a_head_is_the_lessons_unless_the_figure_says_another(draw, make_evidenc
 def test_the_other_text_is_drawn(draw):
     labels = [draw(f"kind: row\nwriting: voit\n{more}").figure.layout.xaxis.ticktext for more in ("", "other: yes")]
     assert [label[1] for label in labels] == ["cat", "dog"]
+
+
+def test_a_matrix_has_as_many_numbers_as_can_be_drawn(draw, monkeypatch: pytest.MonkeyPatch):
+    text = "kind: matrix\nvalues: scores[cross, 1, 2]"
+    n = sum(len(row) - 1 for row in numbers(draw(text)))
+    monkeypatch.setattr(drawing_numbers, "_MOST_CELLS", n)
+    draw(text)
+    monkeypatch.setattr(drawing_numbers, "_MOST_CELLS", n - 1)
+    with pytest.raises(LessonError, match="too many for a figure"):
+        draw(text)
 
 
 def test_a_softmax_by_hand(draw, make_evidence: MakeEvidence):

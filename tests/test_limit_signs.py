@@ -1,0 +1,66 @@
+"""A limit means the same everywhere: what is called most is still allowed, and so is what is called least.
+
+So a comparison is right or wrong by its sign alone: `n > MOST_TOKENS` is too many, `n <= MOST_TOKENS` is not.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FILES = [path for folder in ("pages", "transformer_core") for path in sorted((ROOT / folder).rglob("*.py"))]
+UPPER = re.compile(r"_?(MOST|MAX|LONGEST|LARGEST|HIGHEST)(_|$)|.*_(LIMIT|MAX)$")
+LOWER = re.compile(r"_?(LEAST|MIN|SHORTEST|SMALLEST|FEWEST|LOWEST)(_|$)|.*_MIN$")
+TURNED = {ast.Lt: ast.Gt, ast.LtE: ast.GtE, ast.Gt: ast.Lt, ast.GtE: ast.LtE}
+ALLOWED = {"upper": (ast.Gt, ast.LtE), "lower": (ast.Lt, ast.GtE)}  # what stands before the limit
+
+
+def bound_of(side: ast.expr) -> str | None:
+    """Whether a side of a comparison is an upper limit, a lower one, or none; one may be an entry of several."""
+    while isinstance(side, ast.Subscript):
+        side = side.value
+    name = side.id if isinstance(side, ast.Name) else side.attr if isinstance(side, ast.Attribute) else ""
+    if not name.isupper():
+        return None
+    return "upper" if UPPER.match(name) else "lower" if LOWER.match(name) else None
+
+
+def faults(source: str) -> Iterator[tuple[int, str]]:
+    """Yield each comparison with a limit that takes the limit itself for too much, or too little: line and source."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Compare):
+            continue
+        sides = [node.left, *node.comparators]
+        for before, sign, after in zip(sides, node.ops, sides[1:], strict=False):
+            kind = type(sign)
+            if kind not in TURNED:
+                continue
+            for bound, standing in ((bound_of(after), kind), (bound_of(before), TURNED[kind])):
+                if bound is not None and standing not in ALLOWED[bound]:
+                    yield node.lineno, ast.unparse(node)
+
+
+def test_no_limit_is_taken_for_too_much():
+    found = [f"{path.relative_to(ROOT)}:{line}: {code}" for path in FILES for line, code in faults(path.read_text())]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("n > MOST_TOKENS", "n >= MOST_TOKENS"),
+        ("n <= MOST_TOKENS", "n < MOST_TOKENS"),
+        ("MOST_TOKENS >= n", "MOST_TOKENS > n"),
+        ("0 < n <= page._LONGEST", "0 < n < page._LONGEST"),
+        ("n > MOST_TOKENS[method]", "n >= MOST_TOKENS[method]"),
+        ("share < LEAST_SHARE", "share <= LEAST_SHARE"),
+        ("share >= LEAST_SHARE", "share > LEAST_SHARE"),
+        ("MIN_STEPS <= n", "MIN_STEPS < n"),
+    ],
+)
+def test_a_comparison_is_told_by_its_sign(right: str, wrong: str):
+    assert not [*faults(right)]
+    assert [*faults(wrong)] == [(1, wrong)]
