@@ -193,7 +193,9 @@ def test_writing_stops_at_the_pages_own_limit():
 def test_all_blanks_are_drawn_up_to_a_limit_and_then_the_most_certain_open_ones():
     most = blanks_figures.MOST_DRAWN
     for n, drawn in ((most, range(most)), (most + 1, range(1, most + 1))):
-        certain_first = [SimpleNamespace(position=position) for position in reversed(range(n))]
+        certain_first = [
+            SimpleNamespace(position=position) for position in reversed(range(1, n))
+        ]  # the first is filled
         data: Any = SimpleNamespace(
             tree=SimpleNamespace(masks=[*range(n)]), state=SimpleNamespace(certain_first=certain_first)
         )
