@@ -258,7 +258,7 @@ TOLD: Mapping[str, tuple[int, dict[str, str], str]] = {  # by limit: what the pa
     "pages.explore.compare.mapped.MOST_WORK": (8**2 * 31 * 12, COMPARE | {"view": "map"}, "is limited to texts of"),
     "pages.explore.compare.map.MOST_OPENED": (5, COMPARE | {"view": "map"}, "more</span>"),
     "pages.explore.compare.texts.MOST_LINES": (3, COMPARE | LIST, "only the first"),
-    "pages.explore.decoding.blanks_data.MOST_BLANKS": (1, BLANKS, "at most 0 can be filled"),
+    "pages.explore.decoding.blanks_data.MOST_BLANKS": (1, BLANKS, "can be filled; replace some with words"),
     "pages.learn.positions.model.MOST_TOKENS": (31, POSITIONS, "Scores can be decomposed for texts"),
     "pages.learn.positions.model.MOST_DRAWN": (31, POSITIONS, "This text is long: the matrices show"),
 }
