@@ -193,7 +193,8 @@ def test_writing_stops_at_the_pages_own_limit():
 def test_all_blanks_are_drawn_up_to_a_limit_and_then_the_most_certain_open_ones():
     most = blanks_figures.MOST_DRAWN
     for n, drawn in ((most, range(most)), (most + 1, range(1, most + 1))):
-        certain_first = [SimpleNamespace(position=position) for position in reversed(range(n))]
+        open_ones = range(1, n)  # the first is filled
+        certain_first = [SimpleNamespace(position=position) for position in reversed(open_ones)]
         data: Any = SimpleNamespace(
             tree=SimpleNamespace(masks=[*range(n)]), state=SimpleNamespace(certain_first=certain_first)
         )
@@ -204,9 +205,9 @@ def test_a_text_is_cut_for_the_activations_of_an_architecture(monkeypatch: pytes
     monkeypatch.setattr("pages.learn.architecture.data.MOST_TOKENS", 5)
     for lengths, cut in (((5, 5), (5, 5)), ((5, 6), (5, 5)), ((6, 2), (5, 2))):
         data: Any = SimpleNamespace(model_run=SimpleNamespace(inputs=tokens(*lengths)))
-        data.inputs = ArchitectureData.inputs.func(data)
+        data.inputs = vars(ArchitectureData)["inputs"].func(data)
         assert data.inputs == tokens(*cut)
-        assert ArchitectureData.is_cut.fget(data) == (lengths != cut)
+        assert vars(ArchitectureData)["is_cut"].fget(data) == (lengths != cut)
 
 
 def test_a_query_and_its_key_are_shown_together_as_far_as_both_have_room():
@@ -256,7 +257,7 @@ TOLD: Mapping[str, tuple[int, dict[str, str], str]] = {  # by limit: what the pa
     "pages.explore.compare.mapped.MOST_WORK": (8**2 * 31 * 12, COMPARE | {"view": "map"}, "is limited to texts of"),
     "pages.explore.compare.map.MOST_OPENED": (5, COMPARE | {"view": "map"}, "more</span>"),
     "pages.explore.compare.texts.MOST_LINES": (3, COMPARE | LIST, "only the first"),
-    "pages.explore.decoding.blanks_data.MOST_BLANKS": (1, BLANKS, "at most 0 can be filled"),
+    "pages.explore.decoding.blanks_data.MOST_BLANKS": (1, BLANKS, "can be filled; replace some with words"),
     "pages.learn.positions.model.MOST_TOKENS": (31, POSITIONS, "Scores can be decomposed for texts"),
     "pages.learn.positions.model.MOST_DRAWN": (31, POSITIONS, "This text is long: the matrices show"),
 }
