@@ -19,7 +19,16 @@ ALLOWED = {"upper": (ast.Gt, ast.LtE), "lower": (ast.Lt, ast.GtE)}  # what stand
 
 
 def bound_of(side: ast.expr) -> str | None:
-    """Whether a side of a comparison is an upper limit, a lower one, or none; one may be an entry of several."""
+    """Whether a side of a comparison is an upper limit, a lower one, or none.
+
+    It may be an entry of several limits, a multiple of one, or below 0.
+    """
+    if isinstance(side, ast.UnaryOp) and isinstance(side.op, ast.USub):
+        return {"upper": "lower", "lower": "upper", None: None}[bound_of(side.operand)]
+    if isinstance(side, ast.BinOp) and isinstance(side.op, ast.Mult | ast.Div | ast.FloorDiv):
+        return bound_of(side.left)
+    if isinstance(side, ast.Call) and isinstance(side.func, ast.Attribute) and side.func.attr == "get":
+        return bound_of(side.func.value)
     while isinstance(side, ast.Subscript):
         side = side.value
     name = side.id if isinstance(side, ast.Name) else side.attr if isinstance(side, ast.Attribute) else ""
@@ -56,6 +65,9 @@ def test_no_limit_is_taken_for_too_much():
         ("MOST_TOKENS >= n", "MOST_TOKENS > n"),
         ("0 < n <= page._LONGEST", "0 < n < page._LONGEST"),
         ("n > MOST_TOKENS[method]", "n >= MOST_TOKENS[method]"),
+        ("n > MOST.get(name, n)", "n >= MOST.get(name, n)"),
+        ("n <= MOST_TOKENS // 2", "n < MOST_TOKENS // 2"),
+        ("-MOST <= n <= MOST", "-MOST < n <= MOST"),
         ("share < LEAST_SHARE", "share <= LEAST_SHARE"),
         ("share >= LEAST_SHARE", "share > LEAST_SHARE"),
         ("MIN_STEPS <= n", "MIN_STEPS < n"),

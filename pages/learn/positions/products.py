@@ -118,7 +118,7 @@ def show_shift(data: PositionsData) -> None:
 def _matrix(data: PositionsData, matrix: np.ndarray, k: int) -> None:
     """Draw the matrix, of a wide one its first pairs."""
     width = len(matrix)
-    drawn = [place for place, column in enumerate(data.table.columns) if column.pair < MOST_DRAWN // 2]
+    drawn = [place for place, column in enumerate(data.table.columns) if column.pair in range(MOST_DRAWN // 2)]
     seen = matrix[np.ix_(drawn, drawn)]
     words = [say("dimension {dimension}", dimension=place) for place in drawn]
     ticks = [str(place) for place in drawn]
