@@ -90,7 +90,7 @@ NUMBERS = """({ view: { header, weights, nQueries, nKeys, tokens } }) => ({
 def test_each_number_is_a_weight_of_the_head_in_whose_color_it_is(page: Page, heads: str):
     lines = open_lines(page, f"{LINK}&mix={heads}")
     n_heads = heads.count("%2B") + 1
-    seen = set()
+    seen = set[str]()
     for query in range(len(TOKENS)):
         token(page, "query", query).hover()
         expect(lines).to_contain_text(f"query {query} '{TOKENS[query]}' →")
