@@ -64,6 +64,17 @@ def test_the_drawing_is_walked_with_the_keyboard_and_the_text_is_seen_on_its_way
     expect(page.locator('.sheet .node[data-box^="decoder."]:focus')).to_have_count(1)
 
 
+def test_a_layer_that_is_opened_from_the_keyboard_has_the_focus(page: Page):
+    open_page(page, "/architecture?model=stories&block=decoder.3.mlp")
+    page.locator('.sheet .plate[data-layer="1"]').focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".sheet .frame .layer")).to_have_text("layer 1")
+    expect(box(page, "decoder.*.mlp")).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(page.locator(".sheet .node:focus")).to_have_count(1)
+    expect(box(page, "decoder.*.mlp")).not_to_be_focused()
+
+
 def test_nothing_is_wider_than_a_small_window(page: Page):
     page.set_viewport_size({"width": 1024, "height": 768})
     open_page(page, "/architecture?language=de")

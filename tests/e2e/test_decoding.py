@@ -99,6 +99,23 @@ def test_the_other_pronoun_changes_the_adjective_and_the_link_opens_the_same(pag
     expect(words(page).nth(14)).to_have_text("fatigué")
 
 
+DRAWN = """root => ["button.node", ".end", "path"].map((part) => root.querySelectorAll(part).length)"""
+
+
+def test_a_branch_that_is_deleted_leaves_nothing_behind(page: Page):
+    open_decoding(page, "/decoding?part=tree")
+    tree = page.locator(".branches")
+    expect(tree.locator(".end")).to_have_count(1)
+    before = tree.evaluate(DRAWN)
+    candidate(page, 1).click()
+    expect(tree.locator(".end")).to_have_count(2)
+    assert tree.evaluate(DRAWN) == [n + more for n, more in zip(before, (6, 1, 6), strict=True)]  # from "elle" on
+    page.get_by_role("button", name="Delete this branch").click()
+    expect(tree.locator(".node.forced")).to_have_count(0)
+    assert tree.evaluate(DRAWN) == before
+    expect(tree.locator(".end .text")).to_contain_text("il était trop fatigué.")
+
+
 def test_beams_are_drawn_with_those_that_were_dropped(page: Page):
     open_decoding(page, "/decoding?part=beams")
     expect(page.locator(".branches .node.dropped").first).to_be_visible()

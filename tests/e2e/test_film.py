@@ -284,3 +284,15 @@ def test_picture_and_numbers_can_be_saved(page: Page):
         name, content = saved(figure, kind)
         assert name == f"first-step8-encoder-layer0-head0.{kind.lower()}"
         assert content.startswith(start)
+
+
+STYLES = """n => n === [...document.head.querySelectorAll("style")].filter(
+  ({ textContent }) => textContent.startsWith(".hl-of-snapshot")).length"""
+
+
+def test_what_hides_the_words_of_other_snapshots_leaves_with_the_film(page: Page):
+    open_film(page, "/film?run=first&snapshot=20")
+    page.wait_for_function(STYLES, arg=1)
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Models").click()
+    expect(page.get_by_role("heading", name="Models", level=1)).to_be_visible()
+    page.wait_for_function(STYLES, arg=0)

@@ -78,6 +78,37 @@ def test_a_key_shows_what_comes_to_it_with_the_same_numbers(page: Page):
     assert name.startswith(f"query 2 'sees'. Strongest: key {best} '{TOKENS[best]}' {by_query[2][best]:.2f}")
 
 
+NUMBERS = """({ view: { header, weights, nQueries, nKeys, tokens } }) => ({
+  hues: header.hues,
+  weights: header.hues.map((_, head) => [...weights.subarray(head * nQueries * nKeys, (head + 1) * nQueries * nKeys)]),
+  written: tokens.key.map(({ numbers }) => [...numbers.children].map(
+    (it) => [it.textContent, it.style.getPropertyValue("--hue")])),
+})"""
+
+
+@pytest.mark.parametrize("heads", ["0.0%2B1.2", "0.0%2B0.1%2B0.3%2B1.2"], ids=["few", "many"])
+def test_each_number_is_a_weight_of_the_head_in_whose_color_it_is(page: Page, heads: str):
+    lines = open_lines(page, f"{LINK}&mix={heads}")
+    n_heads = heads.count("%2B") + 1
+    seen = set[str]()
+    for query in range(len(TOKENS)):
+        token(page, "query", query).hover()
+        expect(lines).to_contain_text(f"query {query} '{TOKENS[query]}' →")
+        found = lines.evaluate(NUMBERS)
+        assert len(set(found["hues"])) == n_heads
+        for key, written in enumerate(found["written"]):
+            weights = [of_head[query * len(TOKENS) + key] / 65534 for of_head in found["weights"]]
+            which = range(n_heads) if n_heads <= 3 else [weights.index(max(weights))]
+            if max(weights) < 0.005:
+                assert written == []
+                continue
+            own = [(weights[i], found["hues"][i]) for i in which]
+            assert [float(number or 0) for number, _ in written] == pytest.approx([w for w, _ in own], abs=0.0051)
+            assert [hue for number, hue in written if number] == [hue for w, hue in own if w >= 0.005]
+            seen.update(hue for number, hue in written if number)
+    assert len(seen) > 1
+
+
 def test_a_click_keeps_a_tokens_lines_until_the_next_one_or_escape(page: Page):
     open_lines(page)
     token(page, "query", 1).click()
@@ -112,6 +143,10 @@ def test_everything_works_from_the_keyboard(page: Page):
     is_kept(page, "key", 2, True)
     page.keyboard.press("End")
     expect(token(page, "key", 6)).to_be_focused()
+    token(page, "query", 0).hover()
+    expect(lines).to_contain_text("query 0 'The' →")
+    page.mouse.move(0, 0)
+    expect(lines).to_contain_text("key 6 '<eos>' ←")  # what has the focus, though another one is kept
     page.keyboard.press("ArrowLeft")
     expect(token(page, "query", 6)).to_be_focused()
     page.keyboard.press("Escape")

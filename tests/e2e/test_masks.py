@@ -89,6 +89,7 @@ def test_each_key_turns_its_own_cells(page: Page):
     matrix(page).focus()
     at, turned = [0, 0], set[int]()
     past: list[set[int]] = [set()]
+    future: list[set[int]] = []
     moves = {
         **{"ArrowDown": (1, 0), "ArrowUp": (-1, 0), "ArrowRight": (0, 1), "ArrowLeft": (0, -1)},
         **{"Home": (0, -99), "End": (0, 99), "PageUp": (-99, 0), "PageDown": (99, 0)},
@@ -97,21 +98,24 @@ def test_each_key_turns_its_own_cells(page: Page):
     def is_allowed(cell: int) -> bool:
         return bool(base[cell]) != (cell in turned)
 
-    for (
-        key
-    ) in "PageDown ArrowUp r ArrowRight Space End c Home Enter Control+z ArrowUp R PageUp C ArrowLeft Space".split():
+    keys = "PageDown ArrowUp r ArrowRight Space End c Home Enter Control+z ArrowUp R PageUp C ArrowLeft Space"
+    for key in f"{keys} Control+z Control+z Control+Shift+z Control+y Control+y Control+z Enter Control+y".split():
         cell = at[0] * columns + at[1]
         row, column = range(at[0] * columns, (at[0] + 1) * columns), range(at[1], rows * columns, columns)
         if key in moves:
             at = [min(max(place + by, 0), n - 1) for place, by, n in zip(at, moves[key], (rows, columns), strict=True)]
         elif key == "Control+z":
-            past.pop()
+            future.append(past.pop())
+            turned = set(past[-1])
+        elif key in {"Control+y", "Control+Shift+z"}:
+            past += [future.pop()] if future else []
             turned = set(past[-1])
         else:
             line = {"r": row, "c": column}.get(key.lower(), [cell])
             value = not all(map(is_allowed, line))
             turned = {it for it in turned if it not in line} | {it for it in line if bool(base[it]) != value}
             past.append(set(turned))
+            future.clear()
         page.keyboard.press(key)
         assert set(root.evaluate("({ view }) => [...view.turned]")) == turned, key
         assert root.evaluate("({ view }) => [view.cursor.row, view.cursor.column]") == at, key

@@ -111,6 +111,27 @@ def test_each_dial_shows_its_pair_at_both_positions(page: Page):
     assert float(total) == pytest.approx(parts.sum() + data["rest"], abs=6e-5)
 
 
+def test_the_hand_that_is_taken_follows_the_pointer_and_the_other_stays(page: Page):
+    page.goto("/positions?encoding=rotary_halves&places=30.9")
+    root = page.locator(".dials")
+    face = root.locator(".dial svg").nth(4)
+    expect(face).to_be_visible()
+    speed = root.evaluate("root => root.view.data.speeds[4]")
+    places = {"query": 30, "key": 9}
+    for side, by in (("key", 4), ("query", -6), ("key", -3)):
+        box = face.bounding_box()
+        assert box is not None
+        hand = face.locator(f".hand.{side}")
+        x1, y1, x2, y2 = (float(hand.get_attribute(end) or "nan") for end in ("x1", "y1", "x2", "y2"))
+        turned = complex(x2 - x1, y1 - y2) * np.exp(1j * by * speed)  # y grows downwards
+        page.mouse.move(box["x"] + x2, box["y"] + y2)
+        page.mouse.down()
+        page.mouse.move(box["x"] + x1 + turned.real, box["y"] + y1 - turned.imag, steps=4)
+        page.mouse.up()
+        places[side] += by
+        expect(page).to_have_url(re.compile(rf"places={places['query']}\.{places['key']}(&|$)"))
+
+
 def test_words_are_shuffled_in_german_and_a_head_is_chosen_by_a_click(page: Page):
     page.goto("/positions?part=model&in=shuffle&attention=encoder&layer=0&head=0&language=de")
     expect(title(page, "Wörter (1), Positionen (−1)")).to_be_visible()

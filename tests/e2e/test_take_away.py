@@ -202,6 +202,31 @@ def test_a_saved_page_says_what_it_is_of_and_has_even_cells(figure: Locator, new
     assert size["h"] / size["w"] == pytest.approx(1, abs=0.03)
 
 
+def test_a_saved_page_says_what_the_numbers_along_its_axes_stand_for(page: Page, new_page: Callable[..., Page]):
+    open_heads(page, "/heads?attention=encoder&layer=0&head=0&text=" + "+".join(["The+cat+sees+the+dog."] * 5))
+    figure = figure_of(page)
+    open_menu(figure)
+    _, text = saved(figure, "HTML")
+    page = new_page(viewport={"width": 360, "height": 300})
+    page.set_content(text.decode())
+    for side, line in zip(("key", "query"), page.locator("#legend p").all(), strict=True):
+        expect(line).to_have_text(re.compile(f"^{side}.*: 0 The · 1 cat · 2 sees · .* · 30 <eos>$"))
+
+
+def test_what_is_saved_is_what_is_seen_though_it_changes_under_the_open_menu(figure: Locator):
+    page = figure.page
+    tables = []
+    for name in ("L0.H0", "L0.H1"):
+        page.get_by_role("button", name=f"Encoder self-attention {name}.").click()
+        expect(figure.locator(".gtitle")).to_contain_text(name)
+        menu = open_menu(figure)
+        tables.append(saved(figure, "CSV"))
+    page.go_back()
+    expect(figure.locator(".gtitle")).to_contain_text("L0.H0")
+    expect(menu.get_by_role("button", name="(ZIP)")).to_be_enabled()
+    assert saved(figure, "CSV") == tables[0] != tables[1]
+
+
 def test_lines_are_saved_as_they_are_seen(page: Page, new_page: Callable[..., Page]):
     open_heads_as_lines(page, f"{VIEW}&as=lines&query=1&key=2")
     page.locator(".st-key-heads-lines-still").get_by_role("button", name="Save").click()

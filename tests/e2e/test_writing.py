@@ -84,6 +84,8 @@ LOOKED = """root => {
       const [x, y] = path.getAttribute("d").match(/[-\\d.]+/g).slice(-2).map(Number);
       return [x + origin.left, y + origin.top];
     }),
+    strengths: [...root.querySelectorAll(".curves path")].map(
+      ({ style }) => [style.strokeOpacity, style.strokeWidth].map(parseFloat)),
     grounds: view.items.output.map(({ chip, token }) => [token.logProb, chip.style.getPropertyValue("--ground")]),
     shades: view.shades.map(([ground]) => ground),
   };
@@ -108,6 +110,8 @@ def test_bars_numbers_colors_and_curves_are_those_of_their_tokens(open_writing: 
     assert len(looked["ends"]) == len(strong) > 0
     for (x, y), place in zip(looked["ends"], strong, strict=True):
         assert [x, y] == pytest.approx([looked["words"][place][0], looked["words"][place][1] + 1], abs=1)
+    for strength, place in zip(looked["strengths"], strong, strict=True):
+        assert strength == pytest.approx([0.25 + 0.75 * weights[place], 1 + 1.5 * weights[place]], abs=1e-3)
     shades = looked["shades"]
     for log_prob, ground in looked["grounds"][1:]:  # behind <bos>
         assert ground == shades[round(math.exp(log_prob) * (len(shades) - 1))]

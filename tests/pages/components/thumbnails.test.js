@@ -7,7 +7,10 @@ import { between, boxOf, Canvas, isNear, random, read } from "../canvas.js";
 import { paint } from "../../../pages/components/overview/thumbnails.js";
 
 const FORBIDDEN = 255;
-const SCALES = { light: { sequential: [[0, "#ffffff"], [0.5, "#8040c0"], [1, "#101020"]], forbidden: "#c8ccd0" } };
+const SCALES = {
+  light: { sequential: [[0, "#ffffff"], [0.5, "#8040c0"], [1, "#101020"]], forbidden: "#c8ccd0" },
+  dark: { sequential: [[0, "#000000"], [0.5, "#206020"], [1, "#f0f0d0"]], forbidden: "#404448" },
+};
 const DIVIDER = "#ff0000";
 
 function painted({ rows, columns, width, height, given = null, seed = 3, ratio = 1 }) {
@@ -22,13 +25,14 @@ function painted({ rows, columns, width, height, given = null, seed = 3, ratio =
   const field = { ...size, getBoundingClientRect: () => boxOf(5, 5, size.offsetWidth, size.offsetHeight) };
   const canvas = new Canvas();
   globalThis.devicePixelRatio = ratio;
-  paint({ canvas, field, header: { scales: SCALES, given }, rows: [heads], theme: () => "light" });
+  const view = { canvas, field, header: { scales: SCALES, given }, rows: [heads], theme: () => "light" };
+  paint(view);
   globalThis.devicePixelRatio = 1;
-  return { canvas, heads };
+  return { canvas, heads, view };
 }
 
-function colorOf(level) {
-  return level === FORBIDDEN ? read(SCALES.light.forbidden) : between(SCALES.light.sequential, level / 254);
+function colorOf(level, { sequential, forbidden } = SCALES.light) {
+  return level === FORBIDDEN ? read(forbidden) : between(sequential, level / 254);
 }
 
 test("each cell of each head is where it belongs, in the color of its weight", () => {
@@ -75,4 +79,19 @@ test("lines part the text from what was written after it, along both axes of eac
     const across = [["M", left - 5, y], ["L", left - 5 + width, y]];
     assert.deepEqual(lines[i].points, [["M", x, top - 5], ["L", x, top - 5 + height], ...across]);
   });
+});
+
+test("pictures that are painted follow the theme, there and back", () => {
+  const { canvas, heads, view } = painted({ rows: 3, columns: 3, width: 30, height: 30 });
+  for (const theme of ["dark", "light"]) {
+    view.theme = () => theme;
+    paint(view);
+    for (const { levels, button } of heads) {
+      const { left, top } = button.getBoundingClientRect();
+      levels.forEach((level, cell) => {
+        const at = [left - 5 + 10 * (cell % 3) + 5, top - 5 + 10 * Math.floor(cell / 3) + 5];
+        assert.ok(isNear(canvas.pixel(...at), colorOf(level, SCALES[theme])), `cell ${cell}, ${theme}`);
+      });
+    }
+  }
 });

@@ -47,8 +47,9 @@ export function choose(view, node) {
     view.layers[stack] = Number(layer);
   }
   view.chosen = name;
+  const hasFocus = node.matches(":focus"); // which a plate loses: it gives way to the open layer
   draw(view);
-  if (layer !== undefined && node.matches(":focus")) reach(view, name)?.focus({ preventScroll: true });
+  if (hasFocus) reach(view, name)?.focus({ preventScroll: true });
   view.send(name);
   announce(say("Chosen: {name}", { name: reach(view, name)?.getAttribute("aria-label") }));
   reveal();

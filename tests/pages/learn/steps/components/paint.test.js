@@ -10,6 +10,7 @@ import { linkStages } from "../../../../../pages/learn/steps/components/steps/li
 import { makeOfQuery, readSteps, shownCell, wholeCell } from "../../../../../pages/learn/steps/components/steps/numbers.js";
 import { paint } from "../../../../../pages/learn/steps/components/steps/paint.js";
 import { markAt, numberRect } from "../../../../../pages/learn/steps/components/steps/pointing.js";
+import { turnNow } from "../../../../../pages/learn/steps/components/steps/travel.js";
 
 const [N_QUERIES, N_KEYS, D_MODEL, D_HEAD, N_HEADS] = [4, 5, 6, 3, 2];
 const SIZES = { query: N_QUERIES, key: N_KEYS, d_model: D_MODEL, d_head: D_HEAD, "head d_head": N_HEADS * D_HEAD };
@@ -179,4 +180,24 @@ test("a number's place in the whole text leads back to where it is shown", () =>
   const { first } = view.header;
   assert.deepEqual(wholeCell(view, { name: "pattern", row: 2, column: 1 }), ["pattern", 2 + first.query, 1 + first.key]);
   assert.deepEqual(wholeCell(view, { name: "weighted", row: 1, column: 2 }), ["weighted", (2 + first.query) * 50 + 1 + first.key, 2]);
+});
+
+test("what is made of numbers that are new themselves sets out when these have arrived", () => {
+  let nChains = 0;
+  STAGES.forEach((_, stage) => {
+    const view = made({ stage });
+    const { links, fresh } = view.header.stages[stage];
+    for (let time = 0; time <= 1; time += 1 / 16) {
+      view.motion = { from: stage - 1, share: time, time, flies: true };
+      for (const { from, to } of links) {
+        const [before, now] = [from, to].map((name) => turnNow(view, name));
+        if (time === 0) assert.ok(now <= 0, `${to} has not set out`);
+        if (time === 1) assert.ok(now >= 1, `${to} has arrived`);
+        if (!fresh.includes(from) || !links.some((link) => link.to === from)) continue;
+        nChains += 1;
+        assert.ok(now <= 0 || before >= 1, `${to} at ${time}, with ${from} at ${before}`);
+      }
+    }
+  });
+  assert.ok(nChains > 0);
 });
