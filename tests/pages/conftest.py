@@ -170,18 +170,18 @@ def end_processes() -> None:
 
 @pytest.fixture
 def open_app() -> Callable[..., AppTest]:
-    """Opens a page at a URL with these parameters, as a new visitor."""
+    """Opens a page, or the app where no page is named, at a URL with these parameters, as a new visitor."""
 
-    def open_at(page: str = "heads", /, **parameters: str) -> AppTest:
+    def open_at(page: str = "", /, **parameters: str) -> AppTest:
         return app_at(page, parameters).run()
 
     return open_at
 
 
 def app_at(page: str, parameters: Mapping[str, str]) -> AppTest:
-    """The app at a page's URL, before its first run."""
+    """The app at a page's URL, or at its own, before its first run."""
     app = AppTest.from_file(str(FRAME), default_timeout=300)
-    app._page_hash = calc_hash(page)  # `switch_page` knows no page before the first run
+    app._page_hash = page and calc_hash(page)  # `switch_page` knows no page before the first run
     app.query_params.update(parameters)
     return app
 
