@@ -35,6 +35,21 @@ def test_a_single_bad_measurement_on_the_way_is_none():
     assert "overfitting" not in kinds(a_case([*logged(falling(1.6)), measured(500, 1.5), measured(1000, 1.62)]))
 
 
+def test_the_training_loss_has_fallen_since_the_best_measurement_not_before_it():
+    """Each loss of a third of the training; what the first steps lose says nothing of overfitting."""
+
+    def found(first: float, at_best: float, now: float) -> list[str]:
+        def loss(step: int) -> float:
+            return first if step <= 200 else at_best if step <= 500 else now
+
+        run = a_case([*logged(loss, noise=0), measured(500, 1.9), measured(STEPS, 2.6)])
+        return [one.evidence for one in diagnose(run) if one.evidence.startswith("Held-out loss was lowest")]
+
+    (evidence,) = found(first=4.6, at_best=2.0, now=1.0)
+    assert "while training loss fell from 2.00 to 1.00;" in evidence
+    assert not found(first=4.6, at_best=1.0, now=1.0)
+
+
 def test_with_outputs_as_right_as_ever_a_rise_is_a_remark():
     log = logged(falling(0.1))
     sure = [measured(250, 1.0, exact_match=0.9), measured(1000, 1.4, exact_match=0.95)]
