@@ -21,7 +21,11 @@ def run(model: tc.Transformer, *inputs: Tensor) -> tc.Activations:
     return acts
 
 
-@pytest.mark.parametrize("changes", [{}, {"n_kv_heads": 1}], ids=["each its own keys", "shared keys"])
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"n_kv_heads": 1}, {"d_model": 12, "n_heads": 4, "n_kv_heads": 2}],
+    ids=["each its own keys", "shared keys", "keys shared by two"],
+)
 @pytest.mark.parametrize("attention", ["encoder", "decoder", "cross"])
 def test_scores_and_results_are_made_of_them(attention: str, changes: dict[str, Any]):
     model = shaken_model(small_config(norm_position="pre", attention_bias="none", **changes))

@@ -62,7 +62,7 @@ def texts_for(model: tc.Transformer) -> tuple[Tensor, ...]:
 
 def both_ways(model: tc.Transformer, *texts: Tensor) -> tuple[tc.Activations, dict[str, tc.LazyPattern]]:
     """Every pattern and mask, and every lazy pattern, of one text."""
-    with tc.capture(model, "*.hook_pattern", "*.hook_mask") as acts:
+    with tc.capture(model, "*.hook_pattern", "*.hook_mask", "*.hook_attn_scores") as acts:
         model(*texts)
     with tc.capture(model, lazy=True) as lazily:
         model(*texts)
@@ -81,6 +81,7 @@ def test_every_part_is_that_of_the_pattern(variant: str):
     for site, pattern in patterns.items():
         full = acts[site]
         mask = acts[site.replace("hook_pattern", "hook_mask")].expand_as(full)
+        scores = acts[site.replace("hook_pattern", "hook_attn_scores")]
         assert pattern.shape == full.shape
         assert_near(pattern.full(), full)
         for batch in (1, 2):
@@ -88,6 +89,7 @@ def test_every_part_is_that_of_the_pattern(variant: str):
                 assert_near(pattern.head(head, batch), full[batch, head])
                 window = slice(1, 4), slice(2, -1)
                 assert_near(pattern.window(head, *window, batch), full[batch, head][window])
+                assert_near(pattern.scores_window(head, *window, batch), scores[batch, head][window])
                 assert torch.equal(pattern.mask_window(head, *window, batch), mask[batch, head][window])
                 assert torch.equal(pattern.mask_window(head, batch=batch), mask[batch, head])
             assert_near(pattern.pooled((3, 2), batch=batch), pooled_by_hand(full[batch], (3, 2), "max"))

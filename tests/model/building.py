@@ -25,7 +25,7 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     "pre-norm, no biases of norms": {"norm_position": "pre", "norm": "layer_without_bias"},
     "buckets": _BUCKETS | _ROOT_MEAN_SQUARE | {"scale_scores": False, "scale_logits": True, "d_head": 10},
     "alibi": {"positions": "alibi", "attention_bias": "none", "feed_forward_bias": False},
-    "rotary, groups": {"positions": "rotary_interleaved", "n_kv_heads": 1, "attention_bias": "qkv"},
+    "rotary, groups": {"positions": "rotary_interleaved", "n_heads": 4, "n_kv_heads": 2, "attention_bias": "qkv"},
     "window": {"positions": "learned", "sliding_window": 3, "gated": True, "activation": "gelu_tanh"},
     "attention only": {"d_ff": 0, "norm_position": "pre"},
     "decoder": DECODER | {"positions": "learned", "norm_position": "pre", "activation": "gelu_tanh"},

@@ -145,7 +145,7 @@ def test_what_belongs_to_no_configuration_is_not_there():
         ("window", {"encoder.pos_embed.table": (24, 48), "decoder.blocks.1.mlp.gate.weight": (80, 48)}),
         (
             "rotary, groups",
-            {"decoder.blocks.0.cross_attn.k.weight": (16, 48), "encoder.blocks.1.self_attn.v.bias": (16,)},
+            {"decoder.blocks.0.cross_attn.k.weight": (24, 48), "encoder.blocks.1.self_attn.v.bias": (24,)},
         ),
         (
             "decoder, q/k norm",

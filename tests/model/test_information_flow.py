@@ -180,7 +180,7 @@ def test_a_text_of_nothing_but_padding_gives_finite_numbers(variation: str):
     with tc.capture(model, "*.hook_pattern") as acts:
         model(*inputs)
     first = "decoder" if model.encoder is None else "encoder"
-    assert torch.equal(acts[f"{first}.blocks.0.self_attn.hook_pattern"][1], torch.zeros(3, 5, 5))
+    assert torch.equal(acts[f"{first}.blocks.0.self_attn.hook_pattern"][1], torch.zeros(model.config.n_heads, 5, 5))
     logits = model(*inputs)
     logits.square().mean().backward()
     assert logits.isfinite().all()

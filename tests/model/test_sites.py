@@ -129,10 +129,10 @@ def test_names_are_module_paths(model: tc.Transformer):
 
 
 def test_shapes(model: tc.Transformer, acts: tc.Activations):
-    """Batch 3, text or source 7, target 5, d_model 48, 3 heads, d_ff 80, vocabulary 37."""
+    """Batch 3, text or source 7, target 5, d_model 48, d_ff 80, vocabulary 37."""
     first = stacks_of(model)[0]
     n_positions = {"encoder": 7, "decoder": 7 if first == "decoder" else 5}
-    n_kv_heads, d_head = model.config.n_kv_heads, model.config.d_head
+    n_heads, n_kv_heads, d_head = model.config.n_heads, model.config.n_kv_heads, model.config.d_head
     for name, value in acts.items():
         stack, stem = name.split(".")[0], name.split(".")[-1]
         if stack not in n_positions:
@@ -140,16 +140,16 @@ def test_shapes(model: tc.Transformer, acts: tc.Activations):
         elif "_attn." in name:
             n_queries, n_keys = n_positions[stack], 7 if "cross_attn" in name else n_positions[stack]
             expected = {
-                "hook_q": (3, 3, n_queries, d_head),
+                "hook_q": (3, n_heads, n_queries, d_head),
                 "hook_k": (3, n_kv_heads, n_keys, d_head),
                 "hook_v": (3, n_kv_heads, n_keys, d_head),
                 "hook_mask": (3, 1, n_queries, n_keys),
-                "hook_attn_scores": (3, 3, n_queries, n_keys),
-                "hook_pattern": (3, 3, n_queries, n_keys),
-                "hook_z": (3, 3, n_queries, d_head),
-                "hook_result": (3, 3, n_queries, 48),
+                "hook_attn_scores": (3, n_heads, n_queries, n_keys),
+                "hook_pattern": (3, n_heads, n_queries, n_keys),
+                "hook_z": (3, n_heads, n_queries, d_head),
+                "hook_result": (3, n_heads, n_queries, 48),
                 "hook_attn_out": (3, n_queries, 48),
-                "hook_normalized": (3, n_kv_heads if ".k_norm." in name else 3, n_queries, d_head),
+                "hook_normalized": (3, n_kv_heads if ".k_norm." in name else n_heads, n_queries, d_head),
             }[stem]
         else:
             expected = (3, n_positions[stack], 80 if ".mlp." in name else 48)
@@ -177,7 +177,8 @@ def test_the_residual_stream_adds_up(model: tc.Transformer, acts: tc.Activations
 
 
 def test_an_attention_s_sites_fit_each_other(model: tc.Transformer, acts: tc.Activations):
-    group = 3 // model.config.n_kv_heads
+    n_heads = model.config.n_heads
+    group = n_heads // model.config.n_kv_heads
     for attn in attentions_of(model):
         q, k, v, mask, scores, pattern, z, result, attn_out = (
             acts[f"{attn}.hook_{stem}"]
@@ -197,7 +198,7 @@ def test_an_attention_s_sites_fit_each_other(model: tc.Transformer, acts: tc.Act
         torch.testing.assert_close(z, pattern @ v)
         out = model.get_submodule(f"{attn}.out")
         assert isinstance(out, torch.nn.Linear)
-        for head, w_out in enumerate(out.weight.detach().chunk(3, dim=1)):
+        for head, w_out in enumerate(out.weight.detach().chunk(n_heads, dim=1)):
             torch.testing.assert_close(result[:, head], z[:, head] @ w_out.T)
         bias = 0 if out.bias is None else out.bias.detach()
         torch.testing.assert_close(result.sum(dim=1) + bias, attn_out)

@@ -167,7 +167,7 @@ class MasksData:
         alone = _alone(self.source, self.view, self.card, n_padding)
         text = _padded(self.source, self.card, alone, tuple(value_of(alone).inputs), n_padding)
         made = call(masks_of, self.source.recipe()[0], text, self.choice_recipe, layer=self.view.layer)
-        return named("masks", self.kept(("which", n_padding, self.choice), made))
+        return named("masks", self.kept(("which", n_padding, self.choice, self.view.layer), made))
 
     def leak(self, name: str, replacements: "tuple[int, ...]", choice: "MaskChoice | None" = None) -> Expression:
         """Return what moves where each token is changed, as code.

@@ -67,7 +67,7 @@ def test_in_the_first_layer_the_four_are_products_of_embeddings_and_positions():
 
 
 def test_before_they_are_turned_the_products_of_each_head_are_those_of_the_same_weights_without_positions():
-    model = varied_model("rotary, groups", n_heads=4, n_kv_heads=2)
+    model = varied_model("rotary, groups")
     plain = tc.build(replace(model.config, positions="none")).eval()
     plain.load_state_dict(model.state_dict())
     inputs = inputs_of(model)
@@ -75,7 +75,7 @@ def test_before_they_are_turned_the_products_of_each_head_are_those_of_the_same_
         site = attentions_of(model.config)[attention].site(0, "hook_attn_scores")
         with tc.capture(plain, site) as acts, torch.inference_mode():
             plain(*map(torch.tensor, ([ids] for ids in inputs)))
-        for head in range(4):
+        for head in range(model.config.n_heads):
             found = score_parts(model, inputs, attention=attention, layer=0, head=head)
             wanted = np.where(found.mask, acts[site][0, head].numpy(), 0)
             np.testing.assert_allclose(found.parts["unturned"], wanted, atol=1e-5)

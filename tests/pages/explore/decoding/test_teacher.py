@@ -40,6 +40,11 @@ def totals_of(app: AppTest) -> list[float]:
     return [float(total.replace("−", "-")) for total in re.findall(r"<span>log-probability (\S+) nats", words_of(app))]
 
 
+def remarks_of(app: AppTest) -> list[str]:
+    """Of both texts, what is said of the whole after its log-probability."""
+    return re.findall(r"<span>log-probability \S+ nats, (.*?)</span>", words_of(app))
+
+
 def sentence_of(app: AppTest) -> str:
     (sentence,) = re.findall(r"<p class='hl-look'>(.*?)</p>", words_of(app))
     return html.unescape(sentence)
@@ -64,6 +69,10 @@ def check_rows(app: AppTest, model: tc.Transformer, labels: list[str], *inputs: 
     assert [value for _, value, _ in led_row] == [shown(p) for p in of_led.tolist()]
     assert [value for _, value, _ in free_row] == [shown(p) for p in of_free.tolist()]
     assert totals_of(app) == pytest.approx([float(of_led.sum()), float(of_free.sum())], abs=0.006)
+    n_first = int((log_probs[n_given - 1 :].argmax(-1) == tokens[0, n_given:]).sum())
+    has_ended = int(free.tokens[0, -1]) == model.config.eos_id
+    how_far = "complete" if has_ended else f"cut off after {free.tokens.shape[1] - n_given} tokens"
+    assert remarks_of(app) == [f"{n_first} of {n_led} tokens ranked first", how_far]
     differ = [a != b for a, b in zip(tokens[0, n_given:].tolist(), free.tokens[0, n_given:].tolist(), strict=False)]
     marked = [place for place, (*_, is_marked) in enumerate(led_row) if is_marked]
     assert marked == [place for place, (*_, is_marked) in enumerate(free_row) if is_marked]

@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.shared.models import ROOT
+from tests.model.building import varied_model
 from tests.pages.conftest import (
     EXAMPLES,
     GAPS,
@@ -160,6 +161,22 @@ def test_dropout_is_what_the_core_computes(
     (slider,) = app.slider
     slider.set_value(0.0).run()
     assert url_of(app)["dropout"] == "0" and "p = 0.00: 0 of" in words_of(app)
+
+
+def test_where_layers_differ_the_mask_is_that_of_the_chosen_one(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    tokenizer = tc.train_tokenizer(GAPS, kind="word", vocab_size=60, mask=True)
+    model = varied_model("encoder, windows and none", vocab_size=tokenizer.vocab_size)
+    tc.save(tmp_path / "windows", model, tokenizer, {"title": "Windows", "examples": [GAPS[0]]})
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    for layer, reach in (("0", 24), ("1", 3)):
+        app = opened(open_app, model="windows", text=GAPS[0], attention="encoder", layer=layer, part="which")
+        which, pictures = sent(app, "mask_which")
+        (item,) = which["items"]
+        cells = np.frombuffer(pictures, np.uint8, item["rows"] * item["columns"]).reshape(item["rows"], item["columns"])
+        query, key = np.indices(cells.shape)
+        np.testing.assert_array_equal(cells, (abs(query - key) < reach) & (key < item["columns"] - 3))
 
 
 def test_the_first_look_is_at_the_mask_that_says_most(open_app: OpenApp):

@@ -165,6 +165,16 @@ def test_controls_lead_to_addresses_and_back(open_positions: OpenApp):
         assert f"{name} “" in words_of(app)
 
 
+@pytest.mark.parametrize("sees", ["past", "all"])
+def test_each_cell_has_the_bucket_of_its_distance_where_the_query_sees_the_key(open_positions: OpenApp, sees: str):
+    """T5's first buckets are a distance each: 16 of 32 of what came before, or 8 of 16 on either side."""
+    app = open_positions(encoding="relative_buckets", part="bias", n="8", sees=sees)
+    values = values_of(figures_of(app)["Bucket by query and key"]["data"][0])
+    later = np.nan if sees == "past" else 16
+    expected = [[q - k if k <= q else later + k - q for k in range(8)] for q in range(8)]
+    np.testing.assert_array_equal(values, expected)
+
+
 @pytest.mark.parametrize("model", ["en-fr", "rotary"])
 def test_in_the_model_the_parts_add_up_and_words_are_shuffled(open_positions: OpenApp, model: str):
     head = {"model": model, "text": EXAMPLES[0], "attention": "encoder", "layer": "0", "head": "1"}

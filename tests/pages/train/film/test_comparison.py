@@ -1,5 +1,6 @@
 """The page Film under AppTest: two snapshots side by side, and two trainings with their heads matched."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -66,6 +67,23 @@ def test_heads_of_two_trainings_are_matched_by_what_they_do(open_film: OpenApp, 
         assert alike[number, number // 4 * 4 + (number + 1) % 4] == pytest.approx(1)
     app.button(key="film-pair-of-0-2").click().run()
     assert overview_of(app)[0]["chosen"]["value"] == {"attention": "decoder", "layer": 0, "head": 2}
+
+
+def test_each_pair_says_how_alike_its_heads_are_and_those_of_the_same_index(open_film: OpenApp, place: Path):
+    for step, model in zip(STEPS, save_run(place / "again", seed=4), strict=True):
+        for name, weights in model.named_parameters():
+            if name.endswith("attn.q.weight"):
+                weights.data *= 50  # else all heads look everywhere alike, and are alike
+        Film(place / "again").add(step, model)
+    app = open_film(run="pairs", other="again", attention="decoder")
+    alike = values_of(figures_of(app)["pairs-again-heads"]["data"][0])
+    labels = [str(button.label) for button in app.button if str(button.key).startswith("film-pair-of-")]
+    pairs = np.array([re.findall(r"\d+\.\d\d|\d+", label.replace("\\", "")) for label in labels], dtype=float)
+    layers, heads, other_layers, other_heads = pairs.T[:4].astype(int)
+    numbers = 4 * layers + heads
+    assert numbers.tolist() == [*range(8)]
+    np.testing.assert_allclose(pairs[:, 4], alike[numbers, 4 * other_layers + other_heads], atol=0.0051)
+    np.testing.assert_allclose(pairs[:, 5], alike[numbers, numbers], atol=0.0051)
 
 
 def test_the_same_can_be_trained_with_another_seed(open_film: OpenApp, place: Path, monkeypatch: pytest.MonkeyPatch):
