@@ -61,7 +61,9 @@ def test_each_source_is_there_once_and_wrote_before(kind: str, attention: str, l
         has_cross = stack == "decoder" and config.has_encoder
         for i in range(n_layers[side] + (attention == "cross" and side == "q")):
             kinds = [stack] + (["cross"] if has_cross and i < n_layers[side] else [])
-            expected += [SourceName(kind="head", layer=i, head=h, attention=a) for a in kinds for h in range(3)]
+            expected += [
+                SourceName(kind="head", layer=i, head=h, attention=a) for a in kinds for h in range(config.n_heads)
+            ]
             if config.d_ff and i < n_layers[side]:
                 expected.append(SourceName(kind="feed_forward", layer=i))
         assert [name for name in names if name.kind != "bias"] == expected
