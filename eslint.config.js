@@ -2,9 +2,8 @@ import js from "@eslint/js";
 import globals from "globals";
 import unsanitized from "eslint-plugin-no-unsanitized";
 
-const UPPER = "/^(MOST|MAX|LONGEST|LARGEST|HIGHEST)(_|$)/";
-const LOWER = "/^(LEAST|MIN|SHORTEST|SMALLEST|FEWEST|LOWEST)(_|$)/";
-const LIMIT = "/^(MOST|MAX|LONGEST|LARGEST|HIGHEST|LEAST|MIN|SHORTEST|SMALLEST|FEWEST|LOWEST)(_|$)/";
+const [UPPER, LOWER] = ["MOST|MAX|LONGEST|LARGEST|HIGHEST", "LEAST|MIN|SHORTEST|SMALLEST|FEWEST|LOWEST"];
+const named = (words) => `/^(${words})(_|$)/`;
 
 export default [
   { files: ["pages/**/*.js", "transformer_core/**/*.js", "tests/**/*.js"] },
@@ -24,10 +23,13 @@ export default [
       "no-restricted-syntax": [
         "error",
         ...["right", "right.left", "right.right"].flatMap((side) => [
-          { selector: `BinaryExpression[operator=/^(<|>=)$/][${side}.name=${UPPER}]`, message: "Most is allowed." },
-          { selector: `BinaryExpression[operator=/^(>|<=)$/][${side}.name=${LOWER}]`, message: "Least is allowed." },
+          { selector: `BinaryExpression[operator=/^(<|>=)$/][${side}.name=${named(UPPER)}]`, message: "The limit itself is allowed." },
+          { selector: `BinaryExpression[operator=/^(>|<=)$/][${side}.name=${named(LOWER)}]`, message: "The limit itself is allowed." },
         ]),
-        { selector: `BinaryExpression[operator=/^[<>]=?$/][left.name=${LIMIT}]`, message: "A limit stands behind." },
+        {
+          selector: `BinaryExpression[operator=/^[<>]=?$/][left.name=${named(`${UPPER}|${LOWER}`)}]`,
+          message: "Write the limit on the right.",
+        },
       ],
       // Text is written as text, whatever is typed.
       "no-restricted-properties": [

@@ -247,19 +247,31 @@ def test_an_untrained_model_is_made_up_to_a_size(monkeypatch: pytest.MonkeyPatch
         assert raises(HeadlightError, lambda: batch_probabilities._untrained(config, 1)) == is_refused
 
 
-COMPARE = {"page": "explore/compare/page.py"}
-BLANKS = {"page": "explore/decoding/page.py", "model": "gaps"}
-POSITIONS = {"page": "learn/positions/page.py", "part": "model"}
 LIST = {"view": "texts", "texts": "list", "list": "The cat.\nThe dog.\nThe cat sees."}
-TOLD: Mapping[str, tuple[int, dict[str, str], str]] = {  # by limit: what the page has, its address, what is told beyond
-    "pages.explore.heads.figure.MOST_LINES": (31, {"as": "lines"}, "The line view is limited to"),
-    "pages.explore.compare.data.MOST_TOKENS": (31, COMPARE, "Comparisons are limited to texts of"),
-    "pages.explore.compare.mapped.MOST_WORK": (8**2 * 31 * 12, COMPARE | {"view": "map"}, "is limited to texts of"),
-    "pages.explore.compare.map.MOST_OPENED": (5, COMPARE | {"view": "map"}, "more</span>"),
-    "pages.explore.compare.texts.MOST_LINES": (3, COMPARE | LIST, "only the first"),
-    "pages.explore.decoding.blanks_data.MOST_BLANKS": (1, BLANKS, "can be filled; replace some with words"),
-    "pages.learn.positions.model.MOST_TOKENS": (31, POSITIONS, "Scores can be decomposed for texts"),
-    "pages.learn.positions.model.MOST_DRAWN": (31, POSITIONS, "This text is long: the matrices show"),
+TOLD: Mapping[str, tuple[int, str, dict[str, str], str]] = {  # what the page has, its address, what is told beyond
+    "pages.explore.heads.figure.MOST_LINES": (31, "heads", {"as": "lines"}, "The line view is limited to"),
+    "pages.explore.compare.data.MOST_TOKENS": (31, "compare", {}, "Comparisons are limited to texts of"),
+    "pages.explore.compare.mapped.MOST_WORK": (8**2 * 31 * 12, "compare", {"view": "map"}, "is limited to texts of"),
+    "pages.explore.compare.map.MOST_OPENED": (5, "compare", {"view": "map"}, "more</span>"),
+    "pages.explore.compare.texts.MOST_LINES": (3, "compare", LIST, "only the first"),
+    "pages.explore.decoding.blanks_data.MOST_BLANKS": (
+        1,
+        "decoding",
+        {"model": "gaps"},
+        "can be filled; replace some with words",
+    ),
+    "pages.learn.positions.model.MOST_TOKENS": (
+        31,
+        "positions",
+        {"part": "model"},
+        "Scores can be decomposed for texts",
+    ),
+    "pages.learn.positions.model.MOST_DRAWN": (
+        31,
+        "positions",
+        {"part": "model"},
+        "This text is long: the matrices show",
+    ),
 }
 
 
@@ -267,13 +279,9 @@ TOLD: Mapping[str, tuple[int, dict[str, str], str]] = {  # by limit: what the pa
 @pytest.mark.usefixtures("three_kinds_here")
 @pytest.mark.parametrize("limit", TOLD)
 def test_a_page_tells_what_is_beyond_its_limit(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, limit: str):
-    n, asked, told = TOLD[limit]
-    app = open_app(**{name: value for name, value in asked.items() if name != "page"})
+    n, page, parameters, told = TOLD[limit]
     for most, is_told in ((n, False), (n - 1, True)):
         monkeypatch.setattr(limit, most)
-        if "page" in asked:
-            app.switch_page(asked["page"])
-            app.query_params.update({name: value for name, value in asked.items() if name != "page"})
-        app.run()
+        app = open_app(page, **parameters)
         assert not app.exception
         assert (told in html.unescape(words_of(app))) == is_told

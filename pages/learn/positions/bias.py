@@ -5,8 +5,7 @@ import streamlit as st
 
 from pages.learn.positions import recipes, view_fields
 from pages.learn.positions.data import PositionsData
-from pages.learn.positions.drawing import draw_curves, draw_matrix, side_by_side
-from pages.learn.positions.recipes import lines_of
+from pages.learn.positions.drawing import draw, draw_curves, draw_matrix, side_by_side
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
@@ -204,12 +203,12 @@ def _lines(
         theme=theme(),
         height=HEIGHT,
     )
-    data.draw(
+    draw(
+        data,
         figure,
         name="bias",
         csv=lambda: matrix_csv(values, "head", range(len(values)), "distance", distance.tolist(), "bias"),
         arrays=lambda: {"distance": distance, "bias": values},
-        code=lambda: lines_of(data),
     )
 
 

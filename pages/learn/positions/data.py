@@ -1,23 +1,17 @@
 """What the page Positions shows at one time: an encoding, a part of it, its sizes, and the model beside it."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
-
-from pages.components import figures
 from pages.learn.positions import view_fields
-from pages.shared import export, readings
+from pages.shared import readings
 from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, call, named, through, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
-from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
-from transformer_core.figures import Figure
 from transformer_core.language import say
 
 if TYPE_CHECKING:
@@ -173,67 +167,6 @@ class PositionsData:
             HeadlightError: the model cannot be loaded, or the text cannot be read by it.
         """
         return readings.current(self.card)
-
-    def file_name(self, *more: str) -> str:
-        """Return the name of a file that is saved, without its ending."""
-        return "-".join(["positions", self.encoding.replace("_", "-"), *more])
-
-    def draw(
-        self,
-        figure: Figure,
-        *,
-        name: str,
-        csv: Callable[[], str],
-        arrays: Callable[[], Mapping[str, np.ndarray]],
-        code: Callable[[], str],
-        **options: Any,
-    ) -> None:
-        """Draw a figure with its menu to take it away.
-
-        Args:
-            figure: what is drawn.
-            name: of the figure on this page, which is also its place.
-            csv: gives its numbers as a table.
-            arrays: gives them by name.
-            code: gives the lines that give the same numbers.
-            options: as `live_figure` has them.
-        """
-        file = self.file_name(name)
-        figures.live_figure(
-            figure,
-            name=file,
-            key=f"positions-figure-{name}",
-            height=int(figure.layout.height),
-            files=lambda: export.files(
-                name=file,
-                csv=csv,
-                arrays=arrays,
-                code=code(),
-                state=state.in_words(),
-                model=self.card.path,
-            ),
-            **options,
-        )
-
-    def draw_heads(self, figure: Figure, *, name: str, values: np.ndarray, code: Callable[[], str]) -> None:
-        """Draw a number for each head [layer, head]; a click chooses one. Arguments as for `draw`."""
-        n_layers, n_heads = values.shape
-        key = f"positions-figure-{name}"
-
-        def choose() -> None:
-            cell = figures.sent_cell(key)
-            if cell is not None and cell[0] < n_layers and cell[1] < n_heads:
-                state.choose_head(self.view.attention, *cell)
-
-        self.draw(
-            figure,
-            name=name,
-            csv=lambda: matrix_csv(values, "layer", range(n_layers), "head", range(n_heads), name),
-            arrays=lambda: {name: values},
-            code=code,
-            cell=(self.view.layer, self.view.head),
-            on_cell=choose,
-        )
 
 
 def in_words(encoding: str) -> str:

@@ -10,7 +10,7 @@ from pages.learn import head_choice
 from pages.learn.positions import recipes, view_fields
 from pages.learn.positions.components import dials as component
 from pages.learn.positions.data import MOST_TURNED, PositionsData, chosen_tokens, has_own_vectors, is_of_model
-from pages.learn.positions.recipes import lines_of
+from pages.learn.positions.drawing import draw
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
@@ -126,7 +126,8 @@ def _by_distance(data: PositionsData, dials: "Dials", n: int, distance: int) -> 
         height=250,
     )
     of_query, of_key = dials.hands
-    data.draw(
+    draw(
+        data,
         figure,
         name="turned",
         csv=lambda: matrix_csv(products[:, None], "distance", distances.tolist(), "of", ["product"], "value"),
@@ -137,5 +138,4 @@ def _by_distance(data: PositionsData, dials: "Dials", n: int, distance: int) -> 
             "query": of_query,
             "key": of_key,
         },
-        code=lambda: lines_of(data),
     )

@@ -1,15 +1,19 @@
 """How the parts of the page Positions draw what they have alike: matrices, curves, and what to look for in them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
+from pages.components import figures
 from pages.learn.positions.data import PositionsData
 from pages.learn.positions.recipes import lines_of
+from pages.shared import export
 from pages.shared.style import theme
+from pages.shared.view import state
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.figures import Figure
 from transformer_core.figures.curves.position_curves import Line, position_curves
 from transformer_core.figures.heatmaps.position_matrix import Side, position_matrix
 
@@ -22,6 +26,64 @@ def side_by_side(key: str) -> "tuple[DeltaGenerator, DeltaGenerator]":
     with st.container(key=key):
         left, right = st.columns(2, gap="medium")
     return left, right
+
+
+def draw(
+    data: PositionsData,
+    figure: Figure,
+    *,
+    name: str,
+    csv: Callable[[], str],
+    arrays: Callable[[], Mapping[str, np.ndarray]],
+    **options: Any,
+) -> None:
+    """Draw a figure with its menu to take it away.
+
+    Args:
+        data: what is seen.
+        figure: what is drawn.
+        name: of the figure on this page, which is also its place.
+        csv: gives its numbers as a table.
+        arrays: gives them by name.
+        options: as `live_figure` has them.
+    """
+    file = f"positions-{data.encoding.replace('_', '-')}-{name}"
+    figures.live_figure(
+        figure,
+        name=file,
+        key=f"positions-figure-{name}",
+        height=int(figure.layout.height),
+        files=lambda: export.files(
+            name=file,
+            csv=csv,
+            arrays=arrays,
+            code=lines_of(data),
+            state=state.in_words(),
+            model=data.card.path,
+        ),
+        **options,
+    )
+
+
+def draw_heads(data: PositionsData, figure: Figure, *, name: str, values: np.ndarray) -> None:
+    """Draw a number for each head [layer, head]; a click chooses one. Arguments as for `draw`."""
+    n_layers, n_heads = values.shape
+    key = f"positions-figure-{name}"
+
+    def choose() -> None:
+        cell = figures.sent_cell(key)
+        if cell is not None and cell[0] < n_layers and cell[1] < n_heads:
+            state.choose_head(data.view.attention, *cell)
+
+    draw(
+        data,
+        figure,
+        name=name,
+        csv=lambda: matrix_csv(values, "layer", range(n_layers), "head", range(n_heads), name),
+        arrays=lambda: {name: values},
+        cell=(data.view.layer, data.view.head),
+        on_cell=choose,
+    )
 
 
 def draw_matrix(
@@ -53,12 +115,12 @@ def draw_matrix(
     """
     taken = values if whole is None else whole
     row_axis, column_axis = axes
-    data.draw(
+    draw(
+        data,
         position_matrix(values, rows, columns, theme=theme(), **options),
         name=name,
         csv=lambda: matrix_csv(taken, row_axis, range(taken.shape[0]), column_axis, range(taken.shape[1]), quantity),
         arrays=lambda: {array: taken},
-        code=lambda: lines_of(data),
     )
 
 
@@ -87,12 +149,12 @@ def draw_curves(
         quantity: what the numbers are there.
         options: as `position_curves` has them.
     """
-    data.draw(
+    draw(
+        data,
         position_curves(places, lines, theme=theme(), **options),
         name=name,
         csv=lambda: matrix_csv(
             np.stack([arrays[column] for column in columns], axis=1), axis, places.tolist(), "of", columns, quantity
         ),
         arrays=lambda: arrays,
-        code=lambda: lines_of(data),
     )

@@ -10,7 +10,7 @@ from pages.explore.heads.data import NAMES as SIDE_NAMES
 from pages.learn import head_choice
 from pages.learn.positions import recipes, shuffle, view_fields
 from pages.learn.positions.data import PositionsData
-from pages.learn.positions.recipes import lines_of
+from pages.learn.positions.drawing import draw, draw_heads
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
@@ -122,12 +122,12 @@ def _sources(data: PositionsData) -> None:
     names = [*found.parts]
     stacked = np.stack([found.parts[name] for name in names]).reshape(len(names), -1)
     cells = [f"{query}.{key}" for query in range(len(labels[0])) for key in range(len(labels[1]))]
-    data.draw(
+    draw(
+        data,
         figure,
         name="sources",
         csv=lambda: matrix_csv(stacked, "part", names, "query.key", cells, "score"),
         arrays=lambda: {**{str(name): found.parts[name] for name in names}, "scores": found.scores, "mask": found.mask},
-        code=lambda: lines_of(data),
     )
     _shares(data, shares)
     exact = say("The parts sum to the model’s scores, to within {error}.", error=f"{found.error:.1e}")
@@ -148,12 +148,12 @@ def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
         theme=theme(),
     )
     with left:
-        data.draw(
+        draw(
+            data,
             bars,
             name="shares",
             csv=lambda: matrix_csv(np.array([*shares.values()])[:, None], "part", names, "of", ["share"], "share"),
             arrays=lambda: {"shares": np.array([*shares.values()]), "parts": np.array(names)},
-            code=lambda: lines_of(data),
         )
     view = data.view
     of_heads: np.ndarray | None = value_of(recipes.shares_of_heads(data))
@@ -170,7 +170,7 @@ def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
         width=400,
     )
     with right:
-        data.draw_heads(grid, name="positions-of-heads", values=of_heads, code=lambda: lines_of(data))
+        draw_heads(data, grid, name="positions-of-heads", values=of_heads)
 
 
 def _acting(found: "ScoreParts") -> str:

@@ -8,7 +8,7 @@ import streamlit as st
 from pages.explore.heads.data import NAMES as SIDE_NAMES
 from pages.learn.positions import recipes, view_fields
 from pages.learn.positions.data import PositionsData
-from pages.learn.positions.recipes import lines_of
+from pages.learn.positions.drawing import draw, draw_heads
 from pages.shared import prose
 from pages.shared.recipe import value_of
 from pages.shared.style import theme
@@ -102,7 +102,8 @@ def _pattern(data: PositionsData, found: "ShuffledWords", name: str, pattern: np
         width=430,
         height=HEIGHT,
     )
-    data.draw(
+    draw(
+        data,
         figure,
         name=f"shuffle-{name}",
         csv=lambda: matrix_csv(
@@ -114,7 +115,6 @@ def _pattern(data: PositionsData, found: "ShuffledWords", name: str, pattern: np
             "weight",
         ),
         arrays=lambda: {"pattern": pattern, "mask": found.mask, "order": np.array(found.order)},
-        code=lambda: lines_of(data),
     )
 
 
@@ -131,4 +131,4 @@ def _follows(data: PositionsData, found: "ShuffledWords") -> None:
         theme=theme(),
         width=300,
     )
-    data.draw_heads(figure, name="follows", values=found.follows, code=lambda: lines_of(data))
+    draw_heads(data, figure, name="follows", values=found.follows)

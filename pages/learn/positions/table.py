@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pages.learn.positions.data import TERMS, PositionsData, in_words
-from pages.learn.positions.recipes import lines_of
+from pages.learn.positions.drawing import draw
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.style import theme
@@ -62,12 +62,12 @@ def show(data: PositionsData) -> None:
         width=900,
         height=min(max(120 + ROW * n, LEAST_HEIGHT), MOST_HEIGHT),
     )
-    data.draw(
+    draw(
+        data,
         figure,
         name="table",
         csv=lambda: matrix_csv(table.values, "position", range(n), "dimension", range(width), "value"),
         arrays=lambda: {"table": table.values, "denominators": np.array([one.denominator for one in table.columns])},
-        code=lambda: lines_of(data),
     )
     prose.look_for(say(LOOK.get(data.encoding, LOOK["rotary"])), definitions(TERMS[data.encoding]))
 

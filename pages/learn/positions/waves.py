@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.learn.positions import view_fields
 from pages.learn.positions.data import TERMS, PositionsData
-from pages.learn.positions.recipes import lines_of
+from pages.learn.positions.drawing import draw
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.style import theme
@@ -95,12 +95,12 @@ def _waves(data: PositionsData, table: "PositionTable", dimensions: tuple[int, .
         height=HEIGHT,
     )
     chosen = table.values[:, list(dimensions)]
-    data.draw(
+    draw(
+        data,
         figure,
         name="waves",
         csv=lambda: matrix_csv(chosen, "position", range(n), "dimension", dimensions, "value"),
         arrays=lambda: {"values": chosen, "dimensions": np.array(dimensions)},
-        code=lambda: lines_of(data),
     )
 
 
@@ -132,10 +132,10 @@ def _wavelengths(data: PositionsData, table: "PositionTable") -> None:
         width=480,
         height=HEIGHT + 72,
     )
-    data.draw(
+    draw(
+        data,
         figure,
         name="wavelengths",
         csv=lambda: matrix_csv(wavelengths[:, None], "dimension", range(width), "of", ["wavelength"], "positions"),
         arrays=lambda: {"wavelengths": wavelengths},
-        code=lambda: lines_of(data),
     )

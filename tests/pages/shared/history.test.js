@@ -7,7 +7,7 @@ import { runInNewContext } from "node:vm";
 
 const source = await readFile(new URL("../../../pages/shared/history.js", import.meta.url), "utf8");
 
-/** What is done to the history while this happens: acts of a person, steps of theirs, and addresses that are written. */
+/** Return what is written to the browser's history when these events and calls come in this order. */
 function after(...happens) {
   const listeners = {};
   const written = [];

@@ -69,7 +69,7 @@ def test_one_measurement_far_above_the_training_loss():
     unlike = [*log[:-1], probed(log[-1], training_loss=2.7)]  # it was low by dropout or by the batches alone
     assert "overfitting" not in kinds(a_case(unlike))
     assert "overfitting" not in kinds(a_case(log, tokens_seen=150_000))  # seen once and a half
-    assert the("overfitting", a_case(log, dropout=0.3)).advice == "More training data, or a smaller model."
+    assert the("overfitting", a_case(log, dropout=0.3)).advice == "Training data: add more, or train a smaller model."
 
 
 @pytest.mark.parametrize(

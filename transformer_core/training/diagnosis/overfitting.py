@@ -33,11 +33,7 @@ def overfitting(case: Case) -> Finding | None:
     if dropout > case.dropout:
         now = setting(case.dropout)
         controls.append(Message("Dropout: try {dropout} (now {now})", dropout=setting(dropout), now=now))
-    controls.append(
-        Message("more training data, or a smaller model")
-        if controls
-        else Message("More training data, or a smaller model")
-    )
+    controls.append(Message("Training data: add more, or train a smaller model"))
     if best is not None and case.unigram is not None and best.loss >= case.unigram:
         controls.append(
             Message("check that training and held-out data have the same distribution, because nothing generalizes")

@@ -1,5 +1,6 @@
 """What the parts of the page Positions have alike: what is drawn can be taken away, number by number."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,25 @@ from transformer_core.figures.theme import LIGHT
 
 
 class Sheet:
-    """Stands in for the data: keeps what is drawn on it."""
+    """Keeps what is drawn, and what is given to be taken away."""
 
-    def draw(self, figure: Any, **given: Any) -> None:
-        self.figure, self.given = figure, given
+    data: Any = SimpleNamespace(encoding="rotary_halves", card=SimpleNamespace(path=None))
+    figure: Any
+    given: dict[str, Any]
+
+    def draw(self, figure: Any, *, files: Any, **_: Any) -> None:
+        self.figure, self.given = figure, files()
 
 
 @pytest.fixture
 def sheet(monkeypatch: pytest.MonkeyPatch) -> Sheet:
     monkeypatch.setattr(drawing, "lines_of", lambda data: "print(1)")
     monkeypatch.setattr(drawing, "theme", lambda: LIGHT)
-    return Sheet()
+    monkeypatch.setattr(drawing.state, "in_words", dict)
+    monkeypatch.setattr(drawing.export, "files", dict)
+    sheet = Sheet()
+    monkeypatch.setattr(drawing.figures, "live_figure", sheet.draw)
+    return sheet
 
 
 def side(n: int) -> Side:
@@ -32,7 +41,7 @@ def side(n: int) -> Side:
 def test_of_a_part_of_a_matrix_the_whole_is_taken_away(sheet: Sheet):
     whole = np.arange(9.0).reshape(3, 3)
     drawing.draw_matrix(
-        sheet,  # type: ignore[arg-type]
+        sheet.data,
         whole[:2, :2],
         side(2),
         side(2),
@@ -48,14 +57,14 @@ def test_of_a_part_of_a_matrix_the_whole_is_taken_away(sheet: Sheet):
     assert lines[1:] == [f"{row},{column},{whole[row, column]}" for row in range(3) for column in range(3)]
     assert sheet.given["arrays"]()["matrix"] is whole
     assert np.shape(sheet.figure.data[0].z) == (2, 2)
-    assert (sheet.given["name"], sheet.given["code"]()) == ("shift", "print(1)")
+    assert (sheet.given["name"], sheet.given["code"]) == ("positions-rotary-halves-shift", "print(1)")
 
 
 def test_curves_are_columns_of_the_table_and_other_arrays_are_not(sheet: Sheet):
     low, high = np.array([1.0, 2.0]), np.array([3.0, 4.0])
     arrays = {"low": low, "high": high, "k": np.array(7)}
     drawing.draw_curves(
-        sheet,  # type: ignore[arg-type]
+        sheet.data,
         np.array([-1, 0]),
         [Line(name="low", values=low), Line(name="high", values=high)],
         name="residual",

@@ -1,11 +1,11 @@
-// What a chapter keeps in the browser: its own answers beside those of the others, and nothing before Python knows of it.
+// What a chapter keeps in the browser: its own answers beside those of the others, and nothing before the server has read it.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import show from "../../../../../pages/learn/tour/components/chapter/chapter.js";
 
-/** Shows a chapter in a browser that keeps this; returns what Python is told of. */
+/** Show a chapter in a browser with this storage; return the messages that it sends to the server. */
 function shown(storage, data) {
   globalThis.localStorage = {
     getItem: (name) => storage[name] ?? null,
