@@ -14,7 +14,7 @@ TRACE = """
 window.seen = {};
 const look = () => {
   for (const selector of WATCHED) {
-    const top = document.querySelector(selector)?.getBoundingClientRect().y;
+    const top = document.querySelector(selector)?.getClientRects()[0]?.y; // none: it is there, and not to be seen
     if (top !== undefined) (window.seen[selector] ??= []).push(Math.round(top));
   }
   requestAnimationFrame(look);
@@ -32,7 +32,7 @@ PAGES = {  # of each: what is watched beside its title, and what is there at the
     "positions": ([LOOK], LOOK),
     "compare": ([LOOK], ".figure .gtitle"),
     "train?run=": (
-        [".st-key-train-source", ".st-key-train-corpus", ".st-key-hl-train-shape"],
+        [".st-key-train-source", ".st-key-train-corpus", ".st-key-hl-train-start"],
         ".st-key-start-training",
     ),
     "train?run=first": (
