@@ -34,23 +34,24 @@ class Path {
 }
 
 class Brush extends Path {
-  state = { scale: [1, 1], origin: [0, 0], fillStyle: "#000000", strokeStyle: "#000000", globalAlpha: 1, lineWidth: 1, font: "", textAlign: "left" };
-  saved = [];
-  texts = [];
-  paths = [];
-  frames = [];
 
   constructor(canvas) {
     super();
     this.canvas = canvas;
+    this.reset();
     for (const name of ["fillStyle", "strokeStyle", "globalAlpha", "lineWidth", "font", "textAlign"]) {
-const set = (value) => {
+      const set = (value) => {
         this.state[name] = value;
       };
       Object.defineProperty(this, name, { get: () => this.state[name], set });
     }
   }
 
+  /** As it begins, and as it is after the canvas got a size. */
+  reset() {
+    this.state = { scale: [1, 1], origin: [0, 0], fillStyle: "#000000", strokeStyle: "#000000", globalAlpha: 1, lineWidth: 1, font: "", textAlign: "left" };
+    Object.assign(this, { saved: [], texts: [], paths: [], frames: [] });
+  }
   save() {
     this.saved.push({ ...this.state });
   }
@@ -159,7 +160,8 @@ export class Canvas {
   #resize(width, height) {
     this.#size = [width, height];
     this.pixels = new Uint8ClampedArray(4 * width * height);
-    this.brush = new Brush(this);
+    this.brush ??= new Brush(this);
+    this.brush.reset();
   }
   getContext() {
     return this.brush;
