@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from argparse import Namespace
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -51,8 +52,21 @@ def of(name: str) -> list[list[str]]:
     return [command[3:] for command in COMMANDS if command[:4] == [*OURS, name]]
 
 
+@pytest.fixture
+def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Runs a command of `transformer_core` in this process, in a folder of its own, and returns what it printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+
+    def run_command(*words: str) -> str:
+        assert main([*words]) == 0
+        return capsys.readouterr().out
+
+    return run_command
+
+
 def run(*words: str, place: Path, module: str = "transformer_core", **variables: str) -> str:
-    """Run a command in a folder of its own; return what it printed."""
+    """Run a command as a process, in a folder of its own; return what it printed."""
     told = os.environ | {"PYTHONPATH": str(ROOT), "HEADLIGHT_CACHE": str(place / "cache"), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-m", module, *words],
@@ -80,13 +94,13 @@ def test_make_has_its_targets():
 
 
 @pytest.mark.training
-def test_a_model_is_trained_kept_and_asked(tmp_path: Path):
+def test_a_model_is_trained_kept_and_asked(tmp_path: Path, ask: Callable[..., str]):
     trained, (asked,) = of("train")[0], of("decode")
     kept = parsed(trained).keep
     assert str(kept) == asked[1]
-    assert "step 2 of 2" in run(*trained, *TWO_STEPS, place=tmp_path)
+    assert "step 2 of 2" in ask(*trained, *TWO_STEPS)
     assert (tmp_path / kept / "card.json").is_file()
-    answer = run(*asked, place=tmp_path)
+    answer = ask(*asked)
     assert answer.count("\n") == 1
 
 
@@ -106,14 +120,14 @@ def test_it_is_installed_with_extras_that_are_there_and_its_command_answers(
 
 
 @pytest.mark.training
-def test_what_is_inspected_is_what_is_trained_on(tmp_path: Path):
+def test_what_is_inspected_is_what_is_trained_on(tmp_path: Path, ask: Callable[..., str]):
     (inspected,), trained = of("inspect"), of("train")[1]
     readings = [parse_settings(parsed(words).set).reading for words in (inspected, trained)]
     assert readings[0] == readings[1]
     (tmp_path / parsed(inspected).corpus).write_text(chapter(seed=3, n_paragraphs=60), encoding="utf-8")
-    stats = json.loads(run(*inspected, "--json", place=tmp_path))
-    assert "a character; there are" in run(*inspected, place=tmp_path)
-    run(*trained, *TWO_STEPS, place=tmp_path)
+    stats = json.loads(ask(*inspected, "--json"))
+    assert "a character; there are" in ask(*inspected)
+    ask(*trained, *TWO_STEPS)
     _, tokenizer = tc.load(tmp_path / parsed(trained).keep)
     assert tokenizer.vocab_size == stats["vocab_size"]
 

@@ -15,6 +15,7 @@ follows at once. Measured on Streamlit 1.67 with two clicks some milliseconds ap
 import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import lru_cache, wraps
 from threading import RLock, local
 from typing import Any
@@ -31,8 +32,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import (
 )
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
-_SENT = "_headlight_sent"  # of a session: when the browser sent a message last, and what it said of each widget
-_UNHEARD = 1.0  # s after a message in which the browser may not have heard what came of it
+_UNHEARD = 0.3  # s after a run in which the browser may not have heard of it; nobody sees it and acts on it so soon
 _thread = local()  # takes_acts_in
 
 
@@ -70,15 +70,17 @@ def _with_what_waits(request_rerun: Callable[..., None]) -> Callable[..., None]:
     def request(self: AppSession, client_state: ClientState | None) -> None:
         if client_state is not None:
             waiting = _waiting(self, take=not client_state.fragment_id)
-            now, (before, last) = time.monotonic(), getattr(self, _SENT, (-math.inf, {}))
-            sent = {state.id: state.SerializeToString() for state in client_state.widget_states.widgets}
-            setattr(self, _SENT, (now, sent))
-            if self._scriptrunner is not None or now - before < _UNHEARD:
+            session = _session(self.id)
+            last = session.sent
+            session.sent = {state.id: state.SerializeToString() for state in client_state.widget_states.widgets}
+            if self._scriptrunner is not None or time.monotonic() - session.ended < _UNHEARD:
                 own = {state.id for state in waiting.widgets}
                 told = [
                     state
                     for state in client_state.widget_states.widgets
-                    if state.id in own or _has_active_trigger_value(state) or last.get(state.id) != sent[state.id]
+                    if state.id in own
+                    or _has_active_trigger_value(state)
+                    or last.get(state.id) != session.sent[state.id]
                 ]
                 merged = _coalesce_widget_states(waiting, WidgetStates(widgets=told))
                 client_state.widget_states.CopyFrom(merged or WidgetStates())
@@ -107,20 +109,30 @@ def _undisturbed(take_in: Callable[..., None]) -> Callable[..., None]:
     @wraps(take_in)
     def undisturbed(self: Any, *args: Any, **options: Any) -> None:
         context = get_script_run_ctx(suppress_warning=True)
-        with _lock_of("" if context is None else context.session_id):
+        session = _session("" if context is None else context.session_id)
+        with session.lock:
             _thread.takes_acts_in = True
             try:
                 take_in(self, *args, **options)
             finally:
                 _thread.takes_acts_in = False
+                session.ended = time.monotonic()
 
     return undisturbed
 
 
+@dataclass(eq=False)
+class _Session:
+    """What is known of a session beside what Streamlit knows."""
+
+    lock: Any = field(default_factory=RLock)  # one run at a time takes acts in
+    sent: dict[str, bytes] = field(default_factory=dict)  # by widget, what the browser said last of it
+    ended: float = -math.inf  # s, when a run took acts in last: as it began, or as it ended
+
+
 @lru_cache(maxsize=4096)
-def _lock_of(session: str) -> Any:
-    """Return the lock of a session, of which one run at a time takes acts in."""
-    return RLock()
+def _session(name: str) -> _Session:
+    return _Session()
 
 
 def _later(handle: Callable[..., None]) -> Callable[..., None]:

@@ -56,7 +56,7 @@ def see_canvases(page: Page) -> Page:
 def wait(page: Page, text: str | None = None) -> None:
     """Return when the page has answered and nothing on it moves; with a text, when it is the one in the address."""
     page.wait_for_timeout(160)  # until then the page may not have heard of the last act
-    page.wait_for_function(_IDLE, arg=[text])
+    page.wait_for_function(_IDLE, arg=[text], polling=50)
     page.evaluate(_SETTLED)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.looking import open_address, type_text
 from tests.e2e.test_heads import open_heads
 
 pytestmark = pytest.mark.browser
@@ -37,3 +38,11 @@ def test_both_have_their_effect(page: Page, first: str, second: str, gap: int):
     page.evaluate(TWO_CLICKS, [one(page).element_handle(), two(page).element_handle(), gap])
     for says in (says_one, says_two):
         expect(page).to_have_url(re.compile(says))
+
+
+def test_what_the_page_has_taken_back_is_typed_again_at_once(page: Page):
+    """Each page begins with its example, and quick hands type the same text as before."""
+    for address in ("steps", "masks", "positions?part=model", "masks", "steps"):
+        open_address(page, address)
+        type_text(page, "The dog sees the cat.")
+        expect(page).to_have_url(re.compile("text=The"))

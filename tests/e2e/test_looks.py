@@ -24,12 +24,11 @@ LONG = (
     "One day the small old man saw the big black cat near the long wide river, and then they both went home because "
     "it was late and too dark to see."
 )
-TEXTS = (  # the first two give figures of one size, in which only the words change
-    "The cat sees the dog.",
-    "The dog sees the cat.",
-    "moon",
-    "He said: 👩‍👩‍👧 42 <b>7/11/1999</b> & “ça” …",
-    "القطة لم تعبر الشارع",
+TEXTS = (  # one after another; the first two give figures of one size, in which only the words change
+    ("The cat sees the dog.", "The dog sees the cat."),
+    ("moon",),
+    ("He said: 👩‍👩‍👧 42 <b>7/11/1999</b> & “ça” …",),
+    ("القطة لم تعبر الشارع",),
 )
 BLOCKS = [f"block={block}&show=text" for block in ("decoder.embed", "decoder.1.self_attn", "decoder.1.mlp", "unembed")]
 PARTS = {  # what else a page can show of a text
@@ -100,13 +99,13 @@ def returning(new_page: Callable[..., Page], server: Server) -> Callable[..., Pa
 
 @pytest.mark.parametrize("model", MODELS)
 def test_odd_texts(model: str, returning: Callable[..., Page]):
-    """Each page with each model and the long text; and of the others two, so that each page and model has each."""
+    """Each page with each model and the long text; and with others, so that each page has each, and each model, too."""
     page = returning(viewport=LAPTOP)
     seen = {}
     for place, address in enumerate(PARTS, MODELS.index(model)):
         open_address(page, f"{address}?model={model}{OPENED.get(address, '')}")
         seen[f"{address}, as it opens"] = [*faults(page), *low(page)]
-        for text in (TEXTS[place % len(TEXTS)], TEXTS[(place + 1) % len(TEXTS)], LONG):
+        for text in (*TEXTS[place % len(TEXTS)], LONG):
             type_text(page, text)
             checked, apart = wrong(page, model)
             is_held = bool(checked & HELD[address]) or not model_says_something(page)

@@ -13,10 +13,11 @@ from transformer_core.corpora.batching import IGNORED, PairBatches, batches_for
 from transformer_core.corpora.corpus import Corpus, Pair, Text
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import CorpusError, Message
+from transformer_core.instrument.intervene import intervene
 from transformer_core.model.transformer import Transformer, build
 from transformer_core.text.tokenizer import Kind, OwnTokenizer, Tokenizer, train_tokenizer
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.evaluate import evaluate
+from transformer_core.training.evaluate import evaluate, free_outputs
 from transformer_core.training.loop import train
 
 
@@ -62,6 +63,21 @@ def test_it_agrees_with_a_naive_loop(turns: Corpus, half_trained: Transformer, t
     for name, values in verdicts.items():
         assert found[name] == sum(values) / len(values)
     assert 0 < found["exact_match"] < 1  # else this test sees too little
+
+
+def test_an_output_is_read_no_further_than_it_can_be_right(turns: Corpus, model: Transformer, tokenizer: Tokenizer):
+    """But where the question is whether it ends, it may become twice as long as its source."""
+    pairs = turns.held_out[:9]
+    targets = [tokenizer.encode(pair.target, eos=True) for pair in pairs]
+    sources = [tokenizer.encode(pair.source, eos=True) for pair in pairs]
+    is_end = torch.arange(model.config.vocab_size).eq(tokenizer.eos_id or 0)
+    with intervene(model.eval(), {"hook_logits": lambda logits, site: logits.masked_fill(is_end, -1e9)}):
+        lengths = {
+            beyond: {len(written) for _, written in free_outputs(model, tokenizer, pairs, beyond_sources=beyond)}
+            for beyond in (True, False)
+        }
+    assert lengths[False] == {max(map(len, targets)) + 1}
+    assert lengths[True] == {min(2 * max(map(len, sources)) + 8, model.config.max_seq_len - 1)}
 
 
 WRITTEN_ANYHOW = [  # as people write: lower case, capitals inside, spaces, punctuation, targets far longer than sources

@@ -95,7 +95,7 @@ def _translations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, pair
     measures judge texts, and get the target as the tokenizer writes it.
     """
     verdicts: dict[str, list[bool]] = {name: [] for name in ("exact_match", *corpus.measures)}
-    for row, written in free_outputs(model, tokenizer, pairs):
+    for row, written in free_outputs(model, tokenizer, pairs, beyond_sources=False):
         target = tokenizer.encode(pairs[row].target, eos=True)[: model.config.max_seq_len - 1]  # all that has room
         verdicts["exact_match"].append(written == target)
         as_written = replace(pairs[row], target=tokenizer.decode(target))
@@ -104,15 +104,18 @@ def _translations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, pair
 
 
 @torch.inference_mode()
-def free_outputs(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> Iterator[tuple[int, list[int]]]:
+def free_outputs(
+    model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair], *, beyond_sources: bool = True
+) -> Iterator[tuple[int, list[int]]]:
     """Yield what greedy decoding makes of each source, those of like length after each other.
 
-    It is cut where it is twice as long as its batch's longest source, and longer than its batch's longest target.
+    It is cut where it is longer than its batch's longest target: it is wrong then, whatever comes.
 
     Args:
         model: an encoder-decoder, in evaluation mode.
         tokenizer: the model's own.
         pairs: the targets only say how much room there must be.
+        beyond_sources: it may also become twice as long as its batch's longest source, to see whether it ends.
 
     Yields:
         The pair's place among `pairs`, and the tokens that were written, with <eos> where it was.
@@ -120,7 +123,8 @@ def free_outputs(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]
     sources = {row: tokenizer.encode(pair.source, eos=True) for row, pair in enumerate(pairs)}
     for rows, src in _by_length(sources, model):
         longest = max(len(tokenizer.encode(pairs[row].target, eos=True)) for row in rows)
-        room = min(max(2 * src.shape[1] + 8, longest + 1), model.config.max_seq_len - 1)
+        wanted = max(longest + 1, 2 * src.shape[1] + 8) if beyond_sources else longest + 1
+        room = min(wanted, model.config.max_seq_len - 1)
         for row, output in zip(rows, greedy_decode(model, src, max_new_tokens=room).tokens.tolist(), strict=True):
             written = output[1:]  # after <bos>
             end = written.index(model.config.eos_id) + 1 if model.config.eos_id in written else len(written)

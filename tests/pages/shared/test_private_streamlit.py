@@ -75,7 +75,7 @@ def test_a_run_takes_acts_in_where_it_is_wrapped():
 @pytest.mark.parametrize(
     ("made_by", "names"),
     [
-        (AppSession.__init__, ["_scriptrunner"]),
+        (AppSession.__init__, ["_scriptrunner", "id"]),
         (ScriptRunner.__init__, ["_requests"]),
         (ScriptRequests.__init__, ["_lock", "_state", "_rerun_data"]),
     ],
