@@ -137,9 +137,9 @@ test("the box stands below its token, above it where there is no room, always wi
     point(byId(tree, 2), "mouseover");
     assert.ok(isOpen(tree), JSON.stringify(seen));
   }
+  const [token, before] = [byId(tree, 2), where()];
   tree.leave();
-  const before = where();
-  put(tree, { left: 300, top: 300 });
+  place(token, { left: 310, top: 310, width: 40, height: 20 });
   scroll();
   assert.deepEqual(where(), before, "a tree that left hears nothing");
 });
