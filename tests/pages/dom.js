@@ -12,7 +12,7 @@ const LETTER = 6; // px, the width of each
 const LINE = 20; // px
 const NAMES = [
   ...["document", "localStorage", "sessionStorage", "location", "history", "customElements", "Node", "Element"],
-  ...["HTMLElement", "HTMLButtonElement", "HTMLInputElement", "HTMLCanvasElement", "SVGElement", "Document", "ShadowRoot"],
+  ...["HTMLElement", "HTMLButtonElement", "HTMLInputElement", "HTMLCanvasElement", "Option", "SVGElement", "Document", "ShadowRoot"],
   ...["DocumentFragment", "Event", "CustomEvent", "KeyboardEvent", "MouseEvent", "PointerEvent", "FocusEvent", "WheelEvent"],
   ...["InputEvent", "AbortController", "AbortSignal", "XMLSerializer", "DOMParser", "MutationObserver", "Blob", "File"],
 ];
@@ -20,6 +20,7 @@ const NAMES = [
 /** The theme of the page, "light" or "dark", and what a person's system asks for: see `setTheme` and `prefer`. */
 const asked = { theme: "light", queries: new Set() };
 const boxes = new WeakMap();
+let under = null; // what the pointer is over
 const watched = new Map(); // by element, the observers of its size
 const frames = [];
 let now = 0; // ms
@@ -77,6 +78,7 @@ const widthOf = (element) => boxes.get(element)?.width ?? (parseFloat(element.st
 const heightOf = (element) => boxes.get(element)?.height ?? (parseFloat(element.style?.height) || LINE);
 const define = (kind, parts) => Object.defineProperties(kind.prototype, parts);
 const read = (get) => ({ get, configurable: true });
+const { matches } = page.Element.prototype;
 const does = (value) => ({ value, configurable: true, writable: true });
 
 define(page.Element, {
@@ -86,6 +88,10 @@ define(page.Element, {
   getBoundingClientRect: does(function () {
     const { left = 0, top = 0 } = boxes.get(this) ?? {};
     return { ...boxOf(left, top, widthOf(this), heightOf(this)), x: left, y: top };
+  }),
+  matches: does(function (selector) {
+    if (selector === ":popover-open") return "open" in this.dataset;
+    return selector === ":hover" ? this.contains(under) : matches.call(this, selector);
   }),
   setPointerCapture: does(() => {}),
   releasePointerCapture: does(() => {}),
@@ -108,6 +114,8 @@ define(page.SVGElement, {
 for (const kind of [page.Document, page.ShadowRoot]) {
   define(kind, { adoptedStyleSheets: read(function () { return (this.sheets ??= []); }) });
 }
+page.addEventListener("mouseover", (event) => (under = event.composedPath()[0]), true);
+page.addEventListener("mouseleave", () => (under = null), true);
 
 const canvases = new WeakMap();
 const paintedOn = (canvas) => canvases.get(canvas) ?? canvases.set(canvas, new Canvas()).get(canvas);

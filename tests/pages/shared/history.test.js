@@ -12,15 +12,17 @@ function after(...happens) {
   const listeners = {};
   const written = [];
   const history = {
-    pushState: (address) => written.push(`push ${address}`),
-    replaceState: (address) => written.push(`replace ${address}`),
+    pushState: (_state, _title, address) => written.push(`push ${address}`),
+    replaceState: (_state, _title, address) => written.push(`replace ${address}`),
   };
-  runInNewContext(source, { history, addEventListener: (kind, listener) => (listeners[kind] = listener) });
+  // Only who listens on the way down hears of events that a component stops.
+  const addEventListener = (kind, listener, isCapture) => isCapture && (listeners[kind] = listener);
+  runInNewContext(source, { history, addEventListener });
   for (const it of happens) {
     const [what, address] = it.split(" ");
-    if (what === "push") history.pushState(address);
-    else if (what === "replace") history.replaceState(address);
-    else listeners[what]({ type: what, detail: 0, isTrusted: address !== "script" });
+    if (what === "push") history.pushState(null, "", address);
+    else if (what === "replace") history.replaceState(null, "", address);
+    else listeners[what]({ type: what, detail: Number(address === "pointer"), isTrusted: address !== "script" });
   }
   return written;
 }
@@ -42,4 +44,15 @@ test("what follows Back is left out until the next act, and then all is as befor
 
 test("what a script does is no act", () => {
   assert.deepEqual(after("click script", "push a"), ["replace a"]);
+});
+
+test("a click is an act by a key or a reading aid, while a pointer has acted before by being pressed", () => {
+  assert.deepEqual(after("pointerdown", "push a", "click pointer", "push b"), ["push a", "replace b"]);
+  assert.deepEqual(after("keydown", "push a", "click", "push b"), ["push a", "push b"]);
+  assert.deepEqual(after("popstate", "click pointer", "push a", "replace b"), [], "of the press before Back");
+});
+
+test("an act that writes nothing new counts for the address that comes next", () => {
+  assert.deepEqual(after("keydown", "replace a", "push b", "push c"), ["replace a", "push b", "replace c"]);
+  assert.deepEqual(after("keydown", "keydown", "push a", "push b"), ["push a", "replace b"]);
 });

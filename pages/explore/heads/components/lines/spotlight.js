@@ -80,7 +80,7 @@ export function show(view) {
 function showWeights({ header, nWritten }, token, weights) {
   const { button, numbers } = token;
   const isForbidden = Boolean(weights?.every((weight) => weight === FORBIDDEN));
-  const isSeen = !isForbidden && Boolean(weights?.some((weight) => weight >= LEAST * TOP));
+  const isSeen = Boolean(weights?.some((weight) => weight !== FORBIDDEN && weight >= LEAST * TOP));
   button.classList.toggle("forbidden", isForbidden);
   if (!isSeen && !token.isSeen) return;
   token.isSeen = isSeen;

@@ -3,22 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { announced, isWatched, press, setTheme, shown } from "../../../dom.js";
+import { announced, isWatched, place, press, resize, setTheme, shown } from "../../../dom.js";
+import { data, END, FORKED, node, NODES, SCALES } from "./trees.js";
 import show from "../../../../../pages/explore/decoding/components/branches/branches.js";
 
-const SCALE = (low, high) => ({ sequential: [[0, low], [0.5, "#808080"], [1, high]], inks: ["#111111", "#eeeeee"] });
-const SCALES = { light: SCALE("#ffffff", "#000000"), dark: SCALE("#000000", "#ffffff") };
-const node = (id, parent, label, more = {}) => ({
-  ...{ id, parent, position: id, label, log: -0.5, p: 0.6, rank: 0, alternatives: 0, kind: "written", score: null, taken: true },
-  ...more,
-});
-const GIVEN = node(0, null, "<bos>", { kind: "given", log: null, p: null, rank: null });
-const NODES = [GIVEN, node(1, 0, "le"), node(2, 1, "chat"), node(3, 1, "chien", { p: 0.2, taken: false })];
-const END = (id, text) => ({ id, text, total: -3, n_tokens: 2, score: null });
-const data = (more = {}) => ({
-  ...{ name: "Tree", path: "current branch", nodes: NODES, alternatives: [[["le", 0.6], ["la", 0.3]]], at: 2 },
-  ...{ ends: [END(2, "le chat"), END(3, "le chien")], scales: SCALES, deep: 0.5, height: null, ...more },
-});
 const labels = (component) => component.findAll(".node .word").map(({ textContent }) => textContent);
 
 test("a token that comes is the only one that is made, and a branch that is deleted takes its words and lines along", () => {
@@ -56,5 +44,171 @@ test("a token is chosen by Enter and told by its name", () => {
   press(tree.findAll(".node")[1], "Enter");
   assert.deepEqual(tree.told, [["node", { id: 1 }]]);
   assert.match(announced(), /le/);
+  tree.leave();
+});
+
+const at = ({ style }) => style.transform.match(/translate\((-?[\d.]+)px, (-?[\d.]+)px\)/).slice(1).map(Number);
+function boxOf(part) {
+  const [left, top] = at(part);
+  return { left, top, right: left + part.offsetWidth, bottom: top + part.offsetHeight, middle: top + part.offsetHeight / 2 };
+}
+const byId = (tree, id) => tree.find(`.node[data-id="${id}"]`);
+const sizeOf = ({ style }) => [parseFloat(style.width), parseFloat(style.height)];
+
+/** Columns stand side by side, nothing lies on anything, lines lead from token to token, and all is within the field. */
+function isInOrder(tree, nodes) {
+  const depth = new Map();
+  for (const { id, parent } of nodes) depth.set(id, parent === null ? 0 : depth.get(parent) + 1);
+  const boxes = new Map(nodes.map(({ id }) => [id, boxOf(byId(tree, id))]));
+  for (const { id } of nodes) {
+    for (const { id: other } of nodes) {
+      if (depth.get(id) === depth.get(other)) assert.equal(boxes.get(id).left, boxes.get(other).left);
+      if (depth.get(id) < depth.get(other)) assert.ok(boxes.get(id).right + 20 < boxes.get(other).left, `${id} before ${other}`);
+    }
+  }
+  const all = [...boxes.values(), ...tree.findAll(".end").map(boxOf)];
+  all.forEach((one, i) => {
+    for (const other of all.slice(0, i)) {
+      const isApart = one.left >= other.right || other.left >= one.right || one.top >= other.bottom || other.top >= one.bottom;
+      assert.ok(isApart, JSON.stringify([one, other]));
+    }
+  });
+  const [width, height] = sizeOf(tree.find(".field"));
+  assert.deepEqual(sizeOf(tree.find("svg")), [width, height]);
+  for (const { left, top, right, bottom } of all) assert.ok(left > 0 && top > 0 && right < width && bottom < height);
+  assert.ok(width - Math.max(...all.map(({ right }) => right)) < 20);
+  const lines = new Set(tree.findAll("path").map((line) => {
+    const [, x, y] = line.getAttribute("d").match(/^M([\d.]+) ([\d.]+)H/);
+    const [, end] = line.getAttribute("d").match(/H([\d.]+)$/);
+    const last = line.getAttribute("d").match(/ ([\d.]+)H[\d.]+$/)[1];
+    return [x, y, end, last].join(" ");
+  }));
+  for (const { id, parent } of nodes.slice(1)) {
+    const [from, to] = [boxes.get(parent), boxes.get(id)];
+    const line = [from.right, from.middle, to.left, to.middle].join(" ");
+    assert.ok(lines.has(line), `${line} in ${[...lines]}`);
+  }
+}
+
+test("columns are as wide as their widest token, lanes as high as they must, and lines lead from token to token", () => {
+  const ends = [END(4, "b c d e"), END(6, "b c f g"), END(8, "b h i"), END(9, "b h j and more")];
+  const tree = shown(show, "branches", data({ nodes: FORKED, at: 4, ends }));
+  const sizes = [[31, 20], [44, 22], [70, 20], [25, 24], [90, 20], [55, 26], [61, 20], [37, 20], [120, 20], [48, 20]];
+  FORKED.forEach(({ id }, i) => place(byId(tree, id), { width: sizes[i][0], height: sizes[i][1] }));
+  tree.findAll(".end").forEach((end, i) => place(end, { width: 100 + 30 * i, height: 40 }));
+  resize(byId(tree, 2), 70, 20);
+  isInOrder(tree, FORKED);
+  const lanes = FORKED.map(({ id }) => boxOf(byId(tree, id)).middle);
+  assert.deepEqual([...new Set(lanes)].length, 4);
+  assert.ok(lanes[4] < lanes[5] && lanes[6] < lanes[7] && lanes[8] < lanes[9]);
+  for (const [id, end] of ends.map((end, i) => [end.id, tree.findAll(".end")[i]])) {
+    const gap = boxOf(end).left - boxOf(byId(tree, id)).right;
+    assert.ok(gap > 4 && gap < 20, `${gap} px between the last token and its words`);
+    assert.ok(Math.abs(boxOf(end).middle - boxOf(byId(tree, id)).middle) < 6);
+  }
+  resize(byId(tree, 8), 300, 20); // as when its font comes late
+  isInOrder(tree, FORKED);
+  tree.update(data({ nodes: FORKED.slice(0, 7), at: 4, ends: ends.slice(0, 1) }));
+  isInOrder(tree, FORKED.slice(0, 7));
+  tree.update(data({ nodes: FORKED, at: 4, ends: ends.slice(3) })); // now the last lane is the highest one
+  place(byId(tree, 9), { width: 48, height: 44 });
+  place(tree.find(".end"), { width: 100, height: 40 });
+  resize(byId(tree, 8), 30, 20);
+  isInOrder(tree, FORKED);
+  tree.leave();
+});
+
+test("the tree is as high as it needs, up to what the page allows, and else to a limit of its own", () => {
+  const many = [NODES[0], ...Array.from({ length: 30 }, (_, i) => node(i + 1, 0, `t${i}`))];
+  const height = (tree) => parseFloat(tree.find(".scroller").style.height);
+  const own = (tree) => sizeOf(tree.find(".field"))[1];
+  const tree = shown(show, "branches", data());
+  assert.ok(height(tree) > own(tree) && height(tree) < own(tree) + 20); // there is room for a scrollbar
+  tree.update(data({ height: 60 }));
+  assert.equal(height(tree), 60);
+  tree.update(data({ nodes: many, ends: [] }));
+  assert.equal(height(tree), 400);
+  tree.update(data({ nodes: many, ends: [], height: 900 }));
+  assert.equal(height(tree), 900);
+  tree.leave();
+});
+
+test("a tree that is not seen yet is drawn when it gets its room", () => {
+  const tree = shown(show, "branches", data(), { size: [0, 0] });
+  assert.equal(byId(tree, 1).style.transform, "");
+  place(tree.root, { width: 500, height: 300 });
+  resize(tree.find(".scroller"), 500, 100);
+  isInOrder(tree, NODES);
+  tree.leave();
+});
+
+test("a token that changes is written anew, with its line, its words and its place on the path", () => {
+  const tree = shown(show, "branches", data());
+  const lineOf = (id) => tree.findAll("path").find((line) => {
+    const { left, middle } = boxOf(byId(tree, id));
+    return line.getAttribute("d").endsWith(`H${left}`) && line.getAttribute("d").match(/ ([\d.]+)H[\d.]+$/)[1] === String(middle);
+  });
+  const isTaken = (id) => lineOf(id).closest("g").classList.contains("taken");
+  assert.deepEqual([1, 2, 3].map(isTaken), [true, true, false]);
+  assert.deepEqual(tree.findAll(".end").map((end) => end.classList.contains("taken")), [true, false]);
+  assert.deepEqual(tree.findAll('[aria-current="true"] .word').map(({ textContent }) => textContent), ["chat"]);
+  const nodes = [...NODES.slice(0, 2), { ...NODES[2], taken: false }, { ...NODES[3], label: "chienne", kind: "forced", p: 0.9, taken: true }];
+  tree.update(data({ nodes, at: 3, ends: [END(3, "le chienne", { total: -4 })] }));
+  assert.deepEqual([1, 2, 3].map(isTaken), [true, false, true]);
+  assert.deepEqual(labels(tree), ["<bos>", "le", "chat", "chienne"]);
+  assert.ok(byId(tree, 3).classList.contains("forced") && !byId(tree, 3).classList.contains("written"));
+  assert.ok(lineOf(3).classList.contains("forced") && lineOf(2).classList.contains("written"));
+  assert.deepEqual(tree.findAll('[aria-current="true"] .word').map(({ textContent }) => textContent), ["chienne"]);
+  assert.deepEqual(tree.findAll('.node:not([tabindex="-1"]) .word').map(({ textContent }) => textContent), ["chienne"]);
+  assert.equal(byId(tree, 3).style.getPropertyValue("--ink"), SCALES.light.inks[1]);
+  const end = tree.find(".end");
+  assert.ok(end.classList.contains("taken"));
+  assert.equal(end.querySelector(".text").textContent, "le chienne");
+  assert.match(end.querySelector(".numbers").textContent, /−4\.00 nats · −2\.00/);
+  assert.match(byId(tree, 3).getAttribute("aria-label"), /'chienne'.*forced.*le chienne/);
+  assert.doesNotMatch(byId(tree, 2).getAttribute("aria-label"), /end of the branch/);
+  tree.update(data({ nodes: [...nodes, node(4, 3, "!")], ends: [] }));
+  assert.doesNotMatch(byId(tree, 3).getAttribute("aria-label"), /end of the branch/);
+  assert.equal(tree.find(".end"), null);
+  tree.leave();
+});
+
+test("a token has its probability's color between those of the scale, and the ink that stands out from it", () => {
+  const probabilities = [0, 0.1, 0.4, 0.5, 0.51, 0.75, 1];
+  const nodes = [NODES[0], ...probabilities.map((p, i) => node(i + 1, i, `t${i}`, { p }))];
+  const tree = shown(show, "branches", data({ nodes, at: 0, ends: [] }));
+  const shares = { light: [255, 128, 0], dark: [0, 128, 255] };
+  for (const theme of ["dark", "light"]) {
+    setTheme(theme);
+    tree.findAll(".node").slice(1).forEach(({ style }, i) => {
+      const [, high, share, low] = style.getPropertyValue("--fill").match(/in srgb, #(..)\w+ (.*)%, #(..)/);
+      const [one, other] = [high, low].map((hex) => parseInt(hex, 16));
+      const found = (one * share) / 100 + other * (1 - share / 100);
+      const [first, middle, last] = shares[theme];
+      const p = probabilities[i];
+      const wanted = p < 0.5 ? first + (middle - first) * 2 * p : middle + (last - middle) * (2 * p - 1);
+      assert.ok(Math.abs(found - wanted) < 1 && share >= 0 && share <= 100, `${found} is not ${wanted} at ${p}`);
+      assert.equal(style.getPropertyValue("--ink"), p > 0.5 ? "#eeeeee" : "#111111");
+    });
+    const ramp = tree.find(".ramp").style.background;
+    const hex = (channel) => `rgb(${channel}, ${channel}, ${channel})`;
+    assert.match(ramp, new RegExp(shares[theme].map((channel, i) => `${hex(channel).replace(/[()]/g, "\\$&")} ${50 * i}%`).join(", ?")));
+  }
+  tree.leave();
+});
+
+test("the line above the tree says what is to be seen of it, and no more", () => {
+  const legend = (tree) => tree.find(".legend").textContent;
+  const tree = shown(show, "branches", data());
+  assert.match(legend(tree), /bold line: current branch\. /);
+  const more = [node(4, 2, "x", { kind: "dropped", score: -1.234 }), node(5, 3, "y", { kind: "ended" }), node(6, 3, "z", { kind: "forced" })];
+  more.forEach((one, i) => {
+    tree.update(data({ nodes: [...NODES, one], path: "best beam", ends: [] }));
+    const words = ["dashed", "bar: end", "dotted"];
+    assert.deepEqual(words.map((word) => legend(tree).includes(word)), words.map((_, j) => j === i));
+    assert.match(legend(tree), /best beam/);
+    assert.ok(tree.find(".ramp").style.background, "the new line has its colors, too");
+    assert.equal(byId(tree, one.id).querySelector(".score").textContent, i === 0 ? "−1.23" : "");
+  });
   tree.leave();
 });
