@@ -71,6 +71,7 @@ Object.assign(globalThis, {
   },
 });
 Object.defineProperty(performance, "now", { value: () => now });
+Object.defineProperty(page.document, "hidden", { value: false, configurable: true });
 
 const wide = (element) => LETTER * element.textContent.length;
 const widthOf = (element) => boxes.get(element)?.width ?? (parseFloat(element.style?.width) || wide(element));
@@ -99,6 +100,9 @@ define(page.HTMLElement, {
   offsetTop: read(function () { return boxes.get(this)?.top ?? 0; }),
   showPopover: does(function () { this.dataset.open = ""; }),
   hidePopover: does(function () { delete this.dataset.open; }),
+  matches: does(function (selector) {
+    return selector === ":popover-open" ? "open" in this.dataset : page.Element.prototype.matches.call(this, selector);
+  }),
   popover: { get() { return this.getAttribute("popover"); }, set(value) { this.setAttribute("popover", value); }, configurable: true },
 });
 define(page.SVGElement, {
@@ -216,6 +220,13 @@ export function point(element, type, more = {}) {
   }
   element.dispatchEvent(event);
   return event;
+}
+
+/** A header and numbers behind it, each array in its own kind, as packing.py packs them. */
+export function packed(header, ...arrays) {
+  const json = new TextEncoder().encode(JSON.stringify(header));
+  const bytes = [new Uint8Array(Uint32Array.of(json.length).buffer), json, ...arrays.map(({ buffer }) => new Uint8Array(buffer))];
+  return Uint8Array.from(bytes.flatMap((part) => [...part]));
 }
 
 /** What was said last to those who hear the page. */
