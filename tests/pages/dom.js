@@ -21,6 +21,7 @@ const NAMES = [
 const asked = { theme: "light", queries: new Set() };
 const boxes = new WeakMap();
 const watched = new Map(); // by element, the observers of its size
+const captured = new Map(); // by pointer, the element that has it
 const frames = [];
 let now = 0; // ms
 
@@ -88,8 +89,9 @@ define(page.Element, {
     const { left = 0, top = 0 } = boxes.get(this) ?? {};
     return { ...boxOf(left, top, widthOf(this), heightOf(this)), x: left, y: top };
   }),
-  setPointerCapture: does(() => {}),
-  releasePointerCapture: does(() => {}),
+  setPointerCapture: does(function (id) { captured.set(id, this); }),
+  releasePointerCapture: does((id) => captured.delete(id)),
+  hasPointerCapture: does(function (id) { return captured.get(id) === this; }),
   scrollIntoView: does(function () { this.dispatchEvent(new page.CustomEvent("shown", { bubbles: true })); }),
   scrollTo: does(function (place) { Object.assign(this, { scrollLeft: place.left ?? 0, scrollTop: place.top ?? 0 }); }),
 });

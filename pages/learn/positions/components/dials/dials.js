@@ -214,6 +214,7 @@ function pause(view, tells = true) {
   if (!view.frame) return;
   stop(view);
   if (tells) settle(view);
+  else show(view);
 }
 
 function settle(view) {

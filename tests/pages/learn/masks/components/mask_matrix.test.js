@@ -158,6 +158,14 @@ test("a hand draws what it began with, to the edges and no further, and gives up
   matrix.leave();
 });
 
+test("a hand draws on from where it is, and holds its pointer beyond the canvas", () => {
+  const matrix = made();
+  for (const [at, cell] of [["down", 10], ["move", 13], ["move", 3], ["up", 3]]) matrix.hand(at, cell);
+  assert.deepEqual(matrix.turned(), [10, 11, 12, 13]); // the way there, then up where all is masked; not aslant
+  assert.ok(matrix.canvases.mask.hasPointerCapture(1));
+  matrix.leave();
+});
+
 test("an answer that comes while a hand draws does not take its cells away", () => {
   const matrix = made();
   matrix.hand("down", 3);
