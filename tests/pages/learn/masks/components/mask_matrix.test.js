@@ -182,7 +182,7 @@ test("only the main button draws; a click on a label turns its whole row or colu
   const matrix = made();
   matrix.hand("down", 3, { button: 2 });
   matrix.hand("move", 4);
-  point(matrix.canvases.mask, "pointerdown", matrix.at(399, 299));
+  for (const nowhere of [[399, 299], [2, 2]]) point(matrix.canvases.mask, "pointerdown", matrix.at(...nowhere));
   assert.deepEqual(matrix.turned(), []);
   const [x, y] = matrix.middle(7); // query 1, key 2
   const label = (...place) => {
@@ -283,11 +283,30 @@ test("another preset forgets the way back, and a smaller mask the place of the k
   const base = Uint8Array.of(1, 1, 1, 1, 0, 1);
   const whole = { ...small, turned: { revision: 0, value: [4] }, captions: { mask: {}, scores: {}, pattern: {} }, outputs: { rows: [], words: [], counted: "", areQueries: true }, colors: COLORS, hues: HUES };
   matrix.update(packed(whole, SCORES.slice(0, 6), BEFORE.slice(0, 6), BEFORE.slice(6, 12), base, base));
+  assert.equal(matrix.frames("mask").length, 0);
   matrix.key("ArrowRight");
   assert.match(matrix.says(), /^query 0 “a” → key 1 “d”: may attend; score .*, weight 0\.010 \(with the model’s own masks 0\.070\)$/);
   matrix.key("ArrowDown");
   assert.match(matrix.says(), /^query 1 “b” → key 1 “d”: may attend/); // turned over by the server
   matrix.leave();
+});
+
+test("the keys go on from where they were, unless a newer mask has no such row or column", () => {
+  const only = (rows, columns) => {
+    const n = rows * columns;
+    const header = { query: QUERY.slice(0, rows), key: KEY.slice(0, columns), real: { query: 2, key: 3 }, of: "cut", hint: "", turned: { revision: 0, value: [] } };
+    const more = { captions: { mask: {}, scores: {}, pattern: {} }, outputs: { rows: [], words: [], counted: "", areQueries: true }, colors: COLORS, hues: HUES };
+    const open = new Uint8Array(n).fill(1);
+    return packed({ ...header, ...more }, SCORES.slice(0, n), BEFORE.slice(0, n), BEFORE.slice(0, n), open, open);
+  };
+  for (const [rows, columns, at] of [[3, 4, [2, 2]], [2, 4, [0, 1]], [3, 3, [2, 2]], [3, 1, [0, 0]]]) {
+    const matrix = made();
+    for (const step of ["ArrowDown", "ArrowDown", "ArrowRight"]) matrix.key(step);
+    matrix.update(only(rows, columns));
+    matrix.key("ArrowRight");
+    assert.match(matrix.says(), new RegExp(`^query ${at[0]} “.*” → key ${at[1]} `), `${rows} x ${columns}`);
+    matrix.leave();
+  }
 });
 
 test("what is pointed at in one picture is framed in all and said with its numbers, until it is left", () => {
