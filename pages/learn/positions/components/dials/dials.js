@@ -51,7 +51,6 @@ function makeView(root) {
 }
 
 function build(view) {
-  stop(view);
   view.shared = new SharedValue((message) => view.send("places", message));
   const { data, bar, grid, root } = view;
   root.setAttribute("aria-label", say("Rotary angles"));

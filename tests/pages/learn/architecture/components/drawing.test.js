@@ -64,6 +64,13 @@ function alone(open = 1, more = {}) {
   return { ...pair(), stacks, arrows, chosen: "decoder.1.mlp", ...more };
 }
 
+/** Layers and nothing behind them. */
+function bare(open) {
+  const data = alone(open, { head: [] });
+  data.stacks[0].after = [];
+  return data;
+}
+
 const numbers = (text) => text.match(/-?[\d.]+/g).map(Number);
 const rectOf = (node) => {
   const ground = node.querySelector(".ground");
@@ -112,12 +119,12 @@ test("each box says its name, its kind and its tips, with its heads, its mask an
   assert.equal(drawing.node("decoder.*").getAttribute("aria-label"), "layer 2 5 ×. Layer 2. a tip. another");
   assert.equal(attn.querySelectorAll(".head").length, 2);
   const cells = [...attn.querySelectorAll(".mask rect")];
-  const [left, top] = [cells[0].getAttribute("x"), cells[0].getAttribute("y")].map(Number);
-  const sorted = cells.map((cell) => {
-    const [column, row] = [(Number(cell.getAttribute("x")) - left) / 5, (Number(cell.getAttribute("y")) - top) / 5];
-    return [4 * row + column, cell.classList.contains("not") ? "0" : "1"];
-  });
-  assert.equal(sorted.toSorted((one, other) => one[0] - other[0]).map(([, may]) => may).join(""), MASK);
+  const at = (cell, name) => Number(cell.getAttribute(name));
+  const lines = (name) => [...new Set(cells.map((cell) => at(cell, name)))].toSorted((one, other) => one - other);
+  const [columns, rows] = [lines("x"), lines("y")];
+  for (const line of [columns, rows]) assert.ok(line.length === 4 && line.slice(1).every((one, i) => one - line[i] > at(cells[0], "width")));
+  const pictured = rows.map((y) => columns.map((x) => (cells.find((cell) => at(cell, "x") === x && at(cell, "y") === y).matches(".not") ? "0" : "1")).join(""));
+  assert.equal(pictured.join(""), MASK);
   assert.equal(drawing.node("linear").querySelectorAll(".head, .mask").length, 0);
   assert.equal(drawing.node("encoder.embed").style.getPropertyValue("--hue"), "var(--embedding)");
   assert.deepEqual(["--embedding", "--query"].map((name) => drawing.root.style.getPropertyValue(name)), ["#123456", "#654321"]);
@@ -199,7 +206,7 @@ function stretches(drawing, name, head) {
 }
 
 test("the stream runs without a gap from what the model reads to what it says, whichever layers are open", () => {
-  const cases = [...[[1, 2], [0, 0], [2, 4]].map(([encoder, decoder]) => pair({ encoder, decoder })), ...[0, 1, 3].map((open) => alone(open)), alone(1, { head: [] })];
+  const cases = [...[[1, 2], [0, 0], [2, 4]].map(([encoder, decoder]) => pair({ encoder, decoder })), ...[0, 1, 3].map((open) => alone(open)), alone(1, { head: [] }), ...[2, 3].map(bare)];
   for (const data of cases) {
     const drawing = made(data);
     data.stacks.forEach(({ name }, i) => {
@@ -215,7 +222,7 @@ test("the stream runs without a gap from what the model reads to what it says, w
       const embed = rectOf(drawing.node(`${name}.embed`));
       const highest = Math.min(...passed.map(([top]) => top));
       assert.ok(lines.some(([to, from]) => to === embed.y + embed.h && from > to), "into the embedding");
-      assert.equal(lines.some(([to, from]) => from === highest && to < highest), isLast, "out of the model");
+      assert.equal(lines.some(([to, from]) => from >= highest && to < highest), isLast, "out of the model");
       for (const [to, from] of lines) assert.ok(to < from, "upwards");
       for (const [top, bottom] of passed) {
         const others = lines.filter(([to, from]) => to > top + 0.01 && from < bottom - 0.01);
@@ -277,6 +284,12 @@ test("the memory goes from the top of the encoder to the cross-attention, and in
     assert.deepEqual([y, x > source.x && x < source.x + source.w], [source.y, true]);
     over(drawing.node("decoder.*.cross_attn"));
     assert.ok(drawing.find(".memory").matches(".lit"));
+    const [ends] = [drawing.find(".memory .line").getAttribute("d").matchAll(/M[\d.]+ ([\d.]+)H([\d.]+)/g)].map((all) => [...all].map(([, level, end]) => [level, end].map(Number)));
+    for (const kind of ["key", "value"]) {
+      const arrow = drawing.find(`.arrow.${kind}[data-end="decoder.*.cross_attn"] .line`);
+      const [startX, startY] = numbers(arrow.getAttribute("d"));
+      assert.ok(ends.some(([level, end]) => level === startY && end >= startX), `the line reaches the ${kind}s`);
+    }
     drawing.leave();
   }
   const data = pair();
@@ -312,6 +325,84 @@ test("what is pointed at lights up with the arrows that lead there, away and aro
   assert.equal(drawing.findAll(".lit, .near, .pointing").length, 0);
   assert.ok(!drawing.isSaid());
   drawing.leave();
+});
+
+test("queries, keys and values enter around the middle; where keys and values are the memory's, the queries go straight up", () => {
+  const drawing = made(pair());
+  const entries = (name) => ["key", "value", "query"].map((kind) => {
+    const [x] = numbers(drawing.find(`.arrow.${kind}[data-end="${name}"] .head`).getAttribute("transform"));
+    return x - (rectOf(drawing.node(name)).x + rectOf(drawing.node(name)).w / 2);
+  });
+  for (const side of ["encoder", "decoder"]) {
+    const [key, value, query] = entries(`${side}.*.self_attn`);
+    assert.deepEqual([value, key], [0, -query]);
+  }
+  const [key, value, query] = entries("decoder.*.cross_attn");
+  assert.ok(key < value && value < query && query === 0);
+  for (const letter of drawing.findAll(".letter")) {
+    const [x] = numbers(letter.parentElement.querySelector(".head").getAttribute("transform"));
+    assert.equal(letter.getAttribute("text-anchor"), Number(letter.getAttribute("x")) < x ? "end" : "start");
+  }
+  drawing.leave();
+});
+
+test("how many layers there are stands outside of the frame, a plate's number in its middle, a sum close to its part", () => {
+  const drawing = made(pair());
+  const at = (element, name) => Number(element.getAttribute(name));
+  for (const name of ["encoder", "decoder"]) {
+    const { x, y, w, h } = rectOf(drawing.node(`${name}.*`));
+    const [times, layer] = [".times", ".layer"].map((part) => drawing.node(`${name}.*`).querySelector(part));
+    const isLeft = name === "encoder";
+    assert.ok(isLeft ? at(times, "x") < x : at(times, "x") > x + w, name);
+    assert.ok(Math.abs(at(times, "y") - y - h / 2) < 10);
+    assert.equal(times.getAttribute("text-anchor"), isLeft ? "end" : "start");
+    assert.ok(at(layer, "x") > x && at(layer, "x") < x + w && at(layer, "y") > y && at(layer, "y") < y + 30);
+    const top = (part) => rectOf(drawing.node(`${name}.*.${part}`));
+    const apart = (below, above) => top(below).y - top(above).y - top(above).h;
+    assert.ok(apart("self_attn", "ln1") < apart(isLeft ? "ln1" : "ln_cross", "mlp"));
+  }
+  for (const plate of drawing.findAll(".plate")) {
+    const [{ x, y, w, h }, text] = [rectOf(plate), plate.querySelector("text")];
+    assert.equal(at(text, "x"), plate.dataset.stack === "encoder" ? rectOf(drawing.node("encoder.embed")).x + 98 : rectOf(drawing.node("decoder.embed")).x + 98);
+    assert.ok(at(text, "x") > x && at(text, "x") < x + w && at(text, "y") > y && at(text, "y") < y + h);
+  }
+  drawing.leave();
+});
+
+test("positions stand beside the sum on one side and segments on the other; those that act inside attention lead up beside the frame", () => {
+  const data = pair();
+  for (const one of data.stacks) one.before.push(box(`${one.name}.seg`, "segments", { small: true }));
+  const drawing = made(data);
+  for (const name of ["encoder", "decoder"]) {
+    const [sum, pos, seg] = ["sum", "pos", "seg"].map((part) => rectOf(drawing.node(`${name}.${part}`)));
+    const isLeft = name === "encoder";
+    assert.equal(pos.x + pos.w < sum.x, isLeft);
+    assert.equal(seg.x > sum.x + sum.w, isLeft);
+    for (const one of [pos, seg]) assert.equal(one.y + one.h / 2, sum.y + sum.h / 2);
+  }
+  drawing.leave();
+  const inside = pair();
+  for (const one of inside.stacks) {
+    one.before = [one.before[0], box(`${one.name}.pos`, "positions", { small: true })];
+    inside.arrows = inside.arrows.filter(({ start, end }) => start !== `${one.name}.pos` && end !== `${one.name}.sum`);
+    inside.arrows.push(flow(`${one.name}.pos`, `${one.name}.*.self_attn`, "inside"));
+  }
+  const other = made(inside);
+  for (const name of ["encoder", "decoder"]) {
+    const [frame, pos, attn] = ["*", "pos", "*.self_attn"].map((part) => rectOf(other.node(`${name}.${part}`)));
+    const d = other.find(`.arrow.inside[data-start="${name}.pos"] path`).getAttribute("d");
+    const x = name === "encoder" ? Number(d.match(/Q([\d.]+) /)[1]) - (frame.x + frame.w) : frame.x - Number(d.match(/Q([\d.]+) /)[1]);
+    assert.ok(x > 0 && x < 30, "beside the frame");
+    const [startX, startY] = numbers(d);
+    assert.ok(startY === pos.y && startX > pos.x && startX < pos.x + pos.w);
+    const end = Number(d.match(/H([\d.]+)$/)[1]);
+    assert.equal(end, name === "encoder" ? attn.x + attn.w : attn.x);
+    const levels = [...d.matchAll(/V([\d.]+)/g)].map(([, level]) => Number(level));
+    assert.ok(levels.every((level) => level < startY && level > attn.y), "up, and not beyond");
+    const turn = Number(d.match(/Q[\d.]+ ([\d.]+) /)[1]);
+    assert.ok(levels.at(-1) > turn, "from below");
+  }
+  other.leave();
 });
 
 test("the tip stands beside the frame, on its other side where there is no room, and within the window", () => {
