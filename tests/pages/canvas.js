@@ -8,6 +8,9 @@ export function read(color) {
   return [...color.match(/[\d.]+/g).map(Number), 255].slice(0, 4);
 }
 
+/** A color as one number, as pixels hold it. */
+const wordOf = (color) => new Uint32Array(Uint8ClampedArray.from(color).buffer)[0];
+
 class Path {
   points = [];
   moveTo(x, y) {
@@ -100,19 +103,27 @@ class Brush extends Path {
   }
 
   fillRect(x, y, w, h) {
-    this.#paint(x, y, w, h, () => read(this.fillStyle));
+    const word = wordOf(read(this.fillStyle));
+    this.#paint(x, y, w, h, () => word);
   }
   drawImage(source, ...at) {
     const [sx, sy, sw, sh, x, y, w, h] = at.length === 8 ? at : [0, 0, source.width, source.height, ...at];
-    this.#paint(x, y, w, h, (across, down) => source.pixel(Math.floor(sx + across * sw), Math.floor(sy + down * sh)));
+    const known = new Map(); // most of its pixels are painted many times
+    this.#paint(x, y, w, h, (across, down) => {
+      const at = [Math.floor(sx + across * sw), Math.floor(sy + down * sh)];
+      const key = at[1] * 65536 + at[0];
+      return known.get(key) ?? known.set(key, wordOf(source.pixel(...at))).get(key);
+    });
   }
-  #paint(x, y, w, h, colorAt) {
+  #paint(x, y, w, h, wordAt) {
+    const words = new Uint32Array(this.canvas.pixels.buffer);
     const [left, top] = this.#at(x, y).map(Math.round);
     const [right, bottom] = this.#at(x + w, y + h).map(Math.round);
-    for (let row = Math.max(top, 0); row < Math.min(bottom, this.canvas.height); row++) {
-      for (let column = Math.max(left, 0); column < Math.min(right, this.canvas.width); column++) {
-        const color = colorAt((column + 0.5 - left) / (right - left), (row + 0.5 - top) / (bottom - top));
-        this.canvas.pixels.set(color, 4 * (row * this.canvas.width + column));
+    const { width, height } = this.canvas;
+    for (let row = Math.max(top, 0); row < Math.min(bottom, height); row++) {
+      for (let column = Math.max(left, 0); column < Math.min(right, width); column++) {
+        const word = wordAt((column + 0.5 - left) / (right - left), (row + 0.5 - top) / (bottom - top));
+        words[row * width + column] = word;
       }
     }
   }

@@ -22,6 +22,7 @@ const asked = { theme: "light", queries: new Set() };
 const boxes = new WeakMap();
 let under = null; // what the pointer is over
 const watched = new Map(); // by element, the observers of its size
+const captured = new Map(); // by pointer, the element that has it
 const frames = [];
 let now = 0; // ms
 
@@ -72,6 +73,7 @@ Object.assign(globalThis, {
   },
 });
 Object.defineProperty(performance, "now", { value: () => now });
+Object.defineProperty(page.document, "hidden", { value: false, configurable: true });
 
 const wide = (element) => LETTER * element.textContent.length;
 const widthOf = (element) => boxes.get(element)?.width ?? (parseFloat(element.style?.width) || wide(element));
@@ -93,8 +95,9 @@ define(page.Element, {
     if (selector === ":popover-open") return "open" in this.dataset;
     return selector === ":hover" ? this.contains(under) : matches.call(this, selector);
   }),
-  setPointerCapture: does(() => {}),
-  releasePointerCapture: does(() => {}),
+  setPointerCapture: does(function (id) { captured.set(id, this); }),
+  releasePointerCapture: does((id) => captured.delete(id)),
+  hasPointerCapture: does(function (id) { return captured.get(id) === this; }),
   scrollIntoView: does(function () { this.dispatchEvent(new page.CustomEvent("shown", { bubbles: true })); }),
   scrollTo: does(function (place) { Object.assign(this, { scrollLeft: place.left ?? 0, scrollTop: place.top ?? 0 }); }),
 });
@@ -105,6 +108,9 @@ define(page.HTMLElement, {
   offsetTop: read(function () { return boxes.get(this)?.top ?? 0; }),
   showPopover: does(function () { this.dataset.open = ""; }),
   hidePopover: does(function () { delete this.dataset.open; }),
+  matches: does(function (selector) {
+    return selector === ":popover-open" ? "open" in this.dataset : page.Element.prototype.matches.call(this, selector);
+  }),
   popover: { get() { return this.getAttribute("popover"); }, set(value) { this.setAttribute("popover", value); }, configurable: true },
 });
 define(page.SVGElement, {
@@ -224,6 +230,13 @@ export function point(element, type, more = {}) {
   }
   element.dispatchEvent(event);
   return event;
+}
+
+/** A header and numbers behind it, each array in its own kind, as packing.py packs them. */
+export function packed(header, ...arrays) {
+  const json = new TextEncoder().encode(JSON.stringify(header));
+  const bytes = [new Uint8Array(Uint32Array.of(json.length).buffer), json, ...arrays.map(({ buffer }) => new Uint8Array(buffer))];
+  return Uint8Array.from(bytes.flatMap((part) => [...part]));
 }
 
 /** What was said last to those who hear the page. */

@@ -80,7 +80,8 @@ function through(view, frame) {
     const end = plan.items.get((data.head.at(-1) ?? stack.after.at(-1))?.name); // none: the layers are all there is
     const from = end ? topOf(end) : hasAbove ? topOf(edge("top")) : topOf(last);
     const start = end?.box.name ?? (hasAbove ? `${name}.top` : last.box.name);
-    found.push({ start, end: "", flow: "stream", way: straight(end?.x ?? x, from, from - 20) });
+    const border = end || hasAbove ? from : top; // the open layer's frame is left, too
+    found.push({ start, end: "", flow: "stream", way: straight(end?.x ?? x, from, border - 20) });
   }
   return found;
 }

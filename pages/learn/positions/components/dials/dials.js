@@ -51,7 +51,6 @@ function makeView(root) {
 }
 
 function build(view) {
-  stop(view);
   view.shared = new SharedValue((message) => view.send("places", message));
   const { data, bar, grid, root } = view;
   root.setAttribute("aria-label", say("Rotary angles"));
@@ -214,6 +213,7 @@ function pause(view, tells = true) {
   if (!view.frame) return;
   stop(view);
   if (tells) settle(view);
+  else show(view);
 }
 
 function settle(view) {

@@ -46,6 +46,22 @@ test("a quick hand leaves no gap between two cells", () => {
   assert.deepEqual([...other.turned], [4]);
 });
 
+test("a line from any cell to any other passes neighbours only, no more than it must, and both ends", () => {
+  const [rows, columns] = [3, 5];
+  for (let from = 0; from < rows * columns; from++) {
+    for (let to = 0; to < rows * columns; to++) {
+      const view = { rows, columns, base: new Uint8Array(rows * columns), turned: new Set() };
+      putLine(view, from, to, true);
+      const passed = [...view.turned].map((cell) => [Math.floor(cell / columns), cell % columns]);
+      const apart = (one, other) => Math.max(Math.abs(one[0] - other[0]), Math.abs(one[1] - other[1]));
+      const [start, end] = [passed[0], passed.at(-1)];
+      assert.deepEqual([start[0] * columns + start[1], end[0] * columns + end[1]], [from, to]);
+      assert.equal(passed.length, apart(start, end) + 1);
+      assert.ok(passed.slice(1).every((cell, i) => apart(cell, passed[i]) === 1));
+    }
+  }
+});
+
 test("a row is allowed whole, and forbidden whole once it is", () => {
   const { view } = made();
   turnLine(view, rowOf(view, 1));

@@ -1,0 +1,522 @@
+// The drawing of a model as a whole component: what stands where, what lights up, and what opens when it is chosen.
+
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import { announced, place, point, press, shown } from "../../../dom.js";
+import show from "../../../../../pages/learn/architecture/components/drawing/drawing.js";
+
+const box = (name, kind, more = {}) => ({
+  ...{ name, kind, stack: name.includes(".") ? name.split(".")[0] : "", title: `${name.split(".").at(-1)}!`, sub: `${kind} here`, tip: ["a tip", "another"] },
+  ...{ hue: kind, heads: 0, mask: "", added: false, small: false, ...more },
+});
+const MASK = "1000" + "1100" + "1110" + "0110";
+
+function stack(name, layers, layer, inside, more = {}) {
+  const before = [box(`${name}.embed`, "embedding"), box(`${name}.pos`, "positions", { added: true, small: true }), box(`${name}.sum`, "sum", { sub: "" })];
+  const whole = box(`${name}.*`, "layer", { title: "Layer", sub: "" });
+  return { name, layers, layer, inside, before, after: [], whole, input: `input of ${name}`, text: `text of ${name}`, shape: "7 × 16", ...more };
+}
+
+const attention = (name) => box(name, "attention", { heads: 2, mask: MASK });
+const three = (start, end) => ["query", "key", "value"].map((flow) => ({ start, end, flow, memory: false }));
+const flow = (start, end, kind = "stream") => ({ start, end, flow: kind, memory: false });
+const way = (name) => [flow(`${name}.embed`, `${name}.sum`), flow(`${name}.pos`, `${name}.sum`)];
+
+/** The paper's model: 3 layers of an encoder, 5 of a decoder. */
+function pair(open = { encoder: 1, decoder: 2 }, more = {}) {
+  const [e, d] = ["encoder.*", "decoder.*"];
+  const encoder = [attention(`${e}.self_attn`), box(`${e}.ln1`, "add_norm"), box(`${e}.mlp`, "feed_forward"), box(`${e}.ln2`, "add_norm")];
+  const decoder = [
+    ...[attention(`${d}.self_attn`), box(`${d}.ln1`, "add_norm"), attention(`${d}.cross_attn`), box(`${d}.ln_cross`, "add_norm")],
+    ...[box(`${d}.mlp`, "feed_forward"), box(`${d}.ln2`, "add_norm")],
+  ];
+  const arrows = [
+    ...[...way("encoder"), ...three("encoder.below", `${e}.self_attn`), flow("encoder.below", `${e}.ln1`, "residual"), flow(`${e}.self_attn`, `${e}.ln1`)],
+    ...[flow(`${e}.ln1`, `${e}.mlp`), flow(`${e}.mlp`, `${e}.ln2`), flow(`${e}.ln1`, `${e}.ln2`, "residual")],
+    ...[...way("decoder"), ...three("decoder.below", `${d}.self_attn`), flow("decoder.below", `${d}.ln1`, "residual"), flow(`${d}.self_attn`, `${d}.ln1`)],
+    ...[flow(`${d}.ln1`, `${d}.cross_attn`, "query"), ...["key", "value"].map((kind) => ({ ...flow("", `${d}.cross_attn`, kind), memory: true }))],
+    ...[flow(`${d}.ln1`, `${d}.ln_cross`, "residual"), flow(`${d}.cross_attn`, `${d}.ln_cross`), flow(`${d}.ln_cross`, `${d}.mlp`)],
+    ...[flow(`${d}.mlp`, `${d}.ln2`), flow(`${d}.ln_cross`, `${d}.ln2`, "residual"), flow("linear", "softmax")],
+  ];
+  return {
+    ...{ name: "Drawing", stacks: [stack("encoder", 3, open.encoder, encoder), stack("decoder", 5, open.decoder, decoder)], arrows },
+    head: [box("linear", "linear", { shape: "9 × 100" }), box("softmax", "softmax", { shape: "" })],
+    ...{ output: { name: "probabilities", text: "what it says" }, memory: "memory, 7 × 16", chosen: "decoder.2.mlp", hues: { embedding: "#123456", query: "#654321" } },
+    ...more,
+  };
+}
+
+/** A decoder alone: norms before its parts, positions inside attention, a norm behind its 4 layers. */
+function alone(open = 1, more = {}) {
+  const d = "decoder.*";
+  const inside = [
+    ...[box(`${d}.ln1`, "norm"), attention(`${d}.self_attn`), box(`${d}.add1`, "add")],
+    ...[box(`${d}.ln2`, "norm"), box(`${d}.mlp`, "feed_forward"), box(`${d}.add2`, "add")],
+  ];
+  const before = [box("decoder.embed", "embedding"), box("decoder.pos", "positions", { small: true })];
+  const arrows = [
+    ...[flow("decoder.below", `${d}.ln1`), ...three(`${d}.ln1`, `${d}.self_attn`), flow("decoder.pos", `${d}.self_attn`, "inside")],
+    ...[flow(`${d}.self_attn`, `${d}.add1`), flow("decoder.below", `${d}.add1`, "residual"), flow(`${d}.add1`, `${d}.ln2`), flow(`${d}.ln2`, `${d}.mlp`)],
+    ...[flow(`${d}.mlp`, `${d}.add2`), flow(`${d}.add1`, `${d}.add2`, "residual"), flow("decoder.ln_final", "linear"), flow("linear", "softmax")],
+  ];
+  const stacks = [stack("decoder", 4, open, inside, { before, after: [box("decoder.ln_final", "norm")] })];
+  return { ...pair(), stacks, arrows, chosen: "decoder.1.mlp", ...more };
+}
+
+/** Layers and nothing behind them. */
+function bare(open) {
+  const data = alone(open, { head: [] });
+  data.stacks[0].after = [];
+  return data;
+}
+
+const numbers = (text) => text.match(/-?[\d.]+/g).map(Number);
+const rectOf = (node) => {
+  const ground = node.querySelector(".ground");
+  const [left, top] = node.style.transform ? numbers(node.style.transform) : [0, 0];
+  const at = (name) => Number(ground.getAttribute(name));
+  if (ground.tagName === "circle") return { x: left - at("r"), y: top - at("r"), w: 2 * at("r"), h: 2 * at("r") };
+  return { x: left + at("x"), y: top + at("y"), w: at("width"), h: at("height") };
+};
+
+function made(data) {
+  const drawing = shown(show, "drawing", data);
+  const node = (name) => drawing.find(`.node[data-box="${name}"]`);
+  const plate = (of, layer) => drawing.find(`.plate[data-stack="${of}"][data-layer="${layer}"]`);
+  /** Gives everything the place that it has on the sheet. */
+  const lay = () => {
+    for (const one of drawing.findAll(".node")) {
+      const { x, y, w, h } = rectOf(one);
+      for (const part of [one, one.querySelector(".ground"), one.querySelector(".layer")]) {
+        if (part) place(part, { left: x, top: y, width: w, height: part.matches(".layer") ? 20 : h });
+      }
+    }
+  };
+  lay();
+  const arrows = (selector) => drawing.findAll(`.arrow${selector}`).map(({ dataset }) => `${dataset.start} > ${dataset.end}`).toSorted();
+  const near = () => drawing.findAll(".near").map(({ dataset }) => dataset.box).toSorted();
+  const focus = () => drawing.root.getRootNode().activeElement;
+  const tip = () => drawing.find(".tip");
+  return { ...drawing, node, plate, lay, arrows, near, focus, tip, blocks: drawing.told, isSaid: () => "open" in tip().dataset };
+}
+
+const over = (element) => point(element, "mouseover");
+const pressed = (drawing) => drawing.findAll('[aria-pressed="true"]').map(({ dataset }) => dataset.box);
+const reached = (drawing) => drawing.findAll(".node").filter(({ tabIndex }) => tabIndex === 0).map(({ dataset }) => dataset.box);
+const layersOf = (drawing) => drawing.findAll(".frame .layer").map(({ textContent }) => textContent);
+
+beforeEach(() => document.querySelectorAll(".st-key-hl-arch-block").forEach((panel) => panel.remove()));
+
+test("each box says its name, its kind and its tips, with its heads, its mask and its hue", () => {
+  const drawing = made(pair());
+  assert.equal(drawing.find("svg").getAttribute("aria-label"), "Drawing");
+  const attn = drawing.node("decoder.*.self_attn");
+  assert.deepEqual([...attn.querySelectorAll(".title, .sub")].map(({ textContent }) => textContent), ["self_attn!", "attention here"]);
+  assert.equal(attn.getAttribute("aria-label"), "self_attn! attention here. self_attn!, layer 2. a tip. another");
+  assert.equal(drawing.node("encoder.*.mlp").getAttribute("aria-label"), "mlp! feed_forward here. mlp!, layer 1. a tip. another");
+  assert.equal(drawing.node("linear").getAttribute("aria-label"), "linear! linear here. linear!. a tip. another");
+  assert.equal(drawing.node("decoder.*").getAttribute("aria-label"), "layer 2 5 ×. Layer 2. a tip. another");
+  assert.equal(attn.querySelectorAll(".head").length, 2);
+  const cells = [...attn.querySelectorAll(".mask rect")];
+  const at = (cell, name) => Number(cell.getAttribute(name));
+  const lines = (name) => [...new Set(cells.map((cell) => at(cell, name)))].toSorted((one, other) => one - other);
+  const [columns, rows] = [lines("x"), lines("y")];
+  for (const line of [columns, rows]) assert.ok(line.length === 4 && line.slice(1).every((one, i) => one - line[i] > at(cells[0], "width")));
+  const pictured = rows.map((y) => columns.map((x) => (cells.find((cell) => at(cell, "x") === x && at(cell, "y") === y).matches(".not") ? "0" : "1")).join(""));
+  assert.equal(pictured.join(""), MASK);
+  assert.equal(drawing.node("linear").querySelectorAll(".head, .mask").length, 0);
+  assert.equal(drawing.node("encoder.embed").style.getPropertyValue("--hue"), "var(--embedding)");
+  assert.deepEqual(["--embedding", "--query"].map((name) => drawing.root.style.getPropertyValue(name)), ["#123456", "#654321"]);
+  assert.equal(drawing.node("encoder.sum").querySelector(".plus").getAttribute("d"), "M-6 0H6M0 -6V6");
+  drawing.leave();
+});
+
+test("a name that is too long is written smaller, beside a mask earlier", () => {
+  const size = (title, mask) => {
+    const data = alone();
+    Object.assign(data.stacks[0].inside[1], { title, mask });
+    const drawing = made(data);
+    const text = drawing.node("decoder.*.self_attn").querySelector(".title");
+    drawing.leave();
+    return parseFloat(text.style.fontSize);
+  };
+  assert.equal(size("short", ""), 13.5);
+  assert.equal(size("x".repeat(30), ""), 13.5); // 180 px of 182
+  assert.ok(Math.abs(size("x".repeat(40), "") - (13.5 * 182) / 240) < 0.01);
+  assert.ok(size("x".repeat(30), MASK) < 13);
+});
+
+test("one layer is open, the others are plates with their numbers, and all boxes of a layer lie within its frame", () => {
+  for (const [encoder, decoder] of [[1, 2], [0, 4], [2, 0]]) {
+    const drawing = made(pair({ encoder, decoder }));
+    assert.deepEqual(layersOf(drawing), [`layer ${encoder}`, `layer ${decoder}`]);
+    assert.deepEqual(drawing.findAll(".times").map(({ textContent }) => textContent), ["3 ×", "5 ×"]);
+    for (const [name, open, n] of [["encoder", encoder, 3], ["decoder", decoder, 5]]) {
+      const layers = drawing.findAll(`.plate[data-stack="${name}"]`).map(({ dataset }) => Number(dataset.layer));
+      assert.deepEqual(layers.toSorted(), Array.from({ length: n }, (_, layer) => layer).filter((layer) => layer !== open));
+      for (const layer of layers) {
+        const plate = drawing.plate(name, layer);
+        assert.deepEqual([plate.getAttribute("aria-label"), plate.querySelector("text").textContent], [`Open layer ${layer}`, `layer ${layer}`]);
+        assert.equal(rectOf(plate).y > rectOf(drawing.node(`${name}.*`)).y, layer < open); // earlier ones below
+      }
+      const frame = rectOf(drawing.node(`${name}.*`));
+      for (const one of drawing.findAll(`.box[data-box^="${name}.*."]`)) {
+        const { x, y, w, h } = rectOf(one);
+        assert.ok(x > frame.x && x + w < frame.x + frame.w && y > frame.y && y + h < frame.y + frame.h, one.dataset.box);
+      }
+    }
+    drawing.leave();
+  }
+});
+
+test("everything lies on the sheet, a stack's words below it and what the model says above", () => {
+  for (const data of [pair(), alone()]) {
+    const drawing = made(data);
+    const [, , width, height] = numbers(drawing.find("svg").getAttribute("viewBox"));
+    for (const one of drawing.findAll(".node")) {
+      const { x, y, w, h } = rectOf(one);
+      assert.ok(x >= 0 && y >= 0 && x + w <= width && y + h <= height, one.dataset.box);
+    }
+    const label = (text) => drawing.findAll(".label").find(({ textContent }) => textContent === text);
+    const y = (text) => Number(label(text).getAttribute("y"));
+    const boxes = drawing.findAll(".node").map(rectOf);
+    for (const { name } of data.stacks) {
+      const embed = rectOf(drawing.node(`${name}.embed`));
+      assert.ok(y(`text of ${name}`) > y(`input of ${name}`) && y(`input of ${name}`) > embed.y + embed.h && y(`text of ${name}`) < height);
+      assert.equal(Number(label(`input of ${name}`).getAttribute("x")), embed.x + embed.w / 2);
+    }
+    assert.ok(y("what it says") < y("probabilities") && y("probabilities") < Math.min(...boxes.map((one) => one.y)) && y("what it says") > 0);
+    const linear = rectOf(drawing.node("linear"));
+    assert.ok(y("9 × 100") < linear.y);
+    assert.equal(drawing.findAll(".label").filter(({ textContent }) => textContent === "memory, 7 × 16").length, data.stacks.length - 1);
+    assert.equal(drawing.findAll(".label").filter(({ textContent }) => textContent === "7 × 16").length, data.stacks.length);
+    drawing.leave();
+  }
+});
+
+/** Where the stream of a stack runs straight up: what it passes, and its own stretches; from the top to the bottom. */
+function stretches(drawing, name, head) {
+  const x = rectOf(drawing.node(`${name}.embed`)).x + rectOf(drawing.node(`${name}.embed`)).w / 2;
+  const own = drawing.findAll(".arrow.stream path").map((path) => path.getAttribute("d").match(/^M([\d.]+) ([\d.]+)V([\d.]+)$/)?.slice(1).map(Number));
+  const lines = own.filter((line) => line && Math.abs(line[0] - x) < 0.01).map(([, from, to]) => [to, from]);
+  const names = ["embed", "sum", "ln_final"].map((part) => `${name}.${part}`);
+  const passed = [...[...names, `${name}.*`, ...head].map((one) => drawing.node(one)).filter(Boolean), ...drawing.findAll(`.plate[data-stack="${name}"]`)];
+  return { lines, passed: passed.map(rectOf).map(({ y, h }) => [y, y + h]) };
+}
+
+test("the stream runs without a gap from what the model reads to what it says, whichever layers are open", () => {
+  const cases = [...[[1, 2], [0, 0], [2, 4]].map(([encoder, decoder]) => pair({ encoder, decoder })), ...[0, 1, 3].map((open) => alone(open)), alone(1, { head: [] }), ...[2, 3].map(bare)];
+  for (const data of cases) {
+    const drawing = made(data);
+    data.stacks.forEach(({ name }, i) => {
+      const isLast = i === data.stacks.length - 1;
+      const head = isLast ? data.head.map((one) => one.name) : [];
+      const { lines, passed } = stretches(drawing, name, head);
+      const all = [...lines, ...passed].toSorted((one, other) => one[0] - other[0]);
+      let [, end] = all[0];
+      for (const [from, to] of all.slice(1)) {
+        assert.ok(from <= end + 5, `${name} has a gap from ${end} to ${from}`);
+        end = Math.max(end, to);
+      }
+      const embed = rectOf(drawing.node(`${name}.embed`));
+      const highest = Math.min(...passed.map(([top]) => top));
+      assert.ok(lines.some(([to, from]) => to === embed.y + embed.h && from > to), "into the embedding");
+      assert.equal(lines.some(([to, from]) => from >= highest && to < highest), isLast, "out of the model");
+      for (const [to, from] of lines) assert.ok(to < from, "upwards");
+      for (const [top, bottom] of passed) {
+        const others = lines.filter(([to, from]) => to > top + 0.01 && from < bottom - 0.01);
+        if (bottom - top < 60) assert.deepEqual(others, [], "within none but a layer");
+      }
+    });
+    drawing.leave();
+  }
+});
+
+test("each straight arrow goes from the top of what it is called after to the bottom of what it leads to", () => {
+  for (const [data, open] of [[pair(), { encoder: 1, decoder: 2 }], [pair({ encoder: 0, decoder: 4 }), { encoder: 0, decoder: 4 }], [alone(2), { decoder: 2 }]]) {
+    const drawing = made(data);
+    const n = { encoder: 3, decoder: data.stacks.at(-1).layers };
+    const frameOf = (name) => rectOf(drawing.node(`${name.split(".")[0]}.*`));
+    const called = (name) => {
+      const [of, part] = name.split(".");
+      const layer = { entry: open[of] - 1, above: open[of] + 1, bottom: 0, top: n[of] - 1 }[part];
+      return rectOf(layer === undefined ? drawing.node(name) : drawing.plate(of, layer));
+    };
+    for (const arrow of drawing.findAll(".arrow.stream")) {
+      const { start, end } = arrow.dataset;
+      const what = `${start} > ${end}`;
+      const [, from, to] = arrow.querySelector("path").getAttribute("d").match(/^M[\d.]+ ([\d.]+)V([\d.]+)$/)?.map(Number) ?? [];
+      if (from === undefined) continue; // from what stands beside
+      const isInto = Boolean(arrow.querySelector(".head"));
+      const bottomOf = ({ y, h }) => y + h;
+      if (start.endsWith(".below")) assert.equal(from, bottomOf(frameOf(start)), what);
+      else if (start) assert.equal(from, called(start).y, what);
+      if (end.endsWith(".out")) assert.equal(to, frameOf(end).y, what);
+      else if (end) assert.equal(to, bottomOf(isInto ? called(end) : frameOf(end)), what);
+    }
+    drawing.leave();
+  }
+});
+
+test("dots mark where the stream parts, heads point where an arrow leads, and letters name queries, keys and values", () => {
+  const drawing = made(pair());
+  const residual = drawing.findAll(".arrow.residual").length;
+  assert.equal(residual, 5);
+  assert.equal(drawing.findAll(".dot").length, residual);
+  const starts = drawing.findAll(".arrow.residual path").map((path) => numbers(path.getAttribute("d")).slice(0, 2).join());
+  assert.deepEqual(drawing.findAll(".dot").map((dot) => `${dot.getAttribute("cx")},${dot.getAttribute("cy")}`).toSorted(), starts.toSorted());
+  const letters = drawing.findAll(".letter").map((letter) => [letter.parentElement.classList.item(1), letter.textContent]);
+  assert.ok(letters.every(([kind, letter]) => letter === { query: "Q", key: "K", value: "V" }[kind]));
+  assert.ok(letters.filter(([kind]) => kind === "key").length === 3);
+  drawing.leave();
+});
+
+test("the memory goes from the top of the encoder to the cross-attention, and into every plate of the decoder", () => {
+  for (const [encoder, from] of [[1, "encoder.top"], [2, "encoder.*.ln2"]]) {
+    const drawing = made(pair({ encoder, decoder: 2 }));
+    assert.deepEqual(drawing.arrows(".memory"), [`${from} > decoder.*.cross_attn`]);
+    const heads = drawing.findAll(".memory .head").map((head) => numbers(head.getAttribute("transform")));
+    const borders = [0, 1, 3, 4].map((layer) => rectOf(drawing.plate("decoder", layer))).map(({ x, y, h }) => [x, y + h / 2]);
+    assert.deepEqual(heads, borders);
+    const [x, y] = numbers(drawing.find(".memory .line").getAttribute("d"));
+    const source = from.endsWith("top") ? rectOf(drawing.plate("encoder", 2)) : rectOf(drawing.node("encoder.*"));
+    assert.deepEqual([y, x > source.x && x < source.x + source.w], [source.y, true]);
+    over(drawing.node("decoder.*.cross_attn"));
+    assert.ok(drawing.find(".memory").matches(".lit"));
+    const [ends] = [drawing.find(".memory .line").getAttribute("d").matchAll(/M[\d.]+ ([\d.]+)H([\d.]+)/g)].map((all) => [...all].map(([, level, end]) => [level, end].map(Number)));
+    for (const kind of ["key", "value"]) {
+      const arrow = drawing.find(`.arrow.${kind}[data-end="decoder.*.cross_attn"] .line`);
+      const [startX, startY] = numbers(arrow.getAttribute("d"));
+      assert.ok(ends.some(([level, end]) => level === startY && end >= startX), `the line reaches the ${kind}s`);
+    }
+    drawing.leave();
+  }
+  const data = pair();
+  data.stacks[0].after = [box("encoder.ln_final", "norm")];
+  const drawing = made(data);
+  assert.deepEqual(drawing.arrows(".memory"), ["encoder.ln_final > decoder.*.cross_attn"]);
+  assert.ok(drawing.arrows(".stream").includes("encoder.top > encoder.ln_final"));
+  drawing.leave();
+});
+
+test("what is pointed at lights up with the arrows that lead there, away and around, and with what is at their other ends", () => {
+  const drawing = made(pair());
+  const mlp = drawing.node("encoder.*.mlp");
+  over(mlp.querySelector("text"));
+  assert.ok(drawing.find("svg").matches(".pointing"));
+  assert.deepEqual(drawing.arrows(".lit"), ["encoder.*.ln1 > encoder.*.ln2", "encoder.*.ln1 > encoder.*.mlp", "encoder.*.mlp > encoder.*.ln2"]);
+  assert.deepEqual(drawing.near(), ["encoder.*.ln1", "encoder.*.ln2", "encoder.*.mlp"]);
+  assert.deepEqual(drawing.findAll(".node.lit"), [mlp]);
+  assert.deepEqual([...drawing.tip().children].map(({ tagName, textContent }) => [tagName, textContent]), [["B", "mlp!, layer 1"], ["DIV", "a tip"], ["DIV", "another"]]);
+  assert.ok(drawing.isSaid());
+  over(drawing.plate("encoder", 0));
+  assert.deepEqual(drawing.arrows(".lit"), ["encoder.entry > encoder.*.self_attn", "encoder.sum > encoder.bottom"]);
+  assert.deepEqual(drawing.near(), ["encoder.*.self_attn", "encoder.sum"]);
+  assert.equal(drawing.tip().textContent, "Open layer 0");
+  const lit = (layer) => (over(drawing.plate("decoder", layer)), drawing.arrows(".lit"));
+  assert.deepEqual(lit(0), ["decoder.sum > decoder.bottom"]);
+  assert.deepEqual(lit(1), ["decoder.entry > decoder.*.self_attn"]);
+  assert.deepEqual(lit(3), ["decoder.*.ln2 > decoder.above"]);
+  assert.deepEqual(lit(4), ["decoder.top > linear"]);
+  over(drawing.plate("encoder", 2));
+  assert.deepEqual(drawing.arrows(".lit"), ["encoder.*.ln2 > encoder.above", "encoder.top > decoder.*.cross_attn"]);
+  point(drawing.find("svg"), "mouseleave");
+  assert.equal(drawing.findAll(".lit, .near, .pointing").length, 0);
+  assert.ok(!drawing.isSaid());
+  drawing.leave();
+});
+
+test("queries, keys and values enter around the middle; where keys and values are the memory's, the queries go straight up", () => {
+  const drawing = made(pair());
+  const entries = (name) => ["key", "value", "query"].map((kind) => {
+    const [x] = numbers(drawing.find(`.arrow.${kind}[data-end="${name}"] .head`).getAttribute("transform"));
+    return x - (rectOf(drawing.node(name)).x + rectOf(drawing.node(name)).w / 2);
+  });
+  for (const side of ["encoder", "decoder"]) {
+    const [key, value, query] = entries(`${side}.*.self_attn`);
+    assert.deepEqual([value, key], [0, -query]);
+  }
+  const [key, value, query] = entries("decoder.*.cross_attn");
+  assert.ok(key < value && value < query && query === 0);
+  for (const letter of drawing.findAll(".letter")) {
+    const [x] = numbers(letter.parentElement.querySelector(".head").getAttribute("transform"));
+    assert.equal(letter.getAttribute("text-anchor"), Number(letter.getAttribute("x")) < x ? "end" : "start");
+  }
+  drawing.leave();
+});
+
+test("how many layers there are stands outside of the frame, a plate's number in its middle, a sum close to its part", () => {
+  const drawing = made(pair());
+  const at = (element, name) => Number(element.getAttribute(name));
+  for (const name of ["encoder", "decoder"]) {
+    const { x, y, w, h } = rectOf(drawing.node(`${name}.*`));
+    const [times, layer] = [".times", ".layer"].map((part) => drawing.node(`${name}.*`).querySelector(part));
+    const isLeft = name === "encoder";
+    assert.ok(isLeft ? at(times, "x") < x : at(times, "x") > x + w, name);
+    assert.ok(Math.abs(at(times, "y") - y - h / 2) < 10);
+    assert.equal(times.getAttribute("text-anchor"), isLeft ? "end" : "start");
+    assert.ok(at(layer, "x") > x && at(layer, "x") < x + w && at(layer, "y") > y && at(layer, "y") < y + 30);
+    const top = (part) => rectOf(drawing.node(`${name}.*.${part}`));
+    const apart = (below, above) => top(below).y - top(above).y - top(above).h;
+    assert.ok(apart("self_attn", "ln1") < apart(isLeft ? "ln1" : "ln_cross", "mlp"));
+  }
+  for (const plate of drawing.findAll(".plate")) {
+    const [{ x, y, w, h }, text] = [rectOf(plate), plate.querySelector("text")];
+    assert.equal(at(text, "x"), plate.dataset.stack === "encoder" ? rectOf(drawing.node("encoder.embed")).x + 98 : rectOf(drawing.node("decoder.embed")).x + 98);
+    assert.ok(at(text, "x") > x && at(text, "x") < x + w && at(text, "y") > y && at(text, "y") < y + h);
+  }
+  drawing.leave();
+});
+
+test("positions stand beside the sum on one side and segments on the other; those that act inside attention lead up beside the frame", () => {
+  const data = pair();
+  for (const one of data.stacks) one.before.push(box(`${one.name}.seg`, "segments", { small: true }));
+  const drawing = made(data);
+  for (const name of ["encoder", "decoder"]) {
+    const [sum, pos, seg] = ["sum", "pos", "seg"].map((part) => rectOf(drawing.node(`${name}.${part}`)));
+    const isLeft = name === "encoder";
+    assert.equal(pos.x + pos.w < sum.x, isLeft);
+    assert.equal(seg.x > sum.x + sum.w, isLeft);
+    for (const one of [pos, seg]) assert.equal(one.y + one.h / 2, sum.y + sum.h / 2);
+  }
+  drawing.leave();
+  const inside = pair();
+  for (const one of inside.stacks) {
+    one.before = [one.before[0], box(`${one.name}.pos`, "positions", { small: true })];
+    inside.arrows = inside.arrows.filter(({ start, end }) => start !== `${one.name}.pos` && end !== `${one.name}.sum`);
+    inside.arrows.push(flow(`${one.name}.pos`, `${one.name}.*.self_attn`, "inside"));
+  }
+  const other = made(inside);
+  for (const name of ["encoder", "decoder"]) {
+    const [frame, pos, attn] = ["*", "pos", "*.self_attn"].map((part) => rectOf(other.node(`${name}.${part}`)));
+    const d = other.find(`.arrow.inside[data-start="${name}.pos"] path`).getAttribute("d");
+    const x = name === "encoder" ? Number(d.match(/Q([\d.]+) /)[1]) - (frame.x + frame.w) : frame.x - Number(d.match(/Q([\d.]+) /)[1]);
+    assert.ok(x > 0 && x < 30, "beside the frame");
+    const [startX, startY] = numbers(d);
+    assert.ok(startY === pos.y && startX > pos.x && startX < pos.x + pos.w);
+    const end = Number(d.match(/H([\d.]+)$/)[1]);
+    assert.equal(end, name === "encoder" ? attn.x + attn.w : attn.x);
+    const levels = [...d.matchAll(/V([\d.]+)/g)].map(([, level]) => Number(level));
+    assert.ok(levels.every((level) => level < startY && level > attn.y), "up, and not beyond");
+    const turn = Number(d.match(/Q[\d.]+ ([\d.]+) /)[1]);
+    assert.ok(levels.at(-1) > turn, "from below");
+  }
+  other.leave();
+});
+
+test("the tip stands beside the frame, on its other side where there is no room, and within the window", () => {
+  const drawing = made(pair());
+  const { left, width } = { left: rectOf(drawing.node("decoder.*")).x, width: rectOf(drawing.node("decoder.*")).w };
+  place(drawing.tip(), { width: 100, height: 40 });
+  const at = (node) => (over(node), [drawing.tip().style.left, drawing.tip().style.top].map(parseFloat));
+  const mlp = rectOf(drawing.node("decoder.*.mlp"));
+  assert.deepEqual(at(drawing.node("decoder.*.mlp")), [left + width + 8, mlp.y + mlp.h / 2 - 20]);
+  const frame = rectOf(drawing.node("encoder.*"));
+  assert.equal(at(drawing.node("encoder.*.mlp"))[0], frame.x + frame.w + 8);
+  assert.equal(at(drawing.plate("encoder", 0))[0], frame.x + frame.w + 8);
+  assert.equal(at(drawing.node("softmax"))[0], left + width + 8);
+  globalThis.innerWidth = left + width + 80;
+  assert.equal(at(drawing.node("decoder.*.mlp"))[0], mlp.x - 112);
+  globalThis.innerWidth = 1440;
+  place(drawing.tip(), { width: 100, height: 2000 });
+  place(drawing.node("decoder.*.mlp"), { left: mlp.x, top: 5, width: mlp.w, height: 10 });
+  globalThis.innerHeight = 3000;
+  assert.equal(at(drawing.node("decoder.*.mlp"))[1], 8);
+  place(drawing.node("decoder.*.mlp"), { left: mlp.x, top: 2900, width: mlp.w, height: 10 });
+  assert.equal(at(drawing.node("decoder.*.mlp"))[1], 3000 - 2000 - 8);
+  globalThis.innerHeight = 900;
+  drawing.leave();
+});
+
+test("a box is chosen by a click or a key, told with the number of its open layer, and the page's answer moves the mark", () => {
+  const drawing = made(pair());
+  assert.deepEqual([pressed(drawing), reached(drawing)], [["decoder.*.mlp"], ["decoder.*.mlp"]]);
+  drawing.node("encoder.*.ln2").querySelector("text").dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  assert.deepEqual(drawing.blocks, [["block", { name: "encoder.1.ln2" }]]);
+  assert.deepEqual([pressed(drawing), reached(drawing)], [["encoder.*.ln2"], ["encoder.*.ln2"]]);
+  assert.match(announced(), /^Chosen: ln2! add_norm here\. ln2!, layer 1/);
+  press(drawing.node("linear"), "Enter");
+  press(drawing.node("decoder.*"), " ");
+  assert.deepEqual(drawing.blocks.slice(1).map(([, { name }]) => name), ["linear", "decoder.2"]);
+  drawing.focus().blur();
+  drawing.update(pair(undefined, { chosen: "encoder.embed" }));
+  assert.deepEqual([pressed(drawing), reached(drawing)], [["encoder.embed"], ["encoder.embed"]]);
+  drawing.update(pair(undefined, { chosen: "decoder.3.mlp" })); // of no open layer: nothing is marked, and all can be reached
+  assert.deepEqual([pressed(drawing), reached(drawing).length], [[], 1]);
+  drawing.leave();
+});
+
+test("a plate that is chosen opens at once: the same box in it where one of its stack is looked at, else the layer", () => {
+  const drawing = made(pair());
+  const click = (plate) => plate.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  click(drawing.plate("decoder", 4));
+  assert.deepEqual(drawing.blocks.at(-1), ["block", { name: "decoder.4.mlp" }]);
+  assert.deepEqual([layersOf(drawing), pressed(drawing)], [["layer 1", "layer 4"], ["decoder.*.mlp"]]);
+  assert.match(announced(), /^Chosen: mlp! .*layer 4/);
+  const mlp = drawing.node("decoder.*.mlp");
+  click(drawing.plate("encoder", 0));
+  assert.deepEqual(drawing.blocks.at(-1), ["block", { name: "encoder.0" }]);
+  assert.deepEqual([layersOf(drawing), pressed(drawing)], [["layer 0", "layer 4"], ["encoder.*"]]);
+  click(drawing.plate("encoder", 2));
+  assert.deepEqual(drawing.blocks.at(-1), ["block", { name: "encoder.2" }]);
+  assert.equal(drawing.node("decoder.*.mlp"), mlp); // stays as it is, and so keeps its focus
+  assert.equal(drawing.findAll(".plate").length, 6);
+  drawing.update(pair({ encoder: 2, decoder: 99 }, { chosen: "encoder.2" })); // the last there is
+  assert.deepEqual(layersOf(drawing), ["layer 2", "layer 4"]);
+  press(drawing.plate("decoder", 1), "Enter");
+  assert.equal(drawing.focus(), drawing.node("decoder.*")); // the plate is gone
+  assert.deepEqual(drawing.blocks.at(-1), ["block", { name: "decoder.1" }]);
+  drawing.leave();
+});
+
+test("what is pointed at and goes takes its tip and its light along", () => {
+  const drawing = made(pair());
+  const plate = drawing.plate("encoder", 0);
+  over(plate);
+  assert.ok(drawing.isSaid());
+  plate.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  assert.ok(!plate.isConnected && !drawing.isSaid());
+  assert.equal(drawing.findAll(".lit, .near, .pointing").length, 0);
+  drawing.update(alone());
+  assert.deepEqual(drawing.findAll(".box").map(({ dataset }) => dataset.box).filter((name) => name.startsWith("encoder")), []);
+  assert.ok(!drawing.node("decoder.*.cross_attn"));
+  drawing.leave();
+});
+
+test("arrow keys lead to what stands there, and Escape takes the tip away", () => {
+  const drawing = made(pair());
+  const from = (name, key) => (press(drawing.node(name), key), drawing.focus().dataset.box ?? drawing.focus().dataset.layer);
+  assert.equal(from("encoder.*.mlp", "ArrowUp"), "encoder.*.ln2");
+  assert.ok(drawing.node("encoder.*.ln2").matches(".lit"));
+  assert.equal(from("encoder.*.mlp", "ArrowDown"), "encoder.*.ln1");
+  const stackOf = ({ dataset }) => dataset.stack ?? dataset.box.split(".")[0];
+  for (const [start, key, to] of [["encoder.*.mlp", "ArrowRight", "decoder"], ["decoder.*.mlp", "ArrowLeft", "encoder"]]) {
+    from(start, key);
+    assert.equal(stackOf(drawing.focus()), to);
+  }
+  assert.equal(from("encoder.*.self_attn", "ArrowDown"), "0"); // the plate below
+  assert.equal(from("encoder.*.ln2", "ArrowUp"), "encoder.*"); // the frame stands where its name is, at its top
+  assert.equal(from("encoder.*.mlp", "ArrowUp"), "encoder.*.ln2");
+  assert.ok(drawing.isSaid());
+  assert.ok(press(drawing.focus(), "Escape"));
+  assert.ok(!drawing.isSaid());
+  assert.ok(!press(drawing.node("linear"), "Tab").defaultPrevented);
+  assert.equal(from("softmax", "ArrowUp"), "softmax"); // nothing is above
+  drawing.leave();
+});
+
+test("in a narrow window what is said of the block comes into sight, where it is not already", () => {
+  const panel = document.createElement("div");
+  panel.className = "st-key-hl-arch-block";
+  document.body.append(panel);
+  let shows = 0;
+  panel.addEventListener("shown", () => (shows += 1));
+  const drawing = made(pair());
+  for (const [top, wanted] of [[700, 0], [740, 0], [741, 1]]) {
+    place(panel, { top, width: 100, height: 100 });
+    drawing.node("linear").dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    assert.equal(shows, wanted);
+  }
+  drawing.leave();
+});

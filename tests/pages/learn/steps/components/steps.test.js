@@ -1,0 +1,529 @@
+// Attention step by step as a whole component: what a person does in it, what it shows and tells then, and newer answers.
+
+import assert from "node:assert/strict";
+import { beforeEach, mock, test } from "node:test";
+
+import { announced, packed, place, point, prefer, press, resize, run, setTheme, shown } from "../../../dom.js";
+import { between, isNear, random, read } from "../../../canvas.js";
+import show from "../../../../../pages/learn/steps/components/steps/steps.js";
+
+const [N_QUERIES, N_KEYS, D_MODEL, D_HEAD, N_HEADS] = [4, 5, 7, 3, 2];
+const FIRST = { query: 10, key: 20 };
+const SIZES = { query: N_QUERIES, key: N_KEYS, d_model: D_MODEL, d_head: D_HEAD, "head d_head": N_HEADS * D_HEAD };
+const HUES = { q: "query", k: "key", v: "value", z: "value", concat: "value", pattern: "weight" };
+const STAGES = [
+  ["input", { x: ["query", "d_model"] }],
+  ["projection", { q: ["query", "d_head"], k: ["key", "d_head"], v: ["key", "d_head"] }],
+  ["product", { product: ["query", "key"] }],
+  ["mask", { mask: ["query", "key"], attn_scores: ["query", "key"] }],
+  ["softmax", { pattern: ["query", "key"] }],
+  ["weigh", { v: ["key", "d_head"], pattern: ["query", "key"] }],
+  ["z", { z: ["query", "d_head"] }],
+  ["concat", { concat: ["query", "head d_head"] }],
+  ["output", { attn_out: ["query", "d_model"] }],
+];
+const NAMES = STAGES.map(([name]) => name);
+const theme = (background, text, hue) => ({
+  ...{ diverging: ["#b35806", background, "#542788"], sequential: [background, "#7070d0", "#101040"], background, text },
+  ...{ muted: "#808080", forbidden: "#c0c4c8", accent: "#4040c0", border: "#dddddd", query: hue, key: "#c06010", value: "#10a060" },
+});
+const COLORS = { light: theme("#ffffff", "#101114", "#1060c0"), dark: theme("#000000", "#f0f0f0", "#2080ff") };
+const isMasked = (query, key) => (query + key) % 4 === 3;
+
+const NUMBERS = new Map();
+const next = random(11);
+for (const [name, [rows, columns]] of STAGES.flatMap(([, matrices]) => Object.entries(matrices))) {
+  if (NUMBERS.has(name)) continue;
+  const value = (i) => {
+    const masked = isMasked(Math.floor(i / N_KEYS), i % N_KEYS);
+    if (name === "mask") return Number(!masked);
+    if (name === "attn_scores" && masked) return -Infinity;
+    if (name === "pattern") return masked ? 0 : 0.9 * next();
+    return 4 * (next() - 0.5);
+  };
+  NUMBERS.set(name, { rows, columns, values: Float32Array.from({ length: SIZES[rows] * SIZES[columns] }, (_, i) => value(i)) });
+}
+const valueOf = (name, row, column) => NUMBERS.get(name).values[row * SIZES[NUMBERS.get(name).columns] + column];
+const strongest = (query) => {
+  const row = Array.from({ length: N_KEYS }, (_, key) => valueOf("pattern", query, key));
+  return row.indexOf(Math.max(...row));
+};
+
+const where = (more = {}) => ({ stage: "product", query: 12, key: 23, cell: null, ...more });
+
+function data({ at, revision = 0, ...more } = {}) {
+  const quantities = [...NUMBERS].map(([name, { rows, columns }]) => ({
+    ...{ name, symbol: name, caption: name, title: `title of ${name}`, rows, columns, hue: HUES[name] ?? "" },
+    ...{ shape: [SIZES[rows], SIZES[columns]], size: `${rows} × ${columns}` },
+  }));
+  const pair = (symbol, hue) => ({ symbol, caption: symbol, title: symbol, hue, size: "" });
+  const formula = (name) => ["mrow", [["mi", name]]];
+  const header = {
+    stages: STAGES.map(([name, matrices]) => ({ name, short: name.slice(0, 3), title: `The ${name}`, notice: `See ${name}.`, formula: formula(name), matrices: Object.keys(matrices) })),
+    ...{ quantities, pairs: { elementwise: pair("q*k", ""), weighted: pair("Av", "value") } },
+    query: Array.from({ length: N_QUERIES }, (_, i) => `q${i}`),
+    key: Array.from({ length: N_KEYS }, (_, i) => `k${i}`),
+    ...{ first: FIRST, nQueries: 40, nKeys: 50, head: 1, nHeads: N_HEADS, dHead: D_HEAD, isSelf: false },
+    ...{ at: { revision, value: where(at) }, colors: COLORS, ...more },
+  };
+  return packed(header, ...[...NUMBERS.values()].map(({ values }) => values));
+}
+
+const WIDTH = 1200;
+
+function made(more) {
+  const steps = shown(show, "steps", data(more));
+  resize(steps.find(".figure"), WIDTH, 600);
+  const canvas = steps.find("canvas");
+  place(canvas, { left: 0, top: 0, width: WIDTH, height: 600 });
+  const title = () => steps.find(".says .title").textContent;
+  const texts = () => canvas.getContext("2d").texts;
+  /** Where the middle of a column is painted, by its name above it, and of a key's row, by its token. */
+  const across = (name) => {
+    const found = texts().find(({ text, y }) => text === name && y < 30);
+    return found.x + 3 * name.length;
+  };
+  const down = (key) => parseFloat(steps.findAll(".key")[key].style.top) + parseFloat(steps.findAll(".key")[key].style.height) / 2;
+  const on = (type, x, y) => point(canvas, type, { clientX: x, clientY: y });
+  const told = () => steps.told.map(([, { value }]) => value);
+  const soon = () => (mock.timers.tick(219), steps.told.length);
+  const settle = () => mock.timers.tick(220);
+  const numbers = (name) => steps.findAll(".number").filter(({ dataset }) => dataset.name === name);
+  const focus = () => steps.root.getRootNode().activeElement;
+  const chips = () => steps.findAll(".chip").findIndex(({ ariaPressed }) => ariaPressed === "true");
+  const keys = () => steps.findAll(".key").findIndex(({ ariaPressed }) => ariaPressed === "true");
+  return { ...steps, canvas, title, texts, across, down, on, all: told, soon, settle, numbers, focus, chips, keys, messages: steps.told };
+}
+
+const stageOf = (steps) => Number(steps.title().split(".")[0]) - 1;
+const current = (steps) => steps.findAll(".stop").findIndex((stop) => stop.getAttribute("aria-current") === "step");
+
+beforeEach(() => {
+  mock.timers.reset();
+  mock.timers.enable({ apis: ["setTimeout"] });
+  setTheme("light");
+  prefer("(prefers-reduced-motion: reduce)", false);
+});
+
+test("a stage says its title, its notice, its formula and the shapes of what it shows", () => {
+  const steps = made({ at: { stage: "projection" } });
+  assert.equal(steps.title(), "2. The projection");
+  assert.equal(steps.find(".notice").textContent, "See projection.");
+  const [row] = steps.find(".formula math").children;
+  assert.deepEqual([row.localName, row.firstChild.localName, row.textContent], ["mrow", "mi", "projection"]);
+  assert.deepEqual(steps.findAll(".shape").map(({ textContent }) => textContent), ["q [query × d_head]", "k [key × d_head]", "v [key × d_head]"]);
+  assert.deepEqual(steps.findAll(".shape b").map(({ style }) => style.getPropertyValue("--hue")), ["#1060c0", "#c06010", "#10a060"]);
+  assert.match(steps.canvas.ariaLabel, /^Stage The projection: query 12 “q2”, key 23 “k3”$/);
+  assert.deepEqual(steps.findAll(".stop").map(({ textContent, title }) => [textContent, title]), NAMES.map((name) => [name.slice(0, 3), `The ${name}`]));
+  steps.leave();
+});
+
+test("stages are gone along by their names, by the buttons and by keys, and the last of several is told a moment later", () => {
+  const steps = made();
+  const [back, forward] = [steps.find(".back"), steps.find(".forward")];
+  const state = () => [stageOf(steps), current(steps), ...[back, forward].map((button) => button.getAttribute("aria-disabled"))];
+  assert.deepEqual(state(), [2, 2, "false", "false"]);
+  steps.findAll(".stop")[4].click();
+  assert.deepEqual(state(), [4, 4, "false", "false"]);
+  assert.equal(announced(), "5. The softmax. See softmax.");
+  assert.deepEqual(steps.findAll(".stop").map((stop) => [stop.matches(".done"), stop.tabIndex]), NAMES.map((_, i) => [i < 4, i === 4 ? 0 : -1]));
+  back.click();
+  back.click();
+  forward.click();
+  assert.equal(stageOf(steps), 3);
+  assert.equal(steps.soon(), 0);
+  steps.settle();
+  assert.deepEqual(steps.all(), [where({ stage: "mask" })]);
+  const go = (key, to) => {
+    assert.ok(press(steps.canvas, key).defaultPrevented, key);
+    assert.equal(stageOf(steps), to, key);
+  };
+  go("ArrowRight", 4);
+  go("ArrowLeft", 3);
+  go("End", 8);
+  assert.deepEqual(state(), [8, 8, "false", "true"]);
+  go("ArrowRight", 8);
+  go("Home", 0);
+  assert.deepEqual(state(), [0, 0, "true", "false"]);
+  go("ArrowLeft", 0);
+  for (const more of [{ ctrlKey: true }, { metaKey: true }, { altKey: true }]) assert.ok(!press(steps.canvas, "ArrowRight", more).defaultPrevented);
+  assert.ok(!press(steps.canvas, "a").defaultPrevented);
+  assert.equal(stageOf(steps), 0);
+  press(steps.findAll(".stop")[0], "ArrowRight");
+  assert.equal(steps.focus(), steps.findAll(".stop")[1]); // the focus goes along
+  steps.settle();
+  assert.deepEqual(steps.all().slice(1), [where({ stage: "projection" })]);
+  steps.leave();
+});
+
+test("they play from stage to stage to the last, and from there again from the first; anything that a person does ends it", () => {
+  const steps = made({ at: { stage: "concat" } });
+  const play = steps.find(".play");
+  const says = () => play.getAttribute("aria-label");
+  assert.equal(says(), "Play");
+  press(steps.canvas, " ");
+  assert.deepEqual([says(), stageOf(steps)], ["Pause", 8]);
+  mock.timers.tick(3200);
+  assert.deepEqual([says(), stageOf(steps)], ["Play again", 8]);
+  play.click();
+  assert.deepEqual([says(), stageOf(steps)], ["Pause", 0]);
+  mock.timers.tick(3199);
+  assert.equal(stageOf(steps), 0);
+  mock.timers.tick(1);
+  assert.equal(stageOf(steps), 1);
+  mock.timers.tick(3200);
+  assert.equal(stageOf(steps), 2);
+  play.click();
+  mock.timers.tick(9999);
+  assert.deepEqual([says(), stageOf(steps)], ["Play", 2]);
+  const ends = [
+    () => steps.find(".back").click(),
+    () => press(steps.canvas, "ArrowRight"),
+    () => steps.findAll(".stop")[0].click(),
+    () => steps.find(".number").click(),
+    () => press(steps.canvas, " "),
+  ];
+  for (const end of ends) {
+    play.click();
+    end();
+    const stage = stageOf(steps);
+    mock.timers.tick(9999);
+    assert.deepEqual([says(), stageOf(steps)], ["Play", stage], String(end));
+  }
+  press(play, " "); // the button's own key
+  assert.equal(says(), "Pause");
+  const root = steps.find(".says .title");
+  steps.leave();
+  const before = root.textContent;
+  mock.timers.tick(9999);
+  assert.equal(root.textContent, before);
+});
+
+test("another query looks where its own weight is largest, by a click or by keys", () => {
+  const steps = made();
+  assert.deepEqual([steps.chips(), steps.keys()], [2, 3]);
+  const chips = steps.findAll(".chip");
+  assert.deepEqual(chips.map(({ textContent, title }) => [textContent, title]), [0, 1, 2, 3].map((i) => [`q${i}${10 + i}`, `query ${10 + i} “q${i}”`]));
+  chips[1].click();
+  assert.deepEqual([steps.chips(), steps.keys()], [1, strongest(1)]);
+  assert.equal(announced(), `Stage The product: query 11 “q1”, key ${20 + strongest(1)} “k${strongest(1)}”`);
+  assert.equal(steps.find(".asking").textContent, "q1");
+  press(chips[1], "ArrowLeft");
+  assert.deepEqual([steps.chips(), steps.focus()], [0, chips[0]]);
+  assert.deepEqual(chips.map(({ tabIndex }) => tabIndex), [0, -1, -1, -1]);
+  press(chips[0], "End");
+  assert.equal(stageOf(steps), 2); // no key of the stages here
+  steps.settle();
+  assert.deepEqual(steps.all(), [where({ query: 13, key: 20 + strongest(3) })]);
+  const text = ({ text: one }) => /^[−\d.]+$/.test(one);
+  const painted = steps.texts().filter(text).map((one) => one.text);
+  assert.deepEqual(painted, Array.from({ length: N_KEYS }, (_, key) => valueOf("product", 3, key).toFixed(2).replace("-", "−")));
+  steps.leave();
+});
+
+test("tokens before and behind those that are shown are asked for at once, where there are such", () => {
+  const steps = made();
+  steps.findAll(".chip")[1].click();
+  steps.find(".beyond.earlier").click();
+  steps.find(".beyond.later").click();
+  mock.timers.tick(999);
+  assert.deepEqual(steps.all(), [{ ...where({ query: 9 }), key: null }, { ...where({ query: 14 }), key: null }]);
+  steps.update(data({ first: { query: 0, key: 0 }, nQueries: 5, revision: 99 }));
+  assert.deepEqual([steps.find(".earlier"), steps.find(".later") !== null], [null, true]);
+  steps.update(data({ first: { query: 36, key: 0 }, revision: 100 }));
+  assert.deepEqual([steps.find(".earlier") !== null, steps.find(".later")], [true, null]);
+  steps.leave();
+});
+
+test("a key is chosen by a click or by keys, as far as there are keys, and shows which are forbidden", () => {
+  const steps = made();
+  const keys = steps.findAll(".key");
+  const forbidden = () => keys.map((key) => key.matches(".forbidden"));
+  assert.deepEqual(forbidden(), keys.map((_, key) => isMasked(2, key)));
+  keys[1].click();
+  assert.deepEqual([steps.keys(), keys.map(({ tabIndex }) => tabIndex)], [1, [-1, 0, -1, -1, -1]]);
+  assert.match(announced(), /key 21 “k1”$/);
+  press(keys[1], "ArrowUp");
+  assert.deepEqual([steps.keys(), steps.focus()], [0, keys[0]]);
+  press(keys[0], "ArrowUp");
+  assert.equal(steps.keys(), 0);
+  press(steps.canvas, "ArrowDown");
+  assert.deepEqual([steps.keys(), steps.focus()], [1, steps.canvas]);
+  for (let i = 0; i < 6; i++) press(steps.canvas, "ArrowDown");
+  assert.equal(steps.keys(), N_KEYS - 1);
+  assert.ok(!press(steps.find(".back"), "ArrowUp").defaultPrevented);
+  press(keys[4], " "); // clicks it, and plays nothing
+  assert.equal(steps.find(".play").getAttribute("aria-label"), "Play");
+  steps.settle();
+  assert.deepEqual(steps.all(), [where({ key: 24 })]);
+  assert.deepEqual(keys.map(({ title, textContent }) => [title, textContent]), keys.map((_, i) => [`key ${20 + i} “k${i}”`, `k${i}`]));
+  steps.findAll(".chip")[3].click();
+  assert.deepEqual(forbidden(), keys.map((_, key) => isMasked(3, key)));
+  steps.leave();
+});
+
+test("the lens has the numbers of the stage, of the query and of the key that is looked at or pointed at", () => {
+  const steps = made({ at: { stage: "projection" } });
+  const check = (name, row) => {
+    const wanted = Array.from({ length: D_HEAD }, (_, column) => valueOf(name, row, column).toFixed(3).replace("-", "−"));
+    assert.deepEqual(steps.numbers(name).map(({ textContent }) => textContent), wanted, `${name} ${row}`);
+  };
+  const heads = () => steps.findAll(".head .of").map(({ textContent }) => textContent);
+  check("q", 2);
+  for (const name of ["k", "v"]) check(name, 3);
+  assert.deepEqual(heads(), ["query 12 “q2”", "key 23 “k3”", "key 23 “k3”"]);
+  point(steps.findAll(".key")[0], "mouseenter");
+  for (const name of ["k", "v"]) check(name, 0);
+  check("q", 2);
+  assert.equal(heads()[1], "key 20 “k0”");
+  point(steps.findAll(".key")[0], "mouseleave");
+  check("k", 3);
+  const most = Math.max(...NUMBERS.get("q").values.map(Math.abs));
+  const [first] = steps.numbers("q");
+  const share = valueOf("q", 2, 0) / most;
+  const scale = [[0, "#808080"], [0.5, "#ffffff"], [1, "#1060c0"]];
+  assert.ok(isNear(read(first.style.background), between(scale, 0.5 + 0.5 * Math.sign(share) * Math.abs(share) ** 0.8), 2.5));
+  steps.findAll(".stop")[3].click();
+  assert.deepEqual(steps.numbers("mask").map(({ textContent }) => textContent), [0, 1, 2, 3, 4].map((key) => String(Number(!isMasked(2, key)))));
+  assert.ok(steps.numbers("attn_scores").some(({ textContent }) => textContent === "−∞"));
+  assert.deepEqual(steps.findAll(".cells.of-keys .below").map(({ textContent }) => textContent).slice(0, 5), ["k0", "k1", "k2", "k3", "k4"]);
+  steps.leave();
+});
+
+test("a number is chosen in the lens, marked, told with its place in the whole text, and takes its key along", () => {
+  const steps = made({ at: { stage: "weigh" } });
+  assert.equal(steps.numbers("pattern").length, N_KEYS);
+  steps.numbers("pattern")[1].click();
+  assert.deepEqual(steps.all(), [where({ stage: "weigh", key: 21, cell: ["pattern", 12, 21] })]);
+  assert.equal(steps.keys(), 1);
+  assert.deepEqual(steps.findAll(".number.chosen").map(({ dataset }) => [dataset.name, dataset.column]), [["pattern", "1"]]);
+  assert.match(announced(), /^pattern, query 12 “q2”, key 21 “k1”: /);
+  assert.equal(steps.canvas.getContext("2d").frames.length, 1);
+  steps.numbers("weighted")[2].click();
+  assert.deepEqual(steps.all().at(-1).cell, ["weighted", 12 * 50 + 21, 2]);
+  steps.findAll(".key")[4].click();
+  steps.numbers("v")[0].click();
+  assert.deepEqual([steps.all().at(-1).cell, steps.all().at(-1).key], [["v", 24, 0], 24]);
+  steps.findAll(".chip")[0].click(); // another query: what was open is closed
+  steps.settle();
+  assert.deepEqual(steps.all().at(-1), where({ stage: "weigh", query: 10, key: 20 + strongest(0) }));
+  assert.equal(steps.findAll(".number.chosen").length, 0);
+  steps.leave();
+});
+
+test("Enter leads from the figure to the numbers, arrows from number to number, which keep the focus when others come", () => {
+  const steps = made({ at: { stage: "projection" } });
+  press(steps.canvas, "Enter");
+  const all = () => steps.findAll(".number");
+  assert.equal(steps.focus(), all()[0]);
+  press(all()[0], "ArrowRight");
+  assert.equal(steps.focus(), all()[1]);
+  assert.equal(stageOf(steps), 1); // no key of the stages here
+  assert.equal(steps.focus().title, `q, query 12 “q2”, dimension 1: ${valueOf("q", 2, 1).toFixed(4).replace("-", "−")}`);
+  assert.equal(steps.canvas.getContext("2d").frames.length, 1); // and it is framed in the figure
+  steps.focus().click();
+  assert.equal(steps.focus(), all()[1]);
+  assert.deepEqual(all().map(({ tabIndex }) => tabIndex).slice(0, 3), [-1, 0, -1]);
+  steps.focus().blur();
+  steps.findAll(".stop")[2].click();
+  assert.deepEqual(all().map(({ tabIndex }) => tabIndex).filter((index) => index === 0).length, 1);
+  steps.leave();
+});
+
+test("of a long vector the largest numbers are shown, in their order", () => {
+  const width = 200;
+  const values = Float32Array.from({ length: N_QUERIES * width }, (_, i) => Math.sin(i * 12.9898) * ((i % 97) + 1));
+  const before = NUMBERS.get("x");
+  SIZES.d_model = width;
+  NUMBERS.set("x", { ...before, values });
+  const out = NUMBERS.get("attn_out");
+  NUMBERS.set("attn_out", { ...out, values });
+  const steps = made({ at: { stage: "input" } });
+  const row = [...values.subarray(2 * width, 3 * width)].map((value, column) => [Math.abs(value), column]);
+  const largest = row.toSorted(([one], [other]) => other - one).slice(0, 64).map(([, column]) => column);
+  assert.deepEqual(steps.numbers("x").map(({ dataset }) => Number(dataset.column)), largest.toSorted((one, other) => one - other));
+  assert.ok(steps.find(".lens").textContent.includes("largest 64 of 200"));
+  steps.leave();
+  NUMBERS.set("x", before);
+  NUMBERS.set("attn_out", out);
+  SIZES.d_model = D_MODEL;
+});
+
+test("what lies under the pointer is said beside it, looked at, and chosen by a click", () => {
+  const steps = made();
+  const tip = steps.find(".tip");
+  place(tip, { width: 80, height: 20 });
+  const [x, y] = [steps.across("product"), steps.down(1)];
+  steps.on("mousemove", x, y);
+  assert.deepEqual([tip.hidden, tip.textContent], [false, `product, query 12 “q2”, key 21 “k1”: ${valueOf("product", 2, 1).toFixed(4).replace("-", "−")}`]);
+  assert.equal(steps.canvas.style.cursor, "pointer");
+  const [left, top] = tip.style.transform.match(/-?[\d.]+/g).map(Number);
+  assert.ok(left > x && left < x + 30 && top > y && top < y + 30);
+  steps.on("mousemove", x, 5);
+  assert.deepEqual([tip.hidden, steps.canvas.style.cursor], [true, ""]);
+  steps.on("mousemove", steps.across("k"), steps.down(4));
+  assert.match(tip.textContent, /^k, key 24 “k4”, dimension [12]: /);
+  assert.ok(steps.findAll(".head .of").some(({ textContent }) => textContent === "key 24 “k4”")); // the lens goes along
+  steps.on("mouseleave", 0, 0);
+  assert.ok(tip.hidden);
+  assert.ok(!steps.findAll(".head .of").some(({ textContent }) => textContent === "key 24 “k4”"));
+  steps.on("click", x, 5);
+  assert.equal(steps.messages.length, 0);
+  steps.on("click", x, y);
+  assert.deepEqual(steps.all(), [where({ key: 21, cell: ["product", 12, 21] })]);
+  steps.on("click", steps.across("k"), steps.down(0));
+  assert.deepEqual(steps.all().at(-1).cell.slice(0, 2), ["k", 20]);
+  const beforeLeft = (at, beside) => {
+    steps.on("mousemove", at, beside);
+    return tip.style.transform.match(/-?[\d.]+/g).map(Number);
+  };
+  place(tip, { width: 900, height: 20 });
+  assert.equal(beforeLeft(steps.across("product"), y)[0], WIDTH - 904); // within the figure
+  place(tip, { width: 2000, height: 20 });
+  assert.equal(beforeLeft(x, y)[0], 0);
+  steps.findAll(".stop")[7].click();
+  assert.ok(tip.hidden);
+  run(700);
+  const low = parseFloat(steps.find(".figure").style.height) - 30;
+  assert.ok(beforeLeft(steps.across("concat"), low)[1] < low, "above the pointer, at the bottom");
+  steps.leave();
+});
+
+test("what the page says anew is gone to, unless a person has gone on meanwhile", () => {
+  const steps = made({ revision: 4 });
+  steps.update(data({ revision: 5, at: { stage: "z", query: 11, key: 20, cell: ["z", 11, 2] } }));
+  assert.deepEqual([stageOf(steps), steps.chips(), steps.keys()], [6, 1, 0]);
+  assert.deepEqual(steps.findAll(".number.chosen").map(({ dataset }) => dataset.column), ["2"]);
+  steps.findAll(".stop")[7].click();
+  steps.update(data({ revision: 5, at: { stage: "input", query: 13 } })); // old: of before the click
+  assert.deepEqual([stageOf(steps), steps.chips(), steps.keys()], [7, 1, 0]);
+  steps.settle();
+  const [[name, { revision, value }]] = steps.messages;
+  assert.deepEqual([name, revision, value], ["view", 6, where({ stage: "concat", query: 11, key: 20, cell: ["z", 11, 2] })]);
+  steps.update(data({ revision: 5, first: { query: 11, key: 19 }, at: { stage: "input", query: 13 } })); // and other tokens
+  assert.deepEqual([stageOf(steps), steps.chips(), steps.keys()], [7, 0, 1]);
+  steps.update(data({ revision: 7, at: { stage: "no such", query: 99, key: 99, cell: ["z", 99, 2] } }));
+  assert.deepEqual([stageOf(steps), steps.chips(), steps.keys()], [7, 3, strongest(3)]);
+  assert.equal(steps.findAll(".number.chosen").length, 0);
+  steps.update(data({ revision: 8, at: { query: 1, key: null, cell: ["none", 1, 2] } }));
+  assert.deepEqual([stageOf(steps), steps.chips(), steps.keys()], [2, 0, strongest(0)]);
+  assert.ok(steps.find(".tip").hidden);
+  steps.leave();
+});
+
+test("a marked number keeps to what there is, to the last row and column and not beyond", () => {
+  for (const [cell, isThere] of [[["z", 13, 2], true], [["z", 14, 2], false], [["z", 9, 0], false], [["z", 12, 3], false], [["z", 12, -1], false]]) {
+    const steps = made({ at: { stage: "z", query: 13, cell } });
+    assert.equal(steps.findAll(".number.chosen").length, isThere ? 1 : 0, cell.join());
+    steps.findAll(".stop")[5].click();
+    steps.settle();
+    assert.deepEqual(steps.all().at(-1).cell, isThere ? cell : null, cell.join());
+    steps.leave();
+  }
+});
+
+test("another theme paints the figure and the numbers anew", () => {
+  const steps = made({ at: { stage: "projection", key: 22 } });
+  const look = () => [steps.numbers("q").map(({ style }) => style.background).join(), steps.root.getRootNode() && [...steps.canvas.pixel(Math.floor(steps.across("k")), Math.floor(steps.down(1)))].join(), steps.texts().map(({ color }) => color).join()];
+  const light = look();
+  setTheme("dark");
+  const dark = look();
+  light.forEach((one, i) => assert.notEqual(one, dark[i], `${i}`));
+  assert.equal(steps.findAll(".shape b")[0].style.getPropertyValue("--hue"), "#2080ff");
+  setTheme("light");
+  assert.deepEqual(look(), light);
+  steps.leave();
+});
+
+const boxNow = (steps) => [steps.find(".labels").style.left, steps.find(".labels").style.width].map(parseFloat);
+const painted = (steps) => JSON.stringify([steps.texts(), [...steps.canvas.getContext("2d").paths].map(({ points, color }) => [points, color])]);
+
+test("a stage is travelled to within its time and ends where it would have been without a journey", () => {
+  const there = made({ at: { stage: "mask" } });
+  const steps = made();
+  const widthOf = (name) => steps.texts().find(({ text, y }) => text === name && y < 30)?.x;
+  const before = widthOf("product");
+  press(steps.canvas, "ArrowRight");
+  assert.equal(widthOf("product"), before);
+  run(300);
+  const half = painted(steps);
+  assert.notEqual(half, painted(there));
+  run(284);
+  assert.notEqual(painted(steps), painted(there));
+  run(32);
+  assert.equal(painted(steps), painted(there));
+  boxNow(steps).forEach((at, i) => assert.ok(Math.abs(at - boxNow(there)[i]) < 0.06));
+  const now = painted(steps);
+  run(300);
+  assert.equal(painted(steps), now);
+  there.leave();
+  prefer("(prefers-reduced-motion: reduce)");
+  press(steps.canvas, "End");
+  const end = made({ at: { stage: "output" } });
+  assert.equal(painted(steps), painted(end));
+  end.leave();
+  steps.leave();
+});
+
+test("who goes on before they have arrived arrives there only, and what has left travels no more", () => {
+  const steps = made();
+  press(steps.canvas, "ArrowRight");
+  run(200);
+  press(steps.canvas, "Home");
+  run(640);
+  const there = made({ at: { stage: "input" } });
+  assert.equal(painted(steps), painted(there));
+  there.leave();
+  press(steps.canvas, "End");
+  run(100);
+  steps.update(data({ revision: 9, at: { stage: "softmax" } })); // in the middle of it
+  run(640);
+  const softmax = made({ at: { stage: "softmax" } });
+  assert.equal(painted(steps), painted(softmax));
+  softmax.leave();
+  press(steps.canvas, "ArrowRight");
+  const brush = steps.canvas.getContext("2d");
+  run(32);
+  steps.leave();
+  const left = JSON.stringify(brush.texts);
+  run(640);
+  assert.equal(JSON.stringify(brush.texts), left);
+});
+
+test("numbers fly to what they make where one goes forward by one stage, and nothing flies back or over several", () => {
+  const steps = made({ at: { stage: "projection" } });
+  const isPainted = (x, y) => steps.canvas.pixel(x, y)[3] > 0;
+  /** Whether something is between the query's own strip and the rows of the keys, where nothing rests. */
+  const isUnderWay = () => {
+    const [from, to] = [100, Math.floor(steps.across("mask"))];
+    return Array.from({ length: to - from }, (_, i) => from + i).some((x) => isPainted(x, 59) || isPainted(x, 89));
+  };
+  const flies = (go) => {
+    go();
+    let found = false;
+    for (let i = 0; i < 8; i++) {
+      run(64);
+      found ||= isUnderWay();
+    }
+    run(200);
+    return found || isUnderWay();
+  };
+  const ways = [() => press(steps.canvas, "ArrowRight"), () => press(steps.canvas, "ArrowLeft"), () => steps.findAll(".stop")[3].click()];
+  assert.deepEqual(ways.map(flies), [true, false, false]);
+  steps.leave();
+});
+
+test("a figure without a width waits for one, and takes another when it comes", () => {
+  const steps = shown(show, "steps", data());
+  const figure = steps.find(".figure");
+  resize(figure, 500, 600);
+  const { width } = steps.find("canvas");
+  assert.equal(width, 500);
+  resize(figure, 900, 600);
+  assert.equal(steps.find("canvas").width, 900);
+  const texts = JSON.stringify(steps.find("canvas").getContext("2d").texts);
+  resize(figure, 0, 600);
+  assert.equal(JSON.stringify(steps.find("canvas").getContext("2d").texts), texts);
+  assert.equal(parseFloat(figure.style.height), steps.find("canvas").height);
+  steps.leave();
+});
