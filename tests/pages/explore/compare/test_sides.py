@@ -47,7 +47,9 @@ def side(letter: str = "A", of: Weights | None = None, **more: Any) -> Side:
 
 def test_every_head_of_every_attention_is_there_once():
     heads = weights().heads
-    by_attention = {name: [head for head in heads if head.attention == name] for name in ("encoder", "decoder", "cross")}
+    by_attention = {
+        name: [head for head in heads if head.attention == name] for name in ("encoder", "decoder", "cross")
+    }
     assert {name: len(of) for name, of in by_attention.items()} == {"encoder": 4, "decoder": 12, "cross": 12}
     assert len({*heads}) == len(heads) == 28
     assert by_attention["cross"][:5] == [HeadName("cross", 0, head) for head in range(4)] + [HeadName("cross", 1, 0)]

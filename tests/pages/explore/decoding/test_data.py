@@ -193,7 +193,7 @@ def test_a_click_on_the_means_of_layers_chooses_a_layer(folder: Path, monkeypatc
 
 
 def test_a_table_of_rows_names_each_row_and_token(folder: Path):
-    _, tokenizer, src = loaded(folder)
+    _, tokenizer, _ = loaded(folder)
     app = opened("rows", **PAIR, branches="5.6.7", step=3, layer=1, head=4, mean="")
     files = files_of(app, "decoding-rows-decoder")
     arrays = arrays_of(files)
