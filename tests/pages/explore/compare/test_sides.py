@@ -1,0 +1,141 @@
+"""The two sides of the page Compare, without a model that runs: what is chosen, and what stands in where it is not."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import streamlit as st
+
+from pages.explore.compare import sides, view_fields
+from pages.explore.compare.sides import Side, Weights, can_be_forced, teacher_forced
+from pages.shared.sources import Source
+from transformer_core.analysis import HeadName
+from transformer_core.config import Architecture, ModelConfig
+
+
+@pytest.fixture(autouse=True)
+def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    monkeypatch.setattr(st, "session_state", kept)
+    return kept
+
+
+def weights(
+    name: str = "one", architecture: Architecture = "encoder_decoder", corpus: str = "pairs", **more: Any
+) -> Weights:
+    """A model of 1 encoder layer and 3 decoder layers with 4 heads, which share 2 heads of keys and values."""
+    config = ModelConfig(
+        vocab_size=9,
+        architecture=architecture,
+        d_model=8,
+        d_ff=8,
+        n_heads=4,
+        n_kv_heads=2,
+        n_encoder_layers=0 if architecture == "decoder_only" else 1,
+        n_decoder_layers=0 if architecture == "encoder_only" else 3,
+        tie_embeddings="target",
+    )
+    kept = {"name": name, "source": Source(f"models/{name}", "1"), "config": config, "corpus": corpus, "examples": ()}
+    return Weights(**kept | more)
+
+
+def side(letter: str = "A", of: Weights | None = None, **more: Any) -> Side:
+    kept = {"change": "", "text": "a b", "target": None, "head": HeadName("cross", 2, 1)}
+    return Side(letter=letter, weights=of or weights(), **kept | more)
+
+
+def test_every_head_of_every_attention_is_there_once():
+    heads = weights().heads
+    by_attention = {
+        name: [head for head in heads if head.attention == name] for name in ("encoder", "decoder", "cross")
+    }
+    assert {name: len(of) for name, of in by_attention.items()} == {"encoder": 4, "decoder": 12, "cross": 12}
+    assert len({*heads}) == len(heads) == 28
+    assert by_attention["cross"][:5] == [HeadName("cross", 0, head) for head in range(4)] + [HeadName("cross", 1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "shown"),
+    [
+        (HeadName("cross", 2, 3), HeadName("cross", 2, 3)),  # the last that there is
+        (HeadName("cross", 3, 3), HeadName("cross", 2, 3)),
+        (HeadName("decoder", 0, 4), HeadName("decoder", 0, 3)),
+        (HeadName("encoder", 1, 2), HeadName("encoder", 0, 2)),
+        (HeadName("elsewhere", 1, 2), HeadName("cross", 1, 2)),
+    ],
+)
+def test_a_head_that_is_not_there_gives_way_to_the_nearest_which_is_told(wanted: HeadName, shown: HeadName):
+    notes: list[str] = []
+    assert sides._fitted("B", wanted, weights(), notes) == shown
+    assert len(notes) == (wanted != shown)
+    assert all(note.startswith("B (one) has no head ") for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "left", "told"),
+    [
+        ("", "", None),
+        ("off:cross.2.3", "off:cross.2.3", None),
+        ("even:cross.2.3+encoder.0.0", "even:cross.2.3+encoder.0.0", None),
+        ("off:cross.2.3+encoder.1.0", "off:cross.2.3", "only some"),
+        ("even:encoder.0.4+decoder.2.0", "even:decoder.2.0", "only some"),
+        ("off:cross.3.0+cross.0.4", "", "none"),
+    ],
+)
+def test_only_heads_that_are_there_are_changed_and_that_is_told(change: str, left: str, told: str | None):
+    notes: list[str] = []
+    assert sides._fitted_change("A", change, weights(), notes) == left
+    assert len(notes) == (told is not None)
+    assert all(f"A (one) has {told} of the heads" in note for note in notes)
+
+
+def test_where_nothing_is_chosen_a_text_much_like_it_is_compared_or_else_the_next_head():
+    of = weights(examples=("the cat sees a dog", "the cat sees the dog", "a bird sings", "the cat saw a bird"))
+    b = side("B", of, text="the cat sees a dog", head=HeadName("cross", 2, 3))
+    assert sides._another(b) == replace(b, text="the cat sees the dog"), "4 of 5 words, and no other is so like it"
+    alone = replace(b, text="one two three four five")
+    assert sides._another(alone) == replace(alone, head=HeadName("cross", 0, 0)), "behind the last comes the first"
+    inner = replace(alone, head=HeadName("encoder", 0, 1))
+    assert sides._another(inner).head == HeadName("encoder", 0, 2)
+
+
+@pytest.mark.parametrize(("other", "is_like"), [("a b c x y", True), ("a b x y z", False)])
+def test_a_text_is_much_like_another_from_three_of_five_words_on(other: str, is_like: bool):
+    b = side("B", weights(examples=(other,)), text="a b c d e")
+    assert (sides._another(b).text == other) == is_like
+
+
+def test_b_is_made_to_write_what_a_writes_only_where_that_says_something():
+    run: Any = SimpleNamespace(output="x y")
+    a = side(target="typed")
+    changed = side("B", change="off:cross.0.0")
+    other = side("B", weights("other"))
+    assert teacher_forced(side("B"), a, run).target == "typed", "the same model on the same text"
+    assert teacher_forced(changed, a, run).target == teacher_forced(other, a, run).target == "x y"
+    for apart in (
+        replace(changed, text="a"),  # another text
+        side("B", weights("other", corpus="tales")),  # other words
+        side("B", weights("other", architecture="decoder_only")),
+    ):
+        assert not can_be_forced(a, apart)
+        assert teacher_forced(apart, a, run).target is None
+    decoders = [side(letter, weights(name, "decoder_only")) for letter, name in (("A", "one"), ("B", "other"))]
+    assert not can_be_forced(*decoders)
+    assert teacher_forced(changed, a, SimpleNamespace(output="")).target is None  # type: ignore[arg-type]
+    view_fields.B_WRITES.set("own")
+    assert teacher_forced(changed, a, run).target is None, "as a person chose"
+    assert can_be_forced(a, changed), "so that they can choose again"
+
+
+def test_a_side_is_called_after_its_weights_and_its_change():
+    assert side().name == "one"
+    heads = [f"cross.0.{head}" for head in range(4)]
+    assert side(change=f"off:{'+'.join(heads[:3])}").name == "one, cross L0.H0, cross L0.H1, cross L0.H2 zero-ablated"
+    assert side(change=f"even:{'+'.join([*heads, 'encoder.0.1'])}").name == (
+        "one, cross L0.H0, cross L0.H1, cross L0.H2 and 2 more with uniform attention"
+    )
+    assert side().file_name == "one"
+    snapshot = weights(source=Source("runs/pairs", "1", step=40), run="pairs")
+    assert side("B", snapshot).file_name == "pairs-step40"
+    assert (side().ending, side("B").ending) == ("_a", "_b")
