@@ -13,7 +13,7 @@ test("a token that comes is the only one that is made, and a branch that is dele
   const tree = shown(show, "branches", data());
   const before = tree.findAll(".node");
   tree.update(data({ nodes: [...NODES, node(4, 2, "dort")], ends: [END(4, "le chat dort"), END(3, "le chien")] }));
-  assert.deepEqual(tree.findAll(".node").slice(0, 4), before);
+  before.forEach((one, i) => assert.equal(tree.findAll(".node")[i], one)); // deepEqual takes any two elements for the same
   assert.deepEqual(labels(tree), ["<bos>", "le", "chat", "chien", "dort"]);
   assert.deepEqual(tree.findAll(".end .text").map(({ textContent }) => textContent).toSorted(), ["le chat dort", "le chien"]);
   const gone = before[3];

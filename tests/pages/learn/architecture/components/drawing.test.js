@@ -307,7 +307,7 @@ test("what is pointed at lights up with the arrows that lead there, away and aro
   assert.ok(drawing.find("svg").matches(".pointing"));
   assert.deepEqual(drawing.arrows(".lit"), ["encoder.*.ln1 > encoder.*.ln2", "encoder.*.ln1 > encoder.*.mlp", "encoder.*.mlp > encoder.*.ln2"]);
   assert.deepEqual(drawing.near(), ["encoder.*.ln1", "encoder.*.ln2", "encoder.*.mlp"]);
-  assert.deepEqual(drawing.findAll(".node.lit"), [mlp]);
+  assert.ok(drawing.findAll(".node.lit").length === 1 && mlp.matches(".lit"));
   assert.deepEqual([...drawing.tip().children].map(({ tagName, textContent }) => [tagName, textContent]), [["B", "mlp!, layer 1"], ["DIV", "a tip"], ["DIV", "another"]]);
   assert.ok(drawing.isSaid());
   over(drawing.plate("encoder", 0));

@@ -22,6 +22,7 @@ const STAGES = [
   ["concat", { concat: ["query", "head d_head"] }],
   ["output", { attn_out: ["query", "d_model"] }],
 ];
+const ADD = ["add", { x: ["query", "d_model"], attn_out: ["query", "d_model"], resid_mid: ["query", "d_model"] }]; // where it is asked for
 const NAMES = STAGES.map(([name]) => name);
 const theme = (background, text, hue) => ({
   ...{ diverging: ["#b35806", background, "#542788"], sequential: [background, "#7070d0", "#101040"], background, text },
@@ -32,7 +33,7 @@ const isMasked = (query, key) => (query + key) % 4 === 3;
 
 const NUMBERS = new Map();
 const next = random(11);
-for (const [name, [rows, columns]] of STAGES.flatMap(([, matrices]) => Object.entries(matrices))) {
+for (const [name, [rows, columns]] of [...STAGES, ADD].flatMap(([, matrices]) => Object.entries(matrices))) {
   if (NUMBERS.has(name)) continue;
   const value = (i) => {
     const masked = isMasked(Math.floor(i / N_KEYS), i % N_KEYS);
@@ -51,7 +52,7 @@ const strongest = (query) => {
 
 const where = (more = {}) => ({ stage: "product", query: 12, key: 23, cell: null, ...more });
 
-function data({ at, revision = 0, ...more } = {}) {
+function data({ at, revision = 0, stages = STAGES, ...more } = {}) {
   const quantities = [...NUMBERS].map(([name, { rows, columns }]) => ({
     ...{ name, symbol: name, caption: name, title: `title of ${name}`, rows, columns, hue: HUES[name] ?? "" },
     ...{ shape: [SIZES[rows], SIZES[columns]], size: `${rows} × ${columns}` },
@@ -59,7 +60,7 @@ function data({ at, revision = 0, ...more } = {}) {
   const pair = (symbol, hue) => ({ symbol, caption: symbol, title: symbol, hue, size: "" });
   const formula = (name) => ["mrow", [["mi", name]]];
   const header = {
-    stages: STAGES.map(([name, matrices]) => ({ name, short: name.slice(0, 3), title: `The ${name}`, notice: `See ${name}.`, formula: formula(name), matrices: Object.keys(matrices) })),
+    stages: stages.map(([name, matrices]) => ({ name, short: name.slice(0, 3), title: `The ${name}`, notice: `See ${name}.`, formula: formula(name), matrices: Object.keys(matrices) })),
     ...{ quantities, pairs: { elementwise: pair("q*k", ""), weighted: pair("Av", "value") } },
     query: Array.from({ length: N_QUERIES }, (_, i) => `q${i}`),
     key: Array.from({ length: N_KEYS }, (_, i) => `k${i}`),
@@ -209,7 +210,8 @@ test("another query looks where its own weight is largest, by a click or by keys
   assert.equal(announced(), `Stage The product: query 11 “q1”, key ${20 + strongest(1)} “k${strongest(1)}”`);
   assert.equal(steps.find(".asking").textContent, "q1");
   press(chips[1], "ArrowLeft");
-  assert.deepEqual([steps.chips(), steps.focus()], [0, chips[0]]);
+  assert.equal(steps.chips(), 0);
+  assert.equal(steps.focus(), chips[0]);
   assert.deepEqual(chips.map(({ tabIndex }) => tabIndex), [0, -1, -1, -1]);
   press(chips[0], "End");
   assert.equal(stageOf(steps), 2); // no key of the stages here
@@ -244,11 +246,13 @@ test("a key is chosen by a click or by keys, as far as there are keys, and shows
   assert.deepEqual([steps.keys(), keys.map(({ tabIndex }) => tabIndex)], [1, [-1, 0, -1, -1, -1]]);
   assert.match(announced(), /key 21 “k1”$/);
   press(keys[1], "ArrowUp");
-  assert.deepEqual([steps.keys(), steps.focus()], [0, keys[0]]);
+  assert.equal(steps.keys(), 0);
+  assert.equal(steps.focus(), keys[0]);
   press(keys[0], "ArrowUp");
   assert.equal(steps.keys(), 0);
   press(steps.canvas, "ArrowDown");
-  assert.deepEqual([steps.keys(), steps.focus()], [1, steps.canvas]);
+  assert.equal(steps.keys(), 1);
+  assert.equal(steps.focus(), steps.canvas);
   for (let i = 0; i < 6; i++) press(steps.canvas, "ArrowDown");
   assert.equal(steps.keys(), N_KEYS - 1);
   assert.ok(!press(steps.find(".back"), "ArrowUp").defaultPrevented);
@@ -278,6 +282,7 @@ test("the lens has the numbers of the stage, of the query and of the key that is
   assert.equal(heads()[1], "key 20 “k0”");
   point(steps.findAll(".key")[0], "mouseleave");
   check("k", 3);
+  assert.deepEqual(steps.findAll(".symbol").map(({ style }) => style.getPropertyValue("--hue")), ["#1060c0", "#c06010", "#10a060"]);
   const most = Math.max(...NUMBERS.get("q").values.map(Math.abs));
   const [first] = steps.numbers("q");
   const share = valueOf("q", 2, 0) / most;
@@ -510,6 +515,38 @@ test("numbers fly to what they make where one goes forward by one stage, and not
   };
   const ways = [() => press(steps.canvas, "ArrowRight"), () => press(steps.canvas, "ArrowLeft"), () => steps.findAll(".stop")[3].click()];
   assert.deepEqual(ways.map(flies), [true, false, false]);
+  steps.leave();
+});
+
+test("each operation is named in front of what it makes, and what is added goes over all that lies between", () => {
+  const at = (stage) => made({ at: { stage }, stages: [...STAGES, ADD] });
+  const operations = (steps) => steps.texts().filter(({ font, y, align }) => font.startsWith("11px") && y > 30 && align === "center" && y < 200).map(({ text, x }) => ({ text, x }));
+  for (const [stage, text, from, to] of [["product", "Σ", "q*k", "product"], ["softmax", "softmax", "attn_scores", "pattern"], ["output", "W_O", "concat", "attn_out"], ["add", "+", "attn_out", "resid_mid"]]) {
+    const steps = at(stage);
+    const found = operations(steps).find((one) => one.text === text);
+    assert.ok(found && found.x > steps.across(from) && found.x < steps.across(to), stage);
+    steps.leave();
+  }
+  const arcs = (steps) => {
+    const over = steps.canvas.getContext("2d").paths.filter(({ kind, points }) => kind === "stroke" && points.some(([, , y]) => y === 5));
+    return over.map(({ points: [[, x0], ...rest] }) => [x0, rest.at(-1).at(-2)]);
+  };
+  const steps = at("add");
+  const [[from, to], ...others] = arcs(steps);
+  assert.deepEqual(others, []);
+  const [x, out, resid] = ["x", "attn_out", "resid_mid"].map((name) => steps.across(name));
+  assert.ok(from > x && from < steps.across("q") && to > out && Math.abs(to - resid) < 30);
+  steps.leave();
+  const before = at("output");
+  assert.deepEqual([arcs(before), operations(before).some(({ text }) => text === "+")], [[], false]); // not yet
+  before.leave();
+});
+
+test("a narrow figure leaves operations out rather than writing over its columns", () => {
+  const steps = made({ at: { stage: "softmax" } });
+  assert.ok(steps.texts().some(({ text, y }) => text === "softmax" && y > 30));
+  resize(steps.find(".figure"), 420, 600);
+  assert.ok(!steps.texts().some(({ text, y }) => text === "softmax" && y > 30));
   steps.leave();
 });
 
