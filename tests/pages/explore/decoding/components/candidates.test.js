@@ -284,6 +284,8 @@ test("a step that is shown elsewhere is shown here at once where it is there, wi
   assert.equal(name(), "Next-token distribution");
   assert.equal(tokens(candidates)[0], 2);
   assert.equal(candidates.root.style.height, "");
+  candidates.update(data(nearby, { revision: 1 }));
   candidates.leave();
-  assert.doesNotThrow(() => shownStep.send(4));
+  shownStep.send(5);
+  assert.equal(name(), "Next-token distribution at 4", "what has left hears nothing");
 });
