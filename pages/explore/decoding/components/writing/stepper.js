@@ -132,6 +132,7 @@ function ask(view) {
 }
 
 function giveUp(view) {
+  if (!view.root.isConnected) return; // who shows steps may be of another text by now
   Object.assign(view, { asked: null, goal: null });
   pause(view);
   goTo(view, view.header.at);

@@ -133,6 +133,19 @@ test("the tree is as high as it needs, up to what the page allows, and else to a
   tree.leave();
 });
 
+test("the Tab key comes to the token that is looked at, also where the one that had the focus was deleted", () => {
+  const stops = (tree) => tree.findAll(':is(button, .end):not([tabindex="-1"], .end:not([tabindex]))').map(({ dataset }) => dataset.id);
+  const tree = shown(show, "branches", data());
+  assert.deepEqual(stops(tree), ["2"]);
+  press(byId(tree, 2), "ArrowDown");
+  assert.deepEqual(stops(tree), ["3"]);
+  tree.update(data({ at: 1 }));
+  assert.deepEqual(stops(tree), ["3"], "the focus stays where a person has it");
+  tree.update(data({ at: 1, nodes: NODES.slice(0, 3), ends: [] }));
+  assert.deepEqual(stops(tree), ["1"]);
+  tree.leave();
+});
+
 test("a tree that is not seen yet is drawn when it gets its room", () => {
   const tree = shown(show, "branches", data(), { size: [0, 0] });
   assert.equal(byId(tree, 1).style.transform, "");

@@ -80,6 +80,32 @@ test("a very small probability is said in powers of ten, and large ranks with th
   candidates.leave();
 });
 
+test("a token without any probability is said to have none, and those that can never be written are no loss", () => {
+  const candidates = shown(show, "candidates", data([distribution({ logits: [2, 2, -800] })]));
+  assert.match(row(candidates, 2).getAttribute("aria-description"), /rank 2: raw 0\.0000 \(−802\.69 nats\), with these settings 0\.0000$/);
+  const { said } = distribution({ logits: [2, 2, 1] });
+  candidates.update(data([{ said: { ...said, rows: said.rows.slice(0, 2), n: 2 }, scores: [2, 2, -Infinity] }]));
+  assert.equal(text(candidates.root, "kept"), "2 of 3 tokens kept.");
+  candidates.leave();
+});
+
+test("each slider, its field and its button have a name, and the columns say what they are", () => {
+  const candidates = shown(show, "candidates", data([usual()]));
+  const name = (it) => it.getAttribute("aria-label");
+  assert.equal(name(candidates.find('.sliders[role="group"]')), "Sampling settings");
+  const titles = ["Temperature", "Top-k", "Top-p", "Min-p"];
+  candidates.findAll(".slider").forEach((it, i) => {
+    assert.deepEqual([text(it, "title"), name(it.querySelector(".range"))], [titles[i], titles[i]]);
+    assert.ok(it.querySelector(".title").title && it.querySelector(".title").title === it.querySelector(".range").getAttribute("aria-description"));
+    assert.ok(name(it.querySelector(".field")).includes(titles[i]) && name(it.querySelector(".back")).includes(titles[i]));
+    assert.equal(it.querySelector(".field").placeholder, "off");
+  });
+  assert.deepEqual(candidates.findAll(".head > *").map(({ textContent, title }) => [textContent, Boolean(title)]), [
+    ...[["rank", true], ["token", false], ["raw", true], ["final", true]],
+  ]);
+  candidates.leave();
+});
+
 test("a slider that is moved draws at once, and the server is told when it is let go, once", () => {
   const candidates = shown(show, "candidates", data([usual()], { revision: 6 }));
   drag(candidates, TEMPERATURE, 50);
@@ -284,6 +310,8 @@ test("a step that is shown elsewhere is shown here at once where it is there, wi
   assert.equal(name(), "Next-token distribution");
   assert.equal(tokens(candidates)[0], 2);
   assert.equal(candidates.root.style.height, "");
+  candidates.update(data(nearby, { revision: 1 }));
   candidates.leave();
-  assert.doesNotThrow(() => shownStep.send(4));
+  shownStep.send(5);
+  assert.equal(name(), "Next-token distribution at 4", "what has left hears nothing");
 });

@@ -254,6 +254,18 @@ timed("a writing that leaves asks for nothing any more", (begin, pass) => {
   }
 });
 
+timed("an answer that does not come before a writing leaves is nobody's step later", (begin, pass) => {
+  const writing = begin();
+  press(writing.root, "ArrowLeft");
+  writing.leave();
+  const heard = [];
+  const end = new AbortController();
+  shownStep.listen((n) => heard.push(n), end.signal);
+  pass(20_000);
+  end.abort();
+  assert.deepEqual(heard, [], "others on the page may show another text by then");
+});
+
 timed("a step whose weights come later pales after a moment, and one that is there shows its own at once", (begin, pass) => {
   const looked = { 5: [[0.1, 0.9], Array(7).fill(0)], 4: [[0.8, 0.2], Array(6).fill(0)] };
   const writing = begin({ looked });

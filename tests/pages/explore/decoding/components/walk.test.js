@@ -83,6 +83,14 @@ test("the words at the end of a branch have a box, too, and lead to its last tok
   tree.leave();
 });
 
+test("the box says what the newest data has, also of a token that did not change itself", () => {
+  const tree = shown(show, "branches", data());
+  tree.update(data({ alternatives: [[["un", 0.5]]] }));
+  point(byId(tree, 1), "mouseover");
+  assert.deepEqual(tree.findAll(".other").map((line) => line.textContent), ["un0.50"]);
+  tree.leave();
+});
+
 test("a box closes when its token is deleted, and stays while others change", () => {
   const tree = shown(show, "branches", data());
   point(byId(tree, 3), "mouseover");
