@@ -112,6 +112,7 @@ def test_b_is_made_to_write_what_a_writes_only_where_that_says_something():
     changed = side("B", change="off:cross.0.0")
     other = side("B", weights("other"))
     assert teacher_forced(side("B"), a, run).target == "typed", "the same model on the same text"
+    assert not can_be_forced(a, side("B")), "it writes that anyway"
     assert teacher_forced(changed, a, run).target == teacher_forced(other, a, run).target == "x y"
     for apart in (
         replace(changed, text="a"),  # another text
@@ -139,3 +140,56 @@ def test_a_side_is_called_after_its_weights_and_its_change():
     snapshot = weights(source=Source("runs/pairs", "1", step=40), run="pairs")
     assert side("B", snapshot).file_name == "pairs-step40"
     assert (side().ending, side("B").ending) == ("_a", "_b")
+
+
+def resolved(session: dict[str, Any], layer: int = 2, head: int = 1, **chosen: Any) -> tuple[Side, Side, list[str]]:
+    """Both sides where the bar shows a head of the cross-attention of model "one", and this was chosen here."""
+    session.clear()
+    session |= {"model": "one", "text": "a b", "target": "typed", "attention": "cross", "layer": layer, "head": head}
+    for name, value in chosen.items():
+        getattr(view_fields, name).set(value)
+    cards: dict[str, Any] = {
+        name: SimpleNamespace(
+            name=name,
+            title=name.title(),
+            path=f"models/{name}",
+            version="1",
+            continues=True,
+            config=weights(architecture="decoder_only" if name == "tales" else "encoder_decoder").config,
+            corpus="pairs",
+            examples=(),
+        )
+        for name in ("one", "other", "tales")
+    }
+    return sides.resolve(cards)
+
+
+def test_the_sides_are_the_bar_s_but_for_what_is_chosen(session: dict[str, Any]):
+    a, b, notes = resolved(
+        session, WEIGHTS_B="other", TEXT_B="c", HEAD_B=HeadName("decoder", 0, 3), CHANGE_A="off:cross.0.0"
+    )
+    assert notes == []
+    assert (a.letter, a.name, a.text, a.target) == ("A", "One, cross L0.H0 zero-ablated", "a b", "typed")
+    assert (b.letter, b.name, b.text, b.target) == ("B", "Other", "c", None)
+    assert (a.head, b.head) == (HeadName("cross", 2, 1), HeadName("decoder", 0, 3))
+    a, b, _ = resolved(session, TEXT_B="", CHANGE_B="even:cross.1.0")
+    assert (a.change, b.change, b.text, b.head) == ("", "even:cross.1.0", "a b", a.head)
+
+
+def test_something_else_is_looked_for_only_where_b_would_be_as_a(session: dict[str, Any]):
+    following = HeadName("cross", 2, 2)
+    assert resolved(session)[1].head == following
+    own = HeadName("cross", 2, 1)
+    for chosen in ({"TEXT_B": ""}, {"CHANGE_B": "off:cross.0.0"}, {"WEIGHTS_B": "other"}, {"HEAD_B": own}):
+        assert resolved(session, **chosen)[1].head == own, chosen
+    assert resolved(session, CHANGE_A="off:cross.0.0")[1].head == own, "what is changed in A alone differs"
+
+
+def test_what_is_not_there_gives_way_to_the_bar_s_model_and_is_told(session: dict[str, Any]):
+    for wanted in ("nobody", "nobody@3", "one@", "@3", "nobody@x"):
+        a, b, notes = resolved(session, WEIGHTS_B=wanted, TEXT_B="")
+        assert b.weights == a.weights
+        assert notes == [f"There is no model or training run “{wanted}”; One is shown instead."]
+    a, b, notes = resolved(session, layer=9, head=9, WEIGHTS_B="tales", TEXT_B="")
+    assert (a.head, b.head) == (HeadName("cross", 2, 3), HeadName("decoder", 2, 3))
+    assert [note[:8] for note in notes] == ["A (One) ", "B (Tales"]

@@ -77,3 +77,21 @@ def test_a_list_stands_in_the_address_as_far_as_it_fits():
         assert view_fields.listed() == text
         assert view_fields.is_too_long_for_links() == is_long
         assert (view_fields.LIST.value == text) == (not is_long)
+
+
+def test_it_is_a_first_visit_once_and_only_where_no_head_was_chosen(
+    session: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+):
+    usual = HeadName("cross", 2, 0)
+    for address, head, is_first in (
+        ({}, usual, True),
+        ({}, HeadName("cross", 0, 2), False),
+        ({}, HeadName("decoder", 2, 0), False),
+        ({"head": "0"}, usual, False),  # a link names it
+        ({"text": "a"}, usual, True),
+    ):
+        session.clear()
+        monkeypatch.setattr(st, "query_params", address)
+        session |= dict(zip(("attention", "layer", "head"), head, strict=True))
+        assert view_fields.is_first_visit(usual) == is_first
+        assert not view_fields.is_first_visit(usual), "asked once"

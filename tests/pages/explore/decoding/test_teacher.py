@@ -165,3 +165,13 @@ def test_the_shown_code_computes_the_shown_numbers(open_app: Callable[..., AppTe
         assert [shown(step.log_prob) for step in steps] == [probability for _, probability, _ in row]
     start = namespace["tree"].start.position + 1
     assert namespace["comparison"].parting - start == [is_marked for *_, is_marked in rows_of(app)[0]].index(True)
+
+
+@pytest.mark.parametrize(("n_words", "n_used", "is_cut"), [(30, 31, False), (31, 31, True), (40, 31, True)])
+def test_a_target_is_cut_where_the_model_has_no_more_room_and_that_is_told(n_words: int, n_used: int, is_cut: bool):
+    """The model has 32 positions, the first of which is <bos>; behind the words comes the end of the sequence."""
+    app = opened(model="en-fr", text=EXAMPLES[0], target="le " * n_words)
+    led_row, free_row = rows_of(app)
+    assert len(led_row) == n_used and len(free_row) <= n_used
+    assert (led_row[-1][0] == "<eos>") == (not is_cut)
+    assert ("The text is too long; only its first 31 tokens are used." in words_of(app)) == is_cut

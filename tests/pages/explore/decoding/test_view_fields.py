@@ -88,3 +88,66 @@ def test_branches_are_read_as_they_are_written(drawn: list[tuple[list[int], set[
     address = view_fields.BRANCHES.write(branches)
     assert fill([view_fields.BRANCHES], {"branches": address}) == []
     assert view_fields.BRANCHES.value == branches
+
+
+def test_what_is_chosen_stays_within_what_there_is():
+    view_fields.fork([9])
+    for wanted, shown in ((0, 0), (1, 1), (2, 1), (99, 1)):
+        view_fields.BRANCH.set(wanted)
+        view_fields.fit("a text")
+        assert view_fields.BRANCH.value == shown
+    for wanted, shown in ((0, 1), (1, 1), (8, 8), (9, 8)):
+        view_fields.N_BEAMS.set(wanted)
+        view_fields.fit("a text")
+        assert view_fields.N_BEAMS.value == shown
+
+
+def test_a_branch_is_deleted_and_no_other_and_never_the_first():
+    branches = (Branch(), Branch((5, 9), forced=(1,)), Branch((5, 6, 9), forced=(2,)))
+    for deleted, left in ((0, branches), (1, branches[::2]), (2, branches[:2]), (3, branches)):
+        view_fields.BRANCHES.set(branches)
+        view_fields.BRANCH.set(2)
+        view_fields.without(deleted)
+        assert view_fields.BRANCHES.value == left
+        assert view_fields.BRANCH.value == (2 if left == branches else 0)
+
+
+def test_a_fork_on_a_fork_keeps_what_was_chosen_by_hand_before_it_and_nothing_behind_it():
+    view_fields.fork([9, 10])  # 5 6 7 !9 !10
+    view_fields.drawn([(5, 6, 7, 8, 2), (5, 6, 7, 9, 10, 11)], 4, 0)
+    view_fields.fork([12])
+    assert view_fields.BRANCHES.value[2] == Branch((5, 6, 7, 9, 12), forced=(3, 4))
+    assert (view_fields.BRANCH.value, view_fields.STEP.value) == (2, 5)
+    view_fields.drawn([(5, 6, 7, 8, 2), (5, 6, 7, 9, 10, 11), (5, 6, 7, 9, 12, 2)], 2, 0)
+    view_fields.fork([13])
+    assert view_fields.BRANCHES.value[3] == Branch((5, 6, 13), forced=(2,))
+
+
+def test_of_branches_that_begin_alike_the_one_that_is_looked_at_stays():
+    view_fields.fork([9])
+    view_fields.drawn([(5, 6, 7, 8, 2), (5, 6, 7, 9, 10)], 4, 0)
+    for tokens, branch in (((5, 6), 1), ((5, 6, 7, 8), 0), ((5,), 0), ((5, 6, 7, 9, 10), 1), ((), 1)):
+        view_fields.open_path(tokens)
+        assert (view_fields.BRANCH.value, view_fields.STEP.value) == (branch, len(tokens))
+    assert len(view_fields.BRANCHES.value) == 2
+
+
+@pytest.mark.parametrize(
+    ("temperature", "is_taken"),
+    [("0", True), ("0.001", True), ("0.0009", False), ("5", True), ("5.01", False), ("-1", False)],
+)
+def test_a_temperature_is_greedy_or_what_logits_can_be_divided_by(temperature: str, is_taken: bool):
+    notes = fill([view_fields.TEMPERATURE], {"temperature": temperature})
+    assert (notes == []) == is_taken
+    assert view_fields.TEMPERATURE.value == (float(temperature) if is_taken else 0)
+
+
+def test_no_step_lies_before_the_beginning_and_going_on_never_asks_for_less():
+    view_fields.go_to(-3)
+    assert view_fields.STEP.value == 0
+    view_fields.LENGTH.set(40)
+    view_fields.go_on(2)
+    assert (view_fields.STEP.value, view_fields.LENGTH.value) == (2, 40)
+    view_fields.STEP.set(None)
+    view_fields.allow_more()
+    assert (view_fields.STEP.value, view_fields.LIMIT.value) == (1, 2 * view_fields.LIMIT_STEP)

@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
-from tests.pages.conftest import component, figure_of, overview_of, url_of, values_of, view_of, words_of
+from pages.explore.heads import figure
+from tests.pages.conftest import PROMPTS, component, figure_of, overview_of, url_of, values_of, view_of, words_of
 from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.heads.picture import HeadPicture, Side
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("checkpoints")]
 OpenApp = Callable[..., AppTest]
@@ -291,3 +294,73 @@ def test_another_head_can_be_drawn_at_once_where_one_pattern_is_shown(open_app: 
     assert title == "Attention pattern: decoder self-attention L{layer}.H{head}"
     for changed in ({"show": "scores"}, {"unit": "word"}, {"mix": "0.1+1.2"}, {"hide": "special"}, {"mean": "all"}):
         assert preview(open_app(**VIEW, **changed)) is None
+
+
+def drawn_lines(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
+    """What is said of the lines, and their weights, [head, query, key]; NaN where the mask forbids."""
+    assert not app.exception
+    data = component(app, "lines").bytes
+    (length,) = struct.unpack("<I", data[:4])
+    header = json.loads(data[4 : 4 + length])
+    levels = np.frombuffer(data[4 + length :], dtype="<u2").astype(np.float64)
+    shape = len(header["names"]), len(header["query"]), len(header["key"])
+    return header, np.where(levels == 65_535, np.nan, levels / 65_534).reshape(shape)
+
+
+def test_lines_of_a_window_keep_their_places_in_the_whole_text(open_app: OpenApp, checkpoints):
+    acts, _ = activations(checkpoints)
+    app = open_app(**VIEW, window="2-4.1-5", query="4", key="2", show="values", **{"as": "lines"})
+    header, weights = drawn_lines(app)
+    np.testing.assert_allclose(weights, site(acts, "hook_pattern")[2:3, 2:5, 1:6], atol=1e-4)  # lines are of weights
+    assert header["first"] == {"query": 2, "key": 1}
+    assert header["chosen"] == [2, 1], "among those that are drawn"
+    assert header["names"] == ["encoder self-attention L1.H2"]
+    assert "Attention as lines: encoder self-attention L1.H2" in words_of(app)
+
+
+def test_lines_of_heads_that_are_combined_are_of_each_and_of_a_mean_are_one(open_app: OpenApp, checkpoints):
+    acts, _ = activations(checkpoints)
+    zero, one = (site(acts, "hook_pattern", layer) for layer in (0, 1))
+    app = open_app(**VIEW, mix="0.1+1.2:0.5", **{"as": "lines"})
+    header, weights = drawn_lines(app)
+    np.testing.assert_allclose(weights, [zero[1], one[2]], atol=1e-4)
+    assert header["names"] == ["L0.H1", "L1.H2"] and len({*header["hues"]}) == 2
+    assert header["chosen"] == [None, None]
+    assert "heads L0.H1, L1.H2" in words_of(app)
+    header, weights = drawn_lines(open_app(**VIEW, mean="layer", **{"as": "lines"}))
+    np.testing.assert_allclose(weights, [one.mean(axis=0)], atol=1e-4)
+    assert header["names"] == ["encoder self-attention L1, mean over heads"] and len(header["hues"]) == 1
+
+
+def test_lines_tell_what_a_model_wrote_itself_and_what_it_may_not_see(open_app: OpenApp, three_kinds_here: Path):
+    model, tokenizer = tc.load(three_kinds_here / "tales")
+    n_given = len(tokenizer.encode_for(PROMPTS[1], "decoder_only"))
+    header, weights = drawn_lines(open_app(model="tales", text=PROMPTS[1], **{"as": "lines"}))
+    n = weights.shape[1]
+    np.testing.assert_array_equal(np.isnan(weights[0]), ~np.tri(n, dtype=bool))
+    assert header["generatedFrom"] == n_given < n <= model.config.max_seq_len
+    header, _ = drawn_lines(open_app(model="tales", text=PROMPTS[1], window="1-2.0-1", **{"as": "lines"}))
+    assert header["generatedFrom"] is None, "it is beyond the window"
+
+
+def test_lines_of_a_text_that_is_too_long_for_them_give_way_to_the_heatmap(
+    open_app: OpenApp, checkpoints, monkeypatch: pytest.MonkeyPatch
+):
+    n = activations(checkpoints)[1]
+    for most, has_lines in ((n, True), (n - 1, False)):
+        monkeypatch.setattr(figure, "MOST_LINES", most)
+        app = open_app(**VIEW, **{"as": "lines"})
+        drawn_as = {c.proto.component_name.split(".")[1] for c in app.get("bidi_component")}
+        assert ("lines" in drawn_as) == has_lines
+        assert (f"The line view is limited to {most} tokens" in words_of(app)) == (not has_lines)
+
+
+def test_in_an_overview_rows_and_columns_are_called_by_the_places_that_they_stand_for():
+    sides = [
+        Side(labels=tuple("x" * n), tokens=tuple(range(i, i + 1) for i in range(first, first + n)), first=first)
+        for n, first in ((12, 7), (10, 0))
+    ]
+    cells = np.ones((5, 3))
+    shown = HeadPicture(values=cells, mask=cells > 0, queries=sides[0], keys=sides[1], blocks=(5, 3), largest=None)
+    assert figure._units(shown, "queries") == ["7 to 8", "9 to 10", "11 to 13", "14 to 15", "16 to 18"]
+    assert figure._units(shown, "keys") == ["0 to 2", "3 to 5", "6 to 9"]

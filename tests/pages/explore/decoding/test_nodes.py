@@ -1,0 +1,29 @@
+"""The trees of the page Decoding: a number for each place in a tree, and log-probabilities in words."""
+
+import subprocess
+import sys
+
+import pytest
+
+from pages.explore.decoding.nodes import numbers, signed
+from pages.shared.models import ROOT
+
+
+def test_a_place_in_a_tree_has_one_number_in_every_run_and_no_other_place_has_it():
+    one, other = numbers(0, [5, 6, 7]), numbers(0, [5, 7, 7, 6])
+    assert [len(one), len(other)] == [4, 5]
+    assert one[0] == other[0] == 0 and one[1] == other[1]
+    assert len({*one, *other}) == 4 + 3
+    assert numbers(one[2], [7]) == one[2:], "from any node on"
+    assert all(0 <= number < 2**53 for number in one + other), "a browser keeps all digits"
+    script = "from pages.explore.decoding.nodes import numbers; print(numbers(0, [5, 6, 7]))"
+    again = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert again.stdout.strip() == str(one), "links and open pages name nodes"
+
+
+@pytest.mark.parametrize(
+    ("nats", "said"),
+    [(-1.234, "−1.23"), (-0.004, "0.00"), (0.0, "0.00"), (-0.0, "0.00"), (-12.0, "−12.00"), (0.5, "0.50")],
+)
+def test_what_rounds_to_nothing_has_no_sign(nats: float, said: str):
+    assert signed(nats) == said
