@@ -198,7 +198,7 @@ export function shown(show, name, data, { isolated = true, size = [800, 400] } =
   const told = [];
   let cleanUp;
   const update = (newer) => {
-    cleanUp = show({ data: newer, parentElement, setTriggerValue: (...message) => told.push(message) });
+    cleanUp = show({ data: newer, parentElement, setTriggerValue: (...message) => void told.push(message) });
   };
   update(data);
   return {
