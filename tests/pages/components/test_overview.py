@@ -145,7 +145,7 @@ def film() -> None:
 
 
 def test_the_pictures_of_a_film_are_sent_once_and_beside_what_changes():
-    app = AppTest.from_function(film).run()
+    app = AppTest.from_function(film, default_timeout=60).run()
     assert not app.exception
     header, levels = overview_of(app)
     assert levels == b"", "the pictures are in a component of their own"
