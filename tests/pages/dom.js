@@ -239,5 +239,8 @@ export function packed(header, ...arrays) {
   return Uint8Array.from(bytes.flatMap((part) => [...part]));
 }
 
+/** Whether these are the very same elements, in this order: to `deepEqual` any two elements are alike. */
+export const areSame = (some, others) => some.length === others.length && some.every((one, i) => one === others[i]);
+
 /** What was said last to those who hear the page. */
 export const announced = () => page.document.querySelector(".hl-announced")?.textContent ?? "";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { place, point, press, resize, shown } from "../../../dom.js";
+import { areSame, place, point, press, resize, shown } from "../../../dom.js";
 import { data, END, FORKED, node, NODES } from "./trees.js";
 import show from "../../../../../pages/explore/decoding/components/branches/branches.js";
 
@@ -25,7 +25,7 @@ test("keys walk along a branch, on the path where it goes, and between branches 
     const event = press(byId(tree, from), key);
     assert.equal(focused(tree), byId(tree, to), `${key} from ${from}`);
     assert.ok(event.defaultPrevented, `${key} does not scroll the page`);
-    assert.deepEqual(tree.findAll('button:not([tabindex="-1"])'), [byId(tree, to)]);
+    assert.ok(areSame(tree.findAll('button:not([tabindex="-1"])'), [byId(tree, to)]));
   }
   assert.ok(!press(byId(tree, 3), "PageDown").defaultPrevented);
   assert.deepEqual(tree.told, []);
@@ -45,7 +45,7 @@ test("the box beside a token says what else could have stood there, and goes wit
   assert.ok(isOpen(tree));
   const others = tree.findAll(".other").map((line) => line.textContent);
   assert.deepEqual(others, ["x0.40", "chat0.20", "y<0.0001"]);
-  assert.deepEqual(tree.findAll(".other").map((line) => line.classList.contains("own")), [false, true, false]);
+  assert.ok(areSame(tree.findAll(".other").map((line) => line.classList.contains("own")), [false, true, false]));
   const bars = tree.findAll(".other .bar").map(({ style }) => parseFloat(style.width));
   [100, 50, 0.0075].forEach((share, i) => assert.ok(Math.abs(bars[i] - share) < 1e-6));
   const said = tipOf(tree).textContent;
@@ -87,7 +87,7 @@ test("the box says what the newest data has, also of a token that did not change
   const tree = shown(show, "branches", data());
   tree.update(data({ alternatives: [[["un", 0.5]]] }));
   point(byId(tree, 1), "mouseover");
-  assert.deepEqual(tree.findAll(".other").map((line) => line.textContent), ["un0.50"]);
+  assert.ok(areSame(tree.findAll(".other").map((line) => line.textContent), ["un0.50"]));
   tree.leave();
 });
 

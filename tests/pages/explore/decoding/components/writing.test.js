@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { place, point, press, resize, setTheme } from "../../../dom.js";
+import { areSame, place, point, press, resize, setTheme } from "../../../dom.js";
 import { given, open, SHADES, written } from "./texts.js";
 import show from "../../../../../pages/explore/decoding/components/writing/writing.js";
 
@@ -84,7 +84,7 @@ test("the last token of the step is outlined, what is behind it is faint, and th
   const writing = open(show, state());
   const caret = writing.find(".caret");
   assert.deepEqual([current(writing), faint(writing), caret.hidden], [[3], [4], false]);
-  assert.deepEqual(writing.findAll('.output .chip:not([tabindex="-1"])'), [chips(writing, "output")[3]]);
+  assert.ok(areSame(writing.findAll('.output .chip:not([tabindex="-1"])'), [chips(writing, "output")[3]]));
   writing.update({ at: 0, revision: 1 });
   assert.deepEqual([current(writing), faint(writing)], [[1], [2, 3, 4]]);
   writing.update({ at: 3, revision: 1, ended: "That is all." });
@@ -99,8 +99,8 @@ test("chips stay where they are when others come or go, and another source begin
   const writing = open(show, state());
   const before = [chips(writing, "source"), chips(writing, "output")];
   writing.update({ tokens: [...TOKENS, written("!", 0.5)] });
-  assert.deepEqual(chips(writing, "output").slice(0, 5), before[1]);
-  assert.deepEqual(chips(writing, "source"), before[0]);
+  assert.ok(areSame(chips(writing, "output").slice(0, 5), before[1]));
+  assert.ok(areSame(chips(writing, "source"), before[0]));
   const other = [...TOKENS.slice(0, 3), written("chien", 0.8)];
   const [sourcePane] = writing.findAll(".pane");
   for (const chip of before[0]) place(chip, { top: 5, width: 60, height: 10 });
@@ -116,7 +116,7 @@ test("chips stay where they are when others come or go, and another source begin
   writing.update({ source: ["a", "dog"], looked: { 2: [[0.3, 0.7], [0, 0, 0, 1]] }, nGiven: 1, at: 2 });
   assert.deepEqual([words(writing, "source"), sourcePane.scrollTop], [["a", "dog"], 0]);
   assert.deepEqual(numbers(writing, "source"), ["0.30", "0.70"]);
-  assert.deepEqual(writing.findAll('.source .chip:not([tabindex="-1"])'), [chips(writing, "source")[0]]);
+  assert.ok(areSame(writing.findAll('.source .chip:not([tabindex="-1"])'), [chips(writing, "source")[0]]));
   assert.ok(!chips(writing, "output")[0].classList.contains("fixed"));
   writing.leave();
 });
@@ -130,7 +130,7 @@ test("without an encoder there is one line of tokens, which says so", () => {
   writing.update({ source: SOURCE, height: null, aims: { source: "L1.H3", output: "L0.H2" } });
   assert.equal(writing.root.style.height, "");
   assert.deepEqual(alone(), [false, false, "Output"]);
-  assert.deepEqual(writing.findAll(".aim").map(({ textContent }) => textContent), ["L1.H3", "L0.H2"]);
+  assert.ok(areSame(writing.findAll(".aim").map(({ textContent }) => textContent), ["L1.H3", "L0.H2"]));
   assert.match(writing.find(".output .aim").title, /L0\.H2$/);
   assert.equal(writing.findAll(".gradient").length, 1);
   writing.leave();
