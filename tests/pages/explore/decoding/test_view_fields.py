@@ -151,3 +151,13 @@ def test_no_step_lies_before_the_beginning_and_going_on_never_asks_for_less():
     view_fields.STEP.set(None)
     view_fields.allow_more()
     assert (view_fields.STEP.value, view_fields.LIMIT.value) == (1, 2 * view_fields.LIMIT_STEP)
+
+
+def test_a_share_of_the_probability_that_keeps_no_token_is_refused():
+    for field, asked, is_taken in (
+        ("top_p", "0", False),
+        ("top_p", "0.001", True),
+        ("top_p", "1", True),
+        ("min_p", "0", True),
+    ):
+        assert (fill(view_fields.FIELDS, {field: asked}) == []) == is_taken
