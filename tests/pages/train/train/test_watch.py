@@ -1,0 +1,129 @@
+"""What is shown of a training that is watched: tables to take away, and texts that the newest weights read."""
+
+import csv
+import html
+import io
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import transformer_core as tc
+from tests.pages.conftest import overview_of, words_of
+from tests.pages.explore.decoding.decoding_parts import files_of, sent
+from tests.pages.train.film_page import Models, OpenApp
+from tests.pages.train.small_films import EXAMPLES, STEPS, TEXTS
+from transformer_core.training.run.directory import RunDirectory
+from transformer_core.training.run.film import Film
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def open_train(place: Path, open_app: OpenApp) -> OpenApp:
+    """Opens a run on the page."""
+
+    def open_at(**parameters: str) -> AppTest:
+        app = open_app("train", **parameters)
+        assert not app.exception
+        return app
+
+    return open_at
+
+
+def samples_of(app: AppTest) -> list[tuple[str, str]]:
+    """The texts, and what the model makes of each."""
+    table = re.findall(r"<table class='hl-samples'>(.*?)</table>", words_of(app), re.S)[0]
+    return [(html.unescape(a), html.unescape(b)) for a, b in re.findall(r"<bdi>(.*?)</bdi>.*?<bdi>(.*?)</bdi>", table)]
+
+
+def rows_of(app: AppTest, key: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(files_of(app, key)["csv"].decode())))
+
+
+def test_all_that_was_measured_is_taken_away_a_line_a_step(open_train: OpenApp, place: Path):
+    directory = RunDirectory.open(place / "pairs")
+    directory.metrics.append({"step": 10, "held_out_loss": 3.5, "tokens_per_second": 70.0})
+    directory.metrics.append({"step": 60, "held_out_loss": 0.5})
+    app = open_train(run="pairs")
+    rows = rows_of(app, "run-curves")
+    assert [(row["step"], row["loss"], row["held_out_loss"]) for row in rows] == [
+        ("0", "4.0", ""),
+        ("4", "3.8", ""),
+        ("10", "", "3.5"),
+        ("20", "3.0", ""),
+        ("60", "1.0", "0.5"),
+    ]
+    assert rows[2]["tokens_per_second"] == "70.0"
+    figure = sent(app, "run-curves")["figure"]
+    assert "tokens_per_second" not in figure and "baseline" not in figure, "whose corpus was never counted"
+
+
+def test_heads_are_taken_away_by_the_measure_that_is_chosen(open_train: OpenApp):
+    app = open_train(run="pairs", attention="decoder", layer="0", head="1")
+    app.segmented_control(key="run-measure").select("previous").run()
+    rows = rows_of(app, "run-heads")
+    assert [row["step"] for row in rows] == [str(step) for step in STEPS]
+    heads = [name for name in rows[0] if name != "step"]
+    assert len(heads) == 16 and not any("cross" in name for name in heads), "which looks at no token before"
+    late = [name for name in heads if rows[-1][name] == "0.8"]
+    assert late == ["decoder L0.H1"] and [row[late[0]] for row in rows] == ["0.1", "0.1", "0.8", "0.8"]
+    figure = sent(app, "run-heads")["figure"]
+    assert "threshold 0.3" in figure and figure.count("becomes a previous-token head") == 1
+    assert words_of(app).count("becomes a previous-token head at step 20") == 1
+    app.segmented_control(key="run-measure").select("relative_entropy").run()
+    rows = rows_of(app, "run-heads")
+    assert len(rows[0]) == 1 + 24 and {row["cross L1.H3"] for row in rows} == {"0.5"}
+    figure = sent(app, "run-heads")["figure"]
+    assert "threshold" not in figure and "becomes" not in figure
+    assert "becomes a previous-token head" in words_of(app), "which is told whatever is drawn"
+
+
+def test_a_text_and_some_examples_are_read_by_the_newest_weights(
+    open_train: OpenApp, place: Path, made: tuple[Path, Models]
+):
+    model, tokenizer = Film(place / "pairs").load(STEPS[-1])
+    for text, texts in (
+        (TEXTS[1], [TEXTS[1], TEXTS[0], TEXTS[2]]),
+        ("The dog sleeps.", ["The dog sleeps.", *TEXTS]),
+    ):
+        app = open_train(run="pairs", text=text)
+        samples = samples_of(app)
+        assert [given for given, _ in samples] == texts
+        for given, output in samples:
+            src = torch.tensor([tokenizer.encode_for(given, "encoder_decoder")])
+            written = tc.greedy_decode(model, src, max_new_tokens=23).tokens[0, 1:]
+            words = tokenizer.target.decode(written.tolist())
+            assert words == output or (output == "∅" and not words)
+        assert "<div class='hl-label'>Output</div>" in words_of(app)
+        header, _ = overview_of(app)
+        assert {group["attention"] for group in header["groups"]} == {"encoder", "decoder", "cross"}
+
+
+@pytest.mark.parametrize("text", ["", "The dog"])
+def test_only_the_chosen_prompt_is_drawn_and_each_is_continued(open_train: OpenApp, text: str):
+    app = open_train(run="tales", **({"text": text} if text else {}))
+    chosen = text or EXAMPLES["decoder_only"][0]
+    assert app.text_input(key="run-text").value == chosen
+    assert [given for given, _ in samples_of(app)] == [chosen, *(t for t in EXAMPLES["decoder_only"] if t != chosen)]
+    assert [group["attention"] for group in overview_of(app)[0]["groups"]] == ["decoder"]
+
+
+def test_a_text_that_cannot_be_read_is_told_and_the_examples_are_still_read(open_train: OpenApp):
+    app = open_train(run="gaps", text="The cat ____ the dog.")
+    examples = [given for given, _ in samples_of(app)]
+    app.text_input(key="run-text").set_value("\u200b").run()
+    assert not app.exception
+    texts = [given for given, _ in samples_of(app)]
+    assert set(EXAMPLES["encoder_only"]) <= set(texts) and examples[0] not in texts
+
+
+def test_newer_measurements_are_seen_of_a_run_that_rests(open_train: OpenApp, place: Path):
+    app = open_train(run="pairs")
+    directory = RunDirectory.open(place / "pairs")
+    directory.metrics.append({"step": 61, "loss": 0.25})
+    directory.write_status("finished", step=61)
+    app.run()
+    assert rows_of(app, "run-curves")[-1] == {"step": "61", "loss": "0.25"}
