@@ -240,6 +240,7 @@ test("newer weights stand at once where one points, and other tokens begin anew 
   lines.update(data(newer, { first: { query: 0, key: 0 }, titles: { query: "Q", key: "K" } }));
   assert.match(token(lines, "query", 2).getAttribute("aria-label"), /^query 2 /);
   assert.deepEqual(lines.findAll(".title").map(({ textContent }) => textContent), ["Q", "K"]);
+  assert.deepEqual(lines.findAll(".title").map(({ style }) => style.getPropertyValue("--hue")), ["#112233", "#445566"]);
   for (const more of [{ query: [...QUERIES.slice(0, 4), "chienne"] }, { key: [...KEYS.slice(0, 6), "!"] }, { generatedFrom: 5 }]) {
     lines.find(".scroller").scrollTop = 12;
     point(token(lines, "query", 2), "mouseover");
