@@ -152,7 +152,7 @@ test("what is said names the strongest of each head, of one head alone its three
   assert.equal(says(lines), "key 23 'g' ←query 11 'b' 0.30query 11 'b' 1.00");
   assert.equal(lines.findAll(".says .swatch").length, 2);
   assert.equal(lines.root.getAttribute("aria-label"), "Lines from queries to keys: L0.H1; L1.H0");
-  assert.ok(areSame(lines.findAll(".legend .item").map(({ textContent }) => textContent), ["L0.H1", "L1.H0"]));
+  assert.deepEqual(lines.findAll(".legend .item").map(({ textContent }) => textContent), ["L0.H1", "L1.H0"]);
   assert.equal(new Set(lines.findAll(".legend .swatch").map(({ style }) => style.background)).size, 2);
   point(token(lines, "query", 2), "mouseover");
   assert.equal(says(lines), "query 12 'c' →nothingkey 20 'd' 1.00");
@@ -239,7 +239,8 @@ test("newer weights stand at once where one points, and other tokens begin anew 
   assert.equal(lines.find(".scroller").scrollTop, 12);
   lines.update(data(newer, { first: { query: 0, key: 0 }, titles: { query: "Q", key: "K" } }));
   assert.match(token(lines, "query", 2).getAttribute("aria-label"), /^query 2 /);
-  assert.ok(areSame(lines.findAll(".title").map(({ textContent }) => textContent), ["Q", "K"]));
+  assert.deepEqual(lines.findAll(".title").map(({ textContent }) => textContent), ["Q", "K"]);
+  assert.deepEqual(lines.findAll(".title").map(({ style }) => style.getPropertyValue("--hue")), ["#112233", "#445566"]);
   for (const more of [{ query: [...QUERIES.slice(0, 4), "chienne"] }, { key: [...KEYS.slice(0, 6), "!"] }, { generatedFrom: 5 }]) {
     lines.find(".scroller").scrollTop = 12;
     point(token(lines, "query", 2), "mouseover");
