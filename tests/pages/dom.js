@@ -184,7 +184,7 @@ export function shown(show, name, data, { isolated = true, size = [800, 400] } =
   const told = [];
   let cleanUp;
   const update = (newer) => {
-    cleanUp = show({ data: newer, parentElement, setTriggerValue: (...message) => told.push(message) });
+    cleanUp = show({ data: newer, parentElement, setTriggerValue: (...message) => void told.push(message) });
   };
   update(data);
   return {
@@ -220,3 +220,13 @@ export function point(element, type, more = {}) {
 
 /** What was said last to those who hear the page. */
 export const announced = () => page.document.querySelector(".hl-announced")?.textContent ?? "";
+
+/** A header and bytes as packing.py packs them. */
+export function packed(header, bytes = []) {
+  const json = new TextEncoder().encode(JSON.stringify(header));
+  const data = new Uint8Array(4 + json.length + bytes.length);
+  new DataView(data.buffer).setUint32(0, json.length, true);
+  data.set(json, 4);
+  data.set(bytes, 4 + json.length);
+  return data;
+}
