@@ -244,3 +244,13 @@ export const areSame = (some, others) => some.length === others.length && some.e
 
 /** What was said last to those who hear the page. */
 export const announced = () => page.document.querySelector(".hl-announced")?.textContent ?? "";
+
+/** A header and bytes as packing.py packs them. */
+export function packed(header, bytes = []) {
+  const json = new TextEncoder().encode(JSON.stringify(header));
+  const data = new Uint8Array(4 + json.length + bytes.length);
+  new DataView(data.buffer).setUint32(0, json.length, true);
+  data.set(json, 4);
+  data.set(bytes, 4 + json.length);
+  return data;
+}

@@ -242,7 +242,10 @@ function showChosen(view) {
 
 function next(view, key, item) {
   const { attention, layer, head } = item;
-  if (key.toLowerCase() === "p" && view.header.canPin) return view.send("pinned", { attention, layer, head });
+  if (key.toLowerCase() === "p" && view.header.canPin) {
+    view.send("pinned", { attention, layer, head });
+    return null;
+  }
   const row = view.rows.findIndex((items) => items.includes(item));
   const to = inRows(key, { row, column: view.rows[row].indexOf(item) }, view.rows.map(({ length }) => length));
   return to && view.rows[to.row][to.column].button;
