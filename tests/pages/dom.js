@@ -108,9 +108,6 @@ define(page.HTMLElement, {
   offsetTop: read(function () { return boxes.get(this)?.top ?? 0; }),
   showPopover: does(function () { this.dataset.open = ""; }),
   hidePopover: does(function () { delete this.dataset.open; }),
-  matches: does(function (selector) {
-    return selector === ":popover-open" ? "open" in this.dataset : page.Element.prototype.matches.call(this, selector);
-  }),
   popover: { get() { return this.getAttribute("popover"); }, set(value) { this.setAttribute("popover", value); }, configurable: true },
 });
 define(page.SVGElement, {
@@ -232,25 +229,8 @@ export function point(element, type, more = {}) {
   return event;
 }
 
-/** A header and numbers behind it, each array in its own kind, as packing.py packs them. */
-export function packed(header, ...arrays) {
-  const json = new TextEncoder().encode(JSON.stringify(header));
-  const bytes = [new Uint8Array(Uint32Array.of(json.length).buffer), json, ...arrays.map(({ buffer }) => new Uint8Array(buffer))];
-  return Uint8Array.from(bytes.flatMap((part) => [...part]));
-}
-
 /** Whether these are the very same elements, in this order: to `deepEqual` any two elements are alike. */
 export const areSame = (some, others) => some.length === others.length && some.every((one, i) => one === others[i]);
 
 /** What was said last to those who hear the page. */
 export const announced = () => page.document.querySelector(".hl-announced")?.textContent ?? "";
-
-/** A header and bytes as packing.py packs them. */
-export function packed(header, bytes = []) {
-  const json = new TextEncoder().encode(JSON.stringify(header));
-  const data = new Uint8Array(4 + json.length + bytes.length);
-  new DataView(data.buffer).setUint32(0, json.length, true);
-  data.set(json, 4);
-  data.set(bytes, 4 + json.length);
-  return data;
-}

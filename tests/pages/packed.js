@@ -1,12 +1,16 @@
 // What packing.py packs for a component, made here.
 
-/** A header and the bytes of numbers behind it; they begin at any place, as in what Streamlit hands over. */
-export function packed(header, numbers) {
+/** A header and the numbers behind it, each array in its own kind; they begin at any place, as in what Streamlit hands over. */
+export function packed(header, ...arrays) {
   const text = new TextEncoder().encode(JSON.stringify(header));
-  const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
-  const whole = new Uint8Array(3 + 4 + text.length + bytes.length).subarray(3);
-  new DataView(whole.buffer, 3).setUint32(0, text.length, true);
-  whole.set(text, 4);
-  whole.set(bytes, 4 + text.length);
+  const size = new Uint8Array(Uint32Array.of(text.length).buffer);
+  const numbers = arrays.map((array) => (ArrayBuffer.isView(array) ? array : Uint8Array.from(array)));
+  const parts = [size, text, ...numbers.map(({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength))];
+  const whole = new Uint8Array(3 + parts.reduce((sum, { length }) => sum + length, 0)).subarray(3);
+  let start = 0;
+  for (const part of parts) {
+    whole.set(part, start);
+    start += part.length;
+  }
   return whole;
 }

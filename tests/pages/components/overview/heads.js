@@ -1,7 +1,8 @@
 // Heads for the tests of the overview: of two attentions, with other numbers of layers, heads, queries and keys each.
 
 import { between, isNear, random, read } from "../../canvas.js";
-import { packed, place, resize, shown } from "../../dom.js";
+import { place, resize, shown } from "../../dom.js";
+import { packed } from "../../packed.js";
 import show from "../../../../pages/components/overview/overview.js";
 
 export const FORBIDDEN = 255;

@@ -4,7 +4,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { packed, place, press, setTheme, shown } from "../../dom.js";
+import { place, press, setTheme, shown } from "../../dom.js";
+import { packed } from "../../packed.js";
 import { bytesOf, GROUPS, headerOf, headsOf, isPainted, lay, overviewOf, patternsOf } from "./heads.js";
 import receive from "../../../../pages/components/overview/film.js";
 import show from "../../../../pages/components/overview/overview.js";

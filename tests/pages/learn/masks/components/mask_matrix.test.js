@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
 
-import { announced, packed, place, point, press, resize, setTheme, shown } from "../../../dom.js";
+import { announced, place, point, press, resize, setTheme, shown } from "../../../dom.js";
+import { packed } from "../../../packed.js";
 import { between, isNear, random, read } from "../../../canvas.js";
 import show from "../../../../../pages/learn/masks/components/masks/mask_matrix.js";
 

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { announced, packed, place, press, setTheme, shown } from "../../../dom.js";
+import { announced, place, press, setTheme, shown } from "../../../dom.js";
+import { packed } from "../../../packed.js";
 import { isNear, read } from "../../../canvas.js";
 import showGallery from "../../../../../pages/learn/masks/components/masks/mask_gallery.js";
 import showWhich from "../../../../../pages/learn/masks/components/masks/mask_which.js";

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
 
-import { announced, packed, place, point, prefer, press, resize, run, setTheme, shown } from "../../../dom.js";
+import { announced, place, point, prefer, press, resize, run, setTheme, shown } from "../../../dom.js";
+import { packed } from "../../../packed.js";
 import { between, isNear, random, read } from "../../../canvas.js";
 import show from "../../../../../pages/learn/steps/components/steps/steps.js";
 
