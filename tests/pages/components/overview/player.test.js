@@ -384,3 +384,15 @@ test("without a film there is no player", () => {
   assert.equal(overview.root.getRootNode().querySelector(".player"), null);
   overview.leave();
 });
+
+test("the films of this page and of the one before are kept; one that comes again counts as new", (t) => {
+  begin(t);
+  for (const id of ["old", "mine", "old", "third"]) send(id);
+  const isThere = (id) => {
+    const player = filmed(filmOf(id));
+    const there = saysPlace(player, 1);
+    player.leave();
+    return there;
+  };
+  assert.deepEqual(["old", "mine", "third"].map(isThere), [true, false, true]);
+});
