@@ -36,7 +36,13 @@ def weights(
         n_decoder_layers=0 if architecture == "encoder_only" else 3,
         tie_embeddings="target",
     )
-    kept = {"name": name, "source": Source(f"models/{name}", "1"), "config": config, "corpus": corpus, "examples": ()}
+    kept: dict[str, Any] = {
+        "name": name,
+        "source": Source(f"models/{name}", "1"),
+        "config": config,
+        "corpus": corpus,
+        "examples": (),
+    }
     return Weights(**kept | more)
 
 
@@ -123,7 +129,7 @@ def test_b_is_made_to_write_what_a_writes_only_where_that_says_something():
         assert teacher_forced(apart, a, run).target is None
     decoders = [side(letter, weights(name, "decoder_only")) for letter, name in (("A", "one"), ("B", "other"))]
     assert not can_be_forced(*decoders)
-    assert teacher_forced(changed, a, SimpleNamespace(output="")).target is None  # type: ignore[arg-type]
+    assert teacher_forced(changed, a, SimpleNamespace(output="")).target is None
     view_fields.B_WRITES.set("own")
     assert teacher_forced(changed, a, run).target is None, "as a person chose"
     assert can_be_forced(a, changed), "so that they can choose again"

@@ -15,8 +15,9 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.explore.heads import figure
+from pages.explore.heads.data import HeadsData
 from tests.pages.conftest import PROMPTS, component, figure_of, overview_of, url_of, values_of, view_of, words_of
-from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis import ATTENTIONS, run_text
 from transformer_core.analysis.heads.picture import HeadPicture, Side
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("checkpoints")]
@@ -75,6 +76,17 @@ def test_a_mixture_is_the_weighted_mean(open_app: OpenApp, checkpoints):
     every = drawn(app := open_app(**VIEW, mean="all"))
     np.testing.assert_allclose(every, (zero.mean(axis=0) + one.mean(axis=0)) / 2, atol=1e-6)
     assert "mean over all heads" in figure_of(app)["layout"]["title"]["text"]
+
+
+def test_each_attention_has_its_own_head_of_one_layer_and_number(open_app: OpenApp, checkpoints):
+    """They are drawn one after the other, so that none is kept for another."""
+    acts, _ = activations(checkpoints)
+    for attention in ("encoder", "decoder", "cross"):
+        pattern = acts[ATTENTIONS[attention].site(1, "hook_pattern")][0, 2].numpy()
+        shown = drawn(open_app(**VIEW | {"attention": attention}))
+        is_drawn = ~np.isnan(shown)
+        np.testing.assert_allclose(shown[is_drawn], pattern[is_drawn], atol=1e-6)
+        assert np.allclose(pattern[~is_drawn], 0)
 
 
 def test_hidden_tokens_are_left_out_and_the_rest_may_sum_to_one(open_app: OpenApp, checkpoints):
@@ -341,6 +353,15 @@ def test_lines_tell_what_a_model_wrote_itself_and_what_it_may_not_see(open_app: 
     assert header["generatedFrom"] == n_given < n <= model.config.max_seq_len
     header, _ = drawn_lines(open_app(model="tales", text=PROMPTS[1], window="1-2.0-1", **{"as": "lines"}))
     assert header["generatedFrom"] is None, "it is beyond the window"
+
+
+def test_what_a_model_wrote_itself_begins_nowhere_where_it_wrote_nothing(three_kinds_here: Path):
+    loaded = tc.load(three_kinds_here / "tales")
+    for n_new in (3, 0):
+        model_run = run_text(*loaded, PROMPTS[0], max_new_tokens=n_new)
+        nothing: Any = None
+        data = HeadsData(card=nothing, view=nothing, source=nothing, model_run=model_run, spec=nothing)
+        assert data.generated_from == (model_run.n_given if n_new else None)
 
 
 def test_lines_of_a_text_that_is_too_long_for_them_give_way_to_the_heatmap(

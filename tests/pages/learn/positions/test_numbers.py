@@ -69,6 +69,7 @@ def test_learned_positions_are_those_of_the_stack_of_the_chosen_attention(
     """Those of cross-attention are its queries', the decoder's; n leaves out the last ones."""
     model, _ = tc.load(models / "learned")
     stack = model.encoder if attention == "encoder" else model.decoder
+    assert stack is not None
     rows = next(weights for name, weights in stack.named_parameters() if "pos" in name).detach().numpy()
     address = {"model": "learned", "encoding": "learned", "part": "table", "attention": attention}
     for n, n_shown in (("", 26), ("7", 7), ("400", 26)):

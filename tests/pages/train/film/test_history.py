@@ -67,7 +67,7 @@ def write_heads(place: Path) -> None:
                     relative_entropy=step / 100 + number / 1000,
                     diagonality=Share(score=0.2, chance=0.2, spread=0.01),
                     induction=None,
-                    **shares,  # type: ignore[arg-type]
+                    **shares,
                 )
             )
         film.heads.append(HeadHistory.to_record(step, measures))  # of two lines of one step, the later counts
@@ -87,9 +87,9 @@ def test_the_measure_that_most_heads_took_up_is_seen_first_and_taken_away(open_f
     assert [row["step"] for row in rows] == [str(step) for step in STEPS]
     assert [row["cross L1.H2"] for row in rows] == ["0.022", "0.9", "0.9", "0.9"]
     assert {row["decoder L0.H1"] for row in rows} == {""}, "which has no such measure"
-    figure = str(figures_of(app)["pairs-heads-aligned"])
-    assert "threshold 0.3" in figure and figure.count("becomes an alignment head") == 2
-    assert "previous-token head" not in figure, "which is of another measure"
+    aligned = str(figures_of(app)["pairs-heads-aligned"])
+    assert "threshold 0.3" in aligned and aligned.count("becomes an alignment head") == 2
+    assert "previous-token head" not in aligned, "which is of another measure"
     app.segmented_control(key="film-measure").select("relative_entropy").run()
     assert not app.exception
     figure = figures_of(app)["pairs-heads-relative_entropy"]
