@@ -134,7 +134,7 @@ def test_the_first_look_is_at_the_word_that_attends_most_to_another_word(open_st
     for name, site, attention, head in (
         ("pair", "encoder.blocks.0.self_attn.hook_pattern", "encoder", 2),
         ("pair", "decoder.blocks.0.cross_attn.hook_pattern", "cross", 3),
-        ("tales", "decoder.blocks.0.self_attn.hook_pattern", "decoder", 0),
+        *(("tales", "decoder.blocks.0.self_attn.hook_pattern", "decoder", head) for head in range(4)),
     ):
         text, target = EXAMPLES[1], "Le chat."
         address = {"model": name, "text": text, "attention": attention, "layer": "0", "head": str(head)}
@@ -164,3 +164,20 @@ def test_an_open_number_leads_to_its_query_and_its_key(
     if expected is None or cell.startswith("pattern"):
         assert at["query"] == 4
     assert at["key"] == (pattern[at["query"]].argmax() if expected is None else expected)
+
+
+def test_of_a_long_source_query_and_key_are_shown_together_whichever_comes_first(open_steps: OpenApp, models: Path):
+    address = {"model": "pair", "text": SOURCE, "attention": "encoder", "layer": "0"}
+    n_each = [0, 0]
+    for head in range(4):
+        pattern = pattern_of(models, "pair", "encoder.blocks.0.self_attn.hook_pattern", head, SOURCE, "")
+        for query, key in enumerate(pattern.argmax(axis=1).tolist()):
+            is_before = key < query
+            if not 13 <= abs(key - query) < 24 or n_each[is_before] == 3:
+                continue
+            n_each[is_before] += 1
+            header = header_of(open_steps(**address, head=str(head), query=str(query)))
+            places = shown(header, "key")
+            assert places == shown(header, "query") and query in places and key in places
+            assert len(places) == 24 and places.stop <= len(pattern)
+    assert all(n_each), "there are keys before and after their queries"
