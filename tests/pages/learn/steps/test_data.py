@@ -181,3 +181,17 @@ def test_of_a_long_source_query_and_key_are_shown_together_whichever_comes_first
             assert places == shown(header, "query") and query in places and key in places
             assert len(places) == 24 and places.stop <= len(pattern)
     assert all(n_each), "there are keys before and after their queries"
+
+
+def test_the_first_look_is_at_no_word_that_the_model_wrote(open_steps: OpenApp, models: Path):
+    """Here the first word that it wrote attends to another one more than all that it was given."""
+    text, site = "the dog the cat", "decoder.blocks.0.self_attn.hook_pattern"
+    address = {"model": "tales", "text": text, "attention": "decoder", "layer": "0", "head": "0"}
+    header = header_of(open_steps(**address))
+    n_given = len(tc.load(models / "tales")[1].encode_for(text, "decoder_only"))
+    pattern = pattern_of(models, "tales", site, 0, " ".join(header["query"][1:]))  # both, without <bos>
+    np.fill_diagonal(pattern, 0)
+    most = pattern[:, 1:].max(axis=1)  # <bos> is no word
+    most[0] = 0
+    assert most[: n_given + 1].argmax() == n_given, "else this tells nothing"
+    assert header["at"]["value"]["query"] == most[:n_given].argmax()
