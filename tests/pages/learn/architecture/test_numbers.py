@@ -177,6 +177,9 @@ def test_weight_sharing_says_how_many_parameters_come_and_go(
     assert f"{total:,} parameters, {20 * config.vocab_size:,} {change} than this model as it is" in words_of(app)
     app = open_model("parameters", tie_embeddings=own)
     assert "parameters, 0 more than this model as it is" in words_of(app)
+    assert "the embedding and the last linear layer can be one matrix" in words_of(app)
+    app = open_model("parameters", architecture="encoder_decoder", n_encoder_layers=2)
+    assert "the source embedding, the target embedding and the last linear layer can be one" in words_of(app)
 
 
 @pytest.mark.usefixtures("three_kinds_here")

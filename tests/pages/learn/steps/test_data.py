@@ -134,7 +134,7 @@ def test_the_first_look_is_at_the_word_that_attends_most_to_another_word(open_st
     for name, site, attention, head in (
         ("pair", "encoder.blocks.0.self_attn.hook_pattern", "encoder", 2),
         ("pair", "decoder.blocks.0.cross_attn.hook_pattern", "cross", 3),
-        ("tales", "decoder.blocks.0.self_attn.hook_pattern", "decoder", 0),
+        *(("tales", "decoder.blocks.0.self_attn.hook_pattern", "decoder", head) for head in range(4)),
     ):
         text, target = EXAMPLES[1], "Le chat."
         address = {"model": name, "text": text, "attention": attention, "layer": "0", "head": str(head)}
@@ -164,3 +164,34 @@ def test_an_open_number_leads_to_its_query_and_its_key(
     if expected is None or cell.startswith("pattern"):
         assert at["query"] == 4
     assert at["key"] == (pattern[at["query"]].argmax() if expected is None else expected)
+
+
+def test_of_a_long_source_query_and_key_are_shown_together_whichever_comes_first(open_steps: OpenApp, models: Path):
+    address = {"model": "pair", "text": SOURCE, "attention": "encoder", "layer": "0"}
+    n_each = [0, 0]
+    for head in range(4):
+        pattern = pattern_of(models, "pair", "encoder.blocks.0.self_attn.hook_pattern", head, SOURCE, "")
+        for query, key in enumerate(pattern.argmax(axis=1).tolist()):
+            is_before = key < query
+            if not 13 <= abs(key - query) < 24 or n_each[is_before] == 3:
+                continue
+            n_each[is_before] += 1
+            header = header_of(open_steps(**address, head=str(head), query=str(query)))
+            places = shown(header, "key")
+            assert places == shown(header, "query") and query in places and key in places
+            assert len(places) == 24 and places.stop <= len(pattern)
+    assert all(n_each), "there are keys before and after their queries"
+
+
+def test_the_first_look_is_at_no_word_that_the_model_wrote(open_steps: OpenApp, models: Path):
+    """Here the first word that it wrote attends to another one more than all that it was given."""
+    text, site = "the dog the cat", "decoder.blocks.0.self_attn.hook_pattern"
+    address = {"model": "tales", "text": text, "attention": "decoder", "layer": "0", "head": "0"}
+    header = header_of(open_steps(**address))
+    n_given = len(tc.load(models / "tales")[1].encode_for(text, "decoder_only"))
+    pattern = pattern_of(models, "tales", site, 0, " ".join(header["query"][1:]))  # both, without <bos>
+    np.fill_diagonal(pattern, 0)
+    most = pattern[:, 1:].max(axis=1)  # <bos> is no word
+    most[0] = 0
+    assert most[: n_given + 1].argmax() == n_given, "else this tells nothing"
+    assert header["at"]["value"]["query"] == most[:n_given].argmax()

@@ -11,7 +11,7 @@ import pytest
 
 from pages.shared import runs
 from pages.shared.runs import Run
-from pages.train.film import learning, seeds
+from pages.train.film import film_readings, learning, seeds
 from tests.pages.conftest import overview_of, url_of, words_of
 from tests.pages.explore.decoding.decoding_parts import files_of
 from tests.pages.train.film_page import Models, OpenApp, figures_of, pattern_in
@@ -178,3 +178,21 @@ def test_the_next_seed_is_above_those_of_all_runs_of_its_kind_and_of_no_other(pl
     others["b"] = run_with(mine, command.format(more=" --seed 2"), 2, "b")
     assert seeds.sibling(again, others)[0] == "pairs-seed3-2", "which is taken"
     assert seeds.sibling(again, others)[1][-1] == "3"
+
+
+def test_what_was_read_of_a_text_is_not_read_again_where_snapshots_come(place: Path):
+    run = run_of("pairs")
+    read: list[tuple[int, int, int]] = []
+
+    def tell(n_read: int, n: int, step: int) -> None:
+        read.append((n_read, n, step))
+
+    first = film_readings.read(run, STEPS[:3], TEXTS[0], "the dog sees", tell)
+    assert read == [(1, 3, 0), (2, 3, 4), (3, 3, 20)]
+    again = film_readings.read(run, STEPS[:3], TEXTS[0], "the dog sees", tell)
+    assert len(read) == 3 and again.identity == first.identity and again.reading is first.reading
+    more = film_readings.read(run, STEPS, TEXTS[0], "the dog sees", tell)
+    assert read[3:] == [(1, 1, 60)] and more.identity != first.identity
+    np.testing.assert_array_equal(more.reading.patterns["cross"][:3], first.reading.patterns["cross"])
+    film_readings.read(run, STEPS[:3], TEXTS[0], "the dog sees the", tell)
+    assert len(read) == 7, "another target is another reading"
