@@ -107,7 +107,7 @@ class Brush extends Path {
     this.#paint(x, y, w, h, () => word);
   }
   drawImage(source, ...at) {
-    const [sx, sy, sw, sh, x, y, w, h] = at.length === 8 ? at : [0, 0, source.width, source.height, ...at];
+    const [sx, sy, sw, sh, x, y, w = source.width, h = source.height] = at.length === 8 ? at : [0, 0, source.width, source.height, ...at];
     const known = new Map(); // most of its pixels are painted many times
     this.#paint(x, y, w, h, (across, down) => {
       const at = [Math.floor(sx + across * sw), Math.floor(sy + down * sh)];
@@ -130,6 +130,11 @@ class Brush extends Path {
 
   createImageData(width, height) {
     return new Image(width, height);
+  }
+  getImageData(left, top, width, height) {
+    const image = new Image(width, height);
+    for (let i = 0; i < width * height; i++) image.data.set(this.canvas.pixel(left + (i % width), top + Math.floor(i / width)), 4 * i);
+    return image;
   }
   putImageData({ data }) {
     this.canvas.pixels.set(data);

@@ -1,0 +1,155 @@
+// The lines of a chart, read from the keyboard.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { announced, press } from "../../dom.js";
+import { drawn, EDGES, heatmap, SIZE } from "./plotly.js";
+import show from "../../../../pages/components/figures/figure.js";
+
+const line = (name, x, y, more = {}) => ({ type: "scatter", mode: "lines", name, x, y, ...more });
+const LINES = [line("loss", [0, 1000, 2000, 3000], [4, 3, 2, 1]), line("<b>other</b>", [0, 1400, 3000], [0.5, 0.25, 0.125])];
+const chart = (data = LINES, more = {}) => ({
+  data,
+  layout: { title: { text: "lines" }, xaxis: { range: [0, 3000], title: { text: "step" } }, yaxis: { range: [0, 5], title: { text: "<i>nats</i>" } }, ...more },
+});
+const ringAt = (figure) => ["left", "top"].map((name) => Math.round(parseFloat(figure.find(".ring").style[name])) + 6);
+/** Where a point of the chart lies within the figure. */
+const px = (x, y) => [EDGES.left + ((SIZE.width - 100) * x) / 3000, EDGES.top + (SIZE.height - 50) * (1 - y / 5)].map(Math.round);
+
+test("keys lead along a line and to the nearest point of another, each said, ringed and shown", async () => {
+  const figure = await drawn(show, chart());
+  const { plot } = figure;
+  assert.deepEqual([plot.getAttribute("role"), plot.tabIndex], ["application", 0]);
+  assert.match(plot.getAttribute("aria-description"), /Arrow keys move along a line/);
+  const to = (key) => {
+    assert.ok(press(plot, key).defaultPrevented);
+    return [announced(), ringAt(figure), figure.hovered()];
+  };
+  const at = (curveNumber, pointNumber) => [{ curveNumber, pointNumber }];
+  assert.ok(figure.find(".ring").hidden);
+  assert.deepEqual(to("End"), ["loss: step 0, nats 4.00", px(0, 4), at(0, 0)]); // the first key comes to the beginning
+  assert.deepEqual(to("ArrowRight"), ["loss: step 1,000, nats 3.00", px(1000, 3), at(0, 1)]);
+  assert.deepEqual(to("ArrowDown"), ["other: step 1,400, nats 0.25", px(1400, 0.25), at(1, 1)]);
+  assert.deepEqual(to("ArrowRight"), ["other: step 3,000, nats 0.12", px(3000, 0.125), at(1, 2)]);
+  assert.deepEqual(to("ArrowUp"), ["loss: step 3,000, nats 1.00", px(3000, 1), at(0, 3)]);
+  assert.deepEqual(to("ArrowLeft"), ["loss: step 2,000, nats 2.00", px(2000, 2), at(0, 2)]);
+  assert.deepEqual(to("Home"), ["loss: step 0, nats 4.00", px(0, 4), at(0, 0)]);
+  assert.deepEqual(to("ArrowUp"), ["loss: step 0, nats 4.00", px(0, 4), at(0, 0)]);
+  assert.ok(!figure.find(".ring").hidden);
+  assert.ok(!press(plot, "ArrowLeft", { ctrlKey: true }).defaultPrevented && !press(plot, "x").defaultPrevented);
+  assert.ok(press(plot, "Escape").defaultPrevented);
+  assert.ok(figure.find(".ring").hidden && figure.hovered() === null);
+  assert.ok(!press(plot, "Escape").defaultPrevented && !press(plot, "Enter").defaultPrevented);
+  press(plot, "ArrowDown");
+  assert.equal(announced(), "loss: step 0, nats 4.00");
+  plot.blur();
+  assert.ok(figure.find(".ring").hidden && figure.hovered() === null);
+  figure.leave();
+});
+
+test("gaps, points alone, what is no line and what is hidden are passed over", async () => {
+  const data = [
+    line("bars", null, [1, 2], { type: "bar" }),
+    line("dots", [0, 1], [1, 2], { mode: "markers" }),
+    line("quiet", [0, 1], [1, 2], { hoverinfo: "skip" }),
+    line("gone", [0, 1], [1, 2], { visible: false }),
+    line("one", [0], [1]),
+    line("gap", [0, 1000, 2000], [1, null, 3], { mode: "lines+markers" }),
+  ];
+  const figure = await drawn(show, chart(data));
+  press(figure.plot, "ArrowDown");
+  assert.equal(announced(), "gap: step 0, nats 1.00");
+  press(figure.plot, "ArrowRight");
+  assert.equal(announced(), "gap: step 2,000, nats 3.00");
+  assert.deepEqual(figure.hovered(), [{ curveNumber: 5, pointNumber: 2 }]);
+  press(figure.plot, "ArrowDown");
+  assert.equal(announced(), "gap: step 2,000, nats 3.00");
+  figure.leave();
+  const none = await drawn(show, chart(data.slice(0, 5)));
+  assert.deepEqual([none.plot.getAttribute("role"), none.plot.tabIndex], ["img", -1]);
+  assert.ok(!press(none.plot, "ArrowDown").defaultPrevented);
+  none.leave();
+  const cells = await drawn(show, { ...heatmap(), data: [...heatmap().data, line("over", [2, 3], [7, 8])] });
+  press(cells.plot, "ArrowDown");
+  assert.equal(announced(), "q7 < k2"); // a figure of cells is read by its cells
+  assert.ok(cells.find(".ring").hidden);
+  cells.leave();
+});
+
+test("Enter hides the line as the legend does, with all of its group, and shows it again", async () => {
+  const data = [line("a", [0, 1], [1, 2]), line("b", [0, 3000], [3, 4], { legendgroup: "g" }), line("c", [0, 3000], [1, 2], { legendgroup: "g" })];
+  const figure = await drawn(show, chart(data));
+  const legend = figure.plot.appendChild(document.createElement("div"));
+  legend.className = "legend";
+  const pressed = [];
+  for (const index of [0, 1]) { // one entry stands for the group
+    const item = legend.appendChild(document.createElement("div"));
+    item.className = "traces";
+    item.__data__ = [{ trace: figure.plot._fullData[index] }];
+    const toggle = item.appendChild(document.createElement("div"));
+    toggle.className = "legendtoggle";
+    for (const kind of ["mousedown", "mouseup"]) toggle.addEventListener(kind, () => pressed.push([index, kind]));
+  }
+  press(figure.plot, "ArrowDown");
+  press(figure.plot, "ArrowDown");
+  press(figure.plot, "ArrowDown");
+  press(figure.plot, "ArrowRight");
+  assert.equal(announced(), "c: step 3,000, nats 2.00");
+  assert.ok(press(figure.plot, "Enter").defaultPrevented);
+  assert.deepEqual(pressed, [[1, "mousedown"], [1, "mouseup"]]);
+  figure.plot._fullData[2].visible = "legendonly"; // as plotly then has it
+  figure.plot.calcdata[2] = [];
+  figure.tell("plotly_restyle", {});
+  assert.equal(announced(), "c, hidden");
+  assert.ok(figure.find(".ring").hidden);
+  press(figure.plot, "ArrowUp"); // it is still one of the lines
+  assert.equal(announced(), "b: step 0, nats 3.00");
+  press(figure.plot, "ArrowDown");
+  assert.equal(announced(), "c, hidden");
+  assert.equal(figure.hovered(), null);
+  press(figure.plot, "ArrowUp");
+  press(figure.plot, "ArrowUp");
+  press(figure.plot, "Enter");
+  assert.deepEqual(pressed.slice(2), [[0, "mousedown"], [0, "mouseup"]]);
+  figure.leave();
+});
+
+test("a point is called by the label of its axis, or its category; numbers by themselves", async () => {
+  const data = [line("of tokens", [0, 1, 2], [1, 2, 3])];
+  const figure = await drawn(show, chart(data, { xaxis: { range: [0, 2], tickvals: [0, 1], ticktext: ["&lt;bos&gt;", "le"] } }));
+  press(figure.plot, "ArrowDown");
+  assert.equal(announced(), "of tokens: <bos>, nats 1.00");
+  press(figure.plot, "End");
+  assert.equal(announced(), "of tokens: 2, nats 3.00"); // which has no label
+  figure.plot._fullLayout.xaxis._categories = ["first", "second", "third"];
+  press(figure.plot, "ArrowLeft");
+  assert.equal(announced(), "of tokens: second, nats 2.00");
+  await figure.update(chart([line("share", [0.125, 0.5], [1, 2])]));
+  press(figure.plot, "Home");
+  assert.equal(announced(), "share: step 0.12, nats 1.00");
+  figure.leave();
+});
+
+test("the ring follows the figure, is not seen where its point is zoomed away, and goes with its line", async () => {
+  const figure = await drawn(show, chart());
+  const ring = figure.find(".ring");
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowRight"]) press(figure.plot, key);
+  assert.deepEqual(ringAt(figure), px(1400, 0.25));
+  const zoom = (x, y) => {
+    const { xaxis, yaxis } = figure.plot._fullLayout;
+    Object.assign(figure.plot._fullLayout, { xaxis: { ...xaxis, c2p: () => x }, yaxis: { ...yaxis, c2p: () => y } });
+    figure.tell("plotly_relayout", {});
+    return !ring.hidden;
+  };
+  assert.ok(zoom(0, 0) && zoom(SIZE.width - 100, SIZE.height - 50));
+  assert.deepEqual([zoom(-5, 9), zoom(SIZE.width - 90, 9), zoom(9, -5), zoom(9, SIZE.height - 40)], [false, false, false, false]);
+  await figure.update(chart([LINES[0], line("anew", [0, 1400, 3000], [1, 2, 3])]));
+  assert.ok(!ring.hidden);
+  assert.deepEqual(ringAt(figure), px(1400, 2));
+  await figure.update(chart(LINES.slice(0, 1)));
+  assert.ok(ring.hidden);
+  press(figure.plot, "End");
+  assert.equal(announced(), "loss: step 0, nats 4.00");
+  figure.leave();
+});
