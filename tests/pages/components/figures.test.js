@@ -79,6 +79,14 @@ test("a zip holds its files as they are, each with its checksum", () => {
   assert.equal(entry, end);
 });
 
+test("files of a zip are of now, in the time of the place", (t) => {
+  t.mock.timers.enable({ apis: ["Date"], now: new Date(2027, 10, 23, 14, 37, 52) });
+  const bytes = Buffer.from(zip([["a", Buffer.from("b")]]));
+  const [time, day] = [bytes.readUInt16LE(10), bytes.readUInt16LE(12)];
+  assert.deepEqual([time >> 11, (time >> 5) & 63, 2 * (time & 31)], [14, 37, 52]);
+  assert.deepEqual([1980 + (day >> 9), (day >> 5) & 15, day & 31], [2027, 11, 23]);
+});
+
 test("a PNG says how large it is printed", () => {
   const png = Uint8Array.from({ length: 60 }, (_, i) => i);
   const bytes = Buffer.from(withResolution(png, 600));

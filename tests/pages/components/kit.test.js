@@ -87,6 +87,7 @@ test("round steps are 1, 2, 5 and ten times as much", () => {
 });
 
 test("a short number has two digits that count, and two decimals at least", () => {
+  assert.deepEqual([99.99, 100, -100, 0.1, 0.0999, 1e-6, 9.9e-7].map(short), ["99.99", "100", "−100", "0.10", "0.10", "0.0000010", "9.9e−7"]);
   assert.deepEqual([0, 0.25, 3.14159, 0.01234, -0.0004, 2.5e-7, 250.4].map(short), ["0.00", "0.25", "3.14", "0.012", "−0.00040", "2.5e−7", "250"]);
 });
 

@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 import "../../dom.js";
 import { Canvas } from "../../canvas.js";
-import { calls, dataOf, dots, heatmap } from "./plotly.js";
+import { calls, dataOf, dots, EDGES, heatmap } from "./plotly.js";
 import { makePicture, toPng, WIDTHS } from "../../../../pages/components/figures/picture.js";
 
 const MM = 96 / 25.4; // px
@@ -56,7 +56,7 @@ function paint(address, rows, box) {
   dots.images = [`<image href="${address}" x="${x}" y="${y}" width="${width}" height="${height}"/>`];
 }
 
-test.afterEach(() => Object.assign(dots, { lines: ["one"], images: [] }));
+test.afterEach(() => Object.assign(dots, { lines: ["one"], images: [], texts: [] }));
 
 test("a picture is as wide as asked, in mm or px, and its pixels are those that are printed", async () => {
   for (const [words, wide, unit, pixels, dotsPerInch] of [
@@ -231,4 +231,62 @@ test("a picture becomes a PNG of its size, which says how large it is printed wh
   await assert.rejects(toPng({ svg: "<svg/>", width: 1, height: 1, dotsPerInch: null }), /could not be read/);
   assert.equal(revoked.length, 3);
   URL.createObjectURL = before;
+});
+
+test("what is written beyond an edge gets room there, and nothing else does", async () => {
+  const [left, top] = [{ left: -10, top: 50, width: 30, height: 10 }, { left: 50, top: -7, width: 10, height: 10 }];
+  const right = { at: ({ width }) => ({ left: width - 5, top: 50, width: 20, height: 10 }) };
+  const below = { at: ({ height }) => ({ left: 50, top: height - 4, width: 10, height: 10 }) };
+  const title = { className: "gtitle", left: -300, top: 0, width: 10, height: 10 };
+  const empty = { left: -300, top: 0, width: 0, height: 10 };
+  const margins = async (...texts) => {
+    dots.texts = texts;
+    const { drawn } = await pictureOf(lines({ margin: { l: 1, r: 1, t: 1, b: 1 } }), "as shown");
+    const { l, r, t, b } = drawn.layout.margin;
+    return [l, r, t, b, drawn.layout.height];
+  };
+  assert.deepEqual(await margins(title, empty), [1, 1, 1, 1, 350]);
+  assert.deepEqual(await margins(left), [EDGES.left + 10 + 2, 1, 1, 1, 350]);
+  assert.deepEqual(await margins(right, left), [EDGES.left + 12, EDGES.right + 15 + 2, 1, 1, 350]);
+  assert.deepEqual(await margins(top, below), [1, 1, EDGES.top + 7 + 2, EDGES.bottom + 6 + 2, 350 + 13]);
+});
+
+test("a legend of more lines than it was given lifts what stands above it, and the panels come apart by as much", async () => {
+  const note = (y, xanchor, yshift) => ({ xref: "x", yref: "paper", y, xanchor, yshift, text: "t" });
+  const _plots = { xy: { yaxis: { domain: [0, 0.4] } }, x2y2: { yaxis: { domain: [0.6, 1] } } };
+  const drawnWith = async (more) => (await pictureOf(lines({ _plots, margin: { t: 40 }, ...more }), "as shown")).drawn.layout;
+  const lower = await drawnWith({ legend: { y: 0.4, _effHeight: 60 }, annotations: [note(0.4, "left", 20), note(0.4, "right"), note(1, "left", 5)] });
+  assert.deepEqual(lower.annotations.map(({ yshift }) => yshift), [60, 40, 5]);
+  const room = (height) => 0.2 * (height - EDGES.top - EDGES.bottom); // px, between the panels
+  assert.ok(Math.abs(room(lower.height) - room(350) - 40) < 1e-6);
+  assert.equal(lower.margin.t, 40);
+  const upper = await drawnWith({ legend2: { y: 1, _effHeight: 30 }, annotations: [note(1, "left", 20)] });
+  assert.deepEqual([upper.margin.t, upper.height, upper.annotations[0].yshift], [50, 360, 30]);
+  const enough = await drawnWith({ legend: { y: 0.4, _effHeight: 20 }, legend2: { y: 1 }, annotations: [note(0.4, "left", 20), note(1, "left", 1)] });
+  assert.deepEqual([enough.height, enough.annotations.map(({ yshift }) => yshift)], [350, [20, 1]]);
+});
+
+test("a color bar below the cells lies below what is written under them", async () => {
+  dots.texts = [{ at: ({ height }) => ({ left: 50, top: height - EDGES.bottom + 15, width: 10, height: 10 }) }]; // 25 px under the cells
+  const { drawn } = await pictureOf(heatmap({ coloraxis: { colorbar: {} } }, { rows: 6, columns: 60 }), "88 mm");
+  const { layout } = drawn;
+  const high = layout.height - EDGES.top - EDGES.bottom;
+  assert.ok(layout.coloraxis.colorbar.y < 0);
+  assert.ok(Math.abs(layout.coloraxis.colorbar.y * high + 25) < 12, `${layout.coloraxis.colorbar.y * high}`);
+});
+
+test("names of axes and notes become smaller where they would be longer than what they name, but never illegible", async () => {
+  // A letter is 0.06 sizes wide here, and 1.15 of that where it is bold; the cells are 600 px wide.
+  const sizes = async (nLetters) => {
+    const text = "a".repeat(nLetters);
+    const note = { xref: "paper", x: 0, y: 1, text, font: { size: 12 } };
+    const figure = heatmap({ annotations: [note, { ...note, x: 0.5, text: "b" }, { ...note, xref: "x" }] });
+    figure.layout.xaxis.title = { text, font: { size: 12 } };
+    const { layout } = (await pictureOf(figure, "as shown")).drawn;
+    return [...layout.annotations, layout.xaxis.title].map(({ font }) => Number(font.size.toFixed(2)));
+  };
+  const fill = (px, nLetters) => Number((px / (1.15 * 0.06 * nLetters)).toFixed(2));
+  assert.deepEqual(await sizes(300), [12, 12, 12, 12]);
+  assert.deepEqual(await sizes(600), [fill(300, 600), 12, 12, 12]); // another note begins in the middle
+  assert.deepEqual(await sizes(1200), [5.33, 12, 12, fill(600, 1200)]); // 4 pt
 });

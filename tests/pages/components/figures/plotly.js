@@ -21,7 +21,7 @@ function drawInto(plot, data, layout) {
   const axes = { xaxis: axisOf(layout.xaxis ?? {}, EDGES.left, across, false), yaxis: axisOf(layout.yaxis ?? {}, EDGES.top, down, true) };
   const usual = (trace, index) => ({ xaxis: "x", yaxis: "y", visible: true, mode: "lines", ...trace, index });
   plot._fullData = data.map(usual);
-  plot._fullLayout = { ...layout, ...axes, font: { size: 12, family: "sans" }, _size: { w: across, h: down, t: EDGES.top, l: EDGES.left } };
+  plot._fullLayout = { ...layout, ...axes, font: { size: 12, family: "sans" }, _size: { w: across, h: down, t: EDGES.top, l: EDGES.left, r: EDGES.right, b: EDGES.bottom } };
   plot.calcdata = data.map(({ x, y }) => (y ?? []).map((value, i) => ({ x: x?.[i] ?? i, y: value, i })));
   plot.heard ??= {};
   plot.on = (name, hear) => (plot.heard[name] ??= []).push(hear);
@@ -38,9 +38,15 @@ globalThis.Plotly = {
   purge(plot) {
     calls.push(["purge", { plot }]);
   },
-  async newPlot(place, data, layout) {
-    drawInto(place, data, layout);
-    calls.push(["newPlot", { plot: place, data, layout }]);
+  async newPlot(plot, data, layout) {
+    drawInto(plot, data, layout);
+    place(plot, { width: layout.width, height: layout.height });
+    for (const { className = "", ...box } of dots.texts) {
+      const text = plot.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "text"));
+      text.setAttribute("class", className);
+      place(text, typeof box.at === "function" ? box.at(layout) : box);
+    }
+    calls.push(["newPlot", { plot, data, layout }]);
   },
   /** A picture with an image of one dot a cell, as plotly makes it of a heatmap; see `dots`. */
   async toImage(figure, how) {
@@ -54,8 +60,8 @@ globalThis.Plotly = {
   },
 };
 
-/** What pictures show: their title's lines, and images, as SVG. */
-export const dots = { lines: ["one"], images: [] };
+/** What pictures show: their title's lines, and images, as SVG; and texts where they are measured, with their boxes. */
+export const dots = { lines: ["one"], images: [], texts: [] };
 
 export const of = (name, { plot }) => calls.filter(([it, what]) => it === name && what.plot === plot).map(([, what]) => what);
 

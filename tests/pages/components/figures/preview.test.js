@@ -41,7 +41,7 @@ test("another head is drawn at once, cell by cell, without words and numbers of 
   assert.ok([masked, weights].every(({ customdata, hoverinfo, hovertemplate }) => customdata === null && hoverinfo === "skip" && hovertemplate === ""));
   assert.deepEqual(data.filter(({ mode }) => mode === "text").map(({ text }) => text), [[" ", " "]]);
   assert.equal(data.length, 3);
-  assert.ok(!one.last().config.displayModeBar);
+  assert.deepEqual(one.last().config, { displayModeBar: false, doubleClick: false, showTips: false });
   shownHead.send(head("encoder", 1, 2, { levels: new Uint8Array(15) }));
   assert.equal(one.last().layout.title.text, "encoder L1.H2");
   assert.equal(one.last().data.filter(({ type }) => type === "heatmap").length, 1); // nothing is masked

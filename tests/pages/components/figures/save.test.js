@@ -5,7 +5,7 @@ import { Blob } from "node:buffer";
 import { test } from "node:test";
 
 import { announced, point, press } from "../../dom.js";
-import { drawn, heatmap } from "./plotly.js";
+import { calls, drawn, heatmap } from "./plotly.js";
 import show from "../../../../pages/components/figures/figure.js";
 
 globalThis.Blob = Blob;
@@ -157,6 +157,7 @@ test("what cannot be made says why, and the next one can be", async () => {
   opener.click();
   await figure.update(heatmap(), answer(figure));
   const n = saved.length;
+  const { newPlot } = globalThis.Plotly;
   globalThis.Plotly.newPlot = () => Promise.reject(new Error("no room"));
   kind("SVG").click();
   kind("CSV").click(); // while it is busy
@@ -167,7 +168,7 @@ test("what cannot be made says why, and the next one can be", async () => {
   kind("CSV").click();
   await settled();
   assert.equal(note.textContent, "Saved one.csv");
-  delete globalThis.Plotly.newPlot;
+  Object.assign(globalThis.Plotly, { newPlot });
   figure.leave();
 });
 
@@ -191,5 +192,65 @@ test("a figure whose menu is open from the start asks once", async () => {
   opener.click();
   await figure.update(heatmap({ title: { text: "two" } }), { ...OFFERS, opens: true });
   assert.ok(!isOpen());
+  figure.leave();
+});
+
+/** The files in a zip, whose bytes are stored as they are. */
+function unzip(bytes) {
+  const found = {};
+  for (let at = 0; bytes.readUInt32LE(at) === 0x04034b50; ) {
+    const [size, length] = [bytes.readUInt32LE(at + 18), bytes.readUInt16LE(at + 26)];
+    found[bytes.toString("utf8", at + 30, at + 30 + length)] = bytes.subarray(at + 30 + length, at + 30 + length + size);
+    at += 30 + length + size;
+  }
+  return found;
+}
+
+test("pictures and the page are of what is shown now, in the chosen width, and one file has everything", async () => {
+  const { fetch } = globalThis;
+  globalThis.fetch = async () => ({ text: async () => "the library" });
+  globalThis.Image = class {
+    width = 1;
+    height = 1;
+    pixel = () => [0, 0, 0, 0];
+    addEventListener(name, hear) {
+      if (name === "load") queueMicrotask(hear);
+    }
+  };
+  globalThis.HTMLCanvasElement.prototype.toBlob = (take) => take(new Blob([Uint8Array.from({ length: 60 }, (_, i) => i)]));
+  const figure = await drawn(show, heatmap(), OFFERS);
+  const { kind, opener } = partsOf(figure);
+  opener.click();
+  const newer = heatmap({ title: { text: "newer" } });
+  await figure.update(newer, OFFERS);
+  await figure.update(newer, { ...answer(figure), name: "two" });
+  const made = async (ending) => {
+    const n = saved.length;
+    kind(ending).click();
+    while (saved.length === n) await settled();
+    const [name, blob] = saved.at(-1);
+    return [name, Buffer.from(await blob.arrayBuffer()), blob.type];
+  };
+  const [name, svg, type] = await made("SVG");
+  assert.deepEqual([name, type], ["two.svg", "image/svg+xml"]);
+  assert.match(svg.toString(), /^<svg[^>]* width="600" height="350"/);
+  const [, { figure: pictured }] = calls.findLast(([it]) => it === "toImage");
+  assert.equal(pictured.layout.title.text, "newer");
+  assert.equal((await made("PNG"))[1].length, 60);
+  figure.findAll("input[type=radio]")[1].click();
+  assert.match((await made("SVG"))[1].toString(), / width="88mm"/);
+  const [as, png, kindOfPng] = await made("PNG");
+  assert.deepEqual([as, png.length, kindOfPng], ["two.png", 60 + 21, "image/png"]); // with its resolution
+  const [page, html] = await made("HTML");
+  assert.equal(page, "two.html");
+  assert.match(html.toString(), /<title>newer<\/title>[^]*of a text[^]*the library/);
+  const [whole, bytes, kindOfZip] = await made("ZIP");
+  assert.deepEqual([whole, kindOfZip], ["two.zip", "application/zip"]);
+  const files = unzip(bytes);
+  assert.deepEqual(Object.keys(files), ["two.svg", "two.png", "two.html", "one.csv", "one.npz", "README.txt"]);
+  for (const [file, content] of Object.entries(FILES)) assert.equal(files[file].toString("base64"), content);
+  assert.deepEqual([files["two.html"], files["two.png"]], [html, png]);
+  assert.match(files["two.svg"].toString(), / width="88mm"/);
+  globalThis.fetch = fetch;
   figure.leave();
 });

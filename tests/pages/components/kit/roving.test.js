@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { place, point, press } from "../../dom.js";
-import { goTo, inLine, inLines, middleOf, rove } from "../../../../pages/components/kit/roving.js";
+import { goTo, inLine, inLines, inRows, middleOf, nearest, rove } from "../../../../pages/components/kit/roving.js";
 
 /** A box of things, each of a kind, and a way to say what happened there. */
 function made({ kind = "button", ...more } = {}) {
@@ -119,6 +119,22 @@ test("in lines of things up and down lead to what stands there, and nowhere at t
   assert.equal(inLines("ArrowUp", items[0], items), null);
   assert.deepEqual([inLines("ArrowRight", items[1], items), inLines("End", items[0], items)], [items[2], items[2]]);
   assert.equal(inLines("x", items[0], items), undefined);
+});
+
+test("each key leads its own way in rows, and each arrow its own way over a drawing", () => {
+  const to = (key) => Object.values(inRows(key, { row: 1, column: 2 }, [5, 4, 4]));
+  const keys = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Home", "End", "PageUp", "PageDown"];
+  assert.deepEqual(keys.map(to), [[0, 2], [2, 2], [1, 1], [1, 3], [1, 0], [1, 3], [0, 2], [2, 2]]);
+  const from = { x: 100, y: 200 };
+  const around = [{ x: 90, y: 150 }, { x: 110, y: 250 }, { x: 50, y: 210 }, { x: 150, y: 190 }, from];
+  assert.deepEqual(keys.slice(0, 4).map((key) => nearest(key, from, around)), [0, 1, 2, 3]);
+  // Ten px aside count as thirty ahead, on either side.
+  for (const aside of [-10, 10]) {
+    assert.equal(nearest("ArrowDown", from, [{ x: 100 + aside, y: 220 }, { x: 100, y: 249 }]), 1);
+    assert.equal(nearest("ArrowDown", from, [{ x: 100 + aside, y: 220 }, { x: 100, y: 251 }]), 0);
+    assert.equal(nearest("ArrowLeft", from, [{ x: 80, y: 200 + aside }, { x: 51, y: 200 }]), 1);
+    assert.equal(nearest("ArrowLeft", from, [{ x: 80, y: 200 + aside }, { x: 49, y: 200 }]), 0);
+  }
 });
 
 test("whatever the focus goes to is scrolled into sight, no further than it must", () => {
