@@ -52,8 +52,8 @@ def test_the_leak_test_says_what_one_change_does_with_the_mask_and_without(
     address = {"model": name, "text": text, "part": "leak", "attention": "decoder", "changed": str(place)}
     app = opened(open_app, **address | ({"target": target} if target else {}))
     model, tokenizer = tc.load(three_kinds / name)
-    options = {"target": target} if target else {}
-    read = mask_text(model, tokenizer, text, max_tokens=min(48, model.config.max_seq_len), **options)
+    room = min(48, model.config.max_seq_len)
+    read = mask_text(model, tokenizer, text, max_tokens=room, target=target or None)
     *source, tokens = read.inputs.values()
     words = html.unescape(words_of(app))
     labels = tokenizer.target.labels(list(tokens))
