@@ -16,11 +16,14 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.shared.models import ROOT
+from pages.shared.view import state
+from pages.shared.view.fields import Choice
 from tests.model.building import varied_model
 from tests.pages.conftest import (
     EXAMPLES,
     GAPS,
     PROMPTS,
+    TARGETS,
     component,
     figure_of,
     shown_code,
@@ -186,6 +189,17 @@ def test_the_first_look_is_at_the_mask_that_says_most(open_app: OpenApp):
     n = len(header["query"])
     preset = np.frombuffer(rest[12 * n * n : 13 * n * n], dtype=np.uint8).reshape(n, n)
     np.testing.assert_array_equal(preset, np.tril(np.ones((n, n), dtype=np.uint8)))
+
+
+@pytest.mark.parametrize(("choice", "other"), [(state.TEXT, EXAMPLES[1]), (state.TARGET, TARGETS[0])])
+def test_the_edits_of_one_text_or_target_are_none_of_another(open_app: OpenApp, choice: Choice, other: str):
+    app = opened(open_app, text=EXAMPLES[0], edits="1.0")
+    assert url_of(app)["edits"] == "1.0"
+    app.run()
+    assert url_of(app)["edits"] == "1.0"
+    app.session_state[choice.key] = other
+    app.run()
+    assert not app.exception and "edits" not in url_of(app)
 
 
 def test_a_typed_token_is_what_the_leak_test_puts_in(open_app: OpenApp, three_kinds: Path):
