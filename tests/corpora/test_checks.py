@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from transformer_core.config import Architecture
 from transformer_core.corpora import CorpusReading
 from transformer_core.corpora.analysis import stats_of
 from transformer_core.corpora.checks import check, n_rows
@@ -74,6 +75,16 @@ def test_texts_that_are_too_long_are_cut_and_that_is_told(tmp_path: Path):
     (finding,) = check(found, max_seq_len=60, batch_size=16)
     assert str(finding.sentence).startswith("2 texts are longer than 60 tokens") and not finding.is_fatal
     assert check(found, max_seq_len=61, batch_size=16) == []
+
+
+def test_an_encoder_puts_two_tokens_around_a_text_and_a_decoder_one(tmp_path: Path):
+    (tmp_path / "a.txt").write_text("\n".join([*SENTENCES, "one two " * 30]), encoding="utf-8")
+    sizes: dict[Architecture, int] = {"encoder_only": 62, "decoder_only": 61}
+    for architecture, most in sizes.items():
+        tokens = CorpusReading(tokens="word")
+        found = stats_of(str(tmp_path / "a.txt"), reading=tokens, architecture=architecture)
+        assert check(found, max_seq_len=most, batch_size=16) == []
+        assert "1 text is longer than" in told(found, max_seq_len=most - 1)
 
 
 def test_rows_of_an_epoch(tmp_path: Path):

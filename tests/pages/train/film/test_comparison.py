@@ -25,6 +25,9 @@ def test_two_snapshots_and_their_difference(open_film: OpenApp, place: Path):
         pattern_in(figures["pairs-B-step20-decoder-layer1-head0"]),
     )
     np.testing.assert_array_equal(b, heatmap_of(app))
+    alone = open_film(run="pairs", snapshot="0", text=TEXTS[0], attention="decoder", layer="1", head="0")
+    np.testing.assert_array_equal(a, heatmap_of(alone))
+    assert abs(b - a).max() > 1e-3
     difference = figures["pairs-difference-decoder-layer1-head0"]
     shown = values_of(next(trace for trace in difference["data"] if trace["name"] == "difference"))
     np.testing.assert_allclose(np.nan_to_num(shown), b - a, atol=1e-6)
