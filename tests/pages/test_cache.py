@@ -196,6 +196,16 @@ def test_where_the_maker_is_called_off_another_who_waits_makes_it():
     assert len({id(thing) for thing in got if isinstance(thing, Thing)}) == 1 and not store._making
 
 
+def test_a_thing_that_is_kept_anew_counts_once():
+    store = a_cache(4)
+    for n_mib in (1, 3, 2):
+        store.put("texts", "a", mebibytes(n_mib)())
+    store.put("texts", "b", mebibytes(2)())
+    assert keys_of(store, "a", "b") == ["a", "b"]
+    store.put("texts", "b", mebibytes(2.1)())
+    assert keys_of(store, "a", "b") == ["b"]
+
+
 def test_a_thing_that_cannot_be_measured_holds_nobody_up():
     class Odd:
         @property

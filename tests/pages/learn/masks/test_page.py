@@ -191,6 +191,18 @@ def test_the_first_look_is_at_the_mask_that_says_most(open_app: OpenApp):
     np.testing.assert_array_equal(preset, np.tril(np.ones((n, n), dtype=np.uint8)))
 
 
+def test_one_edited_cell_of_the_models_own_mask_is_no_longer_its_own(open_app: OpenApp, three_kinds: Path):
+    head = {"model": "en-fr", "text": EXAMPLES[1], "attention": "decoder", "layer": "1", "head": "2", "preset": "own"}
+    model, tokenizer = tc.load(three_kinds / "en-fr")
+    text = mask_text(model, tokenizer, EXAMPLES[1], max_tokens=32)
+    own = write_masked(model, tokenizer, text, MaskChoice(attention="decoder"))
+    for edits, turned in (({}, ()), ({"edits": "3.0-1"}, ((3, 0), (3, 1)))):
+        outputs = sent(opened(open_app, **head, **edits), "mask_matrix")[0]["outputs"]
+        assert ("predictions change" in outputs["counted"]) == bool(turned)
+        these = write_masked(model, tokenizer, text, MaskChoice(preset="own", attention="decoder", turned=turned))
+        assert [words["text"] for words in outputs["words"]] == [own or "–", these or "–"]
+
+
 @pytest.mark.parametrize(("choice", "other"), [(state.TEXT, EXAMPLES[1]), (state.TARGET, TARGETS[0])])
 def test_the_edits_of_one_text_or_target_are_none_of_another(open_app: OpenApp, choice: Choice, other: str):
     app = opened(open_app, text=EXAMPLES[0], edits="1.0")

@@ -1,6 +1,7 @@
 """The page Positions: every encoding in every part, the published table, what it says of models, and its lines."""
 
 import base64
+import html
 import io
 import json
 from collections.abc import Callable
@@ -191,6 +192,11 @@ def test_in_the_model_the_parts_add_up_and_words_are_shuffled(open_positions: Op
     figures = figures_of(app)
     drawn = values_of(figures["L0.H1: shuffled"]["data"][0])
     np.testing.assert_allclose(drawn, found.shuffled[0, 1], atol=1e-6)
+    for which, order in enumerate(("original order", "shuffled")):
+        layout = figures[f"L0.H1: {order}"]["layout"]
+        for axis, labels in (("xaxis", found.key_labels), ("yaxis", found.query_labels)):
+            assert [html.unescape(label) for label in layout[axis]["ticktext"]] == [*labels[which]]
+    assert found.key_labels[0] != found.key_labels[1]
     np.testing.assert_allclose(values_of(figures["Words (1) or positions (−1)"]["data"][0]), found.follows, atol=1e-6)
     assert found.text in words_of(app).replace("&#39;", "'")
     app.button(key="positions-order").click().run()
