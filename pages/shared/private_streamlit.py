@@ -32,7 +32,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import (
 )
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 
-_UNHEARD = 0.3  # s after a run in which the browser may not have heard of it; nobody sees it and acts on it so soon
+_UNHEARD = 0.3  # s after a run: a message may have left the browser before it heard of the run; nobody reacts so fast
 _thread = local()  # takes_acts_in
 
 
@@ -127,7 +127,7 @@ class _Session:
 
     lock: Any = field(default_factory=RLock)  # one run at a time takes acts in
     sent: dict[str, bytes] = field(default_factory=dict)  # by widget, what the browser said last of it
-    ended: float = -math.inf  # s, when a run took acts in last: as it began, or as it ended
+    ended: float = -math.inf  # s, when a run last began or ended
 
 
 @lru_cache(maxsize=4096)

@@ -29,7 +29,7 @@ let now = 0; // ms
 for (const name of NAMES) Object.defineProperty(globalThis, name, { value: page[name], configurable: true, writable: true });
 for (const name of ["addEventListener", "removeEventListener", "dispatchEvent"]) globalThis[name] = page[name].bind(page);
 
-// What fails where the page listens fails the test.
+// An error that is thrown in a listener fails the test.
 page.addEventListener("error", ({ error }) => queueMicrotask(() => { throw error; }));
 
 class ResizeObserver {

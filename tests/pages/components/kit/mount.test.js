@@ -106,7 +106,7 @@ test("what keeps a place free on the page hears that it is filled, of a componen
   free.leave();
 });
 
-test("the theme is that of the ground, and whoever watches hears of each change, once", () => {
+test("the theme follows the background, and a watcher hears of each change once", () => {
   const parent = document.body.appendChild(document.createElement("div"));
   const heard = [];
   const name = watchTheme(parent, (theme) => heard.push(theme));
@@ -142,7 +142,7 @@ test("what changed is said in one place below the page, which comes back if it w
   const text = region.firstChild;
   announce("two");
   nChanges += region.firstChild !== text;
-  assert.equal(nChanges, 0); // the same words are not said again
+  assert.equal(nChanges, 0); // the same text is not announced twice
   region.remove();
   announce("three");
   assert.equal(all(".hl-announced").length, 1);

@@ -169,7 +169,7 @@ def test_the_shown_code_computes_the_shown_numbers(open_app: Callable[..., AppTe
 
 @pytest.mark.parametrize(("n_words", "n_used", "is_cut"), [(30, 31, False), (31, 31, True), (40, 31, True)])
 def test_a_target_is_cut_where_the_model_has_no_more_room_and_that_is_told(n_words: int, n_used: int, is_cut: bool):
-    """The model has 32 positions, the first of which is <bos>; behind the words comes the end of the sequence."""
+    """The model has 32 positions: <bos> comes first, and <eos> follows the words."""
     app = opened(model="en-fr", text=EXAMPLES[0], target="le " * n_words)
     led_row, free_row = rows_of(app)
     assert len(led_row) == n_used and len(free_row) <= n_used

@@ -2,28 +2,19 @@
 
 import html
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from tests.pages.conftest import EXAMPLES, PROMPTS, words_of
 from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of
+from tests.pages.learn.masks.test_page import OpenApp, opened
 from transformer_core.analysis.masks.text import mask_text
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
-OpenApp = Callable[..., AppTest]
-
-
-def opened(open_app: OpenApp, **parameters: str) -> AppTest:
-    """The page at a link."""
-    app = open_app("masks", **parameters)
-    assert not app.exception
-    return app
 
 
 @torch.inference_mode()

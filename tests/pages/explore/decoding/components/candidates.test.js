@@ -273,7 +273,7 @@ test("a token is chosen by a click or by Enter, at the step that is shown, and t
   candidates.leave();
 });
 
-test("what is pointed at is said below, and said anew when a slider changes it", () => {
+test("the token under the pointer is described below, and again when a slider changes its numbers", () => {
   const candidates = shown(show, "candidates", data([usual()]));
   assert.ok(candidates.find(".says").classList.contains("hint"));
   point(row(candidates, 14), "mouseover");

@@ -115,7 +115,7 @@ test("beside a token stand the weights of three heads, of more the largest, and 
   }
 });
 
-test("a bar behind each token is as long as its weight, one above the other for the heads, away from the curves", () => {
+test("each token has a bar as long as its weight, stacked by head, which grows away from the curves", () => {
   const weights = weightsOf(3, 5);
   const lines = open(weights);
   for (const [side, other, edge] of [["query", "key", "0%"], ["key", "query", "100%"]]) {

@@ -246,7 +246,7 @@ test("whatever moves a hand ends the play, and so does what the page says anew, 
   assert.equal(style.cssText, before);
 });
 
-test("who asks for less motion goes on by one position at each play, and is told of it", () => {
+test("with reduced motion, each press of Play moves by one position and announces it", () => {
   prefer(CALM);
   const dials = made([10, 8]);
   dials.play().click();

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { HUES, STAGES } from "./stages.js";
 import { between, Canvas, isNear, random, read } from "../../../canvas.js";
 import { inkOf, makePalette, pictureOf } from "../../../../../pages/learn/steps/components/steps/colors.js";
 import { heights, makeColumns, rectOf } from "../../../../../pages/learn/steps/components/steps/columns.js";
@@ -14,18 +15,6 @@ import { turnNow } from "../../../../../pages/learn/steps/components/steps/trave
 
 const [N_QUERIES, N_KEYS, D_MODEL, D_HEAD, N_HEADS] = [4, 5, 6, 3, 2];
 const SIZES = { query: N_QUERIES, key: N_KEYS, d_model: D_MODEL, d_head: D_HEAD, "head d_head": N_HEADS * D_HEAD };
-const HUES = { q: "query", k: "key", v: "value", z: "value", concat: "value", pattern: "weight" };
-const STAGES = [
-  ["input", { x: ["query", "d_model"] }],
-  ["projection", { q: ["query", "d_head"], k: ["key", "d_head"], v: ["key", "d_head"] }],
-  ["product", { product: ["query", "key"] }],
-  ["mask", { mask: ["query", "key"], attn_scores: ["query", "key"] }],
-  ["softmax", { pattern: ["query", "key"] }],
-  ["weigh", { v: ["key", "d_head"], pattern: ["query", "key"] }],
-  ["z", { z: ["query", "d_head"] }],
-  ["concat", { concat: ["query", "head d_head"] }],
-  ["output", { attn_out: ["query", "d_model"] }],
-];
 const COLORS = {
   diverging: ["#b35806", "#f7f7f7", "#542788"],
   sequential: ["#ffffff", "#7070d0", "#101040"],

@@ -5,24 +5,13 @@ import { beforeEach, mock, test } from "node:test";
 
 import { announced, place, point, prefer, press, resize, run, setTheme, shown } from "../../../dom.js";
 import { packed } from "../../../packed.js";
+import { HUES, STAGES } from "./stages.js";
 import { between, isNear, random, read } from "../../../canvas.js";
 import show from "../../../../../pages/learn/steps/components/steps/steps.js";
 
 const [N_QUERIES, N_KEYS, D_MODEL, D_HEAD, N_HEADS] = [4, 5, 7, 3, 2];
 const FIRST = { query: 10, key: 20 };
 const SIZES = { query: N_QUERIES, key: N_KEYS, d_model: D_MODEL, d_head: D_HEAD, "head d_head": N_HEADS * D_HEAD };
-const HUES = { q: "query", k: "key", v: "value", z: "value", concat: "value", pattern: "weight" };
-const STAGES = [
-  ["input", { x: ["query", "d_model"] }],
-  ["projection", { q: ["query", "d_head"], k: ["key", "d_head"], v: ["key", "d_head"] }],
-  ["product", { product: ["query", "key"] }],
-  ["mask", { mask: ["query", "key"], attn_scores: ["query", "key"] }],
-  ["softmax", { pattern: ["query", "key"] }],
-  ["weigh", { v: ["key", "d_head"], pattern: ["query", "key"] }],
-  ["z", { z: ["query", "d_head"] }],
-  ["concat", { concat: ["query", "head d_head"] }],
-  ["output", { attn_out: ["query", "d_model"] }],
-];
 const ADD = ["add", { x: ["query", "d_model"], attn_out: ["query", "d_model"], resid_mid: ["query", "d_model"] }]; // where it is asked for
 const NAMES = STAGES.map(([name]) => name);
 const theme = (background, text, hue) => ({
