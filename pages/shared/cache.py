@@ -1,7 +1,8 @@
 """What is kept in memory for all who look: bounded together, each thing made once.
 
 What was not asked for longest is left out first, whatever it is. What the bound is, and how much of it each kind takes,
-stands on the page Server. A key names all that a thing was made from, with the version of every file.
+stands on the page Server. A key names all that a thing was made from, with the version of every file: `kept` makes it
+from the lines of code that compute a thing, `by_arguments` from what a function is called with.
 """
 
 import sys
@@ -10,18 +11,22 @@ from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
+from functools import partial, update_wrapper
 from hashlib import blake2b
+from inspect import signature
 from itertools import chain
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 import streamlit as st
 
 from pages.shared import forwards
 from pages.shared.budget import budget
+from pages.shared.recipe import Expression, identity, through
 
 MIB = 1 << 20
+P = ParamSpec("P")
 T = TypeVar("T")
 Place = tuple[str, Hashable]
 """Kind and key of a thing."""
@@ -165,3 +170,50 @@ def shared() -> Cache:
 def get(kind: str, key: Hashable, make: Callable[[], T]) -> T:
     """Return a thing that is kept for all sessions, as `Cache.get` does."""
     return shared().get(kind, key, make)
+
+
+def kept(kind: str, value: Expression) -> Expression:
+    """Return the same, made once for all sessions: its key is all that its code depends on."""
+    return through(value, lambda make: get(kind, identity(value), make))
+
+
+def measure(kind: str, value: Expression) -> None:
+    """Take notice of how much a thing takes now that is `kept`, as `Cache.measure` does."""
+    shared().measure(kind, identity(value))
+
+
+class ByArguments(Generic[P, T]):
+    """A function whose values are kept for all sessions, each under what the function was called with."""
+
+    def __init__(self, kind: str, function: Callable[P, T]) -> None:
+        """Keep what a function returns, which depends on its arguments alone."""
+        self._kind, self._function, self._signature = kind, function, signature(function)
+        self._name = f"{function.__module__}.{function.__qualname__}"  # of one kind there may be several
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: P.args, **named_arguments: P.kwargs) -> T:
+        """Return what the function returns."""
+        make = partial(self._function, *arguments, **named_arguments)
+        return get(*self._place(*arguments, **named_arguments), make)
+
+    def holds(self, *arguments: P.args, **named_arguments: P.kwargs) -> bool:
+        """Return whether it was called so before, and need not compute."""
+        return self._place(*arguments, **named_arguments) in shared()
+
+    def put(self, thing: T, *arguments: P.args, **named_arguments: P.kwargs) -> None:
+        """Keep what it would return, and was made with others."""
+        shared().put(*self._place(*arguments, **named_arguments), thing)
+
+    def _place(self, *arguments: P.args, **named_arguments: P.kwargs) -> Place:
+        bound = self._signature.bind(*arguments, **named_arguments)
+        bound.apply_defaults()
+        return self._kind, (self._name, bound.args, *bound.kwargs.items())
+
+
+def by_arguments(kind: str) -> Callable[[Callable[P, T]], ByArguments[P, T]]:
+    """Keep the values of a function for all sessions, as things of a kind; every argument is part of the key.
+
+    Args:
+        kind: what the page Server calls them; marked.
+    """
+    return partial(ByArguments, kind)

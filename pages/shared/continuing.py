@@ -46,7 +46,7 @@ def settle(card: ModelCard) -> None:
     view, awaited = state.current(), _AWAITED.value
     source = view.source(card)
     is_given = not view.continues or view.target is not None  # nothing is to be written
-    is_ready = is_given or not is_slow(card) or readings.is_kept(source, view.text)
+    is_ready = is_given or not is_slow(card) or readings.read.holds(source, view.text)
     if awaited is not None and (is_ready or (awaited.source, awaited.text) != (source, view.text)):
         awaited.let_go()
         awaited = None

@@ -82,7 +82,7 @@ def tokenizer_fact(card: ModelCard) -> str:
     Raises:
         HeadlightError: it is damaged.
     """
-    tokenizer = _tokenizer(card)
+    tokenizer = _tokenizer(card.path, card.version)
     kind = say(_KINDS.get(tokenizer.kind, mark("as in training")))
     return say("{n:,} tokens, {kind}.", n=tokenizer.vocab_size, kind=kind)
 
@@ -93,7 +93,7 @@ def tokens_of(card: ModelCard, text: str) -> list[tuple[str, int]]:
     Raises:
         HeadlightError: the tokenizer is damaged, or cannot read the text.
     """
-    tokenizer, architecture = _tokenizer(card), card.config.architecture
+    tokenizer, architecture = _tokenizer(card.path, card.version), card.config.architecture
     labels = tokenizer.labels_for(text, architecture)
     return list(zip(labels, tokenizer.encode_for(text, architecture), strict=True))
 
@@ -109,7 +109,7 @@ def token_table(card: ModelCard, wanted: str = "") -> tuple[pd.DataFrame, int]:
         HeadlightError: the tokenizer is damaged.
     """
     with st.spinner(say("Reading the tokens …")):
-        table = cache.get(mark("tables of tokens"), (card.path, card.version), lambda: _all_tokens(_tokenizer(card)))
+        table = _all_tokens(card.path, card.version)
     table = table.assign(role=[", ".join(map(say, role.split(", "))) for role in table["role"]])
     if wanted := wanted.strip():
         part = wanted.replace(" ", "·").lower()
@@ -297,19 +297,18 @@ def _size(place: Path) -> int:
         return 0
 
 
-def _tokenizer(card: ModelCard) -> Any:
-    """Load a tokenizer without its model."""
+@cache.by_arguments(mark("tokenizers"))
+def _tokenizer(path: str, version: str) -> Any:
+    """Load a tokenizer without its model; the version is that of the folder's files."""
     from transformer_core.checkpoints.checkpoint import TOKENIZER, existing, reading_folder
 
-    def make() -> Any:
-        return reading_folder(models.place_of(card.path), lambda place: load_tokenizer(existing(place, TOKENIZER)))
-
-    return cache.get(mark("tokenizers"), (card.path, card.version), make)
+    return reading_folder(models.place_of(path), lambda place: load_tokenizer(existing(place, TOKENIZER)))
 
 
-def _all_tokens(tokenizer: Any) -> pd.DataFrame:
+@cache.by_arguments(mark("tables of tokens"))
+def _all_tokens(path: str, version: str) -> pd.DataFrame:
     """Return every token: number, label, and what it is for."""
-    roles: dict[int, str] = {}
+    tokenizer, roles = _tokenizer(path, version), dict[int, str]()
     for role, meaning in _ROLES.items():
         if (i := getattr(tokenizer, f"{role}_id")) is not None:
             roles[i] = f"{roles[i]}, {meaning}" if i in roles else meaning

@@ -4,7 +4,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -249,6 +249,7 @@ def on(device: str) -> Iterator[None]:
         ) from error
 
 
+@cache.by_arguments(mark("models"))
 def load(path: str, version: str, device: str = CPU, precision: str = PRECISIONS[0]) -> "tuple[Transformer, Tokenizer]":
     """Load a model once for all sessions.
 
@@ -261,14 +262,10 @@ def load(path: str, version: str, device: str = CPU, precision: str = PRECISIONS
     Raises:
         HeadlightError: the folder is damaged, or the device is not there, too small, or fails.
     """
-
-    def make() -> "tuple[Transformer, Tokenizer]":
-        with on(device):
-            if path == PAPER_BASE:
-                return _built_paper_base(device, precision)
-            return tc.load(place_of(path), device=device, dtype=precision)
-
-    return loaded((path, version, device, precision), make)
+    with on(device):
+        if path == PAPER_BASE:
+            return _built_paper_base(device, precision)
+        return tc.load(place_of(path), device=device, dtype=precision)
 
 
 def _built_paper_base(device: str, precision: str) -> "tuple[Transformer, Tokenizer]":
@@ -278,13 +275,6 @@ def _built_paper_base(device: str, precision: str) -> "tuple[Transformer, Tokeni
     _, tokenizer = tc.load(place_of(at_root(folder() / SHIPPED[0])))
     model = tc.build(transformer_base(tokenizer.vocab_size), seed=0).eval()
     return model.to(device, choose_precision(precision)), tokenizer
-
-
-def loaded(
-    key: tuple[Hashable, ...], make: "Callable[[], tuple[Transformer, Tokenizer]]"
-) -> "tuple[Transformer, Tokenizer]":
-    """Return a model that is kept in memory for all sessions, under a key that tells its weights from all others."""
-    return cache.get(mark("models"), key, make)
 
 
 def _card(place: Path) -> ModelCard:

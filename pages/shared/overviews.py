@@ -21,13 +21,14 @@ Measures = dict[str, dict[str, np.ndarray]]
 """[layer, head] by name of the measure, by attention."""
 
 
+@cache.by_arguments(mark("head overviews"))
 def read(source: Source, text: str, target: str | None) -> Overview:
     """Return what the overview shows of a text: its groups, and one byte a cell.
 
     Raises:
         HeadlightError: as `readings.read`.
     """
-    return cache.get(mark("head overviews"), (source, text, target), lambda: of(readings.read(source, text, target)))
+    return of(readings.read(source, text, target))
 
 
 def of(model_run: "ModelRun") -> Overview:
@@ -65,21 +66,16 @@ def _strongest(
     return isolate(query[:LABEL_LENGTH]), isolate(key[:LABEL_LENGTH]), weight
 
 
+@cache.by_arguments(mark("head measures"))
 def measures(source: Source, text: str, target: str | None) -> Measures:
     """Return every measure of every head on a text.
 
     Raises:
         HeadlightError: as `readings.read`.
     """
-    return cache.get(
-        mark("head measures"), (source, text, target), lambda: _measures(readings.read(source, text, target))
-    )
-
-
-def _measures(model_run: "ModelRun") -> Measures:
     from transformer_core.analysis.heads.text_measures import measure_text
 
-    found = {}
+    found, model_run = {}, readings.read(source, text, target)
     for name, attention_maps in model_run.attention_maps.items():
         special = np.array(model_run.sides(name)["special"][1], dtype=bool)
         ids = np.array(model_run.inputs[0 if ATTENTIONS[name].queries_from == "source" else -1])

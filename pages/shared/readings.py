@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 4096  # on each side, special ones and what the model wrote included
 MAX_NEW_TOKENS = 24  # after a prompt
-MODEL_RUNS = mark("model runs")
 MOST_POOLED = (
     1024  # tokens, up to which the pictures of all heads are made with the model run: a small part of its time
 )
@@ -32,6 +31,7 @@ def max_new_tokens(source: Source) -> int:
     return MAX_NEW_TOKENS if source.continues else 0
 
 
+@cache.by_arguments(mark("model runs"))
 def read(source: Source, text: str, target: str | None = None) -> "ModelRun":
     """Return what a model says to `text`, and every head's pattern.
 
@@ -43,7 +43,13 @@ def read(source: Source, text: str, target: str | None = None) -> "ModelRun":
     Raises:
         HeadlightError: the model cannot be loaded, or the text cannot be read by it.
     """
-    return cache.get(MODEL_RUNS, (source, text, target), lambda: _read(source, text, target))
+    model_run = run(source, text, target)
+    if _n_tokens(model_run) <= MOST_POOLED:
+        side = picture_side(model_run)
+        with models.on(source.device):
+            for attention_maps in model_run.attention_maps.values():
+                attention_maps.keep_overview(side)
+    return model_run
 
 
 def recipe(
@@ -87,26 +93,11 @@ def call_of(
     )
 
 
-def is_kept(source: Source, text: str, target: str | None = None) -> bool:
-    """Return whether a text was read before, and need not be read again."""
-    return (MODEL_RUNS, (source, text, target)) in cache.shared()
-
-
 def run(source: Source, text: str, target: str | None, most: int = MAX_TOKENS) -> "ModelRun":
     """Read a text with the model's change, of so many tokens at most, or of as many as it has positions."""
     loaded = source.recipe()
     most = min(most, max_tokens(value_of(loaded[0]).config))
     model_run: ModelRun = value_of(source.forward(loaded[0], call_of(loaded, source, text, target, most)))
-    return model_run
-
-
-def _read(source: Source, text: str, target: str | None) -> "ModelRun":
-    model_run = run(source, text, target)
-    if _n_tokens(model_run) <= MOST_POOLED:
-        side = picture_side(model_run)
-        with models.on(source.device):
-            for attention_maps in model_run.attention_maps.values():
-                attention_maps.keep_overview(side)
     return model_run
 
 

@@ -13,6 +13,8 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cached_property
+from hashlib import blake2b
 from importlib import import_module
 from inspect import ismodule
 from typing import Any
@@ -69,7 +71,7 @@ class Unpacked:
     items: Expression
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Unwritten:
     """An argument that the code leaves out, where what is usual does as well: a page's own colors and sizes."""
 
@@ -126,6 +128,14 @@ class _Assignment:
     names: str
     value: Expression
 
+    @cached_property
+    def line(self) -> str:
+        return self.value._assigned_to(self.names)
+
+
+_Part = _Assignment | str | Unwritten
+"""What a value needs: another one, a line that imports, or what the code leaves out."""
+
 
 def call(function: Callable[..., Any], *arguments: Any, **named_arguments: Any) -> Expression:
     """Return the call of a function or a class of a module; `Unpacked` arguments come last."""
@@ -180,10 +190,18 @@ def named(names: str, value: Expression) -> Any:
     return tuple(_Named(name, lambda i=i: make()[i], assigned) for i, name in enumerate(each))  # type: ignore[misc]
 
 
-def through(value: Expression, take: Callable[[Callable[[], Any]], Any]) -> Expression:
-    """Return the same under the same code, but taken from a store: `take` is given what computes it."""
+def through(value: Expression, take: Callable[[Callable[[], Any]], Any], *, version: str = "") -> Expression:
+    """Return the same under the same code, but taken from a store.
+
+    Args:
+        value: what is computed.
+        take: is given what computes it.
+        version: of the files that the code reads, if it reads some.
+    """
     stored = copy(value)
     stored._make = lambda: take(value._make)
+    if version:
+        stored._uses = (*value._uses, Unwritten(version))
     return stored
 
 
@@ -218,16 +236,13 @@ def script(*last: Expression | Print | Lines) -> str:
     Raises:
         ValueError: a name that stands for two values.
     """
-    imports: dict[str, None] = {}
-    assigned: dict[_Assignment, None] = {}
+    parts = dict[_Part, None]()
     for line in last:
-        uses = line.uses if isinstance(line, Lines) else (line.value if isinstance(line, Print) else line,)
-        _collect(uses, imports, assigned)
-        imports |= dict.fromkeys(f"import {module}" for module in (line.modules if isinstance(line, Lines) else ()))
+        _collect(line.uses if isinstance(line, Lines) else (line.value if isinstance(line, Print) else line,), parts)
+        parts |= dict.fromkeys(f"import {module}" for module in (line.modules if isinstance(line, Lines) else ()))
     lines: dict[str, str] = {}
-    for one in assigned:
-        line_of_one = one.value._assigned_to(one.names)
-        if lines.setdefault(one.names, line_of_one) != line_of_one:
+    for one in (part for part in parts if isinstance(part, _Assignment)):
+        if lines.setdefault(one.names, one.line) != one.line:
             raise ValueError(f"{one.names} would stand for two values; give one another name")
     body = [*lines.values()]  # the same line is the same value
     for line in last:
@@ -239,7 +254,23 @@ def script(*last: Expression | Print | Lines) -> str:
                 body.append(line.code.strip("\n"))
             case _:
                 body.append(line._code)
-    return "\n\n".join([*_in_groups(imports), "\n".join(body)]) + "\n"
+    imports = _in_groups(part for part in parts if isinstance(part, str))
+    return "\n\n".join([*imports, "\n".join(body)]) + "\n"
+
+
+def identity(value: Expression) -> str:
+    """Return what tells a value from all others.
+
+    It is made of the lines that compute it, of what they leave out, and of the versions of the files that they read.
+    """
+    if isinstance(value, _Named) and "," not in value._assigned.names:
+        value = value._assigned.value  # whatever it is called
+    told = blake2b(digest_size=16)
+    parts = dict[_Part, None]()
+    _collect((value,), parts)
+    for part in (*parts, _Assignment("", value)):
+        told.update(repr(part.line if isinstance(part, _Assignment) else part).encode())
+    return told.hexdigest()
 
 
 def written(value: Any) -> str:
@@ -337,28 +368,26 @@ def _home(value: Any) -> tuple[str, str]:
     raise ValueError(f"{name} is not found in {value.__module__}")
 
 
-def _collect(values: Iterable[Any], imports: dict[str, None], assigned: dict[_Assignment, None]) -> None:
-    """Find what has to be imported, and what has to be assigned, each before what needs it."""
+def _collect(values: Iterable[Any], found: "dict[_Part, None]") -> None:
+    """Find all that the code of values needs, each before what needs it."""
     for part in _parts(values):
-        if isinstance(part, str):
-            imports[part] = None
-        elif part._assigned not in assigned:
-            _collect((part._assigned.value,), imports, assigned)
-            assigned[part._assigned] = None
+        if not isinstance(part, _Named):
+            found[part] = None
+        elif part._assigned not in found:
+            _collect((part._assigned.value,), found)
+            found[part._assigned] = None
 
 
-def _parts(values: Iterable[Any]) -> "Iterator[_Named | str]":
-    """Yield what stands in the code of values: names, and of all else the lines that import it."""
+def _parts(values: Iterable[Any]) -> "Iterator[_Named | str | Unwritten]":
+    """Yield what stands in the code of values, names and the lines that import all else, and what is left out of it."""
     for value in values:
         match value:
-            case _Named():
+            case _Named() | Unwritten():
                 yield value
             case Expression():
                 yield from _parts(value._uses)
             case Unpacked():
                 yield from _parts((value.items,))
-            case Unwritten():
-                pass
             case tuple() if hasattr(value, "_fields"):
                 yield _home(type(value))[0]
             case tuple() | list() | set() | frozenset():

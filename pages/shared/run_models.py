@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from pages.shared import cache, models
 from pages.shared.runs import Run
-from transformer_core.errors import HeadlightError
+from transformer_core.errors import HeadlightError, mark
 
 if TYPE_CHECKING:
     from transformer_core.model.transformer import Transformer
@@ -21,6 +21,7 @@ def load(run: Run, step: int) -> "tuple[Transformer, Tokenizer]":
     return load_at(str(run.path), version(run), step)
 
 
+@cache.by_arguments(mark("models"))
 def load_at(path: str, version: str, step: int) -> "tuple[Transformer, Tokenizer]":
     """Return the model of a run as it was after a step, and its tokenizer.
 
@@ -32,10 +33,6 @@ def load_at(path: str, version: str, step: int) -> "tuple[Transformer, Tokenizer
     Raises:
         HeadlightError: these weights are not there any more.
     """
-    return models.loaded(("run", path, version, step), lambda: _load(path, step))
-
-
-def _load(path: str, step: int) -> "tuple[Transformer, Tokenizer]":
     import transformer_core as tc
     from transformer_core.training.run.directory import RunDirectory
     from transformer_core.training.run.film import Film

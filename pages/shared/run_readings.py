@@ -1,5 +1,6 @@
 """The cached model run of a text by the model of a run, as it is now or as it was at a snapshot of its film."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pages.shared import cache, readings, run_models, runs
@@ -50,9 +51,14 @@ def examples(run: Run) -> tuple[str, ...]:
     Raises:
         HeadlightError: the film has not begun.
     """
-    from transformer_core.checkpoints.checkpoint import CARD, read_card
+    from transformer_core.checkpoints.checkpoint import CARD
 
-    def make() -> tuple[str, ...]:
-        return tuple(map(str, read_card(run.path / "film").get("examples", ())))
+    return _examples(run.path / "film", cache.version(run.path / "film" / CARD))
 
-    return cache.get(mark("examples"), (str(run.path), cache.version(run.path / "film" / CARD)), make)
+
+@cache.by_arguments(mark("examples"))
+def _examples(folder: Path, version: str) -> tuple[str, ...]:
+    """Return the examples of a card; the version is the card's."""
+    from transformer_core.checkpoints.checkpoint import read_card
+
+    return tuple(map(str, read_card(folder).get("examples", ())))

@@ -80,14 +80,16 @@ class Source:
             from transformer_core.training.run.film import Film
 
             loading = call(Film, call(Path, self.path)).load(self.step)
-        model, tokenizer = named(f"model{side}, tokenizer{side}", through(loading, lambda _: self.load()))
+        loaded = through(loading, lambda _: self.load(), version=self.version)
+        model, tokenizer = named(f"model{side}, tokenizer{side}", loaded)
         return model, tokenizer
 
     def _paper_base(self, side: str) -> tuple[Expression, Expression]:
         """Return the paper's base model with random weights, and the first model's tokenizer."""
         from transformer_core.devices import choose_precision
 
-        _, tokenizer = named(f"_, tokenizer{side}", call(tc.load, models.at_root(models.folder() / models.SHIPPED[0])))
+        loading = call(tc.load, models.at_root(models.folder() / models.SHIPPED[0]))
+        _, tokenizer = named(f"_, tokenizer{side}", through(loading, lambda make: make(), version=self.version))
         built = call(tc.build, call(transformer_base, tokenizer.vocab_size), seed=0).eval()
         moved = built.to(self.device, call(choose_precision, self.precision))
         return named(f"model{side}", through(moved, lambda _: self.load()[0])), tokenizer
@@ -96,7 +98,7 @@ class Source:
         """Return what forward passes of `model`, as `recipe` gives it, compute: on its device and with its change."""
         if self.change:
             value = within(through(self._intervention(model), lambda _: self.changed(value_of(model))), value)
-        return through(value, self._on_device)
+        return through(value, self.on_device)
 
     def changed(self, model: "Transformer") -> AbstractContextManager[None]:
         """Run the model with its change.
@@ -123,7 +125,8 @@ class Source:
         }
         return call(intervene, model, edits)
 
-    def _on_device(self, make: Callable[[], Any]) -> Any:
+    def on_device(self, make: Callable[[], Any]) -> Any:
+        """Return what `make` gives while this thread may compute on the model's device."""
         with models.on(self.device):
             return make()
 

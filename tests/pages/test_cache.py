@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from pages.shared import cache
 from pages.shared.cache import MIB, Cache, Use, size_of
+from pages.shared.recipe import call, named, value_of
 
 N_THREADS = 10
 
@@ -259,3 +260,69 @@ def test_all_sessions_share_one_cache_with_the_budget(monkeypatch: pytest.Monkey
     assert len({id(one) for one in caches}) == 1 and caches[0].most_bytes == 2 * MIB
     thing = cache.get("texts", "a", mebibytes(1))
     assert caches[0].get("texts", "a", never) is thing
+
+
+MADE: list[tuple[Any, ...]] = []
+
+
+def grown(letter: str, times: int = 1) -> Thing:
+    """What code computes, told of each time."""
+    MADE.append((letter, times))
+    return Thing(times * MIB)
+
+
+@pytest.fixture
+def emptied(monkeypatch: pytest.MonkeyPatch) -> Cache:
+    """All sessions' cache, with nothing in it."""
+    MADE.clear()
+    store = a_cache(8)
+    monkeypatch.setattr(cache, "shared", lambda: store)
+    return store
+
+
+def test_what_code_computes_is_kept_under_its_lines(emptied: Cache):
+    once, again, other = (value_of(named("thing", cache.kept("texts", call(grown, "a", n)))) for n in (1, 1, 2))
+    assert once is again and once is not other
+    assert value_of(cache.kept("labels", call(grown, "a", 1))) is not once
+    assert MADE == [("a", 1), ("a", 2), ("a", 1)]
+
+
+def test_what_grew_is_measured_under_the_name_that_code_has_for_it(emptied: Cache):
+    thing = named("thing", cache.kept("texts", call(grown, "a")))
+    value_of(thing).n_bytes = 5 * MIB
+    assert mib_of(emptied) == 1
+    cache.measure("texts", thing)
+    assert mib_of(emptied) == 5
+
+
+def test_a_function_is_kept_under_all_its_arguments(emptied: Cache):
+    @cache.by_arguments("texts")
+    def kept(letter: str, times: int = 1, *, color: str = "red") -> Thing:
+        """Say what it is."""
+        return grown(letter + color, times)
+
+    once = kept("a")
+    assert once is kept("a", 1) is kept(times=1, letter="a") is kept("a", color="red")
+    assert len({id(thing) for thing in (once, kept("b"), kept("a", 2), kept("a", color="blue"))}) == 4
+    assert len(MADE) == 4
+    assert kept.__doc__ == "Say what it is." and emptied.use()["texts"].n_entries == 4
+
+
+def test_what_was_made_with_others_is_put_beside(emptied: Cache):
+    kept, other = (cache.by_arguments("texts")(function) for function in (grown, lambda letter, times=1: Thing(0)))
+    thing = Thing(MIB)
+    kept.put(thing, "a")
+    assert kept.holds("a", 1) and not kept.holds("a", 2) and not other.holds("a", 1)
+    assert kept("a", times=1) is thing and other("a") is not thing and not MADE
+
+
+def test_what_fails_is_tried_again(emptied: Cache):
+    @cache.by_arguments("texts")
+    def never_made(letter: str) -> Thing:
+        MADE.append((letter,))
+        raise ValueError(letter)
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="a"):
+            never_made("a")
+    assert len(MADE) == 2 and not never_made.holds("a")

@@ -242,7 +242,7 @@ def test_as_many_experiments_wait_as_may(session: Any, tmp_path: Any, monkeypatc
 def test_an_untrained_model_is_made_up_to_a_size(monkeypatch: pytest.MonkeyPatch):
     config = ModelConfig(vocab_size=10, d_model=8, d_ff=8, n_heads=2, n_encoder_layers=1, n_decoder_layers=1)
     n = sum(parameters_by_part(config).values())
-    for most, is_refused in ((n, False), (n - 1, True)):
+    for most, is_refused in ((n - 1, True), (n, False)):  # what was made is kept
         monkeypatch.setattr(batch_probabilities, "_MOST_PARAMETERS", most)
         assert raises(HeadlightError, lambda: batch_probabilities._untrained(config, 1)) == is_refused
 

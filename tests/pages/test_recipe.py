@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 
 import transformer_core as tc
 from pages.shared.recipe import (
+    Expression,
     Lines,
     Print,
     Unpacked,
     Unwritten,
     call,
     each,
+    identity,
     literal,
     named,
     script,
@@ -254,3 +256,50 @@ literals = st.recursive(
 def test_what_is_written_is_read_as_the_same(value: Any):
     assert eval(written(value), {"Wish": Wish, "HeadName": HeadName}) == value
     assert run(script(Print(named("it", literal([value])))))["it"] == [value]
+
+
+def other_home(numerator: int, denominator: int) -> Any:
+    """Another function, which code calls by the name of one elsewhere."""
+
+
+def half(name: str = "half", *, of: int = 1, version: str = "1", color: Any = "red", where: Any = "here") -> Expression:
+    """A value that depends on another one, on what its code leaves out, and on a context."""
+    read = named("read", through(call(counted, "a", times=of), lambda make: make(), version=version))
+    return named(name, within(call(context, where), call(seen, read[0], color=Unwritten(color))))
+
+
+OTHERS = {
+    "what a name before stands for": half(of=2),
+    "the version of a file": half(version="2"),
+    "what the code leaves out": half(color="blue"),
+    "a literal that is left out": half(color=(1, 2)),
+    "the context": half(where="there"),
+    "an item": half()[0],
+    "no name before it": call(seen, "a", color=Unwritten("red")),
+}
+
+
+def test_a_value_is_the_same_where_all_that_it_is_computed_from_is():
+    assert identity(half()) == identity(half()) == identity(half("whole"))
+    assert identity(call(counted, "a")) == identity(named("name", call(counted, "a")))
+    told = [identity(half()), *map(identity, OTHERS.values())]
+    assert len({*told}) == 1 + len(OTHERS)
+
+
+def test_functions_of_one_name_are_two(monkeypatch: pytest.MonkeyPatch):
+    one = call(Fraction, 1, 2)
+    monkeypatch.setattr(other_home, "__name__", "Fraction")
+    monkeypatch.setitem(globals(), "Fraction", other_home)
+    assert written(one) == written(call(other_home, 1, 2)) and identity(one) != identity(call(other_home, 1, 2))
+
+
+def test_each_part_of_several_names_is_itself():
+    first, second = named("first, second", call(divmod, 7, 2))
+    assert identity(first) != identity(second)
+    assert identity(first) != identity(named("one, second", call(divmod, 7, 2))[1])
+
+
+@given(st.lists(st.text(max_size=3), min_size=2, max_size=2), st.lists(st.integers(0, 3), min_size=2, max_size=2))
+def test_two_calls_are_one_where_their_arguments_are(names: list[str], times: list[int]):
+    told = [identity(named("text", call(counted, name, times=n))) for name, n in zip(names, times, strict=True)]
+    assert (told[0] == told[1]) == (names[0] == names[1] and times[0] == times[1])

@@ -5,7 +5,7 @@ import streamlit as st
 
 from pages.components import figures
 from pages.explore.compare import view_fields
-from pages.explore.compare.data import ComparisonData
+from pages.explore.compare.data import ComparisonData, kept
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
@@ -92,8 +92,7 @@ def _changes(data: ComparisonData) -> Expression:
     distances = {
         name: call(changes, a[name], b[name], shared) for name, shared in pairs.items() if value_of(shared).is_telling
     }
-    kept = data.kept(call(dict, **distances), "changes", waiting=say("Comparing all heads …"))
-    return named("changed", kept)
+    return named("changed", kept(call(dict, **distances), waiting=say("Comparing all heads …")))
 
 
 def _ranked(found: Expression) -> list[tuple[HeadName, float]]:

@@ -1,6 +1,6 @@
 """What the page Compare shows at one time: two sides that were read, and what of them can be compared."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +65,8 @@ class ComparisonData:
     @property
     def is_same(self) -> bool:
         """Whether the same weights read the same."""
-        return self._key_of(self.a) == self._key_of(self.b)
+        a, b = ((side.source, side.text, side.target) for side in (self.a, self.b))
+        return a == b
 
     @property
     def n_tokens(self) -> int:
@@ -105,22 +106,6 @@ class ComparisonData:
         """Return the paired tokens of an attention of A and one of B as code."""
         return literal(SharedTokens).of(self.labels(0, attention_a), self.labels(1, attention_b))
 
-    def kept(self, compared: Expression, *key: Hashable, waiting: str) -> Expression:
-        """Return the same, compared once for all sessions.
-
-        Args:
-            compared: is computed of these two sides.
-            *key: names it, and what else it depends on.
-            waiting: what is said meanwhile.
-        """
-
-        def compute(make: Callable[[], Any]) -> Any:
-            with st.spinner(prose.plain(waiting), show_time=True):
-                return make()
-
-        place = (*key, self._key_of(self.a), self._key_of(self.b))
-        return through(compared, lambda make: cache.get(mark("comparisons"), place, lambda: compute(make)))
-
     def draw(
         self,
         figure: Figure,
@@ -158,6 +143,12 @@ class ComparisonData:
         about = "\n".join(f"{side.letter}: {side.name}: {side.text}" for side in (self.a, self.b))
         figures.live_figure(figure, name=whole, key=key, files=files, about=about, **options)
 
-    @staticmethod
-    def _key_of(side: Side) -> Hashable:
-        return side.source, side.text, side.target
+
+def kept(compared: Expression, *, waiting: str) -> Expression:
+    """Return the same, compared once for all sessions; `waiting` is said meanwhile."""
+
+    def compute(make: Callable[[], Any]) -> Any:
+        with st.spinner(prose.plain(waiting), show_time=True):
+            return make()
+
+    return cache.kept(mark("comparisons"), through(compared, compute))

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pages.explore.compare.data import ComparisonData
+from pages.explore.compare.data import ComparisonData, kept
 from pages.shared import prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.glossary.links import definitions
@@ -116,7 +116,7 @@ def _effect(data: ComparisonData) -> Expression:
 
     output, inputs = _output(data), data.recipes[0].inputs
     log_probs = (side.forward("log_probs", output_log_probs, inputs, output.positions) for side in (data.a, data.b))
-    found = data.kept(call(effect, *log_probs, output.tokens), "effect", waiting=say("Running the models …"))
+    found = kept(call(effect, *log_probs, output.tokens), waiting=say("Running the models …"))
     return named("on_output", found)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import streamlit as st
 
-from pages.explore.compare.data import ComparisonData
+from pages.explore.compare.data import ComparisonData, kept
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
@@ -135,8 +135,7 @@ def _likeness(data: ComparisonData, pairs: list[StackPair]) -> list[Expression]:
     likeness = []
     for pair in pairs:
         made = call(layer_likeness, a[pair.a], b[pair.b], _positions(data, pair.a, pair.b))
-        kept = data.kept(made, "layers", pair.name, waiting=say("Comparing all layers …"))
-        likeness.append(named(f"cka_{pair.name}", kept))
+        likeness.append(named(f"cka_{pair.name}", kept(made, waiting=say("Comparing all layers …"))))
     return likeness
 
 

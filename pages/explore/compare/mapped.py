@@ -6,7 +6,7 @@ from math import isqrt
 import numpy as np
 
 from pages.explore.compare import view_fields
-from pages.explore.compare.data import ComparisonData
+from pages.explore.compare.data import ComparisonData, kept
 from pages.shared.recipe import Expression, call, named, value_of
 from transformer_core.analysis import ATTENTIONS, HeadName
 from transformer_core.analysis.heads.likeness import ClusterName, HeadMap, clusters, head_map, name_clusters
@@ -102,7 +102,7 @@ def _distances(data: ComparisonData, shared: Expression | None) -> Expression:
         )
         queries = shared.queries if shared else None
         distances = call(distances_by_writing, a, b if shared else None, queries)
-    return data.kept(distances, f"map by {way}", *_attentions(data, shared), waiting=say(COMPARING))
+    return kept(distances, waiting=say(COMPARING))
 
 
 def _scores(data: ComparisonData, shared: Expression | None) -> Expression:
@@ -118,7 +118,7 @@ def _scores(data: ComparisonData, shared: Expression | None) -> Expression:
         for habit in HABITS
         if all(map(MEASURES[habit].applies, attentions))
     }
-    return data.kept(call(dict, **scores), "habits", *attentions, waiting=say(COMPARING))
+    return kept(call(dict, **scores), waiting=say(COMPARING))
 
 
 def _attentions(data: ComparisonData, shared: Expression | None) -> list[str]:

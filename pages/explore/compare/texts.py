@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -172,8 +173,8 @@ def _measured(side: Side, texts: Sequence[str]) -> tuple[list[HeadOnText], list[
             told = say("{letter}: running text {i} of {n} …", letter=side.letter, i=i + 1, n=len(texts))
             place.progress(i / len(texts), text=prose.plain(told))
         try:
-            key = (side.source, side.head, text)
-            found.append(cache.get(mark("head measures per text"), key, partial(value_of, _on(side, text))))
+            made = _on(replace(side, letter="A"), text)  # under one name, whichever side it is
+            found.append(value_of(cache.kept(mark("head measures per text"), made)))
         except HeadlightError as error:
             troubles.append(say_message(error))
     place.empty()

@@ -167,7 +167,7 @@ def _pairs(name: str, seed: int) -> Expression:
         return make()
 
     pairs = call(KnownPairs, call(load_corpus, name, seed=seed))
-    return through(pairs, lambda make: cache.get(mark("sources of corpora"), (name, seed), lambda: drawn(make)))
+    return cache.kept(mark("sources of corpora"), through(pairs, drawn))
 
 
 def _verdict(made: Alignment) -> str:

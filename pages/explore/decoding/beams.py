@@ -12,7 +12,7 @@ from pages.explore.decoding.nodes import given_nodes, numbers, signed, text_of
 from pages.explore.decoding.recipes import session_of, tokens_of
 from pages.shared import cache, models, prose
 from pages.shared.glossary.links import definitions
-from pages.shared.recipe import Expression, Print, call, each, named, value_of
+from pages.shared.recipe import Expression, Print, call, each, literal, named, through, value_of
 from transformer_core.errors import mark
 from transformer_core.figures import isolate
 from transformer_core.language import say
@@ -49,8 +49,8 @@ def show(data: DecodingData) -> None:
     """Draw the search's numbers, its tree, and what it found."""
     _controls()
     with st.spinner(say("Searching …"), show_time=True):
-        key = (data.source, data.view.text, *_arguments(data).values())
-        found = cache.get(mark("beam searches"), key, lambda: _search(data))
+        drawn = through(literal(_recipe(data)), lambda _: _search(data))
+        found = value_of(cache.kept(mark("beam searches"), drawn))
     written = numbers(found.nodes[len(data.given) - 1].id, [step.token for step in data.written])
     branches(
         nodes=found.nodes,

@@ -117,7 +117,7 @@ def current(card: ModelCard, source: Source, text: str) -> BlanksData:
         filling = named("filling", recipe.tree.follow([(step.position, step.chosen.token) for step in at.steps]))
         at, said = value_of((filling, recipe.tree.read(filling)))
         beside = None if said.blanks else value_of(all_at_once(recipe, filling))
-    cache.shared().measure(FILLED, (source, text))
+    cache.measure(FILLED, recipe.tree)
     if given.left_out:
         notes.append(say("The text is too long; only its first {n:,} tokens are used.", n=given.left_out.start))
     view_fields.FILLED.set(".".join(f"{step.position}:{step.chosen.token}" for step in whole.steps))

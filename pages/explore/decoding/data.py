@@ -86,7 +86,7 @@ class DecodingData:
             at = _step(tree, here, first)
             if not tree.has_ended(at):
                 tree.read(at)
-        cache.shared().measure(GENERATED, (source, view.text))
+        cache.measure(GENERATED, recipe.tree)
         start = tree.start.position
         view_fields.drawn(
             [tuple(step.token for step in branch) for branch in branches], at.position - start, first.position - start

@@ -22,7 +22,7 @@ def given(source: Source, config: ModelConfig, text: str) -> Expression:
     room = max(1, config.max_seq_len - 1) if config.architecture == "decoder_only" else config.max_seq_len
     _, tokenizer = source.recipe()
     encoded = literal(EncodedInput).of(tokenizer, text, config.architecture, min(MOST_GIVEN, room))
-    return named("given", through(encoded, lambda make: cache.get(mark("tokenized texts"), (source, text), make)))
+    return named("given", cache.kept(mark("tokenized texts"), encoded))
 
 
 def tokens_of(steps: Any) -> Expression:
@@ -58,7 +58,7 @@ class DecodingRecipe:
         model, tokenizer = source.recipe()
         of_text = given(source, config, text)
         begun = call(DecodingTree, model, call(tensor_of, of_text.ids, model))
-        tree = named("tree", through(begun, lambda make: cache.get(GENERATED, (source, text), make)))
+        tree = named("tree", cache.kept(GENERATED, begun))
         session = named("session", session_of(tree, view_fields.sampling()))
         written = [
             call(
@@ -98,5 +98,5 @@ class BlanksRecipe:
         model, tokenizer = source.recipe()
         of_text = given(source, config, text)
         begun = call(FillingTree, model, call(tensor_of, of_text.ids, model), mask_id=tokenizer.mask_id)
-        tree = named("tree", through(begun, lambda make: cache.get(FILLED, (source, text), make)))
+        tree = named("tree", cache.kept(FILLED, begun))
         return cls(tokenizer=tokenizer, given=of_text, tree=tree)

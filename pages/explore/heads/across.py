@@ -10,7 +10,7 @@ from pages.explore.heads import view_fields
 from pages.explore.heads.data import NAMES, HeadsData
 from pages.shared import cache, export, prose
 from pages.shared.glossary.links import definitions
-from pages.shared.recipe import Expression, Print, Unwritten, call, named, through, value_of
+from pages.shared.recipe import Expression, Print, Unwritten, call, named, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.analysis import pattern_csv
@@ -66,9 +66,7 @@ def _draw(data: HeadsData, method: "Method") -> None:
             )
         prose.note(note)
         return
-    key = (data.source, data.view.text, data.view.target, method)
-    kind = mark("attention rollout and flow")
-    found = named("parts", through(call(follow, data.recipe, method), lambda make: cache.get(kind, key, make)))
+    found = named("parts", cache.kept(mark("attention rollout and flow"), call(follow, data.recipe, method)))
     with st.spinner(say(FOLLOWING[method]), show_time=True):
         parts = value_of(found)
     for first in range(0, len(parts), ABREAST):

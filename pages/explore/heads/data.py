@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pages.explore.heads import view_fields
 from pages.shared import cache, readings
 from pages.shared.models import ModelCard
-from pages.shared.recipe import Expression, Unpacked, call, named, through, value_of
+from pages.shared.recipe import Expression, Unpacked, call, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
@@ -85,9 +85,8 @@ class HeadsData:
     def recipe_of(self, spec: ViewSpec) -> Expression:
         """Return what a spec shows of the chosen attention as code."""
         attention = self.view.attention
-        key = (self.source, self.view.text, self.view.target, attention, spec)
         drawn = call(picture, self.recipe.attention_maps[attention], spec, Unpacked(self.recipe.sides(attention)))
-        return named("shown", through(drawn, lambda make: cache.get(mark("attention maps"), key, make)))
+        return named("shown", cache.kept(mark("attention maps"), drawn))
 
     @property
     def axis_names(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pages.explore.heads import view_fields
 from pages.explore.heads.data import HeadsData
 from pages.shared import cache
 from pages.shared.drawing import draw
-from pages.shared.recipe import Lines, Unwritten, call, literal, named, through, value_of
+from pages.shared.recipe import Lines, Unwritten, call, literal, named, value_of
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.errors import mark
@@ -46,9 +46,8 @@ def _draw(data: HeadsData) -> None:
         sum(n_layers * n_heads for n_layers, n_heads, *_ in (model_run.attention_maps[a].shape for a in attentions))
     )
     maps = data.recipe.attention_maps
-    key = (data.source, view.text, view.target, *attentions)
     overviews = literal({name: maps[name].overview(side) for name in attentions})
-    made = named("heads", through(overviews, lambda make: cache.get(mark("saved overviews"), key, make)))
+    made = named("heads", cache.kept(mark("saved overviews"), overviews))
     pooled: Pooled = value_of(made)
     titles = {attention: say(ATTENTIONS[attention].title) for attention in attentions}
     is_pooled = any(heads.mask.shape != model_run.attention_maps[name].shape[2:] for name, heads in pooled.items())

@@ -145,7 +145,7 @@ class ArchitectureData:
             streams: dict[str, Stream] = value_of(self.captured.streams())
             return streams
 
-    @property
+    @cached_property
     def captured(self) -> Expression:
         """The one capture of this text, which all who read it share, as code."""
         from transformer_core.analysis.blueprint.capture import CapturedText
@@ -154,7 +154,7 @@ class ArchitectureData:
         if self.is_cut:
             inputs = [inputs[i][:MOST_TOKENS] for i in range(len(self.inputs))]
         made = call(CapturedText, self.source.recipe()[0], inputs)
-        captured: Expression = named("captured", through(made, lambda make: cache.get(KIND, self._key, make)))
+        captured: Expression = named("captured", cache.kept(KIND, made))
         return captured
 
     @contextmanager
@@ -162,11 +162,7 @@ class ArchitectureData:
         """Let the model run with its change, and take notice of how much is kept of the text then."""
         with models.on(self.source.device), self.source.changed(value_of(self.captured).model):
             yield
-        cache.shared().measure(KIND, self._key)
-
-    @property
-    def _key(self) -> tuple[Any, ...]:
-        return self.source, self.view.text, self.view.target
+        cache.measure(KIND, self.captured)
 
     def file_name(self, *more: str) -> str:
         """Return the name of a file that is saved, without its ending."""

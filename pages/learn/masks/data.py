@@ -1,13 +1,14 @@
 """What the page Masks shows at one time: a text that a model reads, the chosen masks, and what becomes of it."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pages.learn.masks import cache, view_fields
+from pages.learn.masks import view_fields
+from pages.shared import cache, readings
 from pages.shared.models import ModelCard
-from pages.shared.recipe import Expression, call, literal, named, value_of
+from pages.shared.recipe import Expression, call, literal, named, through, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from transformer_core.model.transformer import Transformer
     from transformer_core.text.interface import Tokenizer
 
+STORE = mark("masked runs")
 MOST_TOKENS = 48  # on each side, padding included
 SIDES = {  # what queries and keys are, by architecture and side
     ("encoder_decoder", "source"): mark("the text"),
@@ -132,7 +134,7 @@ class MasksData:
 
         head = {"layer": self.view.layer, "head": self.view.head}
         made = call(run_masked, *self.source.recipe(), self.text_recipe, self.choice_recipe, **head)
-        return named("outcome", self.kept(("run", self.n_padding, self.choice, *head.values()), made))
+        return named("outcome", self.kept(made))
 
     @cached_property
     def outcome(self) -> "MaskOutcome":
@@ -144,9 +146,7 @@ class MasksData:
         """Return what the model writes by itself under some masks, as code."""
         from transformer_core.analysis.masks.run import write_masked
 
-        sides = padded_sides(self.preset, self.view.attention, self.card.config)
-        key = ("written", self.n_padding, value_of(choice), sides)
-        return self.kept(key, call(write_masked, *self.source.recipe(), self.text_recipe, choice))
+        return self.kept(call(write_masked, *self.source.recipe(), self.text_recipe, choice))
 
     def preset_masks(self) -> "Mapping[str, np.ndarray]":
         """Return the mask that each preset puts on the chosen attention."""
@@ -155,7 +155,7 @@ class MasksData:
         attention = self.view.attention
         alone = _alone(self.source, self.view, self.card, N_PADDING)
         masks: Mapping[str, np.ndarray] = value_of(
-            self.kept(("presets", attention), call(preset_masks, *self.source.recipe(), alone, attention))
+            self.kept(call(preset_masks, *self.source.recipe(), alone, attention))
         )
         return masks
 
@@ -167,7 +167,7 @@ class MasksData:
         alone = _alone(self.source, self.view, self.card, n_padding)
         text = _padded(self.source, self.card, alone, tuple(value_of(alone).inputs), n_padding)
         made = call(masks_of, self.source.recipe()[0], text, self.choice_recipe, layer=self.view.layer)
-        return named("masks", self.kept(("which", n_padding, self.choice, self.view.layer), made))
+        return named("masks", self.kept(made))
 
     def leak(self, name: str, replacements: "tuple[int, ...]", choice: "MaskChoice | None" = None) -> Expression:
         """Return what moves where each token is changed, as code.
@@ -186,15 +186,14 @@ class MasksData:
         if choice is not None:
             chosen = named("choice", literal(choice))
             arguments.append(named("edits", chosen.interventions(model.config, n_source=None, n_target=None)))
-        key = ("leak", self.n_padding, replacements, choice)
-        return named(name, self.kept(key, call(leak, model, *arguments)))
+        return named(name, self.kept(call(leak, model, *arguments)))
 
     def steps(self) -> Expression:
         """Return what the decoder says in one pass, and step by step, as code."""
         from transformer_core.analysis.masks.inference import steps
 
         made = call(steps, self.source.recipe()[0], call(tuple, self.alone_recipe.inputs.values()))
-        return named("found", self.kept(("steps", self.n_padding, self.preset.is_shifted), made))
+        return named("found", self.kept(made))
 
     def dropped(self, probability: float, seed: int) -> Expression:
         """Return what dropout on all patterns does to the chosen head and to the output, as code."""
@@ -203,8 +202,7 @@ class MasksData:
         head = {"attention": self.view.attention, "layer": self.view.layer, "head": self.view.head}
         options = {**head, "probability": probability, "seed": seed}
         made = call(run_dropout, *self.source.recipe(), self.alone_recipe, **options)
-        key = ("dropout", self.n_padding, self.preset.is_shifted, *options.values())
-        return named("dropped", self.kept(key, made))
+        return named("dropped", self.kept(made))
 
     def four_ways(self) -> Mapping[tuple[bool, bool], str]:
         """Return what the decoder writes by (is masked, has a cache)."""
@@ -215,19 +213,14 @@ class MasksData:
         given = text.inputs.get("source") or text.inputs["target"][: text.n_given]
         n_begun = 1 if "source" in text.inputs else len(given)
         n_new = min(max(1, len(text.expected) + 1 - n_begun), model.config.max_seq_len - n_begun)
+        if not n_new:  # the text takes all positions
+            return dict.fromkeys(((True, True), (True, False), (False, True), (False, False)), "")
+        written = self.kept(call(write_four_ways, self.source.recipe()[0], given, n_new=n_new))
+        return {way: tokenizer.target.decode(tokens) for way, tokens in value_of(written).items()}
 
-        def write() -> dict[tuple[bool, bool], str]:
-            if not n_new:  # the text takes all positions
-                return dict.fromkeys(((True, True), (True, False), (False, True), (False, False)), "")
-            written = write_four_ways(model, given, n_new=n_new)
-            return {way: tokenizer.target.decode(tokens) for way, tokens in written.items()}
-
-        ways: Mapping[tuple[bool, bool], str] = value_of(self.kept(("four ways", self.n_padding), call(write)))
-        return ways
-
-    def kept(self, key: Hashable, value: Expression) -> Expression:
-        """Return the same, made once for all sessions."""
-        return cache.kept(value, self.source, self.view, key)
+    def kept(self, value: Expression) -> Expression:
+        """Return the same, made on the model's device and once for all sessions."""
+        return cache.kept(STORE, through(value, self.source.on_device))
 
     def side(self, of: str) -> str:
         """Return what a side is called: "source" or "target"."""
@@ -256,7 +249,13 @@ def _padded(source: Source, card: ModelCard, alone: Expression, sides: tuple[str
 
 def _alone(source: Source, view: View, card: ModelCard, n_padding: int) -> Expression:
     """Return the text without padding, as far as there is room for it and for so much padding, as code."""
-    return cache.text(source, view, max_tokens=min(MOST_TOKENS, card.config.max_seq_len) - n_padding)
+    from transformer_core.analysis.masks.text import mask_text
+
+    options: dict[str, Any] = {} if view.target is None else {"target": view.target}
+    options["max_tokens"] = min(MOST_TOKENS, card.config.max_seq_len) - n_padding
+    options["max_new_tokens"] = readings.max_new_tokens(source)
+    made = call(mask_text, *source.recipe(), view.text, **options)
+    return named("text", cache.kept(STORE, through(made, source.on_device)))
 
 
 def ends(attention: str) -> tuple[str, str]:

@@ -7,11 +7,11 @@ import numpy as np
 from pages.learn.positions import view_fields
 from pages.learn.positions.data import USUAL_HEADS, PositionsData, chosen_tokens, is_of_model
 from pages.shared import cache, readings
-from pages.shared.recipe import Expression, Lines, Print, call, named, script, through
+from pages.shared.recipe import Expression, Lines, Print, call, named, script
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    pass
 
 WAVES = """
 for column in table.columns:
@@ -56,7 +56,7 @@ def products(data: PositionsData) -> Expression:
     if not data.is_rotary:
         return named("products", call(table_products, data.table_recipe.values))
     made = call(turned_products, call(rotary_config, data.encoding, data.width, *data.like), data.n)
-    return named("products", _kept(made, "products", data.encoding, data.width, data.n, *_of_model(data)))
+    return named("products", _kept(made))
 
 
 def by_distance(of: Expression) -> Expression:
@@ -116,7 +116,7 @@ def parts(data: PositionsData) -> Expression:
     view = data.view
     head = {"attention": view.attention, "layer": view.layer, "head": view.head}
     made = call(score_parts, data.source.recipe()[0], run(data).inputs, **head)
-    return named("found", _kept(made, "parts", data.source, view.text, view.target, *head.values()))
+    return named("found", _kept(made))
 
 
 def shares_of_heads(data: PositionsData) -> Expression:
@@ -125,7 +125,7 @@ def shares_of_heads(data: PositionsData) -> Expression:
 
     view = data.view
     made = call(share.shares_of_heads, data.source.recipe()[0], run(data).inputs, attention=view.attention)
-    return named("shares", _kept(made, "shares", data.source, view.text, view.target, view.attention))
+    return named("shares", _kept(made))
 
 
 def shuffled(data: PositionsData) -> Expression:
@@ -134,16 +134,12 @@ def shuffled(data: PositionsData) -> Expression:
 
     view, seed = data.view, view_fields.SEED.value
     made = call(shuffle_words, *data.source.recipe(), run(data), attention=view.attention, seed=seed)
-    return named("found", _kept(made, "shuffled", data.source, view.text, view.target, view.attention, seed))
+    return named("found", _kept(made))
 
 
-def _kept(made: Expression, *key: "Hashable") -> Expression:
+def _kept(made: Expression) -> Expression:
     """Return the same, made once for all sessions."""
-    return through(made, lambda make: cache.get(mark("positions"), key, make))
-
-
-def _of_model(data: PositionsData) -> tuple[str, str]:
-    return data.source.path, data.source.version
+    return cache.kept(mark("positions"), made)
 
 
 def _parts(data: PositionsData) -> list[Print | Lines]:

@@ -51,7 +51,7 @@ class StepsData:
         source = view.source(card)
         recipe = walkthroughs.recipe(source, card.config, view.text, view.target)
         head = HeadName(view.attention, view.layer, view.head)
-        walk_recipe = walkthroughs.walk(recipe, source, (view.text, view.target), head)
+        walk_recipe = walkthroughs.walk(recipe, source, head)
         model_run, walk = value_of((recipe, walk_recipe))
         data = cls(
             card=card,
@@ -180,7 +180,7 @@ class StepsData:
         """What the scores are made of, as code; `value_of` raises HeadlightError where they cannot be taken apart."""
         view = self.view
         head = HeadName(view.attention, view.layer, view.head)
-        return walkthroughs.sources(self.recipe, self.source, (view.text, view.target), head)
+        return walkthroughs.sources(self.recipe, self.source, head)
 
 
 def _is_word(label: str) -> bool:

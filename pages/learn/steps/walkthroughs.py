@@ -24,9 +24,10 @@ def read(source: Source, text: str, target: str | None) -> "ModelRun":
     whole = readings.read(source, text, target)
     if max(map(len, whole.inputs)) <= MOST_TOKENS:
         return whole
-    return cache.get(mark("truncated texts"), (source, text, target), lambda: _cut(source, text, target))
+    return _cut(source, text, target)
 
 
+@cache.by_arguments(mark("truncated texts"))
 def _cut(source: Source, text: str, target: str | None) -> "ModelRun":
     return readings.run(source, text, target, MOST_TOKENS)
 
@@ -37,31 +38,25 @@ def recipe(source: Source, config: ModelConfig, text: str, target: str | None) -
     return named("model_run", through(reading, lambda _: read(source, text, target)))
 
 
-def walk(model_run: Expression, source: Source, of_text: tuple[str, str | None], head: HeadName) -> Expression:
+def walk(model_run: Expression, source: Source, head: HeadName) -> Expression:
     """Return every matrix of a head on a text, as code.
 
     Args:
         model_run: as `recipe` gives it.
         source: the model.
-        of_text: the text, and the target that is given.
         head: which one; `value_of` raises HeadlightError where the model has no such head.
     """
     from transformer_core.analysis import walkthrough
 
     model, labels = source.recipe()[0], model_run.labels(head.attention)
     made = source.forward(model, call(walkthrough.walk, model, model_run.inputs, **head._asdict(), labels=labels))
-    return named("walk_through", _kept(mark("step-by-step traces"), made, source, of_text, head))
+    return named("walk_through", cache.kept(mark("step-by-step traces"), made))
 
 
-def sources(model_run: Expression, source: Source, of_text: tuple[str, str | None], head: HeadName) -> Expression:
+def sources(model_run: Expression, source: Source, head: HeadName) -> Expression:
     """Return what the scores of a head are made of, as code; arguments as for `walk`."""
     from transformer_core.analysis.flow.score_sources import score_sources
 
     model = source.recipe()[0]
     made = source.forward(model, call(score_sources, model, model_run.inputs, **head._asdict()))
-    return named("split", _kept(mark("decomposed scores"), made, source, of_text, head))
-
-
-def _kept(kind: str, made: Expression, source: Source, of_text: tuple[str, str | None], head: HeadName) -> Expression:
-    """Return the same, made once for all sessions."""
-    return through(made, lambda make: cache.get(kind, (source, *of_text, *head), make))
+    return named("split", cache.kept(mark("decomposed scores"), made))

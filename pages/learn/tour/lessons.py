@@ -129,22 +129,22 @@ def evidence_of(lesson: "Lesson", *, seed: int = 0, on_step: Callable[[int, floa
 
 def _run(lesson: "Lesson", mistake: str, is_other: bool) -> "Run":
     """Run a lesson's model, always on the CPU in single precision: lessons tell exact numbers."""
-    from pages.learn.tour.lesson_engine.run import run
-    from transformer_core.checkpoints.checkpoint import read_card
-
     card = card_of(lesson)
     if is_other and not lesson.other:
         raise HeadlightError("this lesson has no other text; add one: other: …")
-    source, text = Source.of(card), lesson.other if is_other else text_of(lesson, card)
-    target = None if is_other else lesson.target
+    text, target = (lesson.other, None) if is_other else (text_of(lesson, card), lesson.target)
+    return _run_on(Source.of(card), text, target, mistake)
 
-    def make() -> "Run":
-        model, tokenizer = source.load()
-        measured = read_card(models.place_of(card.path))
-        with models.on(source.device):
-            return run(model, tokenizer, text, target=target, mistake=mistake, card=measured)
 
-    return cache.get(mark("lessons"), (source, text, target, mistake), make)
+@cache.by_arguments(mark("lessons"))
+def _run_on(source: Source, text: str, target: str | None, mistake: str) -> "Run":
+    from pages.learn.tour.lesson_engine.run import run
+    from transformer_core.checkpoints.checkpoint import read_card
+
+    model, tokenizer = source.load()
+    measured = read_card(models.place_of(source.path))
+    with models.on(source.device):
+        return run(model, tokenizer, text, target=target, mistake=mistake, card=measured)
 
 
 def _train(

@@ -4,7 +4,7 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from transformer_core.analysis.training.film_reading import DamagedSnapshot, FilmReading, SnapshotReading
 
 MOST_PATTERN_BYTES = 40_000_000  # of a film's patterns in memory; a text is read as far as they leave room
-SNAPSHOTS = mark("snapshots of films")
 LEAST_TOKENS = 8  # however many heads there are
 LABEL_LENGTH = 30  # characters of a token in a tip
 
@@ -65,8 +64,8 @@ def read(run: Run, snapshots: Sequence[int], text: str, target: str, on_snapshot
         shapes[name] = attention.n_layers(config), config.n_heads, n_queries, n_keys
     side, n_frames = fit_frames(shapes, len(snapshots))
     steps = [snapshots[place] for place in thinned_places(len(snapshots), n_frames)]
-    key = (str(run.path), run_models.version(run), repr(tokens))
-    missing = [step for step in steps if (SNAPSHOTS, (*key, step)) not in cache.shared()]
+    of_run = str(run.path), run_models.version(run)
+    missing = [step for step in steps if not _read_one.holds(*of_run, step, tokens)]
     known: dict[int, SnapshotReading | DamagedSnapshot] = {
         step: read_one(run, step, tokens) for step in steps if step not in missing
     }
@@ -78,13 +77,13 @@ def read(run: Run, snapshots: Sequence[int], text: str, target: str, on_snapshot
             break
         known[snapshot.step] = snapshot
         if isinstance(snapshot, SnapshotReading):
-            cache.shared().put(SNAPSHOTS, (*key, snapshot.step), snapshot)
+            _read_one.put(snapshot, *of_run, snapshot.step, tokens)
         on_snapshot(len(known) - len(steps) + len(missing), len(missing), snapshot.step)
     found = [known[step] for step in steps if step in known]
     read_ones = [snapshot for snapshot in found if isinstance(snapshot, SnapshotReading)]
     if not read_ones:
         raise RunError("no snapshot of the film of {run} can be read; train it again", run=run.name)
-    shown = f"{key} {[snapshot.step for snapshot in read_ones]}"
+    shown = f"{of_run} {tokens} {[snapshot.step for snapshot in read_ones]}"
     identity = hashlib.sha256(shown.encode()).hexdigest()[:16]
     return FilmRead(
         identity=identity,
@@ -105,8 +104,7 @@ def fixed(run: Run, snapshots: Sequence[int], text: str, target: str) -> "FixedT
     trouble: Exception = RunError("{run} has no snapshots", run=run.name)
     for step in reversed(snapshots):
         try:
-            key = (str(run.path), run_models.version(run), step, text, target, room)
-            return cache.get(mark("fixed texts"), key, partial(_fixed_by, run, step, text, target, room))
+            return _fixed_by(str(run.path), run_models.version(run), step, text, target, room)
         except (CheckpointError, RunError) as error:
             trouble = error
     raise trouble
@@ -118,8 +116,7 @@ def read_one(run: Run, step: int, tokens: "FixedText") -> "SnapshotReading":
     Raises:
         HeadlightError: this snapshot cannot be read.
     """
-    key = (str(run.path), run_models.version(run), repr(tokens), step)
-    return cache.get(SNAPSHOTS, key, lambda: _read_one(run, step, tokens))
+    return _read_one(str(run.path), run_models.version(run), step, tokens)
 
 
 def pictures(read: FilmRead) -> Pictures:
@@ -140,10 +137,11 @@ def _room(config: ModelConfig, n_snapshots: int) -> int:
     return max(LEAST_TOKENS, min(max_tokens(config), room))
 
 
-def _fixed_by(run: Run, step: int, text: str, target: str, room: int) -> "FixedText":
+@cache.by_arguments(mark("fixed texts"))
+def _fixed_by(path: str, version: str, step: int, text: str, target: str, room: int) -> "FixedText":
     from transformer_core.analysis.texts.fixed_text import fix_text
 
-    model, tokenizer = run_models.load(run, step)
+    model, tokenizer = run_models.load_at(path, version, step)
     takes_target = model.config.architecture == "encoder_decoder"
     with models.on(models.CPU):
         return fix_text(
@@ -156,17 +154,20 @@ def _fixed_by(run: Run, step: int, text: str, target: str, room: int) -> "FixedT
         )
 
 
-def _read_one(run: Run, step: int, tokens: "FixedText") -> "SnapshotReading":
+@cache.by_arguments(mark("snapshots of films"))
+def _read_one(path: str, version: str, step: int, tokens: "FixedText") -> "SnapshotReading":
     from transformer_core.analysis.training.film_reading import SnapshotReading, read_snapshots
+    from transformer_core.training.run.film import Film
 
+    run = Path(path).name
     with models.on(models.CPU):
-        for snapshot in read_snapshots(run_readings.film(run), [step], tokens):
+        for snapshot in read_snapshots(Film(Path(path)), [step], tokens):
             if isinstance(snapshot, SnapshotReading):
                 return snapshot
             raise RunError(
-                "step {step:,} of {run} cannot be read: {reason}", step=step, run=run.name, reason=snapshot.reason
+                "step {step:,} of {run} cannot be read: {reason}", step=step, run=run, reason=snapshot.reason
             )
-    raise RunError("step {step:,} of {run} no longer exists; choose another", step=step, run=run.name)
+    raise RunError("step {step:,} of {run} no longer exists; choose another", step=step, run=run)
 
 
 def _pictures(read: FilmRead) -> Pictures:

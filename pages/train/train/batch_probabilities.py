@@ -123,7 +123,7 @@ def _load(
             special_token(tokenizer.eos_id, "ends a text"),
         )
         config = replace(model, vocab_size=tokenizer.vocab_size, pad_id=tokenizer.pad_id, bos_id=bos_id, eos_id=eos_id)
-        return cache.get(mark("models"), (config, training.seed), lambda: _untrained(config, training.seed))
+        return _untrained(config, training.seed)
     if isinstance(source, runs.Run):
         network, other = run_models.load(source, runs.saved_step(source) or 0)
     else:
@@ -133,6 +133,7 @@ def _load(
     return network
 
 
+@cache.by_arguments(mark("models"))
 def _untrained(config: ModelConfig, seed: int) -> "Transformer":
     from transformer_core.analysis.heads.inventory import parameters_by_part
     from transformer_core.model.transformer import build
