@@ -172,6 +172,11 @@ def test_a_person_chooses_blank_and_token():
     assert step.chosen == tree.read().blanks[other].candidate(12)
     (best,) = tree.fill(NOTHING, other).steps
     assert not best.is_models_own and best.chosen == tree.read().blanks[other].best
+    second = surest.candidates(2)[1]
+    (chosen,) = tree.fill(NOTHING, surest.position, second.token).steps
+    assert not chosen.is_models_own and chosen.chosen == second
+    (typed,) = tree.fill(NOTHING, surest.position, surest.best.token).steps
+    assert typed.is_models_own  # whoever chose it
     forked = tree.fill(tree.fill(NOTHING, other, 12))
     assert forked.first(1) == tree.fill(NOTHING, other, 12) and forked.first(0) == NOTHING
     second = forked.steps[1].position

@@ -11,6 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
+from tokenizers import Tokenizer as Backend
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Metaspace
 
 from tests.text import hub_folders
 from tests.text.hub_folders import FAMILIES, Pair, theirs
@@ -56,6 +59,18 @@ def test_every_token_has_a_piece_and_a_label(pair: Pair, text: str):
     assert len(ours.labels(ids)) == len(ours.tokens(ids)) == len(ids)
     assert not any(map(disturbs, labels))
     assert "\ufffd" in text or not any("\ufffd" in label for label in labels)
+
+
+def test_an_unknown_word_is_shown_as_typed_without_the_space_in_front_of_it(tmp_path: Path):
+    words = Backend(WordLevel({"<unk>": 0, "▁the": 1, "▁street": 2}, unk_token="<unk>"))
+    words.pre_tokenizer = Metaspace()  # a word's token begins with its space
+    words.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "tokenizer_config.json").write_text('{"unk_token": "<unk>"}', encoding="utf-8")
+    ours, text = load_foreign(tmp_path), "the zebra  street ☃"
+    assert ours.pieces(text) == ["the", " zebra", " ", " street", " ☃"]
+    shown = ["·the", "<unk> zebra", "<unk> ·", "·street", "<unk> ☃"]
+    assert ours.labels_for(text, "decoder_only") == shown
+    assert ours.unknown_words(text) == ["zebra", " ", "☃"]
 
 
 def test_every_token_on_its_own_has_a_label(pairs: dict[str, Pair]):

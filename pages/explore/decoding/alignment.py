@@ -128,7 +128,7 @@ def _recipe(data: DecodingData) -> Alignment:
         written = tokens_of(recipe.branch[: data.n_written])
         known = named("known", call(known_alignment, found.pair, recipe.tokenizer, recipe.given.ids, written))
         known = None if value_of(known) is None else known
-    links = call(hard_alignment, weights[:n_shown]) if known is None else known.cells(known.links_of(weights))
+    links = call(hard_alignment, weights) if known is None else known.cells(known.links_of(weights))
     links = named("links", links)
     return Alignment(n_shown=n_shown, weights=weights, links=links, found=found, known=known, trouble=trouble)
 

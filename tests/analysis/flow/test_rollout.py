@@ -157,6 +157,14 @@ def test_flow_by_hand():
     np.testing.assert_allclose(flow(np.stack([pattern] * 2), 0), [1, 0])
 
 
+def test_no_more_flows_than_all():
+    to_first, alike = (
+        np.eye(6)[np.zeros(6, int)],
+        np.full((6, 6), 1 / 6),
+    )  # six times 2^-30, rounded up, are more than 1
+    assert flow(np.stack([to_first, alike]), 0, residual=0.0).tolist() == [1, 0, 0, 0, 0, 0]
+
+
 @pytest.mark.parametrize("residual", [0.5, 0.1])
 @pytest.mark.parametrize("layers", [attention(3, 4, 4), DECODER], ids=["full", "causal"])
 def test_flow_is_the_best_of_a_linear_programme(layers: np.ndarray, residual: float):

@@ -79,6 +79,18 @@ def test_two_sessions_share_an_analysis_which_goes_on_until_neither_waits(open_o
     assert "Start training" in labels(open_own())
 
 
+def test_who_takes_another_text_does_not_wait_for_the_first(open_own: OpenApp):
+    app = open_own()
+    app.file_uploader[0].upload("text.txt", TEXT, "text/plain").run()
+    wanted = analysis().run / "wanted"
+    assert wanted.exists()
+    app.file_uploader[0].upload("other.txt", TEXT * 2, "text/plain").run()
+    assert not app.exception and "Cancel" in labels(app)
+    assert not wanted.exists()  # without it the process ends, unless another session waits
+    app.run()
+    assert not wanted.exists()
+
+
 def test_a_process_that_dies_is_one_sentence_and_tried_again(open_own: OpenApp):
     app = open_own()
     app.file_uploader[0].upload("text.txt", TEXT, "text/plain").run()
