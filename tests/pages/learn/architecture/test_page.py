@@ -53,7 +53,7 @@ def test_a_link_shows_a_block_with_the_shapes_of_this_text(open_app: OpenApp, th
     model, tokenizer = tc.load(three_kinds / "en-fr")
     n_src = len(tokenizer.encode_for(EXAMPLES[0], "encoder_decoder"))
     sent = json.loads(component(app, "drawing").json)
-    assert sent["chosen"] == "decoder.0.cross_attn"
+    assert sent["chosen"]["value"] == "decoder.0.cross_attn"
     assert [stack["layer"] for stack in sent["stacks"]] == [1, 0]
     n_tgt = int(sent["stacks"][1]["shape"].split(" ")[0])
     words = words_of(app)
@@ -126,7 +126,7 @@ def test_patterns_and_probabilities_are_drawn(open_app: OpenApp, model: str, blo
 def test_a_block_that_is_not_there_is_told(open_app: OpenApp):
     app = opened(open_app, model="tales", text=PROMPTS[0], block="encoder.7.cross_attn")
     assert "no block “encoder.7.cross_attn”" in words_of(app)
-    assert json.loads(component(app, "drawing").json)["chosen"] == "decoder.0.self_attn"
+    assert json.loads(component(app, "drawing").json)["chosen"]["value"] == "decoder.0.self_attn"
     app = opened(open_app, model="tales", text=PROMPTS[0], block="<b>", part="nothing")
     assert "the format is decoder.0.cross_attn" in words_of(app) and "block “&lt;b&gt;”" in words_of(app)
 
@@ -137,7 +137,7 @@ def test_a_click_is_checked_and_chosen(open_app: OpenApp):
         app.session_state["architecture-block"] = name
         app.run()
         assert not app.exception
-        assert json.loads(component(app, "drawing").json)["chosen"] == wanted
+        assert json.loads(component(app, "drawing").json)["chosen"]["value"] == wanted
 
 
 @pytest.mark.parametrize("model", ["en-fr", "gaps", "tales"])

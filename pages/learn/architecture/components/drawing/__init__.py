@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pages.components.mounting import component
-from pages.shared.view.fields import sent
+from pages.shared.view.shared_value import SharedValue
 from transformer_core.analysis.blueprint.plan import Blueprint, Box
 from transformer_core.analysis.trace.residual_stream import has_added_positions
 from transformer_core.figures.architecture.hues import PART_HUES
@@ -101,7 +101,7 @@ def drawing(
         },
         "memory": say("memory, {shape}", shape=stacks[0]["shape"]),
         "arrows": list(_arrows(plan)),
-        "chosen": chosen,
+        "chosen": _block(key).payload(chosen),
         "hues": {name.replace(" ", "-"): hue for name, hue in PART_HUES.items()}
         | {"query": QUERY, "key": KEY, "value": VALUE},
     }
@@ -110,9 +110,14 @@ def drawing(
 
 def sent_block(key: str) -> str | None:
     """Return the name that a person chose in the drawing of this key; whether there is such a box is not checked."""
-    told = sent(key, "block")
-    name = told.get("name") if isinstance(told, Mapping) else None
-    return name if isinstance(name, str) and 0 < len(name) <= _LONGEST else None
+    match _block(key).heard():
+        case str(name) if 0 < len(name) <= _LONGEST:
+            return name
+    return None
+
+
+def _block(key: str) -> SharedValue:
+    return SharedValue(key, "block")
 
 
 def _arrows(plan: Blueprint) -> list[dict[str, Any]]:

@@ -7,9 +7,10 @@ import { element, set, svg } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
 import { rove } from "../../../../components/kit/roving.js";
 import { say } from "../../../../components/kit/say.js";
+import { SharedValue } from "../../../../components/kit/shared_value.js";
 import { drawArrows, fillEdges } from "./flow.js";
 import { arrange } from "./layout.js";
-import { choose, drop, groupOf, mark, next, point } from "./walk.js";
+import { choose, groupOf, mark, next, point } from "./walk.js";
 
 const LARGEST = 1.08; // times its own size
 
@@ -22,15 +23,19 @@ export default await mount(import.meta.url, {
 function update(view, data, send) {
   const { root } = view;
   view.data = data;
-  view.chosen = data.chosen;
-  view.send = (name) => send("block", { name });
+  view.send = send;
+  const isHeard = view.block.hear(data.chosen);
+  if (isHeard) view.chosen = data.chosen.value;
   for (const [kind, hue] of Object.entries(data.hues)) root.style.setProperty(`--${kind}`, hue);
-  for (const stack of data.stacks) view.layers[stack.name] = Math.min(stack.layer, stack.layers - 1);
+  for (const { name, layer, layers } of data.stacks) {
+    view.layers[name] = Math.min(isHeard ? layer : (view.layers[name] ?? layer), layers - 1);
+  }
   draw(view);
 }
 
 function makeView(root) {
   const view = { root, layers: {}, groups: new Map(), pointed: null };
+  view.block = new SharedValue((message) => view.send("block", message));
   view.svg = svg("svg", { class: "sheet" });
   view.svg.setAttribute("role", "group");
   view.layersOf = ["frames", "plates", "arrows", "boxes", "labels"].map((name) => svg("g", { class: name }));
@@ -56,19 +61,22 @@ export function draw(view) {
   view.svg.style.maxWidth = `${Math.round(plan.width * LARGEST)}px`;
   view.svg.setAttribute("aria-label", data.name);
   fillEdges(plan, data);
-  drawFrames(view);
-  drawPlates(view);
-  drawBoxes(view);
+  const former = view.groups;
+  view.groups = new Map();
+  drawFrames(view, former);
+  drawPlates(view, former);
+  drawBoxes(view, former);
+  for (const [key, group] of former) if (!view.groups.has(key)) group.remove();
   drawArrows(view);
   drawLabels(view);
   mark(view);
   if (view.pointed && !view.pointed.isConnected) point(view, null);
 }
 
-function drawFrames(view) {
+function drawFrames(view, former) {
   for (const frame of view.plan.frames) {
     const key = `${frame.stack}.*`;
-    const group = groupOf(view, key, 0, () => {
+    const group = groupOf(view, former, key, 0, () => {
       const made = svg("g", { class: "node frame" });
       made.append(svg("rect", { class: "ground" }), svg("text", { class: "layer" }), " ", svg("text", { class: "times" }));
       return made;
@@ -88,12 +96,10 @@ function drawFrames(view) {
   }
 }
 
-function drawPlates(view) {
-  const known = new Set();
+function drawPlates(view, former) {
   for (const plate of view.plan.plates) {
     const key = `plate ${plate.stack} ${plate.layer}`;
-    known.add(key);
-    const group = groupOf(view, key, 1, () => {
+    const group = groupOf(view, former, key, 1, () => {
       const made = svg("g", { class: "node plate" });
       made.append(svg("rect", { class: "ground" }), svg("text", { class: "layer" }));
       return made;
@@ -108,19 +114,15 @@ function drawPlates(view) {
     group.setAttribute("role", "button");
     group.setAttribute("aria-label", say("Open layer {layer}", { layer: plate.layer }));
   }
-  drop(view, (key) => key.startsWith("plate ") && !known.has(key));
 }
 
-function drawBoxes(view) {
-  const known = new Set();
+function drawBoxes(view, former) {
   for (const [key, item] of view.plan.items) {
-    known.add(key);
-    const group = groupOf(view, key, 3, () => makeBox(item));
+    const group = groupOf(view, former, key, 3, () => makeBox(item));
     group.style.transform = `translate(${item.x}px, ${item.y}px)`;
     fillBox(group, item);
     describe(view, group, item.box, item);
   }
-  drop(view, (key) => view.groups.get(key).matches(".box") && !known.has(key));
 }
 
 function makeBox({ box, round }) {

@@ -6,21 +6,16 @@ import { middleOf, nearest } from "../../../../components/kit/roving.js";
 import { say } from "../../../../components/kit/say.js";
 import { draw } from "./drawing.js";
 
-export function groupOf(view, key, place, make) {
-  if (!view.groups.has(key)) {
-    const made = make();
-    made.setAttribute("tabindex", "-1");
-    view.groups.set(key, made);
-    view.layersOf[place].append(made);
+export function groupOf(view, former, key, place, make) {
+  // What is drawn under this key: what was there in the former drawing, or else something new.
+  let group = former.get(key);
+  if (!group) {
+    group = make();
+    group.setAttribute("tabindex", "-1");
+    view.layersOf[place].append(group);
   }
-  return view.groups.get(key);
-}
-
-export function drop(view, isGone) {
-  for (const key of [...view.groups.keys()].filter(isGone)) {
-    view.groups.get(key).remove();
-    view.groups.delete(key);
-  }
+  view.groups.set(key, group);
+  return group;
 }
 
 export function mark(view) {
@@ -50,7 +45,7 @@ export function choose(view, node) {
   const hasFocus = node.matches(":focus"); // which a plate loses: it gives way to the open layer
   draw(view);
   if (hasFocus) reach(view, name)?.focus({ preventScroll: true });
-  view.send(name);
+  view.block.tell(name);
   announce(say("Chosen: {name}", { name: reach(view, name)?.getAttribute("aria-label") }));
   reveal();
 }

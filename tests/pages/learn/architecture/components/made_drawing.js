@@ -79,8 +79,12 @@ export const rectOf = (node) => {
   return { x: left + at("x"), y: top + at("y"), w: at("width"), h: at("height") };
 };
 
+/** As the page sends it: what is chosen, and how far the page had counted its changes then. */
+const counted = (data, revision) => ({ ...data, chosen: { revision, value: data.chosen } });
+
 export function made(data) {
-  const drawing = shown(show, "drawing", data);
+  const drawing = shown(show, "drawing", counted(data, 0));
+  const update = (newer, revision = 99) => drawing.update(counted(newer, revision));
   const node = (name) => drawing.find(`.node[data-box="${name}"]`);
   const plate = (of, layer) => drawing.find(`.plate[data-stack="${of}"][data-layer="${layer}"]`);
   /** Gives everything the place that it has on the sheet. */
@@ -97,7 +101,7 @@ export function made(data) {
   const near = () => drawing.findAll(".near").map(({ dataset }) => dataset.box).toSorted();
   const focus = () => drawing.root.getRootNode().activeElement;
   const tip = () => drawing.find(".tip");
-  return { ...drawing, node, plate, lay, arrows, near, focus, tip, blocks: drawing.told, isSaid: () => "open" in tip().dataset };
+  return { ...drawing, update, node, plate, lay, arrows, near, focus, tip, blocks: drawing.told, isSaid: () => "open" in tip().dataset };
 }
 
 export const over = (element) => point(element, "mouseover");

@@ -51,7 +51,7 @@ def test_every_box_and_every_arrow_of_a_layer_is_sent(variation: str):
     of_layer = [arrow for arrow in plan.arrows if plan.boxes[arrow.end].layer == 0]
     assert len([arrow for arrow in data["arrows"] if "*" in arrow["end"]]) == len(of_layer)
     assert [stack["layers"] for stack in data["stacks"]] == [plan.layers(stack) for stack in plan.stacks]
-    assert data["chosen"] in plan.boxes
+    assert data["chosen"]["value"] in plan.boxes
     assert {box["hue"] for box in boxes} <= {*data["hues"]}
 
 
@@ -77,9 +77,9 @@ def test_texts_are_cut_and_sent_as_they_are():
     assert data["stacks"][0]["shape"] == "7 × 48" and data["head"][0]["shape"] == "9 × 37"
 
 
-@pytest.mark.parametrize("bad", [None, 3, {}, {"name": 3}, {"name": ""}, {"name": "x" * 101}, ["name"]])
+@pytest.mark.parametrize("bad", [None, 3, "", "x" * 101, ["decoder.0.mlp"], {"name": "decoder.0.mlp"}])
 def test_what_comes_from_the_browser_is_checked(bad: object):
-    st.session_state["drawing"] = {"block": bad}
+    st.session_state["drawing"] = {"block": {"revision": 1, "value": bad}}
     assert sent_block("drawing") is None
-    st.session_state["drawing"] = {"block": {"name": "decoder.0.mlp"}}
+    st.session_state["drawing"] = {"block": {"revision": 2, "value": "decoder.0.mlp"}}
     assert sent_block("drawing") == "decoder.0.mlp"

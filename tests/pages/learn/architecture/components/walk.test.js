@@ -34,12 +34,12 @@ test("a box is chosen by a click or a key, told with the number of its open laye
   const drawing = made(pair());
   assert.deepEqual([pressed(drawing), reached(drawing)], [["decoder.*.mlp"], ["decoder.*.mlp"]]);
   drawing.node("encoder.*.ln2").querySelector("text").dispatchEvent(new MouseEvent("click", { bubbles: true }));
-  assert.deepEqual(drawing.blocks, [["block", { name: "encoder.1.ln2" }]]);
+  assert.deepEqual(drawing.blocks, [["block", { revision: 1, value: "encoder.1.ln2" }]]);
   assert.deepEqual([pressed(drawing), reached(drawing)], [["encoder.*.ln2"], ["encoder.*.ln2"]]);
   assert.match(announced(), /^Chosen: ln2! add_norm here\. ln2!, layer 1/);
   press(drawing.node("linear"), "Enter");
   press(drawing.node("decoder.*"), " ");
-  assert.deepEqual(drawing.blocks.slice(1).map(([, { name }]) => name), ["linear", "decoder.2"]);
+  assert.deepEqual(drawing.blocks.slice(1).map(([, { value }]) => value), ["linear", "decoder.2"]);
   drawing.focus().blur();
   drawing.update(pair(undefined, { chosen: "encoder.embed" }));
   assert.deepEqual([pressed(drawing), reached(drawing)], [["encoder.embed"], ["encoder.embed"]]);
@@ -52,22 +52,41 @@ test("a plate that is chosen opens at once: the same box in it where one of its 
   const drawing = made(pair());
   const click = (plate) => plate.dispatchEvent(new MouseEvent("click", { bubbles: true }));
   click(drawing.plate("decoder", 4));
-  assert.deepEqual(drawing.blocks.at(-1), ["block", { name: "decoder.4.mlp" }]);
+  assert.deepEqual(drawing.blocks.at(-1), ["block", { revision: 1, value: "decoder.4.mlp" }]);
   assert.deepEqual([layersOf(drawing), pressed(drawing)], [["layer 1", "layer 4"], ["decoder.*.mlp"]]);
   assert.match(announced(), /^Chosen: mlp! .*layer 4/);
   const mlp = drawing.node("decoder.*.mlp");
   click(drawing.plate("encoder", 0));
-  assert.deepEqual(drawing.blocks.at(-1), ["block", { name: "encoder.0" }]);
+  assert.deepEqual(drawing.blocks.at(-1), ["block", { revision: 2, value: "encoder.0" }]);
   assert.deepEqual([layersOf(drawing), pressed(drawing)], [["layer 0", "layer 4"], ["encoder.*"]]);
   click(drawing.plate("encoder", 2));
-  assert.deepEqual(drawing.blocks.at(-1), ["block", { name: "encoder.2" }]);
+  assert.deepEqual(drawing.blocks.at(-1), ["block", { revision: 3, value: "encoder.2" }]);
   assert.equal(drawing.node("decoder.*.mlp"), mlp); // stays as it is, and so keeps its focus
   assert.equal(drawing.findAll(".plate").length, 6);
   drawing.update(pair({ encoder: 2, decoder: 99 }, { chosen: "encoder.2" })); // the last there is
   assert.deepEqual(layersOf(drawing), ["layer 2", "layer 4"]);
   press(drawing.plate("decoder", 1), "Enter");
   assert.equal(drawing.focus(), drawing.node("decoder.*")); // the plate is gone
-  assert.deepEqual(drawing.blocks.at(-1), ["block", { name: "decoder.1" }]);
+  assert.deepEqual(drawing.blocks.at(-1), ["block", { revision: 100, value: "decoder.1" }]);
+  drawing.leave();
+});
+
+test("an answer that is older than the last click changes neither what is chosen nor which layers are open", () => {
+  const drawing = made(pair());
+  const click = (node) => node.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  click(drawing.plate("encoder", 0));
+  click(drawing.plate("decoder", 4));
+  drawing.update(pair({ encoder: 0, decoder: 2 }, { chosen: "encoder.0" }), 1); // to the first click
+  assert.deepEqual([layersOf(drawing), pressed(drawing)], [["layer 0", "layer 4"], ["decoder.*"]]);
+  drawing.update(pair({ encoder: 0, decoder: 4 }, { chosen: "decoder.4" }), 2);
+  assert.deepEqual([layersOf(drawing), pressed(drawing)], [["layer 0", "layer 4"], ["decoder.*"]]);
+  click(drawing.plate("decoder", 3));
+  drawing.update(alone(1), 2); // a smaller model, sent before the click
+  assert.deepEqual(layersOf(drawing), ["layer 3"]);
+  const fewer = alone(1);
+  fewer.stacks[0].layers = 2;
+  drawing.update(fewer, 2);
+  assert.deepEqual(layersOf(drawing), ["layer 1"]);
   drawing.leave();
 });
 
