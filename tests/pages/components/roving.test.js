@@ -27,6 +27,12 @@ test("in rows of unlike lengths a shorter row is entered at its end", () => {
   assert.equal(from(0, 0)("Enter"), undefined);
 });
 
+test("what stands beside one, a pixel or two off, lies in no direction", () => {
+  const [here, beside, ahead] = [{ x: 0, y: 0 }, { x: 2, y: 40 }, { x: 3, y: 300 }];
+  assert.equal(nearest("ArrowRight", here, [here, beside]), -1);
+  assert.equal(nearest("ArrowRight", here, [here, beside, ahead]), 2);
+});
+
 test("straight ahead comes before nearer, but aside; behind lies nothing", () => {
   const [here, ahead, aside] = [{ x: 0, y: 0 }, { x: 50, y: 0 }, { x: 30, y: 20 }];
   assert.equal(nearest("ArrowRight", here, [here, ahead, aside]), 1);

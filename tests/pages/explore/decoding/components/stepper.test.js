@@ -167,6 +167,22 @@ timed("as fast as possible more and more tokens are asked for at once, up to eig
   assert.equal(writing.asked().length, n + 1);
 });
 
+timed("whoever chooses another speed gets one token at a time again", (begin, pass) => {
+  const writing = begin();
+  const speed = writing.find(".speed");
+  speed.value = "3";
+  click(writing, "play");
+  for (let i = 0; i < 4; i++) {
+    pass(10);
+    writing.answer();
+  }
+  speed.value = "0";
+  speed.dispatchEvent(new Event("change"));
+  pass(1010);
+  const steps = writing.asked().map((n, i, all) => n - (all[i - 1] ?? N));
+  assert.deepEqual(steps, [1, 2, 4, 8, 1]);
+});
+
 timed("the end is where the text ends: what is there is shown at once, then it is written on", (begin, pass) => {
   const writing = begin({ at: 2, most: 6 });
   click(writing, "end");
