@@ -1,0 +1,76 @@
+"""What goes with a picture: the same numbers in both files, lines that run, and who can be asked what was looked at."""
+
+import hashlib
+import io
+import json
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pages.shared import export, models
+
+ARRAYS = {"values": np.arange(6.0).reshape(2, 3), "labels": np.array(["é", "<b>"])}
+
+
+def files(**more: Any) -> dict[str, bytes]:
+    made = export.files(
+        name="a-b", csv=lambda: "row,é\n", arrays=lambda: ARRAYS, code="print(1)\n", state={"text": "Zürich"}, **more
+    )
+    return dict(made)
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A model's folder, below the project's root."""
+    monkeypatch.setattr(models, "ROOT", tmp_path)
+    folder = tmp_path / "checkpoints" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "model.safetensors").write_bytes(b"weights")
+    (folder / "card.json").write_text(json.dumps({"trained": {"seed": 7}}))
+    return folder
+
+
+def model_told(path: str) -> dict[str, Any]:
+    return dict(json.loads(files(model=path)["state.json"])["model"])
+
+
+def test_four_files_hold_the_table_the_arrays_the_lines_and_the_view():
+    made = files()
+    assert [*made] == ["a-b.csv", "a-b.npz", "redraw.py", "state.json"]
+    assert made["a-b.csv"].decode() == "row,é\n"
+    with np.load(io.BytesIO(made["a-b.npz"]), allow_pickle=False) as arrays:
+        assert {name: arrays[name].tolist() for name in arrays.files} == {
+            name: of.tolist() for name, of in ARRAYS.items()
+        }
+    first, *rest = made["redraw.py"].decode().splitlines()
+    assert first.startswith("# ") and "python redraw.py" in first and rest == ["print(1)"]
+    told = json.loads(made["state.json"])
+    assert told["view"] == {"text": "Zürich"} and "model" not in told and "Zürich" in made["state.json"].decode()
+    assert told["versions"] == {
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("torch", "numpy", "streamlit", "plotly")},
+    }
+
+
+def test_a_model_is_told_by_its_weights_and_the_seed_of_its_training(model: Path):
+    wanted = {"path": "checkpoints/mine", "sha256": hashlib.sha256(b"weights").hexdigest(), "seed": 7}
+    assert model_told("checkpoints/mine") == wanted
+    (model / "model.safetensors").write_bytes(b"other weights")
+    assert model_told("checkpoints/mine")["sha256"] == hashlib.sha256(b"other weights").hexdigest()
+
+
+def test_where_a_folder_lies_on_this_machine_is_nobodys_business(model: Path):
+    assert model_told(str(model))["path"] == "mine"
+
+
+def test_as_much_is_told_as_the_folder_says(model: Path):
+    (model / "card.json").write_text("{}")
+    assert [*model_told("checkpoints/mine")] == ["path", "sha256"]
+    (model / "card.json").write_text("no card")
+    assert [*model_told("checkpoints/mine")] == ["path", "sha256"]
+    (model / "model.safetensors").unlink()
+    assert model_told("checkpoints/mine") == {"path": "checkpoints/mine"}

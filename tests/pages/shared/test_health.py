@@ -1,0 +1,76 @@
+"""What is noticed of the server: the times of whole runs, the latest errors with where they arose, and its memory."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from pages.shared import health
+
+
+def fail(error: Exception) -> None:
+    raise error
+
+
+def caught(call: Callable[[], object]) -> Exception:
+    try:
+        call()
+    except Exception as error:
+        return error
+    raise AssertionError("it went well")
+
+
+def test_whole_runs_are_timed_page_by_page_and_broken_ones_are_not(monkeypatch: pytest.MonkeyPatch):
+    clock = iter([10.0, 10.5, 20.0, 21.25, 30.0, 30.75, 40.0])
+    monkeypatch.setattr(health, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    for page in ("heads", "steps", "heads"):
+        with health.timed(page):
+            pass
+    with pytest.raises(ValueError, match="broken"), health.timed("steps"):
+        fail(ValueError("broken"))
+    assert {page: [*of] for page, of in health.health().seconds.items()} == {"heads": [0.5, 0.75], "steps": [1.25]}
+
+
+def test_of_many_runs_the_latest_are_kept():
+    for _ in range(health.MOST_RUNS + 3):
+        with health.timed("heads"):
+            pass
+    assert len(health.health().seconds["heads"]) == health.MOST_RUNS
+
+
+def test_an_error_is_told_with_the_innermost_line_of_ours_the_latest_first():
+    health.note(caught(lambda: fail(ValueError("one"))))
+    health.note(caught(lambda: re.compile("(")))  # raised inside of a library
+    health.note(KeyError("never raised"))
+    last, of_library, first = health.health().failures
+    assert (first.what, first.where.partition(":")[0]) == ("ValueError: one", Path(__file__).name)
+    raised = next(n for n, line in enumerate(Path(__file__).read_text().splitlines(), 1) if line == "    raise error")
+    assert first.where == f"{Path(__file__).name}:{raised}"
+    assert of_library.what.startswith("error: missing )") and (last.what, last.where) == (
+        "KeyError: 'never raised'",
+        "",
+    )
+    assert last.at.tzinfo is not None and first.at <= last.at
+
+
+def test_of_errors_the_latest_are_kept_and_of_long_ones_the_beginning():
+    for n in range(health.MOST_FAILURES + 2):
+        health.note(ValueError(f"{n} " + "x" * 400))
+    kept = [failure.what for failure in health.health().failures]
+    assert len(kept) == health.MOST_FAILURES and kept[0].startswith(f"ValueError: {health.MOST_FAILURES + 1} ")
+    assert {len(what) for what in kept} == {300}
+
+
+def test_the_memory_is_that_of_this_process_where_the_machine_says_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    status = Path("/proc/self/status")
+    if status.exists():
+        (kib,) = re.findall(r"VmRSS:\s+(\d+) kB", status.read_text())
+        assert health.resident_mib() == pytest.approx(int(kib) / 1024, rel=0.1)
+    for content in ("", "12", "12 many"):
+        (tmp_path / "statm").write_text(content)
+        monkeypatch.setattr(health, "_STATM", tmp_path / "statm")
+        assert health.resident_mib() is None
+    monkeypatch.setattr(health, "_STATM", tmp_path / "gone")
+    assert health.resident_mib() is None

@@ -1,0 +1,70 @@
+"""What the overview shows of a model run: against the patterns written out; and the measures, each on its own side."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pages.shared import models, overviews, readings
+from pages.shared.sources import Source
+from tests.pages.conftest import EXAMPLES, GAPS, PROMPTS
+from transformer_core.analysis.heads.text_measures import MEASURES
+
+TEXTS = {"en-fr": EXAMPLES[0], "tales": PROMPTS[0], "gaps": GAPS[0]}
+
+
+def source_of(name: str) -> Source:
+    return Source.of(models.available()[name])
+
+
+@pytest.mark.usefixtures("three_kinds_here")
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_head_has_its_picture_and_its_strongest_cell(name: str):
+    source = source_of(name)
+    model_run = readings.read(source, TEXTS[name])
+    groups, levels = overviews.read(source, TEXTS[name], None)
+    assert [group["attention"] for group in groups] == [*model_run.attention_maps]
+    first = 0
+    for group in groups:
+        pattern, mask = (of[group["attention"]] for of in (model_run.patterns, model_run.masks))
+        assert (group["layers"], group["heads"], group["queries"], group["keys"]) == pattern.shape
+        wanted = np.where(mask, np.rint(254 * pattern), 255)
+        found = np.frombuffer(levels, np.uint8, count=pattern.size, offset=first).reshape(pattern.shape)
+        assert np.abs(found - wanted).max() <= 1 and ((found == 255) == (wanted == 255)).all()
+        first += pattern.size
+        queries, keys = model_run.labels(group["attention"])
+        chooses = mask.sum(axis=1) > 1  # who may look at one key alone has no choice
+        for layer, head in np.ndindex(pattern.shape[:2]):
+            among = np.where(chooses[:, None], pattern[layer, head], -1.0)
+            query, key = np.unravel_index(among.argmax(), among.shape)
+            said = group["strongest"][layer][head]
+            assert [part.strip("\u2068\u2069") for part in said[:2]] == [queries[query][:30], keys[key][:30]]
+            assert said[2] == pytest.approx(among.max(), abs=1e-6)
+    assert first == len(levels)
+
+
+@pytest.mark.usefixtures("three_kinds_here")
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_measures_know_whose_tokens_are_no_text(name: str):
+    source = source_of(name)
+    model_run = readings.read(source, TEXTS[name])
+    found = overviews.measures(source, TEXTS[name], None)
+    assert [*found] == [*model_run.attention_maps]
+    for attention, of_heads in found.items():
+        pattern = model_run.patterns[attention]
+        assert {*of_heads} <= {*MEASURES} and all(values.shape == pattern.shape[:2] for values in of_heads.values())
+        is_special = np.array(model_run.special["source" if attention in ("encoder", "cross") else "target"])
+        assert is_special.any() and not is_special.all()
+        chooses = model_run.masks[attention].sum(axis=1) > 1
+        on_special = pattern[:, :, chooses][..., is_special].sum(axis=-1).mean(axis=-1)
+        np.testing.assert_allclose(of_heads["special"], on_special, atol=1e-5)
+
+
+def test_a_text_is_read_once_for_both(three_kinds_here: Path, monkeypatch: pytest.MonkeyPatch):
+    source, asked = source_of("tales"), list[str]()
+    run = readings.run
+    monkeypatch.setattr(readings, "run", lambda source, text, target: asked.append(text) or run(source, text, target))
+    overviews.read(source, "The dog", None)
+    overviews.measures(source, "The dog", None)
+    overviews.read(source, "The dog", None)
+    assert asked == ["The dog"]
