@@ -220,6 +220,23 @@ def test_the_dials_get_the_heads_own_query_and_key(open_positions: OpenApp):
     assert data["places"]["value"] == [3, 1] and data["n"] == 128 and len(data["speeds"]) == 4
 
 
+def test_the_hands_go_where_another_token_stands(open_positions: OpenApp):
+    app = open_positions(
+        model="rotary",
+        encoding="rotary_interleaved",
+        vectors="model",
+        text=EXAMPLES[0],
+        tokens="3.1",
+        places="9.2",
+    )
+    assert json.loads(component(app, "dials").json)["places"]["value"] == [9, 2]
+    next(box for box in app.selectbox if box.label == "Query of").select_index(4).run()
+    assert not app.exception
+    assert json.loads(component(app, "dials").json)["places"]["value"] == [4, 1]
+    next(box for box in app.selectbox if box.label == "Key of").select_index(0).run()
+    assert json.loads(component(app, "dials").json)["places"]["value"] == [4, 0]
+
+
 def test_what_the_dials_send_is_checked(monkeypatch: pytest.MonkeyPatch):
     for sent, expected in (
         ([5, 2], (5, 2)),
