@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -173,12 +172,21 @@ def _measured(side: Side, texts: Sequence[str]) -> tuple[list[HeadOnText], list[
             told = say("{letter}: running text {i} of {n} …", letter=side.letter, i=i + 1, n=len(texts))
             place.progress(i / len(texts), text=prose.plain(told))
         try:
-            made = _on(replace(side, letter="A"), text)  # under one name, whichever side it is
-            found.append(value_of(cache.kept(mark("head measures per text"), made)))
+            found.append(_measured_on(side, text))
         except HeadlightError as error:
             troubles.append(say_message(error))
     place.empty()
     return found, troubles
+
+
+def _measured_on(side: Side, text: str) -> HeadOnText:
+    """Return what a side's head does on one text; measured once for all sessions."""
+    on_text = _on(side, text)
+    changed = side.source.forward(side.loaded[0], on_text)  # as is what was read
+    measured: HeadOnText = value_of(
+        cache.kept(mark("head measures per text"), through(changed, lambda _: value_of(on_text)))
+    )
+    return measured
 
 
 def _on(side: Side, text: Any) -> Expression:

@@ -34,8 +34,9 @@ def _cut(source: Source, text: str, target: str | None) -> "ModelRun":
 
 def recipe(source: Source, config: ModelConfig, text: str, target: str | None) -> Expression:
     """Return the model run that is walked through as the code of the page has it; `config`: the model's."""
-    reading = readings.call_of(source.recipe(), source, text, target, min(MOST_TOKENS, config.max_seq_len))
-    return named("model_run", through(reading, lambda _: read(source, text, target)))
+    loaded = source.recipe()
+    reading = readings.call_of(loaded, source, text, target, min(MOST_TOKENS, config.max_seq_len))
+    return named("model_run", through(source.forward(loaded[0], reading), lambda _: read(source, text, target)))
 
 
 def walk(model_run: Expression, source: Source, head: HeadName) -> Expression:
