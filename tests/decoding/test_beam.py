@@ -78,6 +78,14 @@ def test_each_step_of_a_search_is_that_of_plain_lists(
             break
 
 
+@pytest.mark.parametrize(("running", "is_over"), [(-1.0, True), (math.nextafter(-1.0, 0), False)])
+def test_a_text_that_would_rank_beside_the_last_found_one_is_not_gone_on_with(running: float, is_over: bool):
+    search = Search(n_beams=1, eos_id=0, alpha=0.0, form="length")
+    search.finished = [Beam(token=0, log_prob=-1.0, score=-1.0, before=None)]
+    search.go_on(search.longer([[(running, 5)]]), is_last=False)
+    assert search.is_over == is_over and len(search.running) == 1 - is_over
+
+
 def distribution(seed: str, vocab_size: int) -> list[float]:
     """Log-probabilities that are far from even."""
     draw = random.Random(seed)

@@ -55,6 +55,13 @@ def test_hover_is_in_words():
     assert words[1][0] == "query 1 '&lt;x&gt;' → key 0 'the'<br>step 1: 0.00, step 9: 0.00, no change"
 
 
+def test_what_is_rounded_to_a_change_is_called_one():
+    changes = [0.0, 0.0049, 0.005, 0.0149]
+    figure = difference_heatmap(np.zeros((1, 4)), np.array([changes]), "a", "wxyz")
+    words = [text.rpartition(", ")[2] for text in heatmap(figure, "difference").customdata[0]]
+    assert words == ["no change", "no change", "0.01 more", "0.01 more"]
+
+
 def test_numbers_have_signs_and_are_written_where_there_is_room():
     figure = difference_heatmap(A, B, "ab", "cd")
     assert {text for trace in figure.data if trace.type == "scatter" for text in trace.text} == {"+.50", "−.50"}
