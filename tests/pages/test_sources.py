@@ -1,5 +1,6 @@
 """Where a model comes from, and what is switched off in it: against interventions that are written out."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import transformer_core as tc
-from pages.shared import models
+from pages.shared import models, readings
+from pages.shared.recipe import identity
 from pages.shared.sources import CHANGES, Source, parse_change
 from tests.pages.train.small_films import STEPS, save_run
 from transformer_core.errors import ConfigError, HeadlightError
@@ -185,3 +187,22 @@ def test_the_same_source_is_the_same_key_and_another_change_another():
     card = models.available()["en-fr"]
     assert hash(Source.of(card)) == hash(Source.of(card)) and Source.of(card) == Source.of(card)
     assert len({Source.of(card), Source.of(card, change="off:cross.0.0"), Source.of(card, precision="bfloat16")}) == 3
+
+
+@pytest.mark.parametrize("name", TOKENS)
+def test_what_is_made_of_a_model_is_not_that_of_another_in_its_folder(name: str):
+    card = models.available()[name]
+    source = Source.of(card)
+    others = [replace(source, version="another"), replace(source, device="cuda:0"), replace(source, step=3)]
+    others.append(source_of(name, "off", CHANGED[name]))
+    made = [readings.recipe(one, card.config, "The cat") for one in (source, *others)]
+    told = [*map(identity, made)]
+    assert len({*told}) == 5 and told[0] == identity(readings.recipe(source, card.config, "The cat"))
+    labels = [identity(one.recipe()[1].labels([1])) for one in (source, others[0])]
+    assert labels[0] != labels[1]
+
+
+def test_the_papers_model_has_the_tokenizer_of_the_first_model_as_it_is_now():
+    source = Source(models.PAPER_BASE, "1")
+    told = [identity(part) for one in (source, replace(source, version="2")) for part in one.recipe()]
+    assert len({*told}) == 4
