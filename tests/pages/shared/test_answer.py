@@ -56,7 +56,7 @@ def test_without_a_target_nothing_is_said_of_its_probability():
 def test_each_of_the_first_blanks_has_a_line_of_candidates():
     one, other = SimpleNamespace(label="<cat>", probability=0.5), SimpleNamespace(label="dog", probability=0.001)
     blanks = (SimpleNamespace(candidates=(one, other)),) + (SimpleNamespace(candidates=(other,)),) * answer.MAX_BLANKS
-    lines = str(answer._candidates(blanks)).split("<div>")  # type: ignore[arg-type]
+    lines = str(answer._candidates(blanks)).split("<div>")
     assert len(lines) == 1 + answer.MAX_BLANKS
     assert "<bdi>&lt;cat&gt;</bdi> 0.50" in lines[1] and "<bdi>dog</bdi> below 0.01" in lines[1]
     assert "cat" not in lines[2]

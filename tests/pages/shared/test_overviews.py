@@ -8,6 +8,7 @@ import pytest
 from pages.shared import models, overviews, readings
 from pages.shared.sources import Source
 from tests.pages.conftest import EXAMPLES, GAPS, PROMPTS
+from transformer_core.analysis import ModelRun
 from transformer_core.analysis.heads.text_measures import MEASURES
 
 TEXTS = {"en-fr": EXAMPLES[0], "tales": PROMPTS[0], "gaps": GAPS[0]}
@@ -61,9 +62,13 @@ def test_the_measures_know_whose_tokens_are_no_text(name: str):
 
 
 def test_a_text_is_read_once_for_both(three_kinds_here: Path, monkeypatch: pytest.MonkeyPatch):
-    source, asked = source_of("tales"), list[str]()
-    run = readings.run
-    monkeypatch.setattr(readings, "run", lambda source, text, target: asked.append(text) or run(source, text, target))
+    source, asked, run = source_of("tales"), list[str](), readings.run
+
+    def counted(source: Source, text: str, target: str | None) -> ModelRun:
+        asked.append(text)
+        return run(source, text, target)
+
+    monkeypatch.setattr(readings, "run", counted)
     overviews.read(source, "The dog", None)
     overviews.measures(source, "The dog", None)
     overviews.read(source, "The dog", None)
