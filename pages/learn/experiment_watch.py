@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.components.figures import live_figure
+from pages.learn import experiment_runs
+from pages.learn.experiment_runs import Experiment
 from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
-from pages.shared import code_expander, experiments, prose, ticking
-from pages.shared.experiments import Experiment
+from pages.shared import code_expander, prose, ticking
 from pages.shared.style import theme
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_message, say_number
@@ -40,7 +41,7 @@ def watch(laboratory: Laboratory, experiment: Experiment) -> None:
     request = experiment.request
     if request is not None:
         try:
-            reading = read_experiment(experiments.records(experiment), request.variants)
+            reading = read_experiment(experiment_runs.records(experiment), request.variants)
         except HeadlightError as error:
             prose.warning(say("The measurements of this experiment cannot be read: {reason}.", reason=error))
             return
@@ -51,7 +52,7 @@ def watch(laboratory: Laboratory, experiment: Experiment) -> None:
 def _head(laboratory: Laboratory, experiment: Experiment) -> None:
     """Say which experiment it is, how it stands and how far it is."""
     words, color = STATES[experiment.state]
-    request, is_chosen = experiment.request, experiments.FIELDS[laboratory.kind].value == experiment.name
+    request, is_chosen = experiment.request, experiment_runs.FIELDS[laboratory.kind].value == experiment.name
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key=f"hl-experiment-head-{laboratory.kind}"
     ):
@@ -116,7 +117,7 @@ def _what_happens(experiment: Experiment) -> str:
 
 def _stop(experiment: Experiment) -> None:
     try:
-        experiments.stop(experiment)
+        experiment_runs.stop(experiment)
     except HeadlightError as error:
         NOTE.set(say("The command did not reach the experiment: {reason}.", reason=error))
 

@@ -4,9 +4,9 @@ from typing import Any, cast
 
 import streamlit as st
 
-from pages.learn import experiment_watch
+from pages.learn import experiment_runs, experiment_watch
 from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
-from pages.shared import experiments, prose, runs
+from pages.shared import prose, runs
 from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_number
@@ -30,7 +30,7 @@ def show(laboratory: Laboratory) -> None:
     with st.container():  # each of these keeps to a place of its own: whatever comes and goes there, figures stay
         request = _choose(laboratory)
         _start(laboratory, request)
-    wanted, experiment = experiments.FIELDS[laboratory.kind].value, experiments.shown(laboratory.kind)
+    wanted, experiment = experiment_runs.FIELDS[laboratory.kind].value, experiment_runs.shown(laboratory.kind)
     with st.container():
         if note := NOTE.pop():
             prose.info(note)
@@ -95,7 +95,7 @@ def _choose(laboratory: Laboratory) -> ExperimentRequest | None:
 
 def _start(laboratory: Laboratory, request: ExperimentRequest | None) -> None:
     """Draw the button, and say what it will do and how long that takes."""
-    own = experiments.find(experiments.FIELDS[laboratory.kind].value)
+    own = experiment_runs.find(experiment_runs.FIELDS[laboratory.kind].value)
     is_own_at_work = own is not None and own.is_at_work
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key=f"hl-experiment-start-{laboratory.kind}"
@@ -110,7 +110,7 @@ def _start(laboratory: Laboratory, request: ExperimentRequest | None) -> None:
             args=(request,),
         )
         if request is not None:
-            seconds = 5 * max(1, round(experiments.seconds_for(request) / 5))
+            seconds = 5 * max(1, round(experiment_runs.seconds_for(request) / 5))
             promise = say_number(
                 len(request.variants),
                 "Trains one small encoder-decoder for {steps} steps; about {seconds} seconds on this machine. Its "
@@ -125,6 +125,6 @@ def _start(laboratory: Laboratory, request: ExperimentRequest | None) -> None:
 
 def _begin(request: ExperimentRequest) -> None:
     try:
-        experiments.start(request)
+        experiment_runs.start(request)
     except HeadlightError as error:
         NOTE.set(say("The experiment did not start: {reason}.", reason=error))

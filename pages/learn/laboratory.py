@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pages.shared.experiments import Experiment
+from pages.learn.experiment_runs import Experiment
 from pages.shared.view.fields import Kept
 from transformer_core.errors import mark
 from transformer_core.language import say

@@ -14,7 +14,8 @@ import torch
 from playwright.sync_api import sync_playwright
 
 import transformer_core as tc
-from pages.shared import overviews, readings
+from pages.explore import overviews
+from pages.shared import readings
 from tests.benchmarks.explore_in_browser import Asked, Visitor
 from tests.benchmarks.interleaved import Row, interleaved, percentile_95, speed_up
 from tests.benchmarks.wide_model import NAME, checkpoints, text_of, wide_model

@@ -18,6 +18,7 @@ from pages.explore.decoding.components.branches import Node, _check, sent_node
 from pages.explore.decoding.components.candidates import MOST_TOP_K, sent_sampling
 from pages.explore.decoding.data import DecodingData
 from pages.explore.heads import view_fields as heads_fields
+from pages.learn import experiment_runs
 from pages.learn.architecture.components import drawing
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.masks import leak
@@ -30,7 +31,7 @@ from pages.learn.tour.lesson_engine import expression, reader
 from pages.learn.tour.lesson_engine.errors import ExpressionError, LessonError
 from pages.learn.tour.lesson_engine.typed import MOST_LETTERS as MOST_TYPED
 from pages.learn.tour.lesson_engine.typed import number_typed
-from pages.shared import experiments, prose, runs
+from pages.shared import prose, runs
 from pages.shared.view import long_texts
 from pages.train.film import head as film_head
 from pages.train.train import batch_probabilities
@@ -233,9 +234,9 @@ def test_as_many_experiments_wait_as_may(session: Any, tmp_path: Any, monkeypatc
     started: list[object] = []
     monkeypatch.setattr(runs.launcher(), "start", lambda *arguments: started.append(arguments))
     asked: Any = SimpleNamespace(kind="masks", arguments=[])
-    for n_at_work, is_refused in ((experiments.MOST_WAITING, False), (experiments.MOST_WAITING + 1, True)):
-        monkeypatch.setattr(experiments, "at_work", lambda n=n_at_work: [None] * n)  # one of them trains
-        assert raises(RunError, lambda: experiments.start(asked)) == is_refused
+    for n_at_work, is_refused in ((experiment_runs.MOST_WAITING, False), (experiment_runs.MOST_WAITING + 1, True)):
+        monkeypatch.setattr(experiment_runs, "at_work", lambda n=n_at_work: [None] * n)  # one of them trains
+        assert raises(RunError, lambda: experiment_runs.start(asked)) == is_refused
     assert len(started) == 1
 
 

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.components.overview import Measure, PinnedHead, head_overview
+from pages.explore import overviews
 from pages.explore.heads import across, controls, figure, view_fields
 from pages.explore.heads import cell as heads_cell
 from pages.explore.heads.data import HeadsData
 from pages.explore.heads.terms import terms_of
-from pages.shared import code_expander, models, overviews, prose
+from pages.shared import code_expander, models, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Print, script
 from pages.shared.view import state

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING
 
 from pages.learn import experiments
+from pages.learn.experiment_runs import Experiment
 from pages.learn.laboratory import Laboratory
 from pages.shared import prose
-from pages.shared.experiments import Experiment
 from transformer_core.errors import mark
 from transformer_core.figures.curves.experiment_curves import variant_hues
 from transformer_core.language import say

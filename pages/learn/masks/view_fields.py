@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 
-from pages.shared import experiments
+from pages.learn import experiment_runs
 from pages.shared.models import ModelCard
 from pages.shared.view import state
 from pages.shared.view.fields import Field, Kept, decimal, number, one_of, plain, text_up_to
@@ -102,7 +102,7 @@ DROPOUT = Field(PAGE, "dropout", 0.1, decimal(0, MOST_DROPOUT), plain)  # probab
 SEED = Field(PAGE, "seed", 0, number)  # of the dropout
 
 FIELDS: tuple[Field, ...] = (
-    *(PART, PRESET, EDITS, SIZE, PADDING, LAYERS, CHANGED, TOKEN, DROPOUT, SEED, experiments.MASKS),
+    *(PART, PRESET, EDITS, SIZE, PADDING, LAYERS, CHANGED, TOKEN, DROPOUT, SEED, experiment_runs.MASKS),
 )
 
 

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 from pages.components.figures import live_figure
 from pages.learn import experiments
+from pages.learn.experiment_runs import Experiment
 from pages.learn.laboratory import Laboratory
 from pages.shared import prose
-from pages.shared.experiments import Experiment
 from pages.shared.style import theme
 from transformer_core.errors import mark
 from transformer_core.language import say

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from pages.shared import experiments
+from pages.learn import experiment_runs
 from pages.shared.view.fields import Field, number, one_of
 from transformer_core.language import say
 
@@ -99,7 +99,7 @@ SEED = Field(PAGE, "seed", 0, number)  # of the order of the shuffled words
 FIELDS: tuple[Field, ...] = (
     *(ENCODING, PART, N, WIDTH, DIMENSIONS, SHIFT, PLACES, VECTORS, TOKENS),
     *(N_HEADS, BIAS_HEAD, LOOK_AHEAD, IN_MODEL, SEED),
-    experiments.POSITIONS,
+    experiment_runs.POSITIONS,
 )
 
 

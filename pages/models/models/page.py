@@ -5,7 +5,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.shared import downloads, model_store, models, prose
+from pages.models import model_store
+from pages.shared import downloads, models, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard
 from pages.shared.view import state

@@ -5,7 +5,8 @@ from typing import Literal
 
 import streamlit as st
 
-from pages.shared import code_expander, model_store, models, prose, runs
+from pages.models import model_store
+from pages.shared import code_expander, models, prose, runs
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept

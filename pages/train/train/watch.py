@@ -7,7 +7,8 @@ import streamlit as st
 
 from pages.components.figures import live_figure
 from pages.components.overview import head_overview
-from pages.shared import overviews, prose, run_models, run_readings, runs
+from pages.explore import overviews
+from pages.shared import prose, run_models, run_readings, runs
 from pages.shared.glossary.links import definitions
 from pages.shared.runs import Run
 from pages.shared.style import theme

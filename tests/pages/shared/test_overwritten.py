@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 import transformer_core as tc
+from pages.explore import overviews
 from pages.learn.steps import walkthroughs
 from pages.learn.tour.lessons import evidence_of
-from pages.shared import model_store, models, overviews, readings, run_models, runs
+from pages.models import model_store
+from pages.shared import models, readings, run_models, runs
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from tests.pages.conftest import PROMPTS, save_model

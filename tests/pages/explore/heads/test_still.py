@@ -13,8 +13,9 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from pages.explore import overviews
 from pages.explore.heads import still as heads_still
-from pages.shared import models, overviews, readings
+from pages.shared import models, readings
 from pages.shared.sources import Source
 from tests.pages.conftest import words_of
 from transformer_core.analysis import ATTENTIONS, attentions_of

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import code_expander, experiments
+from pages.learn import experiment_runs
+from pages.shared import code_expander
 from tests.pages.conftest import shown_code, url_of, words_of
 from tests.pages.learn.experiment_pages import figures, here, make, opened
 from transformer_core.training.experiments.experiment import USUAL_VARIANTS, ExperimentRequest
@@ -49,7 +50,7 @@ def test_a_first_visitor_is_told_what_will_happen_and_starts_what_is_chosen(open
     ((name, *arguments),) = asked
     request = ExperimentRequest(kind="positions", task="sort", variants=USUAL_VARIANTS["positions"], seed=7, steps=240)
     assert arguments[: len(request.arguments)] == request.arguments
-    assert experiments.POSITIONS.read(name) == name == url_of(app)["experiment"]
+    assert experiment_runs.POSITIONS.read(name) == name == url_of(app)["experiment"]
 
 
 def test_as_many_encodings_as_take_turns_in_time(open_app: OpenApp, asked: list[list[str]]):

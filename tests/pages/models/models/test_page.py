@@ -17,7 +17,8 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.languages import CATALOGUES
-from pages.shared import downloads, model_store, models
+from pages.models import model_store
+from pages.shared import downloads, models
 from tests.checkpoints.families import test_nanogpt as nanogpt
 from tests.pages.conftest import EXAMPLES, view_of, words_of
 from tests.pages.small_gpt2 import save_small_gpt2

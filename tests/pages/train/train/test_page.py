@@ -15,7 +15,8 @@ from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from pages.shared import model_store, models, prose, run_readings, runs
+from pages.models import model_store
+from pages.shared import models, prose, run_readings, runs
 from tests.pages.conftest import url_of, words_of
 from tests.pages.train.small_films import save_run
 from tests.pages.train.small_runs import read_text, stop_pairs, train_copy

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
-from pages.shared import experiments, runs
+from pages.learn import experiment_runs
+from pages.shared import runs
 from transformer_core.errors import RunError
 from transformer_core.training.experiments.directory import ExperimentDirectory
 from transformer_core.training.experiments.experiment import ExperimentKind, ExperimentRequest
@@ -48,11 +49,11 @@ def ended(place: Path) -> Ended:
 
 
 def test_the_last_one_of_a_kind_is_shown(ended: Ended):
-    assert experiments.shown("masks") is None
+    assert experiment_runs.shown("masks") is None
     for name in ("masks-20260101-120000", "masks-20260102-110000", "masks-20260102-110000-2", "masks-20260102-105959"):
         ended(name)
     ended("positions-20270101-000000")
-    shown = experiments.shown("masks")
+    shown = experiment_runs.shown("masks")
     assert shown is not None
     assert (shown.name, shown.state, shown.step) == ("masks-20260102-110000-2", "finished", 20)
     assert not shown.is_at_work
@@ -62,21 +63,21 @@ def test_the_last_one_of_a_kind_is_shown(ended: Ended):
 @pytest.mark.parametrize("name", ["", "..", "masks", "masks-20260101-120000/..", "../secret", "norms-20260101-120000"])
 def test_a_name_of_no_experiment_finds_nothing(name: str, ended: Ended):
     ended("masks-20260101-120000")
-    assert experiments.find(name) is None
+    assert experiment_runs.find(name) is None
     with pytest.raises(ValueError, match="masks-20260101-120000"):
-        experiments.MASKS.read(name)
+        experiment_runs.MASKS.read(name)
 
 
 def test_the_address_of_one_page_names_no_experiment_of_the_other():
-    assert experiments.POSITIONS.read("positions-20260101-120000") == "positions-20260101-120000"
+    assert experiment_runs.POSITIONS.read("positions-20260101-120000") == "positions-20260101-120000"
     with pytest.raises(ValueError, match="its name looks like positions-"):
-        experiments.POSITIONS.read("masks-20260101-120000")
+        experiment_runs.POSITIONS.read("masks-20260101-120000")
 
 
 def test_an_experiment_that_cannot_be_read_says_so(ended: Ended, place: Path):
     ended("masks-20260101-120000")
     (place / "masks-20260101-120000" / "experiment.json").write_text("{")
-    found = experiments.find("masks-20260101-120000")
+    found = experiment_runs.find("masks-20260101-120000")
     assert found is not None
     assert (found.state, found.request) == ("failed", None)
     assert "damaged" in str(found.reason)
@@ -85,18 +86,18 @@ def test_an_experiment_that_cannot_be_read_says_so(ended: Ended, place: Path):
 def test_who_starts_one_more_too_many_is_told(place: Path, monkeypatch: pytest.MonkeyPatch):
     waiting = [
         ExperimentDirectory.create(place / f"masks-20260101-12000{i}", request())
-        for i in range(experiments.MOST_WAITING + 1)
+        for i in range(experiment_runs.MOST_WAITING + 1)
     ]
-    assert [experiment.name[-1] for experiment in experiments.at_work()] == [*"01234"]
+    assert [experiment.name[-1] for experiment in experiment_runs.at_work()] == [*"01234"]
     with pytest.raises(RunError, match="4 experiments are already queued"):
-        experiments.start(request())
+        experiment_runs.start(request())
     waiting[0].write_status("finished", step=20)
     asked: list[list[str]] = []
     monkeypatch.setattr(Launcher, "start", lambda self, run, arguments: asked.append([run.name, *arguments]))
-    experiments.start(request("positions"))
+    experiment_runs.start(request("positions"))
     ((name, *arguments),) = asked
     assert name.startswith("positions-")
-    assert experiments.POSITIONS.value == name
+    assert experiment_runs.POSITIONS.value == name
     assert arguments == [
         *request("positions").arguments,
         *("--folder", str(place / name), "--queue"),
@@ -106,14 +107,14 @@ def test_who_starts_one_more_too_many_is_told(place: Path, monkeypatch: pytest.M
 
 
 def test_the_oldest_that_have_ended_go(ended: Ended, place: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(experiments, "MOST_KEPT", 3)
+    monkeypatch.setattr(experiment_runs, "MOST_KEPT", 3)
     monkeypatch.setattr(Launcher, "start", lambda self, run, arguments: None)
     at_work = ExperimentDirectory.create(place / "masks-20250101-000000", request())
     for day in range(1, 6):
         ended(f"{'masks' if day % 2 else 'positions'}-2026010{day}-120000")
     (place / ".logs").mkdir()
     (place / ".logs" / "masks-20260101-120000.log").write_text("")
-    experiments.start(request())
+    experiment_runs.start(request())
     left = sorted(path.name for path in place.glob("*-*"))
     assert left == ["masks-20250101-000000", "masks-20260105-120000", "positions-20260104-120000"]
     assert [*(place / ".logs").iterdir()] == []
@@ -122,24 +123,24 @@ def test_the_oldest_that_have_ended_go(ended: Ended, place: Path, monkeypatch: p
 
 def test_a_wish_to_stop_reaches_the_experiment(place: Path):
     directory = ExperimentDirectory.create(place / "masks-20260101-120000", request())
-    experiment = experiments.find("masks-20260101-120000")
+    experiment = experiment_runs.find("masks-20260101-120000")
     assert experiment is not None
     assert experiment.is_at_work
-    experiments.stop(experiment)
+    experiment_runs.stop(experiment)
     assert commands.waiting(experiment.path) == ["stop"]
     directory.release()
 
 
 def test_the_pace_of_the_last_one_is_expected_of_the_next(ended: Ended):
-    usual = experiments.seconds_for(request())
-    assert usual == pytest.approx(experiments._USUAL_PACE * 2 * 20)
+    usual = experiment_runs.seconds_for(request())
+    assert usual == pytest.approx(experiment_runs._USUAL_PACE * 2 * 20)
     ended("masks-20260101-120000")  # 20 steps of two variants took 2 s
     ended("masks-20260102-120000", "stopped", 3)
-    assert experiments.seconds_for(request()) == pytest.approx(2.0)
+    assert experiment_runs.seconds_for(request()) == pytest.approx(2.0)
     double = ExperimentRequest(kind="masks", task="copy", variants=("look_ahead",), seed=0, steps=40)
-    assert experiments.seconds_for(double) == pytest.approx(2.0)
+    assert experiment_runs.seconds_for(double) == pytest.approx(2.0)
     other = ExperimentRequest(kind="masks", task="dates", variants=("look_ahead", "no_mask"), seed=0, steps=20)
-    assert experiments.seconds_for(other) == pytest.approx(usual)
+    assert experiment_runs.seconds_for(other) == pytest.approx(usual)
 
 
 @pytest.mark.slow
@@ -149,12 +150,12 @@ def test_an_experiment_is_no_run(place: Path, tmp_path: Path):
     try:
         runs.launcher().start(path, ["experiment", "masks", "--steps", "1", "--folder", str(path)])  # which is refused
         assert runs.available() == {}
-        found = experiments.find(path.name)
+        found = experiment_runs.find(path.name)
         assert found is not None
         deadline = time.monotonic() + 300
         while found.state == "starting" and time.monotonic() < deadline:
             time.sleep(0.05)
-            found = experiments.find(path.name)
+            found = experiment_runs.find(path.name)
             assert found is not None
         assert found.state == "failed"
         assert "steps must be a whole number" in str(found.reason)

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages.shared import models, overviews, readings
+from pages.explore import overviews
+from pages.shared import models, readings
 from pages.shared.sources import Source
 from tests.pages.conftest import EXAMPLES, GAPS, PROMPTS
 from transformer_core.analysis import ModelRun
