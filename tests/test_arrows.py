@@ -207,6 +207,38 @@ def test_the_project_keeps_to_its_rooms():
     assert all_faults(ROOT) == []
 
 
+def little_shared(root: Path) -> set[str]:
+    """The modules of pages/shared that fewer than three pages use, and nothing that all pages use either."""
+    users: dict[str, set[str]] = {module_of(path, root): set() for path in root.glob("pages/shared/*.py")}
+    for path in [*root.glob("app.py"), *root.glob("pages/**/*.py")]:
+        module, tree = module_of(path, root), ast.parse(path.read_text(encoding="utf-8"))
+        is_of_page = room_of(module) == "pages.<section>"
+        user = ".".join(module.split(".")[:3]) if is_of_page else "all"
+        for _, name in imports(tree, module, path.name == "__init__.py"):
+            if (of := ".".join(name.split(".")[:3])) in users and of != module:
+                users[of].add(user)
+    return {module for module, of in users.items() if "all" not in of and len(of) < 3}
+
+
+@pytest.mark.slow
+def test_pages_share_what_three_of_them_use():
+    assert little_shared(ROOT) == set()
+
+
+def test_what_two_pages_use_is_seen(tmp_path: Path):
+    use = "from pages.shared import known\nfrom pages.shared.little import x"
+    sources = {"shared/known.py": "", "shared/little.py": "", "learn/masks/page.py": use, "learn/steps/page.py": use}
+    for name, source in (sources | {"frame.py": "import pages.shared.known"}).items():
+        (tmp_path / "pages" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "pages" / name).write_text(source)
+    assert little_shared(tmp_path) == {"pages.shared.little"}
+    (tmp_path / "pages/learn/steps/other.py").write_text(use)  # of the same page
+    assert little_shared(tmp_path) == {"pages.shared.little"}
+    (tmp_path / "pages/learn/tour").mkdir()
+    (tmp_path / "pages/learn/tour/page.py").write_text("def show():\n    from pages.shared import little")
+    assert little_shared(tmp_path) == set()
+
+
 @pytest.mark.slow
 def test_no_files_import_each_other():
     assert circle(ROOT) == []
