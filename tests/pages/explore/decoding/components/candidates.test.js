@@ -172,6 +172,7 @@ test("a field takes what is a value, and is left alone while it is typed into", 
   type(candidates, TOP_P, "0.5");
   drag(candidates, MIN_P, 20);
   type(candidates, TOP_P, "0.50");
+  assert.equal(field(candidates, TOP_P).value, "0.50");
   drag(candidates, MIN_P, 30);
   assert.equal(field(candidates, TOP_P).value, "0.5", "who goes on with another slider has done with the field");
   candidates.leave();
