@@ -75,6 +75,7 @@ test("a bar over each token is as high as its weight, and the five strongest hav
   writing.update({ looked: { 2: [[...many].reverse(), []] } });
   assert.deepEqual(numbers(writing, "source"), ["0.07", "", "0.08", "0.30", "", "0.11", "", "0.20", ""]);
   assert.deepEqual(numbers(writing, "output"), ["", "", "", "", ""]);
+  assert.equal(writing.findAll(".number").length, 5, "others have no place for one either");
   assert.ok(chips(writing, "output").every((chip) => weight(chip) === 0));
   assert.doesNotMatch(label(writing, "output", 0), /attention/);
   writing.leave();
