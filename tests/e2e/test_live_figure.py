@@ -1,6 +1,5 @@
 """Two live figures on a page of their own: choosing a cell, looking closer, pointing at both at once."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -76,8 +75,19 @@ def words(figure: Locator) -> Locator:
     return figure.locator(".hoverlayer text")
 
 
-def test_a_cell_is_chosen_and_let_go(figures: tuple[Locator, Locator]):
-    one, _ = figures
+def test_linked_figures_are_pointed_at_together_and_a_cell_is_chosen_by_pointer_and_keys(
+    figures: tuple[Locator, Locator],
+):
+    one, two = figures
+    one.page.mouse.move(*cell(one, 40, 20))
+    expect(words(one)).to_have_text("query 40 't40' → key 20 't20': 0.25")
+    expect(words(two)).to_have_text("queries 32 to 47 → keys 16 to 31: at most 0.25")
+    one.page.mouse.move(*cell(two, 4, 4, 5))
+    expect(words(two)).to_have_text("queries 64 to 79 → keys 64 to 79: at most 0.25")
+    expect(words(one)).to_have_text("query 64 't64' → key 64 't64': 0.25")
+    one.page.mouse.move(5, 5)
+    expect(words(one)).to_have_count(0)
+    expect(words(two)).to_have_count(0)
     one.page.mouse.click(*cell(one, 40, 10))
     told(one, "cell (40, 10), window None")
     one.page.mouse.click(*cell(one, 40, 10))
@@ -87,10 +97,6 @@ def test_a_cell_is_chosen_and_let_go(figures: tuple[Locator, Locator]):
     told(one, "cell (41, 10), window None")
     one.page.keyboard.press("Escape")
     told(one, "cell None, window None")
-
-
-def test_the_keyboard_chooses_a_cell_and_goes_on_from_it(figures: tuple[Locator, Locator]):
-    one, _ = figures
     plot = one.get_by_role("application")
     plot.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
@@ -104,8 +110,8 @@ def test_the_keyboard_chooses_a_cell_and_goes_on_from_it(figures: tuple[Locator,
     told(one, "cell None, window None")
 
 
-def test_a_box_becomes_a_window_and_the_whole_text_comes_back(figures: tuple[Locator, Locator]):
-    one, _ = figures
+def test_a_box_becomes_a_window_and_the_whole_comes_back_on_a_busy_page_too(figures: tuple[Locator, Locator]):
+    one, two = figures
     mouse, whole = one.page.mouse, one.get_by_role("button", name="Show the whole text")
     expect(whole).to_be_hidden()
     for back in (whole.click, lambda: mouse.dblclick(*cell(one, 3, 3, 21))):
@@ -117,11 +123,15 @@ def test_a_box_becomes_a_window_and_the_whole_text_comes_back(figures: tuple[Loc
         back()
         told(one, "cell None, window None")
         expect(whole).to_be_hidden()
-
-
-def test_a_double_click_is_one_while_the_page_is_busy(figures: tuple[Locator, Locator]):
-    one, _ = figures
-    mouse = one.page.mouse
+    columns = two.locator(".xtick text")  # of a figure without windows
+    n_whole = columns.count()
+    mouse.move(*cell(two, 1, 1, 5))
+    mouse.down()
+    mouse.move(*cell(two, 3, 3, 5), steps=4)
+    mouse.up()
+    expect(columns).not_to_have_count(n_whole)
+    mouse.dblclick(*cell(two, 2, 2, 5))
+    expect(columns).to_have_count(n_whole)
     draw_box(one)
     told(one, "cell None, window (range(30, 51), range(10, 31))")
     work = "for (const start = performance.now(); performance.now() - start < 700; );"
@@ -161,19 +171,6 @@ def test_a_figure_that_comes_back_on_a_busy_page_is_still_there(figures: tuple[L
     expect(words(one)).to_have_text("query 60 't60' → key 20 't20': 0.25")
 
 
-def test_a_double_click_shows_the_whole_of_a_figure_without_windows(figures: tuple[Locator, Locator]):
-    _, two = figures
-    mouse, columns = two.page.mouse, two.locator(".xtick text")
-    n_whole = columns.count()
-    mouse.move(*cell(two, 1, 1, 5))
-    mouse.down()
-    mouse.move(*cell(two, 3, 3, 5), steps=4)
-    mouse.up()
-    expect(columns).not_to_have_count(n_whole)
-    mouse.dblclick(*cell(two, 2, 2, 5))
-    expect(columns).to_have_count(n_whole)
-
-
 @pytest.mark.parametrize("is_answered", [False, True])
 def test_a_double_click_opens_a_part_as_one_click_does(page: Page, *, is_answered: bool):
     page.goto("/figures?opens")
@@ -192,25 +189,15 @@ def test_a_double_click_opens_a_part_as_one_click_does(page: Page, *, is_answere
     told(one, "cell (19, 18), window (range(16, 32), range(16, 32))")
 
 
-def test_a_finger_chooses_a_cell(new_page: Callable[..., Page]):
-    page = new_page(has_touch=True)
+def test_a_finger_chooses_a_cell(page: Page):
+    touch = page.context.new_cdp_session(page)
+    touch.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
     page.goto("/figures")
     one = figure(page, "one")
-    page.touchscreen.tap(*cell(one, 40, 10))
+    x, y = cell(one, 40, 10)
+    touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     told(one, "cell (40, 10), window None")
-
-
-def test_figures_of_one_link_are_pointed_at_together(figures: tuple[Locator, Locator]):
-    one, two = figures
-    one.page.mouse.move(*cell(one, 40, 20))
-    expect(words(one)).to_have_text("query 40 't40' → key 20 't20': 0.25")
-    expect(words(two)).to_have_text("queries 32 to 47 → keys 16 to 31: at most 0.25")
-    one.page.mouse.move(*cell(two, 4, 4, 5))
-    expect(words(two)).to_have_text("queries 64 to 79 → keys 64 to 79: at most 0.25")
-    expect(words(one)).to_have_text("query 64 't64' → key 64 't64': 0.25")
-    one.page.mouse.move(5, 5)
-    expect(words(one)).to_have_count(0)
-    expect(words(two)).to_have_count(0)
 
 
 def test_the_keyboard_reads_lines_and_hides_them_as_the_legend_does(page: Page):

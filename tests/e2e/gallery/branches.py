@@ -15,21 +15,16 @@ TEXTS = {  # of each tree, its branches: how many tokens of the first one they s
     ],
     "growing": [(0, "Once there was a little cat who".split()), (2, "were two".split())],
     "long": [(0, [f"token{place}" for place in range(120)]), (60, [f"other{place}" for place in range(8)])],
-    "prompt": [(0, ["The", "cat", "sees", "the", "dog", "."])],
     "tall": [(0, ["Once", "."]), *((1, [f"branch{place}"]) for place in range(20))],
 }
 
 
 def forks(tree: str, n_more: int) -> tuple[list[Node], list[BranchEnd]]:
     """Branches that part from the first one, which grows by `n_more` tokens."""
-    n_given = 40 if tree == "prompt" else 1
-    nodes = [
-        Node(id=i, parent=i - 1 if i else None, position=i, label=f"given{i}", kind="given", on_path=True)
-        for i in range(n_given)
-    ]
-    first, ends = [node.id for node in nodes], []
+    nodes = [Node(id=0, parent=None, position=0, label="given0", kind="given", on_path=True)]
+    first, ends = [0], []
     for place, (n_shared, tokens) in enumerate(TEXTS[tree]):
-        path = first[: n_given + n_shared]
+        path = first[: 1 + n_shared]
         words = [*tokens, *(f"more{i}" for i in range(n_more))] if place == 0 else tokens
         for i, label in enumerate(words):
             p = 0.999 - 0.07 * (i % 14)

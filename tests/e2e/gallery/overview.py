@@ -1,7 +1,5 @@
 """A page with an overview of two attentions and nothing else: measured, ordered and combined as its address says."""
 
-from typing import Literal
-
 import numpy as np
 import streamlit as st
 
@@ -11,7 +9,6 @@ from transformer_core.figures import levels
 
 SHAPES = {"encoder": ("Encoder self-attention", 2, 3), "cross": ("Cross-attention", 1, 4)}  # title, layers, heads
 VALUES = {"encoder": np.array([[0.5, 2.0, 1.0], [0.1, np.nan, 3.0]]), "cross": np.array([[1.0, 2.0, 0.0, 1.5]])}
-ORDERS: dict[str, Literal["", "ascending", "descending"]] = {"": "", "up": "ascending", "down": "descending"}
 SIDE = 6  # rows and columns of a picture
 ENTROPY = Measure(
     name="entropy",
@@ -54,7 +51,7 @@ def page() -> None:
         key="overview",
         on_chosen=lambda: received("chosen"),
         measure=ENTROPY if "measure" in asked else None,
-        order=ORDERS[asked.get("order", "")],
+        order="ascending" if "order" in asked else "",
         pinned=[PinnedHead(**pinned, hue="#C75F12")] if pinned else (),
         on_pinned=(lambda: received("pinned")) if "combine" in asked else None,
         only=asked.get_all("only") or None,

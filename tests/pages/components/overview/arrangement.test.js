@@ -116,6 +116,8 @@ test("heads stand in the order of their measure, each attention by itself; equal
 test("a head keeps the focus when the order changes, and the keys go on from where it stands then", () => {
   const overview = overviewOf({ measure: MEASURE, order: "ascending" });
   const active = () => overview.names()[overview.buttons().indexOf(overview.root.getRootNode().activeElement)];
+  press(overview.button("encoder", 0, 0), "ArrowDown"); // which stands in the middle of the first line
+  assert.equal(active(), "encoder 1 2");
   overview.button("encoder", 0, 2).focus();
   overview.update(dataOf({ measure: MEASURE, order: "descending" }));
   assert.equal(active(), "encoder 0 2");

@@ -317,3 +317,13 @@ test("what was given is parted from what was written in each picture", () => {
   assert.equal(lines().length, 0);
   overview.leave();
 });
+
+test("markup in what a head looks at is text", () => {
+  const marked = [group("encoder", 2, 3, 6, 6), ...GROUPS.slice(1)];
+  marked[0].strongest[0][1] = "<img src=x>";
+  const overview = overviewOf({ groups: marked });
+  over(overview.button("encoder", 0, 1));
+  assert.equal(overview.find(".tip span").textContent, "<img src=x>");
+  assert.equal(overview.find("img"), null);
+  overview.leave();
+});

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { announced, areSame, isWatched, place, press, resize, setTheme, shown } from "../../../dom.js";
+import { announced, areSame, isWatched, place, point, press, resize, setTheme, shown } from "../../../dom.js";
 import { data, END, FORKED, node, NODES, SCALES } from "./trees.js";
 import show from "../../../../../pages/explore/decoding/components/branches/branches.js";
 
@@ -217,11 +217,27 @@ test("the line above the tree says what is to be seen of it, and no more", () =>
   const more = [node(4, 2, "x", { kind: "dropped", score: -1.234 }), node(5, 3, "y", { kind: "ended" }), node(6, 3, "z", { kind: "forced" })];
   more.forEach((one, i) => {
     tree.update(data({ nodes: [...NODES, one], path: "best beam", ends: [] }));
-    const words = ["dashed", "bar: end", "dotted"];
+    const words = ["dashed: dropped, with its score", "bar: end of the text", "dotted: forced"];
     assert.deepEqual(words.map((word) => legend(tree).includes(word)), words.map((_, j) => j === i));
     assert.match(legend(tree), /best beam/);
     assert.ok(tree.find(".ramp").style.background, "the new line has its colors, too");
     assert.equal(byId(tree, one.id).querySelector(".score").textContent, i === 0 ? "−1.23" : "");
   });
+  tree.leave();
+});
+
+test("markup in a token, in what else could have stood there and at the end of a branch is text", () => {
+  const markup = "<img src=x>";
+  const nodes = [...NODES.slice(0, 2), { ...NODES[2], label: markup }];
+  const tree = shown(show, "branches", data({ nodes, alternatives: [[[markup, 0.6]]], ends: [END(2, `le ${markup}`)] }));
+  assert.equal(byId(tree, 2).querySelector(".word").textContent, markup);
+  assert.equal(tree.find(".end .text").textContent, `le ${markup}`);
+  assert.match(byId(tree, 2).getAttribute("aria-label"), /^'<img src=x>', token 2.*end of the branch “le <img src=x>”/);
+  point(byId(tree, 2), "mouseover");
+  assert.equal(tree.find(".tip .who bdi").textContent, markup);
+  assert.equal(tree.find(".tip .other bdi").textContent, markup);
+  point(tree.find(".end"), "mouseover");
+  assert.equal(tree.find(".tip .whole").textContent, `le ${markup}`);
+  assert.equal(tree.find("img"), null);
   tree.leave();
 });

@@ -172,6 +172,7 @@ test("a field takes what is a value, and is left alone while it is typed into", 
   type(candidates, TOP_P, "0.5");
   drag(candidates, MIN_P, 20);
   type(candidates, TOP_P, "0.50");
+  assert.equal(field(candidates, TOP_P).value, "0.50");
   drag(candidates, MIN_P, 30);
   assert.equal(field(candidates, TOP_P).value, "0.5", "who goes on with another slider has done with the field");
   candidates.leave();
@@ -248,6 +249,8 @@ test("more tokens are shown when asked for, and fewer again", () => {
   assert.match(says(candidates), /^Point at a token/, "its row is gone");
   assert.ok(candidates.find(".says").classList.contains("hint"));
   assert.ok(areSame(candidates.findAll('.row:not([tabindex="-1"])'), [seen(candidates)[0]]));
+  press(seen(candidates)[0], "End");
+  assert.equal(candidates.root.getRootNode().activeElement, seen(candidates)[11], "the last one that is seen");
   more(candidates).click();
   candidates.update(data([usual({ nMost: 13 })], { revision: 1 }));
   assert.deepEqual([tokens(candidates).length, more(candidates).textContent], [13, "Show fewer"]);
@@ -314,4 +317,17 @@ test("a step that is shown elsewhere is shown here at once where it is there, wi
   candidates.leave();
   shownStep.send(5);
   assert.equal(name(), "Next-token distribution at 4", "what has left hears nothing");
+});
+
+test("markup in a token is text", () => {
+  const markup = "<img src=x>";
+  const marked = usual();
+  marked.said.rows[0].label = markup;
+  const candidates = shown(show, "candidates", data([marked]));
+  assert.equal(text(seen(candidates)[0], "label"), markup);
+  assert.match(seen(candidates)[0].getAttribute("aria-description"), /^'<img src=x>', rank 0/);
+  point(seen(candidates)[0], "mouseover");
+  assert.match(says(candidates), /^'<img src=x>', rank 0/);
+  assert.equal(candidates.find("img"), null);
+  candidates.leave();
 });

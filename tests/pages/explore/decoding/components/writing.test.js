@@ -75,6 +75,7 @@ test("a bar over each token is as high as its weight, and the five strongest hav
   writing.update({ looked: { 2: [[...many].reverse(), []] } });
   assert.deepEqual(numbers(writing, "source"), ["0.07", "", "0.08", "0.30", "", "0.11", "", "0.20", ""]);
   assert.deepEqual(numbers(writing, "output"), ["", "", "", "", ""]);
+  assert.equal(writing.findAll(".number").length, 5, "others have no place for one either");
   assert.ok(chips(writing, "output").every((chip) => weight(chip) === 0));
   assert.doesNotMatch(label(writing, "output", 0), /attention/);
   writing.leave();
@@ -217,6 +218,7 @@ function furnish(writing) {
 const curves = (writing) => writing.findAll("svg.curves path").map((path) => ({
   ends: path.getAttribute("d").match(/^M(\S+) (\S+)C.* (\S+) (\S+)$/).slice(1).map(Number),
   opacity: Number(path.style.strokeOpacity),
+  width: Number(path.style.strokeWidth),
 }));
 
 test("curves lead from the caret to the strongest tokens of the source that are in sight", () => {
@@ -224,7 +226,10 @@ test("curves lead from the caret to the strongest tokens of the source that are 
   furnish(writing);
   const ends = (index) => [302 - 10, 210 - 20, 50 + 70 * index - 10, 60 + 24 + 1 - 20];
   assert.deepEqual(curves(writing).map((curve) => curve.ends), [ends(0), ends(1)]);
-  assert.ok(curves(writing)[0].opacity > curves(writing)[1].opacity);
+  curves(writing).forEach(({ opacity, width }, i) => {
+    const weight = [0.5, 0.051][i];
+    assert.ok(Math.abs(opacity - 0.25 - 0.75 * weight) < 1e-6 && Math.abs(width - 1 - 1.5 * weight) < 1e-6, `${opacity}, ${width}`);
+  });
   assert.match(writing.find(".caret").style.transform, /translate\(290px, 34px\)/); // behind chip 3
   const word = chips(writing, "source")[0].querySelector(".word");
   for (const [top, isSeen] of [[86, true], [87, true], [88, true], [89, false], [28, true], [27, false], [26, false]]) {
@@ -303,4 +308,33 @@ test("the whole, its lists and its player have names, and what only repeats them
   assert.equal(writing.find("select").value, "1");
   assert.match(writing.find(".legend").textContent, /probability 0.*1.*forced/);
   writing.leave();
+});
+
+test("markup in a token and in what else could have stood there is text", () => {
+  const markup = "<img src=x>";
+  const tokens = [...TOKENS.slice(0, 3), written(markup, 0.5, { alternatives: [[markup, 0.5]] })];
+  const writing = open(show, state({ tokens, source: [markup, ...SOURCE.slice(1)] }));
+  assert.deepEqual([words(writing, "source")[0], words(writing, "output")[3]], [markup, markup]);
+  point(chips(writing, "output")[3], "mouseover");
+  assert.equal(said(writing)[0], "output 3 '<img src=x>'");
+  assert.equal(tipOf(writing).querySelector(".this").textContent, markup);
+  point(chips(writing, "source")[0], "mouseover");
+  assert.equal(said(writing)[0], "source 0 '<img src=x>'");
+  assert.equal(writing.find("img"), null);
+  writing.leave();
+});
+
+test("a step in a long text changes no more than one in a short text", () => {
+  const nChanged = [50, 300].map((n) => {
+    const tokens = [given("<bos>"), ...Array.from({ length: n }, (_, i) => written(`w${i}`, 0.5))];
+    const writing = open(show, state({ tokens, nGiven: 1, at: n, looked: {} }));
+    const changes = new MutationObserver(() => {});
+    changes.observe(writing.root, { subtree: true, childList: true, attributes: true, characterData: true });
+    press(writing.root, "ArrowLeft");
+    assert.deepEqual([current(writing), faint(writing)], [[n - 1], [n]]);
+    const count = changes.takeRecords().length;
+    writing.leave();
+    return count;
+  });
+  assert.ok(nChanged[0] > 0 && nChanged[1] < nChanged[0] + 20, `${nChanged}`);
 });

@@ -326,3 +326,15 @@ test("keys lead along a side and across to the other one, as far as it goes", ()
   assert.ok(sum(numbersBeside(lines, "key").map((numbers) => numbers.length)) > 0);
   lines.leave();
 });
+
+test("markup in a token is text", () => {
+  const markup = "<img src=x>";
+  const lines = open(weightsOf(1), { query: [markup, ...QUERIES.slice(1)], key: [markup, ...KEYS.slice(1)] });
+  for (const side of ["query", "key"]) {
+    assert.equal(token(lines, side, 0).querySelector(".word").textContent, markup);
+    point(token(lines, side, 0), "mouseover");
+    assert.ok(says(lines).startsWith(`${side} ${FIRST[side]} '<img src=x>'`));
+  }
+  assert.equal(lines.find("img"), null);
+  lines.leave();
+});

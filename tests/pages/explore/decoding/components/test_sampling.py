@@ -1,0 +1,107 @@
+"""The arithmetic of the candidates, run under node: it leaves of a distribution what next_log_probs leaves of it."""
+
+import base64
+import itertools
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.conftest import ROOT
+from transformer_core.decoding.sampling import next_log_probs
+from transformer_core.decoding.settings import Sampling
+
+ARITHMETIC = ROOT / "pages/explore/decoding/components/candidates/sampling.js"
+NAMES = ("temperature", "top_k", "top_p", "min_p")
+N, N_LARGE = 300, 50_257  # tokens of the vocabularies
+KINDS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "ordinary": lambda rng, n: rng.normal(0, 3, n),
+    "flat": lambda rng, n: rng.normal(0, 0.2, n),
+    "ties": lambda rng, n: rng.normal(0, 2, n).round(),
+    "even": lambda rng, n: np.zeros(n),
+    "some never written": lambda rng, n: np.where(rng.random(n) < 0.3, -np.inf, rng.normal(0, 3, n)),
+    "one alone": lambda rng, n: np.where(np.arange(n) == n // 3, 1.5, -np.inf),
+}
+GRID = list(itertools.product((0, 0.05, 0.7, 1, 2), (0, 1, 7, N, 5 * N), (1, 0.913, 0.507, 0.011), (0, 0.05, 0.5, 1)))
+SETTINGS = [Sampling(temperature=t, top_k=k, top_p=p, min_p=m) for t, k, p, m in GRID]
+SETTINGS_OF_LARGE = [
+    Sampling(temperature=t, top_k=k, top_p=p) for t in (0.7, 1.5) for k in (0, 400) for p in (1, 0.9, 0.3)
+]
+SCRIPT = f"""
+import {{ readFileSync }} from "node:fs";
+import {{ leave, shareOf }} from {json.dumps(ARITHMETIC.as_uri())};
+
+const answers = JSON.parse(readFileSync(0, "utf-8")).map(([scores, settings]) => {{
+  const ordered = new Float32Array(Uint8Array.from(Buffer.from(scores, "base64")).buffer);
+  return settings.map((sampling) => {{
+    const left = leave(ordered, sampling);
+    const shares = Float64Array.from(ordered, (_, place) => shareOf(left, place));
+    const {{ first, end, entropy, held }} = left;
+    return {{ first, end, entropy, held, shares: Buffer.from(shares.buffer).toString("base64") }};
+  }});
+}});
+process.stdout.write(JSON.stringify(answers));
+"""
+
+
+def logits_of(kind: str) -> torch.Tensor:
+    """Random logits; in a large vocabulary one token is never written and two are alike."""
+    if kind in KINDS:
+        return torch.from_numpy(KINDS[kind](np.random.default_rng(3), N).astype(np.float32))
+    logits = np.random.default_rng(5).normal(0, 3, N_LARGE).astype(np.float32)
+    logits[1] = -np.inf
+    logits[2] = logits[0]
+    return torch.from_numpy(logits)
+
+
+@pytest.fixture(scope="module")
+def reckoned() -> Mapping[str, list[dict[str, Any]]]:
+    """For each kind of logits, and each setting: probabilities by token, and the rest that is known of them."""
+    node = shutil.which("node", path=str(ROOT / ".venv" / "bin")) or shutil.which("node")
+    assert node is not None
+    asked, orders = [], {}
+    for kind in (*KINDS, "large"):
+        logits = logits_of(kind).numpy()
+        orders[kind] = np.argsort(logits, kind="stable")[::-1]
+        settings = SETTINGS if kind in KINDS else SETTINGS_OF_LARGE
+        scores = base64.b64encode(logits[orders[kind]].tobytes()).decode()
+        asked.append([scores, [{name: getattr(sampling, name) for name in NAMES} for sampling in settings]])
+    command = [node, "--input-type=module", "--eval", SCRIPT]
+    ran = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    answers = dict(zip(orders, json.loads(ran.stdout), strict=True))
+    for kind, answer in answers.items():
+        for found in answer:
+            shares = np.frombuffer(base64.b64decode(found["shares"]))
+            found["by_token"] = np.empty_like(shares)
+            found["by_token"][orders[kind]] = shares
+    return answers
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_browser_leaves_what_next_log_probs_leaves(reckoned: Mapping[str, list[dict[str, Any]]], kind: str):
+    logits = logits_of(kind)
+    for sampling, found in zip(SETTINGS, reckoned[kind], strict=True):
+        wanted = next_log_probs(logits, (), sampling)
+        probs = wanted.double().exp().numpy()
+        assert found["end"] - found["first"] == int(wanted.isfinite().sum()), sampling
+        np.testing.assert_array_equal(found["by_token"] > 0, probs > 0, err_msg=str(sampling))
+        np.testing.assert_allclose(found["by_token"], probs, rtol=2e-4, atol=1e-30, err_msg=str(sampling))
+        some = probs[probs > 0]
+        assert found["entropy"] == pytest.approx(-float((some * np.log(some)).sum()), abs=1e-4), sampling
+        without_filters = next_log_probs(logits, (), Sampling(temperature=sampling.temperature)).double().exp()
+        assert found["held"] == pytest.approx(float(without_filters[wanted.isfinite()].sum()), abs=1e-5), sampling
+
+
+def test_a_large_vocabulary_comes_out_the_same_but_for_rounding(reckoned: Mapping[str, list[dict[str, Any]]]):
+    logits = logits_of("large")
+    for sampling, found in zip(SETTINGS_OF_LARGE, reckoned["large"], strict=True):
+        shares, probs = found["by_token"], next_log_probs(logits, (), sampling).double().exp().numpy()
+        one_only = (shares > 0) != (probs > 0)  # where single precision adds up 50,257 numbers to something else
+        assert one_only.sum() <= 3 and shares[one_only].sum() + probs[one_only].sum() < 2e-4, sampling
+        np.testing.assert_allclose(shares, probs, rtol=1e-3, atol=1e-4)
