@@ -72,6 +72,11 @@ test("a bar over each token is as high as its weight, and the five strongest hav
   assert.deepEqual(numbers(writing, "source"), ["", "0.20", "", "0.11", "", "0.30", "0.08", "", "0.07"]);
   assert.deepEqual(numbers(writing, "output"), ["0.50", "0.05", "0.05", "0.40", ""]);
   assert.equal(weight(chips(writing, "output")[4]), 0);
+  const stronger = [0.06, 0.2, 0.15, 0.11, 0.049, 0.22, 0.08, 0.004, 0.1]; // two more than 0.08, which is as it was
+  writing.update({ looked: { 2: [stronger, [0.5, 0.05, 0.05, 0.4]] } });
+  assert.deepEqual(numbers(writing, "source"), ["", "0.20", "0.15", "0.11", "", "0.22", "", "", "0.10"]);
+  writing.update({ looked: { 2: [many, [0.5, 0.05, 0.05, 0.4]] } });
+  assert.deepEqual(numbers(writing, "source"), ["", "0.20", "", "0.11", "", "0.30", "0.08", "", "0.07"]);
   writing.update({ looked: { 2: [[...many].reverse(), []] } });
   assert.deepEqual(numbers(writing, "source"), ["0.07", "", "0.08", "0.30", "", "0.11", "", "0.20", ""]);
   assert.deepEqual(numbers(writing, "output"), ["", "", "", "", ""]);

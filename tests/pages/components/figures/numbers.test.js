@@ -1,0 +1,38 @@
+// The numbers and the words of a figure's cells, and where its cells lie.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { gridOf, plain, readGrids } from "../../../../pages/components/figures/numbers.js";
+
+const base64 = (numbers) => Buffer.from(numbers.buffer).toString("base64");
+const cells = (more = {}) => ({ data: [{ type: "scatter", z: [[1]] }, { type: "heatmap", z: [[1, 2, 3], [4, 5, 6]], ...more }], layout: {} });
+
+test("rows and columns begin where the figure says: one by one, by the first, or at 0", () => {
+  assert.deepEqual(gridOf(cells()), { rows: [0, 1, 2], columns: [0, 1, 2, 3] });
+  assert.deepEqual(gridOf(cells({ y0: 7, x0: 2 })), { rows: [7, 8, 9], columns: [2, 3, 4, 5] });
+  assert.deepEqual(gridOf(cells({ y: [4, 5], x: [6, 7, 8] })), { rows: [4, 5, 6], columns: [6, 7, 8, 9] });
+  const blocks = { queries: [0, 4, 6], keys: [0, 2, 4, 5] };
+  assert.deepEqual(gridOf({ ...cells({ y0: 7 }), layout: { meta: { blocks } } }), { rows: blocks.queries, columns: blocks.keys });
+  assert.equal(gridOf({ data: [{ type: "scatter" }, { type: "heatmap", z: [] }], layout: {} }), null);
+});
+
+test("numbers are read in the type in which they were sent, row by row", () => {
+  const types = { f4: Float32Array, f8: Float64Array, i1: Int8Array, i2: Int16Array, i4: Int32Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array };
+  for (const [dtype, Numbers] of Object.entries(types)) {
+    const sent = Numbers.of(1, 2, 3, 4, 5, -1);
+    const figure = cells({ z: { dtype, bdata: base64(sent), shape: "2, 3" } });
+    readGrids(figure);
+    assert.deepEqual(figure.data[1].z.map((row) => [...row]), [[...sent.slice(0, 3)], [...sent.slice(3)]], dtype);
+    assert.deepEqual(figure.data[0].z, [[1]]);
+  }
+  const read = cells();
+  readGrids(read);
+  assert.deepEqual(read, cells());
+});
+
+test("words lose the markup that plotly reads, and no other", () => {
+  assert.equal(plain("a<br>b<br/>c"), "a, b, c");
+  assert.equal(plain("<b>5 &lt; 6</b>&nbsp;&amp;lt; <i class='x'>it</i>"), "5 < 6 &lt; it");
+  assert.equal(plain("1 < 2 > 0"), "1 < 2 > 0");
+});
