@@ -81,9 +81,12 @@ class Bare:
             kept.clear()
 
     def look_at(self, card: ModelCard, text: str | None = None, **chosen: Any) -> None:
-        """Choose a model, a text, and any of the view's other parts by their names in the session."""
-        last = state.last_head(card)
-        usual = {"text": card.examples[0] if text is None else text, "continues": False, "target": None}
+        """Choose a model, a text, and any of the view's other parts by their names in the session.
+
+        A decoder-only model reads the text alone, unless `continues` says otherwise.
+        """
+        last, writes = state.last_head(card), card.config.architecture == "encoder_decoder"
+        usual = {"text": card.examples[0] if text is None else text, "continues": writes, "target": None}
         usual |= {"attention": last.attention, "layer": last.layer, "head": last.head}
         self.session.update({"model": card.name} | usual | chosen)
 
