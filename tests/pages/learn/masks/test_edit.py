@@ -249,3 +249,11 @@ def test_the_lines_write_where_the_model_writes(look: Look, model: str, chosen: 
     assert ("write_masked" in lines) == writes and "L1.H3" in lines
     assert lines.index("outcome.before.labels") < lines.index("outcome.now.labels")
     assert "outcome.before.mean_probability" in lines and "outcome.head.pattern" in lines
+
+
+@pytest.mark.parametrize(
+    ("model", "words"), [("en-fr", "Allow a cell above the decoder’s diagonal"), ("fill-in", "Narrow the window")]
+)
+def test_what_to_look_for_fits_the_model(bare: Bare, look: Look, model: str, words: str):
+    edit.show(look(model, text=TEXT))
+    assert words in bare.words and {"mask_gallery", "mask_matrix"} <= {*bare.components}
