@@ -2,6 +2,7 @@
 
 import json
 import struct
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -257,3 +258,13 @@ def test_the_lines_write_where_the_model_writes(look: Look, model: str, chosen: 
 def test_what_to_look_for_fits_the_model(bare: Bare, look: Look, model: str, words: str):
     edit.show(look(model, text=TEXT))
     assert words in bare.words and {"mask_gallery", "mask_matrix"} <= {*bare.components}
+
+
+@pytest.mark.parametrize("preset", ["own", "none"])
+def test_of_a_model_without_a_last_layer_its_states_are_told_where_they_move(look: Look, preset: str):
+    data = look("fill-in", text=TEXT, preset=preset, edits=((0, 1),) if preset == "none" else ())
+    config = replace(data.card.config, unembed=False, tie_embeddings="none")
+    outputs = edit._outputs(replace(data, card=replace(data.card, config=config)), data.outcome)
+    assert not outputs.rows and not outputs.words and outputs.are_queries
+    moved = f"Its final states change by at most {data.outcome.moved.max():.2f}."
+    assert (moved in outputs.counted) == (preset == "none") and outputs.counted.startswith(edit.NO_HEAD)
