@@ -30,10 +30,10 @@ def test_each_row_of_the_shapes_has_the_shape_of_what_passes_its_hook_point(bare
         if site := re.findall(r"<code>(.+?)</code>", what):
             shapes[site[0]] = [int(size.replace(",", "")) for size in shape.split(" × ")]
     assert {"hook_q", "hook_k", "hook_pattern", "hook_z"} <= {*shapes}
-    for site, shape in shapes.items():
+    for site, of_site in shapes.items():
         name = f"decoder.blocks.1.cross_attn.{site}"
         if name in activations and site != "hook_mask":
-            assert [*activations[name].shape] == shape
+            assert [*activations[name].shape] == of_site
     assert "on this text" in bare.words and "as entered" not in bare.words
     assert "<code>decoder.blocks.1.cross_attn</code>" in bare.words
     assert f"{4 * (128 * 128 + 128):,} parameters" in bare.words

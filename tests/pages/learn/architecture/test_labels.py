@@ -20,7 +20,7 @@ def said(settings: dict[str, Any], name: str) -> tuple[str, str, list[str]]:
     config = ModelConfig(**settings)
     box = blueprint_of(config).boxes[name]
     label = labels.on_drawing(config, box, {"encoder": 5, "decoder": 7})
-    return label.title, label.sub, label.tip
+    return label.title, label.sub, [*label.tip]
 
 
 @pytest.mark.parametrize(
