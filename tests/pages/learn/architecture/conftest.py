@@ -1,0 +1,41 @@
+"""The parts of the page Architecture, drawn without an app."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pages.learn.architecture import view_fields
+from pages.learn.architecture.data import ArchitectureData
+from pages.shared.models import ModelCard
+from tests.pages.learn.bare import Bare
+from transformer_core.analysis.blueprint.plan import blueprint_of
+
+Look = Callable[..., ArchitectureData]
+OF_THE_VIEW = ("text", "target", "attention", "layer", "head", "continues")
+
+
+@pytest.fixture
+def look(bare: Bare, cards: Mapping[str, ModelCard]) -> Look:
+    """Returns what is seen of a shipped model, with fields of the page by their names in the URL.
+
+    `config`: settings that the model's card says instead of its own; its weights stay.
+    """
+
+    def look_at(model: str, *, config: Mapping[str, Any] | None = None, **chosen: Any) -> ArchitectureData:
+        card = cards[model]
+        bare.clear()
+        bare.session.clear()
+        bare.look_at(card, **{name: chosen.pop(name) for name in OF_THE_VIEW if name in chosen})
+        by_name = {field.name: field for field in view_fields.FIELDS}
+        for name, value in chosen.items():
+            by_name[name].set(value)
+        data = ArchitectureData.current(card)
+        assert data is not None
+        if config:
+            other = replace(card, config=replace(card.config, **config))
+            data = replace(data, card=other, plan=blueprint_of(other.config))
+        return data
+
+    return look_at

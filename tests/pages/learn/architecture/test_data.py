@@ -1,0 +1,91 @@
+"""What the page Architecture looks at: a block, the tokens that are captured, and the shapes that were typed."""
+
+import numpy as np
+import pytest
+import torch
+
+import transformer_core as tc
+from pages.learn.architecture import data as architecture_data
+from pages.learn.architecture.view_fields import TokensShape
+from tests.pages.learn.architecture.conftest import Look
+
+TEXT = "The cat sleeps."
+
+
+def test_each_stack_has_the_length_and_the_labels_of_its_own_input(look: Look):
+    data = look("en-fr", text=TEXT, target="Le chat")
+    source, target = data.model_run.inputs
+    assert len(source) != len(target) and dict(data.lengths) == {"encoder": len(source), "decoder": len(target)}
+    assert data.labels["encoder"] == tuple(data.model_run.source) and data.labels["decoder"][0] == "<bos>"
+    assert len(data.labels["decoder"]) == len(target) and not data.is_cut
+
+
+@pytest.mark.parametrize(("most", "is_cut"), [(5, False), (4, True)])
+def test_of_a_long_text_the_first_tokens_are_captured(
+    look: Look, monkeypatch: pytest.MonkeyPatch, most: int, is_cut: bool
+):
+    monkeypatch.setattr(architecture_data, "MOST_TOKENS", most)
+    data = look("en-fr", text=TEXT)
+    assert len(data.model_run.inputs[0]) == 5 and data.is_cut == is_cut
+    assert len(data.inputs[0]) == most == len(data.labels["encoder"])
+    assert data.values("encoder.hook_embed").shape == (most, 128)
+
+
+def test_a_captured_activation_is_the_models_own(look: Look):
+    data = look("fill-in", text=TEXT)
+    model, _ = tc.load("checkpoints/fill-in")
+    site = "encoder.blocks.1.hook_resid_post"
+    with torch.inference_mode(), tc.capture(model, site) as activations:
+        model(torch.tensor([data.model_run.inputs[0]]))
+    np.testing.assert_allclose(data.values(site), activations[site][0], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("typed", "batch", "lengths", "is_typed"),
+    [
+        ({}, 1, {"encoder": 5, "decoder": 5}, False),
+        ({"src": TokensShape(3, 7)}, 3, {"encoder": 7, "decoder": 5}, True),
+        ({"tgt": TokensShape(4, 9)}, 4, {"encoder": 5, "decoder": 9}, True),
+        ({"tgt": TokensShape(1, 5)}, 1, {"encoder": 5, "decoder": 5}, False),
+        ({"src": TokensShape(2, 5)}, 2, {"encoder": 5, "decoder": 5}, True),
+        ({"src": TokensShape(1, 6)}, 1, {"encoder": 6, "decoder": 5}, True),
+    ],
+)
+def test_typed_shapes_stand_in_for_the_texts(look: Look, typed: dict, batch: int, lengths: dict, is_typed: bool):
+    data = look("en-fr", text=TEXT, **typed)
+    assert dict(data.lengths) == {"encoder": 5, "decoder": 5}
+    assert data.batch == batch and data.shape_lengths == lengths and data.has_typed_shapes == is_typed
+
+
+@pytest.mark.parametrize(
+    ("model", "config", "sharings"),
+    [
+        ("en-fr", {}, ("three_way", "target", "none")),
+        ("fill-in", {}, ("target", "none")),
+        ("stories", {}, ("target", "none")),
+        ("fill-in", {"unembed": False, "tie_embeddings": "none"}, ()),
+    ],
+)
+def test_embeddings_can_be_shared_as_far_as_there_are_several(look: Look, model: str, config: dict, sharings: tuple):
+    assert look(model, config=config, text=TEXT).sharings == sharings
+
+
+def test_the_chosen_sharing_is_taken_where_the_model_can_have_it(look: Look):
+    assert look("en-fr", text=TEXT, sharing="none").shared_config.tie_embeddings == "none"
+    assert look("en-fr", text=TEXT).shared_config.tie_embeddings == "three_way"
+    assert look("fill-in", text=TEXT, sharing="three_way").shared_config.tie_embeddings == "target"
+
+
+def test_a_block_after_the_last_stack_has_the_last_stacks_positions(look: Look):
+    data = look("en-fr", text=TEXT, block="unembed")
+    assert data.box.name == "unembed" and data.stack_of(data.box) == "decoder"
+    data = look("en-fr", text=TEXT, block="encoder.0.self_attn")
+    assert data.stack_of(data.box) == "encoder" and data.missed == ""
+    assert look("fill-in", text=TEXT, block="decoder.0.cross_attn").missed == "decoder.0.cross_attn"
+    assert data.file_name("stream", "encoder") == "en-fr-architecture-stream-encoder"
+
+
+def test_symbols_stand_for_the_typed_numbers(look: Look):
+    data = look("en-fr", text=TEXT, block="decoder.0.cross_attn", src=TokensShape(2, 11), tgt=TokensShape(2, 7))
+    sizes = data.sizes_of(data.box)
+    assert (sizes["batch"], sizes["query"], sizes["key"]) == (2, 7, 11)

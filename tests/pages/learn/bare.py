@@ -1,0 +1,166 @@
+"""Parts of pages drawn without an app: a session that is a mapping, and all that is drawn, kept as it is given."""
+
+import html
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+import streamlit as st
+
+from pages.components import figures
+from pages.shared import export
+from pages.shared.models import ModelCard
+from pages.shared.view import state
+
+TEXTS = ("html", "markdown", "caption", "info", "warning")
+WIDGETS = ("selectbox", "segmented_control", "multiselect", "slider", "number_input", "text_input", "toggle", "pills")
+
+
+@dataclass
+class Drawn:
+    """A figure, and what can be taken away with it."""
+
+    figure: Any
+    options: dict[str, Any]
+    taken: dict[str, Any]
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        """The layout as plotly's JSON has it."""
+        return dict(json.loads(self.figure.to_json())["layout"])
+
+    @property
+    def title(self) -> str:
+        return html.unescape(self.layout["title"]["text"])
+
+    @property
+    def rows(self) -> list[str]:
+        """The lines of the table."""
+        return str(self.taken["csv"]()).splitlines()
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        return dict(self.taken["arrays"]())
+
+
+@dataclass
+class Widget:
+    """What a person chooses with, as it is drawn."""
+
+    kind: str
+    label: str
+    options: list[Any]
+    names: list[str]
+    how: dict[str, Any]
+
+
+@dataclass
+class Bare:
+    """What was drawn."""
+
+    session: dict[str, Any] = field(default_factory=dict)
+    figures: dict[str, Drawn] = field(default_factory=dict)  # by their keys
+    texts: list[str] = field(default_factory=list)
+    widgets: dict[str, Widget] = field(default_factory=dict)  # by their keys
+    buttons: dict[str, dict[str, Any]] = field(default_factory=dict)  # likewise, with their labels
+    components: dict[str, dict[str, Any]] = field(default_factory=dict)  # by their names, the latest of each
+    places: list[str] = field(default_factory=list)  # keys of containers, as they are opened
+
+    @property
+    def words(self) -> str:
+        """All that was said."""
+        return html.unescape("\n".join(self.texts))
+
+    def clear(self) -> None:
+        """Forget what was drawn, but not what is chosen."""
+        for kept in (self.figures, self.texts, self.widgets, self.buttons, self.components, self.places):
+            kept.clear()
+
+    def look_at(self, card: ModelCard, text: str | None = None, **chosen: Any) -> None:
+        """Choose a model, a text, and any of the view's other parts by their names in the session.
+
+        A decoder-only model reads the text alone, unless `continues` says otherwise.
+        """
+        last, writes = state.last_head(card), card.config.architecture == "encoder_decoder"
+        usual = {"text": card.examples[0] if text is None else text, "continues": writes, "target": None}
+        usual |= {"attention": last.attention, "layer": last.layer, "head": last.head}
+        self.session.update({"model": card.name} | usual | chosen)
+
+
+class Place:
+    """A container, a column, or an empty place; it is drawn into as into the page."""
+
+    open = True
+
+    def __enter__(self) -> "Place":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(st, name)
+
+
+@contextmanager
+def drawn_bare() -> Iterator[Bare]:
+    """Draw into a `Bare` in place of a page."""
+    bare = Bare()
+
+    def live_figure(figure: Any, *, key: str, files: Any = None, csv: str | None = None, **options: Any) -> None:
+        taken = files() if files else {} if csv is None else {"csv": lambda: csv}
+        bare.figures[key] = Drawn(figure, options, taken)
+
+    def text(body: object, **_: object) -> None:
+        bare.texts.append(str(body))
+
+    def widget(kind: str) -> Callable[..., Any]:
+        def draw(label: str, options: Iterable[Any] = (), *limits: Any, **how: Any) -> Any:
+            is_choice = kind in ("selectbox", "segmented_control", "multiselect", "pills")
+            offered = [*options] if is_choice else []
+            names = [how["format_func"](option) if "format_func" in how else str(option) for option in offered]
+            ends = {} if is_choice else {"limits": (options, *limits)}
+            bare.widgets[how["key"]] = Widget(kind, label, offered, names, how | ends)
+            return bare.session.get(how["key"])
+
+        return draw
+
+    def button(label: str, *, key: str, **how: Any) -> bool:
+        bare.buttons[key] = {"label": label} | how
+        return False
+
+    def place(*_: object, key: str = "", **__: object) -> Place:
+        if key:
+            bare.places.append(key)
+        return Place()
+
+    def columns(spec: Any, **_: object) -> list[Place]:
+        return [Place() for _ in range(spec if isinstance(spec, int) else len(spec))]
+
+    def component(name: str, **_: object) -> Callable[..., None]:
+        def mount(**given: Any) -> None:
+            bare.components[name.split(".")[1]] = given
+
+        return mount
+
+    def expander(label: str, **how: Any) -> Place:
+        bare.texts.append(label)
+        return place(key=how.get("key") or "")
+
+    replaced: Mapping[str, Any] = {
+        **dict.fromkeys(TEXTS, text),
+        **{kind: widget(kind) for kind in WIDGETS},
+        **{"button": button, "container": place, "columns": columns, "expander": expander, "popover": expander},
+        **{"empty": place, "spinner": place, "code": text, "session_state": bare.session},
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, stand_in in replaced.items():
+            patch.setattr(st, name, stand_in)
+        patch.setattr(st.components.v2, "component", component)
+        patch.setattr(figures, "live_figure", live_figure)
+        patch.setattr(export, "files", dict)
+        yield bare

@@ -1,0 +1,207 @@
+"""What the page Masks looks at: the text and its padding, the chosen masks, and what the model writes under them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import transformer_core as tc
+from pages.learn.masks import data as masks_data
+from pages.learn.masks import view_fields
+from pages.shared import readings
+from pages.shared.models import ModelCard
+from pages.shared.recipe import value_of
+from tests.pages.learn.bare import Bare
+from tests.pages.learn.masks.conftest import Look
+from transformer_core.analysis.masks.rules import MaskChoice
+
+TEXT = "The cat sleeps."
+LONG = " ".join(["the cat sees the dog"] * 15)
+
+
+@pytest.mark.parametrize(
+    ("preset", "padding", "attention", "source", "target"),
+    [
+        ("own", None, "decoder", 0, 0),
+        ("own", 2, "decoder", 0, 2),
+        ("own", 2, "cross", 2, 0),
+        ("padding", None, "cross", 3, 0),
+        ("padding", 0, "cross", 0, 0),
+        ("padding", 1, "decoder", 0, 1),
+        ("forgotten", None, "cross", 3, 0),
+        ("look_ahead", None, "decoder", 0, 0),
+        ("unshifted", 4, "decoder", 0, 0),
+    ],
+)
+def test_padding_stands_after_the_keys_side_as_chosen_or_as_the_preset_needs(
+    look: Look, preset: str, padding: int | None, attention: str, source: int, target: int
+):
+    data = look("en-fr", text=TEXT, preset=preset, padding=padding, attention=attention)
+    assert dict(data.text.n_padding) == {"source": source, "target": target}
+    assert data.n_padding == source + target
+    assert dict(data.alone.n_padding) == {"source": 0, "target": 0}
+    assert data.text.inputs["source"][: len(data.alone.inputs["source"])] == data.alone.inputs["source"]
+    pad = data.card.config.pad_id
+    assert data.text.inputs["source"].count(pad) == source and data.text.inputs["target"].count(pad) == target
+
+
+@pytest.mark.parametrize(("padding", "n_real"), [(0, 48), (1, 47), (8, 40)])
+def test_a_long_text_is_cut_so_that_it_and_its_padding_have_room(look: Look, padding: int, n_real: int):
+    data = look("fill-in", text=LONG, padding=padding)
+    assert data.text.n_real["source"] == n_real and len(data.text.inputs["source"]) == 48
+
+
+def test_a_model_with_fewer_positions_reads_no_more_than_it_has(look: Look, cards: Mapping[str, ModelCard]):
+    few = replace(cards["fill-in"], config=replace(cards["fill-in"].config, max_seq_len=30))
+    assert len(look(few, text=LONG, padding=2).text.inputs["source"]) == 30
+
+
+def test_a_preset_that_the_model_has_not_gives_way_to_its_own_masks(look: Look):
+    data = look("fill-in", text=TEXT, preset="cross")
+    assert data.preset.name == "own" == view_fields.PRESET.value
+    assert look("en-fr", text=TEXT, preset="cross", attention="cross").preset.name == "cross"
+
+
+@pytest.mark.parametrize(("preset", "chosen", "size"), [("window", None, 4), ("window", 2, 2), ("own", None, 1)])
+def test_the_size_is_the_chosen_one_or_what_is_usual_of_the_preset(
+    look: Look, preset: str, chosen: int | None, size: int
+):
+    assert look("fill-in", text=TEXT, preset=preset, size=chosen).size == size
+
+
+def test_masks_are_the_models_own_without_a_preset_and_without_an_edited_cell(look: Look):
+    assert look("fill-in", text=TEXT).is_own
+    assert not look("fill-in", text=TEXT, edits=((0, 1),)).is_own
+    assert not look("fill-in", text=TEXT, preset="none").is_own
+
+
+def test_the_choice_names_the_attention_the_cells_and_the_layer_where_it_is_one(look: Look):
+    chosen = {"text": TEXT, "preset": "block", "size": 3, "edits": ((1, 0), (2, 1)), "attention": "cross", "layer": 1}
+    data = look("en-fr", **chosen)
+    assert data.choice == MaskChoice(preset="block", size=3, attention="cross", layer=None, turned=((1, 0), (2, 1)))
+    assert look("en-fr", layers="one", **chosen).choice.layer == 1
+
+
+def test_a_cell_beyond_the_text_is_let_go(look: Look):
+    data = look("fill-in", text=TEXT)
+    n = len(data.text.inputs["source"])
+    assert look("fill-in", text=TEXT, edits=((n - 1, 0), (n, 0), (0, n), (0, n - 1))).choice.turned == (
+        (n - 1, 0),
+        (0, n - 1),
+    )
+
+
+def test_the_decoder_is_given_what_it_has_to_say_where_targets_are_not_shifted(look: Look):
+    data = look("en-fr", text=TEXT, preset="unshifted")
+    target = data.alone.inputs["target"]
+    assert data.given.inputs["target"] == data.text.expected
+    assert data.text.expected[:-1] == target[1:] and target[0] == data.card.config.bos_id
+    assert data.text.expected[-1] == data.card.config.eos_id
+    assert data.given.inputs["source"] == data.alone.inputs["source"]
+    shifted = look("en-fr", text=TEXT, preset="none", padding=2, attention="decoder")
+    assert shifted.given is shifted.text
+
+
+def test_the_chosen_head_is_run_with_the_chosen_mask(look: Look):
+    """Under the causal mask an encoder's later keys have no weight; its own mask lets it see them."""
+    data = look("fill-in", text=TEXT, preset="look_ahead", layer=2, head=3, layers="one")
+    _, tokenizer = tc.load("checkpoints/fill-in")
+    model, _ = tc.load("checkpoints/fill-in")
+    ids = torch.tensor([list(tokenizer.encode_for(TEXT, "encoder_only"))])
+    site = "encoder.blocks.2.self_attn"
+    with torch.inference_mode(), tc.capture(model, f"{site}.hook_*") as activations:
+        model(ids)
+        scores, pattern = (activations[f"{site}.hook_{stem}"][0, 3] for stem in ("attn_scores", "pattern"))
+    np.testing.assert_allclose(data.outcome.head_before.pattern, pattern, atol=1e-5)
+    causal = torch.ones_like(scores).tril().bool()
+    expected = scores.masked_fill(~causal, float("-inf")).softmax(dim=-1)
+    np.testing.assert_allclose(data.outcome.head.pattern, expected, atol=1e-5)
+    np.testing.assert_array_equal(data.outcome.head.allowed, causal)
+
+
+def test_what_is_written_under_the_own_masks_is_what_greedy_decoding_writes(look: Look):
+    data = look("en-fr", text=TEXT)
+    model, tokenizer = tc.load("checkpoints/en-fr")
+    source = torch.tensor([data.alone.inputs["source"]])
+    written = tc.greedy_decode(model, source, max_new_tokens=30).tokens[0, 1:].tolist()
+    assert value_of(data.written(data.choice)) == tokenizer.target.decode(written)
+
+
+def test_each_presets_mask_has_its_own_padding(look: Look):
+    masks = look("fill-in", text=TEXT).preset_masks()
+    n = masks["own"].shape[0]
+    assert masks["padding"].shape == (n + 3, n + 3), "to be seen, padding has to be there"
+    assert masks["padding"][:, :n].all() and not masks["padding"][:, n:].any()
+    np.testing.assert_array_equal(masks["look_ahead"], np.tri(n, dtype=bool))
+    query, key = np.indices((n, n))
+    np.testing.assert_array_equal(masks["block"], query // 4 == key // 4)
+
+
+@pytest.mark.parametrize(("padding", "n_padding"), [(None, 3), (1, 1), (0, 3)])
+def test_each_attentions_mask_is_shown_with_padding_after_all_sides(look: Look, padding: int | None, n_padding: int):
+    data = look("en-fr", text=TEXT, padding=padding)
+    masks = value_of(data.own_masks())
+    n_source, n_target = (len(data.alone.inputs[side]) for side in ("source", "target"))
+    assert {name: mask.shape for name, mask in masks.items()} == {
+        "encoder": (n_source + n_padding, n_source + n_padding),
+        "cross": (n_target + n_padding, n_source + n_padding),
+        "decoder": (n_target + n_padding, n_target + n_padding),
+    }
+    for name, mask in masks.items():
+        n_real = n_target if name == "decoder" else n_source
+        assert not mask[:, n_real:].any()
+        assert mask[-1, :n_real].all() and mask[0, 1] == (name != "decoder")
+
+
+@pytest.mark.parametrize("model", ["en-fr", "stories"])
+def test_with_the_mask_a_cache_changes_nothing_and_as_much_is_written_as_the_text_has(
+    look: Look, monkeypatch: pytest.MonkeyPatch, model: str
+):
+    monkeypatch.setattr(readings, "MAX_NEW_TOKENS", 3)
+    text = TEXT if model == "en-fr" else "The cat"
+    data = look(model, text=text, continues=model == "stories")
+    ways = data.four_ways()
+    loaded, tokenizer = tc.load(f"checkpoints/{model}")
+    given = data.alone.inputs["source"] if model == "en-fr" else data.alone.inputs["target"][: data.alone.n_given]
+    n_begun = 1 if model == "en-fr" else len(given)
+    n_new = len(data.alone.expected) + 1 - n_begun
+    written = tc.greedy_decode(loaded, torch.tensor([list(given)]), max_new_tokens=n_new).tokens[0].tolist()
+    expected = tokenizer.target.decode(written[n_begun:])
+    assert [*ways] == [(True, True), (True, False), (False, True), (False, False)]
+    assert ways[True, True] == ways[True, False] == expected != ""
+
+
+def test_dropout_and_leaks_are_of_the_text_without_padding(look: Look):
+    data = look("fill-in", text=TEXT, padding=4, layer=1, head=2)
+    n = len(data.alone.inputs["source"])
+    assert value_of(data.dropped(0.0, 5)).pattern.shape == (n, n)
+    np.testing.assert_array_equal(value_of(data.dropped(0.0, 5)).keep, 1)
+    half = value_of(data.dropped(0.5, 5))
+    assert {*np.unique(half.keep)} == {0.0, 2.0}
+    assert value_of(data.leak("own", (4,) * n)).moved.shape == (n, n)
+
+
+@pytest.mark.parametrize(
+    ("model", "side", "name"),
+    [("en-fr", "source", "the text"), ("en-fr", "target", "the decoder’s input"), ("stories", "target", "the text")],
+)
+def test_a_side_is_called_after_what_it_is_in_the_architecture(look: Look, model: str, side: str, name: str):
+    assert look(model, text=TEXT).side(side) == name
+
+
+def test_queries_and_keys_come_from_the_sides_of_the_attention(bare: Bare):
+    assert masks_data.ends("cross") == ("target", "source")
+    assert masks_data.ends("encoder") == ("source", "source") and masks_data.ends("decoder") == ("target", "target")
+    assert not bare.texts
+
+
+def test_a_file_is_named_after_the_model_the_figure_and_the_preset(look: Look):
+    assert look("fill-in", text=TEXT, preset="block").file_name("leak") == "fill-in-leak-block"
+
+
+def test_a_target_that_was_typed_is_read(look: Look):
+    data = look("en-fr", text=TEXT, target="Le chien dort.")
+    assert data.alone.labels["target"][1:3] == ("Le", "chien") or "chien" in " ".join(data.alone.labels["target"])
+    assert look("en-fr", text=TEXT).alone.inputs["target"] != data.alone.inputs["target"]

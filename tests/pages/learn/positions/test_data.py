@@ -1,0 +1,165 @@
+"""How much of an encoding is shown and of which sizes: what was chosen, what the model has, and what is usual."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pages.learn.positions import data as positions_data
+from pages.learn.positions import view_fields
+from pages.shared.models import ModelCard
+from tests.pages.learn.bare import Bare
+from tests.pages.learn.positions.conftest import Look
+
+
+def changed(card: ModelCard, **config: Any) -> ModelCard:
+    """A card of another configuration; its weights are not asked for."""
+    return replace(card, config=replace(card.config, **config))
+
+
+@pytest.mark.parametrize(
+    ("model", "encoding", "part", "n", "shown"),
+    [
+        ("en-fr", "sinusoidal_halves", "table", None, 20),
+        ("en-fr", "sinusoidal_halves", "table", 1, 1),
+        ("en-fr", "sinusoidal_halves", "shift", 1, 2),
+        ("en-fr", "sinusoidal_halves", "shift", 3, 3),
+        ("en-fr", "rotary_halves", "table", None, 64),
+        ("en-fr", "rotary_halves", "table", 7, 7),
+        ("en-fr", "rotary_halves", "waves", None, 128),
+        ("en-fr", "alibi", "bias", None, 32),
+        ("en-fr", "relative_buckets", "bias", None, 160),
+        ("stories", "learned", "table", None, 160),
+        ("stories", "learned", "table", 161, 160),
+        ("stories", "learned", "table", 159, 159),
+    ],
+)
+def test_as_many_positions_are_shown_as_were_chosen_and_as_there_are(
+    look: Look, model: str, encoding: str, part: str, n: int | None, shown: int
+):
+    assert look(model, encoding, part, n=n).n == shown
+
+
+def test_of_a_long_learned_table_no_more_is_shown_than_of_others(look: Look, cards: Mapping[str, ModelCard]):
+    card = changed(cards["stories"], max_seq_len=2048)
+    assert look(card, "learned").n == view_fields.MOST_POSITIONS
+    assert look(card, "learned", n=9).n == 9
+
+
+@pytest.mark.parametrize(
+    ("d_head", "part", "chosen", "width"),
+    [
+        (32, "products", None, 32),
+        (256, "products", None, 256),
+        (256, "dials", None, 128),
+        (256, "dials", 130, 128),
+        (256, "dials", 126, 126),
+        (256, "products", 130, 130),
+    ],
+)
+def test_a_rotary_width_is_the_heads_own_and_of_the_dials_no_more_than_can_be_drawn(
+    look: Look, cards: Mapping[str, ModelCard], d_head: int, part: str, chosen: int | None, width: int
+):
+    card = changed(cards["fill-in"], d_head=d_head)
+    assert look(card, "rotary_halves", part, width=chosen).width == width
+
+
+def test_a_rotary_width_is_the_usual_one_where_the_model_has_none_of_its_own(
+    look: Look, cards: Mapping[str, ModelCard]
+):
+    """A model that turns only a part of its heads may have odd ones."""
+    assert look(changed(cards["en-fr"], d_head=64), "rotary_halves", "dials").width == 32
+    odd = replace(cards["fill-in"], config=replace(cards["fill-in"].config))
+    object.__setattr__(odd.config, "d_head", 33)
+    assert look(odd, "rotary_halves", "dials").width == 32
+    object.__setattr__(odd.config, "d_head", 34)
+    assert look(odd, "rotary_interleaved", "dials").width == 34
+
+
+@pytest.mark.parametrize(
+    ("model", "encoding", "part", "chosen", "width"),
+    [
+        ("stories", "learned", "table", 8, 128),
+        ("stories", "sinusoidal_halves", "table", None, 512),
+        ("stories", "sinusoidal_halves", "shift", None, 16),
+        ("stories", "sinusoidal_halves", "shift", 6, 6),
+    ],
+)
+def test_other_widths_are_the_chosen_ones_except_of_learned_tables(
+    look: Look, model: str, encoding: str, part: str, chosen: int | None, width: int
+):
+    assert look(model, encoding, part, width=chosen).width == width
+
+
+def test_the_base_is_the_models_for_rotary_encodings_of_a_rotary_model_alone(
+    look: Look, cards: Mapping[str, ModelCard]
+):
+    rotary, other = changed(cards["fill-in"], rotary_base=500.0), cards["en-fr"]
+    assert look(rotary, "rotary_interleaved").base == 500
+    assert look(rotary, "sinusoidal_halves").base == 10_000
+    assert look(other, "rotary_halves").base == 10_000
+    assert len(look(rotary, "rotary_halves").like) == 1
+    assert look(rotary, "sinusoidal_halves").like == () == look(other, "rotary_halves").like
+
+
+def test_a_learned_table_is_lacking_where_the_model_has_other_positions(look: Look):
+    assert look("en-fr", "learned").lacks_table and not look("stories", "learned").lacks_table
+    assert not look("stories", "alibi").lacks_table
+    assert look("stories", "learned").is_own and not look("stories", "rotary_halves").is_own
+
+
+@pytest.mark.parametrize(
+    ("model", "attention", "stack"),
+    [
+        ("en-fr", "encoder", "encoder"),
+        ("en-fr", "cross", "decoder"),
+        ("en-fr", "decoder", "decoder"),
+        ("fill-in", "encoder", "encoder"),
+        ("stories", "decoder", "decoder"),
+    ],
+)
+def test_the_stack_is_that_of_the_queries(look: Look, model: str, attention: str, stack: str):
+    assert look(model, "sinusoidal_halves", attention=attention).stack == stack
+
+
+@pytest.mark.parametrize(("chosen", "shift"), [(5, 3), (4, 3), (3, 3), (2, 2), (1, 1)])
+def test_a_shift_is_at_most_that_from_the_first_row_to_the_last(look: Look, chosen: int, shift: int):
+    assert look("en-fr", "sinusoidal_halves", "shift", n=4, shift=chosen).shift == shift
+
+
+def test_a_head_turns_its_vectors_where_the_encoding_is_the_models_and_there_is_a_text(
+    look: Look, cards: Mapping[str, ModelCard]
+):
+    own = look("fill-in", "rotary_halves", "dials", vectors="model")
+    assert positions_data.has_own_vectors(own) and positions_data.is_of_model(own)
+    for other in (
+        look("fill-in", "rotary_interleaved", "dials", vectors="model"),
+        look("fill-in", "rotary_halves", "dials", vectors="model", text=""),
+        look(changed(cards["en-fr"], positions="rotary_halves"), "rotary_halves", vectors="model", attention="cross"),
+    ):
+        assert not positions_data.has_own_vectors(other) and not positions_data.is_of_model(other)
+    pair = look(changed(cards["en-fr"], positions="rotary_halves"), "rotary_halves", attention="decoder")
+    assert positions_data.has_own_vectors(pair)
+    assert not positions_data.is_of_model(pair), "one vector twice is what is usual"
+
+
+def test_the_chosen_tokens_are_the_last_and_the_first_until_others_are_chosen(look: Look):
+    data = look("fill-in", "rotary_halves", "dials", text="The cat sleeps.")
+    assert data.model_run is not None
+    last = len(data.model_run.labels("encoder")[0]) - 1
+    for chosen, expected in ((None, (last, 0)), ((1, 2), (1, 2)), ((99, 98), (last, last)), ((0, 0), (0, 0))):
+        view_fields.TOKENS.set(chosen)
+        assert positions_data.chosen_tokens(data) == expected
+
+
+def test_a_table_of_turns_follows_the_models_base(look: Look, cards: Mapping[str, ModelCard]):
+    table = look(changed(cards["fill-in"], rotary_base=16.0), "rotary_halves", n=3, width=4).table
+    angles = np.arange(3)[:, None] / np.array([1.0, 4.0])
+    np.testing.assert_allclose(table.values, np.hstack([np.sin(angles), np.cos(angles)]), atol=1e-6)
+
+
+def test_each_encoding_has_a_name_and_a_term(bare: Bare):
+    assert positions_data.in_words("alibi") == "ALiBi (linear bias)"
+    assert [*positions_data.NAMES] == [*positions_data.TERMS] == [*view_fields.ENCODINGS]

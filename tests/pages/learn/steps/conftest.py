@@ -1,0 +1,35 @@
+"""The parts of the page Attention step by step, drawn without an app."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from pages.learn.steps import view_fields
+from pages.learn.steps.data import StepsData
+from pages.shared.models import ModelCard
+from tests.pages.learn.bare import Bare
+
+Look = Callable[..., StepsData]
+OF_THE_VIEW = ("text", "target", "attention", "layer", "head", "continues")
+
+
+@pytest.fixture
+def look(bare: Bare, cards: Mapping[str, ModelCard]) -> Look:
+    """Returns what is seen of a shipped model, with fields of the page by their names in the URL."""
+
+    def look_at(model: str, **chosen: Any) -> StepsData:
+        card = cards[model]
+        bare.clear()
+        bare.session.clear()
+        bare.look_at(card, **{name: chosen.pop(name) for name in OF_THE_VIEW if name in chosen})
+        by_name = {field.name: field for field in view_fields.FIELDS}
+        for field in view_fields.FIELDS:
+            field.set(field.usual)
+        for name, value in chosen.items():
+            by_name[name].set(value)
+        data = StepsData.current(card)
+        assert data is not None
+        return data
+
+    return look_at
