@@ -1,15 +1,19 @@
-"""Two sides of the page Compare whose patterns are chosen, without a model that runs."""
+"""Two sides of the page Compare: with chosen patterns and no model that runs, or with a small model."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
+import transformer_core as tc
 from pages.explore.compare.data import ComparisonData
-from pages.explore.compare.sides import Side
+from pages.explore.compare.sides import Side, Weights
 from pages.shared.recipe import Expression, named
+from pages.shared.sources import Source
+from tests.pages.conftest import EXAMPLES
 from tests.pages.explore import parts
 from tests.pages.explore.compare.test_sides import side
 from transformer_core.analysis import HeadName
@@ -82,3 +86,11 @@ def js(p: np.ndarray, q: np.ndarray) -> float:
 def distance(a: np.ndarray, b: np.ndarray) -> float:
     """The mean over the rows of two patterns."""
     return float(np.mean([js(*rows) for rows in zip(a, b, strict=True)]))
+
+
+def loaded(letter: str, folder: Path, name: str = "en-fr", **more: Any) -> Side:
+    """A side that reads with a model of a folder."""
+    place = folder / name
+    model, _ = tc.load(place)
+    of = Weights(name=name, source=Source(str(place), "1"), config=model.config, corpus="pairs", examples=())
+    return Side(letter=letter, weights=of, **{"change": "", "text": EXAMPLES[1], "target": None, "head": HEAD} | more)

@@ -1,4 +1,4 @@
-"""The heads of a map: whose they are, how far apart, and what their clusters are called; on patterns that are chosen."""
+"""The heads of a map: whose they are, how far apart, and what their clusters are called; on chosen patterns."""
 
 from dataclasses import replace
 from typing import Any
