@@ -268,6 +268,7 @@ def detour(typed: str, instead: str) -> Any:
         ([], ", which it also generates on its own"),
         ([detour("Le", "le")], ", which it also generates on its own"),
         ([detour("un", "le")], "; on its own it would generate “le” instead of “un”"),
+        ([detour("un", "le"), detour("a", "b")], "; on its own it would generate “le” instead of “un”, and 1 more"),
         (
             [detour("Le", "le"), detour("chat", "chien"), detour("a", "b"), detour("c", "d")],
             "; on its own it would generate “chien” instead of “chat”, and 2 more",

@@ -14,7 +14,6 @@ import torch
 import transformer_core as tc
 from pages.explore.compare import effect
 from pages.explore.compare.data import ComparisonData
-from pages.explore.compare.sides import Side
 from pages.shared.recipe import value_of
 from pages.shared.sources import Source
 from tests.pages.conftest import EXAMPLES, GAPS, words_of
@@ -173,11 +172,9 @@ def test_where_nothing_is_measured_that_is_said(two_models: Path, drawings: dict
 
 def blanks(folder: Path, text: str) -> ComparisonData:
     found: list[ComparisonData] = []
-    sides: list[Side] = [
-        loaded(letter, folder, "gaps", text=text, change=change)
-        for letter, change in (("A", ""), ("B", "off:encoder.0.0"))
-    ]
-    shown(lambda: found.append(ComparisonData.of(*sides)))
+    a = loaded("A", folder, "gaps", text=text)
+    b = loaded("B", folder, "gaps", text=text, change="off:encoder.0.0")
+    shown(lambda: found.append(ComparisonData.of(a, b)))
     return found[0]
 
 

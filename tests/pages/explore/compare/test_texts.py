@@ -211,6 +211,16 @@ def test_texts_that_there_are_not_are_said_calmly(drawings: dict[str, Drawing], 
     assert not measured(sides()).button
 
 
+def test_texts_and_measure_are_chosen_above_the_figures(read: Any, drawings: dict[str, Drawing]):
+    app = measured(sides())
+    kinds, measures = app.segmented_control(key="compare-texts-segments"), app.selectbox(key="compare-measure-box")
+    assert kinds.options == ["The model’s examples", "Held-out texts of its corpus", "Your own list"]
+    assert kinds.value == "examples"
+    assert measures.options == ["Attention entropy", "Attention distance", "First-token attention", "Maximum weight"]
+    measures.set_value("strongest_weight").run()
+    assert "A: mean 0.50, standard deviation 0.00, over 5 texts." in words_of(app)
+
+
 def test_a_list_is_pasted_only_where_it_is_chosen():
     for kind, has_box in (("examples", False), ("list", True)):
         app = shown(lambda: texts.show(sides(())), **{view_fields.TEXTS.key: kind})
