@@ -47,11 +47,11 @@ class Drawing:
     @classmethod
     def of(cls, figure: Figure, *, name: str, files: Files, **options: Any) -> "Drawing":
         """Take all away at once."""
-        taken = files()
-        with np.load(io.BytesIO(taken[f"{name}.npz"])) as arrays:
+        taken = {file.rpartition(".")[2]: content for file, content in files().items()}
+        with np.load(io.BytesIO(taken["npz"])) as arrays:
             numbers = dict(arrays)
-        lines = [line.split(",") for line in taken[f"{name}.csv"].decode().splitlines()]
-        code, state = taken["redraw.py"].decode(), taken["state.json"].decode()
+        lines = [line.split(",") for line in taken["csv"].decode().splitlines()]
+        code, state = taken["py"].decode(), taken["json"].decode()
         return cls(figure=figure, name=name, csv=lines, arrays=numbers, code=code, state=state, options=options)
 
     @property
