@@ -37,13 +37,13 @@ class ByHand:
 
     @torch.inference_mode()
     def read(self, filled: dict[int, int]) -> tuple[np.ndarray, np.ndarray]:
-        """Probabilities [pos, vocab] without mask and padding, and all weights [layer, head, query, key]."""
+        """Probabilities [pos, vocab], those of mask and padding left out, and all weights [layer, head, query, key]."""
         ids = [filled.get(place, token) for place, token in enumerate(self.ids)]
         with tc.capture(self.model, "*.hook_pattern") as acts:
-            logits = self.model(torch.tensor([ids]))[0].double()
-        logits[:, [self.tokenizer.mask_id, self.tokenizer.pad_id]] = -torch.inf
+            probabilities = self.model(torch.tensor([ids]))[0].double().softmax(-1)
+        probabilities[:, [self.tokenizer.mask_id, self.tokenizer.pad_id]] = 0
         rows = [acts[f"encoder.blocks.{layer}.self_attn.hook_pattern"][0].numpy() for layer in range(3)]
-        return logits.softmax(-1).numpy(), np.stack(rows)
+        return probabilities.numpy(), np.stack(rows)
 
     def label(self, token: int) -> str:
         return str(self.tokenizer.labels([token])[0])
@@ -178,7 +178,7 @@ def test_where_a_mask_looks_is_that_of_the_chosen_heads(
     np.testing.assert_allclose(drawing.arrays["row"], expected[place], atol=1e-6)
     assert drawing.title == f"Attention from blank {place}: {whose}"
     assert drawing.name == f"gaps-blank{place}-looks"
-    labels = by_hand.tokenizer.labels(by_hand.ids)
+    labels = by_hand.tokenizer.labels_for(TEXT, "encoder_only")
     assert drawing.arrays["key_tokens"].tolist() == [*labels]
     assert drawing.csv[0] == ["blank", "key", "weight"] and {*drawing.column(0)} == {str(place)}
     assert drawing.column(1) == [f"{key} {label}" for key, label in enumerate(labels)]
