@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from html import unescape
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,8 @@ def data() -> ComparisonData:
 
 
 def expected(data: ComparisonData, attention: str) -> np.ndarray:
-    a, b = (model_run.attention_maps[attention].weights for model_run in data.model_runs)
+    runs: Any = data.model_runs
+    a, b = (model_run.attention_maps[attention].weights for model_run in runs)
     return np.array([[distance(*heads) for heads in zip(*layers, strict=True)] for layers in zip(a, b, strict=True)])
 
 

@@ -167,7 +167,9 @@ def test_b_is_read_as_it_is_forced_to(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Side, "recipe", property(recipe))
     data = ComparisonData.of(a, b)
     assert (data.a, data.b) == (a, replace(b, target="u v"))
-    assert data.model_runs == (run_a, data.b) and read == [("A", None), ("B", "u v")]
+    runs: Any = data.model_runs
+    assert runs == (run_a, data.b)
+    assert read == [("A", None), ("B", "u v")]
 
 
 def test_what_is_compared_is_computed_once():

@@ -140,6 +140,11 @@ def test_what_b_writes_by_itself_is_not_what_it_was_forced_to(ablated: Compariso
     assert free.n_given == 1 and free.output.strip() == by_hand.own
 
 
+def draw(data: ComparisonData) -> None:
+    effect.show(data)
+    effect.summarise(data)
+
+
 SNAPSHOT = weights(source=Source("models/one", "1", step=3))
 
 
@@ -162,7 +167,7 @@ def test_there_is_an_effect_between_two_versions_of_one_model_on_one_text(of_b: 
 
 def test_where_nothing_is_measured_that_is_said(two_models: Path, drawings: dict[str, Drawing]):
     data = comparison(run({}), run({}), side("A"), side("B", text="a c", change="off:cross.0.0"))
-    app = shown(lambda: (effect.show(data), effect.summarise(data)))
+    app = shown(lambda: draw(data))
     assert "The effect is measured between two versions of one model on the same text." in words_of(app)
     assert "Effect of B" not in words_of(app) and not drawings
     assert len(effect.code(data)) == 2, "what each side says"
@@ -180,7 +185,7 @@ def blanks(folder: Path, text: str) -> ComparisonData:
 
 def test_without_blanks_a_masked_model_has_no_output(three_kinds: Path, drawings: dict[str, Drawing]):
     data = blanks(three_kinds, NO_BLANKS)
-    app = shown(lambda: (effect.show(data), effect.summarise(data)))
+    app = shown(lambda: draw(data))
     assert "This text has no blanks, so there is no output to compare" in words_of(app)
     assert "Effect of B" not in words_of(app) and not drawings and len(effect.code(data)) == 2
 
@@ -189,7 +194,7 @@ def test_without_blanks_a_masked_model_has_no_output(three_kinds: Path, drawings
 def test_in_blanks_the_token_that_a_finds_most_probable_is_its_output(three_kinds: Path, drawings: dict[str, Drawing]):
     model, tokenizer = tc.load(three_kinds / "gaps")
     ids = torch.tensor([tokenizer.encode_for(GAPS[1], "encoder_only")])
-    places = (ids[0] == tokenizer.mask_id).nonzero()[:, 0]
+    places = [place for place, token in enumerate(ids[0].tolist()) if token == tokenizer.mask_id]
     a = model(ids)[0, places].log_softmax(-1)
     with tc.intervene(model, {"encoder.blocks.0.self_attn.hook_z": tc.zero_heads([0])}):
         b = model(ids)[0, places].log_softmax(-1)

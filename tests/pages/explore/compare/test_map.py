@@ -45,8 +45,8 @@ def test_each_head_has_a_mark_of_its_side_and_of_its_cluster(data: ComparisonDat
     assert words[0][2] == words[5][2] == "1: attention sinks (first token), 1.00"
     assert words[1][2] == words[4][2] == "2: mixed"
     points = np.stack([heads.x, heads.y], axis=1)
-    far = np.linalg.norm(points[0] - points[1])
-    np.testing.assert_allclose(np.linalg.norm(points - points[0], axis=1), [0, far, 0, 0, far, 0], atol=1e-6)
+    far = float(np.linalg.norm(points[0] - points[1]))
+    np.testing.assert_allclose(np.linalg.norm(points - points[0], axis=1), np.array([0, far, 0, 0, far, 0]), atol=1e-6)
     assert far == pytest.approx(1, abs=1e-6), "they share no key"
     ring = drawn.trace("chosen")
     assert (ring.x[0], ring.y[0]) == (heads.x[3], heads.y[3]), "the head of A"
@@ -167,6 +167,7 @@ def test_the_lines_give_the_distances_of_the_heads_that_are_shown(data: Comparis
 
     both, alone = lines(), lines(**{view_fields.ON_MAP.key: "a"})
     assert both[:2] == ["u v", "u v"] and both[2].shape == (6, 6) and alone[2].shape == (4, 4)
-    looked = data.model_runs[0].attention_maps["encoder"].weights
+    of_a: Any = data.model_runs[0].attention_maps["encoder"]
+    looked = of_a.weights
     assert both[2][0, 1] == pytest.approx(distance(looked[0, 0], looked[0, 1]), abs=1e-6)
     assert both[3].shape == (6, 2) and both[4].shape == (6,)

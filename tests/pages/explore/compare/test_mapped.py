@@ -35,7 +35,7 @@ def expected(*heads: np.ndarray) -> list[list[float]]:
     return [[distance(one, other) for other in heads] for one in heads]
 
 
-def each(of: Patterns) -> list[np.ndarray]:
+def each(of: Any) -> list[np.ndarray]:
     return [of.pattern(*place) for place in np.ndindex(of.shape[:2])]
 
 
@@ -158,10 +158,9 @@ def test_a_map_of_what_is_written_asks_each_model_of_its_own_head(monkeypatch: p
     outputs = {"A": {"encoder": of_a, "cross": of_b}, "B": {"encoder": of_a, "cross": of_b}}
     monkeypatch.setattr(Side, "forward", lambda self, name, function, inputs: literal(outputs[self.letter]))
     view_fields.ALIKE.set("writing")
-    runs = (run({"encoder": patterns(1, 2, 3, 3), "cross": patterns(1, 1, 3, 3)}, "xyz", "xyz") for _ in range(2))
-    data = comparison(
-        *runs, side("A", head=HeadName("encoder", 0, 0)), side("B", head=HeadName("cross", 0, 0), text="c")
-    )
+    of_both = run({"encoder": patterns(1, 2, 3, 3), "cross": patterns(1, 1, 3, 3)}, "xyz", "xyz")
+    a_side, b_side = side("A", head=HeadName("encoder", 0, 0)), side("B", head=HeadName("cross", 0, 0), text="c")
+    data = comparison(of_both, of_both, a_side, b_side)
     alone = value_of(mapped._distances(data, None))
     np.testing.assert_allclose(alone, np.zeros((2, 2)), atol=1e-3)
     both = value_of(mapped._distances(data, data.shared("encoder", "cross")))

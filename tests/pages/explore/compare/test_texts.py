@@ -37,9 +37,9 @@ def on_text(text: str, entropy: float | None, weight: float = 0.5) -> HeadOnText
 
 
 @pytest.fixture
-def read(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def read(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[int, str], Any]:
     """What each side's head does on each text, by its layer and the text; an error where it cannot be read."""
-    found: dict[str, Any] = {}
+    found: dict[tuple[int, str], Any] = {}
     for layer, values in enumerate(ENTROPY.values()):
         found |= {(layer, text): on_text(text, value) for text, value in zip(TEXTS, values, strict=True)}
 
@@ -194,7 +194,9 @@ def test_where_no_query_has_a_choice_there_is_no_mean(read: Any, drawings: dict[
     ],
 )
 def test_an_axis_ends_with_the_highest_value_of_all(values: list[list[float]], measure: str, end: float):
-    assert texts._limits([np.array(of) for of in values], measure) == (0.0, pytest.approx(end))
+    low, high = texts._limits([np.array(of) for of in values], measure)
+    assert low == 0
+    assert high == pytest.approx(end)
 
 
 def test_texts_that_there_are_not_are_said_calmly(drawings: dict[str, Drawing], monkeypatch: pytest.MonkeyPatch):

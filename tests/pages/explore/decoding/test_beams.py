@@ -115,12 +115,14 @@ def test_what_a_search_keeps_drops_and_ends_with_is_that_of_a_naive_one(three_ki
 
 def test_greedy_decoding_takes_the_best_token_each_time(three_kinds: Path):
     tokens, total = search().greedy
-    by_hand, sum_by_hand = (), 0.0
+    by_hand: tuple[int, ...] = ()
+    sum_by_hand = 0.0
     eos_id = tc.load(three_kinds / "en-fr")[0].config.eos_id
     while len(by_hand) < N_NEW and eos_id not in by_hand:
         behind = log_probs(three_kinds, by_hand)
         by_hand, sum_by_hand = (*by_hand, int(behind.argmax())), sum_by_hand + float(behind.max())
-    assert (tokens, total) == (by_hand, pytest.approx(sum_by_hand, abs=1e-4))
+    assert tokens == by_hand
+    assert total == pytest.approx(sum_by_hand, abs=1e-4)
 
 
 def test_ends_are_told_with_their_numbers_and_where_one_looks_is_marked(sent: dict[str, Any], three_kinds: Path):
@@ -157,7 +159,12 @@ def test_beams_of_a_prompt_begin_behind_its_last_token(sent: dict[str, Any]):
 @pytest.mark.parametrize(("penalty", "used"), [(0.6, 0.6), (2.0, 2.0), (4.5, 2.0)])
 def test_a_penalty_beyond_what_can_be_chosen_is_the_largest(penalty: float, used: float):
     found: list[dict[str, Any]] = []
-    app = drawn(lambda data: (found.append(beams._arguments(data)), beams._controls()), penalty=penalty, form="length")
+
+    def draw(data: DecodingData) -> None:
+        found.append(beams._arguments(data))
+        beams._controls()
+
+    app = drawn(draw, penalty=penalty, form="length")
     arguments = {"n_beams": N_BEAMS, "length_penalty": used, "penalty_form": "length", "max_new_tokens": N_NEW}
     assert found == [arguments]
     assert app.slider(key="decoding-penalty-box").value == used

@@ -35,7 +35,7 @@ def drawn(draw: Callable[[BlanksData], object], **session: Any) -> Any:
 
     def part() -> None:
         card = models.available()["gaps"]
-        draw(blanks_data.current(card, Source.of(card), view["text"]))
+        draw(blanks_data.current(card, Source.of(card), str(view["text"])))
 
     return shown(part, **view)
 

@@ -99,7 +99,12 @@ def test_of_each_blank_the_best_tokens_are_drawn_and_taken_away(by_hand: ByHand,
 
 def test_of_a_filled_blank_what_was_said_before_it_was_filled_is_drawn(by_hand: ByHand, drawings: dict[str, Drawing]):
     found: list[BlanksData] = []
-    drawn(lambda data: (found.append(data), blanks_figures.candidates(data)), **{REQUEST: "next"})
+
+    def draw(data: BlanksData) -> None:
+        found.append(data)
+        blanks_figures.candidates(data)
+
+    drawn(draw, **{REQUEST: "next"})
     filled = {place: step.chosen.token for place, step in found[0].steps.items()}
     check_candidates(drawings[BARS], by_hand, [{} if place in filled else filled for place in by_hand.places])
 
@@ -198,7 +203,7 @@ def test_of_a_filled_blank_the_text_is_as_it_was_before_it(by_hand: ByHand, draw
     rows = by_hand.read({place: first})[1]
     np.testing.assert_allclose(drawings[LOOKS].arrays["row"], rows[0].mean(axis=0)[other], atol=1e-6)
     labels = drawings[LOOKS].arrays["key_tokens"].tolist()
-    assert labels[place] == by_hand.label(first) and labels[other] == by_hand.label(by_hand.tokenizer.mask_id)
+    assert labels[place] == by_hand.label(first) and labels[other] == by_hand.label(by_hand.ids[other])
     assert "Maximum attention" not in words_of(app), "none is open"
 
 

@@ -33,7 +33,7 @@ def shown(draw: Callable[[HeadsData], object], **session: Any) -> AppTest:
     """Draw something of a head; fields by their names."""
 
     def part() -> None:
-        data = HeadsData.current(models.available()[session.get("model", VIEW["model"])])
+        data = HeadsData.current(models.available()[str(session.get("model", VIEW["model"]))])
         assert data is not None
         draw(data)
 
