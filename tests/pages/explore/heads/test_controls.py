@@ -81,6 +81,7 @@ def test_attentions_are_chosen_only_where_there_are_several(three_kinds_here):
 @pytest.mark.parametrize(("drawing", "has_quantity"), [("heatmap", True), ("lines", False)])
 def test_lines_have_no_other_quantity(drawing: str, has_quantity: bool):
     app = shown(controls.over_head, **{"as": drawing})
+    assert app.segmented_control(key="heads-as-segments").value == drawing
     assert ("heads-show-box" in {box.key for box in app.selectbox}) == has_quantity
 
 
