@@ -1,0 +1,96 @@
+"""Two sides of the page Compare: with chosen patterns and no model that runs, or with a small model."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+import transformer_core as tc
+from pages.explore.compare.data import ComparisonData
+from pages.explore.compare.sides import Side, Weights
+from pages.shared.recipe import Expression, named
+from pages.shared.sources import Source
+from tests.pages.conftest import EXAMPLES
+from tests.pages.explore import parts
+from tests.pages.explore.compare.test_sides import side
+from transformer_core.analysis import HeadName
+
+HEAD = HeadName("encoder", 0, 0)
+VIEW = {"model": "one", "text": "a b", "target": None, "attention": "encoder", "layer": 0, "head": 0}
+
+
+class Patterns:
+    """All heads of an attention [layer, head, query, key], as `AttentionMaps` has them."""
+
+    def __init__(self, weights: np.ndarray, mask: np.ndarray | None = None) -> None:
+        self.weights = weights.astype(np.float32)
+        self._mask = np.ones(weights.shape[2:], dtype=bool) if mask is None else mask
+        self.shape = weights.shape
+
+    def pattern(self, layer: int, head: int) -> np.ndarray:
+        return np.asarray(self.weights[layer, head])
+
+    def mask(self) -> np.ndarray:
+        return self._mask
+
+    def chunks(self, layer: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        yield slice(0, self.shape[2]), self.weights[layer], self._mask
+
+
+def patterns(*shape: int, seed: int = 0) -> Patterns:
+    """Heads whose rows sum to 1, by chance."""
+    return Patterns(np.random.default_rng(seed).dirichlet(np.ones(shape[3]), size=shape[:3]))
+
+
+def run(maps: Mapping[str, Any], source: Sequence[str] = "xyz", target: Sequence[str] = "uvw", **more: Any) -> Any:
+    """A model run with these attentions, over these tokens."""
+    sides = {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}
+    usual = {"architecture": "encoder_decoder", "output": "u v", "predicts": True, "n_given": 2, "inputs": [[1], [2]]}
+    labels = {name: (tuple(queries), tuple(keys)) for name, (queries, keys) in sides.items()}
+    special = {"source": (False,) * len(source), "target": (False,) * len(target)}
+    values = {"attention_maps": maps, "source": tuple(source), "target": tuple(target), "special": special}
+    return SimpleNamespace(labels=labels.__getitem__, **values | usual | more)
+
+
+def comparison(run_a: Any, run_b: Any, a: Side | None = None, b: Side | None = None) -> ComparisonData:
+    """Two sides with these runs; without anything else, they are one model on two texts."""
+
+    def recipe(name: str, of: Any) -> Any:
+        return named(name, Expression(lambda: f"run_{name}_{id(of)}", lambda: of))
+
+    return ComparisonData(
+        a=a or side("A", head=HEAD),
+        b=b or side("B", head=HEAD, text="a c"),
+        recipes=(recipe("a", run_a), recipe("b", run_b)),
+        model_runs=(run_a, run_b),
+    )
+
+
+def shown(part: Callable[[], object], **session: Any) -> AppTest:
+    """Draw a part of the page."""
+    return parts.shown(part, **VIEW | session)
+
+
+def js(p: np.ndarray, q: np.ndarray) -> float:
+    """The Jensen-Shannon distance of two distributions to base 2, term by term."""
+    total = 0.0
+    for one, other in zip(p.tolist(), q.tolist(), strict=True):
+        middle = (one + other) / 2
+        total += sum(x / 2 * np.log2(x / middle) for x in (one, other) if x)
+    return float(np.sqrt(total))
+
+
+def distance(a: np.ndarray, b: np.ndarray) -> float:
+    """The mean over the rows of two patterns."""
+    return float(np.mean([js(*rows) for rows in zip(a, b, strict=True)]))
+
+
+def loaded(letter: str, folder: Path, name: str = "en-fr", **more: Any) -> Side:
+    """A side that reads with a model of a folder."""
+    place = folder / name
+    model, _ = tc.load(place)
+    of = Weights(name=name, source=Source(str(place), "1"), config=model.config, corpus="pairs", examples=())
+    return Side(letter=letter, weights=of, **{"change": "", "text": EXAMPLES[1], "target": None, "head": HEAD} | more)

@@ -1,0 +1,286 @@
+"""What each side of the page Compare is, in words and in widgets, and what it says to its text."""
+
+import re
+from dataclasses import replace
+from html import unescape
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.explore.compare import controls, view_fields
+from pages.explore.compare.sides import Side
+from pages.shared import runs
+from pages.shared.sources import Source
+from tests.pages.conftest import words_of
+from tests.pages.explore.compare.compare_parts import comparison, run, shown
+from tests.pages.explore.compare.test_sides import side, weights
+from transformer_core.analysis import HeadName
+
+FILMS = {"pairs": [0, 20, 40, 60], "short": [0], "none": []}
+
+
+@pytest.fixture(autouse=True)
+def trainings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trainings with these snapshots, and one that cannot be read."""
+    found: dict[str, Any] = {name: SimpleNamespace(name=name) for name in (*FILMS, "broken")}
+
+    def film(of: Any) -> Any:
+        if of.name == "broken":
+            raise OSError("gone")
+        return SimpleNamespace(snapshots=lambda: FILMS[of.name])
+
+    monkeypatch.setattr(runs, "available", lambda: found)
+    monkeypatch.setattr(runs, "find", found.get)
+    monkeypatch.setattr(controls.run_readings, "film", film)
+
+
+def card(title: str) -> Any:
+    return SimpleNamespace(title=title)
+
+
+CARDS = {"one": card("One"), "other": card("Other")}
+
+
+def choices(a: Side, b: Side, **session: Any) -> AppTest:
+    return shown(lambda: controls.choose(a, b, CARDS), **session)
+
+
+def labels(app: AppTest) -> list[str]:
+    """What opens to the choices of each side says."""
+    return [str(block.proto.popover.label) for block in app.get("popover")]
+
+
+def snapshot(step: int = 40) -> Any:
+    return weights(source=Source("runs/pairs", "1", step=step), run="pairs", snapshots=(0, 20, 40, 60))
+
+
+A, B = side("A"), side("B")
+OTHER = HeadName("decoder", 0, 3)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "session", "said"),
+    [
+        (A, B, {}, ["A: cross L2.H1", "B: same head"]),
+        (A, side("B", head=OTHER), {"HEAD_B": OTHER}, ["A: cross L2.H1", "B: decoder L0.H3"]),
+        (A, B, {"HEAD_B": B.head}, ["A: cross L2.H1", "B: cross L2.H1"]),  # chosen, be it the same
+        (A, side("B", head=OTHER), {}, ["A: cross L2.H1", "B: decoder L0.H3"]),  # found by the page
+        (A, side("B", weights("two")), {"WEIGHTS_B": "two"}, ["A: cross L2.H1", "B: same head · two"]),
+        (side("A", snapshot()), B, {"WEIGHTS_A": "pairs@40"}, ["A: cross L2.H1 · one", "B: same head"]),
+        (
+            side("A", change="off:cross.0.0"),
+            side("B", change="even:cross.0.0"),
+            {},
+            ["A: cross L2.H1 · zero ablation", "B: same head · uniform attention"],
+        ),
+    ],
+)
+def test_each_side_says_its_head_and_what_is_not_as_usual(a: Side, b: Side, session: Any, said: list[str]):
+    app = choices(a, b, **{getattr(view_fields, name).key: value for name, value in session.items()})
+    assert [label.replace("\u2060", "") for label in labels(app)] == said
+
+
+def test_a_model_is_chosen_out_of_all_others_and_of_trainings_that_can_be_shown():
+    app = choices(A, B)
+    assert app.selectbox(key="compare-at-box").options == ["model above", "training pairs", "training short"]
+    assert app.selectbox(key="compare-with-box").options == [
+        "same model",
+        "Other",
+        "training pairs",
+        "training short",
+    ]
+    assert not app.selectbox(key="compare-with-box").disabled
+    app = choices(side("A", snapshot()), B, **{view_fields.WEIGHTS_A.key: "pairs@40"})
+    assert app.selectbox(key="compare-with-box").options[:3] == ["same model", "One", "Other"], "A is another model"
+    assert app.selectbox(key="compare-at-box").value == "pairs@"
+
+
+def test_without_trainings_side_a_has_nothing_to_choose(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(runs, "available", dict)
+    app = choices(A, B)
+    of_a, of_b = (app.selectbox(key=f"compare-{name}-box") for name in ("at", "with"))
+    assert of_a.disabled and of_a.help == "Training runs appear here with their snapshots, once there are any"
+    assert not of_b.disabled and not of_b.help
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen", "field", "is_cleared"),
+    [
+        ("at", "pairs@", "pairs@60", True),
+        ("with", "pairs@", "pairs@40", False),
+        ("with", "short@", "short@0", False),
+        ("with", "other", "other", False),
+        ("at", "", "", True),
+    ],
+)
+def test_of_a_training_a_begins_with_the_last_step_and_b_with_one_in_the_middle(
+    name: str, chosen: str, field: str, is_cleared: bool
+):
+    of = "short" if chosen == "pairs@" else "pairs"
+    before = {field.key: f"{of}@0" for field in (view_fields.WEIGHTS_A, view_fields.WEIGHTS_B)}
+    of_snapshot = replace(snapshot(0), run=of)
+    app = choices(
+        side("A", of_snapshot), side("B", of_snapshot), **before, **{view_fields.HEAD_A.key: HeadName("cross", 2, 1)}
+    )
+    app.selectbox(key=f"compare-{name}-box").set_value(chosen).run()
+    assert app.session_state[f"compare-{name}"] == field
+    assert (app.session_state[view_fields.HEAD_A.key] is None) == is_cleared
+    other = "with" if name == "at" else "at"
+    assert app.session_state[f"compare-{other}"] == f"{of}@0"
+
+
+def test_a_training_that_went_away_is_chosen_as_it_is_called():
+    app = choices(A, B)
+    FILMS["pairs"], kept = [], FILMS["pairs"]
+    try:
+        app.selectbox(key="compare-with-box").set_value("pairs@").run()
+    finally:
+        FILMS["pairs"] = kept
+    assert app.session_state[view_fields.WEIGHTS_B.key] == "pairs@"
+
+
+def test_a_snapshot_is_chosen_where_there_are_several():
+    of_one = weights(source=Source("runs/short", "1", step=0), run="short", snapshots=(0,))
+    app = choices(side("A", of_one), side("B", snapshot()), **{"compare-at": "short@0", "compare-with": "pairs@40"})
+    assert [slider.key for slider in app.select_slider] == ["compare-with-snapshot"]
+    slider = app.select_slider(key="compare-with-snapshot")
+    assert slider.value == 40 and slider.label == "Snapshot of B"
+    assert slider.options == ["step 0", "step 20", "step 40", "step 60"]
+    slider.set_value(20).run()
+    assert app.session_state["compare-with"] == "pairs@20"
+    assert app.session_state["compare-at"] == "short@0"
+    app = choices(A, side("B", snapshot()))
+    assert not app.select_slider, "B is as A, and A's weights are the bar's"
+
+
+def test_the_head_of_each_side_is_chosen_out_of_its_own():
+    small = weights("two", architecture="decoder_only")
+    app = choices(
+        A, side("B", small, head=HeadName("decoder", 1, 0)), **{view_fields.HEAD_B.key: HeadName("decoder", 1, 0)}
+    )
+    of_a, of_b = app.selectbox(key="compare-ahead-box"), app.selectbox(key="compare-bhead-box")
+    assert len(of_a.options) == 28 and of_a.value == HeadName("cross", 2, 1)
+    assert of_b.options[:3] == ["same head", "decoder L0.H0", "decoder L0.H1"] and len(of_b.options) == 1 + 12
+    assert of_b.value == HeadName("decoder", 1, 0)
+    of_b.set_value(HeadName("decoder", 2, 3)).run()
+    assert app.session_state[view_fields.HEAD_B.key] == HeadName("decoder", 2, 3)
+    app.selectbox(key="compare-bhead-box").set_value("").run()
+    assert app.session_state[view_fields.HEAD_B.key] is None
+    assert app.session_state[view_fields.TEXT_B.key] == ""
+    app.selectbox(key="compare-ahead-box").set_value(HeadName("encoder", 0, 2)).run()
+    assert [app.session_state[part] for part in ("attention", "layer", "head")] == ["encoder", 0, 2]
+    assert choices(A, B).selectbox(key="compare-bhead-box").value == ""
+
+
+@pytest.mark.parametrize("letter", ["a", "b"])
+def test_what_is_done_to_heads_of_one_side_is_chosen_there(letter: str):
+    name, other = ("change", "bchange") if letter == "a" else ("bchange", "change")
+    heads = {"a": HeadName("cross", 0, 1), "b": HeadName("cross", 1, 2)}
+    app = choices(side("A", head=heads["a"]), side("B", head=heads["b"]), **{view_fields.HEAD_B.key: heads["b"]})
+    kind = app.selectbox(key=f"compare-{name}-kind")
+    assert kind.options == ["none", "zero ablation", "uniform attention"] and kind.value == ""
+    assert kind.label == f"{letter.upper()}: ablation"
+    assert not app.multiselect
+    kind.set_value("even").run()
+    assert app.session_state[f"compare-{name}"] == f"even:cross.{'0.1' if letter == 'a' else '1.2'}"
+    assert app.selectbox(key=f"compare-{other}-kind").value == ""
+
+
+def test_the_heads_that_are_changed_are_those_of_their_side():
+    changes = {"compare-change": "off:cross.0.0", "compare-bchange": "even:cross.1.1+encoder.0.2"}
+    app = choices(
+        *(side(letter, change=change) for letter, change in zip("AB", changes.values(), strict=True)), **changes
+    )
+    assert [select.label for select in app.multiselect] == ["Ablated heads of A", "Ablated heads of B"]
+    of_a, of_b = (app.multiselect(key=f"{name}-heads") for name in changes)
+    assert of_a.value == [HeadName("cross", 0, 0)]
+    assert of_b.value == [HeadName("cross", 1, 1), HeadName("encoder", 0, 2)]
+    of_b.set_value([HeadName("cross", 2, 2)]).run()
+    assert app.session_state["compare-bchange"] == "even:cross.2.2"
+    assert app.session_state["compare-change"] == "off:cross.0.0"
+
+
+def test_b_is_forced_until_a_person_says_otherwise():
+    forced = A, side("B", change="off:cross.0.0")
+    app = choices(*forced)
+    assert app.toggle(key="compare-writes-box").value
+    app.toggle(key="compare-writes-box").set_value(False).run()
+    assert app.session_state[view_fields.B_WRITES.key] == "own"
+    app.toggle(key="compare-writes-box").set_value(True).run()
+    assert app.session_state[view_fields.B_WRITES.key] == ""
+    assert not choices(A, B).toggle, "it writes the same anyway"
+
+
+def test_the_text_of_b_is_empty_where_it_is_that_of_a():
+    app = choices(A, B)
+    box = app.text_input(key="compare-btext-box")
+    assert box.value == "" and box.placeholder == "Text of B: same as A"
+    box.set_value("  c \t d ").run()
+    assert app.session_state[view_fields.TEXT_B.key] == "c d"
+    assert choices(A, side("B", text="c d")).text_input(key="compare-btext-box").value == "c d"
+
+
+def says(of: Side | None = None, **more: Any) -> str:
+    """What a side says, without the marks of HTML."""
+    return unescape(
+        re.sub(r"<[^>]*>", "", str(controls._says(of or A, run({}, **{"unknown": (), "detours": ()} | more))))
+    )
+
+
+BLANKS = {"architecture": "encoder_only"}
+
+
+@pytest.mark.parametrize(
+    ("of", "run_of", "said"),
+    [
+        (A, {"output": " u v "}, "A, one, generates “u v”"),
+        (B, {"output": "u v\ufffd", "architecture": "decoder_only"}, "B, one, continues with “u v”"),
+        (A, {"output": "u v", "blanks": (1,), **BLANKS}, "A, one, fills in “u v”"),
+        (A, {"output": "u v", "blanks": (), **BLANKS}, "A, one, fills in nothing"),
+        (A, {"output": " "}, "A, one, generates nothing"),
+        (side(target="t"), {"output": "t"}, "A, one, is teacher-forced on “t”, which it also generates on its own"),
+        (A, {"output": "u", "unknown": ("k",)}, "A, one, generates “u” Not in the vocabulary: “k”."),
+        (
+            A,
+            {"output": "u", "unknown": ("k" * 40, "l", "m", "n")},
+            f"A, one, generates “u” Not in the vocabulary: “{'k' * 30}”, “l”, “m”.",
+        ),
+    ],
+)
+def test_a_side_says_what_it_writes_and_what_it_could_not_read(of: Side, run_of: dict[str, Any], said: str):
+    assert says(of, **run_of) == said
+
+
+def test_a_side_without_a_last_layer_says_that_it_has_none():
+    assert says(B, predicts=False, output="").startswith("B, one: ")
+    assert "generates" not in says(B, predicts=False, output="u")
+
+
+def detour(typed: str, instead: str) -> Any:
+    return SimpleNamespace(typed=typed, instead=instead)
+
+
+@pytest.mark.parametrize(
+    ("detours", "said"),
+    [
+        ([], ", which it also generates on its own"),
+        ([detour("Le", "le")], ", which it also generates on its own"),
+        ([detour("un", "le")], "; on its own it would generate “le” instead of “un”"),
+        ([detour("un", "le"), detour("a", "b")], "; on its own it would generate “le” instead of “un”, and 1 more"),
+        (
+            [detour("Le", "le"), detour("chat", "chien"), detour("a", "b"), detour("c", "d")],
+            "; on its own it would generate “chien” instead of “chat”, and 2 more",
+        ),
+    ],
+)
+def test_what_a_forced_side_would_rather_write_is_told(detours: list[Any], said: str):
+    forced = side("B", target="t")
+    assert says(forced, output="t", detours=detours) == f"B, one, is teacher-forced on “t”{said}"
+
+
+def test_each_side_says_its_own():
+    data = comparison(*(run({}, output=output, unknown=(), detours=()) for output in ("of a", "of b")))
+    words = words_of(shown(lambda: controls.tell(data)))
+    assert re.findall(r"([AB]), one, generates <b dir='auto'>“(of .)”", words) == [("A", "of a"), ("B", "of b")]

@@ -1,0 +1,185 @@
+"""What both sides of the page Compare hold: which tokens and runs are whose, and what goes with a figure."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pages.explore.compare.data import ComparisonData, kept
+from pages.explore.compare.sides import Weights
+from pages.shared.recipe import Print, call, literal, value_of
+from pages.shared.sources import Source
+from tests.pages.explore.compare.compare_parts import comparison, patterns, run, shown
+from tests.pages.explore.compare.test_sides import side, weights
+from tests.pages.explore.parts import Drawing
+from transformer_core.analysis import HeadName
+from transformer_core.figures import Figure
+
+ENCODER = HeadName("encoder", 0, 0)
+
+
+def maps(**sizes: tuple[int, int]) -> dict[str, Any]:
+    """Attentions of one head over so many queries and keys."""
+    return {name: patterns(1, 1, *size) for name, size in sizes.items()}
+
+
+def test_each_side_comes_with_its_own_run():
+    runs = run(maps(encoder=(3, 3))), run(maps(encoder=(2, 2)), "xy")
+    data = comparison(*runs)
+    assert data.sides == ((data.a, runs[0]), (data.b, runs[1]))
+    assert [(of.letter, value_of(recipe)) for of, recipe in data.sides_in_code] == [("A", runs[0]), ("B", runs[1])]
+
+
+@pytest.mark.parametrize("predicts", [(True, True), (True, False), (False, True), (False, False)])
+def test_only_sides_that_say_something_print_it(predicts: tuple[bool, bool]):
+    said = {"A": "of a", "B": "of b"}
+    runs = [run({}, output=said[letter], predicts=one) for letter, one in zip(said, predicts, strict=True)]
+    printed = [value_of(line.value) for line in comparison(*runs).outputs]
+    assert printed == [words for words, one in zip(said.values(), predicts, strict=True) if one]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_same"),
+    [
+        ({}, True),
+        ({"head": HeadName("cross", 1, 3)}, True),
+        ({"weights": replace(weights(), name="the same weights by another name")}, True),
+        ({"weights": weights("other")}, False),
+        ({"weights": replace(weights(), source=Source("models/one", "1", step=3))}, False),
+        ({"change": "off:cross.0.0"}, False),
+        ({"text": "a c"}, False),
+        ({"target": "typed"}, False),
+    ],
+)
+def test_the_sides_are_the_same_where_the_same_weights_read_the_same(change: dict[str, Any], is_same: bool):
+    a = side("A", head=ENCODER)
+    data = comparison(run({}), run({}), a, replace(a, letter="B", **change))
+    assert data.is_same == is_same
+    assert replace(data, a=data.b, b=data.a).is_same == is_same
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_the_longest_row_or_column_of_either_side_counts(at: int):
+    sizes = np.where(np.arange(4) == at, 9, 5).tolist()
+    a, b = maps(encoder=(3, 3), cross=(sizes[0], sizes[1])), maps(cross=(sizes[2], sizes[3]), decoder=(3, 3))
+    assert comparison(run(a), run(b)).n_tokens == 9
+
+
+def test_the_attention_maps_are_those_of_each_side_s_own_head():
+    a, b = (maps(encoder=(n, n), cross=(n, n)) for n in (3, 4))
+    sides = side("A", head=ENCODER), side("B", head=HeadName("cross", 0, 0))
+    found = value_of(comparison(run(a), run(b), *sides).attention_maps())
+    assert found[0] is a["encoder"] and found[1] is b["cross"]
+
+
+FORCED = {"target": "u v"}
+
+
+@pytest.mark.parametrize(
+    ("of_b", "inputs", "is_forced"),
+    [(FORCED, [[1], [2]], True), ({}, [[1], [2]], False), (FORCED, [[1], [3]], False)],
+)
+def test_a_forced_side_has_the_labels_of_a_where_it_reads_the_same(of_b: Any, inputs: Any, is_forced: bool):
+    """A's target may begin with a small letter where B's, which was typed, has a capital."""
+    runs = run({}, "xyz", ["<bos>", "u", "v"]), run({}, "rst", ["<bos>", "U", "v"], inputs=inputs)
+    data = comparison(*runs, side("A", head=ENCODER), side("B", head=ENCODER, **of_b))
+    assert value_of(data.labels(0, "cross")) == (("<bos>", "u", "v"), ("x", "y", "z"))
+    own = (("<bos>", "U", "v"), ("r", "s", "t"))
+    assert value_of(data.labels(1, "cross")) == (value_of(data.labels(0, "cross")) if is_forced else own)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "same_inputs", "compared"),
+    [
+        (("decoder_only", "decoder_only"), False, (2, 3)),
+        (("decoder_only", "decoder_only"), True, (None, None)),
+        (("encoder_decoder", "decoder_only"), False, (None, 3)),
+        (("decoder_only", "encoder_decoder"), False, (2, None)),
+        (("encoder_decoder", "encoder_decoder"), False, (None, None)),
+    ],
+)
+def test_of_prompts_that_are_continued_differently_the_prompts_are_compared(
+    kinds: tuple[str, str], same_inputs: bool, compared: tuple[int | None, int | None]
+):
+    runs = [
+        run({}, "xyzq", "uvwr", architecture=kind, n_given=2 + i, inputs=[[0 if same_inputs else i]])
+        for i, kind in enumerate(kinds)
+    ]
+    data = comparison(*runs)
+    assert (data.n_compared(0), data.n_compared(1)) == compared
+    for i in range(2):
+        labels = value_of(data.labels(i, "cross"))
+        assert labels == (tuple("uvwr")[: compared[i]], tuple("xyzq")[: compared[i]])
+
+
+def test_tokens_are_paired_from_a_to_b_in_the_attention_of_each():
+    data = comparison(run({}, "xyz", "uv"), run({}, "xyzq", "uvw"))
+    shared = value_of(data.shared("cross", "encoder"))
+    assert shared.queries.only_a == (0, 1) and len(shared.queries.only_b) == 4
+    assert shared.keys.places_a == [0, 1, 2] and shared.keys.only_b == (3,)
+
+
+def draw(data: ComparisonData) -> None:
+    data.draw(
+        Figure(),
+        name="part",
+        key="part-key",
+        csv=lambda: "a,b\n1,2\n",
+        arrays=lambda: {"numbers": np.arange(3)},
+        code=[Print(literal([1, 2]), "both")],
+        height=7,
+    )
+
+
+def test_with_a_figure_go_the_names_and_the_texts_of_both_sides(drawings: dict[str, Drawing]):
+    b = side("B", weights("other"), text="c d", change="off:cross.0.1")
+    shown(lambda: draw(comparison(run({}), run({}), side("A", text="a b"), b)))
+    drawn = drawings["part-key"]
+    assert drawn.name == "one-other-part"
+    assert drawn.options["about"] == "A: one: a b\nB: other, cross L0.H1 zero-ablated: c d"
+    assert drawn.options["height"] == 7
+    assert drawn.csv == [["a", "b"], ["1", "2"]] and drawn.arrays["numbers"].tolist() == [0, 1, 2]
+    assert "print([1, 2])  # both" in drawn.code
+    state = json.loads(drawn.state)
+    assert state["model"]["path"] == "models/one" and state["view"]["text"] == "a b"
+
+
+def test_with_a_figure_of_a_snapshot_goes_no_model(drawings: dict[str, Drawing]):
+    snapshot: Weights = weights(source=Source("runs/pairs", "1", step=40), run="pairs")
+    shown(lambda: draw(comparison(run({}), run({}), side("A", snapshot))))
+    assert drawings["part-key"].name == "pairs-step40-one-part"
+    assert "model" not in json.loads(drawings["part-key"].state)
+
+
+def test_b_is_read_as_it_is_forced_to(monkeypatch: pytest.MonkeyPatch):
+    from pages.explore.compare.sides import Side
+
+    a, b = side("A", head=ENCODER), side("B", weights("other"), head=ENCODER)
+    run_a, read = SimpleNamespace(output="u v"), []
+
+    def recipe(of: Side) -> Any:
+        read.append((of.letter, of.target))
+        return literal(run_a if of.letter == "A" else of)
+
+    monkeypatch.setattr(Side, "recipe", property(recipe))
+    data = ComparisonData.of(a, b)
+    assert (data.a, data.b) == (a, replace(b, target="u v"))
+    runs: Any = data.model_runs
+    assert runs == (run_a, data.b)
+    assert read == [("A", None), ("B", "u v")]
+
+
+def test_what_is_compared_is_computed_once():
+    computed = []
+
+    def compute(number: int) -> int:
+        computed.append(number)
+        return number + 1
+
+    compute.__module__, compute.__name__ = "builtins", "compute"
+    app = shown(lambda: [value_of(kept(call(compute, number), waiting="Wait")) for number in (1, 1, 2)])
+    assert computed == [1, 2]
+    assert not app.exception

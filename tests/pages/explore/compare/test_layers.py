@@ -1,0 +1,183 @@
+"""How alike the states of layers are: against linear CKA by hand, on the tokens that both sides have."""
+
+from collections.abc import Sequence
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import transformer_core as tc
+from pages.explore.compare import layers
+from pages.explore.compare.data import ComparisonData
+from pages.explore.compare.layers import StackPair
+from pages.explore.compare.sides import Side
+from pages.shared.recipe import value_of
+from tests.pages.conftest import words_of
+from tests.pages.explore.compare.compare_parts import comparison, loaded, run, shown
+from tests.pages.explore.compare.test_sides import side
+from tests.pages.explore.parts import Drawing
+from transformer_core.analysis.texts.token_alignment import PairedPlaces, TokenAlignment
+
+LONG, SHORT = "The dog sees the cat.", "The dog sees the."
+REPLACED = "The dog sees the dog."
+
+
+def read(a: Side, b: Side) -> ComparisonData:
+    found: list[ComparisonData] = []
+    shown(lambda: found.append(ComparisonData.of(a, b)))
+    return found[0]
+
+
+@torch.inference_mode()
+def states(folder: Path, name: str, inputs: Sequence[Sequence[int]]) -> dict[str, list[np.ndarray]]:
+    """The residual stream before the first block of each stack and after each [pos, d_model], by hand."""
+    model, _ = tc.load(folder / name)
+    with tc.capture(model, "*.hook_resid_pre", "*.hook_resid_post") as acts:
+        model(*(torch.tensor([ids]) for ids in inputs))
+    found = {}
+    for stack, n in (("encoder", model.config.n_encoder_layers), ("decoder", model.config.n_decoder_layers)):
+        sites = [f"{stack}.blocks.0.hook_resid_pre", *(f"{stack}.blocks.{i}.hook_resid_post" for i in range(n))]
+        found[stack] = [acts[site][0].double().numpy() for site in sites if n]
+    return found
+
+
+def cka(x: np.ndarray, y: np.ndarray) -> float:
+    """Linear centred kernel alignment (Kornblith et al. 2019, sec. 3)."""
+    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
+    return float(np.linalg.norm(y.T @ x) ** 2 / (np.linalg.norm(x.T @ x) * np.linalg.norm(y.T @ y)))
+
+
+def matrix(a: list[np.ndarray], b: list[np.ndarray]) -> list[list[float]]:
+    return [[cka(one, other) for other in b] for one in a]
+
+
+def test_rows_are_states_of_a_and_columns_states_of_b(two_models: Path, drawings: dict[str, Drawing]):
+    data = read(loaded("A", two_models, text=LONG), loaded("B", two_models, "other", text=LONG))
+    shown(lambda: layers.show(data))
+    a, b = (
+        states(two_models, side.weights.name, model_run.inputs)
+        for side, model_run in zip((data.a, data.b), data.model_runs, strict=True)
+    )
+    expected = matrix(a["encoder"], b["encoder"])
+    drawn = drawings["compare-layers-encoder-encoder"]
+    np.testing.assert_allclose(drawn.cells("similarity"), expected, atol=1e-4)
+    np.testing.assert_allclose(drawn.arrays["cka"], expected, atol=1e-4)
+    assert drawn.title == "Encoder: CKA of the hidden states after each layer"
+    axes = drawn.figure.layout
+    assert (axes.yaxis.title.text, axes.xaxis.title.text) == ("<b>A: en-fr</b>", "<b>B: other</b>")
+    assert [*axes.yaxis.ticktext] == ["embedding", "layer 0", "layer 1"]
+    assert [*axes.xaxis.ticktext] == ["embedding", "layer 0"]
+    assert drawn.csv[0] == ["state_a", "state_b", "cka"]
+    assert [line[:2] for line in drawn.csv[1:3]] == [["embedding", "embedding"], ["embedding", "layer 0"]]
+    np.testing.assert_allclose([float(x) for x in drawn.column(2)], np.ravel(expected), atol=1e-4)
+    assert drawn.name == "en-fr-other-layers-encoder-encoder"
+    of_decoder = drawings["compare-layers-decoder-decoder"]
+    assert of_decoder.title.startswith("Decoder: CKA")
+    n = min(len(of[0]) for of in (a["decoder"], b["decoder"]))  # B is forced to A's output, which one may end before
+    decoders = ([state[:n] for state in of["decoder"]] for of in (a, b))
+    np.testing.assert_allclose(of_decoder.cells("similarity"), matrix(*decoders), atol=1e-4)
+
+
+def test_tokens_that_were_replaced_are_compared_with_what_replaced_them(
+    three_kinds: Path, drawings: dict[str, Drawing]
+):
+    data = read(loaded("A", three_kinds, "gaps", text=LONG), loaded("B", three_kinds, "gaps", text=REPLACED))
+    words = words_of(shown(lambda: layers.show(data)))
+    assert "both models read A’s text here" not in words and "left out" not in words
+    assert [*drawings] == ["compare-layers-encoder-encoder"]
+    a, b = (states(three_kinds, "gaps", model_run.inputs)["encoder"] for model_run in data.model_runs)
+    assert np.abs(a[0] - b[0]).max() > 0.1
+    np.testing.assert_allclose(drawings["compare-layers-encoder-encoder"].cells("similarity"), matrix(a, b), atol=1e-4)
+
+
+def test_where_a_text_has_more_tokens_both_sides_read_that_of_a(two_models: Path, drawings: dict[str, Drawing]):
+    data = read(loaded("A", two_models, text=LONG), loaded("B", two_models, text=SHORT, change="off:encoder.0.0"))
+    app = shown(lambda: layers.show(data))
+    assert "The two texts have different tokens, so both models read A’s text here." in words_of(app)
+    first = drawings["compare-layers-encoder-encoder"].cells("similarity")[0, 0]
+    assert first == pytest.approx(1, abs=1e-5), "the same embeddings"
+    on_one, is_on_a = layers._on_one_text(data)
+    assert is_on_a and on_one.b.text == LONG and on_one.a == data.a
+    assert on_one.b.target == data.model_runs[0].output, "so that both have one output too"
+    lines = value_of([line.value for line in layers.code(data)])
+    assert len(lines) == 2 + 2
+    np.testing.assert_allclose(lines[2], drawings["compare-layers-encoder-encoder"].cells("similarity"), atol=1e-6)
+
+
+def test_one_text_is_not_read_again(two_models: Path):
+    data = read(loaded("A", two_models, text=LONG), loaded("B", two_models, text=LONG, change="off:encoder.0.0"))
+    assert layers._on_one_text(data) == (data, False)
+
+
+def test_models_with_other_stacks_are_compared_by_their_last(drawings: dict[str, Drawing]):
+    def names(source_a: str, target_a: str, source_b: str, target_b: str) -> list[tuple[str, str]]:
+        return layers._names(comparison(run({}, source_a, target_a), run({}, source_b, target_b)))
+
+    both = [("encoder", "encoder"), ("decoder", "decoder")]
+    assert names("xy", "uv", "xy", "uv") == both
+    assert names("xy", "uv", "", "uv") == names("", "uv", "xy", "uv") == [("decoder", "decoder")]
+    assert names("xy", "uv", "xy", "") == names("xy", "", "xy", "uv") == [("encoder", "encoder")]
+    assert names("xy", "", "", "uv") == [("encoder", "decoder")]
+    assert names("", "uv", "xy", "") == [("decoder", "encoder")]
+
+
+def pair(a: str, b: str, n_pairs: int = 2, only_a: int = 0, only_b: int = 0) -> StackPair:
+    pairs = tuple(PairedPlaces(i, i, "x", False) for i in range(n_pairs))
+    alone = tuple(range(90, 90 + only_a)), tuple(range(90, 90 + only_b))
+    return StackPair(a=a, b=b, positions=TokenAlignment(pairs=pairs, only_a=alone[0], only_b=alone[1]))
+
+
+def test_a_pair_of_stacks_is_called_after_both_where_they_differ():
+    same, other = pair("encoder", "encoder"), pair("encoder", "decoder")
+    assert (same.name, same.in_words()) == ("encoder", "encoder")
+    assert (other.name, other.in_words()) == ("encoder_decoder", "A’s encoder and B’s decoder")
+
+
+def told(pairs: list[StackPair], monkeypatch: pytest.MonkeyPatch) -> str:
+    """What is said below the matrices of some pairs of stacks."""
+    with monkeypatch.context() as patch:
+        patch.setattr(layers, "_on_one_text", lambda data: (data, False))
+        patch.setattr(layers, "_pairs", lambda _: pairs)
+        patch.setattr(layers, "_likeness", lambda *_: [None] * len(pairs))
+        patch.setattr(layers, "_matrix", lambda *_: None)
+        app = shown(lambda: layers.show(comparison(run({}), run({}), side("A"), side("B"))))
+    return unescape(words_of(app))
+
+
+def test_tokens_of_one_side_only_are_counted(monkeypatch: pytest.MonkeyPatch):
+    both = "5 tokens occur on both sides and are compared; {} occur on one side only and are left out."
+    assert both.format(3) in told([pair("encoder", "encoder", 5, 1, 2)], monkeypatch)
+    assert both.format(1) in told([pair("encoder", "encoder", 5, 1, 0)], monkeypatch)
+    assert both.format(2) in told([pair("encoder", "encoder", 5, 0, 2)], monkeypatch)
+    assert "left out" not in told([pair("encoder", "encoder", 5)], monkeypatch)
+
+
+def test_that_a_text_is_short_is_said_with_the_fewest_tokens_of_a_stack(monkeypatch: pytest.MonkeyPatch):
+    few = told([pair("encoder", "encoder", 15), pair("decoder", "decoder", 20)], monkeypatch)
+    assert "The text is short: with 15 tokens, CKA tends to be high" in few
+    enough = told([pair("encoder", "encoder", 16), pair("decoder", "decoder", 20)], monkeypatch)
+    assert "What to look for" in enough and "The text is short" not in enough
+
+
+def test_models_that_read_other_tokens_have_no_states_to_compare(drawings: dict[str, Drawing]):
+    a = side("A")
+    apart = comparison(run({}, "xyz", "uvw"), run({}, "rst", "opq"), a, side("B", text=a.text))
+    app = shown(lambda: layers.show(apart))
+    assert "The two models tokenize this text differently" in words_of(app) and not drawings
+    half = comparison(run({}, "xyz", "uvw"), run({}, "xyz", "opq"), a, side("B", text=a.text))
+    assert [one.name for one in layers._pairs(half)] == ["encoder"]
+
+
+@pytest.mark.parametrize(
+    ("source_b", "target_b", "is_read_again"),
+    [("xyz", "uvw", False), ("xyq", "uvw", False), ("xyzq", "uvw", True), ("xyz", "uv", True), ("xyz", "opq", True)],
+)
+def test_two_texts_with_the_same_number_of_tokens_are_compared_as_they_are(
+    source_b: str, target_b: str, is_read_again: bool, monkeypatch: pytest.MonkeyPatch
+):
+    data = comparison(run({}, "xyz", "uvw"), run({}, source_b, target_b), side("A", text="a"), side("B", text="b"))
+    again = comparison(run({}), run({}))
+    monkeypatch.setattr(ComparisonData, "of", lambda *_: again)
+    assert layers._on_one_text(data) == ((again, True) if is_read_again else (data, False))

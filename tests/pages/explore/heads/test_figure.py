@@ -1,0 +1,226 @@
+"""The chosen head, large: what goes with its heatmap, what its lines are drawn from, and what may stand in for it."""
+
+import io
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pages.components import figures
+from pages.explore.heads import figure, view_fields
+from pages.explore.heads.components import lines
+from pages.explore.heads.data import HeadsData
+from tests.pages.conftest import PROMPTS, words_of
+from tests.pages.explore.heads.heads_parts import TOKENS, shown, weights
+from tests.pages.explore.parts import Drawing
+from transformer_core.analysis.heads.picture import HeadShare
+
+pytestmark = pytest.mark.usefixtures("checkpoints")
+HEATMAP = "heatmap"
+
+
+@pytest.fixture(scope="module")
+def expected(two_models: Path) -> np.ndarray:
+    return weights(two_models)
+
+
+@pytest.fixture
+def drawn_lines(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the last lines were drawn from."""
+    found: dict[str, Any] = {}
+    monkeypatch.setattr(lines, "attention_lines", lambda **given: found.update(given))
+    return found
+
+
+def test_with_a_heatmap_go_its_numbers_and_the_places_of_its_tokens(expected: np.ndarray, drawings: dict[str, Drawing]):
+    shown(figure.show, window=((1, 3), (3, 5)))
+    drawn, cells = drawings[HEATMAP], expected[1, 2, 1:4, 3:6]
+    np.testing.assert_allclose(drawn.cells("attention"), cells, atol=1e-6)
+    assert drawn.title == "Attention pattern: encoder self-attention L1.H2"
+    assert drawn.name == "en-fr-encoder-layer1-head2"
+    places = [[str(query), TOKENS[query], str(key), TOKENS[key]] for query in range(1, 4) for key in range(3, 6)]
+    assert [line[:4] for line in drawn.csv[1:]] == places
+    np.testing.assert_allclose([float(number) for number in drawn.column(5)], cells.ravel(), atol=1e-6)
+    np.testing.assert_allclose(drawn.arrays["pattern"], cells, atol=1e-6)
+    assert drawn.arrays["query_tokens"].tolist() == TOKENS[1:4] and drawn.arrays["key_tokens"].tolist() == TOKENS[3:6]
+    assert (int(drawn.arrays["first_query"]), int(drawn.arrays["first_key"])) == (1, 3)
+    assert drawn.options["is_window"] and drawn.options["cell"] is None
+    axes = drawn.figure.layout
+    assert ("query: source" in axes.yaxis.title.text, "key: source" in axes.xaxis.title.text) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("query", "key", "cell"), [(2, 4, (2, 4)), (0, 0, (0, 0)), (2, None, None), (None, 4, None), (None, None, None)]
+)
+def test_a_cell_is_told_where_both_its_tokens_are_chosen(
+    query: int | None, key: int | None, cell: tuple[int, int] | None, drawings: dict[str, Drawing]
+):
+    shown(figure.show, query=query, key=key)
+    assert drawings[HEATMAP].options["cell"] == cell
+    assert not drawings[HEATMAP].options["is_window"]
+    assert bool(drawings[HEATMAP].figure.layout.shapes) == (query is not None or key is not None)
+
+
+def test_what_is_chosen_in_the_heatmap_is_what_was_sent(drawings: dict[str, Drawing], monkeypatch: pytest.MonkeyPatch):
+    def click(data: HeadsData) -> None:
+        figure.show(data)
+        monkeypatch.setattr(figures, "sent_cell", lambda key: {HEATMAP: (2, 4)}[key])
+        monkeypatch.setattr(figures, "sent_window", lambda key: {HEATMAP: (range(1, 3), range(2, 6))}[key])
+        drawings[HEATMAP].options["on_cell"]()
+        drawings[HEATMAP].options["on_window"]()
+
+    app = shown(click)
+    chosen = [app.session_state[field.key] for field in (view_fields.QUERY, view_fields.KEY, view_fields.WINDOW)]
+    assert chosen == [2, 4, ((1, 2), (2, 5))]
+
+
+MIX = (HeadShare(layer=0, head=1), HeadShare(layer=1, head=2, weight=0.5))
+
+
+@pytest.mark.parametrize(
+    ("view", "has_preview"),
+    [
+        ({}, True),
+        ({"query": 1, "key": 2}, True),
+        ({"rest": "share"}, True),  # nothing is left out
+        ({"show": "log"}, False),
+        ({"unit": "word"}, False),
+        ({"hide": "special"}, False),
+        ({"window": ((0, 2), (0, 2))}, False),
+        ({"mix": MIX}, False),
+        ({"mean": "layer"}, False),
+    ],
+)
+def test_another_head_can_be_drawn_at_once_only_where_one_whole_pattern_is(
+    view: dict[str, Any], has_preview: bool, drawings: dict[str, Drawing]
+):
+    shown(figure.show, **view)
+    preview = drawings[HEATMAP].options["preview"]
+    assert (preview is not None) == has_preview
+    if preview is not None:
+        assert (preview["attention"], preview["layer"], preview["head"]) == ("encoder", 1, 2)
+        assert {*preview["frames"]} == {"encoder", "decoder", "cross"}
+        layout = preview["frames"]["cross"]["layout"]
+        assert layout["title"]["text"] == "Attention pattern: cross-attention L{layer}.H{head}"
+        assert "query: decoder input" in str(layout["yaxis"]["title"])
+        assert "key: source" in str(layout["xaxis"]["title"])
+        assert [*layout["xaxis"]["ticktext"]][:2] == TOKENS[:2]
+
+
+def test_a_part_of_which_nothing_is_left_is_a_sentence(drawings: dict[str, Drawing]):
+    found: list[Any] = []
+    app = shown(lambda data: found.append(figure.show(data)), hide="special", window=((6, 6), (6, 6)))
+    assert found == [None] and not drawings
+    assert "All tokens in this range are excluded" in words_of(app)
+
+
+def test_what_was_drawn_is_handed_on(expected: np.ndarray, drawings: dict[str, Drawing]):
+    found: list[Any] = []
+    shown(lambda data: found.append(figure.show(data)))
+    np.testing.assert_allclose(found[0].values, expected[1, 2], atol=1e-6)
+
+
+def test_lines_are_of_the_window_and_their_choice_is_counted_within_it(
+    expected: np.ndarray, drawn_lines: dict[str, Any], drawings: dict[str, Drawing]
+):
+    view = {"as": "lines", "show": "scores", "window": ((2, 4), (1, 5)), "query": 4, "key": 1}
+    app = shown(figure.show, **view)
+    (pattern,) = drawn_lines["patterns"]
+    np.testing.assert_allclose(pattern, expected[1, 2, 2:5, 1:6], atol=1e-6)  # whatever the quantity
+    assert pattern.dtype == np.float32 and drawn_lines["masks"][0].all()
+    assert [*drawn_lines["query_tokens"]] == TOKENS[2:5] and [*drawn_lines["key_tokens"]] == TOKENS[1:6]
+    assert (drawn_lines["first_query"], drawn_lines["first_key"]) == (2, 1)
+    assert drawn_lines["chosen"] == (2, 0)
+    assert drawn_lines["names"] == ["encoder self-attention L1.H2"] and len(drawn_lines["hues"]) == 1
+    assert (drawn_lines["query_name"], drawn_lines["key_name"]) == ("query: source", "key: source")
+    assert drawn_lines["generated_from"] is None
+    assert "Attention as lines: encoder self-attention L1.H2" in words_of(app)
+    assert not drawings, "no heatmap, and nothing is saved yet"
+    shown(figure.show, **view | {"query": None})
+    assert drawn_lines["chosen"] == (None, 0)
+    shown(figure.show, **view | {"key": None})
+    assert drawn_lines["chosen"] == (2, None)
+
+
+def test_lines_of_a_mixture_are_of_each_head_and_of_a_mean_of_all(expected: np.ndarray, drawn_lines: dict[str, Any]):
+    app = shown(figure.show, **{"as": "lines", "mix": MIX})
+    np.testing.assert_allclose(drawn_lines["patterns"], [expected[0, 1], expected[1, 2]], atol=1e-6)
+    assert drawn_lines["names"] == ["L0.H1", "L1.H2"] and len({*drawn_lines["hues"]}) == 2
+    assert "Attention as lines: encoder self-attention, heads L0.H1, L1.H2" in words_of(app)
+    app = shown(figure.show, **{"as": "lines", "mix": MIX, "mean": "layer"})
+    np.testing.assert_allclose(drawn_lines["patterns"], [expected[1].mean(axis=0)], atol=1e-6)
+    assert drawn_lines["names"] == ["encoder self-attention L1, mean over heads"]
+    shown(figure.show, **{"as": "lines", "mean": "all"})
+    np.testing.assert_allclose(drawn_lines["patterns"], [expected.mean(axis=(0, 1))], atol=1e-6)
+
+
+@pytest.mark.parametrize(("most", "has_lines"), [(7, True), (6, False)])
+def test_lines_of_a_long_text_give_way_to_the_heatmap(
+    most: int,
+    has_lines: bool,
+    drawn_lines: dict[str, Any],
+    drawings: dict[str, Drawing],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(figure, "MOST_LINES", most)
+    app = shown(figure.show, **{"as": "lines"})
+    assert bool(drawn_lines) == has_lines and (HEATMAP in drawings) == (not has_lines)
+    assert (f"The line view is limited to {most} tokens" in words_of(app)) == (not has_lines)
+    assert "The line view" not in words_of(shown(figure.show))
+
+
+def test_the_longer_side_of_a_cross_attention_decides_about_lines(
+    drawn_lines: dict[str, Any], drawings: dict[str, Drawing], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(figure, "MOST_LINES", 30)  # of 31 queries and 7 keys
+    shown(figure.show, **{"as": "lines", "attention": "cross"})
+    assert not drawn_lines and HEATMAP in drawings
+
+
+def test_a_saved_picture_of_lines_is_drawn_when_it_is_asked_for(
+    drawn_lines: dict[str, Any], drawings: dict[str, Drawing], monkeypatch: pytest.MonkeyPatch
+):
+    view: dict[str, Any] = {"as": "lines", "window": ((2, 4), (1, 5)), "query": 3}
+    shown(figure.show, **view)
+    assert not drawings
+    monkeypatch.setattr(figure.st, "popover", lambda *_, **__: nullcontext(SimpleNamespace(open=True)))
+    shown(figure.show, **view)
+    drawn = drawings["heads-still"]
+    assert drawn.name == "en-fr-encoder-layer1-head2-lines"
+    assert drawn.title == "Attention as lines: encoder self-attention L1.H2"
+    assert drawn.options["opens"]
+
+
+def test_where_a_continuation_begins_is_told_as_far_as_it_is_shown(three_kinds_here: Path, drawn_lines: dict[str, Any]):
+    begins: list[Any] = []
+
+    def draw(data: HeadsData) -> None:
+        begins.append(data.generated_from)
+        figure.show(data)
+
+    tales = {"model": "tales", "text": PROMPTS[1], "attention": "decoder", "layer": 0, "as": "lines"}
+    shown(draw, **tales)
+    assert drawn_lines["generated_from"] == begins[0] is not None
+    shown(draw, **tales, window=((1, 2), (0, begins[0])))
+    assert drawn_lines["generated_from"] == begins[0]
+    shown(draw, **tales, window=((1, 2), (0, begins[0] - 1)))
+    assert drawn_lines["generated_from"] is None
+
+
+def test_in_an_overview_tokens_are_counted_by_blocks(monkeypatch: pytest.MonkeyPatch):
+    """Rows and columns of an overview stand for several tokens, so that none has a first place of its own."""
+    taken: list[Mapping[str, bytes]] = []
+
+    def draw(data: HeadsData) -> None:
+        shown = data.picture
+        taken.append(figure.files(data, replace(shown, blocks=(7, 7), queries=replace(shown.queries, first=3))))
+
+    shown(draw)
+    with np.load(io.BytesIO(taken[0]["en-fr-encoder-layer1-head2.npz"])) as arrays:
+        assert int(arrays["first_query"]) == int(arrays["first_key"]) == 0
+        assert arrays["query_tokens"].tolist()[:2] == ["3 to 3", "4 to 4"]
