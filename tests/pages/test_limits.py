@@ -116,7 +116,11 @@ HEARD: Mapping[str, tuple[int, Callable[[int], object], Callable[[], object]]] =
         },
         lambda: sent_sampling("key", Sampling()),
     ),
-    "a block's name": (drawing._LONGEST, lambda n: {"block": {"name": "x" * n}}, lambda: drawing.sent_block("key")),
+    "a block's name": (
+        drawing._LONGEST,
+        lambda n: {"block": {"revision": 1, "value": "x" * n}},
+        lambda: drawing.sent_block("key"),
+    ),
     "a cell": (
         matrix.MOST_CELLS - 1,
         lambda n: {"turned": {"revision": 1, "value": [n]}},
