@@ -6,6 +6,7 @@ import json
 import re
 import struct
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -191,6 +192,7 @@ def test_the_code_gives_the_same_numbers(open_steps: OpenApp, attention: str):
 def test_a_proof_that_fails_is_said_plainly(open_steps: OpenApp, monkeypatch: pytest.MonkeyPatch):
     from transformer_core.analysis.walkthrough import walk
 
+    @wraps(walk)  # so that code can name it
     def corrupted(*args: Any, **options: Any) -> Any:
         walked = walk(*args, **options)
         walked.quantities["z"].values[1, 1] += 0.5
