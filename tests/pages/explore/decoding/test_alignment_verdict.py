@@ -70,6 +70,19 @@ def test_from_where_an_output_differs_from_the_corpus_is_told():
     assert waiting.startswith("This sentence is in the corpus (held out from training)")
 
 
+def test_of_a_text_that_was_cut_no_pair_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "card.json").write_text(json.dumps({"corpus": {"name": "en-fr", "seed": 3}}))
+    pairs = SimpleNamespace(find=lambda text: literal(text.upper()))
+    monkeypatch.setattr(alignment, "_pairs", lambda name, seed: pairs)
+    monkeypatch.setattr(alignment, "place_of", Path)
+    for left_out, found in ((range(0), "A CAT"), (range(5, 9), None)):
+        data: Any = SimpleNamespace(
+            card=SimpleNamespace(path=str(tmp_path)), view=SimpleNamespace(text="a cat"), left_out=left_out
+        )
+        pair, trouble = alignment._pair(data)
+        assert trouble is None and (None if pair is None else value_of(pair)) == found
+
+
 @pytest.mark.parametrize(("truth", "is_found"), [(None, True), (None, False), (known((0, 0)), False)])
 def test_of_a_text_of_no_corpus_nothing_is_judged(truth: KnownAlignment | None, is_found: bool):
     assert "this text is not one of them" in alignment._verdict(made(truth, is_found=is_found))
