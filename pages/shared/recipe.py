@@ -8,19 +8,16 @@
 An `Expression` stands for a value: what is done to it (an attribute, an index, a call) gives another expression.
 """
 
-import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cached_property
 from hashlib import blake2b
-from importlib import import_module
 from inspect import ismodule
 from typing import Any
 
-WIDTH = 100  # characters of a line, beyond which a call has a line for each argument
-SHORT = {"transformer_core": "tc", "numpy": "np", "torch": "torch"}  # modules that are imported whole, and their names
+from pages.shared.code_lines import enclosed, home, in_groups
 
 
 class Expression:
@@ -139,7 +136,7 @@ _Part = _Assignment | str | Unwritten
 
 def call(function: Callable[..., Any], *arguments: Any, **named_arguments: Any) -> Expression:
     """Return the call of a function or a class of a module; `Unpacked` arguments come last."""
-    return Expression(lambda: _home(function)[1], lambda: function, function)(*arguments, **named_arguments)
+    return Expression(lambda: home(function)[1], lambda: function, function)(*arguments, **named_arguments)
 
 
 def literal(value: Any) -> Expression:
@@ -165,7 +162,7 @@ def each(name: str, values: Any, of: Callable[[Expression], Any]) -> Expression:
         return made
 
     return Expression(
-        lambda: _enclosed("[", [written(what), f"for {name} in {written(values)}"], "]", " "), make, values, what
+        lambda: enclosed("[", [written(what), f"for {name} in {written(values)}"], "]", " "), make, values, what
     )
 
 
@@ -254,7 +251,7 @@ def script(*last: Expression | Print | Lines) -> str:
                 body.append(line.code.strip("\n"))
             case _:
                 body.append(line._code)
-    imports = _in_groups(part for part in parts if isinstance(part, str))
+    imports = in_groups(part for part in parts if isinstance(part, str))
     return "\n\n".join([*imports, "\n".join(body)]) + "\n"
 
 
@@ -281,7 +278,7 @@ def written(value: Any) -> str:
         case Unpacked():
             return f"**{value.items._code}"
         case tuple() if (as_dict := getattr(value, "_asdict", None)) is not None:
-            return _written_call(_home(type(value))[1], (), as_dict())
+            return _written_call(home(type(value))[1], (), as_dict())
         case tuple():
             return f"({', '.join(map(written, value))}{',' if len(value) == 1 else ''})"
         case list():
@@ -292,8 +289,8 @@ def written(value: Any) -> str:
         case dict():
             return f"{{{', '.join(f'{written(key)}: {written(of)}' for key, of in value.items())}}}"
     if is_dataclass(value) and not isinstance(value, type):
-        return _written_call(_home(type(value))[1], (), _changed(value))
-    return _home(value)[1] if callable(value) else repr(value)
+        return _written_call(home(type(value))[1], (), _changed(value))
+    return home(value)[1] if callable(value) else repr(value)
 
 
 def _index(key: Any) -> str:
@@ -323,16 +320,7 @@ def _written_call(function: str, arguments: Iterable[Any], named_arguments: Mapp
     parts = [written(one) for one in arguments if not isinstance(one, Unpacked)]
     parts += [f"{name}={written(one)}" for name, one in named_arguments.items() if not isinstance(one, Unwritten)]
     parts += map(written, unpacked)
-    return _enclosed(f"{function}(", parts, ")", ", ", ",")
-
-
-def _enclosed(before: str, parts: Sequence[str], after: str, between: str, at_end: str = "") -> str:
-    """Return parts on one line, or on a line each."""
-    line = f"{before}{between.join(parts)}{after}"
-    if len(line) <= WIDTH and "\n" not in line:
-        return line
-    lines = "".join(f"{part}{at_end}\n" for part in parts)
-    return f"{before}\n{textwrap.indent(lines, '    ')}{after}"
+    return enclosed(f"{function}(", parts, ")", ", ", ",")
 
 
 def _called(function: Callable[..., Any], arguments: Iterable[Any], named_arguments: Mapping[str, Any]) -> Any:
@@ -343,29 +331,6 @@ def _called(function: Callable[..., Any], arguments: Iterable[Any], named_argume
         else:
             places.append(value_of(one))
     return function(*places, **names)
-
-
-def _home(value: Any) -> tuple[str, str]:
-    """Return the line that imports a function, a class or a module, and what it is called then.
-
-    It is imported from the package nearest to the top that has it.
-
-    Raises:
-        ValueError: it is not where it says that it is.
-    """
-    if ismodule(value):
-        return f"import {value.__name__}", value.__name__
-    name, parts = value.__name__, value.__module__.split(".")
-    if value.__module__ == "builtins":
-        return "", name
-    for n in range(1, len(parts) + 1):
-        package = ".".join(parts[:n])
-        if getattr(import_module(package), name, None) is value:
-            short = SHORT.get(package)
-            if short is None:
-                return f"from {package} import {name}", name
-            return f"import {package}" + (f" as {short}" if short != package else ""), f"{short}.{name}"
-    raise ValueError(f"{name} is not found in {value.__module__}")
 
 
 def _collect(values: Iterable[Any], found: "dict[_Part, None]") -> None:
@@ -389,32 +354,13 @@ def _parts(values: Iterable[Any]) -> "Iterator[_Named | str | Unwritten]":
             case Unpacked():
                 yield from _parts((value.items,))
             case tuple() if hasattr(value, "_fields"):
-                yield _home(type(value))[0]
+                yield home(type(value))[0]
             case tuple() | list() | set() | frozenset():
                 yield from _parts(value)
             case dict():
                 yield from _parts((*value, *value.values()))
             case _ if is_dataclass(value) and not isinstance(value, type):
-                yield _home(type(value))[0]
+                yield home(type(value))[0]
                 yield from _parts(_changed(value).values())
             case _ if callable(value) or ismodule(value):
-                yield _home(value)[0]
-
-
-def _in_groups(imports: Iterable[str]) -> list[str]:
-    """Return the imports as this project orders them: Python's, others', ours; one line for each module."""
-    names: dict[str, set[str]] = {}
-    whole = set()
-    for line in filter(None, imports):
-        package, _, name = line.removeprefix("from ").partition(" import ")
-        if line.startswith("from "):
-            names.setdefault(package, set()).add(name)
-        else:
-            whole.add(line)
-    lines = [*whole, *(f"from {package} import {', '.join(sorted(of))}" for package, of in names.items())]
-    groups: dict[int, list[str]] = {}
-    for line in sorted(lines, key=lambda line: (line.startswith("from "), line)):
-        package = line.split()[1].partition(".")[0]
-        place = 0 if package in sys.stdlib_module_names else 2 if package == "transformer_core" else 1
-        groups.setdefault(place, []).append(line)
-    return ["\n".join(groups[place]) for place in sorted(groups)]
+                yield home(value)[0]

@@ -98,7 +98,7 @@ class Source:
         """Return what forward passes of `model`, as `recipe` gives it, compute: on its device and with its change."""
         if self.change:
             value = within(through(self._intervention(model), lambda _: self.changed(value_of(model))), value)
-        return through(value, self.on_device)
+        return through(value, self._on_device)
 
     def changed(self, model: "Transformer") -> AbstractContextManager[None]:
         """Run the model with its change.
@@ -125,8 +125,7 @@ class Source:
         }
         return call(intervene, model, edits)
 
-    def on_device(self, make: Callable[[], Any]) -> Any:
-        """Return what `make` gives while this thread may compute on the model's device."""
+    def _on_device(self, make: Callable[[], Any]) -> Any:
         with models.on(self.device):
             return make()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pages.learn.masks import view_fields
 from pages.shared import cache, readings
 from pages.shared.models import ModelCard
-from pages.shared.recipe import Expression, call, literal, named, through, value_of
+from pages.shared.recipe import Expression, call, literal, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
@@ -134,7 +134,7 @@ class MasksData:
 
         head = {"layer": self.view.layer, "head": self.view.head}
         made = call(run_masked, *self.source.recipe(), self.text_recipe, self.choice_recipe, **head)
-        return named("outcome", self.kept(made))
+        return named("outcome", _kept(self.source, made))
 
     @cached_property
     def outcome(self) -> "MaskOutcome":
@@ -146,7 +146,7 @@ class MasksData:
         """Return what the model writes by itself under some masks, as code."""
         from transformer_core.analysis.masks.run import write_masked
 
-        return self.kept(call(write_masked, *self.source.recipe(), self.text_recipe, choice))
+        return _kept(self.source, call(write_masked, *self.source.recipe(), self.text_recipe, choice))
 
     def preset_masks(self) -> "Mapping[str, np.ndarray]":
         """Return the mask that each preset puts on the chosen attention."""
@@ -155,7 +155,7 @@ class MasksData:
         attention = self.view.attention
         alone = _alone(self.source, self.view, self.card, N_PADDING)
         masks: Mapping[str, np.ndarray] = value_of(
-            self.kept(call(preset_masks, *self.source.recipe(), alone, attention))
+            _kept(self.source, call(preset_masks, *self.source.recipe(), alone, attention))
         )
         return masks
 
@@ -167,7 +167,7 @@ class MasksData:
         alone = _alone(self.source, self.view, self.card, n_padding)
         text = _padded(self.source, self.card, alone, tuple(value_of(alone).inputs), n_padding)
         made = call(masks_of, self.source.recipe()[0], text, self.choice_recipe, layer=self.view.layer)
-        return named("masks", self.kept(made))
+        return named("masks", _kept(self.source, made))
 
     def leak(self, name: str, replacements: "tuple[int, ...]", choice: "MaskChoice | None" = None) -> Expression:
         """Return what moves where each token is changed, as code.
@@ -186,14 +186,14 @@ class MasksData:
         if choice is not None:
             chosen = named("choice", literal(choice))
             arguments.append(named("edits", chosen.interventions(model.config, n_source=None, n_target=None)))
-        return named(name, self.kept(call(leak, model, *arguments)))
+        return named(name, _kept(self.source, call(leak, model, *arguments)))
 
     def steps(self) -> Expression:
         """Return what the decoder says in one pass, and step by step, as code."""
         from transformer_core.analysis.masks.inference import steps
 
         made = call(steps, self.source.recipe()[0], call(tuple, self.alone_recipe.inputs.values()))
-        return named("found", self.kept(made))
+        return named("found", _kept(self.source, made))
 
     def dropped(self, probability: float, seed: int) -> Expression:
         """Return what dropout on all patterns does to the chosen head and to the output, as code."""
@@ -202,7 +202,7 @@ class MasksData:
         head = {"attention": self.view.attention, "layer": self.view.layer, "head": self.view.head}
         options = {**head, "probability": probability, "seed": seed}
         made = call(run_dropout, *self.source.recipe(), self.alone_recipe, **options)
-        return named("dropped", self.kept(made))
+        return named("dropped", _kept(self.source, made))
 
     def four_ways(self) -> Mapping[tuple[bool, bool], str]:
         """Return what the decoder writes by (is masked, has a cache)."""
@@ -215,12 +215,8 @@ class MasksData:
         n_new = min(max(1, len(text.expected) + 1 - n_begun), model.config.max_seq_len - n_begun)
         if not n_new:  # the text takes all positions
             return dict.fromkeys(((True, True), (True, False), (False, True), (False, False)), "")
-        written = self.kept(call(write_four_ways, self.source.recipe()[0], given, n_new=n_new))
+        written = _kept(self.source, call(write_four_ways, self.source.recipe()[0], given, n_new=n_new))
         return {way: tokenizer.target.decode(tokens) for way, tokens in value_of(written).items()}
-
-    def kept(self, value: Expression) -> Expression:
-        """Return the same, made on the model's device and once for all sessions."""
-        return cache.kept(STORE, through(value, self.source.on_device))
 
     def side(self, of: str) -> str:
         """Return what a side is called: "source" or "target"."""
@@ -255,7 +251,12 @@ def _alone(source: Source, view: View, card: ModelCard, n_padding: int) -> Expre
     options["max_tokens"] = min(MOST_TOKENS, card.config.max_seq_len) - n_padding
     options["max_new_tokens"] = readings.max_new_tokens(source)
     made = call(mask_text, *source.recipe(), view.text, **options)
-    return named("text", cache.kept(STORE, through(made, source.on_device)))
+    return named("text", _kept(source, made))
+
+
+def _kept(source: Source, value: Expression) -> Expression:
+    """Return the same, made on the model's device and once for all sessions."""
+    return cache.kept(STORE, source.forward(source.recipe()[0], value))
 
 
 def ends(attention: str) -> tuple[str, str]:

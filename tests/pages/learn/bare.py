@@ -15,7 +15,9 @@ from pages.components import figures
 from pages.shared import export
 from pages.shared.models import ModelCard
 from pages.shared.view import state
+from pages.shared.view.fields import Field
 
+OF_THE_VIEW = ("text", "target", "attention", "layer", "head", "continues")
 TEXTS = ("html", "markdown", "caption", "info", "warning")
 WIDGETS = ("selectbox", "segmented_control", "multiselect", "slider", "number_input", "text_input", "toggle", "pills")
 
@@ -89,6 +91,16 @@ class Bare:
         usual = {"text": card.examples[0] if text is None else text, "continues": writes, "target": None}
         usual |= {"attention": last.attention, "layer": last.layer, "head": last.head}
         self.session.update({"model": card.name} | usual | chosen)
+
+    def begin(self, card: ModelCard, fields: Iterable[Field], chosen: Mapping[str, Any]) -> None:
+        """Begin anew with a model, and what is chosen: parts of the view, and fields of a page by their names."""
+        self.clear()
+        self.session.clear()
+        self.look_at(card, **{name: value for name, value in chosen.items() if name in OF_THE_VIEW})
+        by_name = {field.name: field for field in fields}
+        for name, value in chosen.items():
+            if name not in OF_THE_VIEW:
+                by_name[name].set(value)
 
 
 class Place:

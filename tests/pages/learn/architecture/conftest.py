@@ -13,7 +13,6 @@ from tests.pages.learn.bare import Bare
 from transformer_core.analysis.blueprint.plan import blueprint_of
 
 Look = Callable[..., ArchitectureData]
-OF_THE_VIEW = ("text", "target", "attention", "layer", "head", "continues")
 
 
 @pytest.fixture
@@ -25,12 +24,7 @@ def look(bare: Bare, cards: Mapping[str, ModelCard]) -> Look:
 
     def look_at(model: str, *, config: Mapping[str, Any] | None = None, **chosen: Any) -> ArchitectureData:
         card = cards[model]
-        bare.clear()
-        bare.session.clear()
-        bare.look_at(card, **{name: chosen.pop(name) for name in OF_THE_VIEW if name in chosen})
-        by_name = {field.name: field for field in view_fields.FIELDS}
-        for name, value in chosen.items():
-            by_name[name].set(value)
+        bare.begin(card, view_fields.FIELDS, chosen)
         data = ArchitectureData.current(card)
         assert data is not None
         if config:

@@ -11,7 +11,6 @@ from pages.shared.models import ModelCard
 from tests.pages.learn.bare import Bare
 
 Look = Callable[..., MasksData]
-OF_THE_VIEW = ("text", "target", "attention", "layer", "head", "continues")
 
 
 @pytest.fixture
@@ -20,12 +19,7 @@ def look(bare: Bare, cards: Mapping[str, ModelCard]) -> Look:
 
     def look_at(model: str | ModelCard, **chosen: Any) -> MasksData:
         card = cards[model] if isinstance(model, str) else model
-        bare.clear()
-        bare.session.clear()
-        bare.look_at(card, **{name: chosen.pop(name) for name in OF_THE_VIEW if name in chosen})
-        by_name = {field.name: field for field in view_fields.FIELDS}
-        for name, value in chosen.items():
-            by_name[name].set(value)
+        bare.begin(card, view_fields.FIELDS, chosen)
         return MasksData.current(card)
 
     return look_at

@@ -11,7 +11,6 @@ from pages.shared.models import ModelCard
 from tests.pages.learn.bare import Bare
 
 Look = Callable[..., PositionsData]
-OF_THE_VIEW = ("text", "target", "attention", "layer", "head", "continues")
 
 
 @pytest.fixture
@@ -20,13 +19,8 @@ def look(bare: Bare, cards: Mapping[str, ModelCard]) -> Look:
 
     def look_at(model: str | ModelCard, encoding: str, part: str = "table", **chosen: Any) -> PositionsData:
         card = cards[model] if isinstance(model, str) else model
-        bare.clear()
-        for field in view_fields.FIELDS:
-            field.set(field.usual)
-        bare.look_at(card, **{name: chosen.pop(name) for name in OF_THE_VIEW if name in chosen})
-        by_name = {field.name: field for field in view_fields.FIELDS}
-        for name, value in ({"encoding": encoding, "part": part} | chosen).items():
-            by_name[name.rstrip("_")].set(value)
+        fields = {name.rstrip("_"): value for name, value in chosen.items()}
+        bare.begin(card, view_fields.FIELDS, {"encoding": encoding, "part": part} | fields)
         return PositionsData.current(card)
 
     return look_at

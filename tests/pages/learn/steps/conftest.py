@@ -11,7 +11,6 @@ from pages.shared.models import ModelCard
 from tests.pages.learn.bare import Bare
 
 Look = Callable[..., StepsData]
-OF_THE_VIEW = ("text", "target", "attention", "layer", "head", "continues")
 
 
 @pytest.fixture
@@ -20,14 +19,7 @@ def look(bare: Bare, cards: Mapping[str, ModelCard]) -> Look:
 
     def look_at(model: str, **chosen: Any) -> StepsData:
         card = cards[model]
-        bare.clear()
-        bare.session.clear()
-        bare.look_at(card, **{name: chosen.pop(name) for name in OF_THE_VIEW if name in chosen})
-        by_name = {field.name: field for field in view_fields.FIELDS}
-        for field in view_fields.FIELDS:
-            field.set(field.usual)
-        for name, value in chosen.items():
-            by_name[name].set(value)
+        bare.begin(card, view_fields.FIELDS, chosen)
         data = StepsData.current(card)
         assert data is not None
         return data
