@@ -13,12 +13,11 @@ from jaxtyping import Bool, Float
 
 from pages.components.mounting import component
 from pages.components.packing import packed
+from pages.learn.masks.view_fields import MOST_CELLS
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.figures import isolate
 from transformer_core.figures.mask_colors import CELL, mask_colors
 from transformer_core.figures.theme import KEY, QUERY
-
-MOST_CELLS = 64 * 64
 
 
 @dataclass(frozen=True, kw_only=True)
