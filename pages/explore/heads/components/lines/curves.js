@@ -54,7 +54,7 @@ function pathsOf({ steps, nQueries, nKeys, hues, pitch, scrolled }, width, heigh
   const paths = [];
   const middle = width / 2;
   let room = MOST_CURVES;
-  for (let step = STEPS - 1; step >= 0 && room > 0; step--) {
+  for (let step = STEPS - 1; step >= 0 && room >= 0; step--) {
     const ofHeads = hues.map(() => null);
     for (const place of steps[step]) {
       const key = place % nKeys;
