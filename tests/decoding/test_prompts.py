@@ -67,6 +67,12 @@ def test_an_end_inside_of_a_prompt_ends_nothing():
     check(tc.greedy_decode(model, prompts, max_new_tokens=7), alone(model, prompts, max_new_tokens=7))
 
 
+def test_an_end_at_the_end_of_a_prompt_ends_nothing_beside_shorter_ones():
+    model, prompts = wide_awake(), random_tokens(LENGTHS, vocab_size=37)
+    prompts[range(len(LENGTHS)), [n - 1 for n in LENGTHS]] = EOS
+    check(tc.greedy_decode(model, prompts, max_new_tokens=7), alone(model, prompts, max_new_tokens=7))
+
+
 @pytest.mark.parametrize("decode", [tc.greedy_decode, tc.beam_search])
 def test_behind_a_prompt_that_has_ended_it_goes_on(decode: Callable[..., Decoding]):
     model = wide_awake()

@@ -61,7 +61,7 @@ def greedy_decode(
             token = torch.where(is_prompt, prompt[:, min(place, longest - 1)], token)
             log_prob = candidates[:, -1].gather(-1, token[:, None])[:, 0]
             has_ended = [
-                (ended and length <= place) or length + writing.n_new <= place
+                (ended and length < place) or length + writing.n_new <= place
                 for ended, length in zip(has_ended, lengths, strict=True)
             ]
         if any(has_ended):
