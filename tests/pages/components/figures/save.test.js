@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { Blob } from "node:buffer";
 import { test } from "node:test";
 
-import { announced, point, press } from "../../dom.js";
+import { announced, point, press, setTheme } from "../../dom.js";
 import { calls, drawn, heatmap } from "./plotly.js";
 import show from "../../../../pages/components/figures/figure.js";
 
@@ -231,11 +231,14 @@ test("pictures and the page are of what is shown now, in the chosen width, and o
     const [name, blob] = saved.at(-1);
     return [name, Buffer.from(await blob.arrayBuffer()), blob.type];
   };
+  setTheme("dark"); // paper stays light
   const [name, svg, type] = await made("SVG");
   assert.deepEqual([name, type], ["two.svg", "image/svg+xml"]);
   assert.match(svg.toString(), /^<svg[^>]* width="600" height="350"/);
   const [, { figure: pictured }] = calls.findLast(([it]) => it === "toImage");
   assert.equal(pictured.layout.title.text, "newer");
+  assert.equal(pictured.layout.template.layout.paper_bgcolor, "#ffffff");
+  setTheme("light");
   assert.equal((await made("PNG"))[1].length, 60);
   figure.findAll("input[type=radio]")[1].click();
   assert.match((await made("SVG"))[1].toString(), / width="88mm"/);

@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { areSame, announced, isWatched, place, point, press, resize, setTheme } from "../../dom.js";
-import { bytesOf, dataOf, group, GROUPS, headsOf, isPainted, lay, MEASURE, overviewOf, patternsOf } from "./heads.js";
+import { bytesOf, dataOf, FORBIDDEN, group, GROUPS, headerOf, headsOf, isPainted, lay, MEASURE, overviewOf, patternsOf, SCALES } from "./heads.js";
+import { between, isNear, read } from "../../canvas.js";
+import { packed } from "../../packed.js";
 import { shownHead } from "../../../../pages/components/kit/channel.js";
 
 const texts = (elements) => elements.map(({ textContent }) => textContent);
@@ -242,6 +244,23 @@ test("all pictures are painted, anew for another version, another size or anothe
   assert.ok(allPainted(overview, second));
   const canvas = overview.find("canvas.pixels");
   assert.deepEqual([canvas.width, canvas.height, canvas.style.width, canvas.style.height], [700, 140, "700px", "140px"]);
+  overview.leave();
+});
+
+test("where a picture has more cells than pixels, a pixel is the largest of its cells, and forbidden where all are", () => {
+  const groups = [group("encoder", 1, 1, 4, 6)];
+  const overview = overviewOf({ groups });
+  const rows = [[254, FORBIDDEN, 9, 4, FORBIDDEN, FORBIDDEN], [FORBIDDEN, FORBIDDEN, 7, 5, FORBIDDEN, FORBIDDEN]];
+  const more = [[3, 2, FORBIDDEN, 254, 0, FORBIDDEN], [1, 200, FORBIDDEN, FORBIDDEN, FORBIDDEN, 0]];
+  overview.update(packed(headerOf({ groups, version: "2" }), Uint8Array.from([...rows, ...more].flat())));
+  place(overview.button("encoder", 0, 0), { left: 5, top: 6, width: 3, height: 2 });
+  resize(overview.find(".field"), 60, 50);
+  const { forbidden, sequential } = SCALES.light;
+  const expected = [[254, 9, FORBIDDEN], [200, 254, 0]];
+  expected.forEach((row, y) => row.forEach((level, x) => {
+    const color = level === FORBIDDEN ? read(forbidden) : between(sequential, level / 254);
+    assert.ok(isNear(overview.find("canvas.pixels").pixel(5 + x, 6 + y), color), `${x} ${y}`);
+  }));
   overview.leave();
 });
 

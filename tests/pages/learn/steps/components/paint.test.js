@@ -111,6 +111,16 @@ test("the rows of keys are where their tokens are", () => {
   });
 });
 
+test("behind the key that is pointed at, or else behind the chosen one, lies a band of its row", () => {
+  const view = made({ key: 3 });
+  const { top, pitch } = view.lines;
+  for (const [pointedKey, row] of [[null, 3], [4, 4], [0, 0]]) {
+    paint(Object.assign(view, { pointedKey }));
+    const bands = view.canvas.getContext().paths.filter(({ color }) => color === `${COLORS.text}14`);
+    assert.deepEqual(bands.map(({ points: [[, , y, , height]] }) => [y, height]), [[top + row * pitch, pitch]]);
+  }
+});
+
 test("a bar is as long as its weight, and what the mask forbids has none", () => {
   const view = made({ stage: 4 });
   for (const { mark, rect, value } of numbersOf(view)) {
