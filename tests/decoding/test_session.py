@@ -293,6 +293,10 @@ def test_with_an_amateur_the_contrast_chooses(architecture: str):
         scores = [contrasted(*pair) for pair in zip(*logits, strict=True)]
         assert tokens[start + 1 :] == [int(one.argmax()) for one in scores[start:]]
         n_changed += tokens != alone
+        beside = DecodingSession.of(session.tree)  # reads the same steps without the amateur
+        assert [beside.choice(step) for step in session.at.path()[start:-1]] == [
+            int(one.argmax()) for one in logits[0][start:]
+        ]
         drawing = DecodingSession.of(session.tree, sampling=Sampling(seed=1), amateur=amateur)
         found = drawing.distribution(session.tree.start)
         torch.testing.assert_close(found, scores[start].log_softmax(dim=-1), rtol=0, atol=1e-5)

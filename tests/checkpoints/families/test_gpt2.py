@@ -62,10 +62,3 @@ def test_what_is_not_computed_here_is_refused(changes: Mapping[str, Any], messag
 def test_a_feed_forward_width_that_is_not_given_is_four_times_that_of_the_model():
     assert GPT2.config({**RELEASED, "n_embd": 24, "n_inner": None}).d_ff == 96
     assert GPT2.config({**RELEASED, "n_inner": 100}).d_ff == 100
-
-
-def test_padding_that_also_ends_a_text_is_no_padding():
-    """A real token behind it would be hidden."""
-    assert GPT2.config({**RELEASED, "pad_token_id": 50256}).pad_id is None
-    assert GPT2.config({**RELEASED, "pad_token_id": -1}).pad_id is None
-    assert GPT2.config({**RELEASED, "pad_token_id": 7}).pad_id == 7

@@ -144,6 +144,16 @@ def test_an_option_that_is_left_out_means_what_it_means_there(name: str):
         assert found == expected, option
 
 
+@pytest.mark.parametrize("name", [name for name in foreign.LIBRARY if SMALL[name].stacks == ("decoder",)])
+def test_padding_that_also_begins_or_ends_a_text_is_no_padding(name: str):
+    """A real token behind it would be hidden."""
+    family, theirs = FAMILIES[name], getattr(foreign.library(), SMALL[name].config_class)
+    values = theirs(**{**SMALL[name].values, "bos_token_id": 5, "eos_token_id": 7}).to_dict()
+    for pad, expected in {5: None, 7: None, -1: None, None: None, 3: 3}.items():
+        config = family.config({**values, "pad_token_id": pad})
+        assert (config.pad_id, config.bos_id, config.eos_id) == (expected, 5, 7), pad
+
+
 def without(values: Mapping[str, Any], left_out: str) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name != left_out}
 

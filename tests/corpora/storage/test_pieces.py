@@ -219,6 +219,22 @@ def test_moving_pieces_are_full_and_bring_nothing_twice(n_tokens: int, n_brought
     assert len(counts) == 1
 
 
+@pytest.mark.parametrize("stride", [None, 2, 1])
+@pytest.mark.parametrize("n_tokens", [12, 14, 17])
+def test_every_token_has_its_turn_at_the_first_place_and_at_the_last(n_tokens: int, stride: int | None):
+    """The first piece begins at each place that leaves all pieces within the text."""
+    pieces = MovingPieces(
+        TokenStore(np.arange(n_tokens), np.array([0, n_tokens])), n_brought=4, n_around=1, stride=stride
+    )
+    seen = set()
+    for epoch in range(100):
+        pieces.move(np.random.default_rng(epoch))
+        starts, lengths = pieces.windows(np.arange(len(pieces)))
+        seen.add((int(starts[0]), int(starts[-1] + lengths[-1])))
+    n_covered = 4 + 1 + (len(pieces) - 1) * (stride or 4)
+    assert seen == {(first, first + n_covered) for first in range(n_tokens - n_covered + 1)}
+
+
 @given(st.integers(3, 120), st.integers(1, 40), st.integers(1, 40), st.integers(0, 99))
 def test_windows_begin_a_stride_after_each_other(n_tokens: int, length: int, stride: int, seed: int):
     stream = list(range(n_tokens))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from plotly.graph_objects import Figure, Scatter
 
-from transformer_core.analysis.training.curves import Curve, curves_of
+from transformer_core.analysis.training.curves import Curve, curves_of, smoothed
 from transformer_core.figures import DARK, LIGHT, training_curves
 
 
@@ -120,6 +120,16 @@ def test_the_smoothed_line_runs_through_the_middle():
     truth = 0.3 + 6 * np.exp(-np.array(one.x) / 400)
     assert np.abs(np.array(smooth.y)[50:-50] - truth[50:-50]).max() < 0.1
     assert smooth.line.width > one.line.width
+
+
+def test_of_thousands_of_points_all_are_smoothed_not_those_that_are_drawn():
+    """Each extreme is drawn, and among fewer points it would weigh more."""
+    curves = curves_of(a_log(5000))
+    (smooth,) = traces(training_curves(curves), "smoothed")
+    every = smoothed(curves["loss"])
+    expected = dict(zip(every.steps.tolist(), every.values.tolist(), strict=True))
+    assert len(smooth.x) < 2700
+    np.testing.assert_allclose(smooth.y, [expected[step] for step in smooth.x])
 
 
 def test_hover_is_in_words():
