@@ -56,10 +56,13 @@ def test_more_of_it_takes_longer(products_alone: None, change: dict[str, Any], f
     assert more == pytest.approx(factor * once)
 
 
-def test_no_row_is_longer_than_the_model_takes():
-    config = replace(PRESETS["tiny-decoder"](50), max_seq_len=16)
-    long, longer = (estimated_seconds(config, TRAINING, tokens_per_row=n, products_per_second=1e9) for n in (16.0, 1e6))
-    assert longer == long
+@pytest.mark.parametrize(("preset", "most"), [("tiny-decoder", 16), ("tiny-encoder", 16), ("tiny", 2 * 16)])
+def test_no_row_is_longer_than_the_model_takes(preset: str, most: int):
+    config = replace(PRESETS[preset](50), max_seq_len=16)
+    less, long, longer = (
+        estimated_seconds(config, TRAINING, tokens_per_row=float(n), products_per_second=1e9) for n in (15, most, 10**6)
+    )
+    assert longer == long > less
 
 
 def test_the_machine_has_a_speed_that_is_measured_once():

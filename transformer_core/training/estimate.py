@@ -31,13 +31,11 @@ def estimated_seconds(
     """
     attention = 2 * model.d_model * model.d_head * (model.n_heads + model.n_kv_heads)
     feed_forward = (3 if model.gated else 2) * model.d_model * model.d_ff
-    tokens = training.batch_size * min(tokens_per_row, model.max_seq_len * (2 if model.has_encoder else 1))
-    per_stack = tokens / 2 if model.architecture == "encoder_decoder" else tokens
+    n_texts = 2 if model.architecture == "encoder_decoder" else 1  # a row has, and attentions a decoder's layer has
+    per_text = training.batch_size * min(tokens_per_row / n_texts, model.max_seq_len)
     encoder = model.n_encoder_layers * (attention + feed_forward)
-    decoder = model.n_decoder_layers * (attention * (2 if model.has_encoder else 1) + feed_forward)
-    unembedding = model.d_model * model.vocab_size
-    weights = (encoder + decoder + unembedding) if model.architecture != "encoder_only" else encoder + unembedding
-    products = 3 * per_stack * weights
+    decoder = model.n_decoder_layers * (attention * n_texts + feed_forward)
+    products = 3 * per_text * (encoder + decoder + model.d_model * model.vocab_size)
     n_layers = model.n_encoder_layers + model.n_decoder_layers
     beginnings = training.accumulate * n_layers * _BEGINNINGS
     return training.steps * (products / (_SHARE * products_per_second) + beginnings + _STEP)

@@ -1,13 +1,21 @@
 """How far a training has come."""
 
 import math
+from collections import deque
+from itertools import cycle
 
 import pytest
+import torch
 
 from tests.german import in_german
 from tests.training.diagnosis.records import STEPS, a_case, diagnose, falling, kinds, logged, measured, the
-from transformer_core.errors import Message
+from transformer_core.corpora.batch_order import Batch
+from transformer_core.errors import Message, RunError
+from transformer_core.model.presets import PRESETS
+from transformer_core.model.transformer import build
 from transformer_core.training import diagnosis
+from transformer_core.training.config import TrainingConfig
+from transformer_core.training.loop import train
 
 
 def test_nothing_is_judged_before_there_is_anything():
@@ -94,6 +102,28 @@ def test_of_the_loops_own_words_the_first_sentence_is_told():
     (found,) = diagnose(a_case(logged(falling(2.0), until=40), failure=said))
     assert found.title == "Training diverged"
     assert found.evidence == "the loss exploded: at step 45 it is 38.5 nats, and has been above 10.2 for 5 steps"
+
+
+@pytest.mark.parametrize("broken", ["weight", "gradient", "loss"])
+def test_a_divergence_is_known_by_what_the_training_loop_says(broken: str):
+    """Of a step that failed so nothing is logged."""
+    config = TrainingConfig(steps=9, warmup_steps=1, batch_size=4, clip_norm=None)
+    model = build(PRESETS["tiny-decoder"](20), seed=0)
+    row = torch.arange(4, 12)[None].repeat(4, 1)
+    steps = train(model, cycle([Batch((row,), row.roll(-1))]), config)
+    next(steps)
+    if broken == "gradient":
+        next(model.parameters()).register_hook(lambda gradient: gradient * math.inf)
+    else:
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.fill_(math.nan) if broken == "weight" else parameter.mul_(100)
+    with pytest.raises(RunError) as error:
+        deque(steps, maxlen=0)
+    (found,) = diagnose(a_case(logged(falling(2.0), until=1), failure=error.value.message))
+    assert found.title == "Training diverged"
+    assert "learning_rate_factor" not in found.evidence
+    assert found.advice.startswith("Learning rate: try 0.17 (now 0.5)")
 
 
 def test_a_divergence_is_known_whoever_reads():

@@ -7,7 +7,7 @@ from transformer_core.training.diagnosis.wording import more_steps, nats, percen
 
 _HIGH_DROPOUT = 0.3  # the paper's big model has 0.3 (Vaswani et al. 2017, table 3), small ones rarely gain by so much
 _SHORT = 100  # steps; a training with fewer is over before anything can be seen
-_DIVERGED = ("the loss became", "the gradient's norm became", "the loss exploded")  # as the training loop says it
+_DIVERGED = ("the loss became", "the gradient norm became", "the loss exploded")  # as the training loop says it
 _EXPOSED_ACCURACY = 0.85  # of single tokens, from which on one expects whole outputs to be right too
 _EXPOSED_GAP = 0.3  # between the share of right tokens and that of right outputs
 
