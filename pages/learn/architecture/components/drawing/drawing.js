@@ -117,7 +117,9 @@ function drawPlates(view, former) {
 }
 
 function drawBoxes(view, former) {
-  for (const [key, item] of view.plan.items) {
+  for (const [name, item] of view.plan.items) {
+    const { kind, heads, mask } = item.box;
+    const key = [name, kind, heads, mask].join(" "); // a box that is made of other parts is made anew
     const group = groupOf(view, former, key, 3, () => makeBox(item));
     group.style.transform = `translate(${item.x}px, ${item.y}px)`;
     fillBox(group, item);

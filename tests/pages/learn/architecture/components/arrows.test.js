@@ -15,7 +15,7 @@ function stack(name, inside, more = {}) {
 }
 
 const ENCODER = [box("encoder.*.attn", "attention"), box("encoder.*.add", "add_norm"), box("encoder.*.mlp", "feed_forward"), box("encoder.*.add_2", "add_norm")];
-const DECODER = [box("decoder.*.norm", "norm"), box("decoder.*.attn", "attention"), box("decoder.*.add", "add"), box("decoder.*.cross", "attention"), box("decoder.*.add_2", "add_norm")];
+const DECODER = [box("decoder.*.norm", "norm"), box("decoder.*.attn", "attention"), box("decoder.*.add", "add"), box("decoder.*.cross", "attention"), box("decoder.*.add_2", "add_norm"), box("decoder.*.norm_mlp", "norm"), box("decoder.*.mlp", "feed_forward")];
 const ARROWS = [
   ...["query", "key", "value"].map((flow) => ({ start: "encoder.below", end: "encoder.*.attn", flow })),
   { start: "encoder.below", end: "encoder.*.add", flow: "residual" },
@@ -27,6 +27,7 @@ const ARROWS = [
   ...["query", "key", "value"].map((flow) => ({ start: "decoder.*.norm", end: "decoder.*.attn", flow })),
   { start: "decoder.below", end: "decoder.*.add", flow: "residual" },
   { start: "decoder.*.add", end: "decoder.*.cross", flow: "query" },
+  { start: "decoder.*.add_2", end: "decoder.*.norm_mlp", flow: "residual" }, // of a feed-forward network beside attention
   ...["key", "value"].map((flow) => ({ start: "encoder.*.add_2", end: "decoder.*.cross", flow, memory: true })),
   { start: "decoder.positions", end: "decoder.sum", flow: "stream" },
 ];
@@ -74,8 +75,7 @@ test("each arrow ends at the border of its box, where its head points into the b
       assert.deepEqual([headX, headY], [x, y], what);
       if (direction === "up") assert.ok(isNear(y, bottom) && x >= left && x <= right, what);
       else assert.ok(isNear(x, direction === "right" ? left : right) && y >= top && y <= bottom, what);
-      const [, before] = pointsOf(way.d).toReversed();
-      const [fromX, fromY] = before;
+      const [fromX, fromY] = pointsOf(way.d).findLast((point) => point[0] !== x || point[1] !== y);
       if (direction === "up") assert.ok(fromY > y, what);
       else assert.ok(direction === "right" ? fromX < x : fromX > x, what);
     }
@@ -110,12 +110,12 @@ test("keys, values and queries enter an attention apart, in one order everywhere
   }
 });
 
-test("residual arrows go around outside of what they pass, on the side of their stack", () => {
+test("residual arrows go around outside of what they pass, on the side of their stack, and into a norm on the other", () => {
   const { plan, ways } = drawn(1);
   for (const { end, way } of ways.filter(({ flow }) => flow === "residual")) {
-    const { left, right } = edgesOf(plan.items.get(end.replace(/add.*/, end.includes("_2") ? "mlp" : "attn")));
+    const { left, right } = edgesOf(plan.items.get(end.replace(/(add|norm_mlp).*/, end.includes("_2") ? "mlp" : "attn")));
     const xs = pointsOf(way.d).map(([x]) => x);
-    if (end.startsWith("encoder")) assert.ok(Math.min(...xs) < left && Math.max(...xs) <= right);
+    if (end.startsWith("encoder") || end.endsWith("norm_mlp")) assert.ok(Math.min(...xs) < left && Math.max(...xs) <= right);
     else assert.ok(Math.max(...xs) > right && Math.min(...xs) >= left);
   }
 });

@@ -30,6 +30,24 @@ test("each box says its name, its kind and its tips, with its heads, its mask an
   drawing.leave();
 });
 
+test("a box of another model has its own heads, mask and kind, whatever stood there before", () => {
+  const drawing = made(pair());
+  const other = pair();
+  const [attn, norm] = other.stacks[1].inside;
+  for (const [heads, mask, kind] of [[4, "1".repeat(16), "norm"], [0, "", "add_norm"], [1, MASK, "norm"]]) {
+    Object.assign(attn, { heads, mask });
+    Object.assign(norm, { kind });
+    drawing.update(structuredClone(other));
+    const node = drawing.node("decoder.*.self_attn");
+    assert.equal(drawing.findAll('[data-box="decoder.*.self_attn"]').length, 1);
+    const shifts = [...node.querySelectorAll(".head")].map((head) => numbers(head.getAttribute("x"))[0] - numbers(node.querySelector(".ground").getAttribute("x"))[0]);
+    assert.deepEqual(shifts, Array.from({ length: heads }, (_, i) => 3 * (heads - i)));
+    assert.equal([...node.querySelectorAll(".mask rect")].map((cell) => (cell.matches(".not") ? "0" : "1")).join(""), mask);
+    assert.ok(drawing.node("decoder.*.ln1").matches(`.box.${kind}`));
+  }
+  drawing.leave();
+});
+
 test("a name that is too long is written smaller, beside a mask earlier", () => {
   const size = (title, mask) => {
     const data = alone();
