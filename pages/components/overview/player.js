@@ -139,7 +139,7 @@ function seek(player, place) {
 }
 
 function inWords(value) {
-  return value >= 0.005 || value === 0 ? fixed(value, 2) : say("below 0.01");
+  return value > 0.005 || value === 0 ? fixed(value, 2) : say("below 0.01");
 }
 
 function settle(player) {

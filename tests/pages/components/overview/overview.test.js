@@ -171,6 +171,8 @@ test("a measure is drawn from where zero lies, written with its unit and said; a
   assert.equal(legend.textContent, "bar: effect, −1 to 3; descending");
   overview.update(dataOf({ measure: { ...MEASURE, ends: [0.25, 10.5] }, order: "ascending" }));
   assert.equal(legend.children[1].textContent, "bar: entropy, 0.25 to 10.5 nats; ascending");
+  overview.update(dataOf({ measure: { ...MEASURE, ends: [0, 100], unit: "" } })); // the distance in a text of 101 keys
+  assert.equal(legend.children[1].textContent, "bar: entropy, 0 to 100");
 
   overview.update(dataOf());
   assert.ok(legend.hidden && !overview.root.classList.contains("measured"));

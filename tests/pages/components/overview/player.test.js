@@ -149,6 +149,15 @@ test("the track says where it is: the step, the numbers of its lines, and what l
   player.leave();
 });
 
+test("only a number that is 0 is written as 0", (t) => {
+  begin(t);
+  for (const [value, written] of [[0.0049, "below 0.01"], [0.005, "below 0.01"], [0.0051, "0.01"], [0, "0.00"]]) {
+    const player = filmed(filmOf(`of ${value}`, { lines: [{ name: "share", values: [1, value, 1, 1], ends: [0, 1] }] }));
+    assert.equal(player.slider.getAttribute("aria-valuetext"), `step 10, share ${written}`);
+    player.leave();
+  }
+});
+
 test("a film of one snapshot has a track, too", (t) => {
   begin(t);
   const film = { steps: [5], step: { revision: 0, value: 5 }, marks: [{ place: 0, words: "it" }], lines: [{ name: "loss", values: [2], ends: [2, 2] }] };

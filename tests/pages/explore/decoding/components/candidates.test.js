@@ -165,6 +165,14 @@ test("a field takes what is a value, and is left alone while it is typed into", 
     assert.equal(candidates.told.at(-1)[1].value.top_k, value, `${typed} as top-k`);
     assert.equal(field(candidates, TOP_K).value, written);
   }
+  const top = field(candidates, TOP_K);
+  type(candidates, TOP_K, "5");
+  Object.defineProperty(top, "validity", { configurable: true, value: { badInput: true } }); // what is typed is no number yet
+  type(candidates, TOP_K, "");
+  end(top);
+  delete top.validity;
+  assert.deepEqual([top.value, candidates.told.at(-1)[1].value.top_k], ["5", 5]);
+  type(candidates, TOP_K, "");
   const isAtEnd = ({ value, max }) => value === max;
   assert.ok(isAtEnd(range(candidates, TOP_K)));
   type(candidates, TOP_K, "3");

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { readSteps, valueAt, writeNumber } from "../../../../../pages/learn/steps/components/steps/numbers.js";
+import { makeOfQuery, readSteps, valueAt, writeNumber } from "../../../../../pages/learn/steps/components/steps/numbers.js";
 
 test("a number is written as short as it can be read", () => {
   assert.equal(writeNumber(0.12346), "0.1235");
@@ -28,4 +28,13 @@ test("quantities lie one behind the other, row by row", () => {
   assert.equal(quantities.get("q").most, 6);
   assert.equal(valueAt(quantities.get("mask"), 0, 0), -Infinity);
   assert.equal(quantities.get("mask").most, 1);
+});
+
+test("products are scaled by their own largest number, weighted values by that of the values, so that small weights fade", () => {
+  const quantity = (width, values) => ({ n: values.length / width, width, values: Float32Array.from(values), most: Math.max(...values.map(Math.abs)) });
+  const quantities = new Map(Object.entries({ q: quantity(2, [9, 9, 1, -2]), k: quantity(2, [3, 1, -1, 4, 0, 5]), v: quantity(2, [8, 2, 1, -4, 6, 0]), pattern: quantity(3, [1, 0, 0, 0.25, 0.5, 0.25]) }));
+  makeOfQuery({ quantities, query: 1, header: { pairs: { elementwise: { symbol: "q k" }, weighted: { symbol: "A v" } } } });
+  const made = (name) => ["values", "most", "rows", "columns", "symbol"].map((part) => quantities.get(name)[part]);
+  assert.deepEqual(made("elementwise"), [Float32Array.of(3, -2, -1, -8, 0, -10), 10, "key", "d_head", "q k"]);
+  assert.deepEqual(made("weighted"), [Float32Array.of(2, 0.5, 0.5, -2, 1.5, 0), 8, "key", "d_head", "A v"]);
 });

@@ -121,6 +121,28 @@ test("behind the key that is pointed at, or else behind the chosen one, lies a b
   }
 });
 
+test("a key that is pointed at is painted like a chosen one, with its links in front", () => {
+  for (const stage of STAGES.keys()) {
+    const [view, other] = [made({ key: 3, stage }), made({ key: 0, stage })];
+    const paths = (one) => JSON.stringify(one.canvas.getContext().paths);
+    paint(Object.assign(view, { pointedKey: 0 }));
+    assert.equal(paths(view), paths(other), STAGES[stage][0]);
+    paint(Object.assign(view, { pointedKey: null }));
+    assert.notEqual(paths(view), paths(other), STAGES[stage][0]);
+  }
+});
+
+test("the gap below a head of a vector still belongs to its last number", () => {
+  const view = made({ query: 1 });
+  const rects = Array.from({ length: N_HEADS * D_HEAD }, (_, column) => numberRect(view, view.boxes, { name: "concat", row: 1, column }));
+  const [last, next] = [rects[D_HEAD - 1], rects[D_HEAD]];
+  const x = last.x + last.w / 2;
+  assert.ok(next.y - (last.y + last.h) > 2);
+  for (const [y, column] of [[last.y + last.h - 0.1, D_HEAD - 1], [last.y + last.h + 1, D_HEAD - 1], [next.y - 0.1, D_HEAD - 1], [next.y + 0.1, D_HEAD]]) {
+    assert.deepEqual(markAt(view, x, y), { name: "concat", row: 1, column });
+  }
+});
+
 test("a bar is as long as its weight, and what the mask forbids has none", () => {
   const view = made({ stage: 4 });
   for (const { mark, rect, value } of numbersOf(view)) {

@@ -236,8 +236,7 @@ test("Enter leads from the figure to the numbers, arrows from number to number, 
   steps.leave();
 });
 
-test("of a long vector the largest numbers are shown, in their order", () => {
-  const width = 200;
+for (const [width, n] of [[128, 128], [129, 64], [200, 64]]) test(`of a vector of ${width} the largest ${n} numbers are shown, in their order`, () => {
   const values = Float32Array.from({ length: N_QUERIES * width }, (_, i) => Math.sin(i * 12.9898) * ((i % 97) + 1));
   const before = NUMBERS.get("x");
   SIZES.d_model = width;
@@ -246,9 +245,9 @@ test("of a long vector the largest numbers are shown, in their order", () => {
   NUMBERS.set("attn_out", { ...out, values });
   const steps = made({ at: { stage: "input" } });
   const row = [...values.subarray(2 * width, 3 * width)].map((value, column) => [Math.abs(value), column]);
-  const largest = row.toSorted(([one], [other]) => other - one).slice(0, 64).map(([, column]) => column);
+  const largest = row.toSorted(([one], [other]) => other - one).slice(0, n).map(([, column]) => column);
   assert.deepEqual(steps.numbers("x").map(({ dataset }) => Number(dataset.column)), largest.toSorted((one, other) => one - other));
-  assert.ok(steps.find(".lens").textContent.includes("largest 64 of 200"));
+  assert.equal(steps.find(".lens").textContent.includes(`largest ${n} of ${width}`), n < width);
   steps.leave();
   NUMBERS.set("x", before);
   NUMBERS.set("attn_out", out);
