@@ -61,8 +61,12 @@ def test_what_it_depends_on_tells_it_apart(texts: str, monkeypatch: pytest.Monke
     with monkeypatch.context() as patch:
         patch.setattr(corpus_stats, "CODE_OF_CORPORA", "0" * 64)
         assert kept_stats(texts, AS_MADE, "decoder_only") is None
-    os.utime(texts, (1, 1))
-    assert kept_stats(texts, AS_MADE, "decoder_only") is None
+    written = os.stat(texts).st_mtime_ns
+    for later in (written + 1, written + 10**9):  # with as many bytes as before
+        os.utime(texts, ns=(later, later))
+        assert kept_stats(texts, AS_MADE, "decoder_only") is None
+    os.utime(texts, ns=(written, written))
+    assert kept_stats(texts, AS_MADE, "decoder_only") is not None
     Path(texts).write_text("other\nlines\n")
     assert kept_stats(texts, AS_MADE, "decoder_only") is None
     assert stats_of(texts).n_train == 1

@@ -90,6 +90,18 @@ def test_other_texts_or_another_tokenizer_are_encoded_anew(tokenizer: Tokenizer)
 
 
 @pytest.mark.usefixtures("keep_all")
+def test_the_same_characters_parted_otherwise_are_other_texts(tokenizer: Tokenizer):
+    whole = "1 a\n2 b\t"
+    parted = [
+        [whole],
+        *([whole[:i], whole[i:]] for i in range(len(whole) + 1)),
+        *([a, b] for a, b in [whole.split("\n")]),
+    ]
+    for texts in (*parted, whole.split(" "), whole.split("\t")):
+        assert rows_of(tokenize([Text(text) for text in texts], tokenizer)) == one_by_one(texts, tokenizer)
+
+
+@pytest.mark.usefixtures("keep_all")
 def test_of_files_the_fingerprint_is_that_of_the_file(tmp_path: Path, tokenizer: Tokenizer):
     path = tmp_path / "fish.txt"
     path.write_text("\n".join(f"{i} fish" for i in range(60)), encoding="utf-8")
