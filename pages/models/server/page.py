@@ -40,9 +40,10 @@ def memory() -> None:
         {
             say("store"): [say(name) for name in kept],
             say("entries"): [use.n_entries for use in kept.values()],
-            say("MiB"): [round(use.n_bytes / cache.MIB, 1) for use in kept.values()],
+            say("MiB"): [use.n_bytes / cache.MIB for use in kept.values()],
             say("evicted"): [use.n_evicted for use in kept.values()],
-        }
+        },
+        decimals=1,
     )
 
 
@@ -63,17 +64,18 @@ def times() -> None:
     prose.subheading(say("Response times"), say("whole page runs, in seconds; last {n} per page", n=health.MOST_RUNS))
     measured = {page: list(seconds) for page, seconds in health.health().seconds.items()}
     if not measured:
-        prose.caption(say("No page was drawn yet."))
+        prose.caption(say("No page has been drawn yet."))
         return
     middle, late = ([np.quantile(seconds, share) for seconds in measured.values()] for share in (0.5, 0.95))
     table(
         {
             say("page"): [say(pages()[page].title) for page in measured],
             say("runs"): [len(seconds) for seconds in measured.values()],
-            say("median"): [round(float(value), 3) for value in middle],
-            say("95%"): [round(float(value), 3) for value in late],
-            say("longest"): [round(max(seconds), 3) for seconds in measured.values()],
-        }
+            say("median"): [float(value) for value in middle],
+            say("95%"): [float(value) for value in late],
+            say("longest"): [max(seconds) for seconds in measured.values()],
+        },
+        decimals=2,
     )
 
 
@@ -93,10 +95,13 @@ def failures() -> None:
     )
 
 
-def table(columns: Mapping[str, object]) -> None:
-    """Draw a table with room for the names in its first column."""
-    names = {next(iter(columns)): st.column_config.Column(width="medium")}
-    st.dataframe(pd.DataFrame(columns), hide_index=True, column_config=names)
+def table(columns: Mapping[str, object], *, decimals: int = 0) -> None:
+    """Draw a table with room for the names in its first column, and so many decimals of numbers that are not whole."""
+    frame = pd.DataFrame(columns)
+    numbers = st.column_config.NumberColumn(format=f"%.{decimals}f")
+    config = dict.fromkeys(frame.select_dtypes("float"), numbers)
+    config[next(iter(columns))] = st.column_config.Column(width="medium")
+    st.dataframe(frame, hide_index=True, column_config=config)
 
 
 prose.heading(say("Server"), say(LEAD))
