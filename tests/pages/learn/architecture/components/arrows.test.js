@@ -128,6 +128,10 @@ test("the memory's line reaches every decoder layer, at its height and its borde
   targets.push({ y: cross.y + cross.height / 2 + 20, end: cross.x + MEMORY_SLOT.value });
   const { d, heads } = memoryTrunk(plan.items.get("encoder.*.add_2"), targets);
   assert.deepEqual(heads, plates.map(({ y, frame }) => [frame.left, y, "right"]));
+  const ys = targets.map(({ y }) => y);
+  assert.ok(Math.min(...ys) < plan.items.get("encoder.*.add_2").y); // the decoder is the higher one
+  const lines = [...d.matchAll(/M[\d.]+ ([\d.]+)V([\d.]+)/g)].map(([, from, to]) => [Number(from), Number(to)]);
+  assert.ok(lines.some(([from, to]) => from <= Math.min(...ys) && to >= Math.max(...ys)), "one line beside all of them");
   const levels = pointsOf(d).map(([, y]) => y);
   for (const { y, end } of targets) {
     assert.ok(pointsOf(d).some((point) => point[0] === end && point[1] === y));
