@@ -12,6 +12,7 @@ export const [N_QUERIES, N_KEYS, D_MODEL, D_HEAD, N_HEADS] = [4, 5, 7, 3, 2];
 const FIRST = { query: 10, key: 20 };
 export const SIZES = { query: N_QUERIES, key: N_KEYS, d_model: D_MODEL, d_head: D_HEAD, "head d_head": N_HEADS * D_HEAD };
 export const ADD = ["add", { x: ["query", "d_model"], attn_out: ["query", "d_model"], resid_mid: ["query", "d_model"] }]; // where it is asked for
+export const ADD_CROSS = ["add_cross", { resid_mid: ["query", "d_model"], cross_out: ["query", "d_model"], resid_mid_cross: ["query", "d_model"] }];
 export const NAMES = STAGES.map(([name]) => name);
 const theme = (background, text, hue) => ({
   ...{ diverging: ["#b35806", background, "#542788"], sequential: [background, "#7070d0", "#101040"], background, text },
@@ -22,7 +23,7 @@ export const isMasked = (query, key) => (query + key) % 4 === 3;
 
 export const NUMBERS = new Map();
 const next = random(11);
-for (const [name, [rows, columns]] of [...STAGES, ADD].flatMap(([, matrices]) => Object.entries(matrices))) {
+for (const [name, [rows, columns]] of [...STAGES, ADD, ADD_CROSS].flatMap(([, matrices]) => Object.entries(matrices))) {
   if (NUMBERS.has(name)) continue;
   const value = (i) => {
     const masked = isMasked(Math.floor(i / N_KEYS), i % N_KEYS);

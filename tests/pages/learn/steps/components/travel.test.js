@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { prefer, press, resize, run, shown } from "../../../dom.js";
 import { STAGES } from "./stages.js";
 import show from "../../../../../pages/learn/steps/components/steps/steps.js";
-import { ADD, data, made } from "./made_steps.js";
+import { ADD, ADD_CROSS, data, made } from "./made_steps.js";
 
 const boxNow = (steps) => [steps.find(".labels").style.left, steps.find(".labels").style.width].map(parseFloat);
 const painted = (steps) => JSON.stringify([steps.texts(), [...steps.canvas.getContext("2d").paths].map(({ points, color }) => [points, color])]);
@@ -87,9 +87,9 @@ test("numbers fly to what they make where one goes forward by one stage, and not
 });
 
 test("each operation is named in front of what it makes, and what is added goes over all that lies between", () => {
-  const at = (stage) => made({ at: { stage }, stages: [...STAGES, ADD] });
+  const at = (stage) => made({ at: { stage }, stages: [...STAGES, ADD, ...(stage === "add_cross" ? [ADD_CROSS] : [])] });
   const operations = (steps) => steps.texts().filter(({ font, y, align }) => font.startsWith("11px") && y > 30 && align === "center" && y < 200).map(({ text, x }) => ({ text, x }));
-  for (const [stage, text, from, to] of [["product", "Σ", "q*k", "product"], ["softmax", "softmax", "attn_scores", "pattern"], ["output", "W_O", "concat", "attn_out"], ["add", "+", "attn_out", "resid_mid"]]) {
+  for (const [stage, text, from, to] of [["product", "Σ", "q*k", "product"], ["softmax", "softmax", "attn_scores", "pattern"], ["output", "W_O", "concat", "attn_out"], ["add", "+", "attn_out", "resid_mid"], ["add_cross", "+", "cross_out", "resid_mid_cross"]]) {
     const steps = at(stage);
     const found = operations(steps).find((one) => one.text === text);
     assert.ok(found && found.x > steps.across(from) && found.x < steps.across(to), stage);
