@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pages.shared import prose
 from pages.shared.view import state
 from pages.shared.view.fields import Field, number, one_of, sent, window, window_in_words
+from pages.shared.view.shared_value import SharedValue
 from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, Span
 from transformer_core.analysis.heads.text_measures import MEASURES
 from transformer_core.language import say
@@ -74,7 +75,7 @@ def choose_cell(cell: tuple[int | None, int | None] | None, shown: HeadPicture) 
 
 def choose_line(component: str, shown: HeadPicture) -> None:
     """A token was chosen among the lines, or let go; what came from the browser is checked like any input."""
-    cell = sent(component, "cell")
+    cell = SharedValue(component, "cell").heard()
     if isinstance(cell, Mapping):
         query, key = (cell.get(name) if type(cell.get(name)) is int else None for name in ("query", "key"))
         first_query, first_key = shown.queries.first, shown.keys.first

@@ -81,7 +81,7 @@ def test_a_cell_is_kept_as_tokens_of_the_whole_text(cell: Any, tokens: tuple[int
 def test_a_token_among_the_lines_is_kept_as_one_of_the_whole_text(
     session: dict[str, Any], sent: Any, tokens: tuple[int | None, int | None]
 ):
-    session["heads-lines"] = {"cell": sent}
+    session["heads-lines"] = {"cell": {"revision": 1, "value": sent}}
     view_fields.choose_line("heads-lines", WORDS)
     assert chosen() == tokens
 
@@ -89,7 +89,7 @@ def test_a_token_among_the_lines_is_kept_as_one_of_the_whole_text(
 @pytest.mark.parametrize("sent", [None, "3", [2, 0], 7])
 def test_what_lines_never_send_changes_nothing(session: dict[str, Any], sent: Any):
     view_fields.choose_cell((4, 1), WORDS)
-    session["heads-lines"] = {"cell": sent}
+    session["heads-lines"] = {"cell": {"revision": 1, "value": sent}}
     view_fields.choose_line("heads-lines", WORDS)
     assert chosen() == (6, 2)
 

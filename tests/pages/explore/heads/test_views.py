@@ -325,7 +325,7 @@ def test_lines_of_a_window_keep_their_places_in_the_whole_text(open_app: OpenApp
     header, weights = drawn_lines(app)
     np.testing.assert_allclose(weights, site(acts, "hook_pattern")[2:3, 2:5, 1:6], atol=1e-4)  # lines are of weights
     assert header["first"] == {"query": 2, "key": 1}
-    assert header["chosen"] == [2, 1], "among those that are drawn"
+    assert header["chosen"]["value"] == {"query": 2, "key": 1}, "among those that are drawn"
     assert header["names"] == ["encoder self-attention L1.H2"]
     assert "Attention as lines: encoder self-attention L1.H2" in words_of(app)
 
@@ -337,7 +337,7 @@ def test_lines_of_heads_that_are_combined_are_of_each_and_of_a_mean_are_one(open
     header, weights = drawn_lines(app)
     np.testing.assert_allclose(weights, [zero[1], one[2]], atol=1e-4)
     assert header["names"] == ["L0.H1", "L1.H2"] and len({*header["hues"]}) == 2
-    assert header["chosen"] == [None, None]
+    assert header["chosen"]["value"] == {"query": None, "key": None}
     assert "heads L0.H1, L1.H2" in words_of(app)
     header, weights = drawn_lines(open_app(**VIEW, mean="layer", **{"as": "lines"}))
     np.testing.assert_allclose(weights, [one.mean(axis=0)], atol=1e-4)

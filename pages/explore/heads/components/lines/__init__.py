@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float
 
 from pages.components.mounting import component
 from pages.components.packing import packed
+from pages.shared.view.shared_value import SharedValue
 from transformer_core.figures import isolate
 from transformer_core.figures.heatmaps.overview import fine_levels
 from transformer_core.figures.theme import KEY, QUERY
@@ -52,8 +53,8 @@ def attention_lines(
             both sides; None: it wrote none.
         key: the component's key.
         height: px; None: that of the stage.
-        on_cell: called before the run in which the component's value holds `cell`: the kept query and key, counted as
-            in `chosen`, one of them or both None. None: nobody is told.
+        on_cell: called before the run in which the `SharedValue` of this key and "cell" hears which are kept:
+            {"query": ..., "key": ...}, counted as in `chosen`, one of them or both None. None: nobody is told.
 
     Raises:
         ValueError: patterns, masks, names, hues and labels do not fit together.
@@ -77,7 +78,7 @@ def attention_lines(
         "colors": {"query": QUERY, "key": KEY},
         "names": names,
         "hues": hues,
-        "chosen": chosen,
+        "chosen": SharedValue(key, "cell").payload(dict(zip(("query", "key"), chosen, strict=True))),
         "generatedFrom": generated_from,
         "height": height,
         "tells": on_cell is not None,

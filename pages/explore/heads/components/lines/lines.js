@@ -1,7 +1,8 @@
 // Lines from every query to the keys that it attends to: queries on the left, keys on the right, one color a head.
 //
 // data: as packing.py packs it; after the header a weight for every head, query and key (uint16, little endian), as
-// curves.js paints them. What is pointed at, or has the focus, shows its lines alone; a click keeps it so.
+// curves.js paints them. What is pointed at, or has the focus, shows its lines alone; a click keeps it so: `chosen` in
+// the header, shared.
 
 import { element } from "../../../../components/kit/elements.js";
 import { announce } from "../../../../components/kit/announce.js";
@@ -9,6 +10,7 @@ import { mount } from "../../../../components/kit/mount.js";
 import { unpack } from "../../../../components/kit/packing.js";
 import { inLine, rove } from "../../../../components/kit/roving.js";
 import { say } from "../../../../components/kit/say.js";
+import { SharedValue } from "../../../../components/kit/shared_value.js";
 import { paintCurves, sortCurves } from "./curves.js";
 import { explain, findStrongest, nameOf, show, SIDES, strongest, swatch } from "./spotlight.js";
 
@@ -31,19 +33,22 @@ function update(view, data, send) {
   Object.assign(view, { header, weights, nQueries: header.query.length, nKeys: header.key.length });
   view.steps = sortCurves(weights);
   view.strongest = findStrongest(view);
-  view.send = (cell) => header.tells && send("cell", cell);
+  view.send = (message) => header.tells && send("cell", message);
   root.style.height = header.height === null ? "" : `${header.height}px`;
   const isSame =
     former?.generatedFrom === header.generatedFrom &&
     SIDES.every((side) => former[side].join("\n") === header[side].join("\n"));
   if (!isSame) fillColumns(view);
   nameAll(view);
-  if (!isSame || former.chosen.join() !== header.chosen.join()) pin(view, header.chosen);
+  const { value } = header.chosen;
+  const isHeard = view.chosen.hear(header.chosen);
+  if (!isSame || (isHeard && SIDES.some((side) => value[side] !== view.pinned[side]))) pin(view, value);
   fit(view);
 }
 
 function makeView(root) {
   const view = { root, tokens: { query: [], key: [] }, columns: {}, titles: {}, pointed: null, isWhole: true };
+  view.chosen = new SharedValue((message) => view.send(message));
   root.setAttribute("role", "group");
   const parts = { div: ["head", "legend", "scroller", "sheet", "between", "window", "says"], canvas: ["all", "only"] };
   for (const [tag, names] of Object.entries(parts)) for (const name of names) view[name] = element(tag, name);
@@ -133,15 +138,15 @@ function nameAll(view) {
   }
 }
 
-function choose(view, { query, key }) {
-  pin(view, [query, key]);
+function choose(view, pinned) {
+  pin(view, pinned);
   paintOnly(view);
   show(view);
-  view.send({ query, key });
+  view.chosen.tell(pinned);
 }
 
-function pin(view, [query, key]) {
-  view.pinned = { query, key };
+function pin(view, pinned) {
+  view.pinned = pinned;
   for (const side of SIDES) {
     view.tokens[side].forEach(({ button }, index) => {
       button.setAttribute("aria-pressed", String(view.pinned[side] === index));

@@ -23,11 +23,12 @@ function weightsOf(nHeads, seed = 3, [nQueries, nKeys] = [QUERIES.length, KEYS.l
   return Array.from({ length: nHeads }, (_, head) => Array.from({ length: nQueries }, () => keys(head)));
 }
 const NAMES = ["L0.H1", "L1.H0", "L1.H3", "L2.H2"];
-function data(weights, more = {}) {
+function data(weights, { chosen: [query, key] = [null, null], revision = 0, ...more } = {}) {
+  const chosen = { revision, value: { query, key } };
   const names = NAMES.slice(0, weights.length);
   const header = {
     ...{ query: QUERIES, key: KEYS, first: FIRST, titles: { query: "target", key: "source" }, colors: { query: "#112233", key: "#445566" } },
-    ...{ names, hues: HUES.slice(0, weights.length), chosen: [null, null], generatedFrom: null, height: null, tells: true, ...more },
+    ...{ names, hues: HUES.slice(0, weights.length), chosen, generatedFrom: null, height: null, tells: true, ...more },
   };
   return packed(header, Uint16Array.from(weights.flat(2)));
 }
@@ -166,7 +167,7 @@ test("a click keeps a token's lines, on one side, until the next one, a second o
   const lines = open(weights);
   const only = () => painted(lines.find(".only"));
   token(lines, "query", 0).click();
-  assert.deepEqual([pressed(lines), lines.told.at(-1)], [["query 0"], ["cell", { query: 0, key: null }]]);
+  assert.deepEqual([pressed(lines), lines.told.at(-1)], [["query 0"], ["cell", { revision: 1, value: { query: 0, key: null } }]]);
   assert.match(announced(), /^query 4 'le' →/);
   leaveAll(lines);
   assert.deepEqual(lit(lines), ["query 0"]);
@@ -176,9 +177,9 @@ test("a click keeps a token's lines, on one side, until the next one, a second o
   assert.deepEqual([lit(lines), pressed(lines)], [["key 3"], ["query 0"]]);
   assert.deepEqual(only(), curvesOf(weights, pitch, (_, key) => key === 3));
   token(lines, "key", 3).click();
-  assert.deepEqual([pressed(lines), lines.told.at(-1)], [["key 3"], ["cell", { query: null, key: 3 }]]);
+  assert.deepEqual([pressed(lines), lines.told.at(-1)], [["key 3"], ["cell", { revision: 2, value: { query: null, key: 3 } }]]);
   token(lines, "key", 3).click();
-  assert.deepEqual([pressed(lines), lines.told.at(-1)], [[], ["cell", { query: null, key: null }]]);
+  assert.deepEqual([pressed(lines), lines.told.at(-1)], [[], ["cell", { revision: 3, value: { query: null, key: null } }]]);
   leaveAll(lines);
   assert.deepEqual([lit(lines), only()], [[], []]);
   const n = lines.told.length;
@@ -192,7 +193,7 @@ test("a click keeps a token's lines, on one side, until the next one, a second o
   assert.deepEqual(lit(lines), ["query 2"]);
   lines.find(".scroller").dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
   assert.deepEqual([pressed(lines), lit(lines), only()], [[], [], []]);
-  assert.deepEqual(lines.told.at(-1), ["cell", { query: null, key: null }]);
+  assert.deepEqual(lines.told.at(-1), ["cell", { revision: 5, value: { query: null, key: null } }]);
   assert.match(says(lines), /^Point at a token/);
   lines.leave();
 });
@@ -205,15 +206,39 @@ test("what the page keeps holds when it changes, and not what it has said alread
   token(lines, "key", 1).click();
   lines.update(data(weightsOf(2, 9), { chosen: [3, null] })); // newer weights, asked for before the click was heard
   assert.deepEqual(pressed(lines), ["key 1"]);
-  lines.update(data(weights, { chosen: [null, 6] }));
+  lines.update(data(weights, { chosen: [null, 6], revision: 2 }));
   assert.deepEqual(pressed(lines), ["key 6"]);
   leaveAll(lines);
   assert.deepEqual(lit(lines), ["key 6"]);
   assert.match(says(lines), /^key 8 '\.' ←/);
-  lines.update(data(weights, { chosen: [null, 6], query: [...QUERIES, "!"], key: KEYS }));
+  lines.update(data(weights, { chosen: [null, 6], revision: 2, query: [...QUERIES, "!"], key: KEYS }));
   assert.deepEqual(pressed(lines), ["key 6"], "in new columns, too");
-  lines.update(data(weights, { chosen: [null, null] }));
+  lines.update(data(weights, { revision: 3 }));
   assert.deepEqual([pressed(lines), lit(lines)], [[], []]);
+  lines.leave();
+});
+
+test("the answer to a click does not take away what another click has kept since", () => {
+  const lines = open(weightsOf(2), { revision: 7 });
+  token(lines, "key", 3).click();
+  token(lines, "key", 5).click();
+  const [first, second] = lines.told.map(([, { revision, value }]) => ({ revision, chosen: [value.query, value.key] }));
+  lines.update(data(weightsOf(2), first));
+  assert.deepEqual(pressed(lines), ["key 5"]);
+  lines.update(data(weightsOf(2), second));
+  assert.deepEqual(pressed(lines), ["key 5"]);
+  token(lines, "key", 6).click();
+  lines.update(data(weightsOf(2), { ...second, key: KEYS.slice(0, 6) })); // of another text, without such a key
+  assert.deepEqual(pressed(lines), ["key 5"]);
+  lines.leave();
+});
+
+test("the Tab key comes to what the page keeps, and stays where it came since", () => {
+  const lines = open(weightsOf(1), { chosen: [3, null] });
+  token(lines, "key", 1).focus();
+  token(lines, "key", 1).blur();
+  lines.update(data(weightsOf(1, 9), { chosen: [3, null] }));
+  assert.ok(areSame(lines.findAll('button:not([tabindex="-1"])'), [token(lines, "key", 1)]));
   lines.leave();
 });
 

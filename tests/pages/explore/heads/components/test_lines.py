@@ -55,7 +55,7 @@ def test_labels_are_sent_as_they_are_and_kept_apart_where_they_run_leftward():
     header, _ = sent(AppTest.from_function(show).run())
     assert header["query"] == header["key"] == ["The", "<b>", "\u2068שלום\u2069"]
     assert header["names"] == ["L0.H1", "L2.H0"]
-    assert header["chosen"] == [None, 2]
+    assert header["chosen"]["value"] == {"query": None, "key": 2}
     assert (header["height"], header["tells"]) == (300, True)
     assert header["titles"] == {"query": "query", "key": "key"}
     assert header["first"] == {"query": 0, "key": 4}
