@@ -5,6 +5,7 @@ export function takeMask(view, { base, turned, of }) {
   const isAnother = of !== view.of;
   const isHeard = view.edits.hear(turned);
   if (!isAnother && !isHeard) return false;
+  view.hand = null; // it began on the mask that was here
   view.of = of;
   view.base = base;
   view.turned = new Set(turned.value);

@@ -11,8 +11,8 @@ export function listenToHands(view) {
   const { canvas } = view.pictures.mask;
   canvas.addEventListener("pointerdown", (event) => press(view, event));
   canvas.addEventListener("pointermove", (event) => move(view, event));
-  canvas.addEventListener("pointerup", () => release(view));
-  canvas.addEventListener("pointercancel", () => giveUp(view));
+  canvas.addEventListener("pointerup", (event) => draws(view, event) && release(view));
+  canvas.addEventListener("pointercancel", (event) => draws(view, event) && giveUp(view));
   canvas.addEventListener("focus", () => {
     if (!canvas.matches(":focus-visible")) return;
     view.cursor ??= { row: 0, column: 0 };
@@ -32,9 +32,11 @@ function under(view, name, event) {
   return picture.grid && placeAt(picture.grid, event.clientX - box.left, event.clientY - box.top);
 }
 
+const draws = ({ hand }, { pointerId }) => hand?.pointerId === pointerId; // another finger does not
+
 function press(view, event) {
   const place = under(view, "mask", event);
-  if (!place || event.button !== 0) return;
+  if (!place || event.button !== 0 || (view.hand && !draws(view, event))) return;
   const { row, column } = place;
   if (row === null || column === null) {
     turnLine(view, row === null ? columnOf(view, column) : rowOf(view, row));
@@ -42,7 +44,7 @@ function press(view, event) {
     return;
   }
   const cell = row * view.columns + column;
-  view.hand = { value: !isAllowed(view, cell), last: cell, before: new Set(view.turned) };
+  view.hand = { pointerId: event.pointerId, value: !isAllowed(view, cell), last: cell, before: new Set(view.turned) };
   view.cursor = place;
   view.edits.touch(); // an answer that comes while the hand draws is old
   view.pictures.mask.canvas.setPointerCapture(event.pointerId);
@@ -51,7 +53,7 @@ function press(view, event) {
 }
 
 function move(view, event) {
-  if (!view.hand) return;
+  if (!draws(view, event)) return;
   const { grid, canvas } = view.pictures.mask;
   const box = canvas.getBoundingClientRect();
   const inside = (value, low, high) => Math.min(Math.max(value, low), high);
@@ -67,13 +69,11 @@ function move(view, event) {
 }
 
 function release(view) {
-  if (!view.hand) return;
   view.hand = null;
   finish(view);
 }
 
 function giveUp(view) {
-  if (!view.hand) return;
   view.turned = view.hand.before;
   release(view);
 }

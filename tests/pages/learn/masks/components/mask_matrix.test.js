@@ -179,6 +179,39 @@ test("an answer that comes while a hand draws does not take its cells away", () 
   matrix.leave();
 });
 
+test("a mask of another text ends what a hand draws, which belongs to the former one", () => {
+  const matrix = made();
+  matrix.hand("down", 14);
+  const open = new Uint8Array(4).fill(1);
+  const small = { query: ["a", "b"], key: ["c", "d"], real: { query: 2, key: 2 }, of: "small", turned: { revision: 0, value: [] } };
+  const more = { hint: "", captions: { mask: {}, scores: {}, pattern: {} }, outputs: { rows: [], words: [], counted: "", areQueries: true }, colors: COLORS, hues: HUES };
+  matrix.update(packed({ ...small, ...more }, SCORES.slice(0, 4), BEFORE.slice(0, 4), BEFORE.slice(0, 4), open, open));
+  point(matrix.canvases.mask, "pointermove", matrix.at(200, 200));
+  matrix.key("Escape");
+  point(matrix.canvases.mask, "pointerup", matrix.at(200, 200));
+  matrix.tell();
+  assert.deepEqual(matrix.told, []);
+  assert.ok(matrix.findAll(".tool").every(({ disabled }) => disabled));
+  matrix.leave();
+});
+
+test("another finger does not draw along, and leaves the way back of the first as it is", () => {
+  const matrix = made();
+  matrix.hand("down", 3);
+  const other = { pointerId: 2, isPrimary: false };
+  matrix.hand("down", 8, other);
+  matrix.hand("move", 9, other);
+  assert.deepEqual(matrix.turned(), [3]);
+  matrix.hand("up", 9, other);
+  matrix.hand("move", 4);
+  assert.deepEqual(matrix.turned(), [3, 4]);
+  matrix.hand("down", 8, other);
+  matrix.hand("cancel", 8, other);
+  matrix.key("Escape");
+  assert.deepEqual(matrix.turned(), []);
+  matrix.leave();
+});
+
 test("only the main button draws; a click on a label turns its whole row or column, beside all nothing", () => {
   const matrix = made();
   matrix.hand("down", 3, { button: 2 });
