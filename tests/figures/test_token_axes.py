@@ -58,7 +58,7 @@ def test_labels_have_room_and_are_seen(n: int, n_cells: int, first: int):
     assert n > 40 or len(axis["tickvals"]) == n
     assert all(first <= place < first + n for place in axis["tickvals"])
     if n_cells < n:
-        assert all(int(text.replace(",", "")) == place for place, text in zip(*_ticks(axis), strict=True))
+        assert all(text == str(place) for place, text in zip(*_ticks(axis), strict=True))
         assert "position in the text" in axis["title"]["text"]
 
 
@@ -74,16 +74,16 @@ def test_labels_can_be_further_apart():
 @pytest.mark.parametrize(("room", "is_numbered"), [(1000, False), (900, False), (899, True), (100, True)])
 def test_tokens_without_room_are_numbered_and_none_is_lost(room: int, is_numbered: bool):
     tokens = [f"t{i}" for i in range(100)]
-    keys = Places(kind="key", tokens=tokens, n_cells=100, first=7)
-    axis = keys.axis("key", room=room, chosen=30)
+    keys = Places(kind="key", tokens=tokens, n_cells=100, first=997)
+    axis = keys.axis("key", room=room, chosen=1020)
     shown = dict(zip(axis["tickvals"], axis["ticktext"], strict=True))
     if not is_numbered:
         assert [*shown.values()] == tokens and token_legends(xaxis=(keys, axis)) == {"tokens": {"xaxis": {}}}
         return
-    assert shown.pop(30) == "30 t23"
-    assert all(text == f"{place:,}" for place, text in shown.items())
+    assert shown.pop(1020) == "1020 t23"  # as the words of a place, and the browser, write it
+    assert all(text == str(place) for place, text in shown.items())
     legend = token_legends(xaxis=(keys, axis))["tokens"]["xaxis"]
-    assert legend == {"first": 7, "labels": tokens}
+    assert legend == {"first": 997, "labels": tokens}
 
 
 @pytest.mark.parametrize("chosen", range(200, 209))

@@ -91,7 +91,7 @@ class Places:
         smallest, least = sizes[-1]
         if self.is_pooled:
             positions = _round_places(self.starts[0], self.starts[-1], _BLOCK_LABEL / pitch)
-            texts, where = [f"{position:,}" for position in positions], say(", position in the text")
+            texts, where = [str(position) for position in positions], say(", position in the text")
         else:
             positions, texts = [*range(self.first, self.starts[-1])], [escape(shorten(token)) for token in self.tokens]
             if pitch < least and len(texts) > 1:
@@ -100,7 +100,7 @@ class Places:
                 if chosen in labels:
                     away = (place for place in positions if abs(place - chosen) * pitch >= least)
                     positions = sorted({chosen, *away})
-                texts = [f"{place:,} {labels[place]}" if place == chosen else f"{place:,}" for place in positions]
+                texts = [f"{place} {labels[place]}" if place == chosen else str(place) for place in positions]
             where = say(", {first} to {last}", first=self.first, last=self.starts[-1] - 1) if self.first else ""
         title = axis_title(f"<b>{escape(say(name))}</b>{where}", size=13, standoff=6, hue=_HUES[self.kind])
         size = next((size for size, line in sizes if line <= pitch), smallest)
