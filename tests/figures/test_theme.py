@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from transformer_core.figures.theme import KEY, QUERY, THEMES, VALUE, Theme, scale, template
+from transformer_core.figures.theme import KEY, LIGHT, QUERY, THEMES, VALUE, Theme, scale, template
+from transformer_core.language import speaking
 
 THEME = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES.keys())
 
@@ -89,3 +90,9 @@ def test_template_takes_its_colors_from_the_theme(theme: Theme):
         theme.background,
         theme.text,
     )
+
+
+def test_numbers_have_a_point_before_decimals_in_every_language_and_a_comma_between_thousands_in_english_alone():
+    assert template(LIGHT).layout.separators == ".,"
+    with speaking("de"):
+        assert template(LIGHT).layout.separators == ".\u202f"

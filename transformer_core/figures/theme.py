@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from transformer_core.language import grouped
+
 # The fixed hues, the same in light and in dark: at least 4:1 against both backgrounds.
 QUERY = "#2C7BD6"  # blue
 KEY = "#C75F12"  # orange
@@ -86,7 +88,8 @@ def template(theme: Theme) -> go.layout.Template:
     """Everything about a figure that depends on the theme, so that a figure changes its look by changing its template.
 
     Color axis 1 is the sequential scale; color axis 2 paints forbidden cells in one neutral color. The first scatter
-    trace of a figure writes on pale ground, the second on deep ground.
+    trace of a figure writes on pale ground, the second on deep ground. Thousands are set apart as in the reader's
+    language.
     """
     axis = {
         "gridcolor": theme.border,
@@ -103,6 +106,7 @@ def template(theme: Theme) -> go.layout.Template:
         layout={
             "paper_bgcolor": theme.background,
             "plot_bgcolor": theme.background,
+            "separators": f".{grouped(1000)[1]}",  # before decimals, and between thousands
             "font": {"family": FONT, "size": 13, "color": theme.text},
             "title": {"font": {"size": 15, "color": theme.text}},
             "xaxis": axis,

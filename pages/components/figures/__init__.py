@@ -16,6 +16,7 @@ from pages.components.mounting import component
 from pages.shared.view import state
 from pages.shared.view.fields import sent
 from transformer_core.figures import DARK, LIGHT, Figure, template
+from transformer_core.language import language, speaking
 
 Files = Callable[[], Mapping[str, bytes]]
 """What the server adds to what is saved, by its file's name: tables (.csv), arrays (.npz), and what explains them."""
@@ -72,7 +73,7 @@ def live_figure(
         answer = {file: base64.b64encode(content).decode() for file, content in files().items()}
     data = {
         "figure": figure.to_json(),
-        "templates": _templates(),
+        "templates": _templates(language()),
         "name": name,
         "height": height,
         "offers": [] if files is None else ["csv"] if csv is not None else ["csv", "npz"],
@@ -120,5 +121,6 @@ def _span(ends: object) -> range | None:
 
 
 @cache
-def _templates() -> dict[str, str]:
-    return {theme.name: json.dumps(template(theme).to_plotly_json()) for theme in (LIGHT, DARK)}
+def _templates(reader: str) -> dict[str, str]:
+    with speaking(reader):
+        return {theme.name: json.dumps(template(theme).to_plotly_json()) for theme in (LIGHT, DARK)}

@@ -107,7 +107,6 @@ export function draw(view) {
     readGrids(figure);
     fillInWords(figure);
     layOut(figure, width, height, view.data.height === null ? 0 : view.saving.opener.offsetWidth);
-    if (view.root.lang !== "en") figure.layout.separators = ".\u202f"; // as texts set thousands apart
     figure.layout.template = JSON.parse(view.data.templates[view.theme()]);
     const isFirst = !view.figure;
     view.figure = figure;

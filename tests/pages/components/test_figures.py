@@ -26,13 +26,15 @@ def page() -> None:
     import streamlit as st
 
     from pages.components import figures
+    from transformer_core.language import speaking
 
     settings = dict(st.session_state.get("settings", {}))
     if settings.pop("with_files", False):
         settings["files"] = lambda: {"heads.csv": b"a,b\n", "heads.npz": b"PK", "state.json": "{é}".encode()}
     if settings.pop("with_choices", False):
         settings |= {"on_cell": lambda: None, "on_window": lambda: None}
-    figures.live_figure(go.Figure(go.Heatmap(z=[[1.0]])), name="heads", key="figure", **settings)
+    with speaking(settings.pop("language", "en")):
+        figures.live_figure(go.Figure(go.Heatmap(z=[[1.0]])), name="heads", key="figure", **settings)
     st.session_state["cell"] = figures.sent_cell("figure")
     st.session_state["window"] = figures.sent_window("figure")
 
@@ -51,6 +53,14 @@ def run(sent: dict[str, Any] | None = None, **settings: Any) -> AppTest:
 def data_of(app: AppTest) -> dict[str, Any]:
     """What the browser gets."""
     return json.loads(component(app, "figure").json)
+
+
+def test_each_language_has_its_templates():
+    separators = []
+    for reader in ("en", "de", "en"):
+        templates = data_of(run(language=reader))["templates"]
+        separators.append({json.loads(template)["layout"]["separators"] for template in templates.values()})
+    assert separators == [{".,"}, {".\u202f"}, {".,"}]
 
 
 def test_files_are_made_only_where_the_menu_asks_for_them():
