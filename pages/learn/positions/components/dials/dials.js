@@ -248,9 +248,9 @@ function show(view) {
   });
   view.play.textContent = view.frame ? say("Pause") : say("Play");
   view.play.setAttribute("aria-pressed", String(Boolean(view.frame)));
-  const distance = fixed(Math.round(places[0] - places[1]), 0);
+  view.play.disabled = !view.frame && Math.abs(places[0] - places[1]) >= data.n - 1; // no room to move on
   view.sum.textContent = say("distance {distance}: the product of query and key is {product}", {
-    distance,
+    distance: fixed(query - key, 0),
     product: fixed(sum, 4),
   });
 }

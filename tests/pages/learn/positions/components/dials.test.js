@@ -59,7 +59,7 @@ function check(dials, wanted) {
   });
   const sum = products(wanted).reduce((one, other) => one + other, 1.5);
   const [, distance, product] = dials.find(".sum").textContent.match(/^distance (.+): .* is (.+)$/);
-  assert.equal(number(distance), Math.round(wanted[0] - wanted[1]));
+  assert.equal(number(distance), Math.round(wanted[0]) - Math.round(wanted[1])); // of the numbers beside the sliders
   assert.ok(isNear(number(product), sum, 0.000051));
   assert.deepEqual(dials.places(), wanted.map(Math.round));
   assert.deepEqual(dials.sliders().map(({ value }) => Number(value)), wanted.map(Math.round));
@@ -244,6 +244,36 @@ test("whatever moves a hand ends the play, and so does what the page says anew, 
   dials.leave();
   run(320);
   assert.equal(style.cssText, before);
+});
+
+test("a hand that is taken while they play says the distance of the positions that it shows", () => {
+  const dials = made([4, 1]);
+  dials.play().click();
+  run(480);
+  const face = dials.findAll("svg")[1];
+  place(face, { left: 200, top: 100, width: 84, height: 84 });
+  const pointer = (type, angle) => point(face, `pointer${type}`, { clientX: 242 + 30 * Math.cos(angle), clientY: 142 - 30 * Math.sin(angle), pointerId: 1 });
+  const [angle] = dials.pointsTo(1, 0);
+  pointer("down", angle);
+  pointer("move", angle + 0.2 * 0.3);
+  check(dials, [6.6, 3.4]);
+  pointer("up", angle);
+  check(dials, [7, 3]);
+  dials.leave();
+});
+
+test("what fills all positions has no room to play, and stays where it is", () => {
+  for (const [calm, places, more] of [[false, [11, 0], {}], [false, [0, 11], {}], [true, [11, 0], {}], [false, [0, 0], { n: 1 }]]) {
+    prefer(CALM, calm);
+    const dials = made(places, 0, more);
+    dials.play().click();
+    assert.deepEqual([dials.play().textContent, dials.play().disabled], ["Play", true]);
+    run(320);
+    assert.deepEqual([dials.places(), dials.messages], [places, []]);
+    press(dials.find(".dial"), places[0] ? "ArrowDown" : "ArrowUp");
+    assert.equal(dials.play().disabled, more.n === 1);
+    dials.leave();
+  }
 });
 
 test("with reduced motion, each press of Play moves by one position and announces it", () => {
