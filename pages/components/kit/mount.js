@@ -53,6 +53,7 @@ function cleanUp(root) {
   // Streamlit calls this when the component has left, and also when newer data overtook what it was drawing.
   if (root.isConnected) return;
   root.leaving?.abort();
+  delete root.leaving;
   root.replaceChildren(); // Streamlit may hold the nodes around it for longer
   delete root.view;
 }

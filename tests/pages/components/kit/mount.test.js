@@ -41,6 +41,22 @@ test("a component is made once, updated each time, and cleaned up when it has le
   assert.deepEqual([root.textContent, root.view], ["", undefined]);
 });
 
+test("a root that comes back is filled again, and leaves again", async () => {
+  const { show, log } = await component();
+  const parent = document.body.appendChild(document.createElement("div"));
+  const root = parent.appendChild(Object.assign(document.createElement("div"), { className: "overview" }));
+  const given = { data: 1, parentElement: parent, setTriggerValue: () => {} };
+  for (let times = 1; times <= 2; times++) {
+    const cleanUp = show(given);
+    assert.ok(!leaving(root).aborted);
+    parent.remove();
+    cleanUp();
+    assert.deepEqual(log.splice(0), ["make", "update 1", "left"]);
+    document.body.append(parent);
+  }
+  parent.remove();
+});
+
 test("newer data that overtakes does not throw the component away", async () => {
   const { show, log } = await component();
   const parent = document.body.appendChild(document.createElement("div"));
