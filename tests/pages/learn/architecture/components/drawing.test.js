@@ -63,6 +63,19 @@ test("a name that is too long is written smaller, beside a mask earlier", () => 
   assert.ok(size("x".repeat(30), MASK) < 13);
 });
 
+test("plates have their numbers as long as these are 15 px apart", () => {
+  for (const [n, isNamed] of [[8, true], [12, true], [13, true], [14, false], [200, false]]) { // 190 px for all of them
+    const data = pair({ encoder: 0, decoder: 0 });
+    data.stacks[1].layers = n;
+    const drawing = made(data);
+    const plates = drawing.findAll('.plate[data-stack="decoder"]');
+    assert.deepEqual(plates.map((plate) => plate.querySelector("text").textContent), plates.map((_, i) => (isNamed ? `layer ${i + 1}` : "")), `${n} layers`);
+    assert.deepEqual(plates.map((plate) => plate.getAttribute("aria-label")), plates.map((_, i) => `Open layer ${i + 1}`));
+    assert.ok(plates.length === n - 1 && plates.every((plate) => rectOf(plate).h >= 2));
+    drawing.leave();
+  }
+});
+
 test("one layer is open, the others are plates with their numbers, and all boxes of a layer lie within its frame", () => {
   for (const [encoder, decoder] of [[1, 2], [0, 4], [2, 0]]) {
     const drawing = made(pair({ encoder, decoder }));
