@@ -70,7 +70,7 @@ export function draw(view) {
   drawArrows(view);
   drawLabels(view);
   mark(view);
-  if (view.pointed && !view.pointed.isConnected) point(view, null);
+  if (view.pointed) point(view, view.pointed.isConnected ? view.pointed : null); // its arrows are new, and its words may be
 }
 
 function drawFrames(view, former) {

@@ -229,6 +229,22 @@ test("the memory goes from the top of the encoder to the cross-attention, and in
   drawing.leave();
 });
 
+test("what is pointed at stays lit when it is chosen, and says what it is by then", () => {
+  const drawing = made(pair());
+  const mlp = drawing.node("encoder.*.mlp");
+  over(mlp);
+  const lit = drawing.arrows(".lit");
+  mlp.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  assert.deepEqual(drawing.arrows(".lit"), lit);
+  drawing.update(pair({ encoder: 2, decoder: 2 }, { chosen: "encoder.2.mlp" }));
+  assert.deepEqual([drawing.arrows(".lit"), drawing.near()], [lit, ["encoder.*.ln1", "encoder.*.ln2", "encoder.*.mlp"]]);
+  assert.equal(drawing.tip().firstChild.textContent, "mlp!, layer 2");
+  over(drawing.plate("encoder", 0));
+  drawing.plate("encoder", 0).dispatchEvent(new MouseEvent("click", { bubbles: true })); // it gives way to the open layer
+  assert.deepEqual([drawing.arrows(".lit"), drawing.near(), drawing.isSaid()], [[], [], false]);
+  drawing.leave();
+});
+
 test("what is pointed at lights up with the arrows that lead there, away and around, and with what is at their other ends", () => {
   const drawing = made(pair());
   const mlp = drawing.node("encoder.*.mlp");
