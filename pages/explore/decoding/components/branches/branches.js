@@ -38,7 +38,9 @@ function update(view, data, send) {
   explain(view);
   paint(view);
   fit(view);
-  if (view.pointed && !view.pointed.box.isConnected) point(view, null);
+  const { pointed } = view;
+  point(view, null);
+  if (pointed?.box.isConnected) point(view, pointed); // what is said of it may be new
 }
 
 function makeView(root) {

@@ -36,6 +36,18 @@ test("keys walk along a branch, on the path where it goes, and between branches 
   tree.leave();
 });
 
+test("the box beside a token says what has become of it when newer data comes, and goes with it", () => {
+  const tree = shown(show, "branches", data());
+  point(byId(tree, 2), "mouseover");
+  assert.match(tipOf(tree).textContent, /probability 0\.60/);
+  tree.update(data({ nodes: NODES.map((one) => ({ ...one, p: one.p && 0.2 })) }));
+  assert.ok(isOpen(tree));
+  assert.match(tipOf(tree).textContent, /probability 0\.20/);
+  tree.update(data({ nodes: NODES.slice(0, 2), at: 1, ends: [] }));
+  assert.ok(!isOpen(tree));
+  tree.leave();
+});
+
 test("the box beside a token says what else could have stood there, and goes with the pointer, the focus or Escape", () => {
   const alternatives = [[], [["x", 0.4], ["chat", 0.2], ["y", 0.00003]]];
   const nodes = [...NODES.slice(0, 2), { ...NODES[2], p: 0.2, log: -1.609, rank: 1, alternatives: 1, score: -2.5 }, NODES[3]];
