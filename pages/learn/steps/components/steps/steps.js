@@ -35,6 +35,7 @@ function update(view, data, send) {
   view.send = send;
   const here = view.header && placeOf(view);
   Object.assign(view, readSteps(data), { layouts: null, motion: null, pointed: null, pointedKey: null });
+  view.tip.hidden = true;
   Object.assign(view, makeColumns(view));
   view.born = linkStages(view);
   view.lines = heights(view);

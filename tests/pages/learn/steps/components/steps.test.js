@@ -294,6 +294,18 @@ test("what lies under the pointer is said beside it, looked at, and chosen by a 
   steps.leave();
 });
 
+test("what is said beside the pointer goes when other numbers come under it", () => {
+  const steps = made();
+  const tip = steps.find(".tip");
+  steps.on("mousemove", steps.across("product"), steps.down(1));
+  assert.ok(!tip.hidden);
+  steps.update(data({ revision: 5, first: { query: 11, key: 19 } }));
+  assert.ok(tip.hidden);
+  steps.on("mousemove", steps.across("product"), steps.down(1));
+  assert.match(tip.textContent, /^product, query 12 “q1”, key 20 /);
+  steps.leave();
+});
+
 test("what the page says anew is gone to, unless a person has gone on meanwhile", () => {
   const steps = made({ revision: 4 });
   steps.update(data({ revision: 5, at: { stage: "z", query: 11, key: 20, cell: ["z", 11, 2] } }));
