@@ -93,7 +93,10 @@ function loadPlotly() {
       document.head.append(script);
     }
     script.addEventListener("load", resolve);
-    script.addEventListener("error", reject);
+    script.addEventListener("error", () => {
+      script.remove(); // the next figure asks again: of this one it would hear nothing
+      reject();
+    });
   });
 }
 
@@ -111,6 +114,7 @@ export function draw(view) {
     const isFirst = !view.figure;
     view.figure = figure;
     view.ranges = rangesOf(figure);
+    if (isFirst) view.plot.textContent = ""; // it may have said that the library is missing
     Plotly.react(view.plot, figure.data, figure.layout, CONFIG);
     fillLegend(view.legend, figure);
     if (isFirst) listen(view);

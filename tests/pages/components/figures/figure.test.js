@@ -133,7 +133,16 @@ test("where plotly.js is not there yet, one script brings it for all figures; if
   scripts[0].dispatchEvent(new Event("error"));
   await new Promise((resolve) => setImmediate(resolve));
   assert.match(failed.plot.textContent, /reload/);
-  failed.leave();
+  const later = await drawn(show, heatmap()); // asks for it again
+  const [script, ...others] = document.querySelectorAll('script[src="/vendor/plotly.min.js"]');
+  assert.ok(script !== scripts[0] && others.length === 0);
   globalThis.Plotly = Plotly;
-  scripts[0].remove();
+  script.dispatchEvent(new Event("load"));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(of("react", later).length, 1);
+  resize(failed.plot, 500, 300);
+  assert.deepEqual([of("react", failed).length, failed.plot.textContent], [1, ""]);
+  later.leave();
+  failed.leave();
+  script.remove();
 });
