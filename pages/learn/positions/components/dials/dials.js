@@ -132,30 +132,32 @@ function makeDial(view, pair, speed, longest) {
 function dragging(view, dial) {
   // A hand that is dragged round takes its position along: as many as that angle needs.
   const { face, hands, speed } = dial;
-  /** @type {{which: number, last: number} | null} */
+  /** @type {{which: number, last: number, pointerId: number} | null} */
   let held = null;
   const angleOf = ({ clientX, clientY }) => {
     const { left, top, width, height } = face.getBoundingClientRect();
     return Math.atan2(top + height / 2 - clientY, clientX - left - width / 2);
   };
+  const turns = ({ pointerId }) => held?.pointerId === pointerId; // another finger does not
   face.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0 || (held && !turns(event))) return;
     pause(view, false);
     view.shared.touch();
     const angle = angleOf(event);
     const away = hands.map(({ at }, which) => Math.abs(wrap(angle - at - view.places[which] * speed)));
-    held = { which: away[0] <= away[1] ? 0 : 1, last: angle };
+    held = { which: away[0] <= away[1] ? 0 : 1, last: angle, pointerId: event.pointerId };
     face.setPointerCapture(event.pointerId);
     event.preventDefault();
   });
   face.addEventListener("pointermove", (event) => {
-    if (!held) return;
+    if (!held || !turns(event)) return;
     const angle = angleOf(event);
     view.places[held.which] = inside(view, view.places[held.which] + wrap(angle - held.last) / speed);
     held.last = angle;
     show(view);
   });
-  const release = () => {
-    if (!held) return;
+  const release = (event) => {
+    if (!turns(event)) return;
     held = null;
     settle(view);
   };

@@ -246,6 +246,27 @@ test("whatever moves a hand ends the play, and so does what the page says anew, 
   assert.equal(style.cssText, before);
 });
 
+test("a dial is turned by one finger at a time, and by the main button only", () => {
+  const dials = made([7, 2]);
+  const face = dials.findAll("svg")[1];
+  place(face, { left: 200, top: 100, width: 84, height: 84 });
+  const pointer = (type, angle, more = {}) => point(face, `pointer${type}`, { clientX: 242 + 30 * Math.cos(angle), clientY: 142 - 30 * Math.sin(angle), pointerId: 1, ...more });
+  const [query, key] = [0, 1].map((which) => dials.pointsTo(1, which)[0]);
+  pointer("down", query, { button: 2 });
+  pointer("move", query + 0.6);
+  check(dials, [7, 2]);
+  pointer("down", query);
+  pointer("down", key, { pointerId: 2 });
+  pointer("move", key + 0.9, { pointerId: 2 });
+  pointer("up", key + 0.9, { pointerId: 2 });
+  check(dials, [7, 2]);
+  pointer("move", query + 0.6);
+  check(dials, [9, 2]);
+  pointer("up", query + 0.6);
+  assert.deepEqual(dials.told(), [[9, 2]]);
+  dials.leave();
+});
+
 test("a hand that is taken while they play says the distance of the positions that it shows", () => {
   const dials = made([4, 1]);
   dials.play().click();
