@@ -6,6 +6,7 @@ export function takeMask(view, { base, turned, of }) {
   const isHeard = view.edits.hear(turned);
   if (!isAnother && !isHeard) return false;
   view.hand = null; // it began on the mask that was here
+  if (isAnother) view.pointed = null;
   view.of = of;
   view.base = base;
   view.turned = new Set(turned.value);

@@ -40,7 +40,6 @@ function update(view, data, send) {
   const isAnswer = takeMask(view, { base: rest.slice(12 * n, 13 * n), turned: header.turned, of: header.of });
   view.strongest = Math.max(1e-6, ...scores.map(Math.abs));
   if (view.cursor && (view.cursor.row >= rows || view.cursor.column >= columns)) view.cursor = null;
-  view.pointed = null;
   if (isAnswer) root.classList.remove("waiting");
   fillOutputs(view);
   nameParts(view);

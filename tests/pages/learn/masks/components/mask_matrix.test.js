@@ -366,6 +366,20 @@ test("what is pointed at in one picture is framed in all and said with its numbe
   matrix.leave();
 });
 
+test("the answer to an edit leaves what is pointed at, with its numbers as they are by then", () => {
+  const matrix = made();
+  matrix.click(5);
+  matrix.hand("move", 6);
+  matrix.tell();
+  const [[, { revision }]] = matrix.told;
+  matrix.update(data({ turned: [5], revision, ran: edited(5) }));
+  assert.deepEqual(matrix.frames("scores"), [HUES.query, HUES.key, HUES.cell]);
+  assert.match(matrix.says(), new RegExp(`^query 1 “chat” → key 1 “cat”: may attend; .* weight ${softmax(edited(5))[6].toFixed(3)} `));
+  matrix.update(data({ of: "none", revision }));
+  assert.equal(matrix.says(), "Click a cell.");
+  matrix.leave();
+});
+
 test("a hand that draws is not led away by what lies under it elsewhere", () => {
   const matrix = made();
   matrix.hand("down", 3);
