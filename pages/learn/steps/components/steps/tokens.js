@@ -40,12 +40,14 @@ export function fillQueries(view) {
     return button;
   };
   const end = first + header.query.length;
+  const focused = view.queries.querySelector(":focus")?.className;
   view.queries.replaceChildren(
     element("span", "title", say("Query")),
     ...(first > 0 ? [beyond("earlier", "‹", say("Earlier tokens"), first - 1)] : []),
     ...view.chips,
     ...(end < header.nQueries ? [beyond("later", "›", say("Later tokens"), end)] : []),
   );
+  if (focused) (view.queries.querySelector(`.beyond[class="${focused}"]`) ?? view.chips[view.query]).focus({ preventScroll: true });
 }
 
 export function showQueries(view) {

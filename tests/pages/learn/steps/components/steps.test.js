@@ -138,6 +138,22 @@ test("tokens before and behind those that are shown are asked for at once, where
   steps.leave();
 });
 
+test("the focus among the queries stays where it was when others come, or goes to the chosen one", () => {
+  const steps = made();
+  steps.find(".later").focus();
+  steps.update(data({ first: { query: 20, key: 20 }, at: { query: 21 }, revision: 99 }));
+  assert.equal(steps.focus(), steps.find(".later"));
+  steps.update(data({ first: { query: 36, key: 20 }, at: { query: 37 }, revision: 100 })); // the last ones
+  assert.equal(steps.focus(), steps.findAll(".chip")[1]);
+  steps.update(data({ first: { query: 20, key: 20 }, at: { query: 22 }, revision: 101 }));
+  assert.equal(steps.focus(), steps.findAll(".chip")[2]);
+  steps.focus().blur();
+  const { activeElement } = steps.root.getRootNode();
+  steps.update(data({ first: { query: 10, key: 20 }, revision: 102 }));
+  assert.equal(steps.root.getRootNode().activeElement, activeElement);
+  steps.leave();
+});
+
 test("a key is chosen by a click or by keys, as far as there are keys, and shows which are forbidden", () => {
   const steps = made();
   const keys = steps.findAll(".key");
