@@ -153,6 +153,8 @@ test("what is said names the strongest of each head, of one head alone its three
   assert.equal(says(lines), "key 23 'g' ←query 11 'b' 0.30query 11 'b' 1.00");
   assert.equal(lines.findAll(".says .swatch").length, 2);
   assert.equal(lines.root.getAttribute("aria-label"), "Lines from queries to keys: L0.H1; L1.H0");
+  assert.deepEqual([lines.root, ...lines.findAll(".column")].map((it) => it.getAttribute("role")), ["group", "group", "group"]);
+  assert.deepEqual(lines.findAll("[aria-hidden=true]").map(({ className }) => className), ["window", "says"]); // buttons say the same
   assert.deepEqual(lines.findAll(".legend .item").map(({ textContent }) => textContent), ["L0.H1", "L1.H0"]);
   assert.equal(new Set(lines.findAll(".legend .swatch").map(({ style }) => style.background)).size, 2);
   point(token(lines, "query", 2), "mouseover");

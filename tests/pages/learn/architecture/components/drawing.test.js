@@ -63,6 +63,16 @@ test("a name that is too long is written smaller, beside a mask earlier", () => 
   assert.ok(size("x".repeat(30), MASK) < 13);
 });
 
+test("a norm of the embeddings stands above them, and below the layers", () => {
+  const data = pair();
+  const [norm, sum] = [box("encoder.ln_embed", "norm"), "encoder.sum"];
+  data.stacks[0].before.push(norm);
+  const drawing = made(data);
+  const [above, below, frame, higher] = [norm.name, sum, "encoder.*", "decoder.sum"].map((name) => rectOf(drawing.node(name)));
+  assert.ok(above.y + above.h < below.y && above.y > frame.y + frame.h && below.y === higher.y);
+  drawing.leave();
+});
+
 test("plates have their numbers as long as these are 15 px apart", () => {
   for (const [n, isNamed] of [[8, true], [12, true], [13, true], [14, false], [200, false]]) { // 190 px for all of them
     const data = pair({ encoder: 0, decoder: 0 });
