@@ -188,7 +188,7 @@ def _overview(run: Run, step: int, text: str, model_run: "ModelRun") -> None:
             groups=groups,
             levels=levels,
             chosen={"attention": view.attention, "layer": view.layer, "head": view.head},
-            version=f"{run.name} {step} {text}",
+            version=repr((run.name, run_models.version(run), step, text)),
             key=run_state.OVERVIEW,
             on_chosen=run_state.on_head,
         )

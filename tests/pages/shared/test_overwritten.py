@@ -14,16 +14,12 @@ from pages.explore import overviews
 from pages.learn.steps import walkthroughs
 from pages.learn.tour.lessons import evidence_of
 from pages.models import model_store
-from pages.shared import models, readings, run_models, runs
+from pages.shared import models, readings
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from tests.pages.conftest import PROMPTS, save_model
-from tests.pages.train.small_runs import SMALL
 from transformer_core.analysis import run_text
 from transformer_core.checkpoints.checkpoint import read_card
-from transformer_core.training.run.begin import begin
-from transformer_core.training.run.request import Settings
-from transformer_core.training.run.worker import work
 
 TEXT = PROMPTS[0]
 
@@ -109,31 +105,3 @@ def test_lessons_tell_what_the_card_says_now(folder: Path):
     path = folder / "card.json"
     path.write_text(path.read_text().replace("0.994", "0.125"))
     assert measured() == {"exact_match": 0.125}
-
-
-@pytest.mark.training
-def test_a_run_that_was_made_again_under_its_name_is_read_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """The same command on the same corpus: nothing in it tells them apart but when it was asked for."""
-    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
-    training = {"steps": 2, "log_every": 1, "evaluate_pairs": 4, "batch_size": 8, "film_megabytes": 1}
-
-    def train() -> runs.Run:
-        shutil.rmtree(tmp_path / "runs" / "copy", ignore_errors=True)
-        (tmp_path / "runs").mkdir(exist_ok=True)
-        job = begin(
-            tmp_path / "runs" / "copy",
-            corpus_name="copy",
-            preset="tiny",
-            settings=Settings(model=SMALL, training=training),
-        )
-        for _ in work(job):
-            pass
-        run = runs.find("copy")
-        assert run is not None
-        return run
-
-    first = train()
-    model, _ = run_models.load(first, 2)
-    assert run_models.load(first, 2)[0] is model
-    assert run_models.load(train(), 2)[0] is not model

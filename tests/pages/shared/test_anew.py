@@ -1,0 +1,184 @@
+"""All that is read of a run or of a model by its name is that of the files that are there now, not of former ones.
+
+A run is deleted and trained anew under its name, and a model's folder is replaced by another of its name: whatever a
+page makes of them then is what an app makes that never saw the former ones.
+"""
+
+import dataclasses
+import json
+import shutil
+import struct
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import streamlit as st
+import torch
+
+import transformer_core as tc
+from pages.explore import overviews
+from pages.models import model_store
+from pages.shared import models, readings, run_models, run_readings, runs
+from pages.shared.models import ModelCard
+from pages.shared.recipe import value_of
+from pages.shared.runs import Run
+from pages.shared.sources import Source
+from pages.train.film import film_readings, learning
+from pages.train.train import watch
+from pages.train.train.look import look_at
+from tests.pages.learn.bare import drawn_bare
+from tests.pages.train.small_films import TEXTS, save_run, small_config
+from transformer_core.analysis.training.head_history import HeadHistory
+from transformer_core.checkpoints.checkpoint import CARD
+from transformer_core.training.run.film import Film
+
+TEXT, STEPS = TEXTS[0], (4, 60)
+
+
+def plain(value: Any) -> Any:
+    """A value in what `==` compares."""
+    if isinstance(value, torch.Tensor | np.ndarray):
+        return np.asarray(value).tolist()
+    if isinstance(value, pd.DataFrame):
+        return value.to_dict("list")
+    if isinstance(value, Mapping):
+        return {name: plain(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(part) for part in value]
+    if dataclasses.is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    return value
+
+
+def film_read(run: Run) -> film_readings.FilmRead:
+    """A text at all snapshots, forced on a target that is the same whatever the weights are."""
+    return film_readings.read(run, STEPS, TEXT, "the dog sees", lambda *_: None)
+
+
+def tokens(run: Run) -> Any:
+    return film_readings.fixed(run, STEPS, TEXT, "the dog sees")
+
+
+def watched(run: Run) -> tuple[str, bytes]:
+    """What a browser gets of the newest weights: a version, which tells it to draw anew, and a byte a cell."""
+    with drawn_bare() as bare:
+        watch._overview(run, STEPS[-1], TEXT, run_readings.read(run, STEPS[-1], TEXT))
+        data = bytes(bare.components["overview"]["data"])
+    (length,) = struct.unpack("<I", data[:4])
+    return json.loads(data[4 : 4 + length])["version"], data[4 + length :]
+
+
+OF_RUNS: dict[str, Callable[[Run], Any]] = {
+    "the weights of a snapshot": lambda run: run_models.load(run, STEPS[0])[0].state_dict(),
+    "the weights that were saved last": lambda run: run_models.load(run, STEPS[-1])[0].state_dict(),
+    "the weights of a source": lambda run: (
+        Source(str(run.path), run_models.version(run), step=4).load()[0].state_dict()
+    ),
+    "what its model says": lambda run: run_readings.read(run, STEPS[-1], TEXT).log_probs,
+    "examples": run_readings.examples,
+    "losses": runs.records,
+    "smooth losses": learning.losses,
+    "measures of heads": lambda run: HeadHistory.from_records(runs.head_records(run)).by_attention("previous"),
+    "what a film is forced on": lambda run: film_readings.fixed(run, STEPS, TEXT, "").output,
+    "one snapshot of a film": lambda run: film_readings.read_one(run, 4, tokens(run)).patterns,
+    "the text at all snapshots": lambda run: film_read(run).reading.patterns,
+    "the pictures of a film": lambda run: film_readings.pictures(film_read(run)),
+    "which pictures a browser has of a film": lambda run: film_read(run).identity,
+    "samples": lambda run: look_at(run, TEXT, ()).samples,
+    "the pictures of the newest weights": lambda run: watched(run)[1],
+    "which pictures a browser has of the newest weights": lambda run: watched(run)[0],
+}
+
+
+def save_anew(place: Path, seed: int) -> None:
+    """Let a run be trained anew by the same command, with weights and measures of a seed."""
+    shutil.rmtree(place, ignore_errors=True)
+    save_run(place, seed=seed, steps=STEPS)
+    request = (place / "run.json").read_text().replace(f'"seed": {seed}', '"seed": 0').replace(f" --seed {seed}", "")
+    (place / "run.json").write_text(request)
+    film = Film(place)
+    texts = [*TEXTS, f"The dog {'sleeps ' * seed}."]
+    card = (place / "film" / CARD).read_text().replace(f'"{TEXTS[1]}"', f'"{texts[-1]}"')
+    (place / "film" / CARD).write_text(card)
+    for path in (place / "metrics.jsonl", film.heads.path):
+        path.write_text(path.read_text().replace("0.1", f"0.{2 + seed}").replace("3.8", f"3.{seed}"))
+
+
+def run_of(name: str) -> Run:
+    run = runs.find(name)
+    assert run is not None
+    return run
+
+
+def test_all_that_is_read_of_a_run_is_of_the_one_that_was_trained_last_under_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path))
+    save_anew(tmp_path / "pairs", 1)
+    first = {name: plain(read(run_of("pairs"))) for name, read in OF_RUNS.items()}
+    save_anew(tmp_path / "pairs", 2)
+    second = {name: plain(read(run_of("pairs"))) for name, read in OF_RUNS.items()}
+    st.cache_resource.clear()
+    fresh = {name: plain(read(run_of("pairs"))) for name, read in OF_RUNS.items()}
+    assert {name for name in OF_RUNS if second[name] != fresh[name]} == set()
+    assert {name for name in OF_RUNS if second[name] == first[name]} == set()
+
+
+def weights_of(card: ModelCard) -> Any:
+    """The weights that a page's code loads."""
+    return value_of(Source.of(card).recipe()[0]).state_dict()
+
+
+def numbers(card: ModelCard) -> Any:
+    return model_store.token_table(card)[0]
+
+
+OF_MODELS: dict[str, Callable[[ModelCard], Any]] = {
+    "what the list says": lambda card: (card.title, card.examples, card.claim()),
+    "the weights": lambda card: models.load(card.path, card.version)[0].state_dict(),
+    "the weights of a source": lambda card: Source.of(card).load()[0].state_dict(),
+    "the weights of a recipe": weights_of,
+    "what it says": lambda card: readings.read(Source.of(card), TEXT).log_probs,
+    "what a recipe of its reading says": lambda card: value_of(
+        readings.recipe(Source.of(card), card.config, TEXT).log_probs
+    ),
+    "what it says by itself": lambda card: readings.run(Source.of(card), TEXT, None).log_probs,
+    "the pictures of its heads": lambda card: overviews.read(Source.of(card), TEXT, None),
+    "the measures of its heads": lambda card: overviews.measures(Source.of(card), TEXT, None),
+    "its tokenizer": model_store.tokenizer_fact,
+    "its tokens": numbers,
+    "a text in its tokens": lambda card: model_store.tokens_of(card, TEXT),
+    "its parameters": model_store.parameter_table,
+    "its settings": model_store.configuration_table,
+    "its card": lambda card: model_store.whole_card(card.path),
+    "its size": model_store.n_bytes,
+}
+
+
+def put_model(place: Path, seed: int) -> None:
+    """Put another model in the place of the one of this name, if there is one."""
+    texts = [*TEXTS, "The bird sings.", "A fish swims."][: 3 + seed]
+    tokenizer = tc.train_tokenizer(texts, kind="word", vocab_size=300)
+    config = dataclasses.replace(small_config("encoder_decoder", tokenizer), d_ff=16 * seed)
+    card = {"title": f"Model {seed}", "examples": texts[seed:], "metrics": {"exact_match": seed / 10}}
+    new = place.with_name(".new")
+    tc.save(new, tc.build(config, seed=seed), tokenizer, card)
+    shutil.rmtree(place, ignore_errors=True)
+    new.rename(place)
+
+
+def test_all_that_is_read_of_a_model_is_of_the_one_that_came_last_to_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    put_model(tmp_path / "mine", 1)
+    first = {name: plain(read(models.available()["mine"])) for name, read in OF_MODELS.items()}
+    put_model(tmp_path / "mine", 2)
+    second = {name: plain(read(models.available()["mine"])) for name, read in OF_MODELS.items()}
+    st.cache_resource.clear()
+    fresh = {name: plain(read(models.available()["mine"])) for name, read in OF_MODELS.items()}
+    assert {name for name in OF_MODELS if second[name] != fresh[name]} == set()
+    assert {name for name in OF_MODELS if second[name] == first[name]} == set()
