@@ -102,7 +102,7 @@ def available() -> dict[str, Run]:
 def find(name: str) -> Run | None:
     """Return a run by its name, as it stands now; None where there is none."""
     place = folder() / name
-    if Path(name).name != name or name.startswith("."):
+    if not name or Path(name).name != name or name.startswith("."):
         return None
     if not (place / "run.json").exists():
         return next((_starting(s) for s in launcher().started() if s.run == place), None)
