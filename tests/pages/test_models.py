@@ -49,3 +49,21 @@ def test_how_well_it_does_is_said_in_the_words_of_its_task(
     (folder / "card.json").write_text(json.dumps(card | {"metrics": metrics}))
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
     assert models.available()["one"].claim().endswith(f"trained on en-fr{said}")
+
+
+def test_where_headlight_is_installed_its_models_are_there_beside_the_users_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("HEADLIGHT_CHECKPOINTS", raising=False)
+    monkeypatch.setattr(models, "ROOT", tmp_path)  # as installed: the folder that it is started in
+    assert tuple(models.available()) == models.SHIPPED and all(map(models.is_shipped, models.SHIPPED))
+    for name in ("mine", "dates"):
+        save_model(tmp_path / "checkpoints" / name, n_layers=1, n_heads=1, title=name, examples=("A dog barks.",))
+    cards = models.available()
+    assert [*cards] == [*models.SHIPPED, "mine"], "those that come with it are first, in their order"
+    assert not models.is_shipped("mine") and cards["mine"].title == "mine" and cards["dates"].title == "dates"
+    for name, card in cards.items():
+        own = tmp_path / "checkpoints" / name
+        assert card.path == f"checkpoints/{name}"
+        assert models.place_of(card.path) == (own if name in ("mine", "dates") else models.APP / card.path)
+    assert models.place_of("checkpoints/none") == tmp_path / "checkpoints" / "none"

@@ -1,0 +1,92 @@
+"""How far a training is, how long it will take, and what can be asked of it as it stands."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from pages.shared import runs
+from pages.shared.runs import Run
+from pages.train.train import run_head
+from tests.pages.learn.bare import drawn_bare
+from tests.pages.train.small_films import save_run
+
+Record = dict[str, float]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a run of 60 steps, "one"."""
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path))
+    save_run(tmp_path / "one", steps=(0,))
+    return tmp_path / "one"
+
+
+def run_that(place: Path, state: str, *records: Record, step: int = 0, reason: str = "") -> Run:
+    """The run as it stands, by what a process of another machine says, and with these measurements."""
+    status = {"state": state, "step": step, "pid": 1, "host": "elsewhere", "heartbeat": time.time(), "reason": reason}
+    (place / "status.json").write_text(json.dumps(status))
+    (place / "metrics.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    run = runs.find("one")
+    assert run is not None
+    return run
+
+
+def logged(step: int, seconds: float, loss: float = 2.5, rate: float = 1234.4) -> Record:
+    return {"step": step, "loss": loss, "seconds": seconds, "tokens_per_second": rate}
+
+
+def test_what_is_left_takes_as_long_per_step_as_the_last_steps_did(place: Path):
+    quick = [logged(step, step / 10) for step in range(1, 16)]  # then each takes 4 seconds
+    slow = [logged(step, 1.5 + 4.0 * (step - 15), loss=1.694) for step in range(16, 21)]
+    assert run_head._how_far(run_that(place, "running", *quick, *slow)) == (
+        "step 20 of 60, loss 1.69, 1,234 tokens/s, about 3 min left"
+    ), "40 steps of 4 seconds"
+    assert run_head._how_far(run_that(place, "running", *quick[:5])) == (
+        "step 5 of 60, loss 2.50, 1,234 tokens/s, about 6 s left"
+    ), "55 steps of a tenth"
+
+
+@pytest.mark.parametrize(
+    ("state", "records", "reason", "words"),
+    [
+        ("running", [], "", "step 7 of 60"),
+        ("running", [{"step": 9, "held_out_loss": 1.0}], "", "step 9 of 60"),
+        ("running", [logged(9, 2.0)], "", "step 9 of 60, loss 2.50"),
+        ("running", [logged(9, 2.0), {"step": 10, "held_out_loss": 1.0}], "", "step 10 of 60, loss 2.50"),
+        ("running", [logged(8, 1.0), logged(9, 2.0)], "measuring", "step 9 of 60, measuring"),
+        ("paused", [logged(8, 1.0), logged(9, 200.0)], "", "step 7 of 60, loss 2.50, 3 min of training"),
+        ("stopped", [logged(8, 1.0), logged(9, 20.0)], "enough", "step 7 of 60, loss 2.50, 20 s of training"),
+        ("finished", [{"step": 0, "loss": 9.0}], "", "step 7 of 60"),
+    ],
+)
+def test_how_far_it_is_is_told_as_far_as_that_is_known(
+    place: Path, state: str, records: list[Record], reason: str, words: str
+):
+    assert run_head._how_far(run_that(place, state, *records, step=7, reason=reason)) == words
+
+
+@pytest.mark.parametrize(
+    ("state", "asked"),
+    [
+        ("queued", ["stop"]),
+        ("running", ["pause", "step", "snapshot", "stop"]),
+        ("paused", ["resume", "step", "snapshot", "stop"]),
+        ("stopped", ["go-on"]),
+        ("failed", []),  # nothing was saved
+        ("finished", []),
+    ],
+)
+def test_what_can_be_asked_of_a_run_depends_on_how_it_stands(place: Path, state: str, asked: list[str]):
+    run = run_that(place, state, step=3)
+    with drawn_bare() as bare:
+        bare.session["run-rate-factor"] = "× 0.3"
+        run_head._controls(run)
+    buttons = {key.removeprefix("ask-"): how for key, how in bare.buttons.items() if key.startswith("ask-")}
+    assert [*buttons] == asked
+    if "step" in asked:
+        assert buttons["step"]["disabled"] == (state == "running"), "one step is for a run that rests"
+        assert not buttons["stop"]["disabled"] and not buttons["snapshot"]["disabled"]
+        assert bare.buttons["run-rate-change"]["args"] == (run, "learning-rate", 0.3)
+    assert ("run-rate-change" in bare.buttons) == ("step" in asked)
