@@ -6,7 +6,7 @@ from typing import Literal
 import streamlit as st
 
 from pages.models import model_store
-from pages.shared import code_expander, models, prose, runs
+from pages.shared import code_expander, models, prose, run_models, runs
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
@@ -34,7 +34,7 @@ def offer(run: Run, step: int) -> None:
     prose.subheading(say("Save as model"), say("with the weights of step {step:,}; available on every page", step=step))
     # The page may be drawn anew at any moment, as when the training ends: a click notes what is wanted before anything
     # is drawn, each step is done once, and what came of it is said until the next click.
-    name, request = Kept(f"keep-name-{run.name}"), Kept(f"keep-request-{run.name}")
+    name, request = Kept(f"keep-name-{run.name}"), Kept(f"keep-request-{run.name}-{run_models.version(run)}")
     with st.form("keep-model", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(say("Name"), value=run.name, max_chars=60, key=name.key)
         st.form_submit_button(

@@ -37,15 +37,23 @@ def logged(step: int, seconds: float, loss: float = 2.5, rate: float = 1234.4) -
     return {"step": step, "loss": loss, "seconds": seconds, "tokens_per_second": rate}
 
 
-def test_what_is_left_takes_as_long_per_step_as_the_last_steps_did(place: Path):
-    quick = [logged(step, step / 10) for step in range(1, 16)]  # then each takes 4 seconds
-    slow = [logged(step, 1.5 + 4.0 * (step - 15), loss=1.694) for step in range(16, 21)]
-    assert run_head._how_far(run_that(place, "running", *quick, *slow)) == (
-        "step 20 of 60, loss 1.69, 1,234 tokens/s, about 3 min left"
-    ), "40 steps of 4 seconds"
-    assert run_head._how_far(run_that(place, "running", *quick[:5])) == (
-        "step 5 of 60, loss 2.50, 1,234 tokens/s, about 6 s left"
-    ), "55 steps of a tenth"
+@pytest.mark.parametrize(
+    ("n_quick", "n_slow", "left"),
+    [
+        (0, 3, "20 min"),  # 57 steps of (38 + 4) / 2 seconds
+        (3, 5, "11 min"),  # 52 steps of (38 + 3 * 4) / 4 seconds: five records at least
+        (15, 5, "8 min"),  # 40 steps
+        (30, 10, "3 min"),  # 20 steps of (38 + 8 * 4) / 9 seconds: a quarter of the records
+    ],
+)
+def test_what_is_left_takes_as_long_per_step_as_the_last_quarter_of_what_was_logged(
+    place: Path, n_quick: int, n_slow: int, left: str
+):
+    seconds = [0.1 * step for step in range(1, n_quick + 1)] + [900.0]
+    seconds += [938.0 + 4.0 * i for i in range(n_slow - 1)]
+    records = [logged(step, second, loss=1.694) for step, second in enumerate(seconds, start=1)]
+    far = f"step {n_quick + n_slow} of 60, loss 1.69, 1,234 tokens/s, about {left} left"
+    assert run_head._how_far(run_that(place, "running", *records)) == far
 
 
 @pytest.mark.parametrize(
