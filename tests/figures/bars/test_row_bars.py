@@ -53,8 +53,11 @@ def test_forbidden_keys_are_neutral_and_not_zeros():
     assert not [trace for trace in figure(allowed=None).data if trace.type == "heatmap"]
 
 
-def test_numbers_stand_above_few_bars():
+def test_each_number_stands_above_its_own_bar_where_there_are_few():
     assert list(bars(figure()).text) == [".50", ".25", ".25", ""]
+    window = figure(np.array([0.1, 0.2, 0.3, 0.4]), allowed=np.array([False, True, False, True]))
+    assert list(bars(window).text) == ["", ".20", "", ".40"]
+    np.testing.assert_array_equal(bars(window).y, [np.nan, 0.2, np.nan, 0.4])
     n = 40
     many = row_bars(np.full(n, 1 / n), ["x"] * n, query=0, query_token="y")
     assert bars(many).text is None

@@ -38,7 +38,14 @@ def test_each_variant_is_a_line_and_the_trained_lengths_a_band():
     assert [note.text for note in names] == ["no positions", "learned", "rotary"]  # from the lowest end up
     room = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
     heights = [note.y * room for note in names]
-    assert min(np.diff(heights)) > 14
+    ends = [
+        room * (values[-1] - low) / (high - low) for values in sorted(BY_LENGTH.values(), key=lambda line: line[-1])
+    ]
+    assert heights[2] == pytest.approx(ends[2])  # beside the end of its line
+    assert np.diff(heights[:2]) > 14 and sum(heights[:2]) == pytest.approx(sum(ends[:2]))
+    assert [note.font.color for note in names] == [
+        variant_hues([*NAMES])[variant] for variant in ("none", "learned", "rotary")
+    ]
 
 
 def test_a_variant_that_was_not_measured_is_left_out():

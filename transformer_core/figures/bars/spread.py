@@ -1,5 +1,6 @@
 """One measure of a head over many texts: each text a point, stacked where they are alike."""
 
+import html
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -83,10 +84,11 @@ def texts_spread(
     left_out = say("{n} of the texts cannot be measured.", n=n_unknown) if n_unknown else ""
     name = measure[:1].upper() + measure[1:]
     title = say("{name}, over {n} texts", name=name, n=len(values)) if title is None else title
+    axis_ends = (low - _EDGE * (high - low), high + _EDGE * (high - low))
     layout = figure_layout(title, theme, height=height, margin=(_SIDE, _SIDE, _TOP, _BOTTOM), subtitle=left_out) | {
         "hovermode": "closest",
         "xaxis": {
-            "range": [low - _EDGE * (high - low), high + _EDGE * (high - low)],
+            "range": [*axis_ends],
             "showline": True,
             "ticks": "outside",
             "title": axis_title(escape(f"{name} ({unit})" if unit else name), size=13, standoff=6),
@@ -95,7 +97,7 @@ def texts_spread(
         "shapes": [
             line_at(x=x, color=color, width=1.5, dash=dash) | {"layer": "below"} for x, color, dash in marks.values()
         ],
-        "annotations": _labels(marks, (low, high), width - 2 * _SIDE),
+        "annotations": _labels(marks, axis_ends, width - 2 * _SIDE),
     }
     return go.Figure(data=traces, layout=layout)
 
@@ -134,10 +136,10 @@ def _labels(marks: Mapping[str, tuple[float, str, str]], ends: tuple[float, floa
     labels, line_ends = [], [-math.inf] * _LABEL_LINES
     for name, (x, color, _) in sorted(marks.items(), key=lambda mark: mark[1][0]):
         text = f"{name} {x:.2f}"
-        half = text_width(re.sub("<.*?>|&.*?;", "", text)) / 2
+        half = text_width(html.unescape(re.sub("<.*?>", "", text))) / 2
         at = min(max((x - low) / (high - low) * width, half), width - half)
         line = next((i for i, end in enumerate(line_ends) if at - half > end), _LABEL_LINES - 1)
         line_ends[line] = at + half + 6
-        labels.append(note(text, x=at / width, y=1, yshift=line * LINE, anchor=(None, "bottom")))
+        labels.append(note(text, x=at / width, y=1, yshift=line * LINE, anchor=("center", "bottom")))
         labels[-1]["font"]["color"] = color
     return labels
