@@ -1,5 +1,8 @@
 """A captured activation as a figure: every number is drawn where it belongs, and said in words."""
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -59,6 +62,52 @@ def test_what_is_no_number_is_neutral_and_what_is_not_signed_begins_at_zero():
     assert found[FORBIDDEN].coloraxis == "coloraxis2" and found["cells"].coloraxis == "coloraxis"
     with pytest.raises(ValueError, match="one edge more"):
         activation_figure(cells, ["a"], title="x", counts=np.array([1]), edges=np.array([0.0]))
+
+
+@pytest.mark.parametrize("n_columns", [None, 10])
+def test_the_parts_stand_apart_and_their_axes_end_where_their_data_does(n_columns: int | None):
+    starts = None if n_columns is None else np.array([0, 3, 6])
+    lengths, counts = np.array([2.0, 8.0]), np.array([1, 40, 7])
+    edges = np.array([-0.5, -0.25, 0.25, 0.5])
+    layout = (
+        figure := activation_figure(
+            CELLS,
+            ["a", "b"],
+            title="x",
+            columns=starts,
+            n_columns=n_columns,
+            lengths=lengths,
+            counts=counts,
+            edges=edges,
+        )
+    ).layout
+    assert layout.xaxis.range == (-0.5, (n_columns or 3) - 0.5)
+    assert layout.xaxis2.range[0] == 0 and 8 < layout.xaxis2.range[1] < 9
+    assert layout.xaxis3.range == (-0.5, 0.5) == (layout.coloraxis3.cmin, layout.coloraxis3.cmax)
+    assert 10 ** layout.yaxis3.range[0] < 1 and 40 < 10 ** layout.yaxis3.range[1] < 80
+    assert 0 == layout.xaxis.domain[0] < layout.xaxis.domain[1] < layout.xaxis2.domain[0] < layout.xaxis2.domain[1] == 1
+    assert 0 == layout.yaxis3.domain[0] < layout.yaxis3.domain[1] < layout.yaxis.domain[0] < layout.yaxis.domain[1] == 1
+    bars = traces_of(figure)["spread"]
+    assert (bars.xaxis, bars.yaxis, bars.marker.coloraxis) == ("x3", "y3", "coloraxis3")
+    np.testing.assert_allclose(bars.x, [-0.375, 0, 0.375])
+    np.testing.assert_array_equal(bars.marker.color, bars.x)
+    np.testing.assert_allclose(bars.width, [0.25, 0.5, 0.25])
+    assert bars.customdata[1] == "40 values from -0.25 to 0.25"
+    assert layout.meta["words"]["before"] == ("at most " if n_columns else "")
+    assert layout.meta["words"]["format"] == "+.3f"
+
+
+def test_what_stands_around_the_cells_has_room():
+    def margin(n: int, **more: Any) -> Any:
+        cells, tokens = np.ones((2, n)), ["a long token"] * n
+        more = {"column_tokens": tokens} | more
+        return activation_figure(cells, ["a", "b"], title="x", counts=COUNTS, edges=EDGES, **more).layout.margin
+
+    plain, slanted, upright = margin(24, column_tokens=None), margin(24), margin(25)
+    assert upright.t - plain.t > 12 * 5 > slanted.t - plain.t > 12 * 5 / math.sqrt(2)
+    assert slanted.r - plain.r > 12 * 5 / math.sqrt(2) and upright.r == plain.r == 8
+    assert margin(24, lengths=np.ones(2)).r == 8  # there the labels lean over the lengths
+    assert margin(24, subtitle="s").t - slanted.t >= 16 and margin(24, column_name="c").t - slanted.t >= 16
 
 
 def test_looks_come_from_the_theme():

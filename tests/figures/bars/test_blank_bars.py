@@ -73,6 +73,15 @@ def test_no_two_panels_lie_on_each_other(n: int, width: int):
         (left, right), (low, high) = (drawn.layout[f"{axis}axis{number}"].domain for axis in "xy")
         assert 0 <= left < right <= 1 and 0 <= low < high <= 1
         boxes.append((left, right, low, high))
+    n_across = sum(high == boxes[0][3] for *_, high in boxes)
+    for i, ((left, _, low, high), header) in enumerate(zip(boxes, drawn.layout.annotations, strict=True)):
+        down, across = divmod(i, n_across)  # in rows
+        assert (left, high) == pytest.approx((boxes[across][0], boxes[down * n_across][3]))
+        room = drawn.layout.height - drawn.layout.margin.t - drawn.layout.margin.b
+        assert header.x == left and 36 < (header.y - high) * room < 50  # two lines, right above its panel
+        assert header.y == pytest.approx(1) if down == 0 else header.y < boxes[i - n_across][2]
+        assert (high - low) * room == pytest.approx(2 * 22)
+        assert left * width > (0 if across == 0 else boxes[i - 1][1] * width) + 90  # px, for the tokens
     for i, (left, right, low, high) in enumerate(boxes):
         for other_left, other_right, other_low, other_high in boxes[:i]:
             assert right <= other_left or other_right <= left or high <= other_low or other_high <= low

@@ -11,6 +11,7 @@ from plotly.graph_objects import Bar, Figure
 from transformer_core.figures import DARK, LIGHT
 from transformer_core.figures.bars.row_bars import row_bars
 from transformer_core.figures.quantities import QUANTITIES, QuantityName
+from transformer_core.figures.theme import KEY
 
 ROW = np.array([0.5, 0.25, 0.25, 0.0])
 KEYS = ("the", "<cat>", "the", "mat")
@@ -91,6 +92,23 @@ def test_other_heads_are_lines_with_names_and_words():
     assert line.customdata[2] == "<b>layer 0, &lt;head&gt; 1</b><br>query 3 'sat' → key 2 'the': 0.25"
     assert bars(drawn).customdata[0].startswith("<b>L1.H2</b><br>")
     assert bars(drawn).marker.color != line.line.color
+    assert np.isnan(line.y[3]) and list(line.x) == [*range(4)]
+
+
+def test_the_axis_and_the_ground_have_room_for_all_heads_and_hues_tell_them_apart():
+    others = {f"L0.H{i}": np.array([1.0, -9.0 - i, 2.0, 99.0]) for i in range(4)}
+    drawn = figure(np.array([5.0, -2.0, 0.5, 99.0]), quantity="scores", others=others, first_key=7)
+    low, high = drawn.layout.yaxis.range
+    assert -14 < low < -12 and high == -low  # what is forbidden does not count
+    (ground,) = (trace for trace in drawn.data if trace.type == "heatmap")
+    assert ground.x0 == 7 and list(ground.y) == [low, high] and drawn.layout.xaxis.range == (6.5, 10.5)
+    lines = [trace for trace in drawn.data if trace.type == "scatter"]
+    assert [list(line.x) for line in lines] == [[7, 8, 9, 10]] * 4
+    hues = {line.line.color for line in lines}
+    assert len(hues) == 4 and KEY not in hues
+    assert [line.marker.color for line in lines] == [line.line.color for line in lines]
+    assert figure(quantity="scores", largest=20.0).layout.yaxis.range[1] > 20
+    assert figure(quantity="log").layout.yaxis.range[0] == -4  # bars stand on the end of the axis
 
 
 @pytest.mark.parametrize("n", [1, 40, 300, 2000])

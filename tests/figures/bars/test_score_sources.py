@@ -47,8 +47,23 @@ def test_numbers_stand_in_all_cells():
     large = drawn(PARTS * 5)
     assert {"+15.0", "\u221220.0", "+1.25"} <= {text for trace in large.data[4:] for text in trace.text}
     pale, deep = (trace for trace in drawn().data if trace.type == "scatter")
-    assert len(pale.text) + len(deep.text) == 3 * 4
+    written = {(y, x): text for trace in (pale, deep) for x, y, text in zip(trace.x, trace.y, trace.text, strict=True)}
+    assert [[float(written[row, column].replace("\u2212", "-")) for column in range(4)] for row in range(3)] == [
+        [3, -1.5, 0.25, 1.75],
+        [0.5, 0, -4, -3.5],
+        [3.5, -1.5, -3.75, -1.75],
+    ]
     assert "\u22124.00" in deep.text and "+0.25" in pale.text
+
+
+def test_lines_part_the_cells_from_their_sums():
+    layout = drawn().layout
+    assert (layout.xaxis.range, layout.yaxis.range) == ((-0.5, 3.5), (2.5, -0.5))
+    level, upright = layout.shapes
+    assert (level.x0, level.x1, level.y0, level.y1) == (-0.5, 3.5, 1.5, 1.5)
+    assert (upright.x0, upright.x1, upright.y0, upright.y1) == (2.5, 2.5, -0.5, 2.5)
+    longer = drawn(columns=("token", "position", "a name as long as names may be")).layout
+    assert (layout.xaxis.tickangle, longer.xaxis.tickangle) == (0, -45) and longer.margin.b > layout.margin.b + 80
 
 
 def test_of_many_sources_the_largest_are_drawn_and_nothing_is_lost():

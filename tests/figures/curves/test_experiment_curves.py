@@ -28,7 +28,12 @@ def test_each_panel_has_a_line_for_each_variant(theme: Theme):
             assert trace.showlegend == (place == 0)
     low, high = figure.layout.xaxis.range
     assert low < 0 < 100 < high  # as far as the experiment is to go
-    assert figure.layout.yaxis2.range[1] > 9.0
+    for axis, top in (("yaxis", 3.0), ("yaxis2", 9.0), ("yaxis3", 1.0)):
+        low, high = figure.layout[axis].range
+        assert -0.1 * top < low < 0 and top < high < 1.1 * top
+    assert [trace.mode for trace in figure.data] == ["lines"] * 2 + ["lines+markers"] * 4
+    assert figure.data[0].hovertemplate == "right mask: %{y:.3f} nats per token<extra></extra>"
+    assert figure.data[4].hovertemplate == "right mask: %{y:.0%}<extra></extra>"
     assert "<no>" not in json.dumps([trace.name for trace in figure.data])
     assert figure.layout.template.layout.paper_bgcolor == theme.background
 

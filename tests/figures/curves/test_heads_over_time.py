@@ -52,7 +52,26 @@ def test_the_chosen_head_is_strong_drawn_last_and_named_at_its_end():
     np.testing.assert_array_equal(chosen.y, given["cross"][0, 1])
     assert all(chosen.line.width > 2 * other.line.width and chosen.opacity > other.opacity for other in others)
     (label,) = (note for note in figure.layout.annotations if "H1" in note.text)
-    assert (label.text, label.y) == ("<b>L0.H1</b>", given["cross"][0, 1, -1])
+    assert (label.text, label.y, label.yref) == ("<b>L0.H1</b>", given["cross"][0, 1, -1], "y")
+    given["cross"][0, 1, [0, -1]] = np.nan
+    chances = {"cross": scores(2, 3, seed=3)}
+    figure = heads_over_time(STEPS, given, chosen=("cross", 0, 1), chances=chances)
+    (label,) = (note for note in figure.layout.annotations if "H1" in note.text)
+    assert label.y == given["cross"][0, 1, -2]  # where its line ends
+    *_, dotted, chosen = sorted(figure.data, key=lambda trace: (trace.line.width, trace.mode))
+    for trace in (dotted, chosen):
+        assert list(trace.x) == [1, 5, 20]
+    np.testing.assert_array_equal(dotted.y, chances["cross"][0, 1, 1:4])
+    np.testing.assert_array_equal(chosen.customdata, chances["cross"][0, 1, 1:4])
+
+
+@pytest.mark.parametrize(("n_steps", "snapshot", "last"), [(None, None, 100), (500, None, 500), (50, 700, 700)])
+def test_the_axis_goes_as_far_as_the_training_and_what_is_marked(n_steps: int | None, snapshot: int | None, last: int):
+    figure = heads_over_time(STEPS[2:], {"cross": scores(1, 2)[..., 2:]}, n_steps=n_steps, snapshot=snapshot)
+    low, high = figure.layout.xaxis.range
+    assert low == pytest.approx(-0.02 * last) and high == pytest.approx(1.02 * last)
+    by_factors = heads_over_time(STEPS[2:], {"cross": scores(1, 2)[..., 2:]}, n_steps=n_steps, log_steps=True).layout
+    assert np.log10(4) < by_factors.xaxis.range[0] < np.log10(5)  # from the first snapshot on
 
 
 def test_a_chosen_head_that_is_not_shown_makes_no_other_faint():
@@ -67,6 +86,7 @@ def test_chance_is_a_band_over_all_heads_and_a_dotted_line_for_the_chosen_one():
     n = len(STEPS)
     np.testing.assert_allclose(band.y[:n], chances["cross"].max(axis=(0, 1)))
     np.testing.assert_allclose(band.y[n:][::-1], chances["cross"].min(axis=(0, 1)))
+    assert list(band.x) == [*STEPS, *STEPS[::-1]]
     (dotted,) = (trace for trace in figure.data if trace.line.dash == "dot")
     np.testing.assert_array_equal(dotted.y, chances["cross"][1, 2])
     assert all("shuffled tokens: %{customdata:.2f}" in trace.hovertemplate for trace in lines(figure))
@@ -105,9 +125,10 @@ def test_shares_have_a_fixed_range_and_nats_have_room():
 
 def test_one_snapshot_is_a_point_and_none_is_said():
     assert {trace.mode for trace in heads_over_time(STEPS[:1], {"cross": scores(1, 2)[..., :1]}).data} == {"markers"}
-    figure = heads_over_time(STEPS[:0], {}, n_steps=100)
-    assert "No snapshots have been measured yet." in [note.text for note in figure.layout.annotations]
-    assert figure.layout.xaxis.range[1] >= 100
+    for none in ({}, {"cross": scores(1, 2)[..., :0]}):
+        figure = heads_over_time(STEPS[:0], none, n_steps=100)
+        assert [note.text for note in figure.layout.annotations][1:] == ["No snapshots have been measured yet."]
+        assert figure.layout.xaxis.range[1] >= 100
 
 
 @pytest.mark.parametrize("log_steps", [False, True])

@@ -161,11 +161,26 @@ def test_references_are_lines_with_labels_and_within_the_range():
     assert figure.layout.margin.r > bare.layout.margin.r
 
 
+@pytest.mark.parametrize(("more", "last"), [({}, 60), ({"n_steps": 500}, 500), ({"snapshot": 70}, 70)])
+def test_each_axis_has_room_for_its_curves_and_no_more(more: dict[str, Any], last: int):
+    curves = curves_of(a_log(60))
+    layout = training_curves(curves, appearances=[(65, "It appears.")], **more).layout
+    last = max(last, 65)
+    assert layout.xaxis.range == pytest.approx((-0.02 * last, 1.02 * last))
+    losses = np.concatenate([curves[name].values for name in ("loss", "held_out_loss")])
+    norms, room = curves["gradient_norm"].values, 0.05 * np.ptp(losses)
+    assert layout.yaxis2.range == pytest.approx((losses.min() - room, losses.max() + room))
+    assert layout.yaxis3.range == (-0.04, 1.04) and tuple(layout.yaxis3.tickvals) == (0, 0.5, 1)
+    assert 10 ** np.array(layout.yaxis5.range) == pytest.approx((norms.min() / 1.4, norms.max() * 1.4))
+    early = training_curves(curves, log_steps=True, **more).layout.xaxis.range
+    assert 10 ** early[0] == pytest.approx(1, rel=0.15) and early[0] < 0
+
+
 def test_heads_that_take_up_a_habit_are_marked_once_a_step():
     sentences = [(20, "Head one appears."), (40, "Head two appears."), (20, "Head three appears.")]
     figure = training_curves(curves_of(a_log(60)), appearances=sentences)
     (marks,) = (trace for trace in figure.data if trace.mode == "markers")
-    assert list(marks.x) == [20, 40]
+    assert list(marks.x) == [20, 40] and list(marks.y) == [0, 0] and figure.layout.yaxis.range == (-1, 1)
     assert list(marks.text) == ["Head one appears.<br>Head three appears.", "Head two appears."]
     assert marks.marker.size[0] > marks.marker.size[1]
     assert titles(figure)[0] == "<b>Head emergence</b>"

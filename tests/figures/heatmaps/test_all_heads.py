@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -70,6 +71,18 @@ def test_heads_do_not_touch_and_lines_run_between_them():
     for column in np.flatnonzero(empty_columns):
         assert f"M{float(column)} " in lines.path
     assert lines.path.count("V") == 3 + 1 and lines.path.count("H") == 2 + 1
+
+
+def test_the_lines_around_all_heads_are_within_the_axes_with_the_same_room_on_every_side():
+    ((patterns, masks),) = [({"": of["Encoder"]} for of in some("Encoder"))]
+    figure = all_heads(patterns, masks, title=TITLE, width=200)
+    paths = " ".join(shape.path for shape in figure.layout.shapes)
+    across = [float(x) for x in re.findall(r"[MH](-?[\d.]+)", paths)]
+    down = [float(y) for y in re.findall(r"[V ](-?[\d.]+)", paths)]
+    (left, right), (bottom, top) = figure.layout.xaxis.range, figure.layout.yaxis.range
+    assert min(across) - left == right - max(across) == min(down) - top == bottom - max(down) == 0.5
+    bar, layout = figure.layout.coloraxis.colorbar, figure.layout
+    assert bar.len <= layout.height - layout.margin.t  # also where the heads take little room
 
 
 def test_axes_number_layers_and_heads():

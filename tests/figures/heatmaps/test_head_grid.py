@@ -56,6 +56,13 @@ def test_groups_do_not_overlap_and_their_cells_are_alike(arranged: Literal["belo
         assert one[0][1] == one[1][1]  # their tops are level
     assert all(0 <= end <= 1 for domain in (*one, *other) for end in domain)
     assert [note.text for note in layout.annotations] == ["<b>Encoder</b>", "<b>&lt;Cross&gt;</b>"]
+    assert [(note.x, note.y) for note in layout.annotations] == [(0, one[0][1]), (other[1][0], one[1][1])]
+    room = layout.height - layout.margin.t - layout.margin.b
+    assert (one[0][1] - one[0][0]) / 6 * room == pytest.approx(26) if arranged == "below" else True
+    assert (1 - one[0][1]) * room >= 36  # px, for the numbers of the heads and a name above them
+    for number, (n_layers, n_heads) in (("", (6, 8)), ("2", (1, 2))):
+        assert layout[f"xaxis{number}"].range == (-0.5, n_heads - 0.5)
+        assert layout[f"yaxis{number}"].range == (n_layers - 0.5, -0.5)
 
 
 def test_the_chosen_head_has_a_frame_in_its_group():
@@ -77,6 +84,7 @@ def test_numbers_are_written_where_there_is_room_and_on_the_right_ground():
     figure = head_grid(VALUES, title="x")
     pale, deep = (trace for trace in figure.data if trace.type == "scatter")
     assert (list(pale.text), list(deep.text)) == ([".10", ".00"], [".90", ".42", "1.00"])
+    assert [(*trace.y, *trace.x) for trace in (pale, deep)] == [(0, 1, 0, 1), (0, 1, 1, 1, 0, 2)]
     grouped = [trace.name for trace in head_grid(GROUPS, title="x").data if trace.type == "scatter"]
     assert grouped == ["numbers on pale cells", "numbers on deep cells"] * 2  # as the template colors them
     assert all(trace.type == "heatmap" for trace in head_grid(np.ones((2, 40)), title="x").data)

@@ -56,11 +56,17 @@ def test_distances_are_true_and_directions_have_no_numbers():
     assert layout.title.subtitle.text.startswith("These two dimensions explain 78%")
     for axis, column in ((layout.xaxis, 0), (layout.yaxis, 1)):
         assert axis.range[0] < POINTS[:, column].min() and axis.range[1] > POINTS[:, column].max()
+        assert np.mean(axis.range) == pytest.approx(POINTS[:, column].mean())  # in the middle of the figure
+    across, down = (axis.range[1] - axis.range[0] for axis in (layout.xaxis, layout.yaxis))
+    room = 600 - layout.margin.l - layout.margin.r, 540 - layout.margin.t - layout.margin.b
+    assert across / room[0] == pytest.approx(down / room[1])
 
 
 def test_labels_come_first_so_that_the_template_writes_them_in_the_color_of_text():
     figure = head_map_figure(POINTS, LABELS)
-    assert figure.data[0].name == "labels" and list(figure.data[0].text) == LABELS
+    labels = figure.data[0]
+    assert labels.name == "labels" and list(labels.text) == LABELS
+    np.testing.assert_array_equal(np.stack([labels.x, labels.y], axis=1), POINTS)
     crowded = head_map_figure(np.concatenate([np.zeros((30, 2)), POINTS]), ["7.7"] * 30 + LABELS)
     assert 4 <= len(crowded.data[0].text) <= 6
 
@@ -68,6 +74,7 @@ def test_labels_come_first_so_that_the_template_writes_them_in_the_color_of_text
 def test_the_chosen_head_has_a_ring():
     ring = trace(head_map_figure(POINTS, LABELS, chosen=1), "chosen")
     assert (ring.x[0], ring.y[0], ring.marker.symbol) == (4, 0, "circle-open")
+    assert ring.marker.size > trace(head_map_figure(POINTS, LABELS), "heads").marker.size
 
 
 @pytest.mark.parametrize("points", [np.zeros((0, 2)), np.zeros((1, 2)), np.zeros((3, 2))])

@@ -28,7 +28,13 @@ def test_each_matched_pair_has_a_frame_and_layers_are_parted():
     shapes = head_matrix(SIMILARITY, PARTNERS, n_heads=2).layout.shapes
     frames = {((s.y0 + s.y1) / 2, (s.x0 + s.x1) / 2) for s in shapes if s.type == "rect"}
     assert frames == {(0, 1), (1, 0), (2, 2), (3, 3)}
-    assert {(s.x0, s.y0) for s in shapes if s.type == "line"} == {(1.5, -0.5), (-0.5, 1.5)}
+    lines = {(s.x0, s.x1, s.y0, s.y1) for s in shapes if s.type == "line"}
+    assert lines == {(1.5, 1.5, -0.5, 3.5), (-0.5, 3.5, 1.5, 1.5)}
+    asymmetric = head_matrix(SIMILARITY, np.array([1, 2, 0, 3]), n_heads=4).layout.shapes
+    assert [(s.type, s.y0, s.y1, s.x0, s.x1) for s in asymmetric][:2] == [
+        ("rect", -0.5, 0.5, 0.5, 1.5),
+        ("rect", 0.5, 1.5, 1.5, 2.5),
+    ]
 
 
 def test_hover_is_in_words():
@@ -43,7 +49,10 @@ def test_labels_do_not_crowd(n_layers: int):
     n = 8 * n_layers
     layout = head_matrix(np.full((n, n), 0.5), np.arange(n), n_heads=8).layout
     assert len(layout.xaxis.tickvals) * 9 <= 420
-    assert layout.xaxis.ticktext[0] == "L0.H0"
+    for axis in (layout.xaxis, layout.yaxis):
+        assert [*axis.ticktext] == [f"L{place // 8}.H{place % 8}" for place in axis.tickvals]
+        assert [*axis.tickvals] == list(range(0, n, 1 if n <= 40 else 8))  # else each layer
+    assert layout.xaxis.tickangle == (0 if len(layout.xaxis.tickvals) <= 12 else -90)
 
 
 def test_the_theme_is_only_in_the_template():

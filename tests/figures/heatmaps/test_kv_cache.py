@@ -61,6 +61,16 @@ def test_the_source_is_computed_at_the_first_step_and_stored_from_then_on():
     assert list(drawn.layout.xaxis.ticktext) == ["the", "&lt;cat&gt;"]
     assert list(drawn.layout.xaxis2.ticktext) == ["&lt;bos&gt;", "le", "chat"]
     assert drawn.layout.xaxis.domain[1] < drawn.layout.xaxis2.domain[0]
+    assert (drawn.layout.xaxis.domain[0], drawn.layout.xaxis2.domain[1]) == pytest.approx((0, 1))
+    assert [(grid.xaxis, grid.yaxis, grid.z.shape) for grid in grids(drawn)] == [
+        ("x", "y", (4, 2)),
+        ("x2", "y2", (4, 3)),
+    ]
+    assert [(frame.xref, frame.yref, frame.x1) for frame in drawn.layout.shapes] == [
+        ("x", "y", 1.5),
+        ("x2", "y2", 15.5),
+    ]
+    assert [list(drawn.layout[axis].ticktext) for axis in ("yaxis", "yaxis2")] == [["0", "1"], []]
     a, b = drawn.layout.xaxis, drawn.layout.xaxis2  # a position is as wide in both
     pitches = [(axis.domain[1] - axis.domain[0]) / (axis.range[1] - axis.range[0]) for axis in (a, b)]
     assert pitches[0] == pytest.approx(pitches[1])
@@ -81,10 +91,17 @@ def test_a_large_one_is_sent_without_its_words():
     assert grid.customdata is None and grid.z.shape == (24, n) and "position" in grid.hovertemplate
 
 
-@pytest.mark.parametrize("n_layers", [1, 12, 48])
-def test_layers_take_as_much_room_as_they_need(n_layers: int):
+def test_long_labels_are_slanted_and_have_room():
+    short, long = (figure(("a", last)).layout for last in ("b", "a long token"))
+    assert (short.xaxis.tickangle, long.xaxis.tickangle) == (0, -45)
+    assert long.margin.t - short.margin.t > 12 * 7 / np.sqrt(2) - 14
+
+
+@pytest.mark.parametrize(("n_layers", "row"), [(1, 22), (9, 22), (12, 17.5), (42, 5), (48, 5)])
+def test_layers_take_as_much_room_as_they_need(n_layers: int, row: float):
     drawn = figure(n_layers=n_layers)
-    assert 10 * n_layers < drawn.layout.height < 44 * n_layers + 200
+    room = drawn.layout.height - drawn.layout.margin.t - drawn.layout.margin.b
+    assert room == pytest.approx(2 * n_layers * row, abs=1)
     pitch = 420 / n_layers
     assert len(drawn.layout.yaxis.ticktext) * 14 <= max(n_layers * pitch, 480) + 14
 
@@ -100,7 +117,11 @@ def test_costs_are_two_lines_from_zero_on():
     without, with_cache = drawn.data
     np.testing.assert_array_equal(without.y, uncached)
     np.testing.assert_array_equal(with_cache.y, cached)
-    assert list(with_cache.x) == [0, 1, 2] and without.line.color != with_cache.line.color
+    assert list(without.x) == list(with_cache.x) == [0, 1, 2] and without.line.color != with_cache.line.color
+    assert [trace.name for trace in drawn.data] == ["without a cache", "with the cache"]
+    assert drawn.layout.xaxis.range == (-0.5, 15.5) and drawn.data[0].mode == "lines+markers"
+    many = cost_lines(np.arange(33), np.arange(33))
+    assert many.layout.xaxis.range == (-0.5, 32.5) and many.data[0].mode == "lines"
     low, high = drawn.layout.yaxis.range
     assert low == 0 and 3000 < high < 3300
     (mark,) = drawn.layout.shapes

@@ -32,13 +32,16 @@ def test_numbers_are_in_the_cells_of_a_small_one():
     figure = layer_matrix(CKA)
     pale, deep = (trace for trace in figure.data if trace.type == "scatter")
     assert (list(pale.text), list(deep.text)) == ([".30", ".05"], ["1.00", ".42", ".90"])
+    assert [(*trace.y, *trace.x) for trace in (pale, deep)] == [(1, 1, 0, 2), (0, 0, 1, 0, 1, 1)]
     assert all(trace.type == "heatmap" for trace in layer_matrix(np.ones((25, 25))).data)
 
 
 @pytest.mark.parametrize("n", [1, 12, 96])
 def test_labels_never_crowd(n: int):
     layout = layer_matrix(np.ones((n, n))).layout
-    assert len(layout.xaxis.tickvals) * 14 <= 480 and len(layout.yaxis.tickvals) * 14 <= 420
+    for axis, room in ((layout.xaxis, 480), (layout.yaxis, 420)):
+        assert len(axis.tickvals) * 14 <= room and [*axis.ticktext] == [str(place) for place in axis.tickvals]
+        assert len(axis.tickvals) > min(n, room / 14) / 2.5  # not thinner than need be
     long = layer_matrix(np.ones((n, n)), labels=(["residual after attention"] * n,) * 2).layout
     assert long.margin.t > layout.margin.t or n == 1
 

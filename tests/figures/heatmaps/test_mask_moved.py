@@ -50,6 +50,36 @@ def test_zero_is_told_from_little_and_both_share_a_scale():
     assert len(figure.layout.shapes) == 2 and figure.layout.yaxis.range == (1.5, -0.5)
 
 
+def test_both_have_a_row_for_each_row_label_and_a_column_for_each_column_label():
+    cells = np.arange(6, dtype=np.float32).reshape(2, 3)
+    figure = moved_pair(
+        (cells, 2 * cells),
+        titles=("own", "other"),
+        rows=["r0", "r1"],
+        columns=["c0", "c1", "c2"],
+        row_name="output",
+        column_name="changed",
+        hover=HOVER,
+        chosen=2,
+        title="What moves",
+    )
+    layout = figure.layout
+    assert 0 == layout.xaxis.domain[0] < layout.xaxis.domain[1] < layout.xaxis2.domain[0] < layout.xaxis2.domain[1]
+    assert layout.xaxis2.domain[1] == pytest.approx(1)
+    for number, title in zip(("", "2"), layout.annotations, strict=True):
+        x, y = layout[f"xaxis{number}"], layout[f"yaxis{number}"]
+        assert x.range == (-0.5, 2.5) and y.range == (1.5, -0.5)
+        assert list(x.ticktext) == ["c0", "c1", "c2"] and list(y.ticktext) == ["r0", "r1"]
+        assert (title.x, title.y, title.xanchor, title.yanchor) == (x.domain[0], 0, "left", "top")
+    assert [(frame.xref, frame.yref) for frame in layout.shapes] == [("x", "y"), ("x2", "y2")]
+    for frame in layout.shapes:
+        assert (frame.x0, frame.x1, frame.y0, frame.y1) == (1.5, 2.5, -0.5, 1.5)
+    assert (layout.xaxis.title.text, layout.yaxis.title.text) == ("<b>changed</b>", "<b>output</b>")
+    assert (layout.coloraxis.cmin, layout.coloraxis.cmax) == (0, 10)
+    assert figure.data[1].customdata[1][2] == "2 c2 > 1 r1: 5.00"
+    assert {trace.xaxis for trace in figure.data if "10.0" in (trace.text or ())} == {"x2"}
+
+
 def test_rounding_looks_like_zero_and_what_is_not_there_like_neither():
     left = np.array([[0.0, np.nan], [9e-5, 2e-4]], dtype=np.float32)
     figure = drawn(left, left, tolerance=1e-4, subtitle="grey: rounding")
@@ -92,6 +122,8 @@ def test_labels_must_fit():
         drawn(np.zeros((3, 2), dtype=np.float32), np.zeros((3, 2), dtype=np.float32))
 
 
-@pytest.mark.parametrize(("value", "words"), [(0.0, "exactly 0"), (2e-6, "2e-6"), (0.004, "4e-3"), (1.234, "1.23")])
+@pytest.mark.parametrize(
+    ("value", "words"), [(0.0, "exactly 0"), (2e-6, "2e-6"), (0.0049, "5e-3"), (0.005, "0.01"), (1.234, "1.23")]
+)
 def test_none_looks_like_zero_that_is_not(value: float, words: str):
     assert in_words(value) == words

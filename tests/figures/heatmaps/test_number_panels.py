@@ -47,6 +47,41 @@ def test_panels_stand_below_each_other():
     assert [note.text for note in figure.layout.annotations] == ["<b>one</b>", "<b>two</b>", "word"]
 
 
+@pytest.mark.parametrize("stacked", [False, True])
+def test_each_panel_has_its_own_cells_numbers_and_name(stacked: bool):
+    panels = {"one": np.full((2, 3), 1.0), "two": np.full((2, 3), 2.0)}
+    figure = draw(panels, stacked=stacked)
+    layout = figure.layout
+    for trace in figure.data:
+        values = trace.z.ravel() if trace.type == "heatmap" else [float(text) for text in trace.text]
+        assert set(values) <= {{"x": 1.0, "x2": 2.0}[trace.xaxis]} and trace.yaxis == trace.xaxis.replace("x", "y")
+    assert [sum(len(t.x) for t in figure.data if t.type == "scatter" and t.xaxis == x) for x in ("x", "x2")] == [6, 6]
+    room = layout.height - layout.margin.t - layout.margin.b
+    names = [note for note in layout.annotations if note.text != "word"]
+    for name, number in zip(names, ("", "2"), strict=True):
+        x, y = layout[f"xaxis{number}"], layout[f"yaxis{number}"]
+        assert (name.x, name.y, name.yanchor) == (pytest.approx(sum(x.domain) / 2), y.domain[1], "bottom")
+        assert (x.range, y.range) == ((-0.5, 2.5), (1.5, -0.5))
+        assert (y.domain[1] - y.domain[0]) * room == pytest.approx(2 * 26)
+    below = [note for note in layout.annotations if note.text == "word"]
+    assert [(note.y, note.yanchor) for note in below] == [(0, "top")] * (1 if stacked else 2)
+    if stacked:
+        gap = (layout.yaxis.domain[0] - layout.yaxis2.domain[1]) * room
+        assert gap == pytest.approx(30) and names[1].yshift < names[0].yshift
+    else:
+        assert layout.xaxis2.domain[1] == pytest.approx(1)
+
+
+def test_margins_have_room_for_labels_and_the_bar_of_colors():
+    plain, slanted = draw({"": VALUES}).layout, draw({"": VALUES}, columns=("a" * 13, "b", "c"), width=350).layout
+    assert (plain.xaxis.tickangle, slanted.xaxis.tickangle) == (0, -45)
+    assert slanted.margin.t - plain.margin.t >= 13 * 7 / np.sqrt(2) - 14
+    assert draw({"": VALUES}, rows=("a long label", "b")).layout.margin.l - plain.margin.l == 10 * 7
+    bare = draw({"": VALUES}, with_colors=False).layout
+    assert bare.coloraxis.showscale is False and plain.margin.r - bare.margin.r >= 60
+    assert draw({"named": VALUES}).layout.margin.t - plain.margin.t >= 20
+
+
 def test_many_rows_and_columns_are_thinned_and_not_written_into():
     figure = number_panels({"": np.zeros((20, 512))}, (), (), title="T", row_name="position", column_name="dimension")
     assert len(figure.data) == 1

@@ -12,6 +12,12 @@ ROWS = Side(title="position", words=["position 0", "position 1"])
 COLUMNS = Side(title="dimension", words=["a", "<b>", "c"], ticks=["sin\n÷ 1", "cos\n÷ 1", "<c>"])
 
 
+def sides(n_rows: int, n_columns: int) -> tuple[Side, Side]:
+    """Rows and columns with their numbers."""
+    rows, columns = (Side(title="x", words=[str(place) for place in range(n)]) for n in (n_rows, n_columns))
+    return rows, columns
+
+
 def texts(figure) -> dict[tuple[int, int], str]:
     """The numbers that are written, by row and column."""
     return {(y, x): text for trace in figure.data[1:] for y, x, text in zip(trace.y, trace.x, trace.text, strict=True)}
@@ -45,8 +51,25 @@ def test_numbers_are_left_out_where_there_is_no_room_and_ticks_are_round():
     assert len(figure.data) == 1 and figure.layout.coloraxis.cmin == 0
     steps = np.diff(figure.layout.xaxis.tickvals)
     assert set(steps.tolist()) == {steps[0]} and steps[0] in (1, 2, 5, 10, 20)
-    assert [shape.x0 for shape in figure.layout.shapes] == [29.5]
+    assert [(s.x0, s.x1, s.y0, s.y1) for s in figure.layout.shapes] == [(29.5, 29.5, -0.5, 59.5)]
+    assert figure.layout.xaxis.tickvals[1] * 520 / 60 >= 7 * len("60")
     assert len(position_matrix(VALUES, ROWS, COLUMNS, title="T", has_numbers=False).data) == 1
+    widest = {n: position_matrix(np.full((1, n), -10.0), *sides(1, n), title="T").data for n in (11, 12)}
+    assert [len(data) for data in widest.values()] == [3, 1]  # six letters a number: 45 px, of 530
+    highest = {n: position_matrix(np.ones((n, 1)), *sides(n, 1), title="T").data for n in (22, 23)}
+    assert [len(data) for data in highest.values()] == [3, 1]  # 16 px a row, of 358
+
+
+@pytest.mark.parametrize(("high", "ticks"), [(99.0, ("0.0", "49.5", "99.0")), (100.0, ("0", "50", "100"))])
+def test_the_bar_of_colors_has_no_more_decimals_than_help(high: float, ticks: tuple[str, ...]):
+    axis = position_matrix(np.full((1, 1), high), *sides(1, 1), title="T", diverging=False, decimals=1).layout.coloraxis
+    assert axis.colorbar.ticktext == ticks
+
+
+def test_labels_of_several_lines_have_room_above_the_cells():
+    one = Side(title="dimension", words=["a", "b", "c"], ticks=["a", "b", "c"])
+    margins = [position_matrix(VALUES, ROWS, side, title="T").layout.margin.t for side in (one, COLUMNS)]
+    assert margins[1] - margins[0] >= 14
 
 
 def test_the_theme_is_in_the_template_alone():
