@@ -56,8 +56,10 @@ def test_a_head_has_few_shapes_and_its_hue_and_name():
     figure = bipartite_lines(patterns, ["x"] * 60, ["y"] * 60, names=["one", "<two>", "three"])
     assert len(figure.layout.shapes) <= 3 * 24
     assert [trace.name for trace in figure.data if trace.showlegend] == ["one", "&lt;two&gt;", "three"]
-    mine = bipartite_lines(patterns[:1], ["x"] * 60, ["y"] * 60, hues=["#123456"])
-    assert len(lines(mine, "#123456")) == np.count_nonzero(patterns[0] >= 0.005) == 3600 and not mine.layout.showlegend
+    many = np.linspace(0.01, 1, 70 * 60).reshape(70, 60)
+    mine = bipartite_lines([many], ["x"] * 70, ["y"] * 60, hues=["#123456"])
+    assert not mine.layout.showlegend
+    assert set(lines(mine, "#123456")) == {divmod(cell, 60) for cell in range(200, 4200)}  # the 4000 strongest
 
 
 def test_only_the_lines_of_what_is_chosen_are_drawn():
@@ -82,6 +84,13 @@ def test_weights_of_what_is_chosen_stand_beside_the_other_tokens():
     assert many[1] == f"cat  {blue}0.25</span>"  # of many, the largest
     keys = bipartite_lines([one.T], KEYS, ["it"], chosen=(None, 0)).layout
     assert list(keys.yaxis.ticktext) == ["the  0.90", "cat  0.10", "the", "&lt;eos&gt;"]
+    three = [bipartite_lines([one] * n, ["it"], KEYS, chosen=(0, None)).layout.yaxis2.ticktext[0] for n in (3, 4)]
+    assert [text.count("0.90") for text in three] == [3, 1]
+    plain, wide, wider = (
+        bipartite_lines([one] * n, ["it"], KEYS, chosen=(c, None)).layout for n, c in ((1, None), (1, 0), (9, 0))
+    )
+    assert [layout.margin.r - plain.margin.r for layout in (wide, wider)] == [34, 3 * 34]  # for the numbers
+    assert plain.margin.l == wide.margin.l == wider.margin.l
 
 
 def test_queries_are_on_the_left_and_keys_on_the_right_and_all_are_labelled():
@@ -92,6 +101,8 @@ def test_queries_are_on_the_left_and_keys_on_the_right_and_all_are_labelled():
     query, key = layout.annotations
     assert (query.text, query.x, query.xanchor, query.font.color) == ("<b>query</b>", 0, "left", QUERY)
     assert (key.text, key.x, key.xanchor, key.font.color) == ("<b>key</b>", 1, "right", KEY)
+    assert layout.yaxis.tickvals == (0, 1, 2) and layout.yaxis2.tickvals == (0, 1, 2, 3)
+    assert {trace.yaxis for trace in bipartite_lines([a_pattern(3, 4)], QUERIES, KEYS).data} == {"y", "y2"}
     assert -layout.margin.l < query.xshift < 0 < key.xshift < layout.margin.r  # from edge to edge: nothing is cut
 
 

@@ -98,6 +98,22 @@ def test_labels_must_fit():
         grid_places((2, 3), "ab", "cd")
 
 
+@pytest.mark.parametrize(
+    ("n", "length", "angle"), [(10, 6, 0), (10, 7, -45), (27, 7, -45), (28, 7, -90), (40, 1, 0), (10, 40, -45)]
+)
+def test_labels_of_keys_turn_where_they_have_no_room_and_stand_above_the_cells(n: int, length: int, angle: int):
+    queries, keys = grid_places((2, n), "ab", ["x" * length] * n)
+    layout = grid_layout(
+        queries, keys, title="t", query_name="q", key_name="k", theme=LIGHT, width=600, height=500, number=30
+    )
+    xaxis, yaxis = layout["xaxis"], layout["yaxis"]
+    assert xaxis["tickangle"] == angle and xaxis["side"] == "top"
+    assert xaxis["range"] == [-0.5, n - 0.5] and yaxis["range"] == [1.5, -0.5]
+    long = min(length, 13) * 7 * xaxis["tickfont"]["size"] / 13
+    upwards = {0: 14, -45: (long + 14) / 2**0.5, -90: long}[angle]
+    assert upwards + 48 <= layout["margin"]["t"] <= upwards + 62  # two lines of titles, and a little
+
+
 def test_queries_and_keys_have_their_hues_and_names_are_no_markup():
     queries, keys = grid_places((1, 1), "a", "b")
     layout = grid_layout(
