@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from transformer_core.figures.theme import KEY, LIGHT, QUERY, THEMES, VALUE, Theme, scale, template
+from transformer_core.figures.theme import DEEP, KEY, LIGHT, QUERY, THEMES, VALUE, Theme, scale, template
 from transformer_core.language import speaking
 
 THEME = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES.keys())
@@ -90,6 +90,24 @@ def test_template_takes_its_colors_from_the_theme(theme: Theme):
         theme.background,
         theme.text,
     )
+    assert layout.coloraxis.colorscale[0][1] == theme.background
+    assert layout.coloraxis.colorscale == tuple(scale(theme.sequential, exponent=1.3))
+    assert {color for _, color in layout.coloraxis2.colorscale} == {theme.forbidden}
+    assert layout.coloraxis2.showscale is False  # what is masked is no value
+    assert (layout.hoverlabel.bgcolor, layout.hoverlabel.font.color) == (theme.surface, theme.text)
+    assert (layout.legend.font.color, layout.modebar.activecolor) == (theme.muted, theme.accent)
+    for axis in (layout.xaxis, layout.yaxis):
+        assert (axis.gridcolor, axis.tickfont.color, axis.title.font.color) == (theme.border, theme.text, theme.muted)
+        assert axis.showgrid is axis.zeroline is False
+
+
+@THEME
+def test_numbers_are_readable_on_pale_and_on_deep_cells(theme: Theme):
+    pale, deep = template(theme).data.scatter
+    stops = theme.sequential
+    for share, color in zip(np.linspace(0, 1, len(stops)) ** 1.3, stops, strict=True):
+        ink = (deep if share >= DEEP else pale).textfont.color
+        assert contrast(ink, color) >= 3
 
 
 def test_numbers_have_a_point_before_decimals_in_every_language_and_a_comma_between_thousands_in_english_alone():

@@ -47,6 +47,14 @@ def test_labels_numbers_and_words():
     assert figure(title="<i>").layout.title.text == "&lt;i&gt;"
 
 
+def test_no_number_looks_like_zero_or_is_said_to_be_below_what_it_is():
+    values = np.array([0.005, 0.0049, 0.0005, 0.00049])
+    (bars,) = blank_bars([values], [["a", "b", "c", "d"]], names=["x"], entropies=np.ones(1)).data
+    assert list(bars.text) == ["0.01", "< 0.01", "< 0.01", "< 0.01"]
+    said = [text.partition(", ")[2].partition("<br>")[0] for text in bars.customdata]
+    assert said == ["probability 0.005", "probability 0.005", "probability 0.001", "probability below 0.001"]
+
+
 def test_the_next_one_stands_out():
     drawn = figure(next_one=1)
     assert ["next" in note.text for note in drawn.layout.annotations] == [False, True, False]

@@ -41,6 +41,21 @@ def test_no_two_points_lie_on_each_other_and_all_are_seen(n: int):
     assert all(low < x < high for x in found.x)
 
 
+@pytest.mark.parametrize(("n", "size"), [(5, 7), (15, 7), (40, 2.5), (500, 2)])
+def test_points_are_as_large_as_the_highest_stack_has_room_for(n: int, size: float):
+    drawn = figure(np.full(n, 0.5))
+    room = drawn.layout.height - drawn.layout.margin.t - drawn.layout.margin.b
+    assert points(drawn).marker.size == pytest.approx(size)
+    assert size * n <= room or size == 2
+    assert drawn.layout.yaxis.range == (0, n + 1)
+
+
+def test_points_that_would_touch_are_stacked():
+    px = 1 / (560 - 2 * 16)
+    drawn = points(figure(np.array([24.5, 31.5, 32.5, 28.0]) * px))
+    assert list(drawn.y) == [0.5, 2.5, 0.5, 1.5]  # from left to right; 8 px make a stack
+
+
 def test_hover_tells_the_text():
     assert points(figure()).customdata[1] == "text 1: 0.50 of its attention<br>two &lt;b&gt;"
     long = texts_spread(np.array([0.5]), ["word " * 300], measure="x")

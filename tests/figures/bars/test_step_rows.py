@@ -51,8 +51,10 @@ def test_words_and_numbers():
 def test_a_line_sets_the_mean_apart_and_frames_mark_what_is_chosen():
     (line,) = figure().layout.shapes
     assert line.type == "line" and line.y0 == line.y1 == 1.5
-    _, row, column, cell = figure(chosen=0, key=2).layout.shapes
+    line, row, column, cell = figure(chosen=0, key=2, n_keys=8).layout.shapes
     assert (row.line.color, column.line.color) == (QUERY, KEY)
+    assert (line.x0, line.x1) == (row.x0, row.x1) == (-0.5, 7.5) and (row.y0, row.y1) == (-0.5, 0.5)
+    assert (column.x0, column.x1, column.y0, column.y1) == (1.5, 2.5, -0.5, 2.5)
     assert (cell.x0, cell.x1, cell.y0, cell.y1) == (1.5, 2.5, -0.5, 0.5)
     heads = step_rows(ROWS, KEYS, ("0.0", "0.1", "0.2"), title="x")
     assert not heads.layout.shapes
@@ -83,6 +85,10 @@ def test_rows_take_as_much_room_as_they_need(n_rows: int):
     rows = np.full((n_rows, 3), 1 / 3)
     height = step_rows(rows, KEYS, [f"0.{head}" for head in range(n_rows)], title="x").layout.height
     assert 9 * n_rows < height < 24 * n_rows + 150
+    drawn = step_rows(rows, KEYS, [f"0.{head}" for head in range(n_rows)], title="x")
+    room = drawn.layout.height - drawn.layout.margin.t - drawn.layout.margin.b
+    assert room / n_rows == pytest.approx({1: 24, 9: 24, 33: 560 / 33, 200: 9}[n_rows], abs=1)
+    assert any(trace.type == "scatter" for trace in drawn.data) == (n_rows < 29)  # numbers need 20 px a row
     assert step_rows(rows, KEYS, ["0"] * n_rows, title="x", height=333).layout.height == 333
 
 
