@@ -58,18 +58,6 @@ def test_words():
     assert cells[0][1] == "query 0 'le' → key 1 'cat': 0.25"
 
 
-def test_each_number_stands_in_its_cell():
-    written = {
-        (y, x): float(text)
-        for trace in figure(n_shown=3).data
-        if trace.type == "scatter"
-        for x, y, text in zip(trace.x, trace.y, trace.text, strict=True)
-        if text
-    }
-    assert set(written) == {(row, column) for row, column in np.ndindex(3, 3) if WEIGHTS[row, column]}
-    assert all(abs(WEIGHTS[cell] - value) < 0.0051 for cell, value in written.items())
-
-
 def test_the_dots_do_not_lie_on_the_numbers_and_the_legend_has_room():
     drawn = figure(links={(0, 1)})
     assert (trace(drawn, MOST).x[0], trace(drawn, MOST).y[0]) == pytest.approx((1 - 0.32, -0.24))  # up and to the left

@@ -13,13 +13,18 @@ import pytest
 from transformer_core.figures import DARK, LIGHT
 from transformer_core.figures.heatmaps.all_heads import MOST_CELLS, all_heads, fit_side
 
-SIZES = {"Encoder": (2, 3, 6, 6), "<Decoder>": (3, 3, 4, 4), "Cross": (1, 2, 3, 6)}  # layer head row column
+SIZES = {
+    "Encoder": (2, 3, 6, 6),
+    "<Decoder>": (3, 3, 4, 4),
+    "Cross": (1, 2, 3, 6),
+    "Narrow": (1, 2, 2, 4),
+}  # layer head row column
 TITLE = "Attention of every head"
 
 
 def some(*names: str, seed: int = 0) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Patterns and masks of some of these attentions; no two weights are alike."""
-    names = names or tuple(SIZES)
+    names = names or tuple(SIZES)[:3]
     made, masks = np.random.default_rng(seed), {name: np.ones(SIZES[name][2:], dtype=bool) for name in names}
     if "<Decoder>" in masks:
         masks["<Decoder>"] = np.tri(4, dtype=bool)
@@ -38,7 +43,7 @@ def cells_around(z: np.ndarray, x: float, y: float, like: np.ndarray) -> np.ndar
 
 
 def test_every_head_is_drawn_whole_where_its_words_are():
-    patterns, masks = some()
+    patterns, masks = some(*SIZES)
     figure = all_heads(patterns, masks, title=TITLE)
     traces = traces_of(figure)
     z, blank, words = traces["attention"].z, traces["masked"].z, traces["heads"]
@@ -100,6 +105,9 @@ def test_axes_number_layers_and_heads():
     ]
     tops = [note.y for note in figure.layout.annotations]
     assert all(upper < lower for upper, lower in pairwise(tops))
+    for name, note in zip(SIZES, figure.layout.annotations, strict=False):
+        first = all_heads(*some(), title=TITLE, chosen=(name, 0, 0)).layout.shapes[-1]
+        assert (note.x, note.y, note.xanchor, note.yanchor) == (first.x0, first.y0, "left", "bottom")
 
 
 def test_hover_tells_which_head():

@@ -93,22 +93,6 @@ def test_numbers_are_written_where_there_is_room():
     assert all(trace.type == "heatmap" for trace in large.data)
 
 
-def test_each_number_stands_in_its_cell_also_in_a_window_whose_first_keys_are_masked():
-    pattern = np.array([[0.9, 0.2, 0.3, 0.5], [0.9, 0.9, 0.4, 0.6]])
-    mask = np.array([[False, True, True, True], [False, False, True, True]])
-    figure = attention_heatmap(pattern, "ab", "cdef", mask=mask, first_query=8, first_key=3)
-    written = {
-        (y, x): text
-        for trace in figure.data
-        if trace.type == "scatter"
-        for x, y, text in zip(trace.x, trace.y, trace.text, strict=True)
-    }
-    assert written == {(8, 4): ".20", (8, 5): ".30", (8, 6): ".50", (9, 5): ".40", (9, 6): ".60"}
-    for trace in figure.data:
-        if trace.type == "heatmap":
-            assert (trace.x0, trace.y0, trace.z.shape) == (3, 8, (2, 4))
-
-
 @pytest.mark.parametrize("n", [1, 4, 16, 33, 64])
 def test_labels_never_crowd(n: int):
     layout = attention_heatmap(a_pattern(n, n), [f"word{i}" for i in range(n)], [f"word{i}" for i in range(n)]).layout

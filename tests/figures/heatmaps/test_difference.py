@@ -83,19 +83,6 @@ def test_a_window_keeps_the_places_of_the_whole_text_and_frames_what_is_marked()
     }
 
 
-def test_numbers_stand_in_their_cells_also_in_a_window_whose_first_keys_are_masked():
-    b = np.array([[0.9, 0.3, 0.1], [0.2, 0.4, 0.7]])
-    mask = np.array([[False, True, True], [False, False, True]])
-    figure = difference_heatmap(np.zeros((2, 3)), b, "ab", "cde", mask=mask, first_query=8, first_key=3)
-    written = {
-        (y, x): text
-        for trace in figure.data
-        if trace.type == "scatter"
-        for x, y, text in zip(trace.x, trace.y, trace.text, strict=True)
-    }
-    assert written == {(8, 4): "+.30", (8, 5): "+.10", (9, 5): "+.70"}
-
-
 @pytest.mark.parametrize(
     ("change", "text", "is_deep"), [(0.049, None, 0), (0.05, "+.05", 0), (0.89, "+.89", 0), (0.9, "+.90", 1)]
 )
