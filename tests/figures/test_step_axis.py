@@ -25,6 +25,8 @@ def test_all_steps_are_within_the_range(first: int, last: int, log: bool):
     ends = places(np.array([first, last]), log=log)
     ends = np.log10(ends) if log else ends
     assert axis["range"][0] < ends[0] <= ends[1] < axis["range"][1]
+    room = 0.021 * max(ends[1] - ends[0], 0.1 if log else 1)
+    assert ends[0] - axis["range"][0] <= room and axis["range"][1] - ends[1] <= room
 
 
 def test_a_logarithmic_axis_says_0_where_step_0_lies():

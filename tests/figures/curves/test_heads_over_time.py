@@ -114,6 +114,8 @@ def test_what_is_not_known_is_no_point():
     figure = heads_over_time(STEPS, {"cross": given}, chances={"cross": np.full_like(given, np.nan)})
     assert [len(trace.x) for trace in lines(figure)] == [5, 3]
     assert not [trace for trace in figure.data if trace.fill]
+    given[0, 1, :4] = np.nan
+    assert [trace.mode for trace in lines(heads_over_time(STEPS, {"cross": given}))] == ["lines", "markers"]
 
 
 def test_shares_have_a_fixed_range_and_nats_have_room():

@@ -72,6 +72,13 @@ def test_all_tokens_are_named_at_the_edges():
     layout = position_parts({"a": matrix}, {"a": 1.0}, matrix, matrix > 0, tokens, tokens, title="T").layout
     assert list(layout.yaxis.ticktext) == list(layout.xaxis.ticktext) == list(layout.xaxis2.ticktext) == tokens
     assert list(layout.yaxis2.ticktext) == []
+    assert layout.margin.b >= 7 * 7 + 20  # for upright labels, and a title below them
+    long, longer = (
+        position_parts({"a": matrix}, {"a": 1.0}, matrix, matrix > 0, tokens, [word] * 30, title="T").layout
+        for word in ("x" * 9, "x" * 40)
+    )
+    assert long.margin.b == longer.margin.b == layout.margin.b + 2 * 7
+    assert (layout.height - layout.margin.t - layout.margin.b) == 250 + 24  # no higher than the most
 
 
 def test_bars_go_both_ways_and_nothing_is_said_to_be_nothing():

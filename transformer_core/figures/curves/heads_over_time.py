@@ -132,7 +132,7 @@ def _lines(
                 x=places(of_head.steps, log=log),
                 y=of_head.values,
                 customdata=chance,
-                mode="lines" if len(steps) > 1 else "markers",
+                mode="lines" if len(of_head.steps) > 1 else "markers",
                 line={"color": hues[layer], "width": 3.5 if is_chosen else 1.3},
                 opacity=1 if is_chosen else 0.8 if chosen is None else 0.65,
                 legendgroup=f"layer {layer}",
