@@ -67,7 +67,7 @@ def test_what_is_no_number_is_neutral_and_what_is_not_signed_begins_at_zero():
 @pytest.mark.parametrize("n_columns", [None, 10])
 def test_the_parts_stand_apart_and_their_axes_end_where_their_data_does(n_columns: int | None):
     starts = None if n_columns is None else np.array([0, 3, 6])
-    lengths, counts = np.array([2.0, 8.0]), np.array([1, 40, 7])
+    lengths, counts = np.array([0.2, 0.8]), np.array([1, 40, 7])
     edges = np.array([-0.5, -0.25, 0.25, 0.5])
     layout = (
         figure := activation_figure(
@@ -82,7 +82,7 @@ def test_the_parts_stand_apart_and_their_axes_end_where_their_data_does(n_column
         )
     ).layout
     assert layout.xaxis.range == (-0.5, (n_columns or 3) - 0.5)
-    assert layout.xaxis2.range[0] == 0 and 8 < layout.xaxis2.range[1] < 9
+    assert layout.xaxis2.range[0] == 0 and 0.8 < layout.xaxis2.range[1] < 0.9
     assert layout.xaxis3.range == (-0.5, 0.5) == (layout.coloraxis3.cmin, layout.coloraxis3.cmax)
     assert 10 ** layout.yaxis3.range[0] < 1 and 40 < 10 ** layout.yaxis3.range[1] < 80
     assert 0 == layout.xaxis.domain[0] < layout.xaxis.domain[1] < layout.xaxis2.domain[0] < layout.xaxis2.domain[1] == 1

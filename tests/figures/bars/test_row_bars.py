@@ -51,6 +51,7 @@ def test_forbidden_keys_are_neutral_and_not_zeros():
     assert ground.coloraxis == "coloraxis2"
     np.testing.assert_array_equal(np.isfinite(ground.z[0]), ~ALLOWED)
     assert ground.customdata[0][3] == "query 3 'sat' → key 3 'mat': masked"
+    assert ground.hoverongaps is False  # behind other keys it says nothing
     assert not [trace for trace in figure(allowed=None).data if trace.type == "heatmap"]
 
 
@@ -59,9 +60,8 @@ def test_each_number_stands_above_its_own_bar_where_there_are_few():
     window = figure(np.array([0.1, 0.2, 0.3, 0.4]), allowed=np.array([False, True, False, True]))
     assert list(bars(window).text) == ["", ".20", "", ".40"]
     np.testing.assert_array_equal(bars(window).y, [np.nan, 0.2, np.nan, 0.4])
-    n = 40
-    many = row_bars(np.full(n, 1 / n), ["x"] * n, query=0, query_token="y")
-    assert bars(many).text is None
+    few, many = (row_bars(np.full(n, 0.1), ["x"] * n, query=0, query_token="y") for n in (24, 25))
+    assert list(bars(few).text) == [".10"] * 24 and bars(many).text is None
 
 
 def test_a_window_keeps_the_places_and_a_chosen_key_has_a_frame():

@@ -42,6 +42,7 @@ def test_matrices_do_not_overlap():
     assert down[3][1] < down[0][0] and all(0 <= end <= 1 for domain in (*across, *down) for end in domain)
     cells = [trace for trace in figure.data if trace.coloraxis == "coloraxis3"]
     blanks = [trace for trace in figure.data if trace.coloraxis == "coloraxis2"]
+    assert not any(trace.hoverongaps for trace in (*cells, *blanks))  # each says what its own cells are
     for traces in (cells, blanks):
         assert [(trace.xaxis, trace.yaxis) for trace in traces] == [
             (f"x{number}", f"y{number}") for number, _ in places
