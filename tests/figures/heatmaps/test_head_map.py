@@ -48,6 +48,14 @@ def test_the_legend_names_clusters_and_more_than_one_model():
     assert not head_map_figure(POINTS, LABELS).layout.showlegend
 
 
+@pytest.mark.parametrize(("n", "n_lines"), [(0, 0), (1, 1), (3, 1), (4, 2), (7, 3)])
+def test_the_legend_has_room_for_its_lines(n: int, n_lines: int):
+    """A name of 20 letters takes 184 px, of 576."""
+    layout = head_map_figure(POINTS, LABELS, cluster_names=["x" * 20] * n).layout
+    assert layout.margin.b - head_map_figure(POINTS, LABELS).layout.margin.b == 22 * n_lines
+    assert layout.legend.y * (540 - layout.margin.t - layout.margin.b) == pytest.approx(-34)  # below the axis title
+
+
 def test_distances_are_true_and_directions_have_no_numbers():
     layout = head_map_figure(POINTS, LABELS, kept=0.783).layout
     assert layout.yaxis.scaleanchor == "x"
