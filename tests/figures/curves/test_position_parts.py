@@ -37,6 +37,7 @@ def test_matrices_do_not_overlap():
     places = [("", 0), ("2", 0), ("3", 0), ("4", 1), ("5", 1), ("6", 1)]
     across = [figure.layout[f"xaxis{number}"].domain for number, _ in places]
     down = [figure.layout[f"yaxis{number}"].domain for number, _ in places]
+    assert [right - left for left, right in across] == pytest.approx([(1 - 2 * 0.03) / 3] * 6)
     for row in (across[:3], across[3:]):
         assert row[0][1] < row[1][0] and row[1][1] < row[2][0]
     assert down[3][1] < down[0][0] and all(0 <= end <= 1 for domain in (*across, *down) for end in domain)

@@ -53,6 +53,8 @@ def test_the_legend_has_room_for_its_lines(n: int, n_lines: int):
     """A name of 20 letters takes 184 px, of 576."""
     layout = head_map_figure(POINTS, LABELS, cluster_names=["x" * 20] * n).layout
     assert layout.margin.b - head_map_figure(POINTS, LABELS).layout.margin.b == 22 * n_lines
+    models = head_map_figure(POINTS, LABELS, model_names=["x" * 20] * n).layout
+    assert models.margin.b == (layout if n > 1 else head_map_figure(POINTS, LABELS).layout).margin.b
     assert layout.legend.y * (540 - layout.margin.t - layout.margin.b) == pytest.approx(-34)  # below the axis title
 
 

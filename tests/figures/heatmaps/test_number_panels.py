@@ -62,6 +62,8 @@ def test_each_panel_has_its_own_cells_numbers_and_name(stacked: bool):
         x, y = layout[f"xaxis{number}"], layout[f"yaxis{number}"]
         assert (name.x, name.y, name.yanchor) == (pytest.approx(sum(x.domain) / 2), y.domain[1], "bottom")
         assert (x.range, y.range) == ((-0.5, 2.5), (1.5, -0.5))
+        inner = 560 - layout.margin.l - layout.margin.r
+        assert (x.domain[1] - x.domain[0]) * inner == pytest.approx(inner if stacked else (inner - 26) / 2)
         assert (y.domain[1] - y.domain[0]) * room == pytest.approx(2 * 26)
     below = [note for note in layout.annotations if note.text == "word"]
     assert [(note.y, note.yanchor) for note in below] == [(0, "top")] * (1 if stacked else 2)
