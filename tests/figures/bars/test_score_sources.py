@@ -59,6 +59,7 @@ def test_numbers_stand_in_all_cells():
 def test_lines_part_the_cells_from_their_sums():
     layout = drawn().layout
     assert (layout.xaxis.range, layout.yaxis.range) == ((-0.5, 3.5), (2.5, -0.5))
+    assert layout.margin.l == 7 * len("<position>") + 22  # for labels and a title
     level, upright = layout.shapes
     assert (level.x0, level.x1, level.y0, level.y1) == (-0.5, 3.5, 1.5, 1.5)
     assert (upright.x0, upright.x1, upright.y0, upright.y1) == (2.5, 2.5, -0.5, 2.5)

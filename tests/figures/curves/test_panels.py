@@ -90,7 +90,8 @@ def test_a_height_can_be_asked_for():
     ("values", "anchors"),
     [
         ((0.2, 0.8), ("middle", "middle")),
-        ((0.5, 0.55), ("top", "bottom")),
+        ((0.5, 0.63), ("top", "bottom")),
+        ((0.5, 0.65), ("middle", "middle")),
         ((0.55, 0.5), ("top", "bottom")),
         ((0.5,), ("middle",)),
     ],
