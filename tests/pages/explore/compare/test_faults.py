@@ -10,7 +10,7 @@ from tests.pages.conftest import url_of, words_of
 from tests.pages.explore.compare.compare_page import OpenApp, figures_of, open_compare
 from tests.pages.train.small_films import STEPS, TEXTS, save_run
 from transformer_core.analysis import HeadName
-from transformer_core.corpora import CorpusReading, load_corpus
+from transformer_core.corpora import CorpusReading
 from transformer_core.training.run.launch import Launcher
 
 pytestmark = pytest.mark.slow
@@ -115,13 +115,6 @@ def test_a_map_that_would_take_too_long_is_refused(open_app: OpenApp, monkeypatc
     monkeypatch.setattr(mapped, "MOST_WORK", 8 * 8 * 10 * 10)
     app = open_compare(open_app, view="map", heads="a", attention="encoder")
     assert "A map of 8 heads is limited to texts of 10 tokens; shorten the text." in words_of(app)
-
-
-def test_a_sample_of_a_corpus_is_held_out():
-    sample = samples._held_out("copy", 1, CorpusReading(), "encoder_decoder")
-    held_out = {item.source for item in load_corpus("copy", seed=1).held_out}
-    assert len(sample) == samples.N_SAMPLED
-    assert held_out.issuperset(sample)
 
 
 @pytest.mark.usefixtures("checkpoints")

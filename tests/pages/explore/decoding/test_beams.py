@@ -113,8 +113,11 @@ def test_what_a_search_keeps_drops_and_ends_with_is_that_of_a_naive_one(three_ki
     assert found.dropped == {node.id for node in found.nodes if node.kind == "dropped"}
 
 
-def test_greedy_decoding_takes_the_best_token_each_time(three_kinds: Path):
-    tokens, total = search().greedy
+@pytest.mark.parametrize("temperature", [0.0, 5.0])
+def test_greedy_decoding_takes_the_best_token_each_time_however_the_text_is_sampled(
+    temperature: float, three_kinds: Path
+):
+    tokens, total = search(temperature=temperature).greedy
     by_hand: tuple[int, ...] = ()
     sum_by_hand = 0.0
     eos_id = tc.load(three_kinds / "en-fr")[0].config.eos_id

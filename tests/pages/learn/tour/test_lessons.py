@@ -3,16 +3,20 @@
 import html
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.learn.architecture import view_fields
 from pages.learn.tour import lessons
 from pages.learn.tour.lesson_engine.lesson import Lesson, Link
+from pages.learn.tour.lesson_engine.six_words import train_six_words
 from pages.shared.page import pages
 from pages.shared.view import state
 from tests.pages.conftest import words_of
+from tests.pages.learn.tour.conftest import MakeLesson
 from transformer_core.analysis.blueprint.plan import blueprint_of
 from transformer_core.language import speaking
 
@@ -110,3 +114,21 @@ def test_files_of_other_endings_are_named(tmp_path: Path, monkeypatch: pytest.Mo
         (tmp_path / name).write_text("title: Mine\n")
     assert lessons.not_read() == ["Loud.MD", "en/it.txt", "who.txt"]
     assert [lesson.title for lesson in lessons.here() if lesson.name.startswith(lessons.OWN)] == ["Mine"]
+
+
+def test_each_training_of_the_six_words_is_asked_for_by_all_that_makes_it_and_made_once(make_lesson: MakeLesson):
+    usual = {"smoothing": 0.0, "is_shifted": True, "steps": 2, "seed": 0}
+    choices: list[dict[str, Any]] = [{}, {"smoothing": 0.1}, {"is_shifted": False}, {"steps": 0}, {"seed": 1}]
+    wrong = make_lesson(mistake="targets_not_shifted")
+    for chosen in choices:
+        asked: dict[str, Any] = usual | chosen
+        lesson = make_lesson() if asked["is_shifted"] else wrong
+        losses: dict[int, float] = {}
+        evidence = lessons.evidence_of(lesson, seed=asked["seed"], on_step=losses.__setitem__)
+        found, by_itself = evidence.six_words(asked["smoothing"], steps=asked["steps"]), train_six_words(**asked)
+        assert (found.smoothing, found.is_shifted) == (asked["smoothing"], asked["is_shifted"])
+        np.testing.assert_allclose(found.losses, by_itself.losses, rtol=1e-5)
+        np.testing.assert_allclose(found.untrained, by_itself.untrained, rtol=1e-5)
+        assert losses == dict(enumerate(found.losses, 1))
+        again = lessons.evidence_of(lesson, seed=asked["seed"])
+        assert again.six_words(asked["smoothing"], steps=asked["steps"]) is found
