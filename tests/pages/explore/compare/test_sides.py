@@ -1,6 +1,7 @@
 """The two sides of the page Compare, without a model that runs: what is chosen, and what stands in where it is not."""
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ import streamlit as st
 from pages.explore.compare import sides, view_fields
 from pages.explore.compare.sides import Side, Weights, can_be_forced, teacher_forced
 from pages.shared.sources import Source
+from tests.pages.train.small_films import save_run
 from transformer_core.analysis import HeadName
 from transformer_core.config import Architecture, ModelConfig
 
@@ -119,19 +121,20 @@ def test_b_is_made_to_write_what_a_writes_only_where_that_says_something():
     other = side("B", weights("other"))
     assert teacher_forced(side("B"), a, run).target == "typed", "the same model on the same text"
     assert not can_be_forced(a, side("B")), "it writes that anyway"
-    assert teacher_forced(changed, a, run).target == teacher_forced(other, a, run).target == "x y"
+    for forced in (changed, other):
+        assert teacher_forced(forced, a, run) == replace(forced, target="x y")
     for apart in (
         replace(changed, text="a"),  # another text
         side("B", weights("other", corpus="tales")),  # other words
         side("B", weights("other", architecture="decoder_only")),
     ):
         assert not can_be_forced(a, apart)
-        assert teacher_forced(apart, a, run).target is None
+        assert teacher_forced(apart, a, run) == apart
     decoders = [side(letter, weights(name, "decoder_only")) for letter, name in (("A", "one"), ("B", "other"))]
     assert not can_be_forced(*decoders)
     assert teacher_forced(changed, a, SimpleNamespace(output="")).target is None
     view_fields.B_WRITES.set("own")
-    assert teacher_forced(changed, a, run).target is None, "as a person chose"
+    assert teacher_forced(changed, a, run) == changed, "as a person chose"
     assert can_be_forced(a, changed), "so that they can choose again"
 
 
@@ -199,3 +202,33 @@ def test_what_is_not_there_gives_way_to_the_bar_s_model_and_is_told(session: dic
     a, b, notes = resolved(session, layer=9, head=9, WEIGHTS_B="tales", TEXT_B="")
     assert (a.head, b.head) == (HeadName("cross", 2, 3), HeadName("decoder", 2, 3))
     assert [note[:8] for note in notes] == ["A (One) ", "B (Tales"]
+
+
+def test_a_snapshot_is_read_or_else_the_nearest_of_its_training_which_is_told(
+    session: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    save_run(tmp_path / "pairs", steps=(20, 60))
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path))
+    for step, nearest in ((20, 20), (39, 20), (41, 60), (60, 60), (900, 60)):
+        _, b, notes = resolved(session, WEIGHTS_B=f"pairs@{step}", HEAD_B=HeadName("cross", 0, 0))
+        of = b.weights
+        assert (of.name, of.run, of.source.step, of.snapshots) == (f"pairs, step {nearest}", "pairs", nearest, (20, 60))
+        assert (of.corpus, of.source.path) == ("tales", str(tmp_path / "pairs"))
+        assert of.examples
+        told = [f"pairs has no snapshot at step {step}; step {nearest} is shown instead."]
+        assert notes == (told if step != nearest else [])
+
+
+def test_a_snapshot_in_a_has_a_head_of_its_own_and_b_is_as_a_until_chosen(
+    session: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    save_run(tmp_path / "pairs", steps=(20, 60))
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path))
+    own = HeadName("encoder", 0, 1)
+    a, b, notes = resolved(session, WEIGHTS_A="pairs@20", WEIGHTS_B="pairs@60", HEAD_A=own)
+    assert (a.head, b.head, notes) == (own, own, [])
+    assert (a.weights.source.step, b.weights.source.step) == (20, 60)
+    a, b, _ = resolved(session, WEIGHTS_A="pairs@20", TEXT_B="", HEAD_A=own)
+    assert b.weights == a.weights and b.head == own
+    a, _, _ = resolved(session, HEAD_A=own)
+    assert a.head == HeadName("cross", 2, 1), "a model's is the bar's"

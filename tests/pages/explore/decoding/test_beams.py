@@ -182,7 +182,7 @@ def test_a_search_writes_no_more_than_there_is_room_for(monkeypatch: pytest.Monk
 
 SEARCH = Search(
     nodes=(),
-    ends={7: (-2.0, -1.0), 8: (-1.5, -1.25)},
+    ends={8: (-1.5, -1.25), 7: (-2.0, -1.0)},
     paths={5: (), 6: (10,), 7: (10, 11), 8: (10, 12), 9: (13,)},
     dropped=frozenset({9}),
     best=(10, 11),

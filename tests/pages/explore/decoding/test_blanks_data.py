@@ -1,6 +1,7 @@
 """Which blanks are filled, with what, and which is looked at: against the tree of the core, step by step."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -196,3 +197,22 @@ def test_asking_and_going_back_look_at_the_next_blank_again():
     state = after(blanks_data.start_again)
     assert (state[STEP], state[PLACE], state[FILLED]) == (None, None, "")
     assert after(lambda: blanks_data.look_at(1))[PLACE] == 1
+
+
+def test_what_was_filled_is_forgotten_with_another_model_or_text_and_kept_with_the_same(tree: FillingTree):
+    filled, source = written(tree.fill()), Source.of(models.available()["gaps"])
+    for of, left in (
+        ((source, TEXT), filled),
+        ((replace(source, version="another"), TEXT), ""),
+        ((source, GAPS[0]), ""),
+    ):
+        _, app = current(**{FILLED: filled, "decoding-of": of})
+        assert app.session_state[FILLED] == left
+
+
+def test_with_three_blanks_filled_the_last_one_is_looked_at():
+    text = "The ____ sees the ____ and the ____."
+    found: list[tuple[int, int]] = []
+    drawn(lambda data: found.append((data.place, data.at.steps[-1].position)), text=text, **{REQUEST: "all"})
+    ((place, last),) = found
+    assert place == last

@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from pages.explore.decoding import data as decoding_data
 from pages.explore.decoding import view_fields
-from pages.explore.decoding.data import AHEAD, FIRST_LENGTH
+from pages.explore.decoding.data import AHEAD, FIRST_LENGTH, DecodingData
 from pages.explore.decoding.writing import N_NEARBY
 from tests.pages.conftest import EXAMPLES, TARGETS, url_of, words_of
 from tests.pages.explore.decoding import decoding_parts
@@ -26,6 +26,7 @@ from tests.pages.explore.decoding.test_cache import facts_of, kib
 from tests.pages.explore.decoding.test_rows import clicked
 from tests.pages.explore.decoding.test_writing import sent
 from transformer_core.decoding.cache import KeyValueCache
+from transformer_core.decoding.looking import Aim
 
 N_LAYERS, N_HEADS, N_KV_HEADS, ROOM = 3, 6, 2, 20
 PAIR = {"model": "grouped", "text": EXAMPLES[1]}
@@ -216,3 +217,12 @@ def test_beams_are_scored_by_the_penalty_that_is_chosen_now():
             n = end["n_tokens"]
             divided_by = ((5 + n) / 6) ** alpha if form == "paper" else n**alpha
             assert end["score"] == pytest.approx(end["total"] / divided_by, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("mean", "whose"), [("", " L2.H4"), ("layer", " L2, mean over heads"), ("all", ", mean over all heads")]
+)
+def test_a_title_names_the_head_or_the_heads_whose_mean_is_shown(mean: Any, whose: str):
+    data: Any = SimpleNamespace(aim=Aim(layer=2, head=4, mean=mean))
+    assert DecodingData.who(data, "cross") == f"cross-attention{whose}"
+    assert DecodingData.who(data, "decoder") == f"decoder self-attention{whose}"

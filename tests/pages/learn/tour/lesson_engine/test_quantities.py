@@ -1,6 +1,7 @@
 """What a lesson can ask for: the model's own tensors, captured here by hand."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +9,11 @@ import torch
 
 import transformer_core as tc
 from pages.learn.tour.lesson_engine.errors import ExpressionError
+from pages.learn.tour.lesson_engine.evidence import Evidence
 from pages.learn.tour.lesson_engine.quantities import QUANTITIES
+from pages.learn.tour.lesson_engine.searching import searched
 from pages.learn.tour.lesson_engine.value import Values
-from tests.pages.learn.tour.lesson_engine.conftest import ROOT, MakeEvidence, load
+from tests.pages.learn.tour.lesson_engine.conftest import ROOT, MakeEvidence, load, train
 from transformer_core.hooks import active_hooks, named_hook_points
 from transformer_core.model.transformer import Transformer
 
@@ -215,3 +218,27 @@ def test_the_loss_rises_as_where_the_heads_output_weights_are_zero(make_evidence
     for heads in ((3,), (1, 2, 3)):
         found = evidence.told(f"loss_rise[decoder, 1, {', '.join(map(str, heads))}]", 6)
         assert float(found.replace("\u2212", "-")) == pytest.approx(loss(*heads) - loss(), abs=1e-4)
+
+
+OF_ONE_RUN = (
+    *(f"loss_rise[{head}]" for head in ("encoder, 1, 0", "decoder, 1, 0", "decoder, 0, 0", "decoder, 0, 0, 1")),
+    *(f"output_without[{head}]" for head in ("encoder, 1, 0", "cross, 1, 0")),
+    *(f"probs_without[{head}]" for head in ("encoder, 1, 0", "cross, 1, 0", "cross, 0, 0", "cross, 0, 1")),
+    *(f"probs_looking[encoder, 1, 0, {places}]" for places in ("4, 5", "4, 1", "5, 1")),
+    *(f"beam_text[1, {n}]" for n in (1, 2)),
+)
+
+
+def test_what_was_computed_before_is_not_told_of_anything_else(make_evidence: MakeEvidence):
+    """Asked one after the other, each comes to what a run says that was asked for nothing before."""
+    run = make_evidence("en-fr", CAT).run
+    for source in OF_ONE_RUN:
+        shared, alone = (
+            Evidence(make_run=lambda *_, of=of: of, train=train).ask(source) for of in (run, replace(run, found={}))
+        )
+        if isinstance(alone, Values):
+            assert isinstance(shared, Values)
+            np.testing.assert_array_equal(shared.array, alone.array, err_msg=source)
+        else:
+            assert shared == alone, source
+    assert [len(searched(run, n_beams, 1).levels[0]) for n_beams in (1, 3)] == [2, 6]
