@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -205,3 +206,15 @@ def test_a_target_that_was_typed_is_read(look: Look):
     data = look("en-fr", text=TEXT, target="Le chien dort.")
     assert data.alone.labels["target"][1:3] == ("Le", "chien") or "chien" in " ".join(data.alone.labels["target"])
     assert look("en-fr", text=TEXT).alone.inputs["target"] != data.alone.inputs["target"]
+
+
+@pytest.mark.parametrize(
+    "other", [{"text": "The dog sleeps."}, {"target": "Le chien dort."}, {"attention": "decoder"}, {"layer": 0}]
+)
+def test_an_edited_cell_is_forgotten_with_another_text_target_or_attention_but_not_with_another_layer(
+    look: Look, bare: Bare, cards: Mapping[str, ModelCard], other: dict[str, Any]
+):
+    first = {"text": "The cat sleeps.", "target": "Le chat dort.", "attention": "cross", "layer": 1}
+    assert look("en-fr", edits=((0, 1),), **first).choice.turned == ((0, 1),)
+    bare.session.update(other)
+    assert masks_data.MasksData.current(cards["en-fr"]).choice.turned == (((0, 1),) if "layer" in other else ())

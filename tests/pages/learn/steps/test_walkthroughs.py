@@ -35,3 +35,13 @@ def test_the_lines_walk_through_the_chosen_head(look: Look):
         model(*(torch.tensor([ids]) for ids in data.model_run.inputs))
     for walk in (names["walk_through"], data.walk):
         np.testing.assert_allclose(walk.quantities["pattern"].values, activations[site][0, 3], atol=1e-5)
+
+
+def test_a_cut_text_keeps_the_target_that_was_typed(look: Look, monkeypatch: pytest.MonkeyPatch):
+    typed = {"text": "The cat sees the dog.", "target": "Le chien voit", "attention": "cross", "layer": 0, "head": 0}
+    whole = look("en-fr", **typed).model_run.inputs
+    monkeypatch.setattr(walkthroughs, "MOST_TOKENS", len(whole[1]))
+    cut = look("en-fr", **typed).model_run.inputs
+    assert len(whole[0]) > len(whole[1])
+    assert [*cut[0]] == [*whole[0]][: len(whole[1]) - 1] + [*whole[0]][-1:], "<eos> stays"
+    assert [*cut[1]] == [*whole[1]]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import transformer_core as tc
 from pages.learn.architecture import view_fields
 from pages.learn.tour import lessons
 from pages.learn.tour.lesson_engine.lesson import Lesson, Link
@@ -17,7 +18,9 @@ from pages.shared.page import pages
 from pages.shared.view import state
 from tests.pages.conftest import words_of
 from tests.pages.learn.tour.conftest import MakeLesson
+from transformer_core.analysis import run_text
 from transformer_core.analysis.blueprint.plan import blueprint_of
+from transformer_core.errors import HeadlightError
 from transformer_core.language import speaking
 
 OF_A_WRONG_ADDRESS = (
@@ -132,3 +135,23 @@ def test_each_training_of_the_six_words_is_asked_for_by_all_that_makes_it_and_ma
         assert losses == dict(enumerate(found.losses, 1))
         again = lessons.evidence_of(lesson, seed=asked["seed"])
         assert again.six_words(asked["smoothing"], steps=asked["steps"]) is found
+
+
+def test_a_lesson_is_run_on_its_own_text_and_target_and_on_its_other_text_without_one(make_lesson: MakeLesson):
+    texts = {"text": "The cat sleeps.", "other": "The dog sees."}
+    evidence = lessons.evidence_of(make_lesson(target="Le chien.", mistake="axes_swapped", **texts))
+    model, tokenizer = tc.load(lessons.models.available()["en-fr"].path)
+    runs = {"text": evidence.run, "other": evidence.other_run}
+    for name, target in (("text", "Le chien."), ("other", None)):
+        expected = run_text(model, tokenizer, texts[name], target=target)
+        assert runs[name].model_run.inputs == expected.inputs
+        site = runs[name].sites["decoder.blocks.1.self_attn.hook_pattern"]
+        pattern = np.stack([expected.attention_maps["decoder"].pattern(1, head) for head in range(4)])
+        np.testing.assert_allclose(site, pattern.swapaxes(1, 2), atol=1e-5)
+    assert evidence.right_run.model_run.inputs == evidence.run.model_run.inputs
+    np.testing.assert_allclose(
+        evidence.right_run.sites["decoder.blocks.1.self_attn.hook_pattern"],
+        evidence.run.sites["decoder.blocks.1.self_attn.hook_pattern"].swapaxes(1, 2),
+    )
+    with pytest.raises(HeadlightError, match="no other text"):
+        lessons.evidence_of(make_lesson()).other_run  # noqa: B018

@@ -28,7 +28,10 @@ def question(text: str) -> Question:
     [
         ("answer: d_head\nwithin: 0.5", "32", True, "32"),
         ("answer: d_head\nwithin: 0.5", "32,4", True, "32"),
+        ("answer: d_head\nwithin: 0.5", "32.5", True, "32"),
+        ("answer: d_head\nwithin: 0.5", "31.5", True, "32"),
         ("answer: d_head\nwithin: 0.5", "33", False, "32"),
+        ("answer: d_head\nwithin: 0.5\nchoice: 40\nchoice: 32.5", "32.5", True, "32.5"),
         ("answer: d_head", "many", False, "32"),
         ('tokens: source\nanswer: argmax(pattern[cross, 1, 0] at writing "chat")', "cat", True, "cat"),
         ("answer: d_head\nchoice: 64\nchoice: 32", "64", False, "32"),
