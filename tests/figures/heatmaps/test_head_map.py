@@ -81,6 +81,15 @@ def test_labels_come_first_so_that_the_template_writes_them_in_the_color_of_text
     assert 4 <= len(crowded.data[0].text) <= 6
 
 
+@pytest.mark.parametrize(("beside", "place"), [((0, 1), "bottom center"), ((0, -1), "top center")])
+def test_a_label_stands_where_no_mark_is(beside: tuple[int, int], place: str):
+    """The first head has neighbours on its left, its right, and above or below; the last two only set the scale."""
+    points = np.array([(0, 0), (-1, 0), (1, 0), beside, (-14, -9), (14, 9)], dtype=float)
+    figure = head_map_figure(points, [f"L0.H{i}" for i in range(len(points))])
+    places = {text: at for one in figure.data if one.text for text, at in zip(one.text, one.textposition, strict=True)}
+    assert places["L0.H0"] == place
+
+
 def test_the_chosen_head_has_a_ring():
     ring = trace(head_map_figure(POINTS, LABELS, chosen=1), "chosen")
     assert (ring.x[0], ring.y[0], ring.marker.symbol) == (4, 0, "circle-open")
