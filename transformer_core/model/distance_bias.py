@@ -67,9 +67,9 @@ def relative_bucket(
 
     Args:
         distance: key minus query.
-        n_buckets: in all; without a causal mask half of them serve the keys after the query, half those after it.
+        n_buckets: in all; without a causal mask one half serves the keys up to the query, the other those after it.
         max_distance: from here on all distances share the last bucket.
-        is_causal: all buckets serve the keys after the query.
+        is_causal: all buckets serve the keys up to the query.
 
     Source: Raffel et al. 2020, sec. 2.1, and its code.
     """

@@ -53,7 +53,7 @@ def buckets(n_positions: int, *, is_causal: bool, like: ModelConfig | None = Non
 
     Args:
         n_positions: of queries and of keys.
-        is_causal: all buckets serve the keys after the query.
+        is_causal: all buckets serve the keys up to the query; else half of them do.
         like: a model whose number of buckets and farthest distance are taken, where it has such; None: T5's 32 and 128.
 
     Source: Raffel et al. 2020, sec. 2.1.
