@@ -8,20 +8,32 @@ import pytest
 import torch
 
 import transformer_core as tc
-from tests.model.building import random_inputs, varied_model
+from tests.model.building import VARIATIONS, odd_config, random_inputs, varied_model
 from transformer_core.analysis.heads.measured_texts import allowed_cells, diagonal_weights, entropy_weights
 from transformer_core.analysis.trace.attentions import attentions_of
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("variation", ["the paper's", "window", "decoder", "decoder, alibi, window", "encoder"])
+@pytest.mark.parametrize(
+    "variation",
+    ["the paper's", "window", "decoder", "decoder, alibi, window", "encoder", "encoder, windows and none"],
+)
 def test_the_rule_of_the_model_is_the_mask_that_is_seen(variation: str):
     model = varied_model(variation)
     with tc.capture(model, "*.hook_mask") as acts:
         model(*random_inputs(model, (7,), (5,)))
     for attention in attentions_of(model.config).values():
-        mask = acts[attention.site(0, "hook_mask")][0, 0].numpy()
-        np.testing.assert_array_equal(allowed_cells(attention, model.config, *mask.shape), mask)
+        for layer in range(attention.n_layers(model.config)):
+            mask = acts[attention.site(layer, "hook_mask")][0, 0].numpy()
+            np.testing.assert_array_equal(allowed_cells(attention, model.config.at_layer(layer), *mask.shape), mask)
+
+
+def test_the_rule_of_a_layer_with_a_window_and_of_one_without():
+    config = odd_config(**VARIATIONS["encoder, windows and none"] | {"n_encoder_layers": 5})
+    (attention,) = attentions_of(config).values()
+    for layer in range(5):
+        allowed = [[layer % 2 == 0 or abs(query - key) < 3 for key in range(6)] for query in range(6)]
+        assert allowed_cells(attention, config.at_layer(layer), 6, 6).tolist() == allowed
 
 
 def read(pattern: Any, weights: np.ndarray) -> float:

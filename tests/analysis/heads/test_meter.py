@@ -30,12 +30,16 @@ TEXTS = [
     Text("d c", ((), ())),
     Text("a a a b"),
 ]
+WINDOWS = ENCODER | {"n_encoder_layers": 4, "full_attention_every": 2}
 KINDS: dict[str, tuple[dict[str, Any], Sequence[Any]]] = {
     "pairs": ({}, PAIRS),
     "decoder": (DECODER, TEXTS),
     "decoder, window": (DECODER | {"positions": "alibi", "sliding_window": 3}, TEXTS),
     "decoder, no padding": (DECODER | {"pad_id": None}, TEXTS),
     "encoder": (ENCODER, TEXTS),
+    "encoder, windows and none": (WINDOWS | {"sliding_window": 3}, TEXTS),
+    "encoder, windows of one and none": (WINDOWS | {"sliding_window": 1}, TEXTS),
+    "encoder, windows and none, no padding": (WINDOWS | {"sliding_window": 3, "pad_id": None}, TEXTS),
     "encoder, no padding": (ENCODER | {"pad_id": None}, TEXTS),
 }
 

@@ -29,9 +29,9 @@ Means = Mapping[str, Float[np.ndarray, "layer head order"]]
 
 
 class _Readers(NamedTuple):
-    """What reads the measures off the patterns of one attention; the weights of what is padding are 0."""
+    """What reads the measures off the patterns of one layer; the weights of what is padding are 0."""
 
-    measures: tuple[str, ...]  # of SHARES: those that have a meaning here
+    measures: tuple[str, ...]  # of SHARES: those that have a meaning here, the same in all layers of an attention
     of_cells: Float[Tensor, "text column cell"]  # a column is an order, of a measure
     of_queries: Float[Tensor, "text query entropy"]
     n_texts: Int[np.ndarray, " measured"]  # of each entropy and column: in how many texts there is one
@@ -54,7 +54,7 @@ class MeasuredTexts:
         ids = (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.mask_id)
         special = {i for i in ids if i is not None}
         self.readers = {
-            name: _readers(attention, config, cases, special, n_shuffles)
+            name: _by_layer(attention, config, cases, special, n_shuffles)
             for name, attention in attentions_of(config).items()
         }
 
@@ -62,20 +62,23 @@ class MeasuredTexts:
         """Run the model and return, by attention, each measure's sum over texts, and how many texts gave one.
 
         Returns:
-            [layer, head, column] and [column]: the two entropies, then each share of the readers in each order.
+            [layer, head, column] and [layer, 1, column]: the two entropies, then each share of the readers in each
+            order.
         """
         device = next(model.parameters()).device
         with capture(model, "*.hook_pattern") as acts:
             model.final_states(*(tokens.to(device) for tokens in self.inputs))
         sums = {}
-        for name, readers in self.readers.items():
+        for name, by_layer in self.readers.items():
             attention = attentions_of(self.config)[name]
-            layers = [acts[attention.site(layer)].float().cpu() for layer in range(attention.n_layers(self.config))]
-            patterns = torch.cat(layers, dim=1)  # text, layer and head, query, key
-            entropies = torch.special.entr(patterns).sum(dim=-1) @ readers.of_queries
-            shares = patterns.flatten(start_dim=2) @ readers.of_cells.mT
-            measured = torch.cat([entropies, shares], dim=-1).sum(dim=0)
-            sums[name] = (measured.unflatten(0, (len(layers), -1)).numpy(), readers.n_texts)
+            measured = []  # of each layer [head, column]
+            for layer, readers in enumerate(by_layer):
+                patterns = acts[attention.site(layer)].float().cpu()  # text, head, query, key
+                entropies = torch.special.entr(patterns).sum(dim=-1) @ readers.of_queries
+                shares = patterns.flatten(start_dim=2) @ readers.of_cells.mT
+                measured.append(torch.cat([entropies, shares], dim=-1).sum(dim=0))
+            n_texts = np.stack([readers.n_texts for readers in by_layer])
+            sums[name] = (torch.stack(measured).numpy(), n_texts[:, None])
         return sums
 
     def means(self, name: str, sums: np.ndarray, counts: np.ndarray) -> Means:
@@ -84,9 +87,18 @@ class MeasuredTexts:
             means = np.where(counts > 0, sums / counts, np.nan)
         n = len(ENTROPIES)
         by_measure = {measure: means[..., i : i + 1] for i, measure in enumerate(ENTROPIES)}
-        for i, measure in enumerate(self.readers[name].measures):
+        for i, measure in enumerate(self.readers[name][0].measures):
             by_measure[measure] = means[..., n + i * self.n_orders : n + (i + 1) * self.n_orders].clip(0, 1)
         return by_measure
+
+
+def _by_layer(
+    attention: Attention, config: ModelConfig, cases: Sequence[Case], special: Collection[int], n_shuffles: int
+) -> list[_Readers]:
+    """Return the weights of each layer; layers with the same window share them."""
+    layers = [config.at_layer(layer) for layer in range(attention.n_layers(config))]
+    readers = {layer: _readers(attention, layer, cases, special, n_shuffles) for layer in dict.fromkeys(layers)}
+    return [readers[layer] for layer in layers]
 
 
 def _readers(
@@ -130,14 +142,21 @@ def _weights(
 def allowed_cells(
     attention: Attention, config: ModelConfig, n_queries: int, n_keys: int
 ) -> Bool[np.ndarray, "query key"]:
-    """Return which keys each query of one text may look at, by the rule of the model."""
+    """Return which keys each query of one text may look at, by the rule of the model.
+
+    Args:
+        attention: which one.
+        config: as it holds in the layer: `config.at_layer(layer)`.
+        n_queries: of the text.
+        n_keys: likewise.
+    """
     is_self = attention.queries_from == attention.keys_from
     rule = AttentionMask(
         n_queries=n_queries,
         n_keys=n_keys,
         device=torch.device("cpu"),
         is_causal=is_self and attention.queries_from == "target",
-        window=config.at_layer(0).sliding_window if is_self else None,
+        window=config.sliding_window if is_self else None,
     )
     return rule.write_out()[0, 0].numpy()
 
