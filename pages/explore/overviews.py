@@ -52,7 +52,7 @@ def of(model_run: "ModelRun") -> Overview:
                 ],
             }
         )
-        thumbnails += levels(pooled.patterns, pooled.mask).tobytes()
+        thumbnails += levels(pooled.patterns, pooled.mask[:, None]).tobytes()
     return groups, thumbnails
 
 

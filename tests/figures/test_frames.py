@@ -28,6 +28,15 @@ def test_a_block_has_the_largest_weight_of_its_cells(n_queries: int, n_keys: int
                 assert pooled[head, i, j] == max(allowed, default=FORBIDDEN)
 
 
+@pytest.mark.parametrize("side", [3, 9])
+def test_each_layer_has_its_own_mask(side: int):
+    patterns = np.random.default_rng(0).random((4, 2, 3, 9, 9)).astype(np.float32)
+    masks = np.stack([np.ones((9, 9)), np.eye(9)]).astype(bool)
+    pooled = pooled_levels(patterns, masks[:, None], side=side)
+    for layer in range(2):
+        np.testing.assert_array_equal(pooled[:, layer], pooled_levels(patterns[:, layer], masks[layer], side=side))
+
+
 def test_small_patterns_stay_as_they_are():
     patterns = np.random.default_rng(0).dirichlet(np.ones(8), size=(3, 2, 4, 8)).astype(np.float32)
     mask = np.tri(8, 8, dtype=bool)

@@ -39,7 +39,7 @@ def fit_frames(shapes: Mapping[str, tuple[int, int, int, int]], n_snapshots: int
 
 
 def pooled_levels(
-    patterns: Float[np.ndarray, "*heads query key"], mask: Bool[np.ndarray, "query key"], *, side: int
+    patterns: Float[np.ndarray, "*heads query key"], mask: Bool[np.ndarray, "*#heads query key"], *, side: int
 ) -> UInt8[np.ndarray, "*heads row column"]:
     """Return `levels` of at most `side` rows and columns: of each block of cells the largest weight.
 
@@ -47,11 +47,11 @@ def pooled_levels(
 
     Args:
         patterns: attention weights in [0, 1].
-        mask: True = may attend.
+        mask: True = may attend; one for all patterns, or with leading axes that broadcast to theirs.
         side: rows and columns at most; a smaller pattern stays as it is.
     """
-    rows, columns = (_starts(size, side) for size in mask.shape)
-    if (len(rows), len(columns)) == mask.shape:
+    rows, columns = (_starts(size, side) for size in mask.shape[-2:])
+    if (len(rows), len(columns)) == mask.shape[-2:]:
         return levels(patterns, mask)
     allowed_levels = np.where(mask, levels(patterns, np.ones_like(mask)), 0)
     pooled = _largest(allowed_levels, rows, columns)

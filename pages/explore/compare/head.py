@@ -230,7 +230,7 @@ def _alone(data: ComparisonData, i: int) -> None:
     side, model_run = data.sides[i]
     attention_maps = model_run.attention_maps[side.head.attention]
     queries, keys = model_run.labels(side.head.attention)
-    recipe, mask = _pattern(data, i), attention_maps.mask()
+    recipe, mask = _pattern(data, i), attention_maps.mask(side.head.layer)
     values = value_of(recipe)
     title = f"{side.letter}: {head_title(side.head)}"
     figure = attention_heatmap(

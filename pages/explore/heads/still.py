@@ -50,7 +50,7 @@ def _draw(data: HeadsData) -> None:
     made = named("heads", cache.kept(mark("saved overviews"), overviews))
     pooled: Pooled = value_of(made)
     titles = {attention: say(ATTENTIONS[attention].title) for attention in attentions}
-    is_pooled = any(heads.mask.shape != model_run.attention_maps[name].shape[2:] for name, heads in pooled.items())
+    is_pooled = any(heads.patterns.shape != model_run.attention_maps[name].shape for name, heads in pooled.items())
     pooled_title, plain_title = (
         mark("Attention patterns of all heads, max-pooled"),
         mark("Attention patterns of all heads"),
@@ -86,13 +86,13 @@ def _csv(data: HeadsData, pooled: Pooled) -> str:
         n_layers, n_heads, *_ = heads.patterns.shape
         units = {"layer": range(n_layers), "head": range(n_heads), **_units(data, name, heads)}
         cells = pd.MultiIndex.from_product([[name], *units.values()], names=["attention", *units])
-        allowed = np.broadcast_to(heads.mask, heads.patterns.shape).ravel()
+        allowed = np.broadcast_to(heads.mask[:, None], heads.patterns.shape).ravel()
         tables.append(pd.DataFrame({"allowed": allowed.astype(int), "weight": heads.patterns.ravel()}, index=cells))
     return pd.concat(tables).to_csv(lineterminator="\n")
 
 
 def _arrays(data: HeadsData, pooled: Pooled) -> dict[str, np.ndarray]:
-    """Return, by name of attention, its patterns [layer, head, query, key], its mask, and its labels."""
+    """Return, by name of attention, its patterns [layer, head, query, key], masks [layer, query, key], and labels."""
     arrays: dict[str, np.ndarray] = {}
     for name, heads in pooled.items():
         arrays |= {name: heads.patterns, f"{name}_mask": heads.mask}
@@ -103,7 +103,7 @@ def _arrays(data: HeadsData, pooled: Pooled) -> dict[str, np.ndarray]:
 def _units(data: HeadsData, attention: str, heads: "PooledHeads") -> dict[str, list[str]]:
     """Return what rows and columns stand for: a place in the text and its token, or the places of a block."""
     units = {}
-    for side, labels, n in zip(("query", "key"), data.model_run.labels(attention), heads.mask.shape, strict=True):
+    for side, labels, n in zip(("query", "key"), data.model_run.labels(attention), heads.mask.shape[1:], strict=True):
         starts = [cell * len(labels) // n for cell in range(n + 1)]
         units[side] = [
             f"{start} {labels[start]}" if end - start == 1 else f"{start} to {end - 1}"

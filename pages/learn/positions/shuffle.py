@@ -84,7 +84,7 @@ def _outputs(found: "ShuffledWords") -> None:
 
 def _pattern(data: PositionsData, found: "ShuffledWords", name: str, pattern: np.ndarray, which: int) -> None:
     """Draw the pattern of the chosen head in one order."""
-    view = data.view
+    view, mask = data.view, found.mask[data.view.layer]
     kind = ATTENTIONS[view.attention]
     queries, keys = found.query_labels[which], found.key_labels[which]
     order = say("original order") if which == 0 else say("shuffled")
@@ -95,7 +95,7 @@ def _pattern(data: PositionsData, found: "ShuffledWords", name: str, pattern: np
         queries,
         keys,
         title=title,
-        mask=found.mask,
+        mask=mask,
         query_name=say("query: {what}", what=sides[0]),
         key_name=say("key: {what}", what=sides[1]),
         theme=theme(),
@@ -114,7 +114,7 @@ def _pattern(data: PositionsData, found: "ShuffledWords", name: str, pattern: np
             [f"{place} {label}" for place, label in enumerate(keys)],
             "weight",
         ),
-        arrays=lambda: {"pattern": pattern, "mask": found.mask, "order": np.array(found.order)},
+        arrays=lambda: {"pattern": pattern, "mask": mask, "order": np.array(found.order)},
     )
 
 

@@ -37,7 +37,8 @@ class SnapshotData:
     @property
     def axes(self) -> dict[str, Any]:
         """What all pictures of the chosen head have in common, as the figures take it."""
-        return {**self.axes_of(self.view.attention), "mask": self.read.reading.masks[self.view.attention]}
+        mask = self.read.reading.masks[self.view.attention][self.view.layer]
+        return {**self.axes_of(self.view.attention), "mask": mask}
 
     def axes_of(self, attention: str) -> dict[str, Any]:
         """Return what all heads of an attention have in common, as the figures take it."""

@@ -176,7 +176,7 @@ def _pictures(read: FilmRead) -> Pictures:
     groups, cells, strongest = [], [], []
     for name, patterns in read.reading.patterns.items():
         n_snapshots, n_layers, n_heads = patterns.shape[:3]
-        mask = read.reading.masks[name]
+        mask = read.reading.masks[name][:, None]
         pooled = pooled_levels(patterns, mask, side=read.side)
         rows, columns = pooled.shape[-2:]
         title = ATTENTIONS[name].title

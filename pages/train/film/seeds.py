@@ -2,8 +2,9 @@
 
 import shlex
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
 
 from pages.components.figures import live_figure
@@ -22,6 +23,7 @@ from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
     from transformer_core.analysis.heads.matching import HeadMatching
+    from transformer_core.analysis.training.film_reading import SnapshotReading
 
 _OTHER_RUN = Kept("film-other-run")
 TICK = 4.0  # seconds between two looks at a training that is not over
@@ -115,7 +117,7 @@ def _compare(data: SnapshotData, other: Run) -> None:
     except HeadlightError as error:
         prose.warning(say("The two cannot be compared: {error}.", error=error))
         return
-    _draw(data, other, step, matching, partner.patterns[data.view.attention], n_texts)
+    _draw(data, other, step, matching, partner, n_texts)
 
 
 def _match(data: SnapshotData, other: Run, step: int) -> "tuple[HeadMatching, int]":
@@ -124,17 +126,19 @@ def _match(data: SnapshotData, other: Run, step: int) -> "tuple[HeadMatching, in
 
     attention, own = data.view.attention, data.read.reading
     texts = [text for text in run_readings.examples(data.run) if text != data.view.text]
-    pairs = [(own.fixed, own.patterns[attention][data.place], own.masks[attention])]
+    pairs = [(own.fixed, own.patterns[attention][data.place], np.logical_or.reduce(own.masks[attention]))]
     for text in texts[: N_TEXTS - 1]:
         fixed = film_readings.fixed(data.run, own.steps.tolist(), text, "")
         one = film_readings.read_one(data.run, data.step, fixed)
-        pairs.append((fixed, one.patterns[attention], one.masks[attention]))
+        pairs.append((fixed, one.patterns[attention], np.logical_or.reduce(one.masks[attention])))
     theirs = [film_readings.read_one(other, step, fixed).patterns[attention] for fixed, _, _ in pairs]
     ours, masks = [patterns for _, patterns, _ in pairs], [mask for _, _, mask in pairs]
     return match_heads(ours, theirs, masks=masks), len(pairs)
 
 
-def _draw(data: SnapshotData, other: Run, step: int, matching: "HeadMatching", patterns: Any, n_texts: int) -> None:
+def _draw(
+    data: SnapshotData, other: Run, step: int, matching: "HeadMatching", partner: "SnapshotReading", n_texts: int
+) -> None:
     run, view = data.run, data.view
     title = say(ATTENTIONS[view.attention].title)
     told = prose.say_markup(
@@ -150,7 +154,6 @@ def _draw(data: SnapshotData, other: Run, step: int, matching: "HeadMatching", p
         say("{name}, step {step:,}", name=run.name, step=data.step),
         say("{name}, step {step:,}", name=other.name, step=step),
     )
-    axes = data.axes
     with st.container(key="hl-film-seeds"):
         columns = st.columns(3, gap="small")
     with columns[0]:
@@ -158,9 +161,10 @@ def _draw(data: SnapshotData, other: Run, step: int, matching: "HeadMatching", p
             matching.similarity, matching.partners, n_heads=matching.n_heads, names=names, title=title, theme=theme()
         )
         live_figure(figure, name=f"{run.name}-{other.name}-heads", csv=_csv(matching), key="film-matrix")
-    ours, theirs = data.pattern(data.place), patterns[layer, head]
-    pairs = ((ours, names[0], view.layer, view.head), (theirs, names[1], layer, head))
-    for column, (pattern, name, of_layer, of_head) in zip(columns[1:], pairs, strict=True):
+    ours, theirs = data.pattern(data.place), partner.patterns[view.attention][layer, head]
+    their_axes = data.axes_of(view.attention) | {"mask": partner.masks[view.attention][layer]}
+    pairs = ((ours, names[0], view.layer, view.head, data.axes), (theirs, names[1], layer, head, their_axes))
+    for column, (pattern, name, of_layer, of_head, axes) in zip(columns[1:], pairs, strict=True):
         with column:
             figure = attention_heatmap(
                 pattern,

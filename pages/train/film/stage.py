@@ -152,7 +152,7 @@ def _remarks(read: FilmRead) -> list[str]:
                 n_left_out=read.n_left_out,
             )
         )
-    if any(size > read.side for mask in reading.masks.values() for size in mask.shape):
+    if any(size > read.side for mask in reading.masks.values() for size in mask.shape[1:]):
         remarks.append(
             say("Each cell of the small maps shows the maximum over several cells; the large map shows every cell.")
         )

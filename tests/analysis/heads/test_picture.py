@@ -33,9 +33,13 @@ class Written:
 
     def __init__(self, mask: np.ndarray, *, is_short: bool = True, seed: int = 0) -> None:
         made = np.random.default_rng(seed)
-        n_queries, n_keys = mask.shape
-        self.shape, self._mask, self.is_short = (2, 3, n_queries, n_keys), mask, is_short
-        self.all_scores = np.where(mask, made.normal(size=self.shape), -np.inf).astype(np.float32)
+        n_queries, n_keys = mask.shape[-2:]
+        self.shape, self._mask, self.is_short = (
+            (2, 3, n_queries, n_keys),
+            np.broadcast_to(mask, (2, n_queries, n_keys)),
+            is_short,
+        )
+        self.all_scores = np.where(self._mask[:, None], made.normal(size=self.shape), -np.inf).astype(np.float32)
         weights = np.exp(self.all_scores)
         self.patterns = weights / np.maximum(weights.sum(axis=-1, keepdims=True), 1e-9)
         self.value_norms, self.written_norms = made.uniform(0.5, 2, size=(2, 2, 3, n_keys)).astype(np.float32)
@@ -50,8 +54,8 @@ class Written:
     def scores(self, layer: int, head: int, queries: slice = slice(None), keys: slice = slice(None)) -> np.ndarray:
         return self.all_scores[layer, head, queries, keys]
 
-    def mask(self, queries: slice = slice(None), keys: slice = slice(None)) -> np.ndarray:
-        return self._mask[queries, keys]
+    def mask(self, layer: int, queries: slice = slice(None), keys: slice = slice(None)) -> np.ndarray:
+        return self._mask[layer, queries, keys]
 
     def row(self, query: int) -> np.ndarray:
         return self.patterns[:, :, query]
@@ -154,7 +158,7 @@ def test_words_are_sums_over_keys_and_means_over_queries(
     of_keys = of_text | ({SINK} if "sinks" in hidden else set())
     spans = window or ((0, N - 1), (0, N - 1))
     queries, keys = (shown_tokens(h, s, in_words=True) for h, s in zip((of_text, of_keys), spans, strict=True))
-    values, mask = words_by_hand(cells_by_hand(quantity, (HEAD,)), CAUSAL.mask(), queries, keys)
+    values, mask = words_by_hand(cells_by_hand(quantity, (HEAD,)), CAUSAL.mask(1), queries, keys)
     np.testing.assert_allclose(shown.values, values, rtol=1e-5, atol=1e-7)
     np.testing.assert_array_equal(shown.mask, mask)
     assert [[*tokens] for tokens in shown.queries.tokens] == queries
@@ -188,7 +192,7 @@ def test_what_is_hidden_is_shared_among_all_that_is_not(window: Window | None, i
     spans = window or ((0, N - 1), (0, N - 1))
     queries = shown_tokens((0, N - 1), spans[0], in_words=in_words)
     keys = shown_tokens((0, N - 1, SINK), spans[1], in_words=in_words)
-    expected, _ = words_by_hand(cells, CAUSAL.mask(), queries, keys)
+    expected, _ = words_by_hand(cells, CAUSAL.mask(1), queries, keys)
     np.testing.assert_allclose(shown.values, expected, rtol=1e-5, atol=1e-7)
     assert not shown.values[0].any() or window  # query 1 may look at hidden keys only
     if window is None:
@@ -214,7 +218,7 @@ def test_a_window_keeps_its_places(window: Window, queries: range, keys: range):
     shown = seen(window=window)
     rows, columns = slice(queries.start, queries.stop), slice(keys.start, keys.stop)
     np.testing.assert_array_equal(shown.values, CAUSAL.patterns[1, 2, rows, columns])
-    np.testing.assert_array_equal(shown.mask, CAUSAL.mask(rows, columns))
+    np.testing.assert_array_equal(shown.mask, CAUSAL.mask(1, rows, columns))
     assert (shown.queries.first, shown.keys.first) == (queries.start, keys.start)
     assert shown.queries.labels == LABELS[rows] and shown.keys.labels == LABELS[columns]
 
@@ -265,7 +269,7 @@ def test_of_more_cells_than_can_be_drawn_each_is_the_largest_of_its_block(
         "special": tuple((False,) * n for n in shape),
     }
     shown = seen(None, attention_maps, sides=sides, quantity=quantity, most_cells=most_cells)
-    cells, mask = cells_by_hand(quantity, (HEAD,), attention_maps), attention_maps.mask()
+    cells, mask = cells_by_hand(quantity, (HEAD,), attention_maps), attention_maps.mask(1)
     sizes = tuple(min(n, most_cells) for n in shape)
     assert shown.values.shape == shown.mask.shape == sizes and shown.blocks == shape
     for row, column in np.ndindex(*sizes):
@@ -277,6 +281,24 @@ def test_of_more_cells_than_can_be_drawn_each_is_the_largest_of_its_block(
         nothing = -np.inf if quantity == "scores" else 0
         assert shown.values[row, column] == pytest.approx(max(allowed, default=nothing), rel=1e-5)
     assert len(shown.queries.tokens) == shape[0] and shown.keys.labels == sides["labels"][1]
+
+
+@pytest.mark.parametrize("quantity", ["pattern", "scores", "values"])
+def test_heads_of_layers_with_other_masks_are_masked_by_the_layers_that_count(quantity: Quantity):
+    """Weights lie where any of the layers may look; a mean of scores is a number where all of them may."""
+    window = np.abs(np.arange(N)[:, None] - np.arange(N)) < 3
+    layers = Written(np.stack([np.ones((N, N), dtype=bool), window]))
+    alone = [seen(None, layers, heads=(HeadShare(layer=i, head=0),), quantity=quantity) for i in (0, 1)]
+    assert alone[0].mask.all() and (alone[1].mask == window).all()
+    shares = HeadShare(layer=0, head=1), HeadShare(layer=1, head=2)
+    mixed = seen(None, layers, heads=shares, quantity=quantity)
+    np.testing.assert_allclose(mixed.values, cells_by_hand(quantity, shares, layers), rtol=1e-5)
+    if quantity == "scores":
+        assert (mixed.mask == window).all() and (np.isfinite(mixed.values) == window).all()
+    else:
+        assert mixed.mask.all()
+    one = seen(None, layers, heads=(replace(shares[0], weight=0.0), shares[1]), quantity=quantity)
+    assert (one.mask == window).all(), "a head of weight 0 does not count"
 
 
 def test_a_picture_that_has_room_is_not_pooled():
@@ -296,7 +318,7 @@ def test_the_largest_is_that_of_all_cells_of_the_text(
     cells = cells_by_hand(quantity, shares)
     if in_words and quantity != "scores":
         units = shown_tokens(in_words=True)
-        cells, _ = words_by_hand(cells, CAUSAL.mask(), units, units)
+        cells, _ = words_by_hand(cells, CAUSAL.mask(1), units, units)
     largest = max(abs(value) for value in cells.ravel().tolist() if np.isfinite(value))
     for more in ({}, {"window": ((2, 4), (5, 8))}, {"hidden": frozenset({"special"})}, {"most_cells": 3}):
         shown = seen(heads=shares, quantity=quantity, in_words=in_words, **more)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import transformer_core as tc
-from tests.model.building import DECODER, ENCODER, odd_config, shaken_model
+from tests.model.building import DECODER, ENCODER, odd_config, shaken_model, varied_model
 from transformer_core.analysis.heads.habits import first_cells, induction_cells, mean_share, previous_cells
 from transformer_core.analysis.heads.measured_texts import diagonal_weights, entropy_weights
 from transformer_core.analysis.heads.meter import measure_heads
@@ -104,6 +104,21 @@ def test_every_measure_cell_by_cell(mask: np.ndarray, attention: str, n_rows: in
         expected = measured_cell_by_cell(patterns[layer, head], mask, special.tolist(), attention != "cross")
         for name, values in found.items():
             assert values.shape == (2, 3)
+            assert values[layer, head] == pytest.approx(expected[name], rel=1e-4, abs=1e-6), name
+
+
+def test_a_layer_with_a_window_is_measured_by_its_own_mask():
+    """Of the model's own numbers, cell by cell, over a mask by the rule |query - key| < 3 in layer 1 alone."""
+    model = varied_model("encoder, windows and none", n_encoder_layers=3)
+    with torch.inference_mode():
+        attention_maps = TracedForward(model, torch.from_numpy(IDS)[None]).attention_maps["encoder"]
+    special = np.arange(7) % 6 == 0
+    found = measure_text(attention_maps, special, attention="encoder", ids=IDS)
+    patterns, distances = attention_maps.full(), np.abs(np.arange(7)[:, None] - np.arange(7))
+    for layer, head in np.ndindex(patterns.shape[:2]):
+        mask = distances < 3 if layer == 1 else FULL
+        expected = measured_cell_by_cell(patterns[layer, head], mask, special.tolist(), True)
+        for name, values in found.items():
             assert values[layer, head] == pytest.approx(expected[name], rel=1e-4, abs=1e-6), name
 
 

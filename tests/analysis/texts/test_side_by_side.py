@@ -29,17 +29,23 @@ LONG = ("the", "small", "cat", "was", "tired", ".")
 class Patterns:
     """Random patterns of all heads over tokens, causal or not."""
 
-    def __init__(self, n_layers: int, n_heads: int, n_tokens: int, *, seed: int, causal: bool = False) -> None:
+    def __init__(
+        self, n_layers: int, n_heads: int, n_tokens: int, *, seed: int, causal: bool = False, narrow: int | None = None
+    ) -> None:
         self.shape = (n_layers, n_heads, n_tokens, n_tokens)
-        self._mask = np.tri(n_tokens, dtype=bool) if causal else np.ones((n_tokens, n_tokens), dtype=bool)
-        weights = np.random.default_rng(seed).random(self.shape) * self._mask
+        self._mask = np.ones((n_layers, n_tokens, n_tokens), dtype=bool)
+        if causal:
+            self._mask &= np.tri(n_tokens, dtype=bool)
+        if narrow is not None:  # the layer in which each token sees itself alone
+            self._mask[narrow] &= np.eye(n_tokens, dtype=bool)
+        weights = np.random.default_rng(seed).random(self.shape) * self._mask[:, None]
         self.weights = (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
 
     def pattern(self, layer: int, head: int) -> np.ndarray:
         return self.weights[layer, head]
 
-    def mask(self) -> np.ndarray:
-        return self._mask
+    def mask(self, layer: int) -> np.ndarray:
+        return self._mask[layer]
 
 
 def shared(a: tuple[str, ...], b: tuple[str, ...]) -> SharedTokens:
@@ -70,6 +76,22 @@ def test_changes_are_those_of_scipy_over_queries_with_a_choice():
             rows = [jensenshannon(a.weights[layer, head, q], b.weights[layer, head, q], base=2) for q in range(1, 5)]
             assert found[layer, head] == pytest.approx(np.mean(rows), abs=1e-6)
     assert (found <= 1).all()
+
+
+def test_the_queries_with_a_choice_are_those_of_the_heads_own_layers():
+    """In layer 0 each token sees itself alone: nothing could change there; among all heads, all queries count."""
+    a, b = (Patterns(2, 3, 5, seed=seed, narrow=0) for seed in (1, 2))
+    found = changes(a, b, shared(CAT, DOG))
+    for head in range(3):
+        rows = [jensenshannon(a.weights[1, head, q], b.weights[1, head, q], base=2) for q in range(5)]
+        assert found[1, head] == pytest.approx(np.mean(rows), abs=1e-6)
+    assert not found[0].any()
+    pair = aligned_head(a, b, shared(CAT, DOG), (0, 0), (1, 2))
+    assert (pair.mask_a == np.eye(5)).all() and pair.mask_b.all()
+    both = [*a.weights.reshape(6, 5, 5), *b.weights.reshape(6, 5, 5)]
+    by_hand = [[np.mean(jensenshannon(p, q, base=2, axis=1)) for q in both] for p in both]
+    np.testing.assert_allclose(distances_by_looking(a, b, shared(CAT, DOG)), by_hand, atol=1e-6)
+    np.testing.assert_allclose(distances_by_looking(a, None, None), np.array(by_hand)[:6, :6], atol=1e-6)
 
 
 def test_a_token_of_one_text_only_is_elsewhere():

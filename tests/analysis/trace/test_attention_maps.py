@@ -1,6 +1,6 @@
 """What every head looked at, in parts: the same numbers as the activations of a watched forward."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.analysis.trace.traced_forward import TracedForward
 from transformer_core.errors import SiteError
 from transformer_core.instrument import lazy
+from transformer_core.model.attention import MultiHeadAttention
 
 N_SRC, N_TGT = 9, 7
 CONFIGS: dict[str, dict[str, Any]] = {
@@ -26,6 +27,19 @@ CONFIGS: dict[str, dict[str, Any]] = {
         "positions": "rotary_halves",
     },
     "encoder_only": {"architecture": "encoder_only", "n_encoder_layers": 2, "positions": "relative_buckets"},
+    "windows and none": {
+        "architecture": "encoder_only",
+        "n_encoder_layers": 3,
+        "sliding_window": 3,
+        "full_attention_every": 2,
+        "positions": "rotary_halves",
+    },
+    "windows of one and none": {
+        "architecture": "encoder_only",
+        "n_encoder_layers": 3,
+        "sliding_window": 1,
+        "full_attention_every": 2,
+    },
 }
 
 
@@ -75,12 +89,13 @@ def test_each_part_is_that_of_the_activations(seen: tuple[tc.Transformer, dict[s
     for name, attention_maps in by_name.items():
         n_layers, n_heads, n_queries, n_keys = attention_maps.shape
         by_hand = np.stack([site(acts, name, layer, "hook_pattern") for layer in range(n_layers)])
-        mask = np.broadcast_to(site(acts, name, 0, "hook_mask")[0], (n_queries, n_keys))
+        masks = [
+            np.broadcast_to(site(acts, name, layer, "hook_mask")[0], (n_queries, n_keys)) for layer in range(n_layers)
+        ]
         close: dict[str, Any] = {"rtol": 0, "atol": 1e-6}
         assert by_hand.shape == attention_maps.shape
         np.testing.assert_allclose(attention_maps.full(), by_hand, **close)
-        np.testing.assert_array_equal(attention_maps.mask(), mask)
-        np.testing.assert_array_equal(attention_maps.mask(slice(1, 3), slice(2, 4)), mask[1:3, 2:4])
+        np.testing.assert_array_equal(attention_maps.masks, masks)
         np.testing.assert_allclose(attention_maps.row(2), by_hand[:, :, 2], **close)
         np.testing.assert_allclose(attention_maps.cell(3, 1), by_hand[:, :, 3, 1], **close)
         np.testing.assert_allclose(attention_maps.mean_by_layer, by_hand.mean(axis=1), **close)
@@ -94,9 +109,75 @@ def test_each_part_is_that_of_the_activations(seen: tuple[tc.Transformer, dict[s
             np.testing.assert_allclose(attention_maps.scores(layer, head), scores, rtol=0, atol=1e-5)
             np.testing.assert_allclose(attention_maps.scores(layer, head, *window), scores[1:5, :4], rtol=0, atol=1e-5)
         for layer in range(n_layers):
+            np.testing.assert_array_equal(attention_maps.mask(layer), masks[layer])
+            some = attention_maps.mask(layer, slice(1, 3), slice(2, 4))
+            np.testing.assert_array_equal(some, masks[layer][1:3, 2:4])
             rows = [*attention_maps.chunks(layer)]
             np.testing.assert_allclose(np.concatenate([part for _, part, _ in rows], axis=1), by_hand[layer], **close)
-            np.testing.assert_array_equal(np.concatenate([part for _, _, part in rows]), mask)
+            np.testing.assert_array_equal(np.concatenate([part for _, _, part in rows]), masks[layer])
+
+
+def windows_and_none(window: int) -> AttentionMaps:
+    """The encoder of three layers of which the first and the last have no window."""
+    model = build("windows and none" if window == 3 else "windows of one and none")
+    tokens = torch.randint(1, 30, (1, N_SRC), generator=torch.Generator().manual_seed(N_SRC))
+    with torch.inference_mode():
+        return TracedForward(model, tokens).attention_maps["encoder"]
+
+
+@pytest.mark.parametrize("window", [1, 3])
+def test_a_layer_with_a_window_has_another_mask_than_one_without(window: int):
+    attention_maps = windows_and_none(window)
+    allowed = [
+        [[layer != 1 or abs(query - key) < window for key in range(N_SRC)] for query in range(N_SRC)]
+        for layer in range(3)
+    ]
+    assert attention_maps.masks.tolist() == allowed
+    assert [attention_maps.mask(layer).tolist() for layer in range(3)] == allowed
+    assert ((attention_maps.full() > 0).any(axis=1) == allowed).all(), "nothing else is looked at, and all of it is"
+    overview = attention_maps.overview(N_SRC)
+    assert overview.mask.tolist() == allowed
+    halves = [[[any(allowed[layer][q][k] for q in qs for k in ks) for ks in PARTS] for qs in PARTS] for layer in (0, 1)]
+    assert attention_maps.overview(len(PARTS)).mask[:2].tolist() == halves
+    assert [attention_maps.pooled(layer, 0, len(PARTS))[1].tolist() for layer in (0, 1)] == halves
+    if window == 1:
+        assert halves[1] != halves[0]
+
+
+PARTS = [range(3), range(3, 6), range(6, 9)]  # of 9 queries or keys, three blocks
+
+
+def test_the_strongest_cell_is_one_of_a_query_that_has_a_choice_in_its_own_layer():
+    """Where each token sees itself alone, no query of the layer has a choice, and all of them count."""
+    attention_maps = windows_and_none(1)
+    overview = attention_maps.overview(N_SRC)
+    assert (overview.queries[1] == 0).all() and (overview.keys[1] == 0).all() and (overview.weights[1] == 1).all()
+    for layer in (0, 2):
+        full = attention_maps.full()[layer]
+        for head in range(4):
+            query, key = np.unravel_index(full[head].argmax(), full[head].shape)
+            assert (overview.queries[layer, head], overview.keys[layer, head]) == (query, key)
+
+
+@torch.inference_mode()
+def test_a_key_is_a_sink_by_the_queries_that_have_a_choice_in_any_layer():
+    """A layer where each token sees itself alone comes first; in the next, all of them look at key 4."""
+    model = build("windows of one and none")
+    attention = tc.analysis.ATTENTIONS["encoder"]
+
+    def on_key_4(pattern: torch.Tensor, *_: Any) -> torch.Tensor:
+        return (torch.arange(N_SRC) == 4).float().expand_as(pattern).clone()
+
+    edit = {attention.site(2): on_key_4}
+    sites = "*.hook_pattern", "*.hook_v"
+    with tc.intervene(model, edit), tc.capture(model, *sites, lazy=True) as acts:
+        model.final_states(torch.arange(1, 1 + N_SRC)[None])
+    attention_maps = AttentionMaps(
+        [acts.patterns[attention.site(layer)] for layer in (1, 2)],
+        [cast(torch.Tensor, acts[attention.site(layer, "hook_v")]) for layer in (1, 2)],
+        [cast(MultiHeadAttention, model.get_submodule(attention.module.format(layer=layer))) for layer in (1, 2)],
+    )
+    assert np.flatnonzero(attention_maps.sinks).tolist() == [4]  # (1 / 9 + 1) / 2 > 0.3, where even attention is 1 / 9
 
 
 def test_the_length_of_values_and_of_what_they_write(
@@ -123,7 +204,7 @@ def test_an_overview_holds_the_largest_of_each_block(
 ):
     _, by_name, _ = seen
     for attention_maps in by_name.values():
-        full, mask = attention_maps.full(), attention_maps.mask()
+        full, masks = attention_maps.full(), attention_maps.masks
         overview = attention_maps.overview(side)
         n_rows, n_columns = min(side, full.shape[2]), min(side, full.shape[3])
         assert overview.patterns.shape == (*full.shape[:2], n_rows, n_columns)
@@ -132,14 +213,14 @@ def test_an_overview_holds_the_largest_of_each_block(
             keys = slice(column * full.shape[3] // n_columns, (column + 1) * full.shape[3] // n_columns)
             largest = full[:, :, queries, keys].max(axis=(2, 3))
             np.testing.assert_allclose(overview.patterns[:, :, row, column], largest, rtol=0, atol=1e-6)
-            assert overview.mask[row, column] == mask[queries, keys].any()
+            np.testing.assert_array_equal(overview.mask[:, row, column], masks[:, queries, keys].any(axis=(1, 2)))
         for layer, head in np.ndindex(*full.shape[:2]):
-            cell = strongest_cell(full[layer, head], mask)
+            cell = strongest_cell(full[layer, head], masks[layer])
             assert [overview.queries[layer, head], overview.keys[layer, head]] == [cell.query, cell.key]
             assert overview.weights[layer, head] == pytest.approx(cell.value, abs=1e-6)
             pooled, pooled_mask = attention_maps.pooled(layer, head, side)
             np.testing.assert_allclose(pooled, overview.patterns[layer, head], rtol=0, atol=1e-6)
-            np.testing.assert_array_equal(pooled_mask, overview.mask)
+            np.testing.assert_array_equal(pooled_mask, overview.mask[layer])
 
 
 def test_an_overview_that_is_kept_is_the_same_and_counted(
@@ -163,6 +244,8 @@ def test_what_is_not_there_is_an_error_in_a_sentence(
     attention_maps = next(iter(by_name.values()))
     with pytest.raises(SiteError, match="there is no layer 9"):
         attention_maps.pattern(9, 0)
+    with pytest.raises(SiteError, match="there is no layer 9"):
+        attention_maps.mask(9)
     with pytest.raises(SiteError, match="there is no head 9"):
         attention_maps.pattern(0, 9)
 
@@ -173,7 +256,7 @@ def test_an_edited_pattern_has_no_scores():
     with torch.inference_mode(), tc.intervene(model, uniform):
         attention_maps = TracedForward(model, torch.arange(1, 6)[None]).attention_maps["decoder"]
     assert not attention_maps.pattern(1, 0).any()
-    assert np.isfinite(attention_maps.scores(0, 0)[attention_maps.mask()]).all()
+    assert np.isfinite(attention_maps.scores(0, 0)[attention_maps.mask(0)]).all()
     with pytest.raises(SiteError, match="edited"):
         attention_maps.scores(1, 0)
 

@@ -27,6 +27,16 @@ def test_strongest_cell_where_no_query_had_a_choice():
     assert (cell.query, cell.key, cell.value) == (0, 0, 1.0)
 
 
+def test_strongest_cells_of_patterns_that_have_a_mask_each():
+    masks = np.array([np.tri(4), np.eye(4), np.ones((4, 4))], dtype=bool)  # in the second, no query has a choice
+    patterns = np.random.default_rng(1).random((3, 2, 4, 4)) * masks[:, None]
+    queries, keys, weights = strongest_cells(patterns, masks[:, None])
+    for layer, head in np.ndindex(3, 2):
+        cell = strongest_cell(patterns[layer, head], masks[layer])
+        found = queries[layer, head], keys[layer, head], weights[layer, head]
+        assert found == (cell.query, cell.key, cell.value)
+
+
 def test_strongest_cells_are_those_of_each_pattern_alone():
     patterns = np.random.default_rng(0).dirichlet(np.ones(5), size=(3, 2, 4)).astype(np.float32)
     masks = np.ones((4, 5), dtype=bool), np.tri(4, 5, dtype=bool), np.eye(4, 5, dtype=bool)

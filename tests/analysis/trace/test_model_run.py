@@ -171,7 +171,8 @@ def test_there_is_a_label_for_every_row_and_column(made: dict[str, Made], archit
     model_run = run_text(*made[architecture], TEXTS[0])
     for name, patterns in model_run.patterns.items():
         queries, keys = model_run.labels(name)
-        assert patterns.shape[2:] == model_run.masks[name].shape == (len(queries), len(keys))
+        assert patterns.shape[2:] == (len(queries), len(keys))
+        assert model_run.masks[name].shape == (len(patterns), *patterns.shape[2:])
         assert patterns.dtype == np.float32
 
 
@@ -180,10 +181,10 @@ def test_rows_sum_to_1_and_keep_to_the_mask(made: dict[str, Made], architecture:
     model_run = run_text(*made[architecture], TEXTS[0])
     for name, patterns in model_run.patterns.items():
         np.testing.assert_allclose(patterns.sum(axis=-1), 1, atol=1e-5)
-        assert (patterns[..., ~model_run.masks[name]] == 0).all()
-        n_queries, n_keys = model_run.masks[name].shape
-        allowed = np.tril(np.ones((n_queries, n_keys), dtype=bool)) if name == "decoder" else True
-        np.testing.assert_array_equal(model_run.masks[name], np.broadcast_to(allowed, (n_queries, n_keys)))
+        masks = model_run.masks[name]
+        assert (patterns[~np.broadcast_to(masks[:, None], patterns.shape)] == 0).all()
+        allowed = np.tril(np.ones(masks.shape[1:], dtype=bool)) if name == "decoder" else True
+        np.testing.assert_array_equal(masks, np.broadcast_to(allowed, masks.shape))
 
 
 @each_architecture

@@ -25,10 +25,11 @@ TITLE = "Attention of every head"
 def some(*names: str, seed: int = 0) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Patterns and masks of some of these attentions; no two weights are alike."""
     names = names or tuple(SIZES)[:3]
-    made, masks = np.random.default_rng(seed), {name: np.ones(SIZES[name][2:], dtype=bool) for name in names}
-    if "<Decoder>" in masks:
-        masks["<Decoder>"] = np.tri(4, dtype=bool)
-    return {name: made.random(SIZES[name]).astype(np.float32) * masks[name] for name in names}, masks
+    made = np.random.default_rng(seed)
+    masks = {name: np.ones((SIZES[name][0], *SIZES[name][2:]), dtype=bool) for name in names}
+    if "<Decoder>" in masks:  # a window in the middle layer
+        masks["<Decoder>"] = np.stack([np.tri(4), np.tri(4) - np.tri(4, k=-2), np.tri(4)]).astype(bool)
+    return {name: made.random(SIZES[name]).astype(np.float32) * masks[name][:, None] for name in names}, masks
 
 
 def traces_of(figure: go.Figure) -> dict[str, Any]:
@@ -55,7 +56,7 @@ def test_every_head_is_drawn_whole_where_its_words_are():
         times = 6 // of_heads.shape[2], 6 // of_heads.shape[3]  # the cells of smaller patterns are drawn as several
         for layer, head in np.ndindex(*of_heads.shape[:2]):
             x, y = places[f"{escaped} L{layer}.H{head}"]
-            expected = np.where(masks[name], of_heads[layer, head], np.nan)
+            expected = np.where(masks[name][layer], of_heads[layer, head], np.nan)
             expected = np.kron(np.where(np.isnan(expected), -1, expected), np.ones(times)).astype(np.float32)
             drawn = cells_around(z, x, y, expected)
             np.testing.assert_array_equal(np.nan_to_num(drawn, nan=-1), expected)
@@ -149,7 +150,12 @@ def test_what_does_not_fit_is_told():
         all_heads({}, {}, title=TITLE)
     with pytest.raises(ValueError, match="no head to draw"):
         all_heads({"Encoder": patterns["Encoder"][:0]}, masks, title=TITLE)
-    for wrong in ({}, {"Encoder": masks["Encoder"][1:]}, {"Cross": masks["Encoder"]}):
+    for wrong in (
+        {},
+        {"Encoder": masks["Encoder"][1:]},
+        {"Encoder": masks["Encoder"][:, 1:]},
+        {"Cross": masks["Encoder"]},
+    ):
         with pytest.raises(ValueError, match="masks do not fit"):
             all_heads(patterns, wrong, title=TITLE)
 
@@ -164,7 +170,7 @@ def test_what_fits_is_drawn_with_at_most_so_many_cells(n_heads: int):
 
 
 def test_numbers_never_crowd():
-    mask = np.ones((2, 2), dtype=bool)
+    mask = np.ones((48, 2, 2), dtype=bool)
     layout = all_heads({"": np.ones((48, 64, 2, 2))}, {"": mask}, title=TITLE, width=600).layout
     for axis, room in ((layout.xaxis, 600), (layout.yaxis, layout.height)):
         assert len(axis.tickvals) * 12 <= room and axis.ticktext[0] == "0"

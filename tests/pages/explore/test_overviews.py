@@ -30,14 +30,14 @@ def test_every_head_has_its_picture_and_its_strongest_cell(name: str):
     for group in groups:
         pattern, mask = (of[group["attention"]] for of in (model_run.patterns, model_run.masks))
         assert (group["layers"], group["heads"], group["queries"], group["keys"]) == pattern.shape
-        wanted = np.where(mask, np.rint(254 * pattern), 255)
+        wanted = np.where(mask[:, None], np.rint(254 * pattern), 255)
         found = np.frombuffer(levels, np.uint8, count=pattern.size, offset=first).reshape(pattern.shape)
         assert np.abs(found - wanted).max() <= 1 and ((found == 255) == (wanted == 255)).all()
         first += pattern.size
         queries, keys = model_run.labels(group["attention"])
-        chooses = mask.sum(axis=1) > 1  # who may look at one key alone has no choice
+        chooses = mask.sum(axis=2) > 1  # [layer, query]: who may look at one key alone has no choice
         for layer, head in np.ndindex(pattern.shape[:2]):
-            among = np.where(chooses[:, None], pattern[layer, head], -1.0)
+            among = np.where(chooses[layer, :, None], pattern[layer, head], -1.0)
             query, key = np.unravel_index(among.argmax(), among.shape)
             said = group["strongest"][layer][head]
             assert [part.strip("\u2068\u2069") for part in said[:2]] == [queries[query][:30], keys[key][:30]]
@@ -57,7 +57,7 @@ def test_the_measures_know_whose_tokens_are_no_text(name: str):
         assert {*of_heads} <= {*MEASURES} and all(values.shape == pattern.shape[:2] for values in of_heads.values())
         is_special = np.array(model_run.special["source" if attention in ("encoder", "cross") else "target"])
         assert is_special.any() and not is_special.all()
-        chooses = model_run.masks[attention].sum(axis=1) > 1
+        chooses = model_run.masks[attention][0].sum(axis=1) > 1  # the same in all layers
         on_special = pattern[:, :, chooses][..., is_special].sum(axis=-1).mean(axis=-1)
         np.testing.assert_allclose(of_heads["special"], on_special, atol=1e-5)
 

@@ -46,7 +46,7 @@ class HeadOnText:
         """Measure a head on one text, which a model ran on."""
         attention_maps = model_run.attention_maps[head.attention]
         pattern = attention_maps.pattern(head.layer, head.head)
-        return cls.of(text, pattern, attention_maps.mask(), *model_run.labels(head.attention))
+        return cls.of(text, pattern, attention_maps.mask(head.layer), *model_run.labels(head.attention))
 
     @classmethod
     def of(

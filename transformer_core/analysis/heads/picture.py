@@ -117,7 +117,7 @@ def picture(
         raise ConfigError(
             "all tokens in this range are excluded; include special tokens and attention sinks again, or zoom out"
         )
-    values, mask = _rows(attention_maps, spec, spans[0]), attention_maps.mask(spans[0])
+    values, mask = _rows(attention_maps, spec, spans[0]), _mask(attention_maps, spec, spans[0])
     largest = None
     if spec.quantity in ("scores", "values", "written"):
         seen = slice(0, n_queries) if attention_maps.is_short else spans[0]
@@ -214,6 +214,16 @@ def _rows(attention_maps: "AttentionMaps", spec: ViewSpec, queries: slice) -> Fl
         if share:  # a score of -inf has no product with 0
             values += share * _of_head(attention_maps, spec.quantity, head, queries)
     return values
+
+
+def _mask(attention_maps: "AttentionMaps", spec: ViewSpec, queries: slice) -> Bool[np.ndarray, "query key"]:
+    """Return, for some queries and all keys, where any of the heads may attend.
+
+    Of scores, where all of them may: a mean with a score of -inf is -inf.
+    """
+    heads = [share for share in spec.heads if share.weight] if len(spec.heads) > 1 else spec.heads
+    masks = [attention_maps.mask(layer, queries) for layer in {share.layer for share in heads}]
+    return np.all(masks, axis=0) if spec.quantity == "scores" else np.any(masks, axis=0)
 
 
 def _of_head(

@@ -36,7 +36,7 @@ class ShuffledWords:
     own_output: str | None
     own: Float[np.ndarray, "layer head query key"]
     shuffled: Float[np.ndarray, "layer head query key"]
-    mask: Bool[np.ndarray, "query key"]
+    mask: Bool[np.ndarray, "layer query key"]
     query_labels: tuple[tuple[str, ...], tuple[str, ...]]  # of the text's own order, and of the other one
     key_labels: tuple[tuple[str, ...], tuple[str, ...]]
     follows: Float[np.ndarray, "layer head"]  # 1: the words wholly, -1: the places wholly; NaN: nothing could move
@@ -77,7 +77,7 @@ def shuffle_words(
     orders = [_order(ids, words, is_special, seed + draw) for draw in range(N_ORDERS)]
     own = _patterns(model, attention, inputs)
     n_queries, n_keys = own.shape[2:]
-    mask = model_run.attention_maps[attention].mask(slice(n_queries), slice(n_keys))
+    mask = model_run.attention_maps[attention].masks[:, :n_queries, :n_keys]
     is_self = kind.queries_from == kind.keys_from
     shuffled, distances = None, np.zeros((2, *own.shape[:2]))
     for order in orders:
@@ -158,7 +158,7 @@ def _patterns(
 def _distances(
     own: Float[np.ndarray, "layer head query key"],
     shuffled: Float[np.ndarray, "layer head query key"],
-    mask: Bool[np.ndarray, "query key"],
+    mask: Bool[np.ndarray, "layer query key"],
     of_queries: Int[np.ndarray, " query"],
     of_keys: Int[np.ndarray, " key"],
 ) -> Float[np.ndarray, "2 layer head"]:
@@ -167,11 +167,11 @@ def _distances(
     Rows are compared over the keys that the mask allows in both orders, each divided by its sum there; the distance is
     half the sum of the differences, in [0, 1], added up over the queries.
     """
-    rearranged = np.ix_(of_queries, of_keys)
-    common = mask & mask[rearranged]
+    queries, keys = np.ix_(of_queries, of_keys)
+    common = (mask & mask[:, queries, keys])[:, None]  # [layer, 1, query, key]
     rows = [
-        np.where(common, pattern, 0.0) for pattern in (shuffled, own[:, :, rearranged[0], rearranged[1]], own)
-    ]  # [layer, head, query, key] each
+        np.where(common, pattern, 0.0) for pattern in (shuffled, own[:, :, queries, keys], own)
+    ]  # with all heads, each
     sums = [row.sum(axis=-1, keepdims=True) for row in rows]
     says = (common.sum(axis=-1) > 1) & np.all([total[..., 0] >= _LEAST_WEIGHT for total in sums], axis=0)
     seen, words, places = (row / np.maximum(total, _LEAST_WEIGHT) for row, total in zip(rows, sums, strict=True))

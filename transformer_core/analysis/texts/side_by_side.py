@@ -33,8 +33,8 @@ class HeadPatterns(Protocol):
     def pattern(self, layer: int, head: int) -> Float[np.ndarray, "query key"]:
         """Return the pattern of a head."""
 
-    def mask(self) -> Bool[np.ndarray, "query key"]:
-        """Return the mask, True = may attend."""
+    def mask(self, layer: int) -> Bool[np.ndarray, "query key"]:
+        """Return the mask of a layer, True = may attend."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +78,7 @@ def aligned_head(
         head_b: those of B.
     """
     patterns = a.pattern(*head_a), b.pattern(*head_b)
-    return aligned_patterns(*patterns, a.mask(), b.mask(), shared.queries, shared.keys)
+    return aligned_patterns(*patterns, a.mask(head_a[0]), b.mask(head_b[0]), shared.queries, shared.keys)
 
 
 def distance(pair: AlignedPatterns) -> float:
@@ -134,11 +134,13 @@ def distances_by_looking(
         shared: the tokens of both, paired; needed with B.
 
     Returns:
-        mean Jensen-Shannon distances to base 2, in [0, 1], symmetric, 0 on the diagonal.
+        mean Jensen-Shannon distances to base 2, in [0, 1], symmetric, 0 on the diagonal. The queries that count are
+        the same for all heads: those that have a choice in any layer.
     """
     if b is None or shared is None:
-        return pattern_distances(_heads(a), mask=a.mask())
-    partner = aligned_head(a, b, shared, (0, 0), (0, 0))
+        return pattern_distances(_heads(a), mask=_any_mask(a))
+    masks = _any_mask(a), _any_mask(b)
+    partner = aligned_patterns(a.pattern(0, 0), b.pattern(0, 0), *masks, shared.queries, shared.keys)
     heads_a = [aligned_head(a, b, shared, place, (0, 0)).a for place in np.ndindex(a.shape[:2])]
     heads_b = [aligned_head(a, b, shared, (0, 0), place).b for place in np.ndindex(b.shape[:2])]
     return pattern_distances(np.stack([*heads_a, *heads_b]), mask=partner.mask)
@@ -187,3 +189,8 @@ def layer_likeness(
 
 def _heads(patterns: HeadPatterns) -> Float[np.ndarray, "head query key"]:
     return np.stack([patterns.pattern(*place) for place in np.ndindex(patterns.shape[:2])])
+
+
+def _any_mask(patterns: HeadPatterns) -> Bool[np.ndarray, "query key"]:
+    """Return where any layer may attend."""
+    return np.any([patterns.mask(layer) for layer in range(patterns.shape[0])], axis=0)

@@ -31,7 +31,7 @@ class PooledHeads:
     """All heads of an attention as small pictures, and the strongest cell of each."""
 
     patterns: Float[np.ndarray, "layer head row column"]  # the largest weight of each block of queries and keys
-    mask: Bool[np.ndarray, "row column"]  # True: some query of the block may attend to some key of it
+    mask: Bool[np.ndarray, "layer row column"]  # True: some query of the block may attend to some key of it
     queries: Int[np.ndarray, "layer head"]  # of the strongest cell among queries with a choice
     keys: Int[np.ndarray, "layer head"]
     weights: Float[np.ndarray, "layer head"]
@@ -110,9 +110,20 @@ class AttentionMaps:
         """
         return _array(self._layer(layer).scores_window(head, queries, keys))
 
-    def mask(self, queries: slice = slice(None), keys: slice = slice(None)) -> Bool[np.ndarray, "query key"]:
-        """Return some rows and columns of the mask, True = may attend."""
-        return self._layers[0].mask_window(0, queries, keys).cpu().numpy()
+    def mask(
+        self, layer: int, queries: slice = slice(None), keys: slice = slice(None)
+    ) -> Bool[np.ndarray, "query key"]:
+        """Return some rows and columns of a layer's mask, True = may attend.
+
+        Raises:
+            SiteError: a layer that is not there.
+        """
+        return self._layer(layer).mask_window(0, queries, keys).cpu().numpy()
+
+    @property
+    def masks(self) -> Bool[np.ndarray, "layer query key"]:
+        """The masks of all layers written out: of short texts."""
+        return np.stack([self.mask(layer) for layer in range(self.shape[0])])
 
     @torch.inference_mode()
     def row(self, query: int) -> Float[np.ndarray, "layer head key"]:
@@ -138,7 +149,7 @@ class AttentionMaps:
         for queries, keys, part in self._layer(layer).chunks():
             rows = np.zeros((self.shape[1], queries.stop - queries.start, n_keys), dtype=np.float32)
             rows[:, :, keys] = _array(part)
-            yield queries, rows, self.mask(queries)
+            yield queries, rows, self.mask(layer, queries)
 
     def keep_overview(self, side: int) -> None:
         """Make the overview of that side now, so that it is ready at the first request."""
@@ -150,9 +161,9 @@ class AttentionMaps:
         if side in self._kept:
             return self._kept[side]
         size = (min(side, self.shape[2]), min(side, self.shape[3]))
-        mask = self._pooled_mask(size)
+        mask = np.stack([self._pooled_mask(layer, size) for layer in range(self.shape[0])])
         if self.is_short and size == self.shape[2:]:
-            return PooledHeads.of(self._written, mask, *strongest_cells(self._written, mask))
+            return PooledHeads.of(self._written, mask, *strongest_cells(self._written, mask[:, None]))
         n_layers, n_heads, n_queries, n_keys = self.shape
         patterns = np.zeros((n_layers, n_heads, *size), dtype=np.float32)
         strongest = _Strongest(n_layers, n_heads)
@@ -165,7 +176,7 @@ class AttentionMaps:
                 for queries, keys, part in pattern.chunks(heads=heads):
                     rows = part.float().cpu()
                     overview.add(rows, queries, keys)
-                    strongest.add(layer, heads, rows, self._has_choice[queries], queries.start, keys.start)
+                    strongest.add(layer, heads, rows, self._has_choice[layer, queries], queries.start, keys.start)
                 patterns[layer, first : heads.stop] = overview.finished().numpy()
         return PooledHeads.of(patterns, mask, strongest.queries, strongest.keys, strongest.weights)
 
@@ -173,7 +184,7 @@ class AttentionMaps:
     def pooled(self, layer: int, head: int, side: int) -> tuple[np.ndarray, Bool[np.ndarray, "row column"]]:
         """Return one head's pattern [row, column] with the largest weight of each block, and the blocks' mask."""
         size = (min(side, self.shape[2]), min(side, self.shape[3]))
-        return _array(self._layer(layer).pooled(size, "max", [head])[0]), self._pooled_mask(size)
+        return _array(self._layer(layer).pooled(size, "max", [head])[0]), self._pooled_mask(layer, size)
 
     @cached_property
     def mean_by_layer(self) -> Float[np.ndarray, "layer query key"]:
@@ -182,12 +193,16 @@ class AttentionMaps:
 
     @cached_property
     def sinks(self) -> Bool[np.ndarray, " key"]:
-        """Which keys attention rests on whatever the query is, in the mean over all heads and layers."""
-        mean = np.zeros(self.shape[2:], dtype=np.float32)
+        """Which keys attention rests on whatever the query is, in the mean over all heads and layers.
+
+        A query may look at the keys that any layer allows.
+        """
+        mean, mask = np.zeros(self.shape[2:], dtype=np.float32), np.zeros(self.shape[2:], dtype=bool)
         for layer in range(self.shape[0]):
-            for queries, rows, _ in self.chunks(layer):
+            for queries, rows, allowed in self.chunks(layer):
                 mean[queries] += rows.mean(axis=0) / self.shape[0]
-        return sink_keys(mean, self.mask())
+                mask[queries] |= allowed
+        return sink_keys(mean, mask)
 
     @cached_property
     def _written(self) -> Float[np.ndarray, "layer head query key"]:
@@ -199,19 +214,23 @@ class AttentionMaps:
 
     @cached_property
     def _has_choice(self) -> Tensor:
-        """Which queries may look at two keys or more; all, where none may."""
-        n_queries = self.shape[2]
+        """Which queries may look at two keys or more, [layer, query]; all of a layer, where none may."""
         step = max(1, _CHUNK_CELLS // self.shape[3])
-        parts = [self.mask(slice(first, first + step)).sum(axis=-1) >= 2 for first in range(0, n_queries, step)]
-        has_choice = np.concatenate(parts)
-        return torch.from_numpy(has_choice if has_choice.any() else ~has_choice)
+        chunks = [slice(first, first + step) for first in range(0, self.shape[2], step)]
+        has_choice = np.stack(
+            [
+                np.concatenate([self.mask(layer, queries).sum(axis=-1) >= 2 for queries in chunks])
+                for layer in range(self.shape[0])
+            ]
+        )
+        return torch.from_numpy(has_choice | ~has_choice.any(axis=1, keepdims=True))
 
-    def _pooled_mask(self, size: tuple[int, int]) -> Bool[np.ndarray, "row column"]:
+    def _pooled_mask(self, layer: int, size: tuple[int, int]) -> Bool[np.ndarray, "row column"]:
         rows, columns = (block_ends(n, n_blocks) for n, n_blocks in zip(self.shape[2:], size, strict=True))
         starts = [0, *columns[:-1]]
         return np.stack(
             [
-                np.logical_or.reduceat(self.mask(slice(first, end)).any(axis=0), starts)
+                np.logical_or.reduceat(self.mask(layer, slice(first, end)).any(axis=0), starts)
                 for first, end in zip([0, *rows[:-1]], rows, strict=True)
             ]
         )

@@ -45,16 +45,16 @@ def strongest_cell(
 
 
 def strongest_cells(
-    patterns: Float[np.ndarray, "*heads query key"], mask: Bool[np.ndarray, "query key"]
+    patterns: Float[np.ndarray, "*heads query key"], mask: Bool[np.ndarray, "*#heads query key"]
 ) -> tuple[Int[np.ndarray, "*heads"], Int[np.ndarray, "*heads"], Float[np.ndarray, "*heads"]]:
     """Return query, key and weight of the strongest cell of many patterns, each as `strongest_cell` does for one.
 
     Args:
         patterns: attention weights.
-        mask: True = may attend.
+        mask: True = may attend; one for all patterns, or with leading axes that broadcast to theirs.
     """
-    has_choice = mask.sum(axis=-1) >= 2
-    values = np.where(has_choice[:, None], patterns, -1.0) if has_choice.any() else patterns
+    has_choice = mask.sum(axis=-1, keepdims=True) >= 2
+    values = np.where(has_choice | ~has_choice.any(axis=-2, keepdims=True), patterns, -1.0)
     flat = values.reshape(*patterns.shape[:-2], -1)
     places = flat.argmax(axis=-1)
     queries, keys = np.divmod(places, patterns.shape[-1])

@@ -88,9 +88,9 @@ class ModelRun:
         return {name: attention_maps.full() for name, attention_maps in self.attention_maps.items()}
 
     @property
-    def masks(self) -> Mapping[str, Bool[np.ndarray, "query key"]]:
+    def masks(self) -> Mapping[str, Bool[np.ndarray, "layer query key"]]:
         """The masks written out, True = may attend, by name of attention: of short texts."""
-        return {name: attention_maps.mask() for name, attention_maps in self.attention_maps.items()}
+        return {name: attention_maps.masks for name, attention_maps in self.attention_maps.items()}
 
     @property
     def n_bytes(self) -> int:

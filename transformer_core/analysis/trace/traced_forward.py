@@ -72,8 +72,8 @@ class TracedForward:
 
     @property
     def masks(self) -> dict[str, np.ndarray]:
-        """The masks [query, key], True = may attend, by name of attention."""
-        return {name: attention_maps.mask() for name, attention_maps in self.attention_maps.items()}
+        """The masks [layer, query, key], True = may attend, by name of attention."""
+        return {name: attention_maps.masks for name, attention_maps in self.attention_maps.items()}
 
     @torch.inference_mode()
     def log_probs_at(self, positions: Sequence[int]) -> Float[Tensor, "position vocab"]:

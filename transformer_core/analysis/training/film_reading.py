@@ -25,7 +25,7 @@ class SnapshotReading:
     step: int
     log_probs: Float[np.ndarray, " judged"]  # nats, of the expected tokens
     patterns: Mapping[str, Float[np.ndarray, "layer head query key"]]  # by name of attention
-    masks: Mapping[str, Bool[np.ndarray, "query key"]]  # by name of attention; True = may attend
+    masks: Mapping[str, Bool[np.ndarray, "layer query key"]]  # by name of attention; True = may attend
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ class FilmReading:
     steps: Int[np.ndarray, " snapshot"]  # ascending
     log_probs: Float[np.ndarray, "snapshot judged"]  # nats, of the expected tokens
     patterns: Mapping[str, Float[np.ndarray, "snapshot layer head query key"]]  # by name of attention
-    masks: Mapping[str, Bool[np.ndarray, "query key"]]  # by name of attention; True = may attend
+    masks: Mapping[str, Bool[np.ndarray, "layer query key"]]  # by name of attention; True = may attend
 
     @classmethod
     def of(cls, fixed: FixedText, snapshots: Sequence[SnapshotReading]) -> Self:

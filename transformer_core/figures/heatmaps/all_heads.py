@@ -44,7 +44,7 @@ def fit_side(n_heads: int) -> int:
 
 def all_heads(
     patterns: Mapping[str, Float[np.ndarray, "_ _ _ _"]],
-    masks: Mapping[str, Bool[np.ndarray, "_ _"]],
+    masks: Mapping[str, Bool[np.ndarray, "_ _ _"]],
     *,
     title: str,
     chosen: tuple[str, int, int] | None = None,
@@ -56,7 +56,7 @@ def all_heads(
     Args:
         patterns: attention weights in [0, 1], [layer, head, row, column], by the title of their attention: query rows
             and key columns, of long texts pooled to blocks of at most `fit_side`.
-        masks: True = may attend, [row, column], by the same titles.
+        masks: True = may attend, [layer, row, column], by the same titles.
         title: names the quantity.
         chosen: the attention's title, the layer and the head of a head to frame.
         theme: light or dark.
@@ -70,7 +70,7 @@ def all_heads(
         ValueError: there is nothing to draw, masks do not fit, or `chosen` is none of the heads.
     """
     _check(patterns, masks, chosen)
-    side = max(max(mask.shape) for mask in masks.values())
+    side = max(max(mask.shape[1:]) for mask in masks.values())
     gap = max(1, side // _GAPS)
     n_heads = max(pattern.shape[1] for pattern in patterns.values())
     n_columns = n_heads * (side + gap) - gap
@@ -79,8 +79,9 @@ def all_heads(
     n_rows = groups[-1].end
     weights, blanks = np.full((2, n_rows, n_columns), np.nan, dtype=np.float32)
     for group in groups:
-        group.stitch(np.where(masks[group.title], patterns[group.title], np.nan), weights)
-        group.stitch(np.broadcast_to(np.where(masks[group.title], np.nan, 0), patterns[group.title].shape), blanks)
+        mask = masks[group.title][:, None]
+        group.stitch(np.where(mask, patterns[group.title], np.nan), weights)
+        group.stitch(np.broadcast_to(np.where(mask, np.nan, 0), patterns[group.title].shape), blanks)
 
     cells = {"hoverinfo": "skip", "x0": 0, "dx": 1, "y0": 0, "dy": 1}
     traces: list[Any] = [go.Heatmap(name=say("attention"), z=weights, coloraxis="coloraxis", **cells)]
@@ -178,7 +179,7 @@ def _below_each_other(
 
 def _check(
     patterns: Mapping[str, Float[np.ndarray, "_ _ _ _"]],
-    masks: Mapping[str, Bool[np.ndarray, "_ _"]],
+    masks: Mapping[str, Bool[np.ndarray, "_ _ _"]],
     chosen: tuple[str, int, int] | None,
 ) -> None:
     """Raise where what is given does not fit."""
@@ -186,10 +187,11 @@ def _check(
         raise ValueError(
             "There is no head to draw; give patterns [layer, head, row, column] of one attention at least."
         )
-    sizes = {title: pattern.shape[2:] for title, pattern in patterns.items()}
+    sizes = {title: (len(pattern), *pattern.shape[2:]) for title, pattern in patterns.items()}
     if sizes != {title: mask.shape for title, mask in masks.items()}:
         raise ValueError(
-            f"The masks do not fit the patterns, whose rows and columns are {sizes}; give each a mask of its own size."
+            f"The masks do not fit the patterns, whose layers, rows and columns are {sizes}; give each a mask of its "
+            "own size."
         )
     title, layer, head = chosen or (next(iter(patterns)), 0, 0)
     n_layers, n_heads = patterns[title].shape[:2] if title in patterns else (0, 0)

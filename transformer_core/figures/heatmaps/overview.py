@@ -16,13 +16,13 @@ _LARGEST = 192  # rows and columns: no picture of an overview is larger on a scr
 
 
 def levels(
-    patterns: Float[np.ndarray, "*heads query key"], mask: Bool[np.ndarray, "query key"]
+    patterns: Float[np.ndarray, "*heads query key"], mask: Bool[np.ndarray, "*#heads query key"]
 ) -> UInt8[np.ndarray, "*heads query key"]:
     """Return each weight as a whole number from 0 to 254, and 255 where the mask does not allow the cell.
 
     Args:
         patterns: attention weights in [0, 1]; of a long text, pooled to rows and columns.
-        mask: True = may attend; pooled alike.
+        mask: True = may attend; pooled alike. One for all patterns, or with leading axes that broadcast to theirs.
     """
     return np.where(mask, np.rint(patterns.clip(0, 1) * TOP), FORBIDDEN).astype(np.uint8)
 

@@ -99,8 +99,11 @@ def draw_heads(data: FigureData) -> Plot:
         if layer is None
         else say("All heads of layer {layer}: {attention}", layer=layer, attention=say(attention.inline))
     )
-    mask = _mask(data, Values(array=patterns[0, 0], axes=found[0].axes[1:]))
-    figure = all_heads({title: patterns}, {title: mask}, title=shown, theme=data.theme, width=560)
+    masks = [
+        _mask(data, Values(array=values.array[0], axes=values.axes[1:]), layer=number)
+        for number, values in zip(layers, found, strict=True)
+    ]
+    figure = all_heads({title: patterns}, {title: np.stack(masks)}, title=shown, theme=data.theme, width=560)
     rows = [
         (number, head, query, key, float(patterns[i, head, query, key]))
         for i, number in enumerate(layers)
@@ -272,10 +275,10 @@ def _name(kind: str, data: FigureData, place: int) -> str:
     return say("{kind} (source)", kind=kind) if side == "source" else say("{kind} (target)", kind=kind)
 
 
-def _mask(data: FigureData, values: Values) -> np.ndarray:
-    """Return where the mask allows; everywhere, where the pattern is not drawn as it was computed."""
-    run = data.run
-    mask = run.sites[ATTENTIONS[data.attention].site(data.parameter("layer"), "hook_mask")][0]
+def _mask(data: FigureData, values: Values, layer: int | None = None) -> np.ndarray:
+    """Return where the mask of a layer allows, or of the chosen one; everywhere, where the pattern was edited."""
+    run, layer = data.run, data.parameter("layer") if layer is None else layer
+    mask = run.sites[ATTENTIONS[data.attention].site(layer, "hook_mask")][0]
     if data.given.get("prompt"):
         mask = mask[tuple(map(slice, values.array.shape))]
     is_as_computed = mask.shape == values.array.shape and not np.any(np.nan_to_num(values.array, neginf=0)[~mask])

@@ -27,17 +27,17 @@ class Patterns:
 
     def __init__(self, weights: np.ndarray, mask: np.ndarray | None = None) -> None:
         self.weights = weights.astype(np.float32)
-        self._mask = np.ones(weights.shape[2:], dtype=bool) if mask is None else mask
+        self._mask = np.broadcast_to(True if mask is None else mask, (len(weights), *weights.shape[2:]))
         self.shape = weights.shape
 
     def pattern(self, layer: int, head: int) -> np.ndarray:
         return np.asarray(self.weights[layer, head])
 
-    def mask(self) -> np.ndarray:
-        return self._mask
+    def mask(self, layer: int) -> np.ndarray:
+        return self._mask[layer]
 
     def chunks(self, layer: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-        yield slice(0, self.shape[2]), self.weights[layer], self._mask
+        yield slice(0, self.shape[2]), self.weights[layer], self._mask[layer]
 
 
 def patterns(*shape: int, seed: int = 0) -> Patterns:

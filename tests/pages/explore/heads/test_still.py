@@ -79,8 +79,8 @@ def test_what_is_taken_away_holds_every_head_and_the_lines_that_draw_them(
     with np.load(io.BytesIO(files["npz"])) as arrays:
         for name, pattern in expected.items():
             np.testing.assert_allclose(arrays[name], pattern, atol=1e-6)
-            assert arrays[f"{name}_mask"].shape == pattern.shape[2:]
-            assert not arrays[name][:, :, ~arrays[f"{name}_mask"]].any()
+            assert arrays[f"{name}_mask"].shape == (len(pattern), *pattern.shape[2:])
+            assert not (arrays[name] * ~arrays[f"{name}_mask"][:, None]).any()
             assert (len(arrays[f"{name}_query"]), len(arrays[f"{name}_key"])) == pattern.shape[2:]
         labels = {name: (arrays[f"{name}_query"], arrays[f"{name}_key"]) for name in expected}
     lines = [*csv.DictReader(io.StringIO(files["csv"].decode()))]
@@ -136,6 +136,6 @@ def test_induction_marks_the_heads_by_the_tokens_of_their_own_side(open_app: Ope
     assert "induction" not in found["cross"]
     for name, ids in zip(("encoder", "decoder"), model_run.inputs, strict=True):
         cells = induction_cells(np.array(ids), np.array(ids)[np.array(model_run.sides(name)["special"][0])].tolist())
-        shares = mean_share(model_run.patterns[name], cells & model_run.masks[name])
+        shares = mean_share(model_run.patterns[name], cells & model_run.masks[name][0])
         assert shares is not None
         np.testing.assert_allclose(found[name]["induction"], shares, rtol=1e-4)
