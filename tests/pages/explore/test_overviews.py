@@ -1,15 +1,17 @@
 """What the overview shows of a model run: against the patterns written out; and the measures, each on its own side."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import transformer_core as tc
 from pages.explore import overviews
 from pages.shared import models, readings
 from pages.shared.sources import Source
 from tests.pages.conftest import EXAMPLES, GAPS, PROMPTS
-from transformer_core.analysis import ModelRun
+from transformer_core.analysis import ModelRun, run_text
 from transformer_core.analysis.heads.text_measures import MEASURES
 
 TEXTS = {"en-fr": EXAMPLES[0], "tales": PROMPTS[0], "gaps": GAPS[0]}
@@ -43,6 +45,22 @@ def test_every_head_has_its_picture_and_its_strongest_cell(name: str):
             assert [part.strip("\u2068\u2069") for part in said[:2]] == [queries[query][:30], keys[key][:30]]
             assert said[2] == pytest.approx(among.max(), abs=1e-6)
     assert first == len(levels)
+
+
+def test_a_layer_with_a_window_is_drawn_with_its_own_mask():
+    """Layers 0 and 2 have no window; in layer 1, a token sees itself and its neighbours."""
+    tokenizer = tc.train_tokenizer(GAPS, kind="word", mask=True)
+    shape = {"d_model": 16, "d_ff": 16, "n_heads": 2, "n_encoder_layers": 3, "n_decoder_layers": 0, "max_seq_len": 40}
+    config: dict[str, Any] = {"architecture": "encoder_only", "tie_embeddings": "target", **shape}
+    windows = {"sliding_window": 2, "full_attention_every": 2}
+    model = tc.build(tc.ModelConfig(vocab_size=tokenizer.vocab_size, **config, **windows), seed=0).eval()
+    model_run = run_text(model, tokenizer, GAPS[0])
+    n = len(model_run.source)
+    ((group,), levels) = overviews.of(model_run)
+    assert (group["layers"], group["heads"], group["queries"], group["keys"]) == (3, 2, n, n) and n > 3
+    forbidden = np.frombuffer(levels, np.uint8).reshape(3, 2, n, n) == 255
+    for layer, head, query, key in np.ndindex(3, 2, n, n):
+        assert forbidden[layer, head, query, key] == (layer == 1 and abs(query - key) >= 2)
 
 
 @pytest.mark.usefixtures("three_kinds_here")
