@@ -51,6 +51,13 @@ def test_each_layer_is_compared_over_the_keys_that_its_own_mask_allows():
     np.testing.assert_allclose(found.follows[[0, 2]], 1, atol=1e-3)
 
 
+def test_without_positions_a_causal_layer_follows_the_words_over_the_keys_that_both_orders_allow():
+    model, tokenizer = model_of(**DECODER | {"n_decoder_layers": 1}, positions="none")
+    model_run = run_text(model, tokenizer, TEXT, max_tokens=20, max_new_tokens=1)
+    found = shuffle_words(model, tokenizer, model_run, attention="decoder")
+    np.testing.assert_allclose(found.follows, 1, atol=1e-3)
+
+
 @pytest.mark.parametrize("kind", [ENCODER, DECODER])
 def test_without_words_every_head_stays_in_its_places(kind: dict[str, Any]):
     model, tokenizer = model_of(**kind | {"tie_embeddings": "none"}, positions="learned")
