@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from tests.pages.conftest import app_at, words_of
 from tests.pages.train.small_runs import train_copy
 from transformer_core.checkpoints.checkpoint import load
 from transformer_core.corpora import load_corpus
+from transformer_core.corpora.analysis import stats_of
 from transformer_core.corpora.batching import IGNORED, batches_for
 from transformer_core.corpora.prepare import tokenizer_of
+from transformer_core.corpora.reading import AS_MADE
 from transformer_core.text.load import load_foreign
 from transformer_core.training.run.launch import Launcher
 
@@ -130,3 +133,14 @@ def test_windows_of_a_running_text_with_a_foreign_tokenizer(app: AppTest, analys
     assert not app.exception and "with a stride of 1;" in words_of(app)
     field("Window stride (0 = window length)").set_value(4000).run()
     assert any("stride (4000) must be at most max_seq_len" in warning.value for warning in app.warning)
+
+
+def test_a_file_that_was_written_anew_and_analysed_is_read_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    path, reading = tmp_path / "lines.txt", tuple(sorted(asdict(AS_MADE).items()))
+    for word in ("cat", "dog"):  # with as many bytes
+        path.write_text("".join(f"the {word} has {n} hats\n" for n in range(60)))
+        analysed = stats_of(str(path)).to_json()
+        feed = batch_view._feed(str(path), reading, "decoder_only", (8, 2, 0, None), analysed)
+        assert feed is batch_view._feed(str(path), reading, "decoder_only", (8, 2, 0, None), analysed)
+        assert f"the {word} has" in feed.tokenizer.decode(feed.batch(0).inputs[0][0].tolist())
