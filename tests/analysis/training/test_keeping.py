@@ -1,13 +1,20 @@
 """A training's end: a checkpoint with the training's card, and what the heads do."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from transformer_core.analysis.heads.scores import score_heads
+from transformer_core.analysis.training import keeping
 from transformer_core.analysis.training.keeping import describe_heads, keep_run
 from transformer_core.checkpoints.checkpoint import load, read_card
+from transformer_core.corpora import load_corpus
 from transformer_core.errors import CheckpointError, RunError
+from transformer_core.model.transformer import Transformer
+from transformer_core.text.interface import Tokenizer
 from transformer_core.training.run.begin import begin
 from transformer_core.training.run.request import Settings
 from transformer_core.training.run.worker import work
@@ -31,7 +38,15 @@ def test_kept_it_is_a_checkpoint_with_the_card(tmp_path: Path, monkeypatch: pyte
     assert all(torch.equal(parameter, job.model.get_parameter(name)) for name, parameter in model.named_parameters())
     card, saved = read_card(tmp_path / "kept"), read_card(tmp_path / "run" / "last")
     assert card == saved | {"name": "kept", "title": "Mine"}
+    measured = []
+
+    def watched(model: Transformer, tokenizer: Tokenizer, items: Sequence[Any]) -> Any:
+        measured.append(items)
+        return score_heads(model, tokenizer, items)
+
+    monkeypatch.setattr(keeping, "score_heads", watched)
     describe_heads(tmp_path / "run", tmp_path / "kept", n_scored=3)
+    assert [[*items] for items in measured] == [[*load_corpus("copy").held_out[:3]]]
     assert {name: value for name, value in read_card(tmp_path / "kept").items() if name != "heads"} == card
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").write_text("mine")
