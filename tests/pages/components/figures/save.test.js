@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { Blob } from "node:buffer";
 import { test } from "node:test";
+import { crc32 } from "node:zlib";
 
 import { announced, point, press, setTheme } from "../../dom.js";
 import { calls, drawn, heatmap } from "./plotly.js";
@@ -244,6 +245,9 @@ test("pictures and the page are of what is shown now, in the chosen width, and o
   assert.match((await made("SVG"))[1].toString(), / width="88mm"/);
   const [as, png, kindOfPng] = await made("PNG");
   assert.deepEqual([as, png.length, kindOfPng], ["two.png", 60 + 21, "image/png"]); // with its resolution
+  const chunk = png.subarray(33, 33 + 21); // behind the signature and the header
+  assert.deepEqual([chunk.readUInt32BE(0), chunk.toString("latin1", 4, 8), chunk[16]], [9, "pHYs", 1]);
+  assert.ok(chunk.readUInt32BE(8) === chunk.readUInt32BE(12) && chunk.readUInt32BE(17) === crc32(chunk.subarray(4, 17)));
   const [page, html] = await made("HTML");
   assert.equal(page, "two.html");
   assert.match(html.toString(), /<title>newer<\/title>[^]*of a text[^]*the library/);
