@@ -31,7 +31,7 @@ def estimated_seconds(
     """
     attention = 2 * model.d_model * model.d_head * (model.n_heads + model.n_kv_heads)
     feed_forward = (3 if model.gated else 2) * model.d_model * model.d_ff
-    n_texts = 2 if model.architecture == "encoder_decoder" else 1  # a row has, and attentions a decoder's layer has
+    n_texts = 2 if model.architecture == "encoder_decoder" else 1  # in a row, and attentions in a decoder layer
     per_text = training.batch_size * min(tokens_per_row / n_texts, model.max_seq_len)
     encoder = model.n_encoder_layers * (attention + feed_forward)
     decoder = model.n_decoder_layers * (attention * n_texts + feed_forward)

@@ -159,7 +159,7 @@ OF_MODELS: dict[str, Callable[[ModelCard], Any]] = {
 
 
 def put_model(place: Path, seed: int) -> None:
-    """Put another model in the place of the one of this name, if there is one."""
+    """Save another model under this name, replacing the one that is there."""
     texts = [*TEXTS, "The bird sings.", "A fish swims."][: 3 + seed]
     tokenizer = tc.train_tokenizer(texts, kind="word", vocab_size=300)
     config = dataclasses.replace(small_config("encoder_decoder", tokenizer), d_ff=16 * seed)

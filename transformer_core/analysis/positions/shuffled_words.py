@@ -171,7 +171,7 @@ def _distances(
     common = (mask & mask[:, queries, keys])[:, None]  # [layer, 1, query, key]
     rows = [
         np.where(common, pattern, 0.0) for pattern in (shuffled, own[:, :, queries, keys], own)
-    ]  # with all heads, each
+    ]  # [layer, head, query, key] each
     sums = [row.sum(axis=-1, keepdims=True) for row in rows]
     says = (common.sum(axis=-1) > 1) & np.all([total[..., 0] >= _LEAST_WEIGHT for total in sums], axis=0)
     seen, words, places = (row / np.maximum(total, _LEAST_WEIGHT) for row, total in zip(rows, sums, strict=True))
