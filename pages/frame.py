@@ -9,7 +9,7 @@ from pages.shared.view.address import Address
 from transformer_core.language import say
 
 SERVER = Address("server")
-HOME, FIRST = "heads", "tour"  # where the server's address leads to; and at the first visit
+HOME = "start"  # where the server's address leads to
 
 
 def show(page: Page) -> None:
@@ -44,11 +44,11 @@ def show_with_model(page: Page, cards: dict[str, models.ModelCard]) -> None:
         model_bar.brand()
     else:
         model_bar.sidebar(cards[state.current().model])
-    is_usable = page.subject == "lessons" or model_bar.model_and_text(cards, notes)
+    is_usable = page.subject == "lessons" or model_bar.model_and_text(cards, notes, reads=page.subject != "stage")
     machine.choose()
     if is_usable or page.subject == "models":  # where a damaged model can be deleted
         navigation.run()
-    if is_usable and page.subject == "text" and not state.current().text:
+    if is_usable and page.subject in ("text", "stage") and not state.current().text:
         prose.info(say("Type a text above, or choose an example, to see what the model does with it."))
     state.publish()
 
@@ -56,7 +56,7 @@ def show_with_model(page: Page, cards: dict[str, models.ModelCard]) -> None:
 st.set_page_config(page_title="Headlight", page_icon=style.ICON, layout="wide", initial_sidebar_state=260)
 style.apply()
 locale.seed()
-front_door = st.Page(lambda: None, title="Headlight", url_path="start", default=True, visibility="hidden")
+front_door = st.Page(lambda: None, title="Headlight", url_path="home", default=True, visibility="hidden")
 sections: dict[str, list[st.Page]] = {"": [front_door]} | {say(title): [] for title in SECTIONS.values()}
 for page in pages().values():
     icon = f":material/{page.icon}:"
@@ -64,9 +64,7 @@ for page in pages().values():
     sections[say(SECTIONS[page.section])].append(entry)
 navigation = st.navigation(sections, expanded=True)
 if navigation == front_door:
-    is_link = {*st.query_params} - {locale.LANGUAGE}  # to a view of a model
-    home = HOME if visits.is_known() or is_link else FIRST
-    st.switch_page(pages()[home].script, query_params=st.query_params.to_dict())
+    st.switch_page(pages()[HOME].script, query_params=st.query_params.to_dict())
 with health.timed(navigation.url_path):
     show(pages()[navigation.url_path])
     visits.remember()

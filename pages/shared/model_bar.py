@@ -55,8 +55,13 @@ def sidebar(card: ModelCard) -> None:
         prose.html("<div class='hl-model'>{}</div><p class='hl-small'>{}.</p>", card.title, card.claim())
 
 
-def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool:
+def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, reads: bool) -> bool:
     """Draw the text and the choice of the model in one line, the model's answer below, and what there is to say.
+
+    Args:
+        cards: of the models that are here.
+        notes: a sentence each, of what the address asks for and cannot be met.
+        reads: the text is read here; without it the page reads it, and shows what the model says to it.
 
     Returns:
         Whether there is a model run to show, or will be once there is a text.
@@ -91,8 +96,9 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool
             _other_texts(card)
         try:
             with place:
-                model_run = _model_run(card)
-                answer.show(card, model_run)
+                model_run = _model_run(card) if reads else None
+                if reads:
+                    answer.show(card, model_run)
         except HeadlightError as error:
             what = say("This text cannot be read") if isinstance(error, TextError) else say("This model cannot be used")
             prose.warning(f"{what}: {say_message(error)}.")

@@ -21,9 +21,9 @@ SECTIONS = {  # the folders that pages lie in, in this order
     "models": mark("Models"),
 }
 
-Subject = Literal["text", "model", "models", "lessons", "run", "server"]
-"""What a page shows: a model on a text; a model, which needs none; all models, also where none can be read; models and
-texts that it brings; a training; or the server itself."""
+Subject = Literal["text", "stage", "model", "models", "lessons", "run", "server"]
+"""What a page shows: a model on a text; the same, where the page itself reads the text; a model, which needs none; all
+models, also where none can be read; models and texts that it brings; a training; or the server itself."""
 
 
 @dataclass(frozen=True, kw_only=True)

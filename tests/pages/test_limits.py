@@ -10,12 +10,12 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from pages.components.sampling import MOST_TOP_K, sent_sampling
 from pages.explore.compare import head as compare_head
 from pages.explore.compare import view_fields as compare_fields
 from pages.explore.decoding import blanks_figures
 from pages.explore.decoding import view_fields as decoding_fields
 from pages.explore.decoding.components.branches import Node, _check, sent_node
-from pages.explore.decoding.components.candidates import MOST_TOP_K, sent_sampling
 from pages.explore.decoding.data import DecodingData
 from pages.explore.heads import view_fields as heads_fields
 from pages.learn import experiment_runs

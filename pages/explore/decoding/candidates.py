@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.components.sampling import SLIDERS, NextTokenDistribution, sent_sampling
 from pages.explore.decoding import view_fields
-from pages.explore.decoding.components.candidates import NextTokenDistribution, candidates, sent_sampling, sent_token
+from pages.explore.decoding.components.candidates import candidates, sent_token
 from pages.explore.decoding.data import DecodingData
 from pages.shared import prose
 from pages.shared.glossary.links import definitions
@@ -122,14 +123,7 @@ def _take(data: DecodingData, token: int | None) -> None:
 def _choose() -> None:
     """A slider was let go."""
     if sampling := sent_sampling(KEY, view_fields.sampling()):
-        view_fields.set_sampling(
-            {
-                view_fields.TEMPERATURE: sampling.temperature,
-                view_fields.TOP_K: sampling.top_k,
-                view_fields.TOP_P: sampling.top_p,
-                view_fields.MIN_P: sampling.min_p,
-            }
-        )
+        view_fields.set_sampling({view_fields.SAMPLING[name]: getattr(sampling, name) for name in SLIDERS})
 
 
 def _own_words(data: DecodingData) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pages.components.sampling.fields import sampling_fields, sampling_of
 from pages.shared.view import state
 from pages.shared.view.fields import Field, Kept, decimal, number, one_of, plain, text_up_to
 from transformer_core.decoding.settings import Sampling
@@ -64,30 +65,14 @@ def _in_words(branches: Sequence[Branch]) -> str:
     return "~".join(map(str, branches))
 
 
-def _temperature(text: str) -> float:
-    """Read 0, which is greedy, or what logits can be divided by.
-
-    Raises:
-        ValueError: it is neither.
-    """
-    value = decimal(0, 5)(text)
-    if 0 < value < 0.001:
-        raise ValueError(say("it must be 0, or a number from 0.001 to 5"))
-    return value
-
-
 STEP = Field(PAGE, "step", None, number)  # how many tokens were written at the step that is looked at
 LENGTH = Field(PAGE, "length", None, number)  # to how many tokens the branches are written; None: as the model's kind
 LIMIT = Field(PAGE, "limit", LIMIT_STEP, number)
 BRANCHES: Field = Field(PAGE, "branches", (Branch(),), _branches, _in_words)
 BRANCH = Field(PAGE, "branch", 0, number)  # which of them is looked at
 
-TEMPERATURE = Field(PAGE, "temperature", 0.0, _temperature, plain)  # 0: greedy
-TOP_K = Field(PAGE, "top_k", 0, number)
-TOP_P = Field(PAGE, "top_p", 1.0, decimal(0, 1, above=True), plain)
-MIN_P = Field(PAGE, "min_p", 0.0, decimal(0, 1), plain)
-REPETITION = Field(PAGE, "repetition", 1.0, decimal(0.01, 10), plain)
-SEED = Field(PAGE, "seed", 0, number)
+SAMPLING = sampling_fields(PAGE)
+REPETITION, SEED = SAMPLING["repetition_penalty"], SAMPLING["seed"]
 
 MEAN = Field(PAGE, "mean", "layer", one_of("", "layer", "all"))  # of heads; "": the chosen one alone
 PART = Field(PAGE, "part", "heads", one_of("heads", "alignment", "tree", "beams", "cache", "led"))
@@ -99,24 +84,16 @@ CONTINUATION = Field(
 )  # that a decoder is teacher-forced on; others have `state.TARGET`
 FILLED = Field(PAGE, "filled", "", text_up_to(2000))  # of a masked model: see decoding_blanks.py
 
-_SAMPLING = (TEMPERATURE, TOP_K, TOP_P, MIN_P, REPETITION, SEED)
 FIELDS = (
     *(STEP, LENGTH, LIMIT, BRANCHES, BRANCH),
-    *_SAMPLING,
+    *SAMPLING.values(),
     *(MEAN, PART, N_BEAMS, PENALTY, PENALTY_FORM, CONTINUATION, FILLED),
 )
 
 
 def sampling() -> Sampling:
     """Return how the next token is chosen."""
-    return Sampling(
-        temperature=TEMPERATURE.value,
-        top_k=TOP_K.value,
-        top_p=TOP_P.value,
-        min_p=MIN_P.value,
-        repetition_penalty=REPETITION.value,
-        seed=SEED.value,
-    )
+    return sampling_of(SAMPLING)
 
 
 def go_to(n_written: int) -> None:

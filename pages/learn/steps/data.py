@@ -18,6 +18,7 @@ from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import ModelRun
+    from transformer_core.analysis.stage.stage_text import StageText
     from transformer_core.analysis.walkthrough import Number, Quantity, Walkthrough
 
 MOST_SHOWN = 24  # queries, and keys
@@ -34,7 +35,7 @@ class StepsData:
     source: Source
     recipe: Expression  # the model run as code
     walk_recipe: Expression  # the walk as code
-    model_run: "ModelRun"
+    model_run: "ModelRun | StageText"
     walk: "Walkthrough"
 
     @classmethod
@@ -49,7 +50,21 @@ class StepsData:
         if not view.text:
             return None
         source = view.source(card)
-        recipe = walkthroughs.recipe(source, card.config, view.text, view.target)
+        return cls.of(card, view, source, walkthroughs.recipe(source, card.config, view.text, view.target))
+
+    @classmethod
+    def of(cls, card: ModelCard, view: View, source: Source, recipe: Expression) -> "StepsData":
+        """Return the view's head on a text that was read.
+
+        Args:
+            card: of the model.
+            view: which head.
+            source: the model.
+            recipe: the text as code: its `inputs`, its `labels` of an attention, its `architecture` and `n_given`.
+
+        Raises:
+            HeadlightError: the text cannot be read by the model, or the head cannot be walked through.
+        """
         head = HeadName(view.attention, view.layer, view.head)
         walk_recipe = walkthroughs.walk(recipe, source, head)
         model_run, walk = value_of((recipe, walk_recipe))

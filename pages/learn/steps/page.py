@@ -84,9 +84,9 @@ def _data() -> StepsData | None:
 
 def _remarks(data: StepsData) -> None:
     """Say what has no room."""
-    left_out = len(data.model_run.left_out) + len(data.model_run.target_left_out)
     n_all = tuple(map(len, data.labels))
-    lines = [say(CUT, n=left_out)] if left_out else []
+    n_left_out = data.model_run.n_left_out
+    lines = [say(CUT, n=n_left_out)] if n_left_out else []
     if max(n_all) > MOST_SHOWN:
         n_queries, n_keys = map(len, data.shown)
         lines.append(say(PART, n_queries=n_queries, n_keys=n_keys, all_keys=n_all[1]))

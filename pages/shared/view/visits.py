@@ -24,11 +24,6 @@ def arrive(page: str) -> None:
     st.session_state[_OPEN], st.session_state[_SEEN] = page, seen
 
 
-def is_known() -> bool:
-    """Whether this browser has seen a page before this session."""
-    return bool(st.context.cookies.get(COOKIE))
-
-
 def is_first() -> bool:
     """Whether this is the first visit to the page that is open."""
     return st.session_state.get(_OPEN) not in st.session_state.get(_SEEN, ())

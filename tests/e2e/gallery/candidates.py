@@ -3,6 +3,7 @@
 import numpy as np
 import streamlit as st
 
+from pages.components import sampling as sampling_settings
 from pages.explore.decoding.components import candidates as bars
 from tests.e2e.gate import wait_at
 from transformer_core.decoding.sampling import draw, next_log_probs
@@ -35,7 +36,7 @@ def received_token() -> None:
 def received_sampling() -> None:
     """Keep which settings were chosen."""
     state = st.session_state
-    if sampling := bars.sent_sampling("candidates", state.get("sampling", Sampling())):
+    if sampling := sampling_settings.sent_sampling("candidates", state.get("sampling", Sampling())):
         state["sampling"] = sampling
 
 
@@ -49,7 +50,7 @@ def page() -> None:
     sampling = st.session_state.get("sampling", Sampling())
     log_probs = logits.log_softmax(dim=-1)
     allowed = log_probs[logits.isfinite()]
-    shown = bars.NextTokenDistribution(
+    shown = sampling_settings.NextTokenDistribution(
         n_written=moment,
         scores=logits.numpy(),
         log_probs=log_probs.numpy(),

@@ -70,6 +70,11 @@ class ModelRun:
     words: Mapping[str, tuple[int, ...]]  # "source", "target": which word each of these tokens belongs to
     attention_maps: Mapping[str, AttentionMaps]  # by name of attention
 
+    @property
+    def n_left_out(self) -> int:
+        """How many tokens of the text and of a typed target were not read, for want of room."""
+        return len(self.left_out) + len(self.target_left_out)
+
     def labels(self, attention: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the labels of the queries and of the keys of an attention."""
         kind = ATTENTIONS[attention]

@@ -78,7 +78,7 @@ def test_a_session_draws_as_was_chosen_and_begins_with_the_text():
     tree, ids = value_of(made.tree), value_of(made.given).ids
     assert [step.token for step in tree.start.path()] == [*ids]
     assert value_of(made.session).tree is tree
-    assert view_fields.TEMPERATURE.usual == 0
+    assert view_fields.SAMPLING["temperature"].usual == 0
 
 
 def test_blanks_are_the_masks_of_the_text(three_kinds: Path):

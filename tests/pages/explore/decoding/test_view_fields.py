@@ -33,14 +33,14 @@ def test_a_fork_into_what_there_is_goes_there():
 
 
 def test_other_settings_leave_what_was_written_up_to_here():
-    view_fields.set_sampling({view_fields.TEMPERATURE: 0.7, view_fields.SEED: 4})
+    view_fields.set_sampling({view_fields.SAMPLING["temperature"]: 0.7, view_fields.SEED: 4})
     assert view_fields.BRANCHES.value == (Branch((5, 6, 7)),)
     assert view_fields.sampling().temperature == 0.7
     assert view_fields.sampling().seed == 4
     view_fields.fork([9, 10])
     view_fields.go_to(2)
     view_fields.drawn([(5, 6, 7, 8, 2), (5, 6, 7, 9, 10, 11)], 2, 0)
-    view_fields.set_sampling({view_fields.TOP_K: 3})
+    view_fields.set_sampling({view_fields.SAMPLING["top_k"]: 3})
     assert view_fields.BRANCHES.value[1] == Branch((5, 6, 7, 9, 10), forced=(3, 4))  # it was led there by hand
 
 
@@ -137,9 +137,9 @@ def test_of_branches_that_begin_alike_the_one_that_is_looked_at_stays():
     [("0", True), ("0.001", True), ("0.0009", False), ("5", True), ("5.01", False), ("-1", False)],
 )
 def test_a_temperature_is_greedy_or_what_logits_can_be_divided_by(temperature: str, is_taken: bool):
-    notes = fill([view_fields.TEMPERATURE], {"temperature": temperature})
+    notes = fill([view_fields.SAMPLING["temperature"]], {"temperature": temperature})
     assert (notes == []) == is_taken
-    assert view_fields.TEMPERATURE.value == (float(temperature) if is_taken else 0)
+    assert view_fields.SAMPLING["temperature"].value == (float(temperature) if is_taken else 0)
 
 
 def test_no_step_lies_before_the_beginning_and_going_on_never_asks_for_less():

@@ -141,7 +141,7 @@ def test_any_address_of_the_page_compare_gives_values_or_notes(wanted: dict[str,
 @example({"branches": "~".join("5" * (i + 1) for i in range(13))})
 def test_any_address_of_the_page_decoding_gives_values_or_notes(wanted: dict[str, str]):
     holds_whatever_the_address_says(decoding_fields.FIELDS, wanted)
-    assert decoding_fields.sampling().temperature == decoding_fields.TEMPERATURE.value
+    assert decoding_fields.sampling().temperature == decoding_fields.SAMPLING["temperature"].value
     for branch in decoding_fields.BRANCHES.value:
         assert set(branch.forced) <= set(range(len(branch.tokens)))
 

@@ -14,8 +14,8 @@ import { unpack } from "../../../../components/kit/packing.js";
 import { inLine, rove } from "../../../../components/kit/roving.js";
 import { SharedValue } from "../../../../components/kit/shared_value.js";
 import { say } from "../../../../components/kit/say.js";
-import { leave, shareOf } from "./sampling.js";
-import { makeSliders, showSliders, SLIDERS } from "./sliders.js";
+import { leave, shareOf } from "../../../../components/sampling/sampling.js";
+import { makeSliders, showSliders, SLIDERS } from "../../../../components/sampling/sliders.js";
 
 const N_SHOWN = 12; // tokens, until more are asked for
 const HINT = say("Point at a token to see its values. Click it, or press Enter, to choose it.");
@@ -28,7 +28,7 @@ const HEAD = [
 ];
 
 export default await mount(import.meta.url, {
-  styles: ["./candidates.css", "./sliders.css"],
+  styles: ["./candidates.css", "../../../../components/sampling/sliders.css"],
   make: makeView,
   update,
 });

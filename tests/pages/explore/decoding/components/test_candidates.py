@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.components import sampling as sampling_settings
 from pages.explore.decoding.components import candidates as bars
 from tests.pages.conftest import component
 from transformer_core.decoding.settings import Sampling
@@ -38,11 +39,11 @@ def given(*, n: int = 100, **changed: Any) -> dict[str, Any]:
     } | changed
 
 
-def parts(given: dict[str, Any]) -> tuple[bars.NextTokenDistribution, dict[str, Any]]:
+def parts(given: dict[str, Any]) -> tuple[sampling_settings.NextTokenDistribution, dict[str, Any]]:
     """The distribution, and the rest."""
     of_step = {name: given[name] for name in ("scores", "log_probs", "entropy", "next_token", "version")}
     rest = {name: value for name, value in given.items() if name not in {*of_step, "name"}}
-    return bars.NextTokenDistribution(n_written=2, name=given.get("name", ""), **of_step), rest
+    return sampling_settings.NextTokenDistribution(n_written=2, name=given.get("name", ""), **of_step), rest
 
 
 def draw(**changed: Any) -> None:
@@ -55,12 +56,13 @@ def show() -> None:
     """The page of these tests."""
     import streamlit as st
 
+    from pages.components import sampling as sampling_settings
     from pages.explore.decoding.components import candidates as bars
     from tests.pages.explore.decoding.components.test_candidates import HELD, draw
 
     draw(**st.session_state["given"])
     st.session_state["token"] = bars.sent_token("candidates", version="12")
-    st.session_state["sampling"] = bars.sent_sampling("candidates", HELD)
+    st.session_state["sampling"] = sampling_settings.sent_sampling("candidates", HELD)
 
 
 def chosen(settings: object) -> dict[str, Any]:

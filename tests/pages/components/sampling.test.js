@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { random } from "../../../canvas.js";
-import { leave, shareOf } from "../../../../../pages/explore/decoding/components/candidates/sampling.js";
+import { random } from "../canvas.js";
+import { leave, shareOf } from "../../../pages/components/sampling/sampling.js";
 
 const OFF = { temperature: 1, top_k: 0, top_p: 1, min_p: 0 };
 const sum = (numbers) => numbers.reduce((one, other) => one + other, 0);

@@ -1,7 +1,7 @@
 // Sliders for how the next token is chosen: each with a field for its number, and a button that sets it back.
 
-import { element } from "../../../../components/kit/elements.js";
-import { say } from "../../../../components/kit/say.js";
+import { element } from "../kit/elements.js";
+import { say } from "../kit/say.js";
 
 const N_STOPS = 160; // of the slider of top-k, which is logarithmic
 const MOST = 999_999; // top-k that can be typed: as the server takes it
@@ -41,12 +41,12 @@ export const SLIDERS = [
   },
 ];
 
-export function makeSliders({ onMove, onRest }) {
-  // onMove(name, value): a slider or its field says another value; onRest(): it was let go.
+export function makeSliders({ onMove, onRest, kinds = SLIDERS }) {
+  // onMove(name, value): a slider or its field says another value; onRest(): it was let go; kinds: of `SLIDERS`.
   const sliders = { box: element("div", "sliders"), parts: {}, nTokens: 0 };
   sliders.box.setAttribute("role", "group");
   sliders.box.setAttribute("aria-label", say("Sampling settings"));
-  for (const kind of SLIDERS) sliders.parts[kind.name] = makeSlider(sliders, kind, onMove, onRest);
+  for (const kind of kinds) sliders.parts[kind.name] = makeSlider(sliders, kind, onMove, onRest);
   sliders.box.addEventListener("keydown", (event) => event.stopPropagation()); // the page has keys of its own
   return sliders;
 }

@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 from transformer_core.decoding.sampling import next_log_probs
 from transformer_core.decoding.settings import Sampling
 
-ARITHMETIC = ROOT / "pages/explore/decoding/components/candidates/sampling.js"
+ARITHMETIC = ROOT / "pages/components/sampling/sampling.js"
 NAMES = ("temperature", "top_k", "top_p", "min_p")
 N, N_LARGE = 300, 50_257  # tokens of the vocabularies
 KINDS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { SLIDERS } from "../../../../../pages/explore/decoding/components/candidates/sliders.js";
+import { SLIDERS } from "../../../pages/components/sampling/sliders.js";
 
 const stopsOf = (name, nTokens = 500) => SLIDERS.find((kind) => kind.name === name).stops(nTokens);
 

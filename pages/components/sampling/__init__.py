@@ -1,0 +1,109 @@
+"""The next-token distribution as a component reads it, and the sampling settings that a person chooses there.
+
+What the sliders do to the distribution is worked out in the browser (`sampling.js`), over the whole vocabulary, by the
+same arithmetic as `transformer_core.decoding.sampling.next_log_probs`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from pages.shared.view.shared_value import SharedValue
+from transformer_core.decoding.settings import Sampling
+from transformer_core.errors import ConfigError
+from transformer_core.figures import isolate
+
+SLIDERS = ("temperature", "top_k", "top_p", "min_p")  # fields of a sampling
+MOST_TOP_K = 999_999  # that the browser sends: more than any vocabulary has
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NextTokenDistribution:
+    """The next-token distribution at one step of a text."""
+
+    n_written: int  # tokens at that distribution
+    scores: Float[np.ndarray, " vocab"]  # logits after the repetition penalty, up to a number; -inf: never written
+    log_probs: Float[np.ndarray, " vocab"]  # of the model itself, in nats
+    entropy: float  # of the model's own distribution, in nats
+    next_token: int | None  # the one that is taken next by the settings; None: nobody knows
+    version: str  # of the distribution; it comes back with a chosen token
+    name: str = ""  # follows "Next-token distribution" in the label for screen readers
+
+
+def distribution_payload(
+    distribution: NextTokenDistribution, label: Callable[[int], str], n_most: int
+) -> tuple[dict[str, Any], bytes]:
+    """Return a distribution for a component, and its scores (float32, little endian), the highest first.
+
+    Args:
+        distribution: at one step.
+        label: what is written for a token.
+        n_most: so many tokens have rows; and the next one.
+
+    Raises:
+        ValueError: scores or log-probabilities that are not numbers, not of one vocabulary, or allow no token.
+    """
+    scores, log_probs = distribution.scores, distribution.log_probs
+    if scores.shape != log_probs.shape:
+        raise ValueError(
+            f"There are {len(scores)} scores and {len(log_probs)} log-probabilities; give one of each for every token."
+        )
+    if not np.isfinite(scores.max(initial=-np.inf)) or np.isnan(log_probs).any():
+        raise ValueError("The scores and log-probabilities must be numbers, and one token at least must be possible.")
+    order = np.argsort(scores, kind="stable")[::-1]  # of equal ones the higher token first: top-p keeps those longest
+    n = min(n_most, int(np.isfinite(scores).sum()))
+    places = list(range(n))
+    if distribution.next_token is not None and (place := int(np.flatnonzero(order == distribution.next_token)[0])) >= n:
+        places.append(place)
+    rows = [
+        {
+            "token": token,
+            "place": place,
+            "label": isolate(label(token)),
+            "log_prob": float(log_probs[token]),
+            "rank": int((log_probs > log_probs[token]).sum()),
+        }
+        for place, token in ((place, int(order[place])) for place in places)
+    ]
+    payload = {
+        "nWritten": distribution.n_written,
+        "rows": rows,
+        "n": n,
+        "entropy": distribution.entropy,
+        "next": distribution.next_token,
+        "name": distribution.name,
+        "version": distribution.version,
+    }
+    return payload, scores[order].astype("<f4").tobytes()
+
+
+def sampling_payload(key: str, sampling: Sampling) -> dict[str, Any]:
+    """Return the settings that hold, for the component of this key."""
+    return _settings(key).payload({field: getattr(sampling, field) for field in SLIDERS})
+
+
+def sent_sampling(key: str, sampling: Sampling) -> Sampling | None:
+    """Return the settings that a person wants, in the place of those that hold; None where they cannot be.
+
+    Args:
+        key: the component's key.
+        sampling: the settings that hold; what has no slider stays as it is there.
+    """
+    heard = _settings(key).heard()
+    values: list[Any] = [heard.get(field) for field in SLIDERS] if isinstance(heard, Mapping) else [None]
+    if not all(type(value) in (int, float) for value in values):
+        return None
+    temperature, top_k, top_p, min_p = values
+    if type(top_k) is not int or top_k > MOST_TOP_K:
+        return None
+    try:
+        return replace(sampling, temperature=float(temperature), top_k=top_k, top_p=float(top_p), min_p=float(min_p))
+    except (ConfigError, OverflowError):  # numbers that cannot be, or too large for one
+        return None
+
+
+def _settings(key: str) -> SharedValue:
+    return SharedValue(key, "sampling")

@@ -1,0 +1,155 @@
+"""The stage: a text on its way through a model, from tokens to the next token, at one zoom level.
+
+Steps, sliders and what is pointed at are worked out in the browser. What a person chooses comes back as triggers of the
+component's key: where to zoom, which step, which settings, and which token; `pages.learn.start.view_fields` checks them
+like any input.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pages.components.mounting import component
+from pages.components.packing import packed
+from pages.components.sampling import NextTokenDistribution, distribution_payload
+from transformer_core.analysis.stage.panels import Lane, Panel, Zoom
+from transformer_core.analysis.stage.stage_text import StageText
+from transformer_core.errors import mark
+from transformer_core.figures import DARK, LIGHT, Theme, isolate
+from transformer_core.figures.theme import KEY, QUERY, VALUE
+from transformer_core.language import say
+
+N_CANDIDATES = 40  # with rows of their own
+STACKS = {"encoder": mark("Encoder"), "decoder": mark("Decoder")}
+BLOCKS = {"encoder": mark("Encoder block {layer}"), "decoder": mark("Decoder block {layer}")}
+PARTS = {"self_attn": mark("Self-attention"), "cross_attn": mark("Cross-attention")}
+HUES = {"hook_q": "query", "hook_k": "key", "hook_v": "value", "hook_z": "value"}  # of stems; else signed
+
+
+def stage(
+    *,
+    zoom: Zoom,
+    lanes: Sequence[Lane],
+    values: Mapping[str, np.ndarray],
+    text: StageText,
+    step: int,
+    distributions: Sequence[NextTokenDistribution],
+    label: Callable[[int], str],
+    sampling: Mapping[str, Any],
+    zoomed: Mapping[str, Any],
+    stepped: Mapping[str, Any],
+    n_heads: int,
+    ended: str,
+    key: str,
+    on_zoom: Callable[[], None],
+    on_step: Callable[[], None],
+    on_sampling: Callable[[], None],
+    on_token: Callable[[], None],
+) -> None:
+    """Draw the stage.
+
+    Args:
+        zoom: what it is zoomed in on; of a head only the way back is drawn.
+        lanes: of this zoom level.
+        values: of their panels, by hook point: [row, column], or [head, query, key] with -inf where masked.
+        text: what was given and generated.
+        step: which prediction is looked at.
+        distributions: of the steps that a person can go to without the server; [] where nothing is predicted.
+        label: returns what is written for a token.
+        sampling: the settings that hold, as a payload of `SharedValue`.
+        zoomed: the zoom level, likewise.
+        stepped: the step, likewise.
+        n_heads: of each attention.
+        ended: why nothing comes next, or nothing is predicted, in a sentence; "" where something does.
+        key: the component's key.
+        on_zoom: called before the run in which a person zoomed.
+        on_step: called before the run in which a person went to another step.
+        on_sampling: called before the run in which a person let a slider go.
+        on_token: called before the run in which a person chose a token.
+    """
+    payloads = [distribution_payload(one, label, N_CANDIDATES) for one in distributions]
+    of_lanes = [_lane(lane, zoom, values) for lane in lanes]
+    sites = [panel.site for lane in lanes for panel in lane.panels]
+    header = {
+        "zoom": zoomed,
+        "step": stepped,
+        "sampling": sampling,
+        "level": zoom.level,
+        "crumbs": [{"zoom": str(one), "title": title_of(one)} for one in zoom.path],
+        "lanes": of_lanes,
+        "sides": {
+            name: {"labels": [isolate(one) for one in text.side_labels[name]], "ids": [*ids]}
+            for name, ids in text.tokens.items()
+        },
+        "generating": "source" if text.architecture == "encoder_only" else "target",
+        "nGiven": text.n_given,
+        "rows": [*text.rows],
+        "nextLabels": [isolate(one) for one in text.next_labels],
+        "hasEnded": text.has_ended,
+        "isFilling": text.architecture == "encoder_only",
+        "nFilled": text.n_filled,
+        "ended": ended,
+        "nHeads": n_heads,
+        "distributions": [one for one, _ in payloads],
+        "nTokens": len(distributions[0].scores) if distributions else 0,
+        "colors": {theme.name: _colors(theme) for theme in (LIGHT, DARK)},
+    }
+    numbers = b"".join(np.ascontiguousarray(values[site], dtype="<f4").tobytes() for site in sites)
+    component(__file__, "stage", isolated=True)(
+        key=key,
+        data=packed(header, numbers + b"".join(scores for _, scores in payloads)),
+        on_zoom_change=on_zoom,
+        on_step_change=on_step,
+        on_sampling_change=on_sampling,
+        on_token_change=on_token,
+    )
+
+
+def title_of(zoom: Zoom) -> str:
+    """Return what a zoom level is called."""
+    match zoom.level:
+        case "overview":
+            return say("Overview")
+        case "block":
+            return say(BLOCKS[zoom.stack], layer=zoom.layer)
+        case "attention":
+            return say(PARTS[zoom.part])
+    return f"L{zoom.layer}.H{zoom.head}"
+
+
+def _lane(lane: Lane, zoom: Zoom, values: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    groups = dict.fromkeys(panel.group for panel in lane.panels if panel.group)
+    return {
+        "stack": lane.stack,
+        "title": say(STACKS[lane.stack]),
+        "groups": {group: _group(Zoom.of(group)) for group in groups},
+        "panels": [_panel(panel, values[panel.site]) for panel in lane.panels],
+    }
+
+
+def _group(zoom: Zoom) -> dict[str, str]:
+    return {"short": say("Block {layer}", layer=zoom.layer), "title": title_of(zoom), "zoom": str(zoom)}
+
+
+def _panel(panel: Panel, values: np.ndarray) -> dict[str, Any]:
+    is_heads = panel.shape == "heads"
+    allowed = values[np.isfinite(values)]
+    return {
+        "site": panel.site,
+        "title": say(panel.title),
+        "shape": panel.shape,
+        "size": [*values.shape],
+        "rows": panel.rows,
+        "columns": panel.columns,
+        "group": panel.group,
+        "opens": panel.opens,
+        "isOptional": panel.site.endswith("mlp.hook_post"),
+        "hue": "weight" if is_heads else HUES.get(panel.site.rpartition(".")[2], ""),
+        "most": float(np.abs(allowed).max(initial=0)) or 1.0,
+    }
+
+
+def _colors(theme: Theme) -> dict[str, Any]:
+    names = ("background", "text", "muted", "accent", "border", "forbidden", "sequential", "diverging")
+    return {name: getattr(theme, name) for name in names} | {"query": QUERY, "key": KEY, "value": VALUE}

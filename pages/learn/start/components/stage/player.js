@@ -1,0 +1,100 @@
+// The buttons and keys that go along the generated tokens, one step each.
+
+import { element } from "../../../../components/kit/elements.js";
+import { makePlayButtons, setDisabled, showPlaying } from "../../../../components/kit/play_buttons.js";
+import { say } from "../../../../components/kit/say.js";
+import { nextToken } from "./prediction.js";
+import { goTo } from "./stage.js";
+import { isStill, sweep } from "./travel.js";
+
+const PERIOD = 1500; // ms that a step is looked at while it plays
+
+export function makePlayer(view) {
+  [view.player, view.buttons] = makePlayButtons(say("Generated tokens"), {
+    begin: [say("First step (Home)"), () => go(view, 0)],
+    back: [say("Previous token (←)"), () => go(view, view.at - 1)],
+    play: [say("Play (space)"), () => toggle(view)],
+    forward: [say("Generate the next token (→)"), () => forward(view)],
+  });
+  view.place = element("span", "place");
+  view.player.append(view.place);
+  return view.player;
+}
+
+export function fillPlayer(view) {
+  const { header, buttons, at, place, player } = view;
+  player.hidden = !header.rows.length && !header.nFilled;
+  const isLast = isOver(view);
+  showPlaying(buttons.play, view.isPlaying, isLast && !header.isFilling);
+  const done = header.isFilling ? header.nFilled : at;
+  setDisabled(buttons.begin, done === 0);
+  setDisabled(buttons.back, done === 0);
+  setDisabled(buttons.forward, isLast);
+  const next = header.isFilling ? header.nextLabels[0] : header.nextLabels[at];
+  const words = { n: done, next: next ?? "" };
+  if (header.isFilling) place.textContent = header.hasEnded ? header.ended : say("{n} filled; next: “{next}”", words);
+  else if (isLast) place.textContent = say("{n} generated; next: “{next}”, the end", words);
+  else place.textContent = say("{n} generated; next: “{next}”", words);
+}
+
+function isOver({ header, at }) {
+  return header.isFilling ? header.hasEnded : at >= header.rows.length - 1;
+}
+
+function go(view, step) {
+  pause(view);
+  if (view.header.isFilling) view.step.tell(Math.max(0, step === 0 ? 0 : view.header.nFilled - 1));
+  else goTo(view, step);
+}
+
+export function forward(view) {
+  // The next token joins the text; what an encoder fills in changes all it reads, so the server works that out.
+  const { header } = view;
+  if (isOver(view)) return pause(view);
+  const token = nextToken(view);
+  if (header.isFilling) {
+    if (token !== null) view.send("token", { token, step: view.at });
+    return undefined;
+  }
+  sweep(view);
+  goTo(view, view.at + 1);
+  return undefined;
+}
+
+function toggle(view) {
+  if (view.isPlaying) return pause(view);
+  view.isPlaying = true;
+  if (isOver(view) && !view.header.isFilling) goTo(view, 0);
+  else forward(view);
+  playOn(view);
+  return undefined;
+}
+
+function playOn(view) {
+  clearTimeout(view.timer);
+  view.timer = setTimeout(() => {
+    if (!view.root.isConnected || !view.isPlaying) return;
+    if (isOver(view)) return void pause(view);
+    forward(view);
+    playOn(view);
+  }, isStill() ? PERIOD : PERIOD + 300);
+  fillPlayer(view);
+}
+
+export function pause(view) {
+  clearTimeout(view.timer);
+  view.isPlaying = false;
+  if (view.header) fillPlayer(view);
+}
+
+export function pressed(view, event) {
+  // Whether a key went along the tokens.
+  const { key, target } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey || target.closest(".prediction, .open, .crumb")) return false;
+  if (key === " " && !target.closest("button")) toggle(view);
+  else if (key === "ArrowRight") forward(view);
+  else if (key === "ArrowLeft") go(view, view.at - 1);
+  else if (key === "Home") go(view, 0);
+  else return false;
+  return true;
+}

@@ -1,0 +1,171 @@
+// The stage: a text on its way through a model, at one zoom level, with the next-token distribution at its end.
+//
+// data: as packing.py packs it; after the header (as __init__.py makes it) the values of all panels and the scores of
+// the distributions (float32, little endian). A step, a slider and what is pointed at are shown at once; the server is
+// told. Zooming in asks the server for the values of that level.
+
+import { element } from "../../../../components/kit/elements.js";
+import { leaving, mount } from "../../../../components/kit/mount.js";
+import { unpack } from "../../../../components/kit/packing.js";
+import { inLines, rove } from "../../../../components/kit/roving.js";
+import { say } from "../../../../components/kit/say.js";
+import { SharedValue } from "../../../../components/kit/shared_value.js";
+import { watchTheme } from "../../../../components/kit/theme.js";
+import { makePalette } from "../../../steps/components/steps/colors.js";
+import { cellAt } from "./layout.js";
+import { makeLanes, nShown, paintAll } from "./panels.js";
+import { fillPlayer, makePlayer, pause, pressed } from "./player.js";
+import { inWords, makePrediction, showPrediction } from "./prediction.js";
+import { arrive, leaveFor } from "./travel.js";
+import { wordsOf } from "./words.js";
+
+const HINT = say("Point at a cell to see its value. Click a block or a head to zoom in; Escape zooms out.");
+
+export default await mount(import.meta.url, {
+  styles: [
+    "../../../../components/kit/play_buttons.css",
+    "../../../../components/sampling/sliders.css",
+    "./stage.css",
+    "./panels.css",
+    "./prediction.css",
+  ],
+  make: makeView,
+  update,
+});
+
+function makeView(root) {
+  const view = { root, at: 0, pointed: null, pictures: [], strips: [], typed: null, isPlaying: false };
+  root.setAttribute("role", "group");
+  root.setAttribute("aria-label", say("From text to prediction"));
+  view.zoom = new SharedValue((message) => view.send("zoom", message));
+  view.step = new SharedValue((message) => view.send("step", message));
+  view.settings = new SharedValue((message) => view.send("sampling", message));
+  view.top = element("div", "top");
+  view.crumbs = element("nav", "crumbs");
+  view.crumbs.setAttribute("aria-label", say("Zoom level"));
+  view.top.append(view.crumbs, makePlayer(view));
+  view.body = element("div", "body");
+  view.lanes = element("div", "lanes");
+  view.prediction = makePrediction(view);
+  view.body.append(view.lanes, view.prediction.box);
+  view.says = element("p", "says", HINT);
+  view.says.setAttribute("aria-hidden", "true");
+  root.append(view.top, view.body, view.says);
+  listen(view);
+  return view;
+}
+
+function listen(view) {
+  const { root, lanes } = view;
+  view.theme = watchTheme(root, () => view.header && repaint(view));
+  view.roving = rove(lanes, {
+    of: ".open",
+    next: (key, item) => inLines(key, item, [...lanes.querySelectorAll(".open")]),
+    onChoose: (item) => zoomTo(view, item.dataset.zoom, item),
+  });
+  lanes.addEventListener("pointermove", (event) => point(view, event));
+  lanes.addEventListener("pointerleave", () => point(view, null));
+  root.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && view.header.crumbs.length > 1) zoomTo(view, view.header.crumbs.at(-2).zoom, null);
+    else if (!pressed(view, event)) return;
+    event.preventDefault();
+  });
+  new ResizeObserver(() => {
+    const width = Math.round(root.clientWidth);
+    if (!view.header || width === view.width) return;
+    view.width = width;
+    layOut(view);
+  }).observe(root);
+  window.addEventListener("resize", () => view.header && layOut(view), { signal: leaving(root) });
+}
+
+function update(view, data, send) {
+  const { header, rest } = unpack(data);
+  const numbers = new Float32Array(rest.slice().buffer);
+  let start = 0;
+  const take = (n) => numbers.subarray(start, (start += n));
+  for (const lane of header.lanes) {
+    for (const panel of lane.panels) panel.values = take(panel.size.reduce((product, size) => product * size, 1));
+  }
+  for (const distribution of header.distributions) distribution.scores = take(header.nTokens);
+  const former = view.header;
+  Object.assign(view, { header, send, width: Math.round(view.root.clientWidth) });
+  view.zoom.hear(header.zoom);
+  if (view.step.hear(header.step)) view.at = header.step.value;
+  view.at = Math.min(view.at, Math.max(header.rows.length - 1, 0));
+  view.held = inWords(header.sampling.value);
+  if (view.settings.hear(header.sampling)) view.sampling = header.sampling.value;
+  fillCrumbs(view);
+  layOut(view);
+  fillPlayer(view);
+  if (former && former.zoom.value !== header.zoom.value) arrive(view, former);
+}
+
+function layOut(view) {
+  view.root.dataset.level = view.header.level;
+  showPrediction(view);
+  makeLanes(view); // in the room that is left
+  view.roving.rest(view.lanes.querySelector(".open"));
+  repaint(view);
+}
+
+export function repaint(view) {
+  const { header } = view;
+  const theme = view.theme();
+  if (view.palette?.theme !== theme) view.palette = makePalette(header, theme);
+  paintAll(view);
+}
+
+function fillCrumbs(view) {
+  const { crumbs } = view.header;
+  const items = crumbs.map(({ zoom, title }, i) => {
+    const isLast = i === crumbs.length - 1;
+    const button = element("button", "crumb", title);
+    button.type = "button";
+    if (isLast) button.setAttribute("aria-current", "location");
+    else button.addEventListener("click", () => zoomTo(view, zoom, null));
+    return button;
+  });
+  view.crumbs.replaceChildren(...items);
+}
+
+export function zoomTo(view, zoom, from) {
+  pause(view);
+  leaveFor(view, from);
+  view.zoom.tell(zoom);
+}
+
+export function goTo(view, step) {
+  // Shows another step of the generated text.
+  view.at = Math.min(Math.max(step, 0), Math.max(view.header.rows.length - 1, 0));
+  repaint(view);
+  showPrediction(view);
+  fillPlayer(view);
+  view.step.tell(view.at);
+}
+
+function point(view, event) {
+  const canvas = event?.target instanceof Element ? event.target.closest("canvas") ?? event.target.querySelector?.(":scope > canvas") : null;
+  const item = event?.target instanceof Element ? event.target.closest(".token") : null;
+  /** @type {{side: string, row: number} | null} */
+  let pointed = null;
+  let words = HINT;
+  if (canvas) {
+    const { panel, head, quantity, rows, columns } = canvas.picture;
+    const box = canvas.getBoundingClientRect();
+    const at = cellAt({ x: event.clientX - box.left, y: event.clientY - box.top }, box, { rows, columns });
+    const isShown = at.row < nShown(view, panel.rows) && (!panel.columns || at.column < nShown(view, panel.columns));
+    if (isShown) {
+      pointed = { side: panel.rows, row: at.row };
+      words = wordsOf(panel, view.header.sides, { head, ...at }, quantity.values[at.row * columns + at.column], view.header.nHeads);
+    }
+  } else if (item) {
+    const strip = view.strips.find(({ tokens }) => tokens.contains(item));
+    pointed = { side: strip.side, row: Number(item.dataset.row) };
+    words = item.title;
+  }
+  view.says.textContent = words;
+  if (pointed?.side === view.pointed?.side && pointed?.row === view.pointed?.row) return;
+  view.pointed = pointed;
+  repaint(view);
+}

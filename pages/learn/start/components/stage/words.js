@@ -1,0 +1,32 @@
+// What a cell of the stage says.
+
+import { short } from "../../../../components/kit/numbers.js";
+import { say } from "../../../../components/kit/say.js";
+
+/** @typedef {{title: string, shape: string, rows: string, columns: string, size: number[]}} Panel */
+
+const token = (labels, i) => `${i} “${labels[i]}”`;
+
+/**
+ * @param {Panel} panel
+ * @param {Record<string, {labels: string[]}>} sides
+ * @param {{head?: number | null, row: number, column: number}} at
+ * @param {number} value
+ * @param {number} nHeads
+ */
+export function wordsOf(panel, sides, { head = 0, row, column }, value, nHeads) {
+  const labels = sides[panel.rows].labels;
+  if (panel.shape === "heads") {
+    const place = { title: panel.title, head: head ?? 0, query: token(labels, row), key: token(sides[panel.columns].labels, column) };
+    return value === -Infinity
+      ? say("{title}, head {head}: query {query} → key {key}: masked", place)
+      : say("{title}, head {head}: query {query} → key {key}: {value}", { ...place, value: short(value) });
+  }
+  const place = { title: panel.title, token: token(labels, row), value: short(value) };
+  if (panel.shape === "head vectors") {
+    const width = panel.size[1] / nHeads;
+    const of = { ...place, head: Math.floor(column / width), dimension: column % width };
+    return say("{title}, token {token}, head {head}, dimension {dimension}: {value}", of);
+  }
+  return say("{title}, token {token}, dimension {dimension}: {value}", { ...place, dimension: column });
+}

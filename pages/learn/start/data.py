@@ -1,0 +1,236 @@
+"""What the page Start shows at one time: a text on its way through a model, at one zoom level."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pages.components.sampling import NextTokenDistribution
+from pages.learn.start import view_fields
+from pages.learn.steps.data import StepsData
+from pages.shared import cache, models
+from pages.shared.models import CPU, PRECISIONS, ModelCard
+from pages.shared.recipe import Expression, call, named, value_of
+from pages.shared.sources import Source
+from pages.shared.view import state
+from pages.shared.view.state import View
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.blueprint.shapes import PROBABILITIES
+from transformer_core.analysis.flow.divergence import entropy
+from transformer_core.analysis.stage import first_view
+from transformer_core.analysis.stage.panels import Lane, Zoom, lanes_of
+from transformer_core.analysis.stage.stage_text import StageText
+from transformer_core.decoding.settings import GREEDY, Sampling
+from transformer_core.errors import mark
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.stage.first_view import FirstView
+
+KIND = mark("stage activations")
+MOST_AHEAD = 8_192  # tokens of a vocabulary up to which the distributions of all steps are sent at once
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StageData:
+    """A text on the stage; all parts of the page draw from it."""
+
+    card: ModelCard
+    view: View
+    source: Source
+    zoom: Zoom
+    sampling: Sampling
+    text: StageText
+    first: "FirstView | None"  # what was kept beside the checkpoint, where that is what is looked at
+    notes: tuple[str, ...]  # a sentence each, of what could not be met
+
+    @classmethod
+    def current(cls, card: ModelCard) -> "StageData | None":
+        """Return what is to be seen now; None where there is no text.
+
+        Raises:
+            HeadlightError: the model cannot be loaded, or the text cannot be read by it.
+        """
+        state.fit(card)
+        view = state.current()
+        if not view.text:
+            return None
+        source = Source.of(card, view.device, view.precision)
+        notes = view_fields.fit(card.config, (source, view.text))
+        view = state.current()  # with the head that is zoomed in on
+        zoom, sampling = Zoom.of(view_fields.ZOOM.value), view_fields.sampling()
+        first = _first_view(card) if view_fields.is_usual() and _is_plain(view) else None
+        if first is not None and first.prompt != view.text:
+            first = None
+        text = first.text if first is not None else value_of(_generated(source, view.text))
+        data = cls(
+            card=card,
+            view=view,
+            source=source,
+            zoom=zoom,
+            sampling=sampling,
+            text=text,
+            first=first,
+            notes=tuple(notes),
+        )
+        steps = view_fields.STEP
+        if steps.value is not None and steps.value >= len(text.rows):
+            steps.set(max(0, len(text.rows) - 1))
+        steps.found(data.least_certain)
+        return data
+
+    @property
+    def lanes(self) -> tuple[Lane, ...]:
+        """What the stage shows."""
+        return lanes_of(self.card.config, self.zoom)
+
+    @property
+    def step(self) -> int:
+        """The step that is looked at."""
+        step: int = view_fields.STEP.value
+        return step
+
+    @property
+    def forced(self) -> tuple[int, ...]:
+        """The tokens that were generated first, whatever the settings say."""
+        return tuple(view_fields.TOKENS.value)
+
+    def generated_until(self, step: int) -> tuple[int, ...]:
+        """Return the tokens that were generated up to a step; of an encoder, what the blanks were filled with."""
+        if self.text.architecture == "encoder_only":
+            return self.forced
+        return self.text.target[self.text.n_given : self.text.n_given + max(0, step)]
+
+    def query_of(self, attention: str) -> int | None:
+        """Return the query of an attention that the prediction of this step is read at; None: it is another stack's."""
+        generating = "source" if self.text.architecture == "encoder_only" else "target"
+        is_read_there = self.text.rows and ATTENTIONS[attention].queries_from == generating
+        return self.text.rows[min(view_fields.STEP.value, len(self.text.rows) - 1)] if is_read_there else None
+
+    @cached_property
+    def recipe(self) -> Expression:
+        """The text as code."""
+        return _generated(self.source, self.view.text)
+
+    @cached_property
+    def captured(self) -> Expression:
+        """What passes the hook points while the model reads the text, as code."""
+        from transformer_core.analysis.blueprint.capture import CapturedText
+
+        made = call(CapturedText, self.source.recipe()[0], self.recipe.inputs)
+        captured: Expression = named("captured", cache.kept(KIND, made))
+        return captured
+
+    def values(self, site: str) -> np.ndarray:
+        """Return what passed a hook point, without the axis of the batch.
+
+        Raises:
+            HeadlightError: the model cannot be run.
+        """
+        if self.first is not None:
+            return self.first.values(site)
+        with models.on(self.source.device):
+            values: np.ndarray = value_of(self.captured.values(site))
+        cache.measure(KIND, self.captured)
+        return values
+
+    @cached_property
+    def log_probs(self) -> dict[int, np.ndarray]:
+        """The log-probabilities of all tokens, in nats, by step; -inf for a token that is never generated."""
+        if not self.text.rows:
+            return {}
+        logits, probabilities = self.values("hook_logits"), self.values(PROBABILITIES)
+        suppressed = self.card.config.suppressed_token_id
+        found = {}
+        for step, row in enumerate(self.text.rows):
+            best = int(probabilities[row].argmax())
+            log_probs = logits[row] - (logits[row, best] - np.log(probabilities[row, best]))
+            if suppressed is not None:
+                log_probs[suppressed] = -np.inf
+            found[step] = log_probs
+        return found
+
+    @cached_property
+    def entropies(self) -> list[float]:
+        """The entropy of the prediction at each step, in nats."""
+        if not self.text.rows:
+            return []
+        probabilities = self.values(PROBABILITIES)[list(self.text.rows)]
+        return [float(value) for value in entropy(probabilities.astype(np.float64))]
+
+    @property
+    def least_certain(self) -> int:
+        """The step whose prediction has the largest entropy."""
+        return int(np.argmax(self.entropies)) if self.entropies else 0
+
+    @property
+    def distributions(self) -> list[NextTokenDistribution]:
+        """What may come next: at this step, and at the others where the vocabulary is small; [] where nothing does."""
+        n_all = len(self.text.rows)
+        if not n_all or not np.isfinite(self.entropies).all():
+            return []
+        steps = range(n_all) if self.card.config.vocab_size <= MOST_AHEAD else [self.step]
+        return [self._distribution(step) for step in steps if self.text.next_tokens[step] is not None]
+
+    def _distribution(self, step: int) -> NextTokenDistribution:
+        log_probs = self.log_probs[step]
+        return NextTokenDistribution(
+            n_written=step,
+            scores=log_probs,
+            log_probs=log_probs,
+            entropy=self.entropies[step],
+            next_token=self.text.next_tokens[step],
+            version=str(step),
+        )
+
+    def label(self, token: int) -> str:
+        """Return the label of a token of the vocabulary."""
+        if self.first is not None and token in self.first.candidates:
+            return self.first.candidates[token]
+        _, tokenizer = self.source.load()
+        label: str = tokenizer.target.labels([token])[0]
+        return label
+
+    def steps_data(self) -> StepsData:
+        """Return the head that is zoomed in on, as the page Attention step by step shows one.
+
+        Raises:
+            HeadlightError: it cannot be walked through.
+        """
+        return StepsData.of(self.card, self.view, self.source, self.recipe)
+
+    def panel_values(self) -> Mapping[str, np.ndarray]:
+        """Return the values of all panels of this zoom level, by hook point; of patterns -inf where masked."""
+        found = {}
+        for lane in self.lanes:
+            for panel in lane.panels:
+                values = self.values(panel.site)
+                if panel.mask:
+                    values = np.where(self.values(panel.mask), values, -np.inf)
+                if panel.shape == "head vectors":
+                    values = values.swapaxes(0, 1).reshape(values.shape[1], -1)  # [pos, head · d_head]
+                found[panel.site] = values
+        return found
+
+
+def _generated(source: Source, text: str) -> Expression:
+    """Return the text with what is generated, as code."""
+    from transformer_core.analysis.stage.generating import generate
+
+    model, tokenizer = source.recipe()
+    options = {"chosen": view_fields.TOKENS.value} if view_fields.TOKENS.value else {}
+    sampling = view_fields.sampling()
+    if sampling != GREEDY:
+        options["sampling"] = sampling
+    made = source.forward(model, call(generate, model, tokenizer, text, **options))
+    return named("stage_text", cache.kept(mark("generated texts"), made))
+
+
+def _first_view(card: ModelCard) -> "FirstView | None":
+    return first_view.read(models.place_of(card.path), card.config)
+
+
+def _is_plain(view: View) -> bool:
+    """Whether the model runs where its first view was captured."""
+    return (view.device, view.precision) == (CPU, PRECISIONS[0])

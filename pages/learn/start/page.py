@@ -1,0 +1,156 @@
+"""Start: how does my text become a prediction, on one screen?"""
+
+import streamlit as st
+
+from pages.components.sampling import sampling_payload
+from pages.learn.start import links, view_fields
+from pages.learn.start.components.stage import stage
+from pages.learn.start.data import StageData
+from pages.learn.steps import figure, number
+from pages.learn.steps import view_fields as steps_fields
+from pages.shared import code_expander, models, prose
+from pages.shared.answer import NO_BLANK, NO_HEAD, NO_MASK
+from pages.shared.recipe import Lines, script
+from pages.shared.view import state
+from pages.shared.view.fields import sent
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
+
+LEAD = mark(
+    "Tokens become vectors, which pass through the blocks until the last one predicts the next token. Every cell is a "
+    "number of the model on your text; zoom in to see how it is computed."
+)
+LOOK_FOR = {
+    "overview": mark(
+        "press Play and follow one row: it is one token. Attention is the only step that moves information "
+        "between rows; everything else works on each row alone. Click a block to zoom in."
+    ),
+    "block": mark(
+        "each sub-layer reads the residual stream, and its output is added to it. Click the heads to see queries, "
+        "keys and values."
+    ),
+    "attention": mark(
+        "each head compares its own queries with its own keys; the softmax of the scores is its pattern, and z is the "
+        "sum of the values, weighted by the pattern. Click a head to follow it step by step."
+    ),
+    "head": mark("choose another query, or click any number to see its formula with its inputs."),
+}
+ENDED = mark("The model ended the text here (end-of-sequence token).")
+FULL = mark("All positions of this model are used, so no further token can be generated.")
+FILLED = mark("All blanks are filled.")
+CODE = """
+for lane in lanes_of(model.config, zoom):
+    for panel in lane.panels:
+        print(panel.title, panel.site, captured.values(panel.site).shape)
+"""
+
+
+def page() -> None:
+    """Draw the page, in the order of all pages."""
+    prose.heading(say("Start"), say(LEAD))
+    if state.current().text:
+        steps_fields.PLACE.forget()
+        show()
+
+
+@st.fragment
+def show() -> None:
+    """Draw the stage, and what belongs to its zoom level; what is done on it draws only this again."""
+    data = _data()
+    if data is None:
+        return
+    if remarks := [*data.notes, *_remarks(data)]:
+        prose.note(" ".join(remarks))
+    _stage(data)
+    if data.zoom.level == "head":
+        _head(data)
+    prose.look_for(say(LOOK_FOR[data.zoom.level]))
+    links.show(data)
+    code_expander.code(lambda: _code(data))
+    state.publish()
+
+
+def _data() -> StageData | None:
+    """Return what is to be seen; where the text cannot be read, say why and offer to begin anew."""
+    card = models.available(view_fields.PAGE)[state.current().model]
+    try:
+        with st.spinner(say("Reading the text …"), show_time=True):
+            return StageData.current(card)
+    except HeadlightError as error:
+        prose.warning(say("This cannot be shown: {why}.", why=error))
+        if view_fields.TOKENS.value:
+            st.button(say("Start over"), on_click=view_fields.start_again, type="primary")
+        return None
+
+
+def _stage(data: StageData) -> None:
+    """Draw the stage."""
+    stage(
+        zoom=data.zoom,
+        lanes=data.lanes,
+        values=data.panel_values(),
+        text=data.text,
+        step=data.step,
+        distributions=data.distributions if data.zoom.level == "overview" else [],
+        label=data.label,
+        sampling=sampling_payload(view_fields.STAGE, data.sampling),
+        zoomed=view_fields.ZOOMED.payload(str(data.zoom)),
+        stepped=view_fields.STEPPED.payload(data.step, echoes=False),
+        n_heads=data.card.config.n_heads,
+        ended=_ended(data),
+        key=view_fields.STAGE,
+        on_zoom=lambda: view_fields.on_zoom(data.query_of),
+        on_step=lambda: view_fields.on_step(is_filling=data.text.architecture == "encoder_only"),
+        on_sampling=lambda: view_fields.on_sampling(data.generated_until(view_fields.STEP.value)),
+        on_token=lambda: _take(data),
+    )
+
+
+def _take(data: StageData) -> None:
+    """A token was chosen; what came from the browser is checked like any input."""
+    match sent(view_fields.STAGE, "token"):
+        case {"token": int(token), "step": int(step)} if 0 <= token < data.card.config.vocab_size:
+            view_fields.choose_token(data.generated_until(step), token)
+
+
+def _head(data: StageData) -> None:
+    """Draw the head that is zoomed in on."""
+    try:
+        steps = data.steps_data()
+    except HeadlightError as error:
+        prose.warning(say("This head cannot be shown step by step: {why}.", why=error))
+        return
+    with st.container(key="hl-steps"):
+        figure.draw(steps)
+        number.show(steps)
+
+
+def _ended(data: StageData) -> str:
+    """Return why nothing is predicted, or nothing comes next; "" where something does."""
+    text = data.text
+    if not data.card.config.unembed:
+        return say(NO_HEAD)
+    if text.architecture == "encoder_only":
+        if text.has_ended:
+            return say(FILLED)
+        return "" if text.rows else say(NO_MASK if data.card.reads_ids else NO_BLANK)
+    return say(ENDED) if text.has_ended else "" if text.next_tokens[-1] is not None else say(FULL)
+
+
+def _remarks(data: StageData) -> list[str]:
+    """Say what a person should know before they trust the stage."""
+    n = len(data.text.source or data.text.target[: data.text.n_given])
+    if data.text.n_left_out:
+        return [say("This text is long: the stage reads its first {n} tokens.", n=n)]
+    return []
+
+
+def _code(data: StageData) -> str:
+    """Return the lines that generate the text and capture what the stage shows."""
+    from transformer_core.analysis.stage.panels import Zoom, lanes_of
+
+    zoom = Lines(f"zoom = Zoom.of({str(data.zoom)!r})", (Zoom,))
+    return script(zoom, Lines(CODE, (data.source.recipe()[0], data.captured, lanes_of)))
+
+
+page()
