@@ -21,9 +21,7 @@ Decoding|Dropout|Dropout p|Embedding|Encoder|FFN|Film|GELU|GELU (tanh)|Heatmap|K
 Memory (M)|MiB|Min-p|Name|Overfitting|Padding|Pause|Prompt|Queries|Query|Query {query}: {who}|RMSNorm|ReLU
 Score: {query} → {key}, {head}|Scores.|Seed|Segment|Server|SiLU|Snapshot|Start|Softmax|Text|Token|Tokenizer|Top-k
 Tour|Training|Values|bfloat16|diagonal|final|float32|nats|normal|one-hot
-{n:.2f} nats|{number} nats""".replace(
-        "\n", "|"
-    ).split("|")
+{n:.2f} nats|{number} nats""".replace("\n", "|").split("|")
 )
 
 

@@ -79,7 +79,7 @@ def test_what_is_said_of_where_a_model_was_trained(open_app: OpenApp):
     assert told["small"].endswith("trained elsewhere") and told["ids"].endswith("trained elsewhere")
     assert told["new"].endswith("not trained")
     assert "trained on en-fr" in told["tales"]
-    app = open_app(model="small")
+    app = open_app("heads", model="small")
     assert sorted(app.selectbox(key="model").options) == [
         *("New", "Tales", "ids (trained elsewhere)", "small (trained elsewhere)"),
     ]
@@ -90,7 +90,7 @@ def test_what_is_said_of_where_a_model_was_trained(open_app: OpenApp):
 
 
 def test_the_heads_of_the_text_alone_are_shown(open_app: OpenApp, here: Path):
-    app = open_app(model="small", text=PROMPT, attention="decoder", layer="0", head="1")
+    app = open_app("heads", model="small", text=PROMPT, attention="decoder", layer="0", head="1")
     assert not app.exception
     model, tokenizer = tc.load(here / "small")
     ids = tokenizer.encode(PROMPT)
@@ -109,7 +109,7 @@ def test_the_heads_of_the_text_alone_are_shown(open_app: OpenApp, here: Path):
 
 
 def test_a_text_is_continued_when_that_is_asked_for(open_app: OpenApp, here: Path):
-    app = open_app(model="small", text=PROMPT)
+    app = open_app("heads", model="small", text=PROMPT)
     assert "continue" not in url_of(app) and "shapes" not in figure_of(app)["layout"]
     app.toggle(key="view-continue-box").set_value(True).run()
     assert not app.exception
@@ -128,14 +128,14 @@ def test_a_text_is_continued_when_that_is_asked_for(open_app: OpenApp, here: Pat
 
 
 def test_a_model_of_ours_continues_unless_it_is_told_not_to(open_app: OpenApp):
-    app = open_app(model="tales")
+    app = open_app("heads", model="tales")
     n_continued = overview_of(app)[0]["groups"][0]["keys"]
     assert (
         "continue" not in url_of(app) and "generated from token" in figure_of(app)["layout"]["xaxis"]["title"]["text"]
     )
     app.toggle(key="view-continue-box").set_value(False).run()
     assert url_of(app)["continue"] == "off" and overview_of(app)[0]["groups"][0]["keys"] < n_continued
-    again = open_app(**url_of(app))
+    again = open_app("heads", **url_of(app))
     assert again.text_input(key="text").value == PROMPTS[0]
     assert overview_of(again)[0]["groups"][0]["keys"] == overview_of(app)[0]["groups"][0]["keys"]
     for page in PAGES:
@@ -148,7 +148,7 @@ def test_a_large_model_shows_the_text_first_and_what_it_writes_later(
     open_app: OpenApp, here: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(continuing, "LARGE", 0)
-    app = open_app(**{"model": "small", "text": PROMPT, "continue": "on"})
+    app = open_app("heads", **{"model": "small", "text": PROMPT, "continue": "on"})
     assert not app.exception
     assert "Generating" in text_of(app)
     assert overview_of(app)[0]["groups"][0]["keys"] == 8
@@ -167,7 +167,7 @@ def test_a_large_encoder_decoder_shows_its_encoder_first_and_its_output_later(
     open_app: OpenApp, three_kinds_here: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(continuing, "LARGE", 0)
-    app = open_app(text=EXAMPLES[1], attention="encoder", layer="1", head="2")
+    app = open_app("heads", text=EXAMPLES[1], attention="encoder", layer="1", head="2")
     assert not app.exception
     assert "Generating" in text_of(app) and "The model found no end" not in text_of(app)
     first = figure_of(app)
@@ -198,7 +198,7 @@ def test_a_large_encoder_decoder_shows_its_encoder_first_and_its_output_later(
 
 
 def test_token_ids_are_read_and_written_on_all_pages(open_app: OpenApp, here: Path):
-    app = open_app(model="ids")
+    app = open_app("heads", model="ids")
     assert app.text_input(key="text").value == " ".join(str(11 * i // 9) for i in range(1, 9))  # an example
     app.text_input(key="text").set_value("1, 2 3,4 1").run()
     assert not app.exception
@@ -231,7 +231,7 @@ def test_models_with_an_encoder_read_token_ids_on_all_pages(
     about = {"title": "Ids", "kind": architecture.replace("_", "-"), "tokenizer": "ids", "examples": ["5 6 7"]}
     tc.save(tmp_path / "ids", tc.build(config), IdTokenizer.of(config), about)
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
-    app = open_app(attention="encoder")
+    app = open_app("heads", attention="encoder")
     for page in PAGES:
         app.switch_page(page).run()
         assert not app.exception and not app.warning, page
@@ -254,13 +254,13 @@ def test_models_with_an_encoder_read_token_ids_on_all_pages(
     ],
 )
 def test_what_is_no_token_id_is_said(open_app: OpenApp, text: str, said: str):
-    app = open_app(model="ids", text=text)
+    app = open_app("heads", model="ids", text=text)
     assert not app.exception
     assert [warning.value.count(said) for warning in app.warning] == [1]
 
 
 def test_words_give_way_to_an_example_where_ids_are_read(open_app: OpenApp):
-    app = open_app(model="small", text=PROMPT)
+    app = open_app("heads", model="small", text=PROMPT)
     app.selectbox(key="model").select("ids").run()
     assert not app.exception and not app.warning
     assert str(app.text_input(key="text").value).replace(" ", "").isdecimal()
@@ -268,7 +268,7 @@ def test_words_give_way_to_an_example_where_ids_are_read(open_app: OpenApp):
 
 def test_a_text_of_another_script_or_none(open_app: OpenApp):
     for text in ("مرحبا بالعالم", "👩‍👩‍👧", ""):
-        app = open_app(model="small", text=text)
+        app = open_app("heads", model="small", text=text)
         for page in PAGES:
             app.switch_page(page).run()
             assert not app.exception, (text, page)
@@ -281,7 +281,7 @@ def test_a_text_of_another_script_or_none(open_app: OpenApp):
 
 
 def test_the_box_of_a_long_text_closes_and_shows_the_text_whole(open_app: OpenApp):
-    app = open_app(model="small", text=PROMPT)
+    app = open_app("heads", model="small", text=PROMPT)
     app.session_state["long-text-open"] = True
     long_text = "the cat sees a dog because " * 4
     app.text_area(key="long-text").set_value(long_text)
@@ -292,7 +292,7 @@ def test_the_box_of_a_long_text_closes_and_shows_the_text_whole(open_app: OpenAp
 
 
 def test_a_cut_continuation_ends_with_a_mark(open_app: OpenApp):
-    assert "<span class='hl-answer hl-cut'" in words_of(open_app(model="tales"))
+    assert "<span class='hl-answer hl-cut'" in words_of(open_app("heads", model="tales"))
 
 
 def test_the_card_of_a_model_without_a_tokenizer(here: Path):

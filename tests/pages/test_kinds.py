@@ -52,7 +52,7 @@ def text_of(app: AppTest) -> str:
 def test_each_kind_has_its_boxes_and_its_attentions(
     open_app: OpenApp, model: str, label: str, groups: list[str], title: str
 ):
-    app = open_app(model=model)
+    app = open_app("heads", model=model)
     assert not app.exception
     assert app.text_input(key="text").label == label
     header, levels = overview_of(app)
@@ -66,11 +66,11 @@ def test_each_kind_has_its_boxes_and_its_attentions(
 
 
 def test_the_first_model_is_the_translator(open_app: OpenApp):
-    assert open_app().selectbox(key="model").value == "en-fr"
+    assert open_app("heads").selectbox(key="model").value == "en-fr"
 
 
 def test_a_prompt_goes_on(open_app: OpenApp, three_kinds: Path):
-    app = open_app(model="tales", text="The cat")
+    app = open_app("heads", model="tales", text="The cat")
     model, tokenizer = tc.load(three_kinds / "tales")
     prompt = tokenizer.encode_for("The cat", "decoder_only")
     tokens = tc.greedy_decode(model, torch.tensor([prompt]), max_new_tokens=24).tokens[0].tolist()
@@ -80,7 +80,7 @@ def test_a_prompt_goes_on(open_app: OpenApp, three_kinds: Path):
 
 
 def test_blanks_show_their_candidates(open_app: OpenApp, three_kinds: Path):
-    app = open_app(model="gaps", text="The ____ sees the [MASK].")
+    app = open_app("heads", model="gaps", text="The ____ sees the [MASK].")
     model, tokenizer = tc.load(three_kinds / "gaps")
     ids = tokenizer.encode_for("The ____ sees the [MASK].", "encoder_only")
     with torch.inference_mode():
@@ -95,13 +95,13 @@ def test_blanks_show_their_candidates(open_app: OpenApp, three_kinds: Path):
 
 
 def test_without_a_blank_there_are_patterns_only(open_app: OpenApp):
-    app = open_app(model="gaps", text="The cat sleeps.")
+    app = open_app("heads", model="gaps", text="The cat sleeps.")
     assert "Nothing to fill in" in text_of(app)
     assert overview_of(app)[0]["groups"][0]["keys"] == 6
 
 
 def test_a_target_is_typed_and_given_up_again(open_app: OpenApp):
-    app = open_app(text=EXAMPLES[2])
+    app = open_app("heads", text=EXAMPLES[2])
     own = words_of(app)
     app.button(key="change-target").click().run()
     box = app.text_input(key="target-box")
@@ -119,7 +119,7 @@ def test_a_target_is_typed_and_given_up_again(open_app: OpenApp):
 
 
 def test_an_empty_target_means_the_models_own(open_app: OpenApp):
-    app = open_app(target="Le chat.")
+    app = open_app("heads", target="Le chat.")
     assert app.text_input(key="target-box").value == "Le chat."
     app.text_input(key="target-box").set_value("  ").run()
     assert "target" not in url_of(app)
@@ -127,7 +127,7 @@ def test_an_empty_target_means_the_models_own(open_app: OpenApp):
 
 
 def test_an_example_gives_a_typed_target_up(open_app: OpenApp):
-    app = open_app(target="Le chat.")
+    app = open_app("heads", target="Le chat.")
     app.button(key="example-1").click().run()
     assert "target" not in url_of(app)
 
@@ -141,13 +141,13 @@ def test_a_link_to_a_target(open_app: OpenApp):
         "head": "1",
         "target": TARGETS[0],
     }
-    assert view_of(open_app(**view)) == view
-    assert "target" not in url_of(open_app(model="tales", target="Le chat."))  # which takes none
+    assert view_of(open_app("heads", **view)) == view
+    assert "target" not in url_of(open_app("heads", model="tales", target="Le chat."))  # which takes none
 
 
 @pytest.mark.slow
 def test_switching_between_kinds(open_app: OpenApp):
-    app = open_app(attention="cross", layer="1", head="3", target="Le chat.")
+    app = open_app("heads", attention="cross", layer="1", head="3", target="Le chat.")
     app.selectbox(key="model").select("tales").run()
     assert not app.exception
     assert (app.text_input(key="text").value, app.text_input(key="text").label) == (PROMPTS[0], "Prompt")
@@ -174,7 +174,7 @@ def test_switching_between_kinds(open_app: OpenApp):
     ],
 )
 def test_an_attention_that_the_model_has_not(open_app: OpenApp, parameters: dict[str, str], sentence: str):
-    app = open_app(**parameters)
+    app = open_app("heads", **parameters)
     assert not app.exception
     assert sentence in text_of(app)
     assert figure_of(app)["data"]
@@ -184,7 +184,7 @@ def test_an_attention_that_the_model_has_not(open_app: OpenApp, parameters: dict
 @pytest.mark.parametrize("model", ["tales", "gaps"])
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_any_text_is_shown_as_text(open_app: OpenApp, model: str, text: str):
-    app = open_app(model=model, text=text)
+    app = open_app("heads", model=model, text=text)
     assert not app.exception
     words = words_of(app)
     assert "<script>" not in words and "onerror=alert(1)>" not in words.replace("&gt;", "")
@@ -194,7 +194,7 @@ def test_any_text_is_shown_as_text(open_app: OpenApp, model: str, text: str):
 
 def test_a_target_is_shown_as_text(open_app: OpenApp):
     for text in HOSTILE[::3]:
-        app = open_app(text="The cat.", target=text)
+        app = open_app("heads", text="The cat.", target=text)
         assert not app.exception
         assert "<script>" not in words_of(app)
 
@@ -216,7 +216,7 @@ def test_a_target_is_shown_as_text(open_app: OpenApp):
 def test_the_shown_code_computes_the_shown_numbers(
     open_app: OpenApp, parameters: dict[str, str], capsys: pytest.CaptureFixture[str]
 ):
-    app = open_app(**parameters)
+    app = open_app("heads", **parameters)
     assert not app.exception
     namespace: dict[str, Any] = {}
     exec(compile(shown_code(app), "shown", "exec"), namespace)

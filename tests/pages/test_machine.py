@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("three_kinds_here")
 
 
 def test_precision_is_chosen_beside_the_page(open_app: OpenApp):
-    app = open_app(text="The cat.")
+    app = open_app("heads", text="The cat.")
     exact = values_of(figure_of(app)["data"][0])
     app.segmented_control(key="precision").select("bfloat16").run()
     assert not app.exception
@@ -33,7 +33,7 @@ def test_precision_is_chosen_beside_the_page(open_app: OpenApp):
 
 
 def test_a_device_that_is_not_there_is_a_calm_sentence(open_app: OpenApp):
-    app = open_app(text="The cat.")
+    app = open_app("heads", text="The cat.")
     app.session_state["device"] = "cuda:7"
     app.run()
     assert not app.exception

@@ -45,7 +45,7 @@ def test_a_page_is_drawn_twice_under_its_title_and_its_address_names_nothing_tha
 @pytest.mark.usefixtures("three_kinds_here")
 def test_the_address_names_a_head_that_another_page_begins_with(open_app: Callable[..., AppTest]):
     """Steps begins with the first head of the encoder, and the others with one of the last layer."""
-    app = open_app()
+    app = open_app("heads")
     heads, steps = pages()["heads"].script, pages()["steps"].script
     usual = {name: view_of(app)[name] for name in HEAD}
     assert url_of(app) == {} and usual == {"attention": "cross", "layer": "1", "head": "0"}
@@ -59,7 +59,7 @@ def test_the_address_names_a_head_that_another_page_begins_with(open_app: Callab
     app.query_params.clear()  # as a browser does that opens a page by its name
     app.switch_page(heads).run()
     assert url_of(app) == {} and {name: view_of(app)[name] for name in HEAD} == usual
-    again = open_app()
+    again = open_app("heads")
     for name, value in link.items():
         again.query_params[name] = value
     again.switch_page(steps).run()
@@ -68,7 +68,7 @@ def test_the_address_names_a_head_that_another_page_begins_with(open_app: Callab
 
 @pytest.mark.usefixtures("three_kinds_here")
 def test_the_address_names_the_text_and_the_model_that_are_not_the_first(open_app: Callable[..., AppTest]):
-    app = open_app(model="tales")
+    app = open_app("heads", model="tales")
     assert url_of(app) == {"model": "tales"} and view_of(app)["text"] == PROMPTS[0]
     app.text_input(key="text").set_value(PROMPTS[1]).run()
     assert url_of(app) == {"model": "tales", "text": PROMPTS[1]}

@@ -48,7 +48,7 @@ def said(app: AppTest) -> str:
 def test_heads_shows_the_pattern_and_says_that_there_are_no_predictions(
     open_app: OpenApp, headless: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    app = open_app(text=TEXT)
+    app = open_app("heads", text=TEXT)
     assert not app.exception and not app.warning
     assert NO_HEAD in said(app)
     model, tokenizer = tc.load(headless)

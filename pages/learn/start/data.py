@@ -208,8 +208,6 @@ class StageData:
                 values = self.values(panel.site)
                 if panel.mask:
                     values = np.where(self.values(panel.mask), values, -np.inf)
-                if panel.shape == "head vectors":
-                    values = values.swapaxes(0, 1).reshape(values.shape[1], -1)  # [pos, head · d_head]
                 found[panel.site] = values
         return found
 

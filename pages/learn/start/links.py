@@ -10,6 +10,7 @@ from pages.explore.decoding.view_fields import Branch
 from pages.learn.start import view_fields
 from pages.learn.start.data import StageData
 from pages.learn.steps import view_fields as steps_fields
+from pages.shared import prose
 from pages.shared.view import long_texts, state
 from pages.shared.view.fields import written
 from transformer_core.language import say
@@ -30,7 +31,13 @@ def show(data: StageData) -> None:
     with st.container(horizontal=True, gap="medium", key="hl-start-links"):
         for link in links(data):
             icon = f":material/{link.icon}:"
-            st.page_link(link.script, label=link.label, icon=icon, query_params={**text, **link.view}, width="content")
+            st.page_link(
+                link.script,
+                label=prose.plain(link.label),
+                icon=icon,
+                query_params={**text, **link.view},
+                width="content",
+            )
 
 
 def links(data: StageData) -> Iterator[PageLink]:

@@ -96,7 +96,6 @@ def _stage(data: StageData) -> None:
         sampling=sampling_payload(view_fields.STAGE, data.sampling),
         zoomed=view_fields.ZOOMED.payload(str(data.zoom)),
         stepped=view_fields.STEPPED.payload(data.step, echoes=False),
-        n_heads=data.card.config.n_heads,
         ended=_ended(data),
         key=view_fields.STAGE,
         on_zoom=lambda: view_fields.on_zoom(data.query_of),

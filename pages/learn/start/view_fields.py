@@ -102,7 +102,7 @@ def on_zoom(query_of: Callable[[str], int | None]) -> None:
 def on_step(*, is_filling: bool) -> None:
     """Another step was chosen; `is_filling`: of blanks that are filled, where later ones are opened again."""
     step = STEPPED.heard()
-    if type(step) is int and 0 <= step < MOST_CHOSEN:
+    if type(step) is int and 0 <= step <= MOST_CHOSEN:
         STEP.set(step)
         if is_filling:
             TOKENS.set(TOKENS.value[:step])

@@ -101,7 +101,7 @@ def read(folder: Path, config: ModelConfig) -> FirstView | None:
                 activations={site: arrays[site] for site in sites(config)},
                 candidates={int(token): label for token, label in about["candidates"].items()},
             )
-    except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile):
+    except (EOFError, OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile):
         return None
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from transformer_core.analysis.blueprint.plan import blueprint_of
+from transformer_core.analysis.blueprint.plan import blueprint_of, is_normalized
 from transformer_core.analysis.blueprint.stream import stream_places
 from transformer_core.analysis.trace.attentions import ATTENTIONS, Attention
 from transformer_core.analysis.trace.residual_stream import embedding_sites, sublayers
@@ -145,16 +145,17 @@ def _overview(config: ModelConfig, stack: str) -> Iterator[Panel]:
     if len(parts) > 1 or config.embedding_norm:
         yield Panel(title=mark("Sum"), site=f"{stack}.blocks.0.hook_resid_pre", rows=rows)
     is_memory = stack == "encoder" and config.has_decoder
+    has_final_norm = config.has_final_norm and config.norm != "none"
     n_layers = ATTENTIONS[stack].n_layers(config)
     ends = {place.name.split(".")[1]: place.read for place in stream_places(config, stack)[1:]}  # the last of a layer
     for layer in range(n_layers):
         block = str(Zoom(stack=stack, layer=layer))
         for sublayer in sublayers(config, stack):
             yield replace(_core_of(stack, layer, sublayer.name), group=block)
-        is_last = layer == n_layers - 1 and is_memory and not config.has_final_norm
+        is_last = layer == n_layers - 1 and is_memory and not has_final_norm
         title = mark("Memory (M)") if is_last else mark("Output")
         yield Panel(title=title, site=ends[str(layer)], rows=rows, group=block, opens=block)
-    if config.has_final_norm:
+    if has_final_norm:
         title = mark("Memory (M)") if is_memory else mark("Final norm")
         yield Panel(title=title, site=f"{stack}.ln_final.hook_normalized", rows=rows)
     if config.unembed and not is_memory:
@@ -189,15 +190,16 @@ def _block(config: ModelConfig, zoom: Zoom) -> Iterator[Panel]:
     is_pre = config.norm_position == "pre"
     yield Panel(title=mark("Input"), site=f"{block}.hook_resid_pre", rows=rows)
     for sublayer in sublayers(config, stack):
-        normalized = Panel(title=mark("Norm"), site=f"{block}.{sublayer.norm}.hook_normalized", rows=rows)
-        if is_pre:
-            yield normalized
+        norm = Panel(title=mark("Norm"), site=f"{block}.{sublayer.norm}.hook_normalized", rows=rows)
+        has_norm = is_normalized(config, blueprint_of(config).boxes[f"{zoom}.{sublayer.norm}"])
+        if has_norm and is_pre:
+            yield norm
         yield _core_of(stack, layer, sublayer.name)
         added = mark("FFN output") if sublayer.name == "mlp" else mark("Attention output")
         yield Panel(title=added, site=f"{block}.{sublayer.adds}", rows=rows)
         yield Panel(title=mark("Add"), site=f"{block}.{sublayer.sum}", rows=rows)
-        if not is_pre:
-            yield normalized
+        if has_norm and not is_pre:
+            yield norm
 
 
 def _attention(zoom: Zoom) -> Iterator[Panel]:

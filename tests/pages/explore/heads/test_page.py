@@ -31,7 +31,7 @@ HOSTILE = (
 
 
 def test_the_first_view_is_whole(open_app: OpenApp):
-    app = open_app()
+    app = open_app("heads")
     assert not app.exception
     assert app.text_input(key="text").value == EXAMPLES[0]
     header, levels = overview_of(app)
@@ -44,7 +44,7 @@ def test_the_first_view_is_whole(open_app: OpenApp):
 
 
 def test_a_second_run_changes_nothing(open_app: OpenApp):
-    app = open_app()
+    app = open_app("heads")
     before = overview_of(app), figure_of(app), words_of(app), url_of(app)
     app.run()
     assert not app.exception
@@ -53,14 +53,14 @@ def test_a_second_run_changes_nothing(open_app: OpenApp):
 
 def test_the_url_holds_the_view(open_app: OpenApp):
     view = {"model": "other", "text": "A dog.", "attention": "decoder", "layer": "0", "head": "1"}
-    app = open_app(**view)
+    app = open_app("heads", **view)
     assert "decoder self-attention L0.H1" in figure_of(app)["layout"]["title"]["text"]
     assert view_of(app) == view
     assert overview_of(app)[0]["chosen"]["value"] == {"attention": "decoder", "layer": 0, "head": 1}
 
 
 def test_typing_a_text(open_app: OpenApp):
-    app = open_app()
+    app = open_app("heads")
     app.text_input(key="text").set_value("  The dog\tsleeps. ").run()
     assert not app.exception
     assert url_of(app)["text"] == "The dog sleeps."
@@ -68,14 +68,14 @@ def test_typing_a_text(open_app: OpenApp):
 
 
 def test_clicking_an_example(open_app: OpenApp):
-    app = open_app()
+    app = open_app("heads")
     app.button(key="example-1").click().run()
     assert app.text_input(key="text").value == EXAMPLES[1]
     assert url_of(app)["text"] == EXAMPLES[1]
 
 
 def test_choosing_another_model_keeps_the_view_within_it(open_app: OpenApp):
-    app = open_app(layer="1", head="3")
+    app = open_app("heads", layer="1", head="3")
     app.selectbox(key="model").select("other").run()
     assert not app.exception
     assert app.text_input(key="text").value == "A dog barks."
@@ -104,7 +104,7 @@ def test_choosing_another_model_keeps_the_view_within_it(open_app: OpenApp):
     ],
 )
 def test_a_url_that_asks_for_what_does_not_exist(open_app: OpenApp, parameters: dict[str, str], sentence: str):
-    app = open_app(**parameters)
+    app = open_app("heads", **parameters)
     assert not app.exception
     assert sentence in words_of(app)
     assert figure_of(app)["data"]
@@ -115,7 +115,7 @@ def test_a_url_that_asks_for_what_does_not_exist(open_app: OpenApp, parameters: 
 
 @pytest.mark.parametrize("text", ["", " ", "\t\n  ", "\x00"])
 def test_nothing_to_read(open_app: OpenApp, text: str):
-    app = open_app(text=text)
+    app = open_app("heads", text=text)
     assert not app.exception
     assert [info.value.startswith("Type a text above") for info in app.info] == [True]
     assert not app.get("bidi_component")
@@ -126,7 +126,7 @@ def test_nothing_to_read(open_app: OpenApp, text: str):
 @pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_any_text_is_shown_as_text(open_app: OpenApp, text: str):
-    app = open_app()
+    app = open_app("heads")
     app.text_input(key="text").set_value(text).run()
     assert not app.exception
     words = words_of(app)
@@ -140,13 +140,13 @@ def test_any_text_is_shown_as_text(open_app: OpenApp, text: str):
 
 
 def test_unknown_words_are_named(open_app: OpenApp):
-    words = html.unescape(words_of(open_app(text="The zebra sees the <gnu>.")))
+    words = html.unescape(words_of(open_app("heads", text="The zebra sees the <gnu>.")))
     assert "Not in the vocabulary" in words
     assert "zebra" in words and "gnu" in words
 
 
 def test_a_long_text_says_how_much_was_read(open_app: OpenApp):
-    assert "its first 31 tokens were read" in words_of(open_app(text="the cat " * 5000))
+    assert "its first 31 tokens were read" in words_of(open_app("heads", text="the cat " * 5000))
 
 
 @pytest.mark.slow
@@ -163,7 +163,7 @@ def test_a_long_text_says_how_much_was_read(open_app: OpenApp):
 def test_the_shown_code_computes_the_shown_numbers(
     open_app: OpenApp, parameters: dict[str, str], capsys: pytest.CaptureFixture[str]
 ):
-    app = open_app(**parameters)
+    app = open_app("heads", **parameters)
     namespace: dict[str, Any] = {}
     exec(compile(shown_code(app), "shown", "exec"), namespace)
     shown = next(trace for trace in figure_of(app)["data"] if trace["name"] == "attention")
@@ -172,7 +172,7 @@ def test_the_shown_code_computes_the_shown_numbers(
 
 
 def test_the_overview_shows_the_same_numbers_as_the_heatmap(open_app: OpenApp):
-    app = open_app(attention="encoder", layer="1", head="2")
+    app = open_app("heads", attention="encoder", layer="1", head="2")
     header, levels = overview_of(app)
     group = header["groups"][0]
     size = group["queries"] * group["keys"]
@@ -185,7 +185,7 @@ def test_without_models_the_page_says_how_to_train_one(
     open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path / "none"))
-    app = open_app()
+    app = open_app("heads")
     assert not app.exception
     assert "python -m transformer_core train" in app.code[0].value
 
@@ -197,7 +197,7 @@ def test_a_damaged_model_is_a_calm_sentence(open_app: OpenApp, checkpoints: Path
         (folder / file.name).write_bytes(file.read_bytes())
     (tmp_path / "damaged" / "model.safetensors").write_bytes(b"nothing")
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
-    app = open_app()
+    app = open_app("heads")
     assert not app.exception
     assert "cannot be used" in app.warning[0].value
     app.run()

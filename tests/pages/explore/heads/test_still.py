@@ -59,7 +59,7 @@ def patterns_by_hand(checkpoints: Any) -> dict[str, np.ndarray]:
 
 
 def test_nothing_is_drawn_until_it_is_asked_for(open_app: OpenApp):
-    app = open_app(**VIEW)
+    app = open_app("heads", **VIEW)
     assert not stills(app)
     (still,) = stills(opened(app))
     figure = json.loads(still["figure"])
@@ -74,7 +74,7 @@ def test_what_is_taken_away_holds_every_head_and_the_lines_that_draw_them(
     open_app: OpenApp, checkpoints: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ):
     expected = patterns_by_hand(checkpoints)
-    files = files_of(opened(open_app(**VIEW)))
+    files = files_of(opened(open_app("heads", **VIEW)))
     assert files.keys() == {"csv", "npz", "py", "json"}
     with np.load(io.BytesIO(files["npz"])) as arrays:
         for name, pattern in expected.items():
@@ -100,7 +100,7 @@ def test_what_is_taken_away_holds_every_head_and_the_lines_that_draw_them(
 
 
 def test_the_chosen_attention_alone_where_the_overview_shows_no_other(open_app: OpenApp):
-    (still,) = stills(opened(open_app(**VIEW, only="one")))
+    (still,) = stills(opened(open_app("heads", **VIEW, only="one")))
     assert [note["text"] for note in json.loads(still["figure"])["layout"]["annotations"]] == ["<b>Cross-attention</b>"]
     assert still["name"] == "en-fr-cross-heads"
 
@@ -110,7 +110,7 @@ def test_of_a_long_text_the_largest_of_each_block(
 ):
     monkeypatch.setattr(heads_still, "fit_side", lambda n_heads: 3)
     expected = patterns_by_hand(checkpoints)["encoder"]
-    app = opened(open_app(**VIEW | {"attention": "encoder"}, only="one"))
+    app = opened(open_app("heads", **VIEW | {"attention": "encoder"}, only="one"))
     (still,) = stills(app)
     assert "max-pooled" in json.loads(still["figure"])["layout"]["title"]["text"]
     files, n = files_of(app), expected.shape[-1]
@@ -128,7 +128,7 @@ def test_of_a_long_text_the_largest_of_each_block(
 
 def test_induction_marks_the_heads_by_the_tokens_of_their_own_side(open_app: OpenApp):
     """It has no number for cross-attention, whose keys are other tokens."""
-    app = open_app(**VIEW, measure="induction", order="descending")
+    app = open_app("heads", **VIEW, measure="induction", order="descending")
     assert not app.exception and "asks for" not in words_of(app)
     source = Source.of(models.available()["en-fr"])
     text, target = "The cat sees the dog. The cat sees.", "Le chat n'a pas vu le chien Le chat."

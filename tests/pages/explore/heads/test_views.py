@@ -57,7 +57,7 @@ def test_scores_log_and_weights_by_values(open_app: OpenApp, checkpoints):
         "written": np.stack([np.linalg.norm(p[:, None] * (v @ w_o(checkpoints, 1, 2)), axis=-1) for p in pattern]),
     }
     for quantity, values in wanted.items():
-        np.testing.assert_allclose(drawn(open_app(**VIEW, show=quantity)), values, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(drawn(open_app("heads", **VIEW, show=quantity)), values, rtol=1e-4, atol=1e-5)
 
 
 def w_o(checkpoints: Any, layer: int, head: int) -> np.ndarray:
@@ -71,9 +71,11 @@ def w_o(checkpoints: Any, layer: int, head: int) -> np.ndarray:
 def test_a_mixture_is_the_weighted_mean(open_app: OpenApp, checkpoints):
     acts, _ = activations(checkpoints)
     zero, one = (site(acts, "hook_pattern", layer) for layer in (0, 1))
-    np.testing.assert_allclose(drawn(open_app(**VIEW, mix="0.1+1.2:0.5")), (zero[1] + 0.5 * one[2]) / 1.5, atol=1e-6)
-    np.testing.assert_allclose(drawn(open_app(**VIEW, mean="layer")), one.mean(axis=0), atol=1e-6)
-    every = drawn(app := open_app(**VIEW, mean="all"))
+    np.testing.assert_allclose(
+        drawn(open_app("heads", **VIEW, mix="0.1+1.2:0.5")), (zero[1] + 0.5 * one[2]) / 1.5, atol=1e-6
+    )
+    np.testing.assert_allclose(drawn(open_app("heads", **VIEW, mean="layer")), one.mean(axis=0), atol=1e-6)
+    every = drawn(app := open_app("heads", **VIEW, mean="all"))
     np.testing.assert_allclose(every, (zero.mean(axis=0) + one.mean(axis=0)) / 2, atol=1e-6)
     assert "mean over all heads" in figure_of(app)["layout"]["title"]["text"]
 
@@ -83,7 +85,7 @@ def test_each_attention_has_its_own_head_of_one_layer_and_number(open_app: OpenA
     acts, _ = activations(checkpoints)
     for attention in ("encoder", "decoder", "cross"):
         pattern = acts[ATTENTIONS[attention].site(1, "hook_pattern")][0, 2].numpy()
-        shown = drawn(open_app(**VIEW | {"attention": attention}))
+        shown = drawn(open_app("heads", **VIEW | {"attention": attention}))
         is_drawn = ~np.isnan(shown)
         np.testing.assert_allclose(shown[is_drawn], pattern[is_drawn], atol=1e-6)
         assert np.allclose(pattern[~is_drawn], 0)
@@ -92,14 +94,14 @@ def test_each_attention_has_its_own_head_of_one_layer_and_number(open_app: OpenA
 def test_hidden_tokens_are_left_out_and_the_rest_may_sum_to_one(open_app: OpenApp, checkpoints):
     acts, n = activations(checkpoints)
     shown = site(acts, "hook_pattern")[2][: n - 1, : n - 1]  # <eos> is the last
-    np.testing.assert_allclose(drawn(open_app(**VIEW, hide="special")), shown, atol=1e-6)
-    shared = drawn(open_app(**VIEW, hide="special", rest="share"))
+    np.testing.assert_allclose(drawn(open_app("heads", **VIEW, hide="special")), shown, atol=1e-6)
+    shared = drawn(open_app("heads", **VIEW, hide="special", rest="share"))
     np.testing.assert_allclose(shared, shown / shown.sum(axis=1, keepdims=True), atol=1e-6)
 
 
 def test_a_window_keeps_the_places_of_the_whole_text(open_app: OpenApp, checkpoints):
     acts, _ = activations(checkpoints)
-    app = open_app(**VIEW, window="2-4.1-5", query="3", key="2")
+    app = open_app("heads", **VIEW, window="2-4.1-5", query="3", key="2")
     np.testing.assert_allclose(drawn(app), site(acts, "hook_pattern")[2][2:5, 1:6], atol=1e-6)
     layout = figure_of(app)["layout"]
     assert [layout["xaxis"]["range"], layout["yaxis"]["range"]] == [[0.5, 5.5], [4.5, 1.5]]
@@ -109,7 +111,7 @@ def test_a_window_keeps_the_places_of_the_whole_text(open_app: OpenApp, checkpoi
 
 def test_the_chosen_cell_shows_its_row_and_every_head(open_app: OpenApp, checkpoints):
     acts, _ = activations(checkpoints)
-    app = open_app(**VIEW, query="3", key="1")
+    app = open_app("heads", **VIEW, query="3", key="1")
     row, grid = ({c.proto.id: c.proto for c in app.get("bidi_component")}[name] for name in ids(app, "row", "in-all"))
     bars = json.loads(json.loads(row.json)["figure"])
     heights = next(np.frombuffer(base64.b64decode(t["y"]["bdata"]), t["y"]["dtype"]) for t in bars["data"] if "y" in t)
@@ -129,7 +131,7 @@ def ids(app: AppTest, *keys: str) -> list[str]:
 
 def test_a_measure_marks_and_orders_the_heads(open_app: OpenApp, checkpoints):
     acts, _ = activations(checkpoints)
-    header, _ = overview_of(open_app(**VIEW, measure="entropy", order="descending"))
+    header, _ = overview_of(open_app("heads", **VIEW, measure="entropy", order="descending"))
     assert header["order"] == "descending"
     pattern = site(acts, "hook_pattern")
     entropy = -(pattern * np.log(pattern)).sum(axis=-1).mean(axis=-1)
@@ -143,7 +145,7 @@ def test_a_measure_marks_and_orders_the_heads(open_app: OpenApp, checkpoints):
 def test_the_maximum_weight_is_that_of_what_is_shown(
     open_app: OpenApp, checkpoints, changed: dict[str, str], what: str
 ):
-    app = open_app(**VIEW | changed)
+    app = open_app("heads", **VIEW | changed)
     cells = drawn(app)
     assert f"Maximum weight {what}:</b>" in words_of(app)
     assert f"{np.nanmax(cells):.2f}</p>" in words_of(app)
@@ -153,7 +155,7 @@ def test_the_maximum_weight_is_that_of_what_is_shown(
 @pytest.mark.parametrize("method", ["rollout", "flow"])
 def test_attention_across_the_layers(open_app: OpenApp, checkpoints, method: str):
     acts, n = activations(checkpoints)
-    app = open_app(**VIEW, across=method)
+    app = open_app("heads", **VIEW, across=method)
     assert not app.exception
     figures = [
         json.loads(json.loads(c.proto.json)["figure"]) for c in app.get("bidi_component") if "across" in c.proto.id
@@ -192,7 +194,7 @@ def looks_alike(again: Any, sent: dict[str, Any]) -> None:
 def test_what_is_taken_away_holds_the_numbers_and_the_lines_that_give_them(
     open_app: OpenApp, changed: dict[str, str], tmp_path, monkeypatch, capsys
 ):
-    app = open_app(**VIEW | changed)
+    app = open_app("heads", **VIEW | changed)
     shown = drawn(app)
     seen = view_of(app)
     app.session_state["heatmap"] = {"open": 1}  # the menu was opened
@@ -222,7 +224,7 @@ def test_what_is_taken_away_holds_the_numbers_and_the_lines_that_give_them(
 def test_a_continued_text_is_divided_from_its_continuation_when_it_is_drawn_again(
     open_app: OpenApp, three_kinds_here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    app = open_app(model="tales")
+    app = open_app("heads", model="tales")
     app.session_state["heatmap"] = {"open": 1}
     app.run()
     sent = json.loads(component(app, "figure").json)
@@ -237,7 +239,7 @@ def test_a_continued_text_is_divided_from_its_continuation_when_it_is_drawn_agai
 @pytest.mark.parametrize("key, number", [("row", "shown"), ("in-all", "weights"), ("across-target-source", "parts")])
 def test_every_other_figure_can_be_taken_away_too(open_app: OpenApp, key: str, number: str, tmp_path, monkeypatch):
     view = {**VIEW, "query": "3", "key": "1", "across": "rollout"}
-    app = open_app(**view)
+    app = open_app("heads", **view)
     app.session_state[f"heads-{key}"] = {"open": 1}
     app.run()
     assert not app.exception
@@ -264,31 +266,31 @@ def test_every_other_figure_can_be_taken_away_too(open_app: OpenApp, key: str, n
 
 
 def test_what_the_address_asks_for_wrongly_is_one_sentence_each(open_app: OpenApp):
-    app = open_app(show="love", window="a-b", query="-1", mix="1.1:x", hide="me")
+    app = open_app("heads", show="love", window="a-b", query="-1", mix="1.1:x", hide="me")
     assert not app.exception
     for asked in ("show “love”", "window “a-b”", "query “-1”", "mix “1.1:x”", "hide “me”"):
         assert f"The address asks for {asked}" in words_of(app).replace("&#39;", "'")
-    app = open_app(mix="9.9+8.8", window="900-999.0-3", query="900")
+    app = open_app("heads", mix="9.9+8.8", window="900-999.0-3", query="900")
     assert not app.exception
     assert not {"mix", "window", "query"} & url_of(app).keys()
 
 
 def test_everything_hidden_is_a_calm_sentence(open_app: OpenApp):
-    n = int(np.array(overview_of(open_app(**VIEW))[0]["groups"][0]["keys"]))
-    app = open_app(**VIEW, hide="special", window=f"{n - 1}-{n - 1}.{n - 1}-{n - 1}")
+    n = int(np.array(overview_of(open_app("heads", **VIEW))[0]["groups"][0]["keys"]))
+    app = open_app("heads", **VIEW, hide="special", window=f"{n - 1}-{n - 1}.{n - 1}-{n - 1}")
     assert not app.exception
     assert "All tokens in this range are excluded" in words_of(app)
 
 
 def test_a_long_text_stands_in_the_address_packed(open_app: OpenApp):
     text = " ".join(["The cat sees the dog."] * 60)
-    app = open_app()
+    app = open_app("heads")
     app.text_input(key="text").set_value(text).run()
     assert not app.exception
     link = url_of(app)
     assert "text" not in link and len(link["packed"]) < 200
-    assert open_app(**link).text_input(key="text").value == text
-    assert "damaged" in words_of(open_app(packed="%%%"))
+    assert open_app("heads", **link).text_input(key="text").value == text
+    assert "damaged" in words_of(open_app("heads", packed="%%%"))
 
 
 def preview(app: AppTest) -> dict[str, Any] | None:
@@ -298,14 +300,14 @@ def preview(app: AppTest) -> dict[str, Any] | None:
 
 
 def test_another_head_can_be_drawn_at_once_where_one_pattern_is_shown(open_app: OpenApp):
-    shown = preview(open_app(**VIEW))
+    shown = preview(open_app("heads", **VIEW))
     assert shown is not None
     assert (shown["attention"], shown["layer"], shown["head"], shown["name"]) == ("encoder", 1, 2, "attention")
     assert {*shown["frames"]} == {"encoder", "decoder", "cross"}
     title = shown["frames"]["decoder"]["layout"]["title"]["text"]
     assert title == "Attention pattern: decoder self-attention L{layer}.H{head}"
     for changed in ({"show": "scores"}, {"unit": "word"}, {"mix": "0.1+1.2"}, {"hide": "special"}, {"mean": "all"}):
-        assert preview(open_app(**VIEW, **changed)) is None
+        assert preview(open_app("heads", **VIEW, **changed)) is None
 
 
 def drawn_lines(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
@@ -321,7 +323,7 @@ def drawn_lines(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
 
 def test_lines_of_a_window_keep_their_places_in_the_whole_text(open_app: OpenApp, checkpoints):
     acts, _ = activations(checkpoints)
-    app = open_app(**VIEW, window="2-4.1-5", query="4", key="2", show="values", **{"as": "lines"})
+    app = open_app("heads", **VIEW, window="2-4.1-5", query="4", key="2", show="values", **{"as": "lines"})
     header, weights = drawn_lines(app)
     np.testing.assert_allclose(weights, site(acts, "hook_pattern")[2:3, 2:5, 1:6], atol=1e-4)  # lines are of weights
     assert header["first"] == {"query": 2, "key": 1}
@@ -333,13 +335,13 @@ def test_lines_of_a_window_keep_their_places_in_the_whole_text(open_app: OpenApp
 def test_lines_of_heads_that_are_combined_are_of_each_and_of_a_mean_are_one(open_app: OpenApp, checkpoints):
     acts, _ = activations(checkpoints)
     zero, one = (site(acts, "hook_pattern", layer) for layer in (0, 1))
-    app = open_app(**VIEW, mix="0.1+1.2:0.5", **{"as": "lines"})
+    app = open_app("heads", **VIEW, mix="0.1+1.2:0.5", **{"as": "lines"})
     header, weights = drawn_lines(app)
     np.testing.assert_allclose(weights, [zero[1], one[2]], atol=1e-4)
     assert header["names"] == ["L0.H1", "L1.H2"] and len({*header["hues"]}) == 2
     assert header["chosen"]["value"] == {"query": None, "key": None}
     assert "heads L0.H1, L1.H2" in words_of(app)
-    header, weights = drawn_lines(open_app(**VIEW, mean="layer", **{"as": "lines"}))
+    header, weights = drawn_lines(open_app("heads", **VIEW, mean="layer", **{"as": "lines"}))
     np.testing.assert_allclose(weights, [one.mean(axis=0)], atol=1e-4)
     assert header["names"] == ["encoder self-attention L1, mean over heads"] and len(header["hues"]) == 1
 
@@ -347,11 +349,11 @@ def test_lines_of_heads_that_are_combined_are_of_each_and_of_a_mean_are_one(open
 def test_lines_tell_what_a_model_wrote_itself_and_what_it_may_not_see(open_app: OpenApp, three_kinds_here: Path):
     model, tokenizer = tc.load(three_kinds_here / "tales")
     n_given = len(tokenizer.encode_for(PROMPTS[1], "decoder_only"))
-    header, weights = drawn_lines(open_app(model="tales", text=PROMPTS[1], **{"as": "lines"}))
+    header, weights = drawn_lines(open_app("heads", model="tales", text=PROMPTS[1], **{"as": "lines"}))
     n = weights.shape[1]
     np.testing.assert_array_equal(np.isnan(weights[0]), ~np.tri(n, dtype=bool))
     assert header["generatedFrom"] == n_given < n <= model.config.max_seq_len
-    header, _ = drawn_lines(open_app(model="tales", text=PROMPTS[1], window="1-2.0-1", **{"as": "lines"}))
+    header, _ = drawn_lines(open_app("heads", model="tales", text=PROMPTS[1], window="1-2.0-1", **{"as": "lines"}))
     assert header["generatedFrom"] is None, "it is beyond the window"
 
 
@@ -370,7 +372,7 @@ def test_lines_of_a_text_that_is_too_long_for_them_give_way_to_the_heatmap(
     n = activations(checkpoints)[1]
     for most, has_lines in ((n, True), (n - 1, False)):
         monkeypatch.setattr(figure, "MOST_LINES", most)
-        app = open_app(**VIEW, **{"as": "lines"})
+        app = open_app("heads", **VIEW, **{"as": "lines"})
         drawn_as = {c.proto.component_name.split(".")[1] for c in app.get("bidi_component")}
         assert ("lines" in drawn_as) == has_lines
         assert (f"The line view is limited to {most} tokens" in words_of(app)) == (not has_lines)

@@ -203,7 +203,7 @@ def test_the_papers_base_model_is_there_and_called_untrained(open_app: OpenApp):
     assert "base model (untrained)" in words and "not trained" in words
     assert re.search(r"1 × 8 × \d+ × 64", words), "8 heads of 64"
     assert json.loads(component(app, "drawing").json)["stacks"][0]["layer"] == 5
-    app = open_app(model="paper-base")
+    app = open_app("heads", model="paper-base")
     assert "There is no model “paper-base” here" in words_of(app)
 
 

@@ -78,7 +78,7 @@ def test_what_shows_a_term_keeps_the_chosen_model_unless_it_needs_another(open_a
 
 
 def test_german_is_searched_in_either_language(open_app: OpenApp):
-    app = open_app()
+    app = open_app("heads")
     app.session_state["language"] = "de"
     app.query_params["search"], app.query_params["term"] = "beam search", "attention-pattern"
     app.switch_page("learn/glossary/page.py").run()

@@ -20,7 +20,7 @@ def tables(app: AppTest) -> dict[str, list[dict[str, Any]]]:
 
 def test_it_says_what_is_kept_and_how_long_pages_took(open_app: Callable[..., AppTest], three_kinds_here: object):
     health.health().seconds.clear()
-    app = open_app(text="The cat sees the dog.")
+    app = open_app("heads", text="The cat sees the dog.")
     app.run()
     app.switch_page("models/server/page.py").run()
     assert not app.exception
@@ -41,7 +41,7 @@ def test_it_says_what_had_to_go(
     open_app: Callable[..., AppTest], three_kinds_here: object, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("HEADLIGHT_MEMORY", "10kB")
-    app = open_app(text="The cat sees the dog.")
+    app = open_app("heads", text="The cat sees the dog.")
     app.run()
     app.switch_page("models/server/page.py").run()
     assert not app.exception

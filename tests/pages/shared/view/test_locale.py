@@ -14,25 +14,25 @@ GERMAN_CLAIM = "Sieh, was jeder Attention-Kopf tut"
 
 
 def test_without_a_wish_a_page_is_english(open_app: OpenApp):
-    app = open_app()
+    app = open_app("heads")
     assert CLAIM in words_of(app) and GERMAN_CLAIM not in words_of(app)
     assert "language" not in url_of(app)
 
 
 def test_the_address_asks_for_a_language(open_app: OpenApp):
-    app = open_app(language="de")
+    app = open_app("heads", language="de")
     assert GERMAN_CLAIM in words_of(app) and CLAIM not in words_of(app)
     assert url_of(app)["language"] == "de"
 
 
 def test_a_language_that_is_not_there_is_english(open_app: OpenApp):
-    app = open_app(language="<b>tlh</b>")
+    app = open_app("heads", language="<b>tlh</b>")
     assert not app.exception
     assert CLAIM in words_of(app)
 
 
 def test_the_switch_changes_the_words_and_nothing_else(open_app: OpenApp):
-    app = open_app(text="The cat sleeps.", layer="0", head="1")
+    app = open_app("heads", text="The cat sleeps.", layer="0", head="1")
     pictures = overview_of(app)[1]
     switch = app.segmented_control(key="language-box")
     switch.set_value("de").run()

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared.page import pages
 from pages.shared.view import visits
-from tests.pages.conftest import words_of
+from tests.pages.conftest import url_of, words_of
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
 OpenApp = Callable[..., AppTest]
@@ -31,7 +31,7 @@ def go(app: AppTest, page: str) -> AppTest:
 
 def test_the_first_visit_opens_it_and_leaving_folds_it(open_app: OpenApp, browser_that_was_here: dict[str, str]):
     browser_that_was_here.clear()
-    app = open_app(model="en-fr")
+    app = open_app("heads", model="en-fr")
     assert is_open(app) and remembered(app) == "heads"
     app.text_input(key="text").set_value("The dog sleeps.").run()
     assert is_open(app)  # whatever is done there
@@ -43,18 +43,18 @@ def test_the_first_visit_opens_it_and_leaving_folds_it(open_app: OpenApp, browse
 
 def test_another_session_knows_what_was_seen(open_app: OpenApp, browser_that_was_here: dict[str, str]):
     browser_that_was_here[visits.COOKIE] = "heads.<b>"
-    app = open_app(model="en-fr")
+    app = open_app("heads", model="en-fr")
     assert not is_open(app)
     go(app, "masks")
     assert is_open(app) and remembered(app) == "b.heads.masks"
 
 
-@pytest.mark.parametrize(
-    ("cookie", "parameters", "title"),
-    [("", {}, "Tour"), ("heads", {}, "Heads"), ("", {"model": "other"}, "Heads"), ("", {"language": "de"}, "Tour")],
-)
-def test_the_first_visit_begins_with_the_tour(
-    open_app: OpenApp, browser_that_was_here: dict[str, str], cookie: str, parameters: dict[str, str], title: str
+@pytest.mark.parametrize("cookie", ["", "heads"])
+@pytest.mark.parametrize("parameters", [{}, {"model": "other"}, {"language": "de"}])
+def test_the_server_s_own_address_leads_to_the_page_start(
+    open_app: OpenApp, browser_that_was_here: dict[str, str], cookie: str, parameters: dict[str, str]
 ):
     browser_that_was_here[visits.COOKIE] = cookie
-    assert re.search(rf"<h1 class='hl-title'>{title}</h1>", words_of(open_app(**parameters)))
+    app = open_app("", **parameters)
+    assert re.search("<h1 class='hl-title'>Start</h1>", words_of(app))
+    assert url_of(app) == parameters

@@ -39,7 +39,6 @@ def stage(
     sampling: Mapping[str, Any],
     zoomed: Mapping[str, Any],
     stepped: Mapping[str, Any],
-    n_heads: int,
     ended: str,
     key: str,
     on_zoom: Callable[[], None],
@@ -52,7 +51,7 @@ def stage(
     Args:
         zoom: what it is zoomed in on; of a head only the way back is drawn.
         lanes: of this zoom level.
-        values: of their panels, by hook point: [row, column], or [head, query, key] with -inf where masked.
+        values: of their panels, by hook point: [pos, d], [head, pos, d_head], or [head, query, key], -inf where masked.
         text: what was given and generated.
         step: which prediction is looked at.
         distributions: of the steps that a person can go to without the server; [] where nothing is predicted.
@@ -60,7 +59,6 @@ def stage(
         sampling: the settings that hold, as a payload of `SharedValue`.
         zoomed: the zoom level, likewise.
         stepped: the step, likewise.
-        n_heads: of each attention.
         ended: why nothing comes next, or nothing is predicted, in a sentence; "" where something does.
         key: the component's key.
         on_zoom: called before the run in which a person zoomed.
@@ -70,7 +68,6 @@ def stage(
     """
     payloads = [distribution_payload(one, label, N_CANDIDATES) for one in distributions]
     of_lanes = [_lane(lane, zoom, values) for lane in lanes]
-    sites = [panel.site for lane in lanes for panel in lane.panels]
     header = {
         "zoom": zoomed,
         "step": stepped,
@@ -90,12 +87,11 @@ def stage(
         "isFilling": text.architecture == "encoder_only",
         "nFilled": text.n_filled,
         "ended": ended,
-        "nHeads": n_heads,
         "distributions": [one for one, _ in payloads],
         "nTokens": len(distributions[0].scores) if distributions else 0,
         "colors": {theme.name: _colors(theme) for theme in (LIGHT, DARK)},
     }
-    numbers = b"".join(np.ascontiguousarray(values[site], dtype="<f4").tobytes() for site in sites)
+    numbers = b"".join(_numbers(panel, values[panel.site]) for lane in lanes for panel in lane.panels)
     component(__file__, "stage", isolated=True)(
         key=key,
         data=packed(header, numbers + b"".join(scores for _, scores in payloads)),
@@ -135,11 +131,13 @@ def _group(zoom: Zoom) -> dict[str, str]:
 def _panel(panel: Panel, values: np.ndarray) -> dict[str, Any]:
     is_heads = panel.shape == "heads"
     allowed = values[np.isfinite(values)]
+    n_heads = 1 if panel.shape == "vectors" else len(values)  # of keys and values there may be fewer
     return {
         "site": panel.site,
         "title": say(panel.title),
         "shape": panel.shape,
-        "size": [*values.shape],
+        "size": [values.shape[1], n_heads * values.shape[2]] if panel.shape == "head vectors" else [*values.shape],
+        "nHeads": n_heads,
         "rows": panel.rows,
         "columns": panel.columns,
         "group": panel.group,
@@ -148,6 +146,12 @@ def _panel(panel: Panel, values: np.ndarray) -> dict[str, Any]:
         "hue": "weight" if is_heads else HUES.get(panel.site.rpartition(".")[2], ""),
         "most": float(np.abs(allowed).max(initial=0)) or 1.0,
     }
+
+
+def _numbers(panel: Panel, values: np.ndarray) -> bytes:
+    """Return the values as the component reads them: of vectors by head, those of a token side by side."""
+    rows = values.swapaxes(0, 1) if panel.shape == "head vectors" else values
+    return np.ascontiguousarray(rows, dtype="<f4").tobytes()
 
 
 def _colors(theme: Theme) -> dict[str, Any]:

@@ -169,17 +169,17 @@ function paint(view, picture) {
   brush.imageSmoothingEnabled = columns > w;
   const image = pictureOf(view.palette, quantity, false);
   brush.drawImage(image, 0, 0, keys, shown, 0, 0, (w * keys) / columns, (h * shown) / rows);
-  if (panel.shape === "head vectors") divide(view, brush, w, h);
+  if (panel.shape === "head vectors") divide(view, panel, brush, w, h);
   const current = view.header.rows[view.header.isFilling ? 0 : view.at];
   if (panel.rows === view.header.generating && current !== undefined) frame(view, brush, current, picture, 1.5);
   if (view.pointed?.side === panel.rows) frame(view, brush, view.pointed.row, picture, 1);
 }
 
-function divide({ header, palette }, brush, width, height) {
+function divide({ palette }, { nHeads }, brush, width, height) {
   // A line between the parts of the heads.
   brush.fillStyle = palette.background;
   const line = Math.max(1, Math.round(window.devicePixelRatio || 1));
-  for (let head = 1; head < header.nHeads; head += 1) brush.fillRect(Math.round((head * width) / header.nHeads), 0, line, height);
+  for (let head = 1; head < nHeads; head += 1) brush.fillRect(Math.round((head * width) / nHeads), 0, line, height);
 }
 
 function frame({ palette }, brush, row, { rows, width, height }, thickness) {

@@ -157,7 +157,7 @@ function point(view, event) {
     const isShown = at.row < nShown(view, panel.rows) && (!panel.columns || at.column < nShown(view, panel.columns));
     if (isShown) {
       pointed = { side: panel.rows, row: at.row };
-      words = wordsOf(panel, view.header.sides, { head, ...at }, quantity.values[at.row * columns + at.column], view.header.nHeads);
+      words = wordsOf(panel, view.header.sides, { head, ...at }, quantity.values[at.row * columns + at.column]);
     }
   } else if (item) {
     const strip = view.strips.find(({ tokens }) => tokens.contains(item));

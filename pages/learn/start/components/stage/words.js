@@ -3,7 +3,7 @@
 import { short } from "../../../../components/kit/numbers.js";
 import { say } from "../../../../components/kit/say.js";
 
-/** @typedef {{title: string, shape: string, rows: string, columns: string, size: number[]}} Panel */
+/** @typedef {{title: string, shape: string, rows: string, columns: string, size: number[], nHeads: number}} Panel */
 
 const token = (labels, i) => `${i} “${labels[i]}”`;
 
@@ -12,9 +12,8 @@ const token = (labels, i) => `${i} “${labels[i]}”`;
  * @param {Record<string, {labels: string[]}>} sides
  * @param {{head?: number | null, row: number, column: number}} at
  * @param {number} value
- * @param {number} nHeads
  */
-export function wordsOf(panel, sides, { head = 0, row, column }, value, nHeads) {
+export function wordsOf(panel, sides, { head = 0, row, column }, value) {
   const labels = sides[panel.rows].labels;
   if (panel.shape === "heads") {
     const place = { title: panel.title, head: head ?? 0, query: token(labels, row), key: token(sides[panel.columns].labels, column) };
@@ -24,7 +23,7 @@ export function wordsOf(panel, sides, { head = 0, row, column }, value, nHeads) 
   }
   const place = { title: panel.title, token: token(labels, row), value: short(value) };
   if (panel.shape === "head vectors") {
-    const width = panel.size[1] / nHeads;
+    const width = panel.size[1] / panel.nHeads;
     const of = { ...place, head: Math.floor(column / width), dimension: column % width };
     return say("{title}, token {token}, head {head}, dimension {dimension}: {value}", of);
   }

@@ -1,0 +1,149 @@
+"""What the stage shows at each zoom level, against a plain capture of the model and sums worked out here."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+import transformer_core as tc
+from tests.model.building import VARIATIONS, varied_model
+from transformer_core.analysis.blueprint.capture import CapturedText
+from transformer_core.analysis.blueprint.plan import blueprint_of
+from transformer_core.analysis.stage.panels import Lane, Panel, Zoom, lanes_of, sites_of
+from transformer_core.config import ModelConfig
+from transformer_core.errors import ConfigError
+from transformer_core.instrument.sites import site_names
+
+INPUTS = {"encoder_decoder": ([3, 5, 8, 13, 2], [1, 9, 4]), "decoder_only": ([3, 5, 8],), "encoder_only": ([3, 5, 8],)}
+
+
+def zooms(config: ModelConfig) -> list[Zoom]:
+    """Every zoom level of a model that has panels."""
+    boxes = blueprint_of(config).boxes
+    names = [name for name, box in boxes.items() if box.kind in ("layer", "attention")]
+    return [Zoom(), *map(Zoom.of, names)]
+
+
+def panels(lanes: tuple[Lane, ...]) -> list[Panel]:
+    return [panel for lane in lanes for panel in lane.panels]
+
+
+@pytest.mark.parametrize("variation", [*VARIATIONS])
+def test_every_panel_shows_what_passes_its_hook_point_in_the_shape_that_it_says(variation: str):
+    model = varied_model(variation)
+    config, inputs = model.config, INPUTS[model.config.architecture]
+    captured = CapturedText(model, inputs)
+    n = {"source": len(inputs[0]), "target": len(inputs[-1])}
+    for zoom in zooms(config):
+        lanes = lanes_of(config, zoom)
+        assert {*sites_of(lanes)} <= {*site_names(model)}, zoom
+        for panel in panels(lanes):
+            values = captured.values(panel.site)
+            match panel.shape:
+                case "vectors":
+                    assert values.shape[0] == n[panel.rows] and values.ndim == 2, panel
+                case "heads":
+                    assert values.shape == (config.n_heads, n[panel.rows], n[panel.columns]), panel
+                    allowed = np.broadcast_to(captured.values(panel.mask), values.shape)
+                    assert not values[~allowed].any() and allowed.any(axis=-1).all()
+                case "head vectors":
+                    assert values.shape[1:] == (n[panel.rows], config.d_head), panel
+        sites = [panel.site for panel in panels(lanes)]
+        assert len(sites) == len({*sites})
+
+
+@pytest.mark.parametrize("variation", [*VARIATIONS])
+def test_the_overview_goes_from_the_embeddings_through_all_blocks_to_the_logits(variation: str):
+    model = varied_model(variation)
+    config = model.config
+    inputs = [torch.tensor([tokens]) for tokens in INPUTS[config.architecture]]
+    with torch.inference_mode(), tc.capture(model, "*") as acts:
+        output = model(*inputs) if config.unembed else model.final_states(*inputs)
+    lanes = lanes_of(config, Zoom())
+    assert [lane.stack for lane in lanes] == [*blueprint_of(config).stacks]
+    for lane in lanes:
+        n_layers = blueprint_of(config).layers(lane.stack)
+        for layer in range(n_layers - 1):  # what a block hands on is what the next one takes
+            (end,) = [
+                panel for panel in lane.panels if panel.group == f"{lane.stack}.{layer}" and panel.title == "Output"
+            ]
+            taken = acts[f"{lane.stack}.blocks.{layer + 1}.hook_resid_pre"]
+            torch.testing.assert_close(acts[end.site], taken)
+        assert lane.panels[0].site == f"{lane.stack}.hook_embed"
+    torch.testing.assert_close(acts[lanes[-1].panels[-1].site], output)
+    if len(lanes) == 2:
+        memory = lanes[0].panels[-1]
+        with torch.inference_mode():
+            torch.testing.assert_close(acts[memory.site], model.encode(inputs[0]))
+
+
+@pytest.mark.parametrize("variation", [*VARIATIONS])
+def test_in_a_block_each_sum_is_what_was_read_and_what_the_sub_layer_gave(variation: str):
+    model = varied_model(variation)
+    config = model.config
+    captured = CapturedText(model, INPUTS[config.architecture])
+    for zoom in (one for one in zooms(config) if one.level == "block"):
+        shown = panels(lanes_of(config, zoom))
+        values = {panel.site: captured.values(panel.site) for panel in shown}
+        stream = values[shown[0].site]
+        for before, panel in pairwise(shown):
+            if panel.title == "Add":
+                stream = stream + values[before.site]
+                np.testing.assert_allclose(values[panel.site], stream, atol=1e-5)
+            elif panel.title == "Norm" and config.norm_position == "post":
+                stream = values[panel.site]
+
+
+def test_a_normalization_that_is_not_there_has_no_panel():
+    titles = {
+        variation: [panel.title for panel in panels(lanes_of(varied_model(variation).config, Zoom.of(block)))]
+        for variation, block in (("no norm", "encoder.0"), ("encoder, windows and none", "encoder.0"))
+    }
+    assert "Norm" not in titles["no norm"]
+    assert titles["encoder, windows and none"].count("Norm") == 1  # the first attention reads the stream as it is
+    overview = lanes_of(varied_model("no norm").config, Zoom())
+    assert overview[0].panels[-1].title == "Memory (M)" and "Final norm" not in {
+        panel.title for panel in panels(overview)
+    }
+
+
+def test_the_pattern_weighs_the_values_that_stand_beside_it():
+    model = varied_model("the paper's")
+    captured = CapturedText(model, INPUTS["encoder_decoder"])
+    shown = {
+        panel.site.rpartition("_")[2]: panel
+        for panel in panels(lanes_of(model.config, Zoom.of("decoder.0.cross_attn")))
+    }
+    pattern, v, z = (captured.values(shown[name].site) for name in ("pattern", "v", "z"))
+    np.testing.assert_allclose(np.einsum("hqk,hkd->hqd", pattern, v), z, atol=1e-6)
+    assert [shown[name].rows for name in "qkvz"] == ["target", "source", "source", "target"]
+
+
+@pytest.mark.parametrize("name", ["", "encoder.0", "decoder.1.cross_attn", "decoder.0.self_attn.3"])
+def test_a_zoom_is_read_as_it_is_written(name: str):
+    zoom = Zoom.of(name)
+    assert str(zoom) == name
+    parts = name.split(".") if name else []
+    assert [str(one) for one in zoom.path] == ["", *(".".join(parts[:n]) for n in range(2, len(parts) + 1))]
+
+
+@pytest.mark.parametrize(
+    "name", ["encoder", "encoder.x", "encoder.0.mlp", "memory.0", "decoder.0.cross_attn.", "a" * 200]
+)
+def test_what_is_no_zoom_level_is_refused(name: str):
+    with pytest.raises(ConfigError, match="is not a zoom level"):
+        Zoom.of(name)
+
+
+@pytest.mark.parametrize("name", ["encoder.0", "decoder.9", "decoder.0.cross_attn", "decoder.0.self_attn.99"])
+def test_a_model_is_not_zoomed_in_on_what_it_has_not(name: str):
+    config = varied_model("decoder, rotary").config
+    assert str(Zoom.of("decoder.0.self_attn.0", config)) == "decoder.0.self_attn.0"
+    with pytest.raises(ConfigError, match="this model has no"):
+        Zoom.of(name, config)
+
+
+def test_a_head_has_no_panels_here():
+    assert lanes_of(replace(varied_model("the paper's").config), Zoom.of("decoder.0.self_attn.0")) == ()

@@ -1,0 +1,223 @@
+// The stage as a whole component: what it draws, where it zooms, how it steps, and what it tells the server.
+
+import assert from "node:assert/strict";
+import { beforeEach, mock, test } from "node:test";
+
+import { place, point, prefer, press, setTheme } from "../../../dom.js";
+import { data, made, N_TOKENS, numbers, overview, SIDES } from "./made_stage.js";
+
+mock.timers.enable({ apis: ["setTimeout"] });
+beforeEach(() => prefer("(prefers-reduced-motion: reduce)"));
+
+const labels = (stage, i = 0) => [...stage.findAll(".tokens")[i].children].filter((item) => !item.matches(".later")).map((item) => item.querySelector(".label").textContent);
+const last = (stage, name) => stage.told.filter(([told]) => told === name).at(-1)?.[1];
+
+test("the overview has a lane for each stack, with tokens, ids, panels, and a frame around each block", () => {
+  const stage = made({ step: 3 });
+  assert.deepEqual(stage.findAll(".lane").map(({ dataset }) => dataset.stack), ["encoder", "decoder"]);
+  assert.deepEqual(stage.findAll(".token .id").map(({ textContent }) => Number(textContent)), [...SIDES.source.ids, ...SIDES.target.ids]);
+  assert.deepEqual(stage.findAll(".block-title").map(({ dataset }) => dataset.zoom), ["encoder.0", "decoder.0"]);
+  assert.equal(stage.findAll(".panel").length, 9);
+  assert.equal(stage.findAll(".map").length, 6);
+  assert.equal(stage.findAll(".flow").length, 1); // the memory's
+  assert.equal(stage.findAll(".crumb").length, 1);
+  stage.leave();
+});
+
+test("of one stack alone there is no memory, and no heading over its lane", () => {
+  const stage = made({ lanes: overview("decoder") });
+  assert.equal(stage.findAll(".lane").length, 1);
+  assert.equal(stage.findAll(".flow, .lane .stack").length, 0);
+  stage.leave();
+});
+
+test("each picture has a pixel for every number, in the color of its sign", () => {
+  const stage = made({ step: 3, lanes: overview("decoder") });
+  const canvas = stage.find('.panel.vectors canvas');
+  const { quantity, width, height } = canvas.picture;
+  assert.deepEqual([...quantity.values], [...numbers.get("decoder.hook_embed")]);
+  for (const [row, column] of [[0, 0], [1, 3], [2, 7]]) {
+    const x = Math.floor(((column + 0.5) * width) / 8);
+    const y = Math.floor(((row + 0.5) * height) / 4);
+    const [red, , blue] = canvas.pixel(x, y);
+    assert.equal(Math.sign(red - blue), -Math.sign(quantity.values[row * 8 + column]), `${row}, ${column}`); // orange below zero
+  }
+  stage.leave();
+});
+
+test("a step shows the tokens that are there, marks the row that is read, and names what comes next", () => {
+  const stage = made({ step: 1 });
+  assert.deepEqual(labels(stage, 1), ["<bos>", "le"]);
+  assert.equal(stage.find(".token.current .label").textContent, "le");
+  assert.match(stage.find(".place").textContent, /1 generated; next: “chat”/);
+  stage.find(".forward").click();
+  assert.deepEqual(labels(stage, 1).slice(0, 3), ["<bos>", "le", "chat"]);
+  assert.equal(last(stage, "step").value, 2);
+  assert.equal(stage.find(".bar.next .label").textContent, "t2"); // the distribution of that step
+  stage.find(".forward").click();
+  assert.equal(stage.find(".forward").getAttribute("aria-disabled"), "true");
+  assert.match(stage.find(".place").textContent, /3 generated; next: “<eos>”, the end/);
+  stage.find(".forward").click();
+  assert.equal(last(stage, "step").value, 3);
+  stage.find(".begin").click();
+  assert.equal(last(stage, "step").value, 0);
+  assert.equal(stage.find(".back").getAttribute("aria-disabled"), "true");
+  stage.leave();
+});
+
+test("it plays to the end, and then from the beginning; a click elsewhere stops it", () => {
+  const stage = made({ step: 2 });
+  stage.find(".play").click();
+  assert.equal(last(stage, "step").value, 3);
+  mock.timers.tick(2000);
+  assert.match(stage.find(".play").title, /Play again/);
+  stage.find(".play").click();
+  assert.equal(last(stage, "step").value, 0);
+  mock.timers.tick(1600);
+  assert.equal(last(stage, "step").value, 1);
+  stage.find(".back").click();
+  mock.timers.tick(9000);
+  assert.equal(last(stage, "step").value, 0);
+  stage.leave();
+});
+
+test("keys go along the tokens, but not where a slider or a button has them", () => {
+  const stage = made({ step: 1 });
+  press(stage.root, "ArrowRight");
+  assert.equal(last(stage, "step").value, 2);
+  press(stage.root, "Home");
+  assert.equal(last(stage, "step").value, 0);
+  const n = stage.told.length;
+  press(stage.find(".range"), "ArrowRight");
+  press(stage.find(".bar"), "ArrowDown");
+  assert.equal(stage.told.length, n);
+  stage.leave();
+});
+
+test("what is clicked is zoomed in on: a block, an attention of it, a head; Escape and the crumbs lead back", () => {
+  const stage = made();
+  stage.findAll(".block-title")[1].click();
+  assert.equal(last(stage, "zoom").value, "decoder.0");
+  stage.findAll(".map")[2].click(); // on the overview a head leads to its block, too
+  assert.equal(last(stage, "zoom").value, "decoder.0");
+  press(stage.root, "Escape"); // there is nothing above
+  assert.equal(stage.told.filter(([name]) => name === "zoom").length, 2);
+  stage.leave();
+  const block = made({ level: "block" });
+  block.findAll(".map")[2].click();
+  assert.equal(last(block, "zoom").value, "decoder.0.cross_attn");
+  press(block.root, "Escape");
+  assert.equal(last(block, "zoom").value, "");
+  block.leave();
+  const attention = made({ level: "attention" });
+  attention.findAll(".map")[1].click();
+  assert.equal(last(attention, "zoom").value, "decoder.0.cross_attn.1");
+  attention.findAll(".crumb")[1].click();
+  assert.equal(last(attention, "zoom").value, "decoder.0");
+  assert.equal(attention.findAll(".tokens").length, 3); // of the queries, the keys, and the queries again
+  assert.ok(attention.find(".prediction").hidden);
+  attention.leave();
+});
+
+test("one thing can be reached by Tab, and the arrow keys go on from there", () => {
+  const stage = made();
+  const stops = () => stage.findAll('.open[tabindex="0"]');
+  assert.equal(stops().length, 1);
+  const items = stage.findAll(".open");
+  items.forEach((item, i) => place(item, { left: 60 * i, width: 50, height: 20 }));
+  const first = stops()[0];
+  press(first, "ArrowRight");
+  assert.equal(stops()[0], items[1]);
+  press(items[1], "Enter");
+  assert.equal(last(stage, "zoom").value, items[1].dataset.zoom);
+  stage.leave();
+});
+
+test("what is pointed at is told in words, and its row is marked on the whole side", () => {
+  const stage = made({ step: 3 });
+  const canvas = stage.findAll(".lane")[1].querySelector(".panel.vectors canvas");
+  const { width, height } = canvas.picture;
+  place(canvas, { width, height });
+  point(canvas, "pointermove", { clientX: (2.5 * width) / 8, clientY: (1.5 * height) / 4 });
+  assert.match(stage.find(".says").textContent, /Embedding, token 1 “le”, dimension 2: /);
+  assert.equal(stage.findAll(".token.pointed").length, 1);
+  assert.equal(stage.find(".token.pointed .label").textContent, "le");
+  point(stage.find(".lanes"), "pointerleave");
+  assert.equal(stage.findAll(".token.pointed").length, 0);
+  const early = made({ step: 0 });
+  const later = early.findAll(".lane")[1].querySelector(".panel.vectors canvas");
+  place(later, { width, height });
+  point(later, "pointermove", { clientX: 1, clientY: height - 1 }); // not generated yet
+  assert.doesNotMatch(early.find(".says").textContent, /token 3/);
+  stage.leave();
+  early.leave();
+});
+
+test("a slider changes the bars at once, and the server is told where it is let go", () => {
+  const stage = made({ temperature: 1 });
+  const shares = () => stage.findAll(".bar").map((bar) => bar.querySelector(".share").textContent);
+  assert.deepEqual(shares(), ["0.60", "0.20", "0.10", "0.06", "0.03", "0.01"]);
+  const [temperature, topK] = stage.findAll(".range");
+  assert.equal(stage.findAll(".range").length, 2);
+  temperature.value = "200";
+  temperature.dispatchEvent(new Event("input", { bubbles: true }));
+  const weights = [0.6, 0.2, 0.1, 0.06, 0.03, 0.01].map(Math.sqrt);
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  assert.deepEqual(shares(), weights.map((weight) => (weight / total).toFixed(2)));
+  assert.equal(last(stage, "sampling"), undefined);
+  topK.value = "1"; // the second stop: 2
+  topK.dispatchEvent(new Event("input", { bubbles: true }));
+  topK.dispatchEvent(new Event("change", { bubbles: true }));
+  assert.deepEqual(shares().slice(2), ["–", "–", "–", "–"]);
+  assert.match(stage.find(".facts").textContent, new RegExp(`2 of ${N_TOKENS} tokens kept`));
+  assert.deepEqual(last(stage, "sampling").value, { temperature: 2, top_k: 2, top_p: 1, min_p: 0 });
+  stage.leave();
+});
+
+test("a chosen token is told with its step; an older answer of the server does not take a step back", () => {
+  const stage = made({ step: 1 });
+  stage.findAll(".bar")[2].click();
+  assert.deepEqual(last(stage, "token"), { token: 3, step: 1 });
+  stage.find(".forward").click();
+  stage.update(data({ step: 1 })); // of before the step
+  assert.deepEqual(labels(stage, 1).slice(0, 3), ["<bos>", "le", "chat"]);
+  stage.update(data({ step: 0, revision: 99 }));
+  assert.equal(stage.find(".token.current .label").textContent, "<bos>");
+  stage.leave();
+});
+
+test("an encoder fills a blank: the whole text is there, and the next token is asked of the server", () => {
+  const stage = made({ lanes: overview("encoder"), isFilling: true, step: 0 });
+  assert.deepEqual(labels(stage), SIDES.source.labels);
+  assert.equal(stage.find(".token.current .label").textContent, "cat");
+  stage.find(".forward").click();
+  assert.deepEqual(last(stage, "token"), { token: 0, step: 0 });
+  stage.leave();
+});
+
+test("without a prediction the bars give way to the reason", () => {
+  const stage = made({ lanes: overview("encoder"), isFilling: true, rows: [], nextLabels: [], distributions: [], ended: "No blank here." });
+  assert.equal(stage.find(".ended").textContent, "No blank here.");
+  assert.ok(!stage.find(".ended").hidden && stage.find(".bars").hidden && stage.find(".player").hidden);
+  stage.leave();
+});
+
+test("of a head only the way back is drawn", () => {
+  const stage = made({ level: "head" });
+  assert.equal(stage.findAll(".lane").length, 0);
+  assert.equal(stage.findAll(".crumb").length, 4);
+  assert.equal(stage.find(".crumb[aria-current]").textContent, "decoder.0.cross_attn.1");
+  stage.leave();
+});
+
+test("pictures follow the theme", () => {
+  const stage = made({ step: 3 });
+  const canvas = stage.find(".panel.vectors canvas");
+  const colors = () => Array.from({ length: 8 }, (_, column) => [...canvas.pixel(Math.floor(((column + 0.5) * canvas.width) / 8), 1)]);
+  const before = colors();
+  setTheme("dark");
+  assert.notDeepEqual(colors(), before);
+  setTheme("light");
+  assert.deepEqual(colors(), before);
+  stage.leave();
+});

@@ -1,0 +1,189 @@
+"""The page Start: every number on the stage equals the capture, at every zoom level, for all five shipped models."""
+
+import json
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import transformer_core as tc
+from pages.shared.page import pages
+from tests.conftest import ROOT
+from tests.pages.conftest import component, shown_code, url_of, words_of
+from transformer_core.analysis.blueprint.plan import blueprint_of
+from transformer_core.analysis.stage.panels import Zoom
+
+pytestmark = pytest.mark.slow
+
+OpenApp = Callable[..., AppTest]
+SHIPPED = ("en-fr", "dates", "stories", "induction", "fill-in")
+
+
+def sent(app: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray], list[np.ndarray]]:
+    """The header of the stage, the values of its panels by hook point, and the scores of the distributions."""
+    data = component(app, "stage").bytes
+    (length,) = struct.unpack("<I", data[:4])
+    header, numbers = json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<f4")
+    values, start = {}, 0
+    for panel in (panel for lane in header["lanes"] for panel in lane["panels"]):
+        n = int(np.prod(panel["size"]))
+        values[panel["site"]] = numbers[start : start + n].reshape(panel["size"])
+        start += n
+    scores = numbers[start:].reshape(len(header["distributions"]), -1) if header["distributions"] else []
+    return header, values, [*scores]
+
+
+def capture_of(name: str, header: dict[str, Any]) -> tuple[tc.Transformer, Any, torch.Tensor]:
+    """The model, and a plain capture of all that passes while it reads the tokens that the stage shows."""
+    model, _ = tc.load(ROOT / "checkpoints" / name)
+    inputs = [torch.tensor([header["sides"][side]["ids"]]) for side in ("source", "target") if side in header["sides"]]
+    with torch.inference_mode(), tc.capture(model, "*") as acts:
+        logits = model(*inputs)
+    return model, acts, logits[0]
+
+
+def open_start(open_app: OpenApp, **parameters: str) -> AppTest:
+    app = open_app("start", **parameters)
+    assert not app.exception and not app.error and not app.warning
+    return app
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_number_at_every_zoom_level_is_the_captures(open_app: OpenApp, name: str):
+    config = tc.load(ROOT / "checkpoints" / name)[0].config
+    boxes = [box for box, of in blueprint_of(config).boxes.items() if of.kind in ("layer", "attention")]
+    for zoom in ["", *boxes]:
+        header, values, scores = sent(open_start(open_app, model=name, zoom=zoom))
+        assert header["zoom"]["value"] == zoom and header["level"] == Zoom.of(zoom).level
+        assert [crumb["zoom"] for crumb in header["crumbs"]] == [str(one) for one in Zoom.of(zoom).path]
+        _, acts, logits = capture_of(name, header)
+        assert values
+        for panel in (panel for lane in header["lanes"] for panel in lane["panels"]):
+            captured, shown = acts[panel["site"]][0].numpy(), values[panel["site"]]
+            if panel["shape"] == "heads":
+                mask = np.broadcast_to(acts[panel["site"].replace("pattern", "mask")][0].numpy(), captured.shape)
+                captured = np.where(mask, captured, -np.inf)
+            elif panel["shape"] == "head vectors":
+                captured = np.concatenate([*captured], axis=-1)
+            np.testing.assert_allclose(shown, captured, atol=2e-5, err_msg=f"{zoom}: {panel['site']}")
+        for distribution, of_step in zip(header["distributions"], scores, strict=True):
+            log_probs = logits[header["rows"][distribution["nWritten"]]].log_softmax(dim=-1)
+            for row in distribution["rows"]:
+                assert row["log_prob"] == pytest.approx(float(log_probs[row["token"]]), abs=2e-4)
+            assert of_step[0] == pytest.approx(float(log_probs.max()), abs=2e-4)
+        assert (len(scores) > 0) == (zoom == "")
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_head_is_the_one_of_the_page_attention_step_by_step(open_app: OpenApp, name: str):
+    model, _ = tc.load(ROOT / "checkpoints" / name)
+    stack = "decoder" if model.config.has_decoder else "encoder"
+    app = open_start(open_app, model=name, zoom=f"{stack}.1.self_attn.2")
+    assert sent(app)[0]["lanes"] == []
+    data = component(app, "steps").bytes
+    (length,) = struct.unpack("<I", data[:4])
+    header = json.loads(data[4 : 4 + length])
+    assert header["head"] == 2
+    assert url_of(app)["zoom"] == f"{stack}.1.self_attn.2"
+    assert url_of(app).get("layer", "1") == "1" and url_of(app)["head"] == "2"
+
+
+def test_generated_tokens_settings_and_step_come_from_the_address(open_app: OpenApp):
+    app = open_start(open_app, tokens="6.11", step="1", temperature="0.7", top_k="5", seed="3")
+    header, *_ = sent(app)
+    assert header["sides"]["target"]["ids"][:3] == [1, 6, 11]
+    assert header["step"]["value"] == 1
+    assert header["sampling"]["value"] == {"temperature": 0.7, "top_k": 5, "top_p": 1.0, "min_p": 0.0}
+    assert url_of(app) == {"tokens": "6.11", "step": "1", "temperature": "0.7", "top_k": "5", "seed": "3"}
+    again, *_ = sent(open_start(open_app, **url_of(app)))
+    assert again["sides"] == header["sides"]
+
+
+def test_blanks_are_filled_as_the_address_says(open_app: OpenApp):
+    first, *_ = sent(open_start(open_app, model="fill-in"))
+    mask = first["rows"][0]
+    filled, *_ = sent(open_start(open_app, model="fill-in", tokens="495"))
+    assert filled["sides"]["source"]["ids"][mask] == 495 and filled["nFilled"] == 1
+    assert filled["rows"] == [] and filled["ended"] == "All blanks are filled."
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"zoom": "decoder.9"}, "this model has no decoder.9; the overview is shown."),
+        ({"zoom": "encoder.0", "model": "stories"}, "this model has no encoder.0; the overview is shown."),
+        ({"zoom": "nowhere"}, "the format is a block, attention or head"),
+        ({"tokens": "a.b"}, "the format is token ids joined by dots"),
+        ({"temperature": "9"}, "it must be a number from 0 to 5"),
+        ({"text": "the dog " * 200}, "This text is long: the stage reads its first 32 tokens."),
+    ],
+)
+def test_what_cannot_be_met_is_told_in_a_sentence(open_app: OpenApp, parameters: dict[str, str], words: str):
+    app = open_start(open_app, **parameters)
+    assert words in words_of(app)
+    assert sent(app)[0]["level"] == "overview"
+
+
+def test_tokens_that_are_not_in_the_vocabulary_are_refused_and_one_can_start_over(open_app: OpenApp):
+    app = open_app("start", tokens="99999")
+    assert not app.exception
+    assert "This cannot be shown: " in app.warning[0].value
+    next(button for button in app.button if button.label == "Start over").click().run()
+    assert not app.warning and sent(app)[0]["level"] == "overview"
+
+
+@pytest.mark.parametrize("model", [*SHIPPED])
+def test_without_a_text_it_says_what_to_do(open_app: OpenApp, model: str):
+    app = open_app("start", model=model, text=" ")
+    assert not app.exception and not app.get("bidi_component")
+    assert "Type a text above" in " ".join(info.value for info in app.info)
+
+
+@pytest.mark.parametrize("text", ["猫は道を渡らなかった。", "a", "🙂🙂", "<script>alert(1)</script>", "x" * 3000])
+@pytest.mark.parametrize("model", ["en-fr", "stories", "fill-in"])
+def test_any_text_is_shown_or_refused_in_a_sentence(open_app: OpenApp, model: str, text: str):
+    app = open_app("start", model=model, text=text)
+    assert not app.exception and not app.error
+    assert app.warning or sent(app)[0]["lanes"]
+
+
+@pytest.mark.parametrize("zoom", ["", "decoder.1", "decoder.1.cross_attn"])
+def test_the_code_runs_and_prints_the_shapes_of_all_panels(open_app: OpenApp, zoom: str, capsys: Any):
+    app = open_start(open_app, zoom=zoom)
+    _, values, _ = sent(app)
+    code = shown_code(app)
+    exec(compile(code, "shown", "exec"), {})  # in the tests alone: it is what the page shows
+    printed = capsys.readouterr().out
+    for site in values:
+        assert site in printed
+
+
+@pytest.mark.parametrize("zoom", ["", "encoder.1", "decoder.0.cross_attn", "decoder.0.cross_attn.3"])
+def test_links_open_their_pages_in_the_matching_state(open_app: OpenApp, zoom: str):
+    app = open_start(open_app, zoom=zoom, tokens="6.11", step="2", text="The dog sees the cat.")
+    links = [link.proto for link in app.get("page_link")]
+    assert links
+    for link in links:
+        name = link.page
+        parameters = dict(pair.split("=", 1) for pair in link.query_string.split("&"))
+        from urllib.parse import unquote_plus
+
+        parameters = {key: unquote_plus(value) for key, value in parameters.items()}
+        opened = open_app(name, **parameters)
+        assert not opened.exception and not opened.warning, name
+        assert "The address asks for" not in words_of(opened), (name, words_of(opened))
+        assert opened.text_input(key="text").value == "The dog sees the cat."
+        kept = url_of(opened)
+        for field in pages()[name].fields:
+            if field.name in parameters and field.name in kept:
+                assert kept[field.name] == parameters[field.name], (name, field.name)
+        if Zoom.of(zoom).level in ("attention", "head") and name in ("heads", "masks", "steps"):
+            assert opened.session_state["attention"] == "cross" and opened.session_state["layer"] == 0
+        if Zoom.of(zoom).level == "head":
+            assert opened.session_state["head"] == 3
+        if name == "decoding" and not zoom:
+            assert kept["branches"] == "6.11" or "6" in kept["branches"]
