@@ -6,9 +6,9 @@ export const MAP_GAP = 3; // between the maps of heads
 const NAMED = 44; // the least width that maps take, for their name
 const SMALL = 54; // the height of a map from which the panels that can be left out have room, too
 const FRAME = 12; // what the frame of a block adds to the width
-const EDGES = 6; // of a strip
+const EDGES = 10; // of a strip
 const ROW = { overview: [10, 22], block: [12, 24], attention: [14, 26] }; // least and most height
-const VECTOR = { overview: [36, 58], block: [40, 110], attention: [60, 140] }; // least and most width
+const VECTOR = { overview: [42, 58], block: [40, 110], attention: [60, 140] }; // least and most width
 const MAP = { overview: 34, block: 64, attention: 96 }; // the height of a head's map from which a column is enough
 
 /**

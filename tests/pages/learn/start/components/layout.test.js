@@ -37,8 +37,8 @@ test("a lane that fits is never wider than its room, and its strips take what is
     const total = sizes.reduce((sum, size) => sum + size.width, 0) + GAP * sizes.length + 12 * nBlocks + TOKENS_WIDTH;
     const strips = sizes.filter((_, i) => lane.panels[i].shape === "vectors");
     assert.equal(new Set(strips.map((size) => size.width)).size, 1);
-    assert.ok(total <= width || strips[0].width === 36, `${nBlocks} blocks in ${width}: ${total}`);
-    assert.ok(strips[0].width >= 36 && strips[0].width <= 58);
+    assert.ok(total <= width || strips[0].width === 42, `${nBlocks} blocks in ${width}: ${total}`);
+    assert.ok(strips[0].width >= 42 && strips[0].width <= 58);
   }
 });
 

@@ -78,7 +78,7 @@ export function data({ level = "overview", step = 1, revision = 0, temperature =
     ...{ level, crumbs: CRUMBS[level].map((zoom) => ({ zoom, title: zoom || "Overview" })), lanes, sides: SIDES },
     ...{ generating: isFilling ? "source" : "target", nGiven: isFilling ? 3 : 1, rows: isFilling ? [1] : [0, 1, 2, 3] },
     ...{ nextLabels: isFilling ? ["t0"] : ["le", "chat", ".", "<eos>"], hasEnded: !isFilling, isFilling, nFilled: 0, ended: "The end." },
-    ...{ distributions: distributions.map(({ scores: _, ...one }) => one), nTokens: level === "overview" ? N_TOKENS : 0 },
+    ...{ distributions: distributions.map((one) => ({ ...one, scores: undefined })), nTokens: level === "overview" ? N_TOKENS : 0 },
     colors: { light: theme("#ffffff", "#101114"), dark: theme("#000000", "#f0f0f0") },
     ...more,
   };

@@ -1,0 +1,144 @@
+"""The page Start as a person uses it, in a real Chromium: zoom, step, sliders, keyboard, phone."""
+
+import re
+from collections.abc import Callable
+from functools import cache
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Page, expect
+
+import transformer_core as tc
+from tests.e2e.browser import ROOT
+from tests.e2e.looking import faults
+
+pytestmark = pytest.mark.browser
+
+TEXT = "The cat sees the dog."
+FIRST_PANEL = '.lane[data-stack="decoder"] .panel.vectors canvas'
+BARS_AT_ONCE = """(range) => {
+  const root = range.closest(".stage");
+  const shares = () => [...root.querySelectorAll(".bar .share")].map(({ textContent }) => textContent);
+  const before = shares();
+  range.value = String(Number(range.max) * 0.7);
+  range.dispatchEvent(new Event("input", { bubbles: true }));
+  return [before, shares()];
+}"""
+
+
+@cache
+def embeddings() -> np.ndarray:
+    """What the decoder's embedding gives for the tokens that the model generates."""
+    model, tokenizer = tc.load(str(ROOT / "checkpoints" / "en-fr"))
+    src = torch.tensor([tokenizer.encode(TEXT, eos=True)])
+    tgt = tc.greedy_decode(model, src).tokens
+    with torch.inference_mode(), tc.capture(model, "decoder.hook_embed") as acts:
+        model(src, tgt)
+    return acts["decoder.hook_embed"][0].numpy()
+
+
+def open_start(page: Page, address: str = "/start?text=The+cat+sees+the+dog.") -> None:
+    """Go there, and wait until the stage is drawn."""
+    page.goto(address)
+    expect(page.locator(".stage .crumb").first).to_be_visible()
+
+
+def at(page: Page) -> dict[str, str]:
+    """What the address says."""
+    return {name: values[-1] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def crumbs(page: Page, *titles: str) -> None:
+    """Wait until the stage is zoomed in so far."""
+    expect(page.locator(".crumb")).to_have_text([*titles])
+
+
+def test_one_zooms_in_down_to_a_number_and_back_by_clicks_and_by_keys(page: Page):
+    open_start(page)
+    page.locator('.block-title[data-zoom="decoder.1"]').click()
+    crumbs(page, "Overview", "Decoder block 1")
+    page.locator('.map[data-zoom="decoder.1.cross_attn"]').first.click()
+    crumbs(page, "Overview", "Decoder block 1", "Cross-attention")
+    page.locator('.map[data-zoom="decoder.1.cross_attn.2"]').click()
+    crumbs(page, "Overview", "Decoder block 1", "Cross-attention", "L1.H2")
+    number = page.locator(".lens .number").first
+    number.click()
+    expect(page.locator(".steps_number")).to_be_visible()
+    assert at(page)["zoom"] == "decoder.1.cross_attn.2" and "cell" in at(page)
+    page.reload()
+    crumbs(page, "Overview", "Decoder block 1", "Cross-attention", "L1.H2")
+    expect(page.locator(".steps_number")).to_be_visible()
+    page.locator(".crumb").nth(1).click()
+    crumbs(page, "Overview", "Decoder block 1")
+    page.locator(".map").first.focus()
+    page.keyboard.press("Escape")
+    crumbs(page, "Overview")
+    page.locator('.open[tabindex="0"]').focus()
+    page.keyboard.press("Enter")
+    crumbs(page, "Overview", "Encoder block 0")
+
+
+def test_a_cell_says_the_captures_number(page: Page):
+    open_start(page)
+    canvas = page.locator(FIRST_PANEL).first
+    expect(canvas).to_be_visible()
+    box = canvas.bounding_box()
+    assert box is not None
+    n_rows, n_columns = canvas.evaluate("({ picture: { rows, columns } }) => [rows, columns]")
+    for row, column in ((0, 5), (1, 77)):
+        x, y = (column + 0.5) * box["width"] / n_columns, (row + 0.5) * box["height"] / n_rows
+        canvas.hover(position={"x": x, "y": y})
+        words = page.locator(".says").text_content() or ""
+        found = re.search(r"token (\d+) .*dimension (\d+): (\S+)$", words)
+        assert found, words
+        assert int(found[1]) == row
+        expected = embeddings()[row, int(found[2])]
+        assert float(found[3].replace("\u2212", "-")) == pytest.approx(expected, abs=0.006), words
+
+
+def test_it_generates_token_by_token_and_sliders_act_at_once(page: Page):
+    open_start(page)
+    page.locator(".player .begin").click()
+    expect(page.locator(".place")).to_contain_text("0 generated")
+    page.locator(".player .forward").click()
+    expect(page.locator(".place")).to_contain_text("1 generated")
+    expect(page).to_have_url(re.compile(r"[?&]step=1"))
+    before, after = page.locator(".prediction .range").first.evaluate(BARS_AT_ONCE)
+    assert before != after
+    page.locator(".prediction .range").first.dispatch_event("change")
+    expect(page).to_have_url(re.compile(r"[?&]temperature=1\.4"))
+    bar = page.locator(".bar").nth(3)
+    label = bar.locator(".label").text_content()
+    bar.click()
+    expect(page.locator(".token.current .label")).to_have_text(label or "")
+    expect(page).to_have_url(re.compile(r"[?&]tokens="))
+
+
+@pytest.mark.parametrize("size", [(1024, 768), (1440, 900)], ids=["projector", "laptop"])
+def test_no_text_lies_on_another_or_is_cut_off(new_page: Callable[..., Page], size: tuple[int, int]):
+    page = new_page(viewport={"width": size[0], "height": size[1]})
+    zooms = {"en-fr": ("", "decoder.0", "decoder.1.cross_attn"), "stories": ("", "decoder.3"), "fill-in": ("",)}
+    seen = {}
+    for model, levels in zooms.items():
+        for zoom in levels:
+            open_start(page, f"/start?model={model}&zoom={zoom}")
+            expect(page.locator(".says")).to_be_visible()
+            seen[f"{model}, {zoom}"] = faults(page)
+    assert not any(seen.values()), seen
+
+
+def test_on_a_phone_nothing_is_wider_than_the_screen_and_all_can_be_reached(new_page: Callable[..., Page]):
+    page = new_page(viewport={"width": 390, "height": 844}, reduced_motion="reduce")
+    open_start(page)
+    expect(page.locator(FIRST_PANEL).first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    widths = page.locator(".stage").evaluate("(stage) => [stage.scrollWidth, stage.clientWidth]")
+    assert widths[0] <= widths[1]
+    sizes = page.locator(".token:not(.later) .label").evaluate_all(
+        "(labels) => labels.map((label) => parseFloat(getComputedStyle(label).fontSize))"
+    )
+    assert min(sizes) >= 9
+    page.locator(".block-title").first.click()
+    crumbs(page, "Overview", "Encoder block 0")
