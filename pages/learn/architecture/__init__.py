@@ -6,7 +6,7 @@ from transformer_core.errors import mark
 
 PAGE = Page(
     package=__name__,
-    place=5,
+    place=6,
     title=mark("Architecture"),
     icon="account_tree",
     fields=FIELDS,

@@ -6,7 +6,7 @@ from transformer_core.errors import mark
 
 PAGE = Page(
     package=__name__,
-    place=4,
+    place=5,
     title=mark("Masks"),
     icon="grid_off",
     fields=FIELDS,

@@ -6,7 +6,7 @@ from transformer_core.errors import mark
 
 PAGE = Page(
     package=__name__,
-    place=3,
+    place=4,
     title=mark("Positions"),
     icon="straighten",
     subject="model",

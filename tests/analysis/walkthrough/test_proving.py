@@ -33,7 +33,7 @@ def spoilt(there: Walkthrough, name: str, *, by: float) -> Walkthrough:
 def held_against(there: Walkthrough, other: Walkthrough, values: dict[str, np.ndarray]) -> Walkthrough:
     """A walk's numbers beside those that were recomputed for another."""
     labels, where = (there.query_labels, there.key_labels), {"dtype": "float32", "device": "cpu"}
-    return Walkthrough(other._outline, there._weights, there._inputs, values, other._recomputed, labels, **where)
+    return Walkthrough(other.outline, there._weights, there._inputs, values, other._recomputed, labels, **where)
 
 
 @pytest.mark.parametrize(("kind", "attention"), [("decoder, q/k norm", "decoder"), ("window", "decoder")])

@@ -25,6 +25,7 @@ class Walkthrough:
     """One head on one text, stage by stage.
 
     Attributes:
+        outline: of the head.
         stages: in their order, those that this model has.
         quantities: the model's own numbers, by name.
         query_labels: the tokens that look.
@@ -44,7 +45,7 @@ class Walkthrough:
         device: str,
     ) -> None:
         """Hold what `walk` has seen."""
-        self._outline, self._weights, self._inputs, self._recomputed = outline, weights, inputs, recomputed
+        self.outline, self._weights, self._inputs, self._recomputed = outline, weights, inputs, recomputed
         self._dtype, self._device = dtype, device
         self._values = {name: values[name] for name in outline.sites()}
         self.query_labels, self.key_labels = tuple(labels[0]), tuple(labels[1])
@@ -53,6 +54,11 @@ class Walkthrough:
             name: Quantity(**vars(DESCRIPTIONS[name]), name=name, values=values[name], site=site)
             for name, site in outline.sites().items()
         }
+
+    @property
+    def recomputed(self) -> Mapping[str, Float[np.ndarray, "_ _"]]:
+        """Every quantity in float64, by name, as the model's own modules compute it from the same inputs."""
+        return self._recomputed.values
 
     @property
     def n_bytes(self) -> int:
@@ -117,12 +123,12 @@ class Walkthrough:
 
     @cached_property
     def _torch(self) -> TorchNumbers:
-        return torch_numbers(self._outline, self._weights, self._values, self._recomputed.bias)
+        return torch_numbers(self.outline, self._weights, self._values, self._recomputed.bias)
 
     @cached_property
     def _formulas(self) -> Formulas:
         keys = [_named(key, label) for key, label in enumerate(self.key_labels)]
-        return Formulas(self._outline, self._weights, self._inputs, self._recomputed, self._values, keys)
+        return Formulas(self.outline, self._weights, self._inputs, self._recomputed, self._values, keys)
 
     def _shape(self, name: str) -> tuple[int, int]:
         """Return how many rows and columns there are.

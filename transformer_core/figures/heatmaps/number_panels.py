@@ -9,8 +9,9 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from transformer_core.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
+from transformer_core.figures.hues import WARM
 from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
-from transformer_core.figures.layout import axis_names, figure_layout, label_axis
+from transformer_core.figures.layout import axis_names, figure_layout, frame_around, label_axis
 from transformer_core.figures.quantities import rounded
 from transformer_core.figures.theme import LIGHT, Theme
 
@@ -35,6 +36,7 @@ def number_panels(
     with_numbers: bool = True,
     with_colors: bool = True,
     stacked: bool = False,
+    marked: tuple[int, int] | None = None,
     theme: Theme = LIGHT,
     width: int = 560,
     height: int | None = None,
@@ -54,6 +56,7 @@ def number_panels(
         with_numbers: write them into the cells where there is room.
         with_colors: draw the bar of colors.
         stacked: panels stand below each other, with the columns' labels above the first.
+        marked: row and column of a cell that has a frame in each panel; None: no cell has.
         theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
         height: px; None: what the rows need.
@@ -89,6 +92,7 @@ def number_panels(
     layout |= {"meta": {"textFromWidth": round(left + right + across * n_columns * _room(scale))}}
     layout |= scale.layout()
     layout[scale.axis]["showscale"] = with_colors
+    layout["shapes"] = []
     for i, (name, values) in enumerate(panels.items()):
         refs = axis_names(i)
         place = (0, i) if stacked else (i, 0)
@@ -99,6 +103,10 @@ def number_panels(
             name, values, _places(row_name, rows, n_rows), _places(column_name, columns, n_columns), decimals
         )
         traces.append(number_heatmap(values, hover_words, name=escape(name), axis=scale.axis, **refs))
+        if marked is not None:
+            across_cell, down_cell = ((place - 0.5, place + 0.5) for place in reversed(marked))
+            frame = frame_around(across_cell, down_cell, color=WARM, width=2.5)
+            layout["shapes"].append(frame | {"xref": refs["xaxis"], "yref": refs["yaxis"]})
         if with_numbers and n_rows * n_columns <= 400 and row >= LINE:
             traces += numbers_in_cells(values, scale, refs)
         layout[f"xaxis{refs['xaxis'][1:]}"] = _axis(column_name, columns, n_columns, pitch) | {

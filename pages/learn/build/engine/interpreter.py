@@ -1,0 +1,226 @@
+"""A learner's line, evaluated node by node.
+
+A name is one of the step's variables or of the functions of `operations`; an attribute is one of a handful that are
+written out here. Nothing is looked up on a Python object by a name that the learner wrote.
+"""
+
+import ast
+from collections.abc import Callable, Mapping
+from inspect import signature
+from typing import Any, cast
+
+import numpy as np
+
+from pages.learn.build.engine import operations
+from pages.learn.build.engine.budget import Budget
+from pages.learn.build.engine.errors import LineError
+from pages.learn.build.engine.operations import CONSTANTS, FUNCTIONS, METHODS, Value
+from pages.learn.build.engine.syntax import parse
+
+Given = Mapping[str, "np.ndarray | int | Callable[[np.ndarray], np.ndarray]"]
+"""The variables of a step: arrays, numbers, and functions of an array that keep its shape."""
+
+MODULES = ("torch", "np", "numpy", "math", "F")
+_WITHIN_MODULES = ("nn", "functional")  # torch.nn.functional
+_ATTRIBUTES: Mapping[str, Callable[[np.ndarray], Value]] = {
+    "T": lambda x: x.T,
+    "mT": operations.matrix_transpose,
+    "shape": lambda x: x.shape,
+    "values": lambda x: x,  # of torch's max along a dimension
+}
+_SPELLINGS = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's and torch's
+_SIGNS: Mapping[type[ast.AST], str] = {
+    **{ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Pow: "**"},
+    **{ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="},
+}
+
+
+def run(source: str, name: str, given: Given, budget: Budget | None = None) -> np.ndarray | float:
+    """Return what a line computes.
+
+    Args:
+        source: an expression, or its assignment to `name`.
+        name: of what the line computes.
+        given: the variables that it may use.
+        budget: counts what it takes; None: one of its own.
+
+    Returns:
+        An array of float64 or bool, or a number.
+
+    Raises:
+        LineError: the line cannot be read, asks for what it may not have, or does not fit its variables.
+    """
+    tree = parse(source, name)
+    with np.errstate(all="ignore"):
+        value = _Run(given, budget or Budget()).value(tree)
+    if isinstance(value, np.ndarray | int | float):
+        return value
+    raise LineError("the line must give an array")
+
+
+class _Run:
+    """One evaluation."""
+
+    def __init__(self, given: Given, budget: Budget) -> None:
+        self._given, self._budget = given, budget
+
+    def value(self, node: ast.expr) -> Value:
+        """Return the value of a node."""
+        match node:
+            case ast.Constant():
+                return _constant(node.value)
+            case ast.Name():
+                return self._named(node.id)
+            case ast.Tuple() | ast.List():
+                return tuple(map(self.value, node.elts))
+            case ast.BinOp(left, ast.MatMult(), right):
+                return operations.matmul(self._budget, self.value(left), self.value(right))
+            case ast.BinOp(left, sign, right) | ast.Compare(left, [sign], [right]):
+                return operations.elementwise(_SIGNS[type(sign)], self._budget, self.value(left), self.value(right))
+            case ast.UnaryOp(ast.USub(), of):
+                return operations.negative(self._budget, self.value(of))
+            case ast.UnaryOp(ast.Invert(), of):
+                return operations.inverted(self._budget, self.value(of))
+            case ast.UnaryOp(ast.UAdd(), of):
+                return self.value(of)
+            case ast.Attribute():
+                return self._attribute(node)
+            case ast.Subscript():
+                return self._item(node)
+            case ast.Call():
+                return self._call(node)
+        raise LineError("“{code}” cannot be used here", code=ast.unparse(node)[:40])
+
+    def _named(self, name: str) -> Value:
+        """Return a variable that is no function.
+
+        Raises:
+            LineError: there is none of this name.
+        """
+        value = self._given.get(name, CONSTANTS.get(name))
+        if value is None or callable(value):
+            if name in FUNCTIONS or callable(value):
+                raise LineError("{name} is a function; call it: {name}(…)", name=name)
+            raise LineError("“{name}” is not known here; there are {names}", name=name, names=", ".join(self._given))
+        return cast("Value", value)
+
+    def _attribute(self, node: ast.Attribute) -> Value:
+        """Return a constant of a module, or one of the few attributes of an array."""
+        if self._is_module(node.value):
+            if node.attr in CONSTANTS:
+                return CONSTANTS[node.attr]
+            raise LineError("“{name}” is not available here", name=ast.unparse(node)[:40])
+        if node.attr in METHODS:
+            raise LineError("{name} is a function; call it: {name}(…)", name=node.attr)
+        if node.attr not in _ATTRIBUTES:
+            raise LineError("“{name}” is not available here", name=f".{node.attr}"[:40])
+        return _ATTRIBUTES[node.attr](operations.array(self.value(node.value)))
+
+    def _is_module(self, node: ast.expr) -> bool:
+        """Whether a node names torch, NumPy or a part of them, and no variable."""
+        while isinstance(node, ast.Attribute) and node.attr in _WITHIN_MODULES:
+            node = node.value
+        return isinstance(node, ast.Name) and node.id in MODULES and node.id not in self._given
+
+    def _call(self, node: ast.Call) -> Value:
+        """Return what a function, or a method of an array, gives."""
+        of: tuple[Value, ...] = ()
+        match node.func:
+            case ast.Name(name) if callable(rotate := self._given.get(name)):
+                return self._of_given(name, rotate, node)
+            case ast.Name(name):
+                functions = FUNCTIONS
+            case ast.Attribute(owner, name) if self._is_module(owner):
+                functions = FUNCTIONS
+            case ast.Attribute(owner, name):
+                functions, of = METHODS, (self.value(owner),)
+                if not isinstance(of[0], np.ndarray):
+                    raise LineError("“{name}” is not available here", name=f".{name}"[:40])
+            case _:
+                raise LineError("only a function can be called")
+        if name not in functions:
+            raise LineError("“{name}” is not available here", name=ast.unparse(node.func)[:40])
+        arguments = (*of, *map(self.value, node.args))
+        options = {self._keyword(keyword): self.value(keyword.value) for keyword in node.keywords}
+        function = functions[name]
+        try:
+            bound = signature(function).bind(self._budget, *arguments, **options)
+        except TypeError:
+            raise LineError("these are not the arguments of {name}", name=name) from None
+        return function(*bound.args, **bound.kwargs)
+
+    @staticmethod
+    def _keyword(keyword: ast.keyword) -> str:
+        name = _SPELLINGS.get(keyword.arg or "", keyword.arg)
+        if name is None or name == "budget":
+            raise LineError("“{name}” is not available here", name=name or "**")
+        return name
+
+    def _of_given(self, name: str, function: Callable[[np.ndarray], np.ndarray], node: ast.Call) -> Value:
+        """Return what a function of the model gives, which checks its argument."""
+        if len(node.args) != 1 or node.keywords:
+            raise LineError("these are not the arguments of {name}", name=name)
+        x = operations.array(self.value(node.args[0]))
+        self._budget.take(x.shape)
+        return function(x)
+
+    def _item(self, node: ast.Subscript) -> Value:
+        """Return a part of an array or of a shape."""
+        if _is_torch_max(node.value) and isinstance(node.slice, ast.Constant) and node.slice.value == 0:
+            return self.value(node.value)  # torch's max along a dimension is (values, indices)
+        of = self.value(node.value)
+        if isinstance(of, tuple):
+            place = operations.whole(self.value(node.slice))
+            if not -len(of) <= place < len(of):
+                raise LineError("there is no dimension {axis}: the array has {n}", axis=place, n=len(of))
+            return of[place]
+        x = operations.array(of)
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        index = tuple(self._index(part) for part in parts)
+        try:
+            found = x[index]
+        except IndexError:
+            raise LineError(
+                "{code} is outside of the array, which has shape {shape}",
+                code=ast.unparse(node)[:40],
+                shape=operations.shape_in_words(x),
+            ) from None
+        self._budget.take(np.shape(found))
+        return operations.plain(np.asarray(found))
+
+    def _index(self, part: ast.expr) -> Any:
+        """Return an index: a whole number, a slice, None or ....
+
+        Raises:
+            LineError: it is something else.
+        """
+        if isinstance(part, ast.Slice):
+            ends = (part.lower, part.upper, part.step)
+            start, stop, step = (None if end is None else operations.whole(self.value(end)) for end in ends)
+            if step == 0:
+                raise LineError("the step of a slice cannot be 0")
+            return slice(start, stop, step)
+        if isinstance(part, ast.Constant) and (part.value is None or part.value is ...):
+            return part.value
+        return operations.whole(self.value(part))
+
+
+def _constant(value: object) -> Value:
+    """Return a number, a truth value, or a text that `float` may read.
+
+    Raises:
+        LineError: it is something else.
+    """
+    if isinstance(value, bool | float | str):
+        return value
+    if isinstance(value, int):
+        return operations.integer(value)
+    raise LineError("“{code}” cannot be used here", code=repr(value)[:40])
+
+
+def _is_torch_max(node: ast.expr) -> bool:
+    """Whether a node is a call of torch's max along a dimension."""
+    match node:
+        case ast.Call(ast.Attribute(_, "max"), _, keywords):
+            return any(keyword.arg in ("dim", "keepdim") for keyword in keywords)
+    return False

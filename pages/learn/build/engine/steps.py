@@ -1,0 +1,388 @@
+"""The paper's attention in twelve lines: what each computes, its solution, hints, and the mistakes that are known.
+
+A solution and a mistake are lines of the learner's language, so that both run in the interpreter. Lines 1 to 9 are one
+head, line 10 is equation (1) for all heads at once, and lines 11 and 12 are the rest of multi-head attention.
+
+Source: Vaswani et al. 2017, sec. 3.2.1, eq. (1), and sec. 3.2.2.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from transformer_core.errors import Message, mark
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """What differs between the attentions of the models."""
+
+    is_cross: bool = False  # keys and values come from the encoder's output, `memory`
+    is_rotated: bool = False  # queries and keys are turned by their positions: `rotate`
+    has_bias: bool = False  # positions add to the scores: `bias` of the head, `biases` of all heads
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A wrong line, and what is wrong with it."""
+
+    line: str
+    why: Message
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One of the twelve lines."""
+
+    name: str  # of the variable that it assigns
+    title: str  # marked, as are `task` and `hint`
+    task: str
+    hint: str
+    line: str  # the solution, without the name
+    shapes: str  # how the shapes of the solution fit: {q} stands for q, a line as well, and its shape
+    axes: tuple[str, ...]  # of the result
+    mistakes: tuple[Mistake, ...]
+
+    @property
+    def solution(self) -> str:
+        """The line with the name that it assigns."""
+        return f"{self.name} = {self.line}"
+
+
+N_OF_ONE_HEAD = 9  # lines that compute one head
+
+NO_BIAS = mark("The bias is missing: add {bias} to the product.")
+OTHERS = mark("These are the {others}: use {weight} and {bias} in this line.")
+NOT_MEMORY = mark("Queries come from x, the decoder’s tokens, not from memory.")
+NOT_X = mark("In cross-attention, keys and values come from memory, the encoder’s output, not from x.")
+UNTURNED = mark("The rotation is missing: this model turns queries and keys by their positions with rotate(…).")
+TURNED = mark("Values are not rotated: only queries and keys are.")
+COLUMNS = mark("This works along the columns (dim=0). Each row belongs to one query: use dim=-1.")
+KEEPDIM = mark(
+    "Without keepdim=True, the results of the rows lie in one row themselves, so each column gets the one of another "
+    "query."
+)
+UNSCALED = mark("The scaling is missing: all scores are too large by the factor √d_k.")
+UNMASKED = mark("The mask is missing: queries attend to keys that they must not see.")
+INVERTED = mark("The mask is inverted: this fills the cells that are allowed. Use ~mask.")
+KEYS_FOR_VALUES = mark("This sums the keys: the pattern weights the values, v.")
+NO_POSITIONS = mark("The position bias is missing: this model adds it to the scaled scores.")
+
+
+@cache
+def steps_of(variant: Variant) -> tuple[Step, ...]:
+    """Return the twelve steps of an attention."""
+    return (*_projections(variant), *_scores(variant), *_softmax(variant), *_heads(variant))
+
+
+def _mistakes(*pairs: tuple[str, str]) -> tuple[Mistake, ...]:
+    """Return mistakes of lines and what is wrong with them."""
+    return tuple(Mistake(line, Message(why)) for line, why in pairs if line)
+
+
+def _projections(variant: Variant) -> Iterator[Step]:
+    """Yield the steps 1 to 3: queries, keys and values."""
+    others = {"Q": mark("queries"), "K": mark("keys"), "V": mark("values")}
+    texts = {
+        "Q": (
+            mark("Queries"),
+            mark("Project each token’s vector in x to its query: multiply by W_Q and add b_Q. Then rotate(…) turns it.")
+            if variant.is_rotated
+            else mark("Project each token’s vector in x to its query: multiply by W_Q and add b_Q."),
+        ),
+        "K": (
+            mark("Keys"),
+            mark("Keys come from memory, the encoder’s output: multiply it by W_K and add b_K.")
+            if variant.is_cross
+            else mark("Project x to keys in the same way, with W_K and b_K; rotate them, too.")
+            if variant.is_rotated
+            else mark("Project x to keys in the same way, with W_K and b_K."),
+        ),
+        "V": (
+            mark("Values"),
+            mark("Values come from memory, too: multiply it by W_V and add b_V.")
+            if variant.is_cross
+            else mark("Project x to values, with W_V and b_V. Values are not rotated.")
+            if variant.is_rotated
+            else mark("Project x to values, with W_V and b_V."),
+        ),
+    }
+    for letter, (title, task) in texts.items():
+        source = "memory" if variant.is_cross and letter != "Q" else "x"
+        other_source = "x" if source == "memory" else "memory" if variant.is_cross else ""
+        is_turned = variant.is_rotated and letter != "V"
+        name, weight, bias = letter.lower(), f"W_{letter}", f"b_{letter}"
+
+        def line(letter: str = letter, source: str = source, *, is_turned: bool = is_turned, end: str = "") -> str:
+            product = f"{source} @ W_{letter}{end or f' + b_{letter}'}"
+            return f"rotate({product})" if is_turned else product
+
+        swapped = [one for one in others if one != letter]
+        yield Step(
+            name=name,
+            title=title,
+            task=task,
+            hint=mark("A matrix product is written @. It sums over the columns on the left and the rows on the right."),
+            line=line(),
+            shapes=f"{{{source}}} @ {{{weight}}} + {{{bias}}} → {{{name}}}",
+            axes=("query" if letter == "Q" else "key", "d_head"),
+            mistakes=(
+                Mistake(line(end=" + 0"), Message(NO_BIAS, bias=bias)),
+                Mistake(line(end=f" - {bias}"), Message(mark("The bias is subtracted: add it."))),
+                *(
+                    Mistake(
+                        line(one, is_turned=turn),
+                        Message(OTHERS, others=Message(others[one]), weight=weight, bias=bias),
+                    )
+                    for one in swapped
+                    for turn in {is_turned, False}
+                ),
+                *_mistakes(
+                    (line(is_turned=not is_turned) if variant.is_rotated else "", UNTURNED if is_turned else TURNED),
+                    *(
+                        (
+                            line(source=other_source, end=end) if other_source else "",
+                            NOT_MEMORY if letter == "Q" else NOT_X,
+                        )
+                        for end in ("", " + 0")
+                    ),
+                ),
+            ),
+        )
+
+
+def _scores(variant: Variant) -> Iterator[Step]:
+    """Yield the steps 4 to 6: dot products, scaling and mask."""
+    yield Step(
+        name="scores",
+        title=mark("Dot products"),
+        task=mark("Compare each query with each key: the dot product of every row of q with every row of k."),
+        hint=mark("The matrix product sums over the columns of q, so the rows of k must become columns: transpose k."),
+        line="q @ k.T",
+        shapes="{q} @ {k.T} → {scores}",
+        axes=("query", "key"),
+        mistakes=_mistakes(
+            ("k @ q.T", mark("This is transposed: each row should be a query, and each column a key.")),
+            ("q @ v.T", mark("Queries are compared with keys, k, not with values.")),
+            ("q @ q.T", mark("This compares queries with queries: the right side is k.T.")),
+            ("k @ k.T", mark("This compares keys with keys: the left side is q.")),
+            ("q * k", mark("* multiplies cell by cell; the matrix product is @.")),
+            ("q @ k.T / sqrt(d_k)", mark("These scores are scaled already: that is the next step.")),
+        ),
+    )
+    bias = " + bias" if variant.has_bias else ""
+    with_bias: tuple[tuple[str, str], ...] = (
+        ("scores / sqrt(d_k)", NO_POSITIONS),
+        ("(scores + bias) / sqrt(d_k)", mark("This scales the position bias, too: add it after the division.")),
+        ("scores / sqrt(d_k) - bias", mark("The position bias is subtracted: add it.")),
+        ("scores", mark("The scaling and the position bias are missing.")),
+    )
+    yield Step(
+        name="scaled",
+        title=mark("Scaling"),
+        task=mark(
+            "Divide the dot products by √d_k, so that they do not grow with d_k; then add bias, the position bias."
+        )
+        if variant.has_bias
+        else mark("Divide the dot products by √d_k, so that they do not grow with d_k, the width of the head."),
+        hint=mark("sqrt(d_k) is the root; dividing an array by a number divides every cell."),
+        line=f"scores / sqrt(d_k){bias}",
+        shapes="{scores} / √{d_k}" + (" + {bias}" if variant.has_bias else "") + " → {scaled}",
+        axes=("query", "key"),
+        mistakes=_mistakes(
+            (f"scores{bias}", UNSCALED),
+            (f"scores * sqrt(d_k){bias}", mark("This multiplies by √d_k: divide by it.")),
+            (f"scores / d_k{bias}", mark("This divides by d_k: divide by its square root.")),
+            (f"scores / sqrt(n_heads * d_k){bias}", mark("The root is of d_k, the width of one head, not of d_model.")),
+            *(with_bias if variant.has_bias else ()),
+        ),
+    )
+    yield Step(
+        name="masked",
+        title=mark("Mask"),
+        task=mark("Set the score to −∞ wherever mask is False: such a key gets no weight. True means “may attend”."),
+        hint=mark(
+            "masked_fill(condition, value) fills where the condition is True, and ~mask is True where mask forbids."
+        ),
+        line='scaled.masked_fill(~mask, float("-inf"))',
+        shapes="{scaled}, {mask} → {masked}",
+        axes=("query", "key"),
+        mistakes=_mistakes(
+            ('scaled.masked_fill(mask, float("-inf"))', INVERTED),
+            ("scaled", UNMASKED),
+            ("scaled.masked_fill(~mask, 0)", mark("A score of 0 is not masked: e⁰ = 1. Fill with −∞.")),
+            ('scaled.masked_fill(~mask, float("inf"))', mark("This fills with +∞: use −∞, whose exponential is 0.")),
+            ("" if variant.is_cross else 'scaled.masked_fill(~mask.T, float("-inf"))', mark("The mask is transposed.")),
+        ),
+    )
+
+
+def _softmax(variant: Variant) -> Iterator[Step]:
+    """Yield the steps 7 to 9: the softmax in two halves, and the weighted sum."""
+    is_self = not variant.is_cross
+    yield Step(
+        name="weights",
+        title=mark("Exponentials"),
+        task=mark("The softmax, first half: subtract the largest score of each row, then take e to the power of each."),
+        hint=mark(
+            "amax(dim=-1, keepdim=True) gives the maximum of each row as a column. Subtracting it changes no weight "
+            "and keeps exp from overflowing."
+        ),
+        line="(masked - masked.amax(dim=-1, keepdim=True)).exp()",
+        shapes="{masked} − {masked.amax(dim=-1, keepdim=True)} → {weights}",
+        axes=("query", "key"),
+        mistakes=_mistakes(
+            (
+                "masked.exp()",
+                mark("The row maximum is not subtracted: the weights will be the same, but exp can overflow."),
+            ),
+            ("masked - masked.amax(dim=-1, keepdim=True)", mark("The exponential is missing: apply exp.")),
+            ("(masked - masked.amax(dim=0, keepdim=True)).exp()", COLUMNS),
+            (
+                "(masked - masked.max()).exp()",
+                mark("This subtracts the largest score of all rows: subtract each row’s own maximum, dim=-1."),
+            ),
+            ("(masked - masked.amax(dim=-1)).exp()" if is_self else "", KEEPDIM),
+            (
+                "(masked.amax(dim=-1, keepdim=True) - masked).exp()",
+                mark("The difference has the wrong sign: subtract the maximum from the scores."),
+            ),
+            ("masked.softmax(dim=-1)", mark("This is the whole softmax: this step is its first half.")),
+        ),
+    )
+    yield Step(
+        name="pattern",
+        title=mark("Normalization"),
+        task=mark("The softmax, second half: divide each row by its sum, so that the weights of each query sum to 1."),
+        hint=mark("sum(dim=-1, keepdim=True) gives the sum of each row as a column."),
+        line="weights / weights.sum(dim=-1, keepdim=True)",
+        shapes="{weights} / {weights.sum(dim=-1, keepdim=True)} → {pattern}",
+        axes=("query", "key"),
+        mistakes=_mistakes(
+            (
+                "weights / weights.sum(dim=0, keepdim=True)",
+                mark("Here the columns sum to 1. Each row belongs to one query and should sum to 1: use dim=-1."),
+            ),
+            ("weights / weights.sum()", mark("Here all cells together sum to 1: divide each row by its own sum.")),
+            ("weights / weights.sum(dim=-1)" if is_self else "", KEEPDIM),
+            ("weights", mark("The weights are not normalized: their rows do not sum to 1.")),
+            ("weights.softmax(dim=-1)", mark("This takes the exponential twice: only divide by the sum of each row.")),
+            ("masked.softmax(dim=0)", COLUMNS),
+            ("scaled.softmax(dim=-1)", UNMASKED),
+        ),
+    )
+    yield Step(
+        name="z",
+        title=mark("Weighted values"),
+        task=mark("Sum the values of all keys for each query, each weighted by its cell of the pattern."),
+        hint=mark("A matrix product does this: it sums over the keys, the columns of pattern and the rows of v."),
+        line="pattern @ v",
+        shapes="{pattern} @ {v} → {z}",
+        axes=("query", "d_head"),
+        mistakes=_mistakes(
+            ("pattern @ k", KEYS_FOR_VALUES),
+            ("pattern @ q" if is_self else "", mark("This sums the queries: the pattern weights the values, v.")),
+            ("pattern.T @ v" if is_self else "", mark("The pattern is transposed: the weights of a query are a row.")),
+            ("weights @ v", mark("These weights are not normalized: use pattern.")),
+        ),
+    )
+
+
+def _heads(variant: Variant) -> Iterator[Step]:
+    """Yield the steps 10 to 12: all heads at once, their concatenation, and the output projection."""
+
+    def attention(
+        scores: str = "Q @ K.transpose(-2, -1) / sqrt(d_k)",
+        biases: str = " + biases" if variant.has_bias else "",
+        mask: str = "~mask",
+        dim: int = -1,
+        values: str = "V",
+    ) -> str:
+        filled = f'({scores}{biases}).masked_fill({mask}, float("-inf"))' if mask else f"({scores}{biases})"
+        return f"softmax({filled}, dim={dim}) @ {values}"
+
+    unscaled = "Q @ K.transpose(-2, -1)"
+    yield Step(
+        name="Z",
+        title=mark("All heads"),
+        task=mark(
+            "Equation (1) for all heads at once: Q, K, V are [head, token, d_k]. Write steps 4 to 9 in one line, "
+            "with biases added to the scaled scores."
+        )
+        if variant.has_bias
+        else mark(
+            "Equation (1) for all heads at once: Q, K, V are [head, token, d_k]. Write steps 4 to 9 in one line."
+        ),
+        hint=mark(
+            "@ and softmax(…, dim=-1) act on each head separately. K.T would reverse all three dimensions: swap the "
+            "last two with transpose(-2, -1)."
+        ),
+        line=attention(),
+        shapes="{Q} @ {K.transpose(-2, -1)} → {Q @ K.transpose(-2, -1)}; {Q @ K.transpose(-2, -1)} @ {V} → {Z}",
+        axes=("head", "query", "d_head"),
+        mistakes=_mistakes(
+            (attention(unscaled), UNSCALED),
+            (attention(mask=""), UNMASKED),
+            (attention(mask="mask"), INVERTED),
+            (attention(values="K"), KEYS_FOR_VALUES),
+            (attention(dim=-2), COLUMNS),
+            (attention(dim=0), mark("This softmax runs over the heads (dim=0): it must run over the keys, dim=-1.")),
+            (attention(unscaled, mask=""), mark("The scaling and the mask are missing.")),
+            *(
+                (
+                    (attention(biases=""), NO_POSITIONS),
+                    (attention(biases=" + bias"), mark("This adds the bias of one head to all heads: use biases.")),
+                )
+                if variant.has_bias
+                else ()
+            ),
+        ),
+    )
+    yield Step(
+        name="concat",
+        title=mark("Concatenation"),
+        task=mark("Put the outputs of all heads side by side: one row per token, and in it one head after another."),
+        hint=mark(
+            "Bring the tokens to the front with transpose(0, 1), then merge the last two dimensions with "
+            "reshape(n_queries, n_heads * d_k)."
+        ),
+        line="Z.transpose(0, 1).reshape(n_queries, n_heads * d_k)",
+        shapes="{Z} → {Z.transpose(0, 1)} → {concat}",
+        axes=("query", "head d_head"),
+        mistakes=_mistakes(
+            (
+                "Z.reshape(n_queries, n_heads * d_k)",
+                mark("The shape is right, but the numbers of several tokens share a row: transpose(0, 1) first."),
+            ),
+            (
+                "Z.permute(1, 2, 0).reshape(n_queries, n_heads * d_k)",
+                mark("The heads are interleaved: in a row, one whole head must follow another."),
+            ),
+            (
+                "Z.transpose(1, 2).reshape(n_queries, n_heads * d_k)",
+                mark("This swaps tokens and d_k: swap heads and tokens, transpose(0, 1)."),
+            ),
+        ),
+    )
+    yield Step(
+        name="attn_out",
+        title=mark("Output projection"),
+        task=mark(
+            "Mix the heads: multiply by W_O and add b_O. The result is what attention adds to the residual stream."
+        ),
+        hint=mark("A matrix product and a sum, as in the first line."),
+        line="concat @ W_O + b_O",
+        shapes="{concat} @ {W_O} + {b_O} → {attn_out}",
+        axes=("query", "d_model"),
+        mistakes=(
+            Mistake("concat @ W_O", Message(NO_BIAS, bias="b_O")),
+            *_mistakes(
+                ("concat @ W_O - b_O", mark("The bias is subtracted: add it.")),
+                ("concat @ W_O.T + b_O", mark("W_O is transposed: its rows belong to the columns of concat.")),
+                (
+                    "concat @ W_O + b_O + x",
+                    mark("The residual is added after attention: leave out x."),
+                ),
+            ),
+        ),
+    )

@@ -1,0 +1,91 @@
+"""The result of the learner's line beside what is expected, in the same colors."""
+
+import numpy as np
+import streamlit as st
+
+from pages.components.figures import live_figure
+from pages.learn.build.data import BuildData
+from pages.shared import prose
+from pages.shared.style import theme
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
+from transformer_core.figures.heatmaps.number_panels import number_panels
+from transformer_core.language import say
+
+SHARES = ("weights", "pattern")  # from 0 to 1; all else has both signs
+AXES = {  # what a row or a column is
+    "query": mark("query"),
+    "key": mark("key"),
+    "d_head": mark("dimension of the head"),
+    "head d_head": mark("dimension of the concatenated heads"),
+    "d_model": mark("dimension"),
+}
+EMPTY = mark("The result of your line will be drawn here.")
+NO_PICTURE = mark("A result with {n} dimensions is not drawn.")
+MOST_AXES = 3  # of a result that is drawn
+HEIGHT = 320  # px of a picture
+WIDTH = 430  # px that it is laid out for
+
+
+def show(data: BuildData) -> None:
+    """Draw both pictures; in a narrow window one below the other."""
+    verdict, name = data.verdicts[data.place], data.step.name
+    result = None if verdict is None else verdict.result
+    with st.container(key="hl-build-pictures"):
+        yours, right = st.columns(2, gap="small")
+    with yours:
+        if result is None:
+            prose.html("<p class='hl-build-empty'>{}</p>", say(EMPTY))
+        elif result.ndim > MOST_AXES:
+            prose.html("<p class='hl-build-empty'>{}</p>", say(NO_PICTURE, n=result.ndim))
+        else:
+            _picture(data, result, say("Your {name}", name=name), "build-yours")
+    with right:
+        _picture(data, data.bench.expected[name], say("Expected {name}", name=name), "build-expected")
+
+
+def _picture(data: BuildData, values: np.ndarray, title: str, key: str) -> None:
+    """Draw an array: of all heads the one in which the result differs most, or the chosen one."""
+    step, verdict = data.step, data.verdicts[data.place]
+    expected = data.bench.expected[step.name]
+    index = verdict.cell.index if verdict and verdict.cell else None
+    is_as_expected = values.shape == expected.shape
+    if values.ndim > 2:
+        head = min(index[0] if index else data.bench.head, len(values) - 1)
+        values, title = values[head], say("{title}, head {head}", title=title, head=head)
+    table = np.atleast_2d(values)
+    axes = step.axes[-2:]
+    sides = {"query": data.labels[0], "key": data.labels[1]}
+    rows, columns = (
+        sides.get(axis, ()) if is_as_expected or len(sides.get(axis, ())) == n else ()
+        for axis, n in zip(axes, table.shape, strict=True)
+    )
+    names = [
+        say(AXES[axis]) if is_as_expected else say("row") if place == 0 else say("column")
+        for place, axis in enumerate(axes)
+    ]
+    top = float(np.abs(expected[np.isfinite(expected)]).max(initial=0)) or 1.0
+    is_share = step.name in SHARES
+    figure = number_panels(
+        {"": table},
+        rows,
+        columns,
+        title=title,
+        row_name=names[0],
+        column_name=names[1],
+        diverging=not is_share,
+        limits=(0.0, 1.0) if is_share else (-top, top),
+        marked=(index[-2], index[-1]) if index else None,
+        theme=theme(),
+        width=WIDTH,
+        height=HEIGHT,
+    )
+    live_figure(
+        figure,
+        name=data.file_name(key),
+        key=key,
+        csv=matrix_csv(
+            table, names[0], rows or range(len(table)), names[1], columns or range(table.shape[1]), step.name
+        ),
+        height=HEIGHT,
+    )

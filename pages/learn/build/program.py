@@ -1,0 +1,70 @@
+"""The twelve lines as one program, run from the inputs on, and compared with the model's own attention output."""
+
+import streamlit as st
+
+from pages.learn.build.data import BuildData
+from pages.learn.build.engine.errors import LineError
+from pages.learn.build.engine.judging import TOLERANCE
+from pages.learn.build.engine.steps import N_OF_ONE_HEAD
+from pages.shared import prose
+from transformer_core.errors import mark
+from transformer_core.language import say
+
+OPEN = mark("{n} of 12 lines are correct; still open: {steps}.")
+ABOUT = mark(
+    "Lines 1 to 9 run for each head with its own W_Q, W_K and W_V; line 10 takes Q, K and V of all heads. Nothing but "
+    "your lines computes here."
+)
+AGREES = mark(
+    "Your program computes the model’s attention output: {n:,} numbers, largest difference {error} from the model’s "
+    "own modules in float64 and {captured} from the output captured in {dtype}."
+)
+HEADS = mark("Lines 4 to 9, run for each head, agree with line 10 to within {error}.")
+DISAGREES = mark(
+    "Your program does not compute the model’s attention output: the largest difference is {error}. Each line is right "
+    "with the model’s numbers, so one of them must depend on more than its inputs here."
+)
+
+
+def show(data: BuildData) -> None:
+    """Draw the program once all lines are right; until then say which are not."""
+    still_open = data.open_steps
+    if still_open:
+        if data.place == len(data.lines) - 1:
+            steps = ", ".join(map(str, still_open))
+            prose.small(say(OPEN, n=len(data.lines) - len(still_open), steps=steps))
+        return
+    prose.subheading(say("Your attention"), say(ABOUT))
+    with st.container(key="hl-build-program"):
+        st.code(written(data), language="python", line_numbers=False)
+    try:
+        run = data.bench.program(data.lines)
+    except LineError as error:
+        prose.warning(prose.sentence(error))
+        return
+    if not run.error <= TOLERANCE:
+        prose.html("<p class='hl-proof hl-unproved'>{}</p>", say(DISAGREES, error=_exponent(run.error)))
+        return
+    agrees = say(
+        AGREES,
+        n=run.attn_out.size,
+        error=_exponent(run.error),
+        captured=_exponent(run.error_of_captured),
+        dtype=data.walk.proof().dtype,
+    )
+    prose.html("<p class='hl-proof hl-proved'>{} {}</p>", agrees, say(HEADS, error=_exponent(run.error_of_heads)))
+
+
+def written(data: BuildData) -> str:
+    """Return the program as text."""
+    lines = [
+        line if line.startswith(f"{step.name} =") or line.startswith(f"{step.name}=") else f"{step.name} = {line}"
+        for step, line in zip(data.bench.steps, data.lines, strict=True)
+    ]
+    one_head, rest = lines[:N_OF_ONE_HEAD], lines[N_OF_ONE_HEAD:]
+    comments = say("one head, of every head in turn"), say("all heads; Q, K, V: q, k, v of every head")
+    return "\n".join([f"# {comments[0]}", *one_head, "", f"# {comments[1]}", *rest])
+
+
+def _exponent(error: float) -> str:
+    return f"{error:.1e}" if error else "0"
