@@ -42,7 +42,7 @@ class Budget:
         size = prod(shape)
         if size > MOST_NUMBERS or len(shape) > MOST_AXES:
             raise LineError(TOO_LARGE, shape=str([*shape])[:60], most=MOST_NUMBERS, axes=MOST_AXES)
-        self.n_numbers += size
-        self.n_products += n_products
-        if self.n_numbers > self._n_lines * MOST_NUMBERS_TOGETHER or self.n_products > self._n_lines * MOST_PRODUCTS:
+        n_numbers, all_products = self.n_numbers + size, self.n_products + n_products
+        if n_numbers > self._n_lines * MOST_NUMBERS_TOGETHER or all_products > self._n_lines * MOST_PRODUCTS:
             raise LineError("this line computes too much; use fewer or smaller operations")
+        self.n_numbers, self.n_products = n_numbers, all_products

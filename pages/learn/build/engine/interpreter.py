@@ -6,6 +6,7 @@ written out here. Nothing is looked up on a Python object by a name that the lea
 
 import ast
 from collections.abc import Callable, Mapping
+from functools import cache
 from inspect import signature
 from typing import Any, cast
 
@@ -28,6 +29,7 @@ _ATTRIBUTES: Mapping[str, Callable[[np.ndarray], Value]] = {
     "shape": lambda x: x.shape,
     "values": lambda x: x,  # of torch's max along a dimension
 }
+_SIGNATURE = cache(signature)
 _SPELLINGS = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's and torch's
 _SIGNS: Mapping[type[ast.AST], str] = {
     **{ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Pow: "**"},
@@ -144,7 +146,7 @@ class _Run:
         options = {self._keyword(keyword): self.value(keyword.value) for keyword in node.keywords}
         function = functions[name]
         try:
-            bound = signature(function).bind(self._budget, *arguments, **options)
+            bound = _SIGNATURE(function).bind(self._budget, *arguments, **options)
         except TypeError:
             raise LineError("these are not the arguments of {name}", name=name) from None
         return function(*bound.args, **bound.kwargs)

@@ -18,6 +18,8 @@ from transformer_core.errors import mark
 
 Value: TypeAlias = Union[np.ndarray, int, float, bool, str, "tuple[Value, ...]", None]
 
+MOST_OPERANDS = 3  # of einsum
+SLOWER = 4  # times that einsum takes for a product, compared with matmul
 MOST_EXPONENT = 64
 MOST_INTEGER = 1 << 53  # beyond it float64 does not hold every whole number
 PLAIN_NUMBERS = (int, float)  # bool is an int
@@ -27,6 +29,13 @@ UNFIT = mark("{left} {sign} {right}: the shapes do not fit together")
 def shape_in_words(value: object) -> str:
     """Return a shape as torch writes it."""
     return str([*value.shape]) if isinstance(value, np.ndarray) else "[]"
+
+
+def described(value: Value) -> str:
+    """Return what a value is, in a few characters."""
+    if isinstance(value, np.ndarray):
+        return shape_in_words(value)
+    return "(…)" if isinstance(value, tuple) else repr(value)[:40]
 
 
 def array(value: Value) -> np.ndarray:
@@ -39,7 +48,7 @@ def array(value: Value) -> np.ndarray:
         return value
     if isinstance(value, PLAIN_NUMBERS):
         return np.array(value, dtype=bool if isinstance(value, bool) else np.float64)
-    raise LineError("an array is needed here, not {what}", what=str(value)[:40])
+    raise LineError("an array is needed here, not {what}", what=described(value))
 
 
 def plain(value: np.ndarray) -> Value:
@@ -55,7 +64,7 @@ def whole(value: Value) -> int:
     """
     if isinstance(value, int):
         return int(value)
-    raise LineError("a whole number is needed here, not {what}", what=str(value)[:40])
+    raise LineError("a whole number is needed here, not {what}", what=described(value))
 
 
 def axis_of(value: Value, n_axes: int) -> int:
@@ -167,19 +176,24 @@ def einsum(budget: Budget, subscripts: Value, *operands: Value) -> Value:
     Raises:
         LineError: they do not fit the arrays, or it is too large.
     """
-    found = re.fullmatch(r"([a-zA-Z]*(?:,[a-zA-Z]*)*)->([a-zA-Z]*)", str(subscripts).replace(" ", ""))
+    found = re.fullmatch(
+        r"([a-zA-Z]*(?:,[a-zA-Z]*)*)->([a-zA-Z]*)", subscripts.replace(" ", "") if isinstance(subscripts, str) else ""
+    )
     arrays = [array(one) for one in operands]
-    names = found[1].split(",") if found else []
-    sizes: dict[str, int] = {}
-    if not found or [*map(len, names)] != [one.ndim for one in arrays] or not {*found[2]} <= {*"".join(names)}:
+    names, kept = (found[1].split(","), found[2]) if found else ([], "")
+    fits = [*map(len, names)] == [one.ndim for one in arrays] and {*kept} <= {*"".join(names)}
+    if not fits or not 0 < len(names) <= MOST_OPERANDS or len({*kept}) < len(kept):
         raise LineError('the subscripts must name each dimension of the arrays, as in "qd,kd->qk"')
+    sizes: dict[str, int] = {}
     for letters, one in zip(names, arrays, strict=True):
         if any(sizes.setdefault(letter, n) != n for letter, n in zip(letters, one.shape, strict=True)):
             raise LineError("dimensions with the same letter must have the same size")
-    if len({*found[2]}) != len(found[2]):
-        raise LineError('the subscripts must name each dimension of the arrays, as in "qd,kd->qk"')
-    budget.take([sizes[letter] for letter in found[2]], n_products=prod(sizes.values()))
-    return plain(np.asarray(np.einsum(found[0], *(one.astype(np.float64, copy=False) for one in arrays))))
+    n_products = SLOWER * len(arrays) * prod(sizes.values())
+    budget.take([sizes[letter] for letter in kept], n_products=n_products)
+    floats = [one.astype(np.float64, copy=False) for one in arrays]
+    return plain(
+        np.asarray(np.einsum(f"{','.join(names)}->{kept}", *(one.astype(np.float64, copy=False) for one in arrays)))
+    )
 
 
 def transpose(budget: Budget, input: Value, *axes: Value) -> Value:
@@ -350,9 +364,10 @@ def concat(budget: Budget, tensors: Value, dim: Value = 0) -> Value:
     return np.concatenate([part.astype(np.float64, copy=False) for part in parts], axis=axis)
 
 
-def listed(budget: Budget, input: Value) -> Value:
-    """Return what `list` and `unbind` give, the arrays along the first dimension: `concat` takes the array itself."""
-    return input
+def listed(budget: Budget, input: Value, dim: Value = 0) -> Value:
+    """Return what `list` and `unbind` give, arrays along a dimension, as one array: `concat` takes it."""
+    x = array(input)
+    return np.moveaxis(x, axis_of(dim, x.ndim), 0)
 
 
 def number(budget: Budget, value: Value) -> Value:

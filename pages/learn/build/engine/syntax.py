@@ -6,6 +6,7 @@ backslash, a brace or a quotation mark other than that of "-inf" has no use in s
 
 import ast
 import re
+from collections.abc import Mapping
 
 from pages.learn.build.engine.errors import LineError
 
@@ -18,6 +19,7 @@ NODES = (
     *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Pow, ast.MatMult),
     *(ast.UnaryOp, ast.USub, ast.UAdd, ast.Invert),
 )
+_TARGET = re.compile(r"([A-Za-z_]\w*)\s*=(?!=)\s*")
 _FOREIGN = re.compile(r"""[^A-Za-z0-9_ .,:()\[\]+\-*/@~=<>!"'#]""")
 
 
@@ -33,60 +35,51 @@ def parse(source: str, name: str) -> ast.expr:
     """
     source = source.strip()
     if not source:
-        raise LineError("the line is empty; write an expression")
+        raise LineError("the line is empty; write {name} = …", name=name)
     if len(source) > MOST_CHARACTERS:
         raise LineError("a line may have at most {n} characters", n=MOST_CHARACTERS)
     if foreign := _FOREIGN.search(source):
         raise LineError("“{character}” has no place in this line; use plain Python", character=foreign[0])
-    tree = _parsed(source)
+    target = _TARGET.match(source)
+    if target and target[1] != name:
+        raise LineError("call the result {name}, not {target}", name=name, target=target[1])
+    tree = _parsed(source[target.end() :] if target else source)
     _check(tree)
-    return _expression(tree, name)
+    return tree
 
 
-def _parsed(source: str) -> ast.Module:
-    """Return the tree of a source.
+def _parsed(source: str) -> ast.expr:
+    """Return the tree of an expression.
+
+    As an expression, and not as statements: of statements that are not valid, Python reads the file of their name.
 
     Raises:
-        LineError: it is no Python.
+        LineError: it is none.
     """
     try:
-        return ast.parse(source)
+        return ast.parse(source, mode="eval").body
     except SyntaxError as error:
         place = max(0, min((error.offset or 1) - 1, len(source)))
         before, after = source[:place][-12:], source[place:][:12]
-        raise LineError("this is not valid Python: {before}▸{after}", before=before, after=after) from None
+        raise LineError("this is no Python expression: {before}▸{after}", before=before, after=after) from None
     except (MemoryError, RecursionError, ValueError):
         raise LineError("this line is nested too deeply; split it") from None
 
 
-def _expression(tree: ast.Module, name: str) -> ast.expr:
-    """Return what the only statement computes."""
-    match tree.body:
-        case [ast.Expr(value)]:
-            return value
-        case [ast.Assign([ast.Name(target)], value)] if target == name:
-            return value
-        case [ast.Assign([ast.Name(target)], _)]:
-            raise LineError("call the result {name}, not {target}", name=name, target=target)
-    raise LineError("write one line: {name} = …", name=name)
-
-
-def _check(tree: ast.Module) -> None:
-    """Check every node of a statement.
+def _check(tree: ast.expr) -> None:
+    """Check every node of an expression.
 
     Raises:
         LineError: a kind of node is not allowed, or there are too many of them, or too many within each other.
     """
-    n_nodes, level = 0, list[ast.AST](tree.body)
+    n_nodes, level = 0, list[ast.AST]([tree])
     for _ in range(MOST_DEPTH):
         n_nodes += len(level)
         if n_nodes > MOST_NODES:
             raise LineError("this line is too long: it has more than {n} parts", n=MOST_NODES)
         below: list[ast.AST] = []
         for node in level:
-            is_statement = node in tree.body and isinstance(node, ast.Expr | ast.Assign)
-            is_target = isinstance(node, ast.Store)
-            if not (is_statement or is_target or isinstance(node, NODES)):
+            if not isinstance(node, NODES):
                 raise LineError("“{kind}” cannot be used in this line; write tensor arithmetic", kind=_written(node))
             below += ast.iter_child_nodes(node)
         if not below:
@@ -100,30 +93,8 @@ def _written(node: ast.AST) -> str:
     return _CALLED.get(type(node), type(node).__name__)
 
 
-_CALLED: dict[type[ast.AST], str] = {
-    ast.Lambda: "lambda",
-    ast.IfExp: "if",
-    ast.If: "if",
-    ast.For: "for",
-    ast.comprehension: "for",
-    ast.GeneratorExp: "for",
-    ast.ListComp: "for",
-    ast.Import: "import",
-    ast.ImportFrom: "import",
-    ast.FunctionDef: "def",
-    ast.ClassDef: "class",
-    ast.NamedExpr: ":=",
-    ast.Starred: "*",
-    ast.Not: "not",
-    ast.And: "and",
-    ast.Or: "or",
-    ast.BoolOp: "and, or",
-    ast.In: "in",
-    ast.Is: "is",
-    ast.Mod: "%",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-    ast.AugAssign: "+=",
-    ast.AnnAssign: ":",
-    ast.JoinedStr: 'f""',
+_CALLED: Mapping[type[ast.AST], str] = {
+    **{ast.Lambda: "lambda", ast.IfExp: "if", ast.NamedExpr: ":=", ast.Starred: "*"},
+    **{ast.GeneratorExp: "for", ast.ListComp: "for", ast.BoolOp: "and, or", ast.Not: "not", ast.Await: "await"},
+    **{ast.In: "in", ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not"},
 }

@@ -1,0 +1,50 @@
+"""Every attention of every shipped model on its first example, each walked through once."""
+
+from functools import cache
+
+import pytest
+
+import transformer_core as tc
+from pages.learn.build.engine.workbench import Workbench
+from pages.shared import models
+from transformer_core.analysis import ModelRun, run_text
+from transformer_core.analysis.walkthrough import Walkthrough, walk
+from transformer_core.analysis.walkthrough.attention_inputs import attention_inputs
+
+MODELS = ("en-fr", "dates", "stories", "induction", "fill-in")
+
+
+@cache
+def model_of(name: str) -> tuple[tc.Transformer, ModelRun]:
+    """A shipped model, and its run on its first example."""
+    model, tokenizer = tc.load(f"checkpoints/{name}")
+    example = tc.read_card(f"checkpoints/{name}")["examples"][0]
+    return model, run_text(model, tokenizer, example, max_tokens=64, max_new_tokens=4)
+
+
+@cache
+def walked(name: str, attention: str, layer: int, head: int) -> tuple[Workbench, Walkthrough]:
+    """The workbench of a head, and the walk that it was made of."""
+    model, model_run = model_of(name)
+    found = walk(model, model_run.inputs, attention=attention, layer=layer, head=head)
+    return Workbench.of(attention_inputs(model, found), found), found
+
+
+def bench_of(name: str, attention: str, layer: int = 0, head: int = 1) -> Workbench:
+    """The workbench of a head."""
+    return walked(name, attention, layer, head)[0]
+
+
+def places() -> list[tuple[str, str, int]]:
+    """Every attention of every shipped model: model, attention and layer."""
+    cards = models.available()
+    return [
+        (name, attention, layer)
+        for name in MODELS
+        for attention in cards[name].attentions
+        for layer in range(cards[name].n_layers(attention))
+    ]
+
+
+each_attention = pytest.mark.parametrize(("name", "attention", "layer"), places())
+each_kind = pytest.mark.parametrize(("name", "attention"), [(n, a) for n, a, layer in places() if layer == 0])

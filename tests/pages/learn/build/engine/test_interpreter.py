@@ -1,0 +1,114 @@
+"""A learner's line computes what torch computes, in torch's spelling and in NumPy's."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from pages.learn.build.engine.errors import LineError
+from pages.learn.build.engine.interpreter import run
+
+RNG = np.random.default_rng(3)
+ARRAYS = {
+    **{"q": RNG.normal(size=(5, 4)), "k": RNG.normal(size=(5, 4)), "Z": RNG.normal(size=(3, 5, 4))},
+    **{"mask": np.tri(5).astype(bool), "b": RNG.normal(size=4)},
+}
+GIVEN: dict[str, Any] = ARRAYS | {"d_k": 4, "n_heads": 3, "n_queries": 5, "turn": lambda x: x * 2}
+TORCH = {name: torch.from_numpy(array) for name, array in ARRAYS.items()} | {"d_k": 4, "n_heads": 3, "n_queries": 5}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("q @ k.T", "q @ k.mT", "q.matmul(k.transpose(0, 1))", "torch.matmul(q, k.transpose(-2, -1))", "Z @ Z.mT"),
+        *(
+            "q @ b",
+            "b @ b",
+            "q @ k.T / math.sqrt(d_k) + 1",
+            "-q * 2 - k / 3 + b",
+            "q ** 2 // 0.5",
+            "(q < k) == mask[:, :4]",
+        ),
+        *("q.sum()", "q.sum(-1, keepdim=True)", "q.sum(dim=0)", "q.mean(dim=(0, 1))", "q.amax(dim=-1, keepdim=True)"),
+        *("q.max()", "torch.max(q, dim=-1, keepdim=True).values", "q.max(dim=0, keepdim=True)[0]", "q.exp().sqrt()"),
+        *("F.softmax(q, dim=-1)", "q.softmax(0)", "torch.nn.functional.softmax(Z, dim=1)", "torch.softmax(q, dim=-1)"),
+        *('q.softmax(-1).masked_fill(~mask[:, :4], float("-inf"))', "torch.where(mask, q @ k.T, -torch.inf)"),
+        *(
+            "Z.transpose(0, 1).reshape(n_queries, n_heads * d_k)",
+            "Z.permute(1, 0, 2).flatten(1)",
+            "Z.permute((1, 2, 0))",
+        ),
+        *("torch.cat(list(Z), dim=-1)", "torch.cat([Z[0], Z[1]], 0)", "torch.cat(Z.unbind(0), -1)", "q.view(-1, 2)"),
+        *("Z[1, :, None, ...]", "Z[-1][1:4:2]", "q.unsqueeze(0)", "q[:, -1]", "q.shape[-1] * q", "q.size(0) + q"),
+        *('torch.einsum("qd,kd->qk", q, k)', 'torch.einsum("hqd->qhd", Z)', "torch.exp(q) > 1", "~(q != k)", "+q"),
+    ],
+)
+def test_torch_says_the_same(line: str):
+    scope: dict[str, Any] = {"torch": torch, "math": math, "F": F} | TORCH
+    expected = eval(line, scope)
+    expected = expected.values if hasattr(expected, "indices") and not isinstance(expected, torch.Tensor) else expected
+    result = run(line, "y", GIVEN)
+    np.testing.assert_allclose(result, np.asarray(expected), rtol=1e-12)
+    assert np.shape(result) == np.shape(expected)
+    np.testing.assert_array_equal(run(f"y = {line}  # why", "y", GIVEN), result)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("np.exp(q - q.max(axis=-1, keepdims=True))", "np.concatenate(Z, axis=-1)", "np.swapaxes(Z, 0, 1)", "Z.T"),
+        *(
+            "np.where(mask, q @ k.T, -np.inf)",
+            "np.transpose(Z, (1, 0, 2))",
+            "np.sum(q, axis=0)",
+            "Z.transpose(1, 0, 2)",
+        ),
+        *("np.einsum('hqd,hkd->hqk', Z, Z)", "Z.transpose()", "q / np.sqrt(d_k)", "np.matmul(q, k.T)"),
+    ],
+)
+def test_numpy_says_the_same(line: str):
+    expected = eval(line, {"np": np} | GIVEN)
+    np.testing.assert_allclose(run(line, "y", GIVEN), expected, rtol=1e-12)
+
+
+def test_a_function_of_the_model_is_called_and_no_array_is_changed():
+    before = {name: array.copy() for name, array in ARRAYS.items()}
+    np.testing.assert_array_equal(run("turn(q + 1)", "y", GIVEN), (ARRAYS["q"] + 1) * 2)
+    assert all(np.array_equal(before[name], array) for name, array in ARRAYS.items())
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("", "the line is empty; write y = …"),
+        ("x", "“x” is not known here; there are q, k, Z, mask, b, d_k, n_heads, n_queries, turn"),
+        ("scores = q", "call the result y, not scores"),
+        ("q.sum(", "this is no Python expression: q.sum▸("),
+        ("q − k", "“−” has no place in this line; use plain Python"),
+        ("q @ k", "[5, 4] @ [5, 4]: the last dimension on the left (4) must equal the second-to-last on the right (5)"),
+        ("q + q.T", "[5, 4] + [4, 5]: the shapes do not fit together"),
+        ("q.softmax", "softmax is a function; call it: softmax(…)"),
+        ("softmax(q)", "softmax needs a dimension: softmax(…, dim=…)"),
+        ("q.sum(dim=2)", "there is no dimension 2: the array has 2"),
+        ("q.numpy()", "“q.numpy” is not available here"),
+        ("q.grad", "“.grad” is not available here"),
+        ("torch.load('a')", "“torch.load” is not available here"),
+        ("~q", "~ inverts a mask of True and False, and this holds numbers"),
+        ("q.masked_fill(q, 0)", "a mask of True and False is needed here; use mask or ~mask"),
+        ("q.reshape(3, -1)", "[5, 4] has 20 numbers, which do not fill the shape [3, -1]"),
+        ("[i for i in q]", "“for” cannot be used in this line; write tensor arithmetic"),
+        ("q if d_k else k", "“if” cannot be used in this line; write tensor arithmetic"),
+        ("2 ** 65 * q", "an exponent may be at most 64"),
+        ("q.sum(1, 2, 3)", "these are not the arguments of sum"),
+        ("q[5]", "q[5] is outside of the array, which has shape [5, 4]"),
+        ("q.shape", "the line must give an array"),
+        ("q + " * 100 + "q", "a line may have at most 400 characters"),
+    ],
+)
+def test_what_cannot_be_run_is_said_in_one_sentence(line: str, sentence: str):
+    with pytest.raises(LineError) as raised:
+        run(line, "y", GIVEN)
+    assert str(raised.value).startswith(sentence)

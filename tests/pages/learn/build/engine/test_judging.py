@@ -1,0 +1,141 @@
+"""A wrong line is told what is wrong with it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pages.learn.build.engine.errors import LineError
+from pages.learn.build.engine.interpreter import run
+from pages.learn.build.engine.judging import ALL_ALLOWED, judge
+from pages.learn.build.engine.steps import INVERTED, KEEPDIM, NO_POSITIONS, UNMASKED, UNSCALED, Step
+from tests.pages.learn.build.engine.benches import bench_of, each_kind, places
+
+
+def place_of(name: str, attention: str, step: str) -> int:
+    return [one.name for one in bench_of(name, attention).steps].index(step)
+
+
+@each_kind
+def test_every_solution_is_right(name: str, attention: str):
+    bench = bench_of(name, attention)
+    for place, step in enumerate(bench.steps):
+        for line in (step.line, step.solution):
+            verdict = judge(bench, place, line)
+            assert verdict.is_right and not verdict.reasons and verdict.cell is None, step.name
+            assert verdict.result is not None and verdict.result.shape == bench.expected[step.name].shape
+
+
+def same_numbers(step: Step, given: object, one: str, other: str) -> bool:
+    """Whether two lines give the same numbers."""
+    values = []
+    for line in (one, other):
+        try:
+            values.append(np.asarray(run(line, step.name, given), dtype=float))  # type: ignore[arg-type]
+        except LineError:
+            return False
+    return values[0].shape == values[1].shape and np.allclose(*values, equal_nan=True)
+
+
+@each_kind
+def test_every_known_mistake_is_named(name: str, attention: str):
+    """But where it makes no difference on this text; of two mistakes with the same numbers, the first is named."""
+    bench = bench_of(name, attention)
+    for place, step in enumerate(bench.steps):
+        cases = [given for given in (bench.given(place), bench.probe(place)) if given is not None]
+
+        def alike(one: str, other: str, cases: list[Any] = cases, step: Step = step) -> bool:
+            return any(same_numbers(step, given, one, other) for given in cases)
+
+        for mistake in step.mistakes:
+            verdict = judge(bench, place, mistake.line)
+            if verdict.is_right:
+                assert alike(mistake.line, step.line), mistake.line
+            elif verdict.result is not None:
+                named = {one.why for one in step.mistakes if alike(one.line, mistake.line)}
+                assert named & {*verdict.reasons}, (step.name, mistake.line, [str(one) for one in verdict.reasons])
+
+
+def test_every_known_mistake_is_named_by_itself_in_some_model():
+    never = {
+        (step.name, mistake.why)
+        for name, attention, _ in places()
+        for step in bench_of(name, attention).steps
+        for mistake in step.mistakes
+    }
+    for name, attention in {(name, attention) for name, attention, _ in places()}:
+        bench = bench_of(name, attention)
+        for place, step in enumerate(bench.steps):
+            for mistake in step.mistakes:
+                if mistake.why in judge(bench, place, mistake.line).reasons:
+                    never.discard((step.name, mistake.why))
+    assert not never
+
+
+@pytest.mark.parametrize(
+    ("step", "line", "sentence"),
+    [
+        ("q", "x", "The result has shape [{n}, 128]; expected is [{n}, 32], which is [query, d_head]."),
+        ("q", "(x @ W_Q + b_Q).T", "It is transposed."),
+        ("q", "d_k", "The line gives a single number; expected is an array of shape [{n}, 32]."),
+        ("z", "v", "These are the numbers of v."),
+        ("scores", "3 * q @ k.T", "Every cell is 3 times the expected one."),
+        ("scores", "q @ k.T + 2", "Every cell is too large by 2."),
+        ("scores", "-(q @ k.T)", "Every cell has the wrong sign."),
+        ("masked", "where(mask, scaled, -1e9)", "A large negative number is almost right"),
+        ("masked", 'scaled * mask + ~mask * float("-inf")', "Some cells are NaN"),
+        ("pattern", "masked.softmax(dim=-1) * 2", "Every cell is 2 times the expected one."),
+        ("z", "x[:, :32] * 0 + 1", ""),
+        ("z", "pattern @", "this is no Python expression"),
+    ],
+)
+def test_what_is_no_known_mistake_is_told_by_its_numbers(step: str, line: str, sentence: str):
+    bench = bench_of("stories", "decoder")
+    verdict = judge(bench, place_of("stories", "decoder", step), line)
+    assert not verdict.is_right
+    words = " ".join(map(str, verdict.reasons))
+    assert sentence.format(n=len(bench.inputs.x)) in words and bool(words) == bool(sentence)
+
+
+def test_the_cell_that_differs_most_is_found():
+    bench = bench_of("stories", "decoder")
+    place = place_of("stories", "decoder", "scores")
+    verdict = judge(bench, place, "q @ k.T + 0.001 * where(mask, 0, q @ k.T)")
+    expected = bench.expected["scores"]
+    off = np.where(bench.inputs.mask, 0, np.abs(expected))
+    assert verdict.cell is not None and verdict.cell.index == np.unravel_index(off.argmax(), off.shape)
+    assert verdict.cell.expected == expected[verdict.cell.index]
+    assert verdict.cell.value == pytest.approx(1.001 * verdict.cell.expected)
+
+
+@pytest.mark.parametrize(
+    ("step", "line", "why"),
+    [
+        ("masked", "scaled", UNMASKED),
+        ("masked", 'scaled.masked_fill(mask, float("-inf"))', INVERTED),
+        ("Z", "softmax(Q @ K.mT / sqrt(d_k), dim=-1) @ V", UNMASKED),
+    ],
+)
+def test_a_line_without_the_mask_is_wrong_even_where_the_mask_allows_every_cell(step: str, line: str, why: str):
+    bench = bench_of("en-fr", "encoder")
+    assert bench.inputs.mask.all()
+    verdict = judge(bench, place_of("en-fr", "encoder", step), line)
+    words = [*map(str, verdict.reasons)]
+    assert not verdict.is_right and why in words
+    assert (ALL_ALLOWED in words) == (why == UNMASKED)
+
+
+def test_other_spellings_are_right_and_their_mistakes_are_named():
+    bench = bench_of("induction", "decoder")
+
+    def reasons(step: str, line: str) -> list[str] | None:
+        verdict = judge(bench, place_of("induction", "decoder", step), line)
+        return None if verdict.is_right else [*map(str, verdict.reasons)]
+
+    assert reasons("masked", "np.where(mask, scaled, -np.inf)") is None
+    assert reasons("weights", "torch.exp(masked - torch.max(masked, dim=-1, keepdim=True).values)") is None
+    assert reasons("concat", "torch.cat(list(Z), dim=-1)") is None
+    assert reasons("Z", 'F.softmax(where(mask, Q @ K.mT * d_k ** -0.5 + biases, float("-inf")), -1) @ V') is None
+    assert reasons("scaled", "bias + scores") == [UNSCALED]
+    assert reasons("scaled", "scores * d_k ** -0.5") == [NO_POSITIONS]
+    assert reasons("pattern", "weights / np.sum(weights, axis=1)") == [KEEPDIM]

@@ -1,0 +1,103 @@
+"""What a line is compared with is what the model captured, and the twelve solutions give its attention output."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+import transformer_core as tc
+from pages.learn.build.engine.errors import LineError
+from pages.learn.build.engine.steps import steps_of
+from tests.pages.learn.build.engine.benches import bench_of, each_attention, each_kind, model_of, walked
+from transformer_core.model.attention import MultiHeadAttention
+from transformer_core.model.stack import Stack
+
+HOOKS = {  # of the captured activations [batch, head, ...] by step
+    **{name: f"hook_{name}" for name in ("q", "k", "v", "pattern", "z")},
+    **{"masked": "hook_attn_scores", "Z": "hook_z", "attn_out": "hook_attn_out"},
+}
+
+
+@each_attention
+def test_what_is_expected_is_what_the_model_captures(name: str, attention: str, layer: int):
+    """In float32, of a forward of its own; what no hook holds, as torch computes it from what one holds."""
+    model, model_run = model_of(name)
+    bench, walk = walked(name, attention, layer, 1)
+    module = walk.outline.module
+    with torch.inference_mode(), tc.capture(model, f"{module}.*") as acts:
+        model.final_states(*(torch.tensor([ids]) for ids in model_run.inputs))
+    captured = {step: acts[f"{module}.{hook}"][0] for step, hook in HOOKS.items()}
+    expected = {step: array if step in ("Z", "attn_out") else array[1] for step, array in captured.items()}
+    q, k, v, masked = (expected[step] for step in ("q", "k", "v", "masked"))
+    bias = 0 if bench.inputs.bias is None else torch.from_numpy(bench.inputs.bias[1]).float()
+    expected["scores"] = F.linear(q, k)
+    expected["scaled"] = expected["scores"] / q.shape[-1] ** 0.5 + bias
+    expected["weights"] = torch.exp(masked - torch.amax(masked, dim=1, keepdim=True))
+    expected["pattern"] = F.softmax(masked, dim=-1)
+    expected["z"] = F.scaled_dot_product_attention(q, k, v, torch.where(masked.isinf(), masked, bias))
+    expected["concat"] = torch.cat([*expected["Z"]], dim=-1)
+    assert {*expected} == {step.name for step in bench.steps} == {*bench.expected}
+    for step, array in expected.items():
+        of_bench = bench.expected[step]
+        largest = np.abs(of_bench[np.isfinite(of_bench)]).max()
+        np.testing.assert_allclose(of_bench, array.numpy(), atol=5e-6 * max(1, largest), rtol=1e-5, err_msg=step)
+
+
+@each_attention
+def test_the_twelve_solutions_give_the_models_attention_output(name: str, attention: str, layer: int):
+    """Its own module in float64, on the same vectors, within 1e-5; and what it captured, as float32 allows."""
+    model, _ = model_of(name)
+    bench, walk = walked(name, attention, layer, 1)
+    module = deepcopy(model.get_submodule(walk.outline.module)).double()
+    stack = model.get_submodule(walk.outline.stack)
+    assert isinstance(module, MultiHeadAttention) and isinstance(stack, Stack)
+    x = torch.from_numpy(bench.inputs.x)[None]
+    memory = x if bench.inputs.memory is None else torch.from_numpy(bench.inputs.memory)[None]
+    rotary, n = None if walk.outline.is_cross else stack.rotary_in(layer), x.shape[1]
+    bias = None if walk.outline.is_cross else stack.bias_at(0, n, x.device)
+    with torch.inference_mode(), tc.capture(module, "hook_attn_out", "hook_attn_scores") as acts:
+        rotation = None if rotary is None else rotary(0, n, x.device)
+        module(x, memory, torch.from_numpy(bench.inputs.mask)[None, None], rotation=rotation, bias=bias)
+    run = bench.program([step.solution for step in bench.steps])
+    assert np.abs(run.attn_out - acts["hook_attn_out"][0].numpy()).max() < 1e-5
+    assert run.error < 1e-5 and run.error_of_heads < 1e-12
+    assert run.error_of_captured < 1e-5 * max(1.0, np.abs(run.attn_out).max())
+
+
+@each_kind
+def test_each_step_has_what_its_solution_needs_a_hint_and_its_shapes(name: str, attention: str):
+    bench = bench_of(name, attention)
+    n_queries, n_keys = bench.inputs.mask.shape
+    assert len(bench.steps) == 12 and len({step.name for step in bench.steps}) == 12
+    sizes = {"query": n_queries, "key": n_keys, "head": 4, "d_head": 32, "d_model": 128, "head d_head": 128}
+    for place, step in enumerate(bench.steps):
+        names = {name for name in bench.offered(place) if name in step.line}
+        assert names and {*names} <= {*bench.given(place)}
+        assert step.title and step.task.endswith(".") and step.hint.endswith(".") and step.mistakes
+        assert [*bench.expected[step.name].shape] == [sizes[axis] for axis in step.axes]
+        assert bench.shapes(step).endswith(f"→ {step.name} {[*bench.expected[step.name].shape]}")
+
+
+def test_later_results_are_no_variables_of_a_step():
+    bench = bench_of("stories", "decoder")
+    for place, step in enumerate(bench.steps):
+        assert step.name not in bench.given(place)
+        assert {one.name for one in bench.steps[:place]} <= {*bench.given(place)}
+
+
+def test_a_program_whose_lines_do_not_fit_each_other_is_refused():
+    bench = bench_of("fill-in", "encoder")
+    lines = [step.line for step in bench.steps]
+    with pytest.raises(LineError, match="rotate takes an array of shape"):
+        bench.program(["rotate(x)", *lines[1:]])
+
+
+def test_a_line_that_is_right_for_one_head_alone_makes_the_program_wrong():
+    """A program uses nothing but its lines: what is written as a number is the same in every head."""
+    bench = bench_of("stories", "decoder")
+    lines = [step.line for step in bench.steps]
+    run = bench.program([*lines[:11], "concat @ W_O"])
+    assert run.error > 1e-3
+    assert steps_of(bench.variant) is bench.steps
