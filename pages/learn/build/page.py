@@ -75,7 +75,7 @@ def _controls(data: BuildData) -> None:
 def _task(data: BuildData) -> None:
     """Say what the open line is to compute, and from which variables."""
     step = data.step
-    variables = prose.each("<code>{}</code>", map(data.bench.in_words, data.bench.offered(data.place).items()))
+    variables = prose.each("<code>{}</code> ", map(data.bench.in_words, data.bench.offered(data.place).items()))
     prose.html(
         "<div class='hl-build-task'><h2>{}. {}</h2><p>{}</p><p class='hl-build-variables'>{} {}</p></div>",
         *(data.place + 1, say(step.title), say(step.task), say("Variables:"), variables),

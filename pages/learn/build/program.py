@@ -12,17 +12,17 @@ from transformer_core.language import say
 
 OPEN = mark("{n} of 12 lines are correct; still open: {steps}.")
 ABOUT = mark(
-    "Lines 1 to 9 run for each head with its own W_Q, W_K and W_V; line 10 takes Q, K and V of all heads. Nothing but "
-    "your lines computes here."
+    "Lines 1 to 9 run for each head, with its own W_Q, W_K and W_V; Q, K and V of line 10 are the q, k and v of all "
+    "heads."
 )
 AGREES = mark(
     "Your program computes the model’s attention output: {n:,} numbers, largest difference {error} from the model’s "
-    "own modules in float64 and {captured} from the output captured in {dtype}."
+    "own modules in float64, {captured} from its output captured in {dtype}."
 )
 HEADS = mark("Lines 4 to 9, run for each head, agree with line 10 to within {error}.")
 DISAGREES = mark(
-    "Your program does not compute the model’s attention output: the largest difference is {error}. Each line is right "
-    "with the model’s numbers, so one of them must depend on more than its inputs here."
+    "Your program does not compute the model’s attention output: the largest difference is {error}. Each line is "
+    "correct by itself, so one of them must hold for this head only."
 )
 
 
@@ -62,7 +62,7 @@ def written(data: BuildData) -> str:
         for step, line in zip(data.bench.steps, data.lines, strict=True)
     ]
     one_head, rest = lines[:N_OF_ONE_HEAD], lines[N_OF_ONE_HEAD:]
-    comments = say("one head, of every head in turn"), say("all heads; Q, K, V: q, k, v of every head")
+    comments = say("for each head"), say("for all heads together")
     return "\n".join([f"# {comments[0]}", *one_head, "", f"# {comments[1]}", *rest])
 
 

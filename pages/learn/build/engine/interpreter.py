@@ -103,7 +103,9 @@ class _Run:
         if value is None or callable(value):
             if name in FUNCTIONS or callable(value):
                 raise LineError("{name} is a function; call it: {name}(…)", name=name)
-            raise LineError("“{name}” is not known here; there are {names}", name=name, names=", ".join(self._given))
+            raise LineError(
+                "“{name}” is not a variable here; the variables are {names}", name=name, names=", ".join(self._given)
+            )
         return cast("Value", value)
 
     def _attribute(self, node: ast.Attribute) -> Value:
@@ -174,7 +176,7 @@ class _Run:
         if isinstance(of, tuple):
             place = operations.whole(self.value(node.slice))
             if not -len(of) <= place < len(of):
-                raise LineError("there is no dimension {axis}: the array has {n}", axis=place, n=len(of))
+                raise LineError("there is no dimension {axis}; the array has {n}", axis=place, n=len(of))
             return of[place]
         x = operations.array(of)
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]

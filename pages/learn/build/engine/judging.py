@@ -17,7 +17,7 @@ LARGE = -50.0  # a score below it has no weight to speak of
 
 A_NUMBER = mark("The line gives a single number; expected is an array of shape {wanted}.")
 SHAPE = mark("The result has shape {shape}; expected is {wanted}, which is [{axes}].")
-TRANSPOSED = mark("It is transposed.")
+TRANSPOSED = mark("The result is transposed.")
 NAN = mark("Some cells are NaN, “not a number”: 0 × ∞ and ∞ − ∞ have no value.")
 FACTOR = mark("Every cell is {factor} times the expected one.")
 OFFSET = mark("Every cell is too large by {offset}.")
@@ -26,7 +26,7 @@ SIGN = mark("Every cell has the wrong sign.")
 ALL_ALLOWED = mark(
     "On this text the mask allows every cell, so the numbers agree; with a causal mask, this line would be wrong."
 )
-ANOTHER = mark("These are the numbers of {name}.")
+ANOTHER = mark("The result equals {name}.")
 
 
 @dataclass(frozen=True, kw_only=True)

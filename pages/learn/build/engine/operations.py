@@ -75,7 +75,7 @@ def axis_of(value: Value, n_axes: int) -> int:
     """
     axis = whole(value)
     if not -n_axes <= axis < n_axes:
-        raise LineError("there is no dimension {axis}: the array has {n}", axis=axis, n=n_axes)
+        raise LineError("there is no dimension {axis}; the array has {n}", axis=axis, n=n_axes)
     return axis % n_axes
 
 

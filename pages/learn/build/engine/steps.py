@@ -59,7 +59,7 @@ UNTURNED = mark("The rotation is missing: this model turns queries and keys by t
 TURNED = mark("Values are not rotated: only queries and keys are.")
 COLUMNS = mark("This works along the columns (dim=0). Each row belongs to one query: use dim=-1.")
 KEEPDIM = mark(
-    "Without keepdim=True, the results of the rows lie in one row themselves, so each column gets the one of another "
+    "Without keepdim=True the results of the rows form a single row, so each column uses the value of a different "
     "query."
 )
 UNSCALED = mark("The scaling is missing: all scores are too large by the factor √d_k.")
@@ -223,7 +223,9 @@ def _softmax(variant: Variant) -> Iterator[Step]:
     yield Step(
         name="weights",
         title=mark("Exponentials"),
-        task=mark("The softmax, first half: subtract the largest score of each row, then take e to the power of each."),
+        task=mark(
+            "First half of the softmax: subtract the maximum of each row, then take the exponential of every cell."
+        ),
         hint=mark(
             "amax(dim=-1, keepdim=True) gives the maximum of each row as a column. Subtracting it changes no weight "
             "and keeps exp from overflowing."
@@ -247,13 +249,15 @@ def _softmax(variant: Variant) -> Iterator[Step]:
                 "(masked.amax(dim=-1, keepdim=True) - masked).exp()",
                 mark("The difference has the wrong sign: subtract the maximum from the scores."),
             ),
-            ("masked.softmax(dim=-1)", mark("This is the whole softmax: this step is its first half.")),
+            ("masked.softmax(dim=-1)", mark("This is the whole softmax: this step is only its first half.")),
         ),
     )
     yield Step(
         name="pattern",
         title=mark("Normalization"),
-        task=mark("The softmax, second half: divide each row by its sum, so that the weights of each query sum to 1."),
+        task=mark(
+            "Second half of the softmax: divide each row by its sum, so that the weights of each query sum to 1."
+        ),
         hint=mark("sum(dim=-1, keepdim=True) gives the sum of each row as a column."),
         line="weights / weights.sum(dim=-1, keepdim=True)",
         shapes="{weights} / {weights.sum(dim=-1, keepdim=True)} → {pattern}",

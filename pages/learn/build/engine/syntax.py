@@ -39,7 +39,7 @@ def parse(source: str, name: str) -> ast.expr:
     if len(source) > MOST_CHARACTERS:
         raise LineError("a line may have at most {n} characters", n=MOST_CHARACTERS)
     if foreign := _FOREIGN.search(source):
-        raise LineError("“{character}” has no place in this line; use plain Python", character=foreign[0])
+        raise LineError("the character “{character}” is not allowed here; use plain ASCII", character=foreign[0])
     target = _TARGET.match(source)
     if target and target[1] != name:
         raise LineError("call the result {name}, not {target}", name=name, target=target[1])
@@ -61,7 +61,7 @@ def _parsed(source: str) -> ast.expr:
     except SyntaxError as error:
         place = max(0, min((error.offset or 1) - 1, len(source)))
         before, after = source[:place][-12:], source[place:][:12]
-        raise LineError("this is no Python expression: {before}▸{after}", before=before, after=after) from None
+        raise LineError("this is not a Python expression: {before}▸{after}", before=before, after=after) from None
     except (MemoryError, RecursionError, ValueError):
         raise LineError("this line is nested too deeply; split it") from None
 
