@@ -15,7 +15,7 @@ FLOORS = [
     ("pages.frame",),
     ("pages.<section>",),
     ("pages.shared", "pages.components"),
-    ("pages.learn.tour.lesson_engine",),
+    ("pages.learn.tour.lesson_engine", "pages.learn.build.engine"),
     ("transformer_core.__main__", "transformer_core.cli"),
     ("transformer_core",),  # __init__.py, the table of contents
     ("transformer_core.figures",),
@@ -41,7 +41,7 @@ FLOORS = [
         "transformer_core.shipped",
     ),
 ]
-ENGINE = "pages.learn.tour.lesson_engine"  # of the Tour; it computes, and knows no Streamlit
+ENGINES = ("pages.learn.tour.lesson_engine", "pages.learn.build.engine")  # they compute, and know no Streamlit
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 # These may know plotly outside figures: one serves its JavaScript, one carries finished figures to the browser.
@@ -64,8 +64,9 @@ VAGUE_STEMS = ("util", "helper", "common", "manager", "misc")
 def room_of(module: str) -> str:
     """The room of a dotted module name, "" for modules that are not ours."""
     parts = module.split(".")
-    if f"{module}.".startswith(f"{ENGINE}."):
-        return ENGINE
+    for engine in ENGINES:
+        if f"{module}.".startswith(f"{engine}."):
+            return engine
     if parts[0] == "pages" and len(parts) > 1:
         return f"pages.{parts[1]}" if parts[1] in ("frame", "shared", "components") else "pages.<section>"
     if parts[0] in ("app", "pages"):
@@ -174,8 +175,8 @@ def faults(path: Path, root: Path) -> Iterator[str]:
             yield f"{where}:{line}: {room} imports {name}, which lies above it"
         if in_core and target == "transformer_core.language" and not f"{module}.".startswith(may_speak):
             yield f"{where}:{line}: {room} knows no reader; give a Message, which a page says"
-        if (in_core or room == ENGINE) and library == "streamlit":
-            yield f"{where}:{line}: streamlit stops above transformer_core and the lesson engine"
+        if (in_core or room in ENGINES) and library == "streamlit":
+            yield f"{where}:{line}: streamlit stops above transformer_core and the engines"
         if library == "plotly" and room != "transformer_core.figures" and module not in CARRY_PLOTLY:
             yield f"{where}:{line}: plotly belongs in transformer_core/figures"
         if library == "torch" and room == "transformer_core.figures":
@@ -190,7 +191,7 @@ def faults(path: Path, root: Path) -> Iterator[str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and node.attr == "session_state":
                 yield f"{where}:{node.lineno}: what a person chooses is a Field or Kept"
-    if not in_core and room != ENGINE:
+    if not in_core and room not in ENGINES:
         for line, name in imports(runs_at_import(ast.parse(source)), module, path.name == "__init__.py"):
             if name.split(".")[0] in ("torch", "transformers"):
                 yield f"{where}:{line}: {name} loads for seconds; import it where it is first needed"
@@ -286,6 +287,7 @@ def test_page_files_lie_in_a_section():
         ("transformer_core/figures/heatmap.py", "from torch import Tensor", "numpy arrays"),
         ("pages/explore/heads/page.py", "import torch", "no tensor arithmetic"),
         ("pages/learn/tour/lesson_engine/run.py", "import streamlit as st", "streamlit stops"),
+        ("pages/learn/build/engine/syntax.py", "from streamlit import session_state", "streamlit stops"),
         ("pages/learn/tour/lesson_engine/run.py", "from pages.shared import state", "lies above"),
         ("pages/shared/loaders.py", "import transformers", "loads for seconds"),
         ("transformer_core/model/block.py", "from transformer_core.language import say", "knows no reader"),

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from pages.components.figures import live_figure
+from pages.components import figures
 from pages.learn.build.data import BuildData
 from pages.shared import prose
 from pages.shared.style import theme
@@ -80,7 +80,7 @@ def _picture(data: BuildData, values: np.ndarray, title: str, key: str) -> None:
         width=WIDTH,
         height=HEIGHT,
     )
-    live_figure(
+    figures.live_figure(
         figure,
         name=data.file_name(key),
         key=key,

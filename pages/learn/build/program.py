@@ -24,6 +24,10 @@ DISAGREES = mark(
     "Your program does not compute the model’s attention output: the largest difference is {error}. Each line is "
     "correct by itself, so one of them must hold for this head only."
 )
+HEADS_DISAGREE = mark(
+    "Lines 4 to 9 are correct for this head, but run for each head they differ from line 10 by up to {error}: one of "
+    "them must hold for this head only."
+)
 
 
 def show(data: BuildData) -> None:
@@ -42,9 +46,10 @@ def show(data: BuildData) -> None:
     except LineError as error:
         prose.warning(prose.sentence(error))
         return
-    if not run.error <= TOLERANCE:
-        prose.html("<p class='hl-proof hl-unproved'>{}</p>", say(DISAGREES, error=_exponent(run.error)))
-        return
+    for largest, sentence in ((run.error, DISAGREES), (run.error_of_heads, HEADS_DISAGREE)):
+        if not largest <= TOLERANCE:
+            prose.html("<p class='hl-proof hl-unproved'>{}</p>", say(sentence, error=_exponent(largest)))
+            return
     agrees = say(
         AGREES,
         n=run.attn_out.size,

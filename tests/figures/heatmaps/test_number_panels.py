@@ -98,3 +98,10 @@ def test_what_does_not_fit_is_refused():
         draw({"a": np.eye(2, 3), "b": np.eye(2)})
     with pytest.raises(ValueError, match="but there are 1 and 3 labels"):
         draw({"": np.eye(2, 3)}, rows=("a",))
+
+
+def test_a_marked_cell_has_a_frame_in_each_panel():
+    figure = draw({"one": np.eye(2, 3), "two": np.eye(2, 3)}, marked=(1, 2))
+    frames = [(shape.xref, shape.yref, shape.x0, shape.x1, shape.y0, shape.y1) for shape in figure.layout.shapes]
+    assert frames == [("x", "y", 1.5, 2.5, 0.5, 1.5), ("x2", "y2", 1.5, 2.5, 0.5, 1.5)]
+    assert not draw({"": VALUES}).layout.shapes

@@ -191,9 +191,7 @@ def einsum(budget: Budget, subscripts: Value, *operands: Value) -> Value:
     n_products = SLOWER * len(arrays) * prod(sizes.values())
     budget.take([sizes[letter] for letter in kept], n_products=n_products)
     floats = [one.astype(np.float64, copy=False) for one in arrays]
-    return plain(
-        np.asarray(np.einsum(f"{','.join(names)}->{kept}", *(one.astype(np.float64, copy=False) for one in arrays)))
-    )
+    return plain(np.asarray(np.einsum(f"{','.join(names)}->{kept}", *floats)))
 
 
 def transpose(budget: Budget, input: Value, *axes: Value) -> Value:

@@ -8,6 +8,7 @@ import sys
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -178,7 +179,7 @@ def test_many_mutations_still_run():
     assert n_run > 0.4 * len(SOLUTIONS)
 
 
-class Everything(dict):  # type: ignore[type-arg]
+class Everything(dict[str, Any]):
     """A list that has every name."""
 
     def __init__(self, of: Callable[[str], Any]) -> None:
@@ -195,13 +196,13 @@ class Everything(dict):  # type: ignore[type-arg]
 def planted(patch: pytest.MonkeyPatch, fault: str) -> None:
     match fault:
         case "an attribute":
-            patch.setitem(interpreter._ATTRIBUTES, "dtype", lambda x: np.array(x.dtype.itemsize, dtype=float))  # type: ignore[index]
+            patch.setitem(interpreter._ATTRIBUTES, "dtype", lambda x: np.array(x.dtype.itemsize, dtype=float))
         case "all attributes":
             patch.setattr(interpreter, "_ATTRIBUTES", Everything(lambda name: lambda x: getattr(x, name)))
         case "a function":
-            patch.setitem(operations.FUNCTIONS, "open", lambda budget, path: open(path).close() or 1)  # type: ignore[index]
+            patch.setitem(operations.FUNCTIONS, "open", lambda budget, path: len(Path(path).read_bytes()))
         case "a keyword":
-            patch.setitem(operations.FUNCTIONS, "softmax", lambda budget, input, dim=0, out=None: input)  # type: ignore[index]
+            patch.setitem(operations.FUNCTIONS, "softmax", lambda budget, input, dim=0, out=None: input)
         case "a node":
             patch.setattr(syntax, "NODES", (*syntax.NODES, ast.Tuple, ast.Starred, ast.BoolOp, ast.And, ast.Or))
             patch.setattr(interpreter._Run, "value", lambda self, node: 1.0)

@@ -34,7 +34,7 @@ def same_numbers(step: Step, given: object, one: str, other: str) -> bool:
             values.append(np.asarray(run(line, step.name, given), dtype=float))  # type: ignore[arg-type]
         except LineError:
             return False
-    return values[0].shape == values[1].shape and np.allclose(*values, equal_nan=True)
+    return values[0].shape == values[1].shape and np.allclose(values[0], values[1], equal_nan=True)
 
 
 @each_kind

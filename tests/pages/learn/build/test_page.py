@@ -1,0 +1,134 @@
+"""The page Build: lines are typed, judged and kept, and the address holds the open step."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import transformer_core as tc
+from pages.learn.build import view_fields
+from tests.pages.conftest import EXAMPLES, PROMPTS, component, url_of, words_of
+
+pytestmark = pytest.mark.slow
+
+OpenApp = Callable[..., AppTest]
+LINES = (
+    *("x @ W_Q + b_Q", "k = x @ W_K + b_K", "v = x @ W_V + b_V", "q @ k.T", "scores / sqrt(d_k)"),
+    *("where(mask, scaled, -inf)", "exp(masked - masked.max(axis=-1, keepdims=True))"),
+    *("weights / weights.sum(-1, keepdim=True)", "pattern @ v"),
+    *("softmax(where(mask, Q @ K.mT / sqrt(d_k), -inf), dim=-1) @ V", "torch.cat(list(Z), dim=-1)"),
+    "concat @ W_O + b_O",
+)
+
+
+@pytest.fixture
+def open_build(open_app: OpenApp, three_kinds_here: Any) -> OpenApp:
+    """Opens the page at an address with these parameters."""
+
+    def open_at(**parameters: str) -> AppTest:
+        app = open_app("build", **parameters)
+        assert not app.exception
+        return app
+
+    return open_at
+
+
+def write(app: AppTest, step: int, line: str) -> AppTest:
+    """Write a line and press Enter."""
+    app.text_input(key=f"build-line-{step}-box").set_value(line).run()
+    assert not app.exception
+    return app
+
+
+@pytest.mark.parametrize("model", ["en-fr", "tales", "gaps"])
+def test_twelve_lines_lead_from_step_to_step_to_the_models_output(open_build: OpenApp, model: str):
+    app = open_build(model=model)
+    for number, line in enumerate(LINES, start=1):
+        assert "Write the line and press Enter." in words_of(app)
+        write(app, number, line)
+        assert "data-right='True'" in words_of(app), (number, words_of(app))
+        if number < 12:
+            app.button(key="build-next").click().run()
+            assert url_of(app)["step"] == str(number + 1)
+    assert not [button for button in app.button if button.key == "build-next"]
+    assert "'hl-proof hl-proved'" in words_of(app) and "Your program computes the model’s attention output" in words_of(
+        app
+    )
+
+
+def test_a_line_is_kept_while_other_steps_heads_and_pages_are_seen(open_build: OpenApp):
+    app = open_build(model="en-fr", step="4")
+    write(app, 4, "k @ q.T")
+    assert "This is transposed" in words_of(app) and "data-right='False'" in words_of(app)
+    app.session_state["head"] = 1
+    app.run()
+    assert "This is transposed" in words_of(app)
+    app.segmented_control(key="build-step-segments").set_value(5).run()
+    assert url_of(app)["step"] == "5" and app.text_input(key="build-line-5-box").value == ""
+    app.switch_page("learn/steps/page.py").run()
+    app.switch_page("learn/build/page.py").run()
+    assert url_of(app).get("step") in (None, "5")
+    app.segmented_control(key="build-step-segments").set_value(4).run()
+    assert app.text_input(key="build-line-4-box").value == "k @ q.T"
+
+
+def test_the_steps_show_what_is_solved(open_build: OpenApp):
+    app = write(open_build(), 1, LINES[0])
+    assert app.segmented_control(key="build-step-segments").options[:3] == ["✓ 1", "2", "3"]
+
+
+def test_both_pictures_and_the_hints_of_a_step_are_there(open_build: OpenApp):
+    app = write(open_build(step="5"), 5, "scores")
+    figures = [c.proto for c in app.get("bidi_component") if c.proto.component_name.split(".")[1] == "figure"]
+    assert len(figures) == 2 and component(app, "figure")
+    assert "The scaling is missing" in words_of(app) and "Largest difference at query" in words_of(app)
+    codes = [code.value for code in app.code]
+    assert "scaled = scores / sqrt(d_k)" in codes and any(code.startswith("scores [") for code in codes)
+
+
+@pytest.mark.parametrize(
+    "line", ["__import__('os').system('true')", "q.__class__", "9**9**9", "(" * 300, "ｑ", "lambda: q"]
+)
+def test_what_is_not_allowed_gets_one_calm_sentence(open_build: OpenApp, line: str):
+    words = words_of(write(open_build(step="4"), 4, line))
+    assert "data-right='False'" in words and "Traceback" not in words
+
+
+@pytest.mark.parametrize("step", ["0", "13", "x", "²", "-1"])
+def test_a_step_that_is_not_there_is_told(open_build: OpenApp, step: str):
+    app = open_build(step=step)
+    assert "asks for step" in words_of(app) and "step" not in url_of(app)
+    assert view_fields.STEP.usual == 1
+
+
+def test_cross_attention_reads_keys_and_values_from_memory(open_build: OpenApp):
+    app = open_build(model="en-fr", text=EXAMPLES[0], attention="cross", layer="0", head="0", step="2")
+    assert "Keys come from memory" in words_of(app)
+    assert "In cross-attention, keys and values come from memory" in words_of(write(app, 2, LINES[1]))
+    assert "data-right='True'" in words_of(write(app, 2, "memory @ W_K + b_K"))
+
+
+def test_a_head_that_the_papers_formula_does_not_give_is_named_in_one_sentence(
+    open_app: OpenApp, three_kinds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    _, tokenizer = tc.load(three_kinds / "tales")
+    config = tc.ModelConfig(
+        vocab_size=tokenizer.vocab_size,
+        architecture="decoder_only",
+        d_model=16,
+        d_ff=16,
+        n_heads=2,
+        n_encoder_layers=0,
+        n_decoder_layers=1,
+        tie_embeddings="target",
+        qk_norm=True,
+    )
+    card = tc.read_card(three_kinds / "tales") | {"name": "normed", "title": "Normed"}
+    tc.save(tmp_path / "normed", tc.build(config, seed=1), tokenizer, card)
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    app = open_app("build", text=PROMPTS[0])
+    assert not app.exception
+    (warning,) = app.warning
+    assert "This head cannot be built here: this model normalizes queries and keys" in warning.value
