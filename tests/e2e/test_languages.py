@@ -16,6 +16,7 @@ PAGES = {
     "compare": "Vergleichen",
     "tour": "Tour",
     "steps": "Attention Schritt für Schritt",
+    "build": "Selbst bauen",
     "positions": "Positionen",
     "masks": "Masken",
     "architecture": "Architektur",

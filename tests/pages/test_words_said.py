@@ -12,6 +12,7 @@ import streamlit as st
 import torch
 
 from pages.languages import CATALOGUES
+from pages.learn.build.engine.steps import Variant, steps_of
 from pages.learn.tour import lessons
 from pages.learn.tour.lesson_engine.catalogue import KINDS
 from pages.shared.glossary import TERMS
@@ -109,6 +110,12 @@ IN_GLOSSARY = frozenset(  # what stands in formulas, and what papers are called
     }
 )
 
+IN_BUILD = frozenset(  # names in the lines of Python
+    word.lower()
+    for step in steps_of(Variant(is_cross=True))
+    for word in re.findall(r"[^\W\d_]+", f"{step.solution} {step.shapes} queries keys")
+)
+
 
 @dataclass(frozen=True)
 class Visit:
@@ -136,6 +143,7 @@ VISITS = [
     Visit("learn/tour/page.py", {"lesson": "broken"}, ("tour-writing",), names=IN_LESSONS),
     Visit("learn/steps/page.py", {"attention": "decoder", "cell": "mask.1.2"}),
     Visit("learn/steps/page.py", {"model": "gaps", "cell": "scaled.1.2"}),
+    *(Visit("learn/build/page.py", {"step": step, "attention": "cross"}, names=IN_BUILD) for step in ("2", "6", "12")),
     *(
         Visit("learn/positions/page.py", {"part": part})
         for part in ("table", "waves", "products", "shift", "model", "retrain")

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 import transformer_core as tc
 from pages.learn.build.data import BuildData
+from pages.shared.code_lines import enclosed
 from pages.shared.recipe import Expression, Lines, script
 
 CAPTURE = """
-tokens = [torch.tensor([ids], device={device!r}) for ids in model_run.inputs]
-with torch.inference_mode(), tc.capture(model, {sites}) as acts:
+tokens = [torch.tensor([ids], device="{device}") for ids in model_run.inputs]
+{captured}
     model.final_states(*tokens)
 parameters = {{name: value.detach() for name, value in model.named_parameters()}}
 """
@@ -22,8 +23,9 @@ def lines(data: BuildData) -> str:
     step, notebook = data.step, _Notebook(data)
     body = [*notebook.assigned(step.line)]
     result = notebook.captured(step.name) or notebook.torch(step.line)
-    sites = ", ".join(map(repr, notebook.sites))
-    capture = CAPTURE.format(device=data.view.device, sites=sites).strip()
+    sites = [f'"{site}"' for site in notebook.sites]
+    captured = enclosed("with torch.inference_mode(), tc.capture(", ["model", *sites], ") as acts:", ", ", ",")
+    capture = CAPTURE.format(device=data.view.device, captured=captured).strip()
     uses: list[Expression | object] = [data.recipe, tc.capture, math.sqrt]
     if "inputs." in "".join(body):
         uses.append(data.inputs_recipe)
@@ -40,7 +42,8 @@ class _Notebook:
 
     def assigned(self, line: str) -> Iterator[str]:
         """Yield the lines that assign what stands in a line, and what that needs."""
-        for name in dict.fromkeys(node.id for node in ast.walk(ast.parse(line)) if isinstance(node, ast.Name)):
+        nodes = [node for node in ast.walk(ast.parse(line)) if isinstance(node, ast.Name)]
+        for name in dict.fromkeys(node.id for node in sorted(nodes, key=lambda node: node.col_offset)):
             if name in self.names or name not in self.data.bench.given(len(self.data.bench.steps)):
                 continue
             self.names.add(name)

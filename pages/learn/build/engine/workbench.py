@@ -80,8 +80,10 @@ class Workbench:
             names = ["x", "memory", *(f"{kind}_{letter}" for letter in "QKV" for kind in "Wb"), "rotate"]
         elif place < N_OF_ONE_HEAD:
             names = [*results, "bias", "mask", "d_k"]
+        elif place == N_OF_ONE_HEAD:
+            names = [*"QKV", "biases", "mask", "d_k"]
         else:
-            names = [*"QKV", "biases", "mask", *results[N_OF_ONE_HEAD:], "W_O", "b_O", "d_k", "n_heads", "n_queries"]
+            names = [*results[N_OF_ONE_HEAD:], "W_O", "b_O", "d_k", "n_heads", "n_queries"]
         return {name: given[name] for name in names if name in given}
 
     def probe(self, place: int) -> Given | None:
