@@ -12,11 +12,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from pages.learn.build.engine import operations
+from pages.learn.build.engine.arithmetic import elementwise, inverted, negative
 from pages.learn.build.engine.budget import Budget
 from pages.learn.build.engine.errors import LineError
-from pages.learn.build.engine.operations import CONSTANTS, FUNCTIONS, METHODS, Value
+from pages.learn.build.engine.operations import CONSTANTS, FUNCTIONS, METHODS
+from pages.learn.build.engine.products import matmul
+from pages.learn.build.engine.shaping import matrix_transpose
 from pages.learn.build.engine.syntax import parse
+from pages.learn.build.engine.values import Value, array, integer, plain, shape_in_words, whole
 
 Given = Mapping[str, "np.ndarray | int | Callable[[np.ndarray], np.ndarray]"]
 """The variables of a step: arrays, numbers, and functions of an array that keep its shape."""
@@ -25,7 +28,7 @@ MODULES = ("torch", "np", "numpy", "math", "F")
 _WITHIN_MODULES = ("nn", "functional")  # torch.nn.functional
 _ATTRIBUTES: Mapping[str, Callable[[np.ndarray], Value]] = {
     "T": lambda x: x.T,
-    "mT": operations.matrix_transpose,
+    "mT": matrix_transpose,
     "shape": lambda x: x.shape,
     "values": lambda x: x,  # of torch's max along a dimension
 }
@@ -76,13 +79,13 @@ class _Run:
             case ast.Tuple() | ast.List():
                 return tuple(map(self.value, node.elts))
             case ast.BinOp(left, ast.MatMult(), right):
-                return operations.matmul(self._budget, self.value(left), self.value(right))
+                return matmul(self._budget, self.value(left), self.value(right))
             case ast.BinOp(left, sign, right) | ast.Compare(left, [sign], [right]):
-                return operations.elementwise(_SIGNS[type(sign)], self._budget, self.value(left), self.value(right))
+                return elementwise(_SIGNS[type(sign)], self._budget, self.value(left), self.value(right))
             case ast.UnaryOp(ast.USub(), of):
-                return operations.negative(self._budget, self.value(of))
+                return negative(self._budget, self.value(of))
             case ast.UnaryOp(ast.Invert(), of):
-                return operations.inverted(self._budget, self.value(of))
+                return inverted(self._budget, self.value(of))
             case ast.UnaryOp(ast.UAdd(), of):
                 return self.value(of)
             case ast.Attribute():
@@ -118,7 +121,7 @@ class _Run:
             raise LineError("{name} is a function; call it: {name}(…)", name=node.attr)
         if node.attr not in _ATTRIBUTES:
             raise LineError("“{name}” is not available here", name=f".{node.attr}"[:40])
-        return _ATTRIBUTES[node.attr](operations.array(self.value(node.value)))
+        return _ATTRIBUTES[node.attr](array(self.value(node.value)))
 
     def _is_module(self, node: ast.expr) -> bool:
         """Whether a node names torch, NumPy or a part of them, and no variable."""
@@ -164,7 +167,7 @@ class _Run:
         """Return what a function of the model gives, which checks its argument."""
         if len(node.args) != 1 or node.keywords:
             raise LineError("these are not the arguments of {name}", name=name)
-        x = operations.array(self.value(node.args[0]))
+        x = array(self.value(node.args[0]))
         self._budget.take(x.shape)
         return function(x)
 
@@ -174,11 +177,11 @@ class _Run:
             return self.value(node.value)  # torch's max along a dimension is (values, indices)
         of = self.value(node.value)
         if isinstance(of, tuple):
-            place = operations.whole(self.value(node.slice))
+            place = whole(self.value(node.slice))
             if not -len(of) <= place < len(of):
                 raise LineError("there is no dimension {axis}; the array has {n}", axis=place, n=len(of))
             return of[place]
-        x = operations.array(of)
+        x = array(of)
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         index = tuple(self._index(part) for part in parts)
         try:
@@ -187,10 +190,10 @@ class _Run:
             raise LineError(
                 "{code} is outside of the array, which has shape {shape}",
                 code=ast.unparse(node)[:40],
-                shape=operations.shape_in_words(x),
+                shape=shape_in_words(x),
             ) from None
         self._budget.take(np.shape(found))
-        return operations.plain(np.asarray(found))
+        return plain(np.asarray(found))
 
     def _index(self, part: ast.expr) -> Any:
         """Return an index: a whole number, a slice, None or ....
@@ -200,13 +203,13 @@ class _Run:
         """
         if isinstance(part, ast.Slice):
             ends = (part.lower, part.upper, part.step)
-            start, stop, step = (None if end is None else operations.whole(self.value(end)) for end in ends)
+            start, stop, step = (None if end is None else whole(self.value(end)) for end in ends)
             if step == 0:
                 raise LineError("the step of a slice cannot be 0")
             return slice(start, stop, step)
         if isinstance(part, ast.Constant) and (part.value is None or part.value is ...):
             return part.value
-        return operations.whole(self.value(part))
+        return whole(self.value(part))
 
 
 def _constant(value: object) -> Value:
@@ -218,7 +221,7 @@ def _constant(value: object) -> Value:
     if isinstance(value, bool | float | str):
         return value
     if isinstance(value, int):
-        return operations.integer(value)
+        return integer(value)
     raise LineError("“{code}” cannot be used here", code=repr(value)[:40])
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from pages.learn.build.engine.budget import Budget
 from pages.learn.build.engine.errors import LineError
 from pages.learn.build.engine.interpreter import Given, run
-from pages.learn.build.engine.operations import shape_in_words
 from pages.learn.build.engine.steps import N_OF_ONE_HEAD, Step, Variant, steps_of
+from pages.learn.build.engine.values import shape_in_words
 
 if TYPE_CHECKING:
     from transformer_core.analysis.walkthrough import Walkthrough
