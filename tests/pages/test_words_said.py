@@ -12,7 +12,8 @@ import streamlit as st
 import torch
 
 from pages.languages import CATALOGUES
-from pages.learn.build.engine.steps import Variant, steps_of
+from pages.learn.build.engine.step import Variant
+from pages.learn.build.engine.steps import steps_of
 from pages.learn.tour import lessons
 from pages.learn.tour.lesson_engine.catalogue import KINDS
 from pages.shared.glossary import TERMS

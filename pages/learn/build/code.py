@@ -92,8 +92,8 @@ class _Notebook:
             "d_k": str(inputs.d_head),
             "n_heads": str(inputs.n_heads),
             "n_queries": str(len(inputs.x)),
-            "bias": f"torch.from_numpy(inputs.bias[{outline.head}])",
-            "biases": "torch.from_numpy(inputs.bias)",
+            "bias": f"torch.from_numpy(inputs.bias[{outline.head}]).float()",
+            "biases": "torch.from_numpy(inputs.bias).float()",
             "rotate": "inputs.rotate",
         }
         kind, _, letter = name.partition("_")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pages.learn.build import view_fields
 from pages.learn.build.engine.judging import Verdict, judge
-from pages.learn.build.engine.steps import Step
+from pages.learn.build.engine.step import Step
 from pages.learn.build.engine.workbench import Workbench
 from pages.learn.steps import walkthroughs
 from pages.shared.models import ModelCard

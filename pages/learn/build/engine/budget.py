@@ -1,7 +1,7 @@
 """What one run of a learner's line may take; each operation asks before it allocates or computes anything.
 
-Numbers and products are counted, not seconds: the same line is refused on every machine, and what is allowed takes
-two seconds or less on one core.
+Numbers and products are counted, not seconds: a line that is refused is refused on every machine, and what is allowed
+takes about a second at most on one core.
 """
 
 from collections.abc import Sequence

@@ -11,7 +11,8 @@ import numpy as np
 from pages.learn.build.engine.budget import Budget
 from pages.learn.build.engine.errors import LineError
 from pages.learn.build.engine.interpreter import Given, run
-from pages.learn.build.engine.steps import N_OF_ONE_HEAD, Step, Variant, steps_of
+from pages.learn.build.engine.step import Step, Variant
+from pages.learn.build.engine.steps import N_OF_ONE_HEAD, steps_of
 from pages.learn.build.engine.values import shape_in_words
 
 if TYPE_CHECKING:

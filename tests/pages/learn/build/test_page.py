@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.learn.build import view_fields
-from tests.pages.conftest import EXAMPLES, PROMPTS, component, url_of, words_of
+from tests.pages.conftest import EXAMPLES, PROMPTS, component, shown_code, url_of, words_of
+from transformer_core.config import Positions
 
 pytestmark = pytest.mark.slow
 
@@ -108,6 +110,45 @@ def test_cross_attention_reads_keys_and_values_from_memory(open_build: OpenApp):
     assert "Keys come from memory" in words_of(app)
     assert "In cross-attention, keys and values come from memory" in words_of(write(app, 2, LINES[1]))
     assert "data-right='True'" in words_of(write(app, 2, "memory @ W_K + b_K"))
+
+
+@pytest.mark.parametrize("positions", ["rotary_interleaved", "relative_buckets"])
+def test_grouped_heads_without_biases_are_built_and_their_code_runs(
+    open_app: OpenApp, three_kinds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, positions: Positions
+):
+    _, tokenizer = tc.load(three_kinds / "tales")
+    config = tc.ModelConfig(
+        vocab_size=tokenizer.vocab_size,
+        architecture="decoder_only",
+        d_model=16,
+        d_ff=16,
+        n_heads=4,
+        n_kv_heads=2,
+        n_encoder_layers=0,
+        n_decoder_layers=2,
+        tie_embeddings="target",
+        positions=positions,
+        attention_bias="none",
+        norm_position="pre",
+    )
+    card = tc.read_card(three_kinds / "tales") | {"name": "grouped", "title": "Grouped"}
+    tc.save(tmp_path / "grouped", tc.build(config, seed=1), tokenizer, card)
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    app = open_app("build", layer="1", head="3", attention="decoder", text=PROMPTS[0])
+    is_rotated = positions == "rotary_interleaved"
+    changed = {1: "rotate(x @ W_Q)", 2: "rotate(x @ W_K)"} if is_rotated else {5: "scores / sqrt(d_k) + bias"}
+    if not is_rotated:
+        changed[10] = "softmax(where(mask, Q @ K.mT / sqrt(d_k) + biases, -inf), dim=-1) @ V"
+    for number, line in enumerate(LINES, start=1):
+        app.session_state[f"build-line-{number}"] = changed.get(number, line)
+    app.run()
+    assert not app.exception and "'hl-proof hl-proved'" in words_of(app)
+    for step, line in ((10, changed.get(10, LINES[9])), (12, LINES[11])):
+        app.session_state["build-step"] = step
+        *before, last = shown_code(app).rstrip().splitlines()
+        scope: dict[str, Any] = {"softmax": torch.softmax, "where": torch.where, "inf": torch.inf}
+        exec("\n".join([*before, f"result = {last.removeprefix('print')}"]), scope)
+        torch.testing.assert_close(scope["result"], eval(line, scope), check_dtype=False)
 
 
 def test_a_head_that_the_papers_formula_does_not_give_is_named_in_one_sentence(

@@ -3,7 +3,8 @@
 import random
 from collections.abc import Callable, Iterator
 
-from pages.learn.build.engine.steps import Variant, steps_of
+from pages.learn.build.engine.step import Variant
+from pages.learn.build.engine.steps import steps_of
 
 VARIABLES = ("x", "q", "k", "v", "Z", "mask", "scores", "W_Q", "d_k", "n_heads", "rotate")
 BASES = (*VARIABLES, *"() [] '' b'' (1) 1.0 None True ... softmax float torch np F".split())

@@ -8,7 +8,7 @@ import pytest
 from pages.learn.build.engine.errors import LineError
 from pages.learn.build.engine.interpreter import run
 from pages.learn.build.engine.judging import ALL_ALLOWED, judge
-from pages.learn.build.engine.steps import INVERTED, KEEPDIM, NO_POSITIONS, UNMASKED, UNSCALED, Step
+from pages.learn.build.engine.step import INVERTED, KEEPDIM, NO_POSITIONS, UNMASKED, UNSCALED, Step
 from tests.pages.learn.build.engine.benches import bench_of, each_kind, places
 
 

@@ -1,0 +1,158 @@
+"""Lines 4 to 9: from queries and keys to the pattern of one head, and with it to the weighted sum of the values."""
+
+from collections.abc import Iterator
+
+from pages.learn.build.engine.step import (
+    COLUMNS,
+    INVERTED,
+    KEEPDIM,
+    KEYS_FOR_VALUES,
+    NO_POSITIONS,
+    UNMASKED,
+    UNSCALED,
+    Step,
+    Variant,
+    mistakes_of,
+)
+from transformer_core.errors import mark
+
+
+def scores(variant: Variant) -> Iterator[Step]:
+    """Yield the steps 4 to 6: dot products, scaling and mask."""
+    yield Step(
+        name="scores",
+        title=mark("Dot products"),
+        task=mark("Compare each query with each key: the dot product of every row of q with every row of k."),
+        hint=mark("The matrix product sums over the columns of q, so the rows of k must become columns: transpose k."),
+        line="q @ k.T",
+        shapes="{q} @ {k.T} → {scores}",
+        axes=("query", "key"),
+        mistakes=mistakes_of(
+            ("k @ q.T", mark("This is transposed: each row should be a query, and each column a key.")),
+            ("q @ v.T", mark("Queries are compared with keys, k, not with values.")),
+            ("q @ q.T", mark("This compares queries with queries: the right side is k.T.")),
+            ("k @ k.T", mark("This compares keys with keys: the left side is q.")),
+            ("q * k", mark("* multiplies cell by cell; the matrix product is @.")),
+            ("q @ k.T / sqrt(d_k)", mark("These scores are scaled already: that is the next step.")),
+        ),
+    )
+    bias = " + bias" if variant.has_bias else ""
+    with_bias: tuple[tuple[str, str], ...] = (
+        ("scores / sqrt(d_k)", NO_POSITIONS),
+        ("(scores + bias) / sqrt(d_k)", mark("This scales the position bias, too: add it after the division.")),
+        ("scores / sqrt(d_k) - bias", mark("The position bias is subtracted: add it.")),
+        ("scores", mark("The scaling and the position bias are missing.")),
+    )
+    yield Step(
+        name="scaled",
+        title=mark("Scaling"),
+        task=mark(
+            "Divide the dot products by √d_k, so that they do not grow with d_k; then add bias, the position bias."
+        )
+        if variant.has_bias
+        else mark("Divide the dot products by √d_k, so that they do not grow with d_k, the width of the head."),
+        hint=mark("sqrt(d_k) is the root; dividing an array by a number divides every cell."),
+        line=f"scores / sqrt(d_k){bias}",
+        shapes="{scores} / √{d_k}" + (" + {bias}" if variant.has_bias else "") + " → {scaled}",
+        axes=("query", "key"),
+        mistakes=mistakes_of(
+            (f"scores{bias}", UNSCALED),
+            (f"scores * sqrt(d_k){bias}", mark("This multiplies by √d_k: divide by it.")),
+            (f"scores / d_k{bias}", mark("This divides by d_k: divide by its square root.")),
+            (f"scores / sqrt(n_heads * d_k){bias}", mark("The root is of d_k, the width of one head, not of d_model.")),
+            *(with_bias if variant.has_bias else ()),
+        ),
+    )
+    yield Step(
+        name="masked",
+        title=mark("Mask"),
+        task=mark("Set the score to −∞ wherever mask is False: such a key gets no weight. True means “may attend”."),
+        hint=mark(
+            "masked_fill(condition, value) fills where the condition is True, and ~mask is True where mask forbids."
+        ),
+        line='scaled.masked_fill(~mask, float("-inf"))',
+        shapes="{scaled}, {mask} → {masked}",
+        axes=("query", "key"),
+        mistakes=mistakes_of(
+            ('scaled.masked_fill(mask, float("-inf"))', INVERTED),
+            ("scaled", UNMASKED),
+            ("scaled.masked_fill(~mask, 0)", mark("A score of 0 is not masked: e⁰ = 1. Fill with −∞.")),
+            ('scaled.masked_fill(~mask, float("inf"))', mark("This fills with +∞: use −∞, whose exponential is 0.")),
+            ("" if variant.is_cross else 'scaled.masked_fill(~mask.T, float("-inf"))', mark("The mask is transposed.")),
+        ),
+    )
+
+
+def softmax(variant: Variant) -> Iterator[Step]:
+    """Yield the steps 7 to 9: the softmax in two halves, and the weighted sum."""
+    is_self = not variant.is_cross
+    yield Step(
+        name="weights",
+        title=mark("Exponentials"),
+        task=mark(
+            "First half of the softmax: subtract the maximum of each row, then take the exponential of every cell."
+        ),
+        hint=mark(
+            "amax(dim=-1, keepdim=True) gives the maximum of each row as a column. Subtracting it changes no weight "
+            "and keeps exp from overflowing."
+        ),
+        line="(masked - masked.amax(dim=-1, keepdim=True)).exp()",
+        shapes="{masked} − {masked.amax(dim=-1, keepdim=True)} → {weights}",
+        axes=("query", "key"),
+        mistakes=mistakes_of(
+            (
+                "masked.exp()",
+                mark("The row maximum is not subtracted: the weights will be the same, but exp can overflow."),
+            ),
+            ("masked - masked.amax(dim=-1, keepdim=True)", mark("The exponential is missing: apply exp.")),
+            ("(masked - masked.amax(dim=0, keepdim=True)).exp()", COLUMNS),
+            (
+                "(masked - masked.max()).exp()",
+                mark("This subtracts the largest score of all rows: subtract each row’s own maximum, dim=-1."),
+            ),
+            ("(masked - masked.amax(dim=-1)).exp()" if is_self else "", KEEPDIM),
+            (
+                "(masked.amax(dim=-1, keepdim=True) - masked).exp()",
+                mark("The difference has the wrong sign: subtract the maximum from the scores."),
+            ),
+            ("masked.softmax(dim=-1)", mark("This is the whole softmax: this step is only its first half.")),
+        ),
+    )
+    yield Step(
+        name="pattern",
+        title=mark("Normalization"),
+        task=mark(
+            "Second half of the softmax: divide each row by its sum, so that the weights of each query sum to 1."
+        ),
+        hint=mark("sum(dim=-1, keepdim=True) gives the sum of each row as a column."),
+        line="weights / weights.sum(dim=-1, keepdim=True)",
+        shapes="{weights} / {weights.sum(dim=-1, keepdim=True)} → {pattern}",
+        axes=("query", "key"),
+        mistakes=mistakes_of(
+            (
+                "weights / weights.sum(dim=0, keepdim=True)",
+                mark("Here the columns sum to 1. Each row belongs to one query and should sum to 1: use dim=-1."),
+            ),
+            ("weights / weights.sum()", mark("Here all cells together sum to 1: divide each row by its own sum.")),
+            ("weights / weights.sum(dim=-1)" if is_self else "", KEEPDIM),
+            ("weights", mark("The weights are not normalized: their rows do not sum to 1.")),
+            ("weights.softmax(dim=-1)", mark("This takes the exponential twice: only divide by the sum of each row.")),
+            ("masked.softmax(dim=0)", COLUMNS),
+            ("scaled.softmax(dim=-1)", UNMASKED),
+        ),
+    )
+    yield Step(
+        name="z",
+        title=mark("Weighted values"),
+        task=mark("Sum the values of all keys for each query, each weighted by its cell of the pattern."),
+        hint=mark("A matrix product does this: it sums over the keys, the columns of pattern and the rows of v."),
+        line="pattern @ v",
+        shapes="{pattern} @ {v} → {z}",
+        axes=("query", "d_head"),
+        mistakes=mistakes_of(
+            ("pattern @ k", KEYS_FOR_VALUES),
+            ("pattern @ q" if is_self else "", mark("This sums the queries: the pattern weights the values, v.")),
+            ("pattern.T @ v" if is_self else "", mark("The pattern is transposed: the weights of a query are a row.")),
+            ("weights @ v", mark("These weights are not normalized: use pattern.")),
+        ),
+    )
