@@ -7,8 +7,8 @@ from pages.learn.build.engine.step import (
     NOT_MEMORY,
     NOT_X,
     OTHERS,
-    TURNED,
-    UNTURNED,
+    ROTATED,
+    UNROTATED,
     Mistake,
     Step,
     Variant,
@@ -23,7 +23,7 @@ def projections(variant: Variant) -> Iterator[Step]:
     texts = {
         "Q": (
             mark("Queries"),
-            mark("Project each token’s vector in x to its query: multiply by W_Q and add b_Q. Then rotate(…) turns it.")
+            mark("Project each token’s vector in x to its query: multiply by W_Q and add b_Q. Then apply rotate(…).")
             if variant.is_rotated
             else mark("Project each token’s vector in x to its query: multiply by W_Q and add b_Q."),
         ),
@@ -47,12 +47,13 @@ def projections(variant: Variant) -> Iterator[Step]:
     for letter, (title, task) in texts.items():
         source = "memory" if variant.is_cross and letter != "Q" else "x"
         other_source = "x" if source == "memory" else "memory" if variant.is_cross else ""
-        is_turned = variant.is_rotated and letter != "V"
+        is_rotated = variant.is_rotated and letter != "V"
+        other, rotation = NOT_MEMORY if letter == "Q" else NOT_X, UNROTATED if is_rotated else ROTATED
         name, weight, bias = letter.lower(), f"W_{letter}", f"b_{letter}"
 
-        def line(letter: str = letter, source: str = source, *, is_turned: bool = is_turned, end: str = "") -> str:
+        def line(letter: str = letter, source: str = source, *, is_rotated: bool = is_rotated, end: str = "") -> str:
             product = f"{source} @ W_{letter}{end or f' + b_{letter}'}"
-            return f"rotate({product})" if is_turned else product
+            return f"rotate({product})" if is_rotated else product
 
         swapped = [one for one in others if one != letter]
         yield Step(
@@ -68,21 +69,15 @@ def projections(variant: Variant) -> Iterator[Step]:
                 Mistake(line(end=f" - {bias}"), Message(mark("The bias is subtracted: add it."))),
                 *(
                     Mistake(
-                        line(one, is_turned=turn),
+                        line(one, is_rotated=rotated),
                         Message(OTHERS, others=Message(others[one]), weight=weight, bias=bias),
                     )
                     for one in swapped
-                    for turn in {is_turned, False}
+                    for rotated in {is_rotated, False}
                 ),
                 *mistakes_of(
-                    (line(is_turned=not is_turned) if variant.is_rotated else "", UNTURNED if is_turned else TURNED),
-                    *(
-                        (
-                            line(source=other_source, end=end) if other_source else "",
-                            NOT_MEMORY if letter == "Q" else NOT_X,
-                        )
-                        for end in ("", " + 0")
-                    ),
+                    (line(is_rotated=not is_rotated) if variant.is_rotated else "", rotation),
+                    *((line(source=other_source, end=end), other) for end in (("", " + 0") if other_source else ())),
                 ),
             ),
         )

@@ -11,8 +11,8 @@ NO_BIAS = mark("The bias is missing: add {bias} to the product.")
 OTHERS = mark("These are the {others}: use {weight} and {bias} in this line.")
 NOT_MEMORY = mark("Queries come from x, the decoder’s tokens, not from memory.")
 NOT_X = mark("In cross-attention, keys and values come from memory, the encoder’s output, not from x.")
-UNTURNED = mark("The rotation is missing: this model turns queries and keys by their positions with rotate(…).")
-TURNED = mark("Values are not rotated: only queries and keys are.")
+UNROTATED = mark("The rotary embedding is missing: this model applies rotate(…) to queries and keys.")
+ROTATED = mark("Values are not rotated: only queries and keys are.")
 COLUMNS = mark("This works along the columns (dim=0). Each row belongs to one query: use dim=-1.")
 KEEPDIM = mark(
     "Without keepdim=True the results of the rows form a single row, so each column uses the value of a different "
@@ -30,7 +30,7 @@ class Variant:
     """What differs between the attentions of the models."""
 
     is_cross: bool = False  # keys and values come from the encoder's output, `memory`
-    is_rotated: bool = False  # queries and keys are turned by their positions: `rotate`
+    is_rotated: bool = False  # queries and keys have rotary embeddings: `rotate`
     has_bias: bool = False  # positions add to the scores: `bias` of the head, `biases` of all heads
 
 

@@ -136,7 +136,7 @@ def test_the_code_of_each_step_gives_what_is_expected(look: Look, model: str, at
         data = look(model, step=number, attention=attention, layer=1, head=2)
         lines = code.lines(data)
         *before, last = lines.rstrip().splitlines()
-        assert last.startswith("print(") and "tc.capture(model, " in lines
+        assert last.startswith("print(") and "tc.capture(" in lines
         scope: dict[str, Any] = {}
         exec("\n".join([*before, f"result = {last.removeprefix('print')}"]), scope)
         expected = data.bench.expected[data.step.name]
