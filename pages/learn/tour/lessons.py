@@ -133,18 +133,18 @@ def _run(lesson: "Lesson", mistake: str, is_other: bool) -> "Run":
     if is_other and not lesson.other:
         raise HeadlightError("this lesson has no other text; add one: other: …")
     text, target = (lesson.other, None) if is_other else (text_of(lesson, card), lesson.target)
-    return _run_on(Source.of(card), text, target, mistake)
+    return _run_on(Source.of(card), text, target, lesson.padding, mistake)
 
 
 @cache.by_arguments(mark("lessons"))
-def _run_on(source: Source, text: str, target: str | None, mistake: str) -> "Run":
+def _run_on(source: Source, text: str, target: str | None, padding: int, mistake: str) -> "Run":
     from pages.learn.tour.lesson_engine.run import run
     from transformer_core.checkpoints.checkpoint import read_card
 
     model, tokenizer = source.load()
     measured = read_card(models.place_of(source.path))
     with models.on(source.device):
-        return run(model, tokenizer, text, target=target, mistake=mistake, card=measured)
+        return run(model, tokenizer, text, target=target, padding=padding, mistake=mistake, card=measured)
 
 
 def _train(

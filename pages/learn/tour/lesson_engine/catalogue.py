@@ -52,17 +52,17 @@ class FigureKind:
         return draw(data)
 
 
+_OF_RUN = {"title": WORDS, "right": YES, "other": YES}
 _HEAD: Mapping[str, Parameter] = {
     "attention": ATTENTION,
     "layer": whole(0, 200),
     "head": whole(0, 200),
-    "title": WORDS,
-    "right": YES,
-    "other": YES,
+    **_OF_RUN,
 }
 _ROW = {"query": PLACE, "writing": PLACE}
-_HEADS, _NUMBERS, _LEARNING = (
-    f"pages.learn.tour.lesson_engine.drawing_{name}" for name in ("heads", "numbers", "learning")
+_POSITION = {"pos": PLACE, "writing": PLACE}
+_HEADS, _NUMBERS, _PREDICTIONS, _LEARNING = (
+    f"pages.learn.tour.lesson_engine.drawing_{name}" for name in ("heads", "numbers", "predictions", "learning")
 )
 
 KINDS: Mapping[str, FigureKind] = {
@@ -72,7 +72,7 @@ KINDS: Mapping[str, FigureKind] = {
         meaning=mark("a head's attention pattern, or its scores, as a heatmap"),
     ),
     "heads": FigureKind(
-        parameters={"attention": ATTENTION, "layer": whole(0, 200), "title": WORDS, "right": YES, "other": YES},
+        parameters={"attention": ATTENTION, "layer": whole(0, 200), **_OF_RUN},
         home=_HEADS,
         meaning=mark("the attention patterns of all heads, or of one layer"),
     ),
@@ -83,7 +83,7 @@ KINDS: Mapping[str, FigureKind] = {
         parameters={**_HEAD, **_ROW}, home=_HEADS, meaning=mark("a head's pattern as lines from queries to keys")
     ),
     "mask": FigureKind(
-        parameters={"attention": ATTENTION, "title": WORDS, "right": YES, "other": YES},
+        parameters={"attention": ATTENTION, **_OF_RUN},
         home=_HEADS,
         meaning=mark("an attention mask"),
     ),
@@ -151,6 +151,24 @@ KINDS: Mapping[str, FigureKind] = {
         parameters={"beams": whole(1, 8), "tokens": whole(1, 64), "title": WORDS},
         home=_NUMBERS,
         meaning=mark("the hypotheses of beam search, step by step"),
+    ),
+    "next-tokens": FigureKind(
+        parameters={**_OF_RUN, **_POSITION},
+        home=_PREDICTIONS,
+        meaning=mark("the decoder's input at each position, the token that is right there, and its probability"),
+    ),
+    "top-tokens": FigureKind(
+        parameters={
+            **_OF_RUN,
+            **_POSITION,
+            "n": whole(2, 20),
+            "quantity": one_of("probs", "logits"),
+            "temperature": number(0.1, 3),
+        },
+        home=_PREDICTIONS,
+        meaning=mark(
+            "the most probable tokens at one position, or their logits, optionally with a slider for the temperature"
+        ),
     ),
     "distributions": FigureKind(
         parameters={"smoothing": number(0, 0.9), "title": WORDS},

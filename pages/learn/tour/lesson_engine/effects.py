@@ -73,9 +73,13 @@ def text_loss(run: Run) -> float:
     """
     _check_writes(run)
     logits = torch.from_numpy(run.logits).double()
-    labels = run.tokenizer.target.tokens(range(logits.shape[-1]))
-    following = [*run.model_run.inputs[-1][1:], labels.index(run.model_run.following[-1])]
-    return float(-logits.log_softmax(dim=-1).gather(-1, torch.tensor(following)[:, None]).mean())
+    return float(-logits.log_softmax(dim=-1).gather(-1, torch.tensor(next_tokens(run))[:, None]).mean())
+
+
+def next_tokens(run: Run) -> list[int]:
+    """Return the token that is right after each one that the decoder read, ids; the last one's is the right model's."""
+    labels = run.tokenizer.target.tokens(range(run.logits.shape[-1]))
+    return [*run.model_run.inputs[-1][1:], labels.index(run.model_run.following[-1])]
 
 
 def _check_writes(run: Run) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 import numpy as np
+import torch
 
 from pages.learn.tour.lesson_engine import effects
 from pages.learn.tour.lesson_engine.errors import ExpressionError
@@ -10,6 +11,7 @@ from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.searching import searched
 from pages.learn.tour.lesson_engine.value import Axis, Result, Values, number
 from transformer_core.analysis.trace.attentions import ATTENTIONS
+from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.model.positions import sinusoidal_table
 
 Parts = tuple[str | float, ...]
@@ -106,12 +108,32 @@ def probabilities(run: Run, logits: np.ndarray) -> Values:
     return _of_vocabulary(run, array / array.sum(axis=-1, keepdims=True))
 
 
+@torch.inference_mode()
+def probs_after(run: Run, parts: Parts) -> Result:
+    """Return the probabilities of all tokens where the decoder has read its first n tokens and nothing else [vocab].
+
+    Raises:
+        ExpressionError: it does not read so many, or the model has no decoder.
+    """
+    (n,) = parts
+    if run.model.decoder is None:
+        raise ExpressionError("a masked model does not generate text")
+    *source, target = run.model_run.inputs
+    if n not in range(1, len(target) + 1):
+        raise ExpressionError("the decoder reads 1 to {n} tokens here", n=len(target))
+    logits = run.model(*(tensor_of(ids, run.model) for ids in (*source, target[: int(n)])))[0, -1]
+    array = logits.double().softmax(dim=-1).numpy()
+    return Values(array=array, axes=(_vocabulary(run, len(array)),))
+
+
 def _of_vocabulary(run: Run, array: np.ndarray) -> Values:
     side = "target" if run.model.decoder is not None else "source"
-    n = array.shape[-1]
-    labels = tuple(run.tokenizer.target.tokens(range(n)))
-    axes = (run.axis("pos", side), Axis(name="vocab", size=n, labels=labels))
+    axes = (run.axis("pos", side), _vocabulary(run, array.shape[-1]))
     return Values(array=array.astype(np.float64), axes=axes)
+
+
+def _vocabulary(run: Run, n: int) -> Axis:
+    return Axis(name="vocab", size=n, labels=tuple(run.tokenizer.target.tokens(range(n))))
 
 
 def of_card(run: Run, parts: Parts) -> Result:

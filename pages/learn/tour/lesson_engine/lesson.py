@@ -102,6 +102,7 @@ class Lesson:
     attention: str
     layer: int | None
     head: int | None
+    padding: int  # tokens that follow the source, as in a batch with a longer one
     mistake: str  # that the model is shown with; "": none
     parts: tuple[Part, ...]
 

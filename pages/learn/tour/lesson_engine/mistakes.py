@@ -11,12 +11,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer_core.errors import ConfigError, mark
+from transformer_core.hooks import HookPoint
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.sites import Site
 from transformer_core.model.attention import MultiHeadAttention
+from transformer_core.model.block import Block
 from transformer_core.model.masks import causal_mask
 from transformer_core.model.norms import LayerNorm
 from transformer_core.model.sdpa import Mask
@@ -51,23 +53,78 @@ def _dropped_patterns(model: Transformer) -> Iterator[None]:
         yield
 
 
+def _allow_all(mask: Tensor, site: Site) -> Tensor:
+    return torch.ones_like(mask)
+
+
 @contextmanager
 def _mask_on_cross(model: Transformer) -> Iterator[None]:
     """Hide what comes later from the decoder's second attention, and not from its first."""
-
-    def allow_all(mask: Tensor, site: Site) -> Tensor:
-        return torch.ones_like(mask)
 
     def hide_later(mask: Tensor, site: Site) -> Tensor:
         n_queries, n_keys = mask.shape[-2:]
         longest = max(n_queries, n_keys)
         return mask & causal_mask(longest, device=mask.device)[:n_queries, :n_keys]
 
-    edits = {"decoder.*.self_attn.hook_mask": allow_all}
+    edits = {"decoder.*.self_attn.hook_mask": _allow_all}
     if model.config.has_encoder:
         edits["decoder.*.cross_attn.hook_mask"] = hide_later
     with intervene(model, edits):
         yield
+
+
+@contextmanager
+def _padding_not_masked(model: Transformer) -> Iterator[None]:
+    """Let every query attend to the padding of the source, in the encoder and in cross-attention."""
+    with intervene(model, {"encoder.*.hook_mask": _allow_all, "*.cross_attn.hook_mask": _allow_all}):
+        yield
+
+
+@contextmanager
+def _without_positions(model: Transformer) -> Iterator[None]:
+    """Add nothing to the embeddings: the positional encoding was computed, and its sum with them thrown away."""
+
+    def nothing(added: Tensor, site: Site) -> Tensor:
+        return torch.zeros_like(added)
+
+    with intervene(model, {"*.hook_pos_embed": nothing}):
+        yield
+
+
+@contextmanager
+def _heads_reshaped(model: Transformer) -> Iterator[None]:
+    """Put the heads together by a reshape alone, without moving their axis behind that of the queries."""
+
+    def mix(z: Tensor, site: Site) -> Tensor:
+        n_batch, n_heads, n_queries, d_head = z.shape
+        rows = z.reshape(n_batch, n_queries, n_heads, d_head)  # what z.reshape(n_batch, n_queries, -1) holds
+        return rows.transpose(1, 2)
+
+    with intervene(model, {"*.hook_z": mix}):
+        yield
+
+
+@contextmanager
+def _softmax_twice(model: Transformer) -> Iterator[None]:
+    """Hand on probabilities as if they were logits."""
+
+    def normalize(logits: Tensor, site: Site) -> Tensor:
+        return logits.softmax(dim=-1)
+
+    with intervene(model, {"hook_logits": normalize}):
+        yield
+
+
+class BlockWithoutResidual(Block):
+    """LayerNorm(Sublayer(x)): a sub-layer replaces its input, to which it should be added."""
+
+    def _add(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: nn.Module, resid: HookPoint) -> Tensor:
+        return resid(sublayer(norm(x))) if self.is_pre_norm else norm(resid(sublayer(x)))
+
+
+def _without_residual(model: Transformer) -> Transformer:
+    """Return a copy with `BlockWithoutResidual` in the place of each block."""
+    return _with_parts_of(model, Block, BlockWithoutResidual)
 
 
 def _scaled_by_d_model(model: Transformer) -> Transformer:
@@ -149,6 +206,15 @@ MISTAKES: Mapping[str, Mistake] = {
     ),
     "scaled_by_d_model": Mistake(
         title=mark("The scores are divided by √d_model, not by √d_k"), copied=_scaled_by_d_model
+    ),
+    "padding_not_masked": Mistake(title=mark("Padding is not masked"), running=_padding_not_masked),
+    "positions_left_out": Mistake(title=mark("The positional encoding is not added"), running=_without_positions),
+    "no_residual": Mistake(title=mark("The residual connections are missing"), copied=_without_residual),
+    "heads_reshaped": Mistake(
+        title=mark("The heads are concatenated by a reshape, without transposing back"), running=_heads_reshaped
+    ),
+    "softmax_twice": Mistake(
+        title=mark("The softmax is applied twice: its output is treated as logits"), running=_softmax_twice
     ),
     "unbiased_norm": Mistake(
         title=mark("Layer normalization uses the unbiased standard deviation, and adds ε outside the square root"),

@@ -22,6 +22,7 @@ from pages.learn.tour.lesson_engine.getters import (
     of_stack,
     output,
     positions,
+    probs_after,
     text_loss,
     written,
 )
@@ -149,6 +150,11 @@ QUANTITIES: Mapping[str, Quantity] = {
     "logits": Quantity(parts="", meaning=mark("logits of all tokens [pos, vocab]"), get=logits(as_probabilities=False)),
     "probs": Quantity(
         parts="", meaning=mark("probabilities of all tokens [pos, vocab]"), get=logits(as_probabilities=True)
+    ),
+    "probs_after": Quantity(
+        parts="n",
+        meaning=mark("probabilities of all tokens when the decoder has only read its first n tokens [vocab]"),
+        get=probs_after,
     ),
     "output": Quantity(parts="", meaning=mark("output of the model"), get=output),
     "output_without": Quantity(

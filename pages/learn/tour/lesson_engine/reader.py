@@ -25,7 +25,11 @@ from transformer_core.analysis.trace.attentions import ATTENTIONS
 MOST_LETTERS = 60_000  # of a lesson
 _TOLD = re.compile(r"\{\{(.+?)\}\}", re.DOTALL)
 _DECIMALS = re.compile(r"\s*:\s*(\d)\s*$")
-_HEAD = ("title", "group", "section", "model", "text", "target", "other", "attention", "layer", "head", "mistake")
+MOST_PADDING = 16  # tokens
+_HEAD = (
+    *("title", "group", "section", "model", "text", "target", "other"),
+    *("attention", "layer", "head", "padding", "mistake"),
+)
 _QUESTION = ("ask", "choice", "right", "right when", "answer", "within", "tokens", "hint")
 
 
@@ -90,6 +94,7 @@ def _read(text: str, *, name: str, file: str, pages: Mapping[str, Collection[str
         attention=attention,
         layer=_index(head, "layer"),
         head=_index(head, "head"),
+        padding=_padding(head),
         mistake=mistake,
         parts=tuple(readers[block.kind](block) for block in rest),
     )
@@ -124,6 +129,13 @@ def _index(block: Block, key: str) -> int | None:
     if not re.fullmatch(r"\d{1,3}", value):
         raise LessonError("{key} must be a whole number of at least 0", key=key, line=_line(block, key))
     return int(value)
+
+
+def _padding(block: Block) -> int:
+    n = _index(block, "padding") or 0
+    if n > MOST_PADDING:
+        raise LessonError("padding may have at most {n} tokens", n=MOST_PADDING, line=_line(block, "padding"))
+    return n
 
 
 def _asked(source: str, line: int) -> Asked:

@@ -1,7 +1,7 @@
 """One run of a model on a text, with all that was seen in it; rightly, or with a mistake."""
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from pages.learn.tour.lesson_engine.value import WRITING, Axis
 from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.analysis.trace.model_run import ModelRun, run_text
 from transformer_core.analysis.trace.traced_forward import tensor_of
+from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
@@ -60,6 +61,7 @@ def run(
     text: str,
     *,
     target: str | None = None,
+    padding: int = 0,
     mistake: str = "",
     card: Mapping[str, Any] | None = None,
 ) -> Run:
@@ -70,14 +72,17 @@ def run(
         tokenizer: the model's.
         text: the source, the prompt, or a text with blanks.
         target: for an encoder-decoder, what to make it write; None: what it writes by itself.
+        padding: tokens that follow the source, as in a batch with a longer one.
         mistake: one of `MISTAKES`, that the watched run has; what was written comes from the right model.
         card: of the model, for what lessons say of it.
 
     Raises:
         TextError: a text without a token.
-        ConfigError: a mistake that this model or text cannot have.
+        ConfigError: a mistake, or padding, that this model or text cannot have.
     """
     model_run = run_text(model, tokenizer, text, target=target, max_tokens=MOST_TOKENS, max_new_tokens=MOST_NEW_TOKENS)
+    if padding:
+        model_run = _padded(model_run, model, tokenizer, padding)
     inputs = [tensor_of(ids, model) for ids in model_run.inputs]
     wrong = MISTAKES[mistake] if mistake else None
     runs = wrong.copied(model) if wrong else model
@@ -101,6 +106,20 @@ def run(
         sides=sides,
         card=card or {},
     )
+
+
+def _padded(model_run: ModelRun, model: Transformer, tokenizer: Tokenizer, n: int) -> ModelRun:
+    """Return the run with padding behind its source; what the model wrote is what it wrote without.
+
+    Raises:
+        ConfigError: the model has no source, or no padding.
+    """
+    pad_id = model.config.pad_id
+    if model.encoder is None or pad_id is None:
+        raise ConfigError("this model has no source that could be padded; leave out padding: …")
+    source, *rest = model_run.inputs
+    labels = (*model_run.source, *tokenizer.labels([pad_id] * n))
+    return replace(model_run, source=labels, inputs=((*source, *[pad_id] * n), *rest))
 
 
 def _swapped(name: str, value: np.ndarray, sides: Mapping[str, tuple[str, str]]) -> np.ndarray:

@@ -17,7 +17,7 @@ def make_lesson() -> MakeLesson:
     def make(*parts: Any, **settings: Any) -> Lesson:
         usual: dict[str, Any] = {"name": "made", "file": "lessons/made.md", "title": "Made", "group": "", "section": ""}
         usual |= {"model": "en-fr", "text": "The cat sleeps.", "target": None, "other": "", "attention": "cross"}
-        usual |= {"layer": 1, "head": 2, "mistake": "", "parts": parts}
+        usual |= {"layer": 1, "head": 2, "padding": 0, "mistake": "", "parts": parts}
         return Lesson(**usual | settings)
 
     return make

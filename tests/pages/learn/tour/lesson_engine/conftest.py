@@ -17,7 +17,9 @@ MakeEvidence = Callable[..., Evidence]
 load = cache(lambda name: tc.load(ROOT / "checkpoints" / name))
 card = cache(lambda name: tc.read_card(ROOT / "checkpoints" / name))
 run_once = cache(
-    lambda name, text, target, mistake: run(*load(name), text, target=target, mistake=mistake, card=card(name))
+    lambda name, text, target, padding, mistake: run(
+        *load(name), text, target=target, padding=padding, mistake=mistake, card=card(name)
+    )
 )
 train = cache(
     lambda smoothing, is_shifted, steps: train_six_words(smoothing=smoothing, is_shifted=is_shifted, steps=steps)
@@ -28,11 +30,19 @@ train = cache(
 def make_evidence() -> MakeEvidence:
     """Gives the evidence of a shipped model on a text: `make_evidence("en-fr", "The cat sees the dog.")`."""
 
-    def make(name: str, text: str, *, mistake: str = "", target: str | None = None, other: str = "") -> Evidence:
-        return Evidence(make_run=partial(_run, name, text, target, other), train=train, mistake=mistake)
+    def make(
+        name: str,
+        text: str,
+        *,
+        mistake: str = "",
+        target: str | None = None,
+        padding: int = 0,
+        other: str = "",
+    ) -> Evidence:
+        return Evidence(make_run=partial(_run, name, text, target, padding, other), train=train, mistake=mistake)
 
     return make
 
 
-def _run(name: str, text: str, target: str | None, other: str, mistake: str, is_other: bool):
-    return run_once(name, other if is_other else text, None if is_other else target, mistake)
+def _run(name: str, text: str, target: str | None, padding: int, other: str, mistake: str, is_other: bool):
+    return run_once(name, other if is_other else text, None if is_other else target, padding, mistake)

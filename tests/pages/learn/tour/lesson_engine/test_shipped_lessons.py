@@ -52,7 +52,14 @@ SLOW = {"training": pytest.mark.training, "targets": pytest.mark.training, "deco
 @pytest.mark.parametrize("lesson", [pytest.param(one, id=one.name, marks=SLOW.get(one.name, ())) for one in ENGLISH])
 def test_a_lesson_tells_the_truth(make_evidence: MakeEvidence, lesson: Lesson):
     examples = json.loads((ROOT / "checkpoints" / lesson.model / "card.json").read_text())["examples"]
-    evidence = make_evidence(lesson.model, lesson.text or examples[0], mistake=lesson.mistake, other=lesson.other)
+    evidence = make_evidence(
+        lesson.model,
+        lesson.text or examples[0],
+        mistake=lesson.mistake,
+        target=lesson.target,
+        padding=lesson.padding,
+        other=lesson.other,
+    )
     for part in lesson.parts:
         match part:
             case Prose():
@@ -77,7 +84,7 @@ def test_a_lesson_tells_the_truth(make_evidence: MakeEvidence, lesson: Lesson):
 def test_german_lessons_say_the_same_of_the_same_numbers():
     assert [lesson.name for lesson in GERMAN] == [lesson.name for lesson in ENGLISH]
     for english, german in zip(ENGLISH, GERMAN, strict=True):
-        for name in ("model", "text", "target", "other", "attention", "layer", "head", "mistake"):
+        for name in ("model", "text", "target", "other", "attention", "layer", "head", "padding", "mistake"):
             assert getattr(english, name) == getattr(german, name), (english.name, name)
         assert [type(part) for part in english.parts] == [type(part) for part in german.parts], english.name
         asked = [Counter(expressions(lesson.parts)) for lesson in (english, german)]
