@@ -1,103 +1,17 @@
 """The lessons of the app: found where they are, and their links open what the pages understand."""
 
-import html
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
-from pages.learn.architecture import view_fields
 from pages.learn.tour import lessons
-from pages.learn.tour.lesson_engine.lesson import Lesson, Link
 from pages.learn.tour.lesson_engine.six_words import train_six_words
-from pages.shared.page import pages
-from pages.shared.view import state
-from tests.pages.conftest import words_of
 from tests.pages.learn.tour.conftest import MakeLesson
 from transformer_core.analysis import run_text
-from transformer_core.analysis.blueprint.plan import blueprint_of
 from transformer_core.errors import HeadlightError
-from transformer_core.language import speaking
-
-OF_A_WRONG_ADDRESS = (
-    "The address asks for",
-    "showing the first one",
-    "There is no model",
-    "is damaged",
-    "does not have",
-)
-
-
-def links() -> list[tuple[Lesson, Link]]:
-    """All links of the lessons in the language that is spoken."""
-    return [
-        (lesson, part)
-        for lesson in lessons.here()
-        if isinstance(lesson, Lesson)
-        for part in lesson.parts
-        if isinstance(part, Link)
-    ]
-
-
-LINKS = links()
-with speaking("de"):
-    GERMAN_LINKS = links()
-
-
-@pytest.mark.parametrize(("lesson", "link"), LINKS, ids=lambda one: getattr(one, "name", getattr(one, "page", "")))
-def test_a_links_fields_are_those_of_its_page(lesson: Lesson, link: Link):
-    fields = {field.name: field for field in pages()[link.page].fields}
-    for name, value in link.fields.items():
-        if name not in lessons._OF_HEAD:
-            fields[name].read(value)  # raises where the page would refuse it
-
-
-def test_a_linked_head_is_there():
-    for lesson, _ in LINKS:
-        card = lessons.card_of(lesson)
-        if lesson.attention:
-            assert lesson.attention in card.attentions, lesson.name
-            assert (lesson.layer or 0) < card.n_layers(lesson.attention)
-        assert (lesson.head or 0) < card.config.n_heads
-
-
-def test_a_linked_block_is_in_the_drawing():
-    names = set(blueprint_of(lessons.models.available()["en-fr"].config).boxes)
-    blocks = {link.fields["block"] for _, link in LINKS if "block" in link.fields}
-    assert blocks <= names, blocks - names
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("place", range(len(LINKS)), ids=lambda place: f"{LINKS[place][0].name}-{LINKS[place][1].page}")
-def test_a_link_opens_what_it_promises(open_app: Callable[..., AppTest], place: int):
-    """The page says nothing of a wrong address, and everything that the link asks for is chosen there."""
-    lesson, link = LINKS[place]
-    asked = lessons.view_of(lesson, link, lessons.card_of(lesson))
-    assert asked == lessons.view_of(*GERMAN_LINKS[place], lessons.card_of(lesson))
-    app = open_app("tour")
-    for name, value in asked.items():
-        app.query_params[name] = value
-    app.switch_page(pages()[link.page].script).run()
-    assert not app.exception
-    said = html.unescape(words_of(app)) + "".join(one.value for one in (*app.warning, *app.error, *app.info))
-    assert not [words for words in OF_A_WRONG_ADDRESS if words in said], said
-    fields = {field.name: field for field in pages()[link.page].fields}
-    for name, value in asked.items():
-        if name in fields:
-            assert app.session_state[fields[name].key] == fields[name].read(value), name
-        elif link.page not in ("train", "film"):  # they look at trainings
-            assert str(app.session_state[getattr(state, name.upper()).key]) == value, name
-    if "bchange" in asked:
-        assert f"{asked['attention']} L{asked['layer']}.H{asked['head']} zero-ablated" in said
-        assert "Effect of B’s change on A’s output" in said
-    elif "ablated" in link.label:
-        pytest.fail("nothing is switched off")
-    if "code" in link.label:
-        assert app.session_state[view_fields.SHOWN.key] == "code"
 
 
 def test_a_teachers_folder_can_be_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -11,7 +11,7 @@ from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.lesson import FigureSpec
 from pages.learn.tour.lesson_engine.reader import read_lesson
 from pages.learn.tour.lesson_engine.value import Values
-from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence
+from tests.pages.learn.tour.lesson_engine.conftest import ROOT, MakeEvidence
 
 CAT = "The cat sees the dog."
 HEAD = "title: T\nattention: cross\nlayer: 1\nhead: 2\n\n[figure]\n"  # the figure's kind is in line 7
@@ -122,6 +122,48 @@ def test_a_head_that_is_off_costs_what_it_costs(make_evidence: MakeEvidence):
     assert loss_rises(run)["cross"][1, 2] == pytest.approx(float(without - whole), abs=1e-5)
 
 
+def test_the_next_tokens_by_torch(draw):
+    import torch
+
+    import transformer_core as tc
+
+    model, tokenizer = tc.load(ROOT / "checkpoints" / "en-fr")
+    drawn = draw("kind: next-tokens\nwriting: voit")
+    assert isinstance(drawn, Table) and drawn.marked == 2
+    target = [*tokenizer.target.encode("Le chat voit le chien."), model.config.eos_id]
+    source = torch.tensor([tokenizer.encode_for(CAT, "encoder_decoder")])
+    reads = [model.config.bos_id, *target[:-1]]
+    with torch.inference_mode():
+        probs = model(source, torch.tensor([reads]))[0].softmax(dim=-1)
+    labels = tokenizer.target.tokens(range(936))
+    assert [(row[0], row[1], row[3]) for row in drawn.rows] == [
+        (labels[read], labels[right], labels[int(of.argmax())])
+        for read, right, of in zip(reads, target, probs, strict=True)
+    ]
+    found = [float(row[2]) for row in drawn.rows]
+    assert found == pytest.approx([float(of[right]) for right, of in zip(target, probs, strict=True)], abs=6e-4)
+
+
+@pytest.mark.parametrize(("moved", "divided_by"), [({}, 1.0), ({"temperature": 2.0}, 2.0)])
+def test_the_top_tokens_by_hand(draw, make_evidence: MakeEvidence, moved: dict[str, float], divided_by: float):
+    logits = make_evidence("en-fr", CAT).ask("logits at pos 1")
+    assert isinstance(logits, Values)
+    raised = np.exp(logits.array / divided_by)
+    best = sorted(raised / raised.sum(), reverse=True)[:5]
+    drawn = draw("kind: top-tokens\npos: 1\nn: 5\ntemperature: 1", **moved)
+    shown = numbers(drawn)
+    assert shown[0][0] == "chat"
+    np.testing.assert_allclose([float(value) for _, value in shown], best, atol=1e-6)
+    of_logits = numbers(draw("kind: top-tokens\nwriting: chat\nn: 5\nquantity: logits", **moved))
+    np.testing.assert_allclose([float(value) for _, value in of_logits], np.sort(logits.array)[::-1][:5], atol=1e-4)
+
+
+def test_a_temperature_has_its_slider_where_a_figure_names_one():
+    for parameters, starts in (({}, []), ({"temperature": "2"}, [2.0])):
+        spec = FigureSpec(kind="top-tokens", parameters=parameters, lines=dict.fromkeys(parameters, 1), line=1)
+        assert [slider.start for slider in KINDS["top-tokens"].sliders(spec)] == starts
+
+
 @pytest.mark.parametrize(
     ("text", "line", "part"),
     [
@@ -137,6 +179,8 @@ def test_a_head_that_is_off_costs_what_it_costs(make_evidence: MakeEvidence):
         ("kind: tokens\nvalues: sum(probs over pos)", 8, "7 tokens, but 936 values"),
         ("kind: matrix\nvalues: embedding[encoder] at pos 90", 8, "only 0 to 6"),
         ("kind: positions\nwidth: 7", 8, "must be even"),
+        ("kind: top-tokens\nwriting: you", 8, "no writing “you”"),
+        ("kind: next-tokens\npos: 7", 8, "only 0 to 6"),
     ],
 )
 def test_faults_are_told_with_their_lines(draw, text: str, line: int, part: str):
@@ -168,6 +212,12 @@ def test_bars_that_differ_little_are_told_apart_by_numbers_and_a_named_range(dra
         assert [float(text) for text in bars.text] == [round(value, 4) for value in bars.y.tolist()]
     with pytest.raises(LessonError, match="exclude some"):
         draw(f"{source}\nfrom: 0.99\nto: 0.9901")
+
+
+@pytest.mark.parametrize("kind", ["top-tokens", "next-tokens"])
+def test_a_model_that_fills_in_blanks_predicts_no_next_token(draw, kind: str):
+    with pytest.raises(LessonError, match="does not generate"):
+        draw(f"kind: {kind}", name="fill-in", on="The ____ sees the dog.")
 
 
 def test_a_pattern_can_be_drawn_without_what_the_model_wrote(draw, make_evidence: MakeEvidence):

@@ -6,9 +6,12 @@ import torch
 
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES, UnbiasedNorm
+from pages.learn.tour.lesson_engine.run import run
 from pages.learn.tour.lesson_engine.value import Values
 from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence, load
+from transformer_core.errors import ConfigError
 from transformer_core.model.attention import MultiHeadAttention
+from transformer_core.model.block import Block
 from transformer_core.model.norms import LayerNorm
 
 pytestmark = pytest.mark.slow
@@ -90,18 +93,92 @@ def test_the_wrong_norm_by_hand():
     assert not torch.allclose(wrong(x), LayerNorm(6, 1e-5).double()(x), atol=1e-2)
 
 
+TIRED = "The animal didn't cross the street because it was too tired."
+
+
+def test_padding_is_attended_to_and_changes_nothing_where_it_is_masked(make_evidence: MakeEvidence):
+    evidence = make_evidence("en-fr", TIRED, mistake="padding_not_masked", padding=6)
+    for attention in ("encoder", "cross"):
+        assert array(evidence, f"mask[{attention}]").all()
+        right = array(evidence, f"right pattern[{attention}, 1]")
+        assert right.shape[-1] == 19 and right[..., 13:].max() == 0
+        assert array(evidence, f"pattern[{attention}, 1]")[..., 13:].sum(axis=-1).max() > 0.5
+    unpadded = make_evidence("en-fr", TIRED)
+    np.testing.assert_allclose(array(evidence, "right logits"), array(unpadded, "logits"), atol=1e-4)
+    assert np.abs(array(evidence, "logits") - array(unpadded, "logits")).max() > 1
+    assert evidence.run.model_run.source[12:] == ("<eos>", *6 * ["<pad>"])
+
+
+@pytest.mark.parametrize("name", ["induction", "stories"])
+def test_a_text_without_a_source_cannot_be_padded(name: str):
+    with pytest.raises(ConfigError, match="no source that could be padded"):
+        run(*load(name), "moon river", padding=2)
+
+
+def test_without_positions_a_shuffled_text_has_the_same_patterns_shuffled(make_evidence: MakeEvidence):
+    texts = ("The cat sees the dog.", "dog sees The the cat.")
+    places = [2, 4, 1, 3, 0, 5, 6]  # of the words of the first in the second
+    one, other = (make_evidence("en-fr", text, mistake="positions_left_out") for text in texts)
+    assert [other.run.model_run.source[place] for place in places] == [*one.run.model_run.source]
+    for layer in (0, 1):
+        first, second = (array(evidence, f"pattern[encoder, {layer}]") for evidence in (one, other))
+        np.testing.assert_allclose(first, second[:, places][:, :, places], atol=1e-5)
+    right = [make_evidence("en-fr", text) for text in texts]
+    first, second = (array(evidence, "pattern[encoder, 0]") for evidence in right)
+    assert np.abs(first - second[:, places][:, :, places]).max() > 0.1
+
+
+def test_without_residual_connections_a_layer_by_hand(make_evidence: MakeEvidence):
+    """LN(FFN(LN(attention))), with torch's own functions."""
+    evidence = make_evidence("en-fr", CAT, mistake="no_residual")
+    model, _ = load("en-fr")
+    block = model.get_submodule("encoder.blocks.0")
+    attended = torch.tensor(array(evidence, "right attn_out[encoder, 0]"), dtype=torch.float32)
+    with torch.inference_mode():
+        h = torch.nn.functional.layer_norm(attended, (128,), block.ln1.weight, block.ln1.bias, block.ln1.eps)
+        written = block.mlp(h[None])[0]
+    np.testing.assert_allclose(array(evidence, "resid_mid[encoder, 0]"), attended, atol=1e-4)
+    np.testing.assert_allclose(array(evidence, "resid_post[encoder, 0]"), written, atol=1e-4)
+
+
+def test_heads_are_reshaped_as_they_lie_in_memory(make_evidence: MakeEvidence):
+    """What W_O reads by hand: NumPy's reshape of the heads' outputs, without a transpose."""
+    evidence = make_evidence("en-fr", CAT, mistake="heads_reshaped")
+    model, _ = load("en-fr")
+    attention = model.get_submodule("encoder.blocks.0.self_attn")
+    assert isinstance(attention, MultiHeadAttention)
+    right = array(evidence, "right z[encoder, 0]")  # [head, query, d_head]
+    weight, bias = (of.detach().numpy().astype(np.float64) for of in (attention.out.weight, attention.out.bias))
+    by_hand = right.reshape(7, 128) @ weight.T + bias
+    np.testing.assert_allclose(array(evidence, "attn_out[encoder, 0]"), by_hand, atol=1e-3)
+    assert np.abs(array(evidence, "right attn_out[encoder, 0]") - by_hand).max() > 0.3
+
+
+def test_a_second_softmax_leaves_the_order_and_little_else(make_evidence: MakeEvidence):
+    evidence = make_evidence("en-fr", CAT, mistake="softmax_twice")
+    once, twice = array(evidence, "right probs"), array(evidence, "probs")
+    raised = np.exp(once)
+    np.testing.assert_allclose(twice, raised / raised.sum(axis=-1, keepdims=True), atol=1e-7)
+    np.testing.assert_array_equal(twice.argmax(axis=-1), once.argmax(axis=-1))
+    floor = np.log(936 - 1 + np.e) - 1  # of the loss, where each right token has probability 1
+    assert floor < float(evidence.told("text_loss").replace(",", "")) < np.log(936)
+
+
 def test_the_shipped_model_stays_as_it_is(make_evidence: MakeEvidence):
     model, _ = load("en-fr")
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    for mistake in ("scaled_by_d_model", "unbiased_norm", "roles_swapped"):
+    for mistake in MISTAKES:
+        if MISTAKES[mistake].is_in_training:
+            continue
         make_evidence("en-fr", CAT, mistake=mistake).ask("logits")
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
     assert {type(module) for module in model.modules() if isinstance(module, LayerNorm)} == {LayerNorm}
+    assert {type(module) for module in model.modules() if isinstance(module, Block)} == {Block}
     attentions = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
     assert {type(attention) for attention in attentions} == {MultiHeadAttention}
     assert [attention.scale for attention in attentions] == pytest.approx([32**-0.5] * 6)
 
 
-def test_there_are_seven():
-    assert len(MISTAKES) == 7
-    assert len({mistake.title for mistake in MISTAKES.values()}) == 7
+def test_there_are_twelve():
+    assert len(MISTAKES) == 12
+    assert len({mistake.title for mistake in MISTAKES.values()}) == 12

@@ -229,6 +229,33 @@ OF_ONE_RUN = (
 )
 
 
+@pytest.mark.parametrize("n", [1, 4, 7])
+def test_the_probabilities_after_so_many_tokens_are_those_of_a_model_that_read_no_more(make_evidence, n: int):
+    model, tokenizer = load("en-fr")
+    src = torch.tensor([tokenizer.encode_for(CAT, "encoder_decoder")])
+    with torch.inference_mode():
+        tokens = tc.greedy_decode(model, src).tokens[:, :n]
+        by_hand = model(src, tokens)[0, -1].softmax(dim=-1)
+    found = make_evidence("en-fr", CAT).ask(f"probs_after[{n}]")
+    assert isinstance(found, Values)
+    np.testing.assert_allclose(found.array, by_hand.numpy(), atol=1e-6)
+    assert found.axes[0].name == "vocab" and len(found.axes[0].labels) == model.config.vocab_size
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "part"),
+    [
+        ("en-fr", "probs_after[0]", "1 to 7 tokens"),
+        ("en-fr", "probs_after[8]", "1 to 7 tokens"),
+        ("en-fr", "probs_after[voit]", "1 to 7 tokens"),
+        ("fill-in", "probs_after[1]", "does not generate"),
+    ],
+)
+def test_a_decoder_reads_only_what_there_is(make_evidence: MakeEvidence, name: str, source: str, part: str):
+    with pytest.raises(ExpressionError, match=part):
+        make_evidence(name, CAT).ask(source)
+
+
 def test_what_was_computed_before_is_not_told_of_anything_else(make_evidence: MakeEvidence):
     """Asked one after the other, each comes to what a run says that was asked for nothing before."""
     run = make_evidence("en-fr", CAT).run

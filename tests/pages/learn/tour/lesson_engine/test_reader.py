@@ -52,6 +52,7 @@ def test_a_whole_lesson():
     lesson = read(WHOLE)
     assert (lesson.title, lesson.section, lesson.text) == ("Where does it look?", "3.2", "The cat sees the dog.")
     assert (lesson.attention, lesson.layer, lesson.head, lesson.mistake) == ("cross", 1, 3, "")
+    assert lesson.padding == 0 and read(WHOLE.replace("head: 3", "padding: 16")).padding == 16
     prose, figure, question, check, link = lesson.parts
     assert isinstance(prose, Prose)
     assert [piece if isinstance(piece, str) else piece.asked.source for piece in prose.pieces] == [
@@ -89,6 +90,8 @@ def test_what_is_behind_a_question_waits():
         ("layer: 1", "layer: one", 7, "whole number"),
         ("attention: cross", "attention: crossed", 6, "no attention “crossed”"),
         ("head: 3", "mistake: none", 8, "no mistake “none”"),
+        ("head: 3", "padding: 17", 8, "at most 16 tokens"),
+        ("head: 3", "padding: -1", 8, "whole number"),
         ("{{n_heads}}", "{{n_heads +}}", 12, "something is missing"),
         ("[figure]", "[picture]", 14, "no block [picture]"),
         ("kind: row", "kind: column", 15, "no figure “column”"),
