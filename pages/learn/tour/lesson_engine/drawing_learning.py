@@ -15,6 +15,7 @@ from transformer_core.language import grouped, say
 from transformer_core.training.schedule import warmup_learning_rate
 
 _N_POINTS = 400  # of the learning rate's curve
+_NARROW = 340  # px, beside the text in a narrow window: slanted labels leave room for the first panel's name
 
 SLIDERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Slider, ...]]] = {
     "smoothing": lambda given: (
@@ -57,6 +58,7 @@ def draw_distributions(data: FigureData) -> Plot:
         limits=(0.0, 1.0),
         stacked=True,
         theme=data.theme,
+        width=_NARROW,
     )
     rows = [
         (name, right, *map(float, row))

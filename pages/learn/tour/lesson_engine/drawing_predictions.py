@@ -44,7 +44,7 @@ def draw_next_tokens(data: FigureData) -> Table:
     is_named = "pos" in data.given or "writing" in data.given
     return Table(
         title=data.given.get("title") or say("What the decoder reads, and what it has to predict"),
-        columns=(say("decoder input"), say("next token"), say("its probability"), say("most probable")),
+        columns=(say("input"), say("target"), say("probability"), say("prediction")),
         rows=rows,
         marked=_position(data, run) if is_named else None,
     )
