@@ -1,10 +1,13 @@
 // Brings a chapter's beginning into sight when another one is opened, and keeps what was answered in the browser.
 //
 // data: {name: of the chapter, answers: to its questions, restored: whether Python knows what is kept here}.
-// Triggers: kept, all that is kept, {chapter: answers}, once a session.
+// Triggers: kept, all that is kept, {chapter: answers}, once a session; again where no answer comes.
 
 const KEPT = "headlight-tour"; // in the browser's storage
+const AGAIN = 3000; // ms: a message that the server gets while it is about to run again can be lost
+let asking; // the timer of the next message
 const lastChapter = new WeakMap(); // by the page's scrolling box
+const known = new Map(); // by chapter: the answers that this tab read or wrote last, as JSON
 
 function kept() {
   try {
@@ -16,21 +19,40 @@ function kept() {
 }
 
 function keep(name, answers) {
+  // What was only looked at here may have been answered in another tab meanwhile: it stays as it is.
+  const others = kept();
+  const now = JSON.stringify(answers);
+  if (now === (known.get(name) ?? (name in others ? "[]" : undefined))) return;
+  known.set(name, now);
   try {
-    localStorage.setItem(KEPT, JSON.stringify({ ...kept(), [name]: answers })); // others may be of another tab
+    localStorage.setItem(KEPT, JSON.stringify({ ...others, [name]: answers }));
   } catch {
     // without storage the answers last as long as the session
   }
 }
 
+function read() {
+  const found = kept();
+  known.clear();
+  for (const [name, answers] of Object.entries(found)) known.set(name, JSON.stringify(answers));
+  return found;
+}
+
 export default function ({ data, parentElement, setTriggerValue }) {
+  clearTimeout(asking);
+  const tell = () => {
+    setTriggerValue("kept", read());
+    asking = setTimeout(tell, AGAIN);
+  };
+  const stop = () => clearTimeout(asking);
   if (data.restored) keep(data.name, data.answers);
-  else setTriggerValue("kept", kept());
+  else tell();
   const root = parentElement.getRootNode();
   const page = (root.host ?? parentElement).ownerDocument ?? document;
   const box = page.querySelector('[data-testid="stMain"]');
-  if (!box) return;
+  if (!box) return stop;
   const before = lastChapter.get(box);
   lastChapter.set(box, data.name);
   if (before !== undefined && before !== data.name) box.scrollTo({ top: 0 });
+  return stop;
 }
