@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -183,7 +184,12 @@ def test_a_link_opens_what_it_promises(open_app: Callable[..., AppTest], monkeyp
     """The page says nothing of a wrong address, holds what the link asks for, and has computed with it."""
     notes: list[list[str]] = []
     seed = state.seed
-    monkeypatch.setattr(state, "seed", lambda *given: notes.append(seed(*given)) or notes[-1])
+
+    def overheard(*given: Any) -> list[str]:
+        notes.append(seed(*given))
+        return notes[-1]
+
+    monkeypatch.setattr(state, "seed", overheard)
     link = LINKS[place][1]
     asked = asked_by(place)
     app = open_app("tour")

@@ -133,6 +133,7 @@ def test_without_residual_connections_a_layer_by_hand(make_evidence: MakeEvidenc
     evidence = make_evidence("en-fr", CAT, mistake="no_residual")
     model, _ = load("en-fr")
     block = model.get_submodule("encoder.blocks.0")
+    assert isinstance(block, Block) and isinstance(block.ln1, LayerNorm)
     attended = torch.tensor(array(evidence, "right attn_out[encoder, 0]"), dtype=torch.float32)
     with torch.inference_mode():
         h = torch.nn.functional.layer_norm(attended, (128,), block.ln1.weight, block.ln1.bias, block.ln1.eps)
