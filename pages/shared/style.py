@@ -17,6 +17,7 @@ SHARED_SHEETS = (
     "facts.css",
     "waiting.css",
     "experiments.css",
+    "predictions.css",
 )  # come first: a page's own sheet has the last word
 FORCED_COLORS = Path(__file__).parents[1] / "components" / "kit" / "forced_colors.css"  # components have it, too
 ICON = str(Path(__file__).with_name("icon.svg"))

@@ -12,6 +12,7 @@ from pages.shared import prose, run_readings, runs
 from pages.shared.answer import NO_HEAD
 from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard
+from pages.shared.predictions import box
 from pages.shared.runs import Run
 from pages.shared.sources import parse_change
 from pages.shared.view import state
@@ -50,6 +51,7 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
             _head_of_b(b, a)
             _kind(b, view_fields.CHANGE_B)
             _changed_heads(b, view_fields.CHANGE_B)
+            box.switch()
             if can_be_forced(a, b):
                 view_fields.B_WRITES.toggle(
                     say("Force A’s output"),

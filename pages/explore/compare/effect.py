@@ -8,7 +8,9 @@ from pages.explore.compare.data import ComparisonData, kept
 from pages.shared import prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.glossary.links import definitions
+from pages.shared.predictions.prediction import Edit
 from pages.shared.recipe import Expression, Print, call, literal, named, through, value_of
+from pages.shared.sources import parse_change
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
@@ -29,6 +31,20 @@ def applies(data: ComparisonData) -> bool:
     """Whether the two sides are one model on one text, with something changed in it."""
     a, b = data.a, data.b
     return a.source != b.source and a.source.path == b.source.path and a.text == b.text
+
+
+def edit(data: ComparisonData) -> Edit | None:
+    """Return what heads that are ablated in B do to A's output, to be predicted; None where none are."""
+    a, b = data.a, data.b
+    if a.change == b.change or not parse_change(b.change)[0] or not data.model_runs[0].predicts or not _is_known(data):
+        return None
+    found, labels = value_of((_effect(data), _output(data).labels))
+    return Edit(
+        of=f"heads {a.source.path} {a.source.version} {a.source.step} {a.text} {a.target} {a.change} {b.change}",
+        labels=labels,
+        before=np.exp(found.before),
+        after=np.exp(found.after),
+    )
 
 
 def summarise(data: ComparisonData) -> None:

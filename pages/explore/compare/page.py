@@ -12,6 +12,7 @@ from pages.explore.compare.data import MOST_TOKENS, ComparisonData
 from pages.explore.compare.sides import Side, resolve
 from pages.shared import code_expander, models, prose
 from pages.shared.models import ModelCard
+from pages.shared.predictions import answers, box, calibration
 from pages.shared.recipe import script
 from pages.shared.view import state
 from transformer_core.analysis import HeadName
@@ -64,6 +65,7 @@ def compare() -> None:
     data = _read(a, b)
     if data is not None:
         _view(data)
+    answers.keep()
     state.publish()
 
 
@@ -111,14 +113,18 @@ def _view(data: ComparisonData) -> None:
         return
     try:
         with st.container(key=f"hl-compare-view-{name}"):
-            view.show(data)
-            controls.tell(data)
-            effect.summarise(data)
+            is_seen = box.ask(effect.edit(data))
+            if is_seen or view is not effect:
+                view.show(data)
+            if is_seen:
+                controls.tell(data)
+                effect.summarise(data)
             if name == "one" and data.n_tokens <= MOST_AT_ONCE:
                 _most_changed(data)
             is_both = name != "texts" and (name != "map" or view_fields.ON_MAP.value == "both")
             if is_both and any(data.n_compared(i) for i in range(2)):
                 prose.small(say(PROMPTS_ONLY))
+            calibration.show()
             code_expander.code(lambda: script(*view.code(data)))
     except HeadlightError as error:
         prose.warning(say("This cannot be compared: {error}.", error=error))

@@ -1,5 +1,6 @@
 """A mask to be edited: a gallery of presets, the matrix, and what becomes of scores, pattern and output."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -11,6 +12,8 @@ from pages.learn.masks.data import MasksData, ends
 from pages.shared import code_expander, prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.glossary.links import definitions
+from pages.shared.predictions import answers, box, calibration
+from pages.shared.predictions.prediction import Edit
 from pages.shared.recipe import Print, script, value_of
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.masks.presets import presets_of
@@ -31,6 +34,7 @@ LOOK_FOR_ENCODER = mark(
 )
 MOVED = mark("“{preset}” concerns {shown}, so its mask is shown. Another preset returns to {chosen}.")
 CUT = mark("The last position has no target token, because the text was truncated there.")
+TO_PREDICT = mark("Edit the mask, and predict the effect on the output before you see it.")
 GEOMETRIC = mark("The mean is geometric: e to the mean log-probability, which is 1 / perplexity.")
 
 
@@ -41,14 +45,31 @@ def show(data: MasksData) -> None:
         left, right = st.columns([1, 6], gap="medium")
     with left:
         _gallery(data)
+        if data.card.config.unembed:
+            box.switch()
     with right:
-        _matrix(data)
+        _matrix(data, is_seen=box.ask(_edit(data), waiting=say(TO_PREDICT)))
         _about(data)
         _moved(data)
         _padding(data)
     words = say(LOOK_FOR if data.card.config.has_decoder else LOOK_FOR_ENCODER)
     prose.look_for(words, definitions("causal-mask", "padding-mask", "sliding-window"))
+    calibration.show()
     code_expander.code(lambda: _code(data))
+    answers.keep()
+
+
+def _edit(data: MasksData) -> Edit | None:
+    """Return what the chosen masks do to the output, to be predicted; None where they are the model's own."""
+    if data.is_own or not data.text.judged:
+        return None
+    view, outcome = data.view, data.outcome
+    return Edit(
+        of=f"mask {data.source.path} {data.source.version} {view.text} {view.target} {data.choice} {data.n_padding}",
+        labels=data.text.expected_labels,
+        before=outcome.before.probability,
+        after=outcome.now.probability,
+    )
 
 
 def _code(data: MasksData) -> str:
@@ -103,8 +124,8 @@ def _moved(data: MasksData) -> None:
         prose.note(say(MOVED, preset=say(data.preset.title), shown=shown, chosen=chosen))
 
 
-def _matrix(data: MasksData) -> None:
-    """Draw the mask that is edited, and what becomes of it."""
+def _matrix(data: MasksData, *, is_seen: bool = True) -> None:
+    """Draw the mask that is edited, and what becomes of it; of the output only where that may be seen."""
     view, outcome, given, n_padding = data.view, data.outcome, data.given, data.n_padding
     queries, keys = given.sides(view.attention)
     query_side, key_side = ends(view.attention)
@@ -123,7 +144,7 @@ def _matrix(data: MasksData) -> None:
             preset=head.without(turned),
             ran=head.allowed,
         ),
-        _outputs(data, outcome),
+        _outputs(data, outcome, is_seen=is_seen),
         query_tokens=queries,
         key_tokens=keys,
         n_real=(given.n_real[query_side], given.n_real[key_side]),
@@ -162,8 +183,8 @@ def _hint(outcome: "MaskOutcome") -> str:
     )
 
 
-def _outputs(data: MasksData, outcome: "MaskOutcome") -> Outputs:
-    """Return what the model says with its own masks and with the chosen ones; nothing where it says nothing."""
+def _outputs(data: MasksData, outcome: "MaskOutcome", *, is_seen: bool = True) -> Outputs:
+    """Return what the model says with its own masks and, if it may be seen, with the chosen ones; or nothing at all."""
     text = data.text
     query_side, _ = ends(data.view.attention)
     if not data.card.config.unembed:
@@ -201,12 +222,18 @@ def _outputs(data: MasksData, outcome: "MaskOutcome") -> Outputs:
             "mask to change it.",
             before=_share(outcome.before.mean_probability),
         )
+    if not is_seen:
+        rows = [replace(row, now=None, says=row.said) for row in rows]
+        counted = say(
+            "In one forward pass, the mean token probability with the model’s own masks is {before} (geometric).",
+            before=_share(outcome.before.mean_probability),
+        )
     counted += f" {say(GEOMETRIC)}"
     if len(text.judged) < text.n_real.get("target", 0):
         counted += f" {say(CUT)}"
     return Outputs(
         rows=rows,
-        words=_words(data, outcome),
+        words=_words(data, outcome)[: None if is_seen else 1],
         counted=counted,
         are_queries=query_side == text.output_side,
     )

@@ -204,3 +204,29 @@ def test_in_blanks_the_token_that_a_finds_most_probable_is_its_output(three_kind
     shown(lambda: effect.show(data))
     np.testing.assert_allclose(np.array(drawings["compare-effect"].trace("").y), expected, atol=1e-5)
     assert drawings["compare-effect"].column(0)[::4] == tokenizer.labels(best[:, 0].tolist())
+
+
+def test_ablated_heads_are_to_be_predicted_by_the_output_tokens_probabilities(ablated: ComparisonData, by_hand: ByHand):
+    made: list[Any] = []
+    shown(lambda: made.append(effect.edit(ablated)))
+    (edit,) = made
+    assert [*edit.labels] == by_hand.labels
+    np.testing.assert_allclose(edit.before, np.exp(by_hand.of_tokens(by_hand.a)), atol=1e-5)
+    np.testing.assert_allclose(edit.after, np.exp(by_hand.of_tokens(by_hand.b)), atol=1e-5)
+    other = replace(ablated, b=replace(ablated.b, change="off:encoder.0.1"))
+    shown(lambda: made.append(effect.edit(other)))
+    assert made[1].name != edit.name
+
+
+def test_without_ablated_heads_there_is_nothing_to_predict(two_models: Path):
+    made: list[Any] = []
+
+    def look() -> None:
+        a = loaded("A", two_models)
+        for b in (loaded("B", two_models), loaded("B", two_models, text=EXAMPLES[0], **OFF)):
+            made.append(effect.edit(ComparisonData.of(a, b)))
+        off = loaded("A", two_models, **OFF), loaded("B", two_models, **OFF)
+        made.append(effect.edit(ComparisonData.of(*off)))
+
+    shown(look)
+    assert made == [None, None, None]

@@ -246,3 +246,20 @@ def test_three_maps_have_rows_of_one_height(open_app: OpenApp):
     assert len(margins) == 3 and margins[0] == margins[1] == margins[2]
     assert {figure["layout"]["height"] for figure in figures} == {400}
     assert "cat→dog" in [*figures][2]["layout"]["xaxis"]["ticktext"]
+
+
+def test_an_ablation_is_predicted_before_its_effect_is_shown(open_app: OpenApp):
+    app = open_compare(open_app, view="effect", bchange="off:encoder.1.0")
+    assert "Effect of B’s change" in words_of(app) and len(figures_of(app)) == 1
+    app.toggle(key="predict-first-box").set_value(True).run()
+    assert not app.exception
+    assert "Effect of B’s change" not in words_of(app) and "generates" not in words_of(app) and not figures_of(app)
+    app.selectbox(key="predict-output-box").set_value(0).run()
+    app.number_input(key="predict-probability-box").set_value(0.5).run()
+    app.button(key="predict-check").click().run()
+    assert not app.exception
+    words = words_of(app)
+    assert "Effect of B’s change" in words and len(figures_of(app)) == 1 and "hl-predict-verdict" in words
+    app.session_state["predict-calibration"] = True
+    app.run()
+    assert "Calibration of your predictions" in figures_of(app)

@@ -14,6 +14,7 @@ import transformer_core as tc
 from pages.learn.masks import edit, view_fields
 from pages.learn.masks.data import MasksData
 from pages.shared import readings
+from pages.shared.predictions import answers
 from tests.pages.learn.bare import Bare
 from tests.pages.learn.masks.conftest import Look
 
@@ -145,6 +146,43 @@ def test_places_of_the_output_are_rows_where_the_queries_are_the_outputs(
     outputs = edit._outputs(data, data.outcome)
     assert outputs.are_queries == are
     assert "the mean token probability is" in outputs.counted and "predictions change" not in outputs.counted
+
+
+def test_an_edit_is_to_be_predicted_by_the_numbers_that_are_shown(bare: Bare, look: Look):
+    assert edit._edit(look("en-fr", text=TEXT, attention="cross")) is None
+    data = look("en-fr", text=TEXT, attention="cross", edits=((1, 1),))
+    made, outputs = edit._edit(data), edit._outputs(data, data.outcome)
+    assert made is not None
+    shown = [(row.word, row.before, row.now) for row in outputs.rows]
+    assert [*zip(made.labels, made.before.tolist(), made.after.tolist(), strict=True)] == shown
+    names = {made.name}
+    for change in ({"edits": ((1, 2),)}, {"text": "The dog sleeps."}, {"layers": "one"}, {"preset": "none"}):
+        other = edit._edit(look("en-fr", **{"text": TEXT, "attention": "cross", "edits": ((1, 1),)} | change))
+        assert other is not None
+        names.add(other.name)
+    assert len(names) == 5
+    again = edit._edit(look("en-fr", text=TEXT, attention="cross", edits=((1, 1),), layer=0, head=3))
+    assert again is not None and again.name == made.name, "the same edit, seen at another head"
+
+
+def test_what_is_to_be_predicted_is_not_shown_yet(bare: Bare, look: Look):
+    data = look("en-fr", text=TEXT, attention="cross", preset="flipped")
+    hidden, shown = (edit._outputs(data, data.outcome, is_seen=is_seen) for is_seen in (False, True))
+    assert [(row.word, row.before) for row in hidden.rows] == [(row.word, row.before) for row in shown.rows]
+    assert all(row.now is None and row.says == row.said for row in hidden.rows)
+    assert [*hidden.words] == [*shown.words][:1] and len(shown.words) == 2
+    assert "these" not in hidden.counted and "change" not in hidden.counted and edit.GEOMETRIC in hidden.counted
+
+
+@pytest.mark.parametrize(("is_on", "is_asked"), [(False, False), (True, True)])
+def test_an_edit_is_asked_about_only_where_that_is_switched_on(bare: Bare, look: Look, is_on: bool, is_asked: bool):
+    data = look("en-fr", text=TEXT, attention="cross", edits=((1, 1),))
+    answers.IS_ON.set(is_on)
+    edit.show(data)
+    header, _ = sent(bare)
+    assert ("predict-check" in bare.buttons) == is_asked == all(row["now"] is None for row in header["outputs"]["rows"])
+    assert bare.widgets["predict-first-box"].kind == "toggle"
+    assert ("hl-predict" in bare.places) == ("predict-calibration" in bare.places) == is_on
 
 
 def test_a_text_that_was_cut_has_no_target_for_its_last_place(look: Look, monkeypatch: pytest.MonkeyPatch):

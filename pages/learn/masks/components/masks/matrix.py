@@ -27,7 +27,7 @@ class OutputRow:
     place: int
     word: str  # the token that is asked for
     before: float  # its probability under the model's own masks, in [0, 1]
-    now: float  # the same under the edited one
+    now: float | None  # the same under the edited one; None: it is not to be seen yet
     said: str  # the most probable token under the model's own masks
     says: str  # the same under the edited one
 

@@ -23,12 +23,14 @@ function makeChip({ place, word, before, now, said, says }) {
   const chip = element("div", isChanged ? "chip changed" : "chip");
   chip.dataset.place = place;
   const bars = element("span", "bars");
-  for (const [name, value] of Object.entries({ before, now })) {
+  for (const [name, value] of Object.entries(now === null ? { before } : { before, now })) {
     const bar = element("i", name);
     bar.style.setProperty("--share", `${100 * value}%`);
     bars.append(bar);
   }
-  chip.append(element("bdi", "word", word), bars, element("span", "numbers", `${inShort(before)} → ${inShort(now)}`));
+  const numbers = now === null ? inShort(before) : `${inShort(before)} → ${inShort(now)}`;
+  chip.append(element("bdi", "word", word), bars, element("span", "numbers", numbers));
+  if (now === null) return chip;
   const values = { place, word, before: inShort(before), now: inShort(now), said, says };
   if (isChanged) chip.append(element("bdi", "says", says));
   chip.title = isChanged

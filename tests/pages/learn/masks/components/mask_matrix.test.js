@@ -443,3 +443,11 @@ test("what the pictures are and how they are edited is said", () => {
   assert.deepEqual(matrix.findAll(".entry").map(({ textContent, firstElementChild: { className } }) => [className, textContent]), [["allowed", "may attend"], ["forbidden", "masked"], ["turned", "edited by hand"]]);
   matrix.leave();
 });
+
+test("chips without an outcome show what was before, alone", () => {
+  const outputs = { rows: [ROW({ now: null })], words: [], counted: "", areQueries: true };
+  const chip = made({ outputs }).find(".chip");
+  assert.equal(chip.querySelector(".numbers").textContent, ".25");
+  assert.deepEqual([...chip.querySelectorAll(".bars i")].map((bar) => bar.className), ["before"]);
+  assert.ok(!chip.title && !chip.classList.contains("changed"));
+});

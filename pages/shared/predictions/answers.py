@@ -1,0 +1,51 @@
+"""What was predicted in this session, and in earlier ones of this browser; and whether predictions are asked for."""
+
+import re
+from collections.abc import Mapping
+
+from pages.components import browser_storage
+from pages.shared.predictions.prediction import Edit, Prediction
+from pages.shared.view.fields import Kept
+
+IS_ON = Kept("predict-first", False)
+STORE, SWITCH = "headlight-predictions", "isOn"
+MOST_KEPT = 1000  # that are taken from a browser
+_GIVEN = Kept("predictions-given")  # by the edit's name; None: shown without a prediction
+_NAME = re.compile(r"[0-9a-f]{16}")
+
+
+def given() -> Mapping[str, Prediction | None]:
+    """Return what was predicted, by the names of the edits."""
+    found: Mapping[str, Prediction | None] = _GIVEN.value or {}
+    return found
+
+
+def predictions() -> list[Prediction]:
+    """Return all predictions, without what was skipped."""
+    return [one for one in given().values() if one is not None]
+
+
+def give(edit: Edit, prediction: Prediction | None) -> None:
+    """Take the prediction of an edit, of which the first one counts; None: it was skipped."""
+    _GIVEN.set({edit.name: prediction} | dict(given()))
+
+
+def keep() -> None:
+    """Keep all in the browser; the end of a page that asks for predictions."""
+    parts: dict[str, object] = {name: one and one.payload() for name, one in given().items()}
+    if IS_ON.is_chosen:
+        parts[SWITCH] = IS_ON.value
+    browser_storage.keep(STORE, parts, restore)
+
+
+def restore(kept: object) -> None:
+    """Take what the browser kept of earlier sessions, which is checked like any input; what this one has stays."""
+    items = [*kept.items()][:MOST_KEPT] if isinstance(kept, dict) else []
+    found: dict[str, Prediction | None] = {}
+    for name, value in items:
+        prediction = Prediction.from_payload(value)
+        if isinstance(name, str) and _NAME.fullmatch(name) and (value is None or prediction is not None):
+            found[name] = prediction
+        elif name == SWITCH and isinstance(value, bool) and not IS_ON.is_chosen:
+            IS_ON.set(value)
+    _GIVEN.set(found | dict(given()))

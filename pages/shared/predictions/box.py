@@ -1,0 +1,107 @@
+"""The box that asks for a prediction of an edit before its effect is shown, and the verdict once it is."""
+
+import streamlit as st
+
+from pages.shared import prose
+from pages.shared.predictions import answers
+from pages.shared.predictions.prediction import HIGHEST, LEAST, LOWEST, Edit, judge, numbered, verdict
+from pages.shared.view.fields import Kept
+from transformer_core.errors import mark
+from transformer_core.language import say, say_message
+
+NONE = -1  # in the place of an output: none of them
+HELP = mark(
+    "Before the effect of an edit is shown, you predict which output changes most. All predictions together show how "
+    "well calibrated you are."
+)
+SKIPPED = mark("Shown without a prediction.")
+_OF = Kept("predict-of")  # the edit that is asked about
+_OUTPUT = Kept("predict-output")  # the predicted one; `NONE`
+_PROBABILITY = Kept("predict-probability")
+_CONFIDENCE = Kept("predict-confidence", LOWEST)
+
+
+def switch() -> None:
+    """Draw the switch: whether predictions are asked for."""
+    answers.IS_ON.toggle(say("Predict first"), help=prose.plain(say(HELP)))
+
+
+def ask(edit: Edit | None, *, waiting: str = "") -> bool:
+    """Ask for a prediction of an edit where they are asked for, or say what became of it.
+
+    Args:
+        edit: that was made; None: nothing was edited yet.
+        waiting: what is said until something is edited; "": nothing.
+
+    Returns:
+        Whether the effect of the edit may be shown.
+    """
+    if not answers.IS_ON.value or (edit is None and not waiting):
+        return True
+    with st.container(key="hl-predict"):
+        if edit is None:
+            prose.small(waiting)
+            return True
+        if edit.name not in answers.given():
+            _question(edit)
+            return False
+        prediction = answers.given()[edit.name]
+        if prediction is None:
+            prose.small(say(SKIPPED))
+        else:
+            told = say_message(verdict(edit, prediction))
+            prose.html("<p class='hl-predict-verdict' data-right='{}'>{}</p>", prediction.is_right, told)
+    return True
+
+
+def _question(edit: Edit) -> None:
+    if _OF.value != edit.name:
+        _OF.set(edit.name)
+        for choice in (_OUTPUT, _PROBABILITY, _CONFIDENCE):
+            choice.set(choice.usual)
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        _OUTPUT.selectbox(
+            say("Which output changes most?"),
+            [*range(len(edit.labels)), NONE],
+            name=lambda place: _option(edit, place),
+            index=None,
+            placeholder=say("Choose an output"),
+            width=250,
+        )
+        _PROBABILITY.number(
+            say("Its probability afterwards"),
+            0.0,
+            1.0,
+            value=None,
+            step=0.05,
+            format="%.2f",
+            placeholder=say("0 to 1"),
+            disabled=_OUTPUT.value == NONE,
+            width=185,
+        )
+        _CONFIDENCE.slider(say("Confidence"), LOWEST, HIGHEST, step=5, format="%d%%", width=130)
+        is_whole = _OUTPUT.value == NONE or None not in (_OUTPUT.value, _PROBABILITY.value)
+        st.button(
+            say("Check prediction"),
+            key="predict-check",
+            type="primary" if is_whole else "secondary",
+            on_click=_check,
+            args=(edit,),
+            disabled=not is_whole,
+        )
+        st.button(say("Skip"), key="predict-skip", on_click=answers.give, args=(edit, None))
+
+
+def _option(edit: Edit, place: int) -> str:
+    if place == NONE:
+        return say("none changes by more than {least}", least=f"{LEAST:g}")
+    label, before = numbered(edit.labels, place), float(edit.before[place])
+    return say("“{label}”, now {before:.2f}", label=label, before=before)
+
+
+def _check(edit: Edit) -> None:
+    output, probability = _OUTPUT.value, _PROBABILITY.value
+    if output == NONE:
+        answers.give(edit, judge(edit, None, None, _CONFIDENCE.value))
+    elif output is not None and probability is not None:
+        answers.give(edit, judge(edit, output, probability, _CONFIDENCE.value))

@@ -1,0 +1,96 @@
+"""How well calibrated a learner is: the figure, the Brier score, and how far predicted probabilities were off."""
+
+import numpy as np
+import streamlit as st
+
+from pages.components import figures
+from pages.shared import prose
+from pages.shared.predictions import answers
+from pages.shared.predictions.prediction import Prediction
+from pages.shared.predictions.scoring import brier_score, calibration_bins, mean_absolute_error
+from pages.shared.style import theme
+from transformer_core.errors import mark
+from transformer_core.figures.curves.calibration import calibration
+from transformer_core.language import say, say_number
+
+FEW = 10  # predictions below which nothing can be said of calibration
+HEIGHT = 300  # px
+FORMULA = mark(
+    "Brier score: (1/N) Σ (confidence − outcome)², where the outcome is 1 for a right prediction and 0 for a wrong one "
+    "(Brier 1950; here with one term per prediction, half of his sum). 0 is best; always stating 50% gives 0.25."
+)
+CALIBRATED = mark(
+    "You are well calibrated if, of the predictions that you are 80% sure of, 80% are right. Points below the dashed "
+    "line mean overconfidence. Each edit counts once, with your first prediction."
+)
+NO_PREDICTIONS = mark("You have made no predictions yet.")
+
+
+def show() -> None:
+    """Draw the calibration, folded; nothing where no predictions are asked for."""
+    if not answers.IS_ON.value:
+        return
+    title = say("Your calibration")
+    with st.expander(
+        prose.plain(title), icon=":material/target:", key="predict-calibration", on_change="rerun"
+    ) as part:
+        if part.open:
+            _content(answers.predictions())
+
+
+def _content(predictions: list[Prediction]) -> None:
+    if not predictions:
+        prose.small(say(NO_PREDICTIONS))
+        return
+    confidences = [one.confidence / 100 for one in predictions]
+    are_right = [one.is_right for one in predictions]
+    bins = calibration_bins(confidences, are_right)
+    n = len(predictions)
+    prose.facts(_facts(predictions, brier_score(confidences, are_right)))
+    if n < FEW:
+        prose.note(
+            say_number(
+                n,
+                "{n} prediction says nothing about calibration yet: it needs {few} or more.",
+                "{n} predictions are too few to judge calibration: with fewer than {few}, chance decides where the "
+                "points lie.",
+                few=FEW,
+            )
+        )
+    figures.live_figure(
+        calibration(
+            np.array([one.confidence for one in bins]),
+            np.array([one.share_right for one in bins]),
+            np.array([one.n for one in bins]),
+            theme=theme(),
+            height=HEIGHT,
+        ),
+        name="calibration",
+        key="predict-calibration-figure",
+        csv=table(predictions),
+        height=HEIGHT,
+        about="",
+    )
+    prose.small(say(CALIBRATED))
+    prose.small(say(FORMULA))
+
+
+def _facts(predictions: list[Prediction], brier: float) -> list[tuple[str, str]]:
+    n, n_right = len(predictions), sum(one.is_right for one in predictions)
+    errors = [one.error for one in predictions if one.error is not None]
+    error = f"{mean_absolute_error(errors):.2f}" if errors else "–"
+    return [
+        (say("Predictions"), str(n)),
+        (say("Right"), say("{right} of {n}", right=n_right, n=n)),
+        (say("Brier score"), f"{brier:.3f}"),
+        (say("Mean absolute error of the probability"), error),
+    ]
+
+
+def table(predictions: list[Prediction]) -> str:
+    """Return the predictions as CSV: confidence, whether right, predicted probability, predicted minus actual one."""
+    rows = ["prediction,confidence,right,predicted_probability,error"]
+    for number, one in enumerate(predictions, start=1):
+        values = ("" if value is None else f"{value:.4f}" for value in (one.probability, one.error))
+        rows.append(f"{number},{one.confidence / 100:g},{int(one.is_right)},{','.join(values)}")
+    return "\n".join(rows) + "\n"

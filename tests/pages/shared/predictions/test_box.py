@@ -1,0 +1,94 @@
+"""The box: what it asks, when the effect may be seen, and what is taken as an answer."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from pages.shared.predictions import answers, box
+from pages.shared.predictions.prediction import Edit
+from tests.pages.learn.bare import Bare, drawn_bare
+
+EDIT = Edit(of="x", labels=("le", "chat"), before=np.array([0.9, 0.8]), after=np.array([0.9, 0.3]))
+OUTPUT, PROBABILITY, CONFIDENCE = (f"predict-{name}-box" for name in ("output", "probability", "confidence"))
+
+
+@pytest.fixture
+def bare() -> Iterator[Bare]:
+    with drawn_bare() as drawn:
+        answers.IS_ON.set(True)
+        yield drawn
+
+
+def choose(bare: Bare, key: str, value: object) -> None:
+    """Do with a widget what a person does."""
+    bare.session[key] = value
+    bare.widgets[key].how["on_change"]()
+    bare.clear()
+    box.ask(EDIT)
+
+
+def press(bare: Bare, key: str) -> bool:
+    """Press a button; return whether the effect may be seen then."""
+    button = bare.buttons[key]
+    button["on_click"](*button.get("args", ()))
+    bare.clear()
+    return box.ask(EDIT)
+
+
+def test_with_the_switch_off_nothing_is_drawn(bare: Bare):
+    answers.IS_ON.set(False)
+    assert box.ask(EDIT) and box.ask(None, waiting="Edit.")
+    assert not (bare.texts or bare.widgets or bare.places)
+
+
+def test_until_something_is_edited_nothing_is_asked(bare: Bare):
+    assert box.ask(None)
+    assert not bare.places
+    assert box.ask(None, waiting="Edit the mask.")
+    assert "Edit the mask." in bare.words and not bare.widgets
+
+
+def test_an_edit_is_asked_about_and_its_effect_waits_for_the_answer(bare: Bare):
+    assert not box.ask(EDIT)
+    names = ["“le”, now 0.90", "“chat”, now 0.80", "none changes by more than 0.01"]
+    assert bare.widgets[OUTPUT].names == names
+    assert bare.buttons["predict-check"]["disabled"]
+    choose(bare, OUTPUT, 1)
+    assert bare.buttons["predict-check"]["disabled"], "without a probability it is no whole prediction"
+    choose(bare, PROBABILITY, 0.25)
+    choose(bare, CONFIDENCE, 85)
+    assert not bare.buttons["predict-check"]["disabled"]
+    assert press(bare, "predict-check")
+    assert "Correct: “chat” changes most, from 0.80 to 0.30. You predicted 0.25 (85% sure)." in bare.words
+    (prediction,) = answers.predictions()
+    assert (prediction.guess, prediction.probability, prediction.confidence) == (1, 0.25, 85)
+
+
+def test_none_needs_no_probability(bare: Bare):
+    box.ask(EDIT)
+    choose(bare, OUTPUT, box.NONE)
+    assert bare.widgets[PROBABILITY].how["disabled"] and not bare.buttons["predict-check"]["disabled"]
+    assert press(bare, "predict-check")
+    assert "You predicted (50% sure) that no output changes" in bare.words
+
+
+def test_what_is_skipped_is_shown_and_not_counted(bare: Bare):
+    box.ask(EDIT)
+    assert press(bare, "predict-skip")
+    assert box.SKIPPED in bare.words and not answers.predictions()
+
+
+def test_each_edit_is_asked_about_anew(bare: Bare):
+    box.ask(EDIT)
+    choose(bare, OUTPUT, 1)
+    other = Edit(of="y", labels=EDIT.labels, before=EDIT.before, after=EDIT.after)
+    assert not box.ask(other)
+    assert bare.session[OUTPUT] is None
+    bare.buttons["predict-check"]["on_click"](EDIT)  # a click that comes late
+    assert not answers.given()
+
+
+def test_a_switch_asks(bare: Bare):
+    box.switch()
+    assert bare.widgets["predict-first-box"].label == "Predict first"
