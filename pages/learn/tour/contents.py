@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.learn.tour import view_fields
+from pages.learn.tour.knowledge import entry
 from pages.shared import prose
 from transformer_core.language import say
 
@@ -23,18 +24,20 @@ def n_questions(lesson: "Lesson | BrokenLesson") -> int:
     return len(getattr(lesson, "questions", (None,)))
 
 
-def show(lessons: "Lessons", open_one: "Lesson | BrokenLesson") -> None:
+def show(lessons: "Lessons", open_one: "Lesson | BrokenLesson | None") -> None:
     """Draw the contents beside the chapter."""
     with st.container(key="hl-tour-contents", gap=None):
         _entries(lessons, open_one, key="wide")
         _progress(lessons)
 
 
-def show_narrow(lessons: "Lessons", open_one: "Lesson | BrokenLesson") -> None:
+def show_narrow(lessons: "Lessons", open_one: "Lesson | BrokenLesson | None") -> None:
     """Draw the contents folded, for narrow windows."""
-    place = lessons.index(open_one)
     with st.container(key="hl-tour-contents-narrow"):
-        label = say("{number} of {n}: {title}", number=place + 1, n=len(lessons), title=open_one.title)
+        label = entry.title()
+        if open_one:
+            place = lessons.index(open_one)
+            label = say("{number} of {n}: {title}", number=place + 1, n=len(lessons), title=open_one.title)
         with st.popover(
             prose.plain(label), icon=":material/menu_book:", key="tour-narrow", on_change="rerun"
         ) as folded:
@@ -44,7 +47,8 @@ def show_narrow(lessons: "Lessons", open_one: "Lesson | BrokenLesson") -> None:
                     _to_glossary()
 
 
-def _entries(lessons: "Lessons", open_one: "Lesson | BrokenLesson", *, key: str) -> None:
+def _entries(lessons: "Lessons", open_one: "Lesson | BrokenLesson | None", *, key: str) -> None:
+    entry.show("before", key=key)
     number = 0
     for group, of_group in groupby(lessons, key=lambda lesson: lesson.group):
         if group:
@@ -61,6 +65,7 @@ def _entries(lessons: "Lessons", open_one: "Lesson | BrokenLesson", *, key: str)
                 on_click=view_fields.go_to,
                 args=(lesson.name,),
             )
+    entry.show("after", key=key)
 
 
 def _icon(lesson: "Lesson | BrokenLesson") -> str:

@@ -7,6 +7,8 @@ import streamlit as st
 from pages.learn.tour import chapter as tour_chapter
 from pages.learn.tour import contents, lessons, view_fields, writing
 from pages.learn.tour.components import chapter
+from pages.learn.tour.knowledge import answers as test_answers
+from pages.learn.tour.knowledge import form as test_form
 from pages.shared import prose
 from pages.shared.view import state
 from transformer_core.errors import mark
@@ -37,17 +39,23 @@ def tour() -> None:
         prose.note(say("There are no lessons."))
         return
     _tell_of_others()
-    open_one = _open_one(all_lessons)
-    view_fields.see(open_one.name)
+    test = test_answers.asked()
+    open_one = None if test else _open_one(all_lessons)
+    name = open_one.name if open_one else view_fields.LESSON.value
+    view_fields.see(name)
     with st.container(key="hl-tour"):
         left, right = st.columns([3, 13], gap="medium")
     with left:
         contents.show(all_lessons, open_one)
     with right:
         contents.show_narrow(all_lessons, open_one)
-        tour_chapter.show(open_one, place=all_lessons.index(open_one), all_lessons=all_lessons)
-        writing.show()
-        chapter.keep(open_one.name, view_fields.answers(open_one.name))
+        if test:
+            test_form.show(test, all_lessons[0].name)
+        if open_one:
+            tour_chapter.show(open_one, place=all_lessons.index(open_one), all_lessons=all_lessons)
+            writing.show()
+        chapter.keep(name, view_fields.answers(name))
+        test_answers.keep()
     state.publish()
 
 

@@ -6,11 +6,12 @@ begins with it.
 
 from collections.abc import Sequence
 
-from pages.shared.view.fields import Field, Kept, text_up_to
+from pages.shared.view.fields import Field, Kept, number, text_up_to
 
 PAGE = "tour"
 LESSON = Field(PAGE, "lesson", "", text_up_to(120))  # its name; "": the first
-FIELDS: tuple[Field, ...] = (LESSON,)
+TEST_SEED: Field = Field(PAGE, "seed", None, number)  # of the knowledge test; None: drawn, another one for each person
+FIELDS: tuple[Field, ...] = (LESSON, TEST_SEED)
 
 _ANSWERS = Kept("tour-answers")  # of each lesson: the answers to its questions, in their order; None: shown without one
 _SEEN = Kept("tour-seen", frozenset())  # lessons that were opened

@@ -1,0 +1,135 @@
+"""What was answered in the knowledge test, in this session and in earlier ones of this browser; and its seed."""
+
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pages.components import browser_storage
+from pages.learn.tour import view_fields
+from pages.shared.view.fields import Kept
+
+if TYPE_CHECKING:
+    from pages.learn.tour.lesson_engine.knowledge.sheet import Answer, Answers, When
+
+NAMES: "Mapping[When, str]" = {"before": "test-before", "after": "test-after"}  # in addresses, beside the lessons
+STORE, SEED = "headlight-knowledge-test-1", "seed"  # ends with the version of the questions
+N_SEEDS = 1_000_000
+MOST_TESTS, MOST_LETTERS, MOST_SECONDS = 200, 40, 1e6  # that are taken from a browser
+_SEED: Kept = Kept("tour-test-seed")  # that was drawn
+_GIVEN = Kept("tour-test-answers")  # by seed and when: the answers by the questions' names
+_STARTED = Kept("tour-test-started", frozenset())  # tests whose first question is shown
+_SHOWN = Kept("tour-test-shown")  # the question that is shown, and since when, in seconds
+_TEST = re.compile(r"(\d{1,6}) (before|after)")
+
+
+def asked() -> "When | None":
+    """Return which test is open; None: a lesson is."""
+    return next((when for when, name in NAMES.items() if view_fields.LESSON.value == name), None)
+
+
+def seed() -> int:
+    """Return the seed of both tests: that of the address, else one that is drawn and kept."""
+    if view_fields.TEST_SEED.value is not None:
+        return int(view_fields.TEST_SEED.value)
+    if _SEED.value is None:
+        draw_seed()
+    return int(_SEED.value)
+
+
+def draw_seed() -> None:
+    """Draw the seed of other questions."""
+    _SEED.set(secrets.randbelow(N_SEEDS))
+
+
+def begin_anew() -> None:
+    """Open the test before the Tour with other questions."""
+    draw_seed()
+    view_fields.go_to(NAMES["before"])
+
+
+def of(when: "When") -> "Answers":
+    """Return the answers to a test, in the order in which they were given."""
+    found: Answers = (_GIVEN.value or {}).get((seed(), when), {})
+    return found
+
+
+def give(when: "When", name: str, given: str | None) -> None:
+    """Take the answer to a question, of which the first one counts; None: the person does not know."""
+    from pages.learn.tour.lesson_engine.knowledge.sheet import Answer
+
+    shown, since = _SHOWN.value or (None, time.monotonic())
+    seconds = time.monotonic() - since if shown == (seed(), when, name) else 0.0
+    _add(seed(), when, {name: Answer(given=given, seconds=round(seconds, 1))})
+
+
+def show(when: "When", name: str) -> None:
+    """Note that a question is shown."""
+    shown = (seed(), when, name)
+    if _SHOWN.value is None or _SHOWN.value[0] != shown:
+        _SHOWN.set((shown, time.monotonic()))
+
+
+def is_started(when: "When") -> bool:
+    """Return whether a test was begun."""
+    return (seed(), when) in _STARTED.value or bool(of(when))
+
+
+def start(when: "When") -> None:
+    """Begin a test."""
+    _STARTED.set(_STARTED.value | {(seed(), when)})
+
+
+def next_question(when: "When") -> str | None:
+    """Return the question that is to be answered next; None: all are answered."""
+    from pages.learn.tour.lesson_engine.knowledge.sheet import questions
+
+    return next((name for name in questions(seed(), when) if name not in of(when)), None)
+
+
+def is_done(when: "When") -> bool:
+    """Return whether all questions of a test are answered."""
+    return bool(of(when)) and next_question(when) is None
+
+
+def keep() -> None:
+    """Keep all in the browser."""
+    parts: dict[str, object] = {
+        f"{of_seed} {when}": {name: [answer.given, answer.seconds] for name, answer in answers.items()}
+        for (of_seed, when), answers in (_GIVEN.value or {}).items()
+    }
+    if parts and _SEED.value is not None:
+        parts[SEED] = _SEED.value
+    browser_storage.keep(STORE, parts, restore)
+
+
+def restore(kept: object) -> None:
+    """Take what the browser kept of earlier sessions, which is checked like any input; what this one has stays."""
+    from pages.learn.tour.lesson_engine.knowledge.sheet import questions
+
+    items = [*kept.items()][:MOST_TESTS] if isinstance(kept, dict) else []
+    own = (_SEED.value, "before") in (_GIVEN.value or {}) or (_SEED.value, "after") in (_GIVEN.value or {})
+    for name, value in items:
+        if name == SEED and not own and type(value) is int and 0 <= value < N_SEEDS:
+            _SEED.set(value)
+        elif (found := _TEST.fullmatch(name)) and isinstance(value, dict):
+            of_seed, when = int(found[1]), "before" if found[2] == "before" else "after"
+            answers = {one: _answer(value[one]) for one in questions(of_seed, when) if one in value}
+            _add(of_seed, when, {one: answer for one, answer in answers.items() if answer is not None})
+
+
+def _answer(kept: object) -> "Answer | None":
+    from pages.learn.tour.lesson_engine.knowledge.sheet import Answer
+
+    match kept:
+        case [None | str() as given, int() | float() as seconds] if 0 <= seconds <= MOST_SECONDS:
+            return Answer(given=given, seconds=float(seconds)) if len(given or "") <= MOST_LETTERS else None
+    return None
+
+
+def _add(of_seed: int, when: "When", answers: "Answers") -> None:
+    """Add answers to those that are there, which stay as they are."""
+    before = _GIVEN.value or {}
+    known = before.get((of_seed, when), {})
+    _GIVEN.set(before | {(of_seed, when): {**known, **{name: a for name, a in answers.items() if name not in known}}})

@@ -1,0 +1,77 @@
+"""A question of the knowledge test, and whether an answer to it is right, as the Tour judges its own."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, NoReturn
+
+from pages.learn.tour.lesson_engine.evidence import Evidence
+from pages.learn.tour.lesson_engine.judging import Verdict, judge
+from pages.learn.tour.lesson_engine.lesson import Asked, Choice, Question
+from pages.learn.tour.lesson_engine.syntax import Number
+from pages.learn.tour.lesson_engine.typed import number_typed
+from transformer_core.errors import Message
+from transformer_core.language import say_message
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """A question with its numbers, and what the code computed of them."""
+
+    ask: Message
+    right: float  # the number; of choices the place of the right one
+    choices: tuple[Message, ...] = ()  # (): a number is typed
+    within: float = 0.0  # how far a number may be from the right one
+
+    def shuffled(self, chance: Random) -> "Item":
+        """Return the same with its choices in another order."""
+        order = list(range(len(self.choices)))
+        chance.shuffle(order)
+        if not order:
+            return self
+        choices = tuple(self.choices[place] for place in order)
+        return Item(ask=self.ask, right=order.index(int(self.right)), choices=choices)
+
+    def is_answer(self, given: str) -> bool:
+        """Return whether something is an answer at all: the place of a choice, or a number as people type it."""
+        if self.choices:
+            return given.isdecimal() and int(given) < len(self.choices)
+        return number_typed(given) is not None
+
+    def words(self, given: str) -> str:
+        """Return an answer in the reader's language."""
+        return say_message(self.choices[int(given)]) if self.choices else given
+
+    def judge(self, given: str | None) -> Verdict:
+        """Return whether an answer is right, and what is, in the reader's language.
+
+        Args:
+            given: the place of a choice, or a number as it was typed; None: no answer.
+        """
+        choices = tuple(
+            Choice(text=say_message(choice), is_right=place == self.right, line=0)
+            for place, choice in enumerate(self.choices)
+        )
+        answer = None if choices else Asked(source=str(self.right), expression=Number(self.right), line=0)
+        question = Question(
+            ask=say_message(self.ask), choices=choices, answer=answer, within=self.within, tokens="", hint="", line=0
+        )
+        words = self.words(given) if given is not None and self.is_answer(given) else ""
+        return judge(question, _NO_EVIDENCE, words)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Idea:
+    """An idea of the paper, and the numbers that questions about it are made of, all equally difficult."""
+
+    name: str
+    title: str  # marked
+    variants: Sequence[tuple[Any, ...]]
+    make: Callable[..., Item]
+
+
+def _none(*_: object) -> NoReturn:
+    raise AssertionError("the questions of the knowledge test bring their numbers along")
+
+
+_NO_EVIDENCE = Evidence(make_run=_none, train=_none)

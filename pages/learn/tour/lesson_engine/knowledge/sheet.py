@@ -1,0 +1,77 @@
+"""The twelve questions of one test, from a seed; and what was answered, as a table."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+from typing import Literal
+
+from pages.learn.tour.lesson_engine.knowledge.ideas import IDEAS
+from pages.learn.tour.lesson_engine.knowledge.item import Item
+from transformer_core.language import ENGLISH, speaking
+
+When = Literal["before", "after"]
+WHENS: tuple[When, When] = ("before", "after")
+VERSION = 1  # of the questions: of another version, the same seed asks something else
+MOST_SEED = 999_999
+COLUMNS = ("seed", "question", "when", "given", "right", "correct", "seconds", "version")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What was answered to a question."""
+
+    given: str | None  # the place of a choice, or a number as it was typed; None: no answer
+    seconds: float  # from the question to the answer
+
+
+Answers = Mapping[str, Answer]
+"""By the questions' names."""
+
+
+@lru_cache(maxsize=32)
+def questions(seed: int, when: When) -> Mapping[str, Item]:
+    """Return the questions of a test by their names, in the order in which they are asked.
+
+    Args:
+        seed: of both tests, from 0 to `MOST_SEED`; fixes the numbers and the order of the choices.
+        when: before the Tour, or after it: each idea has other numbers then, from the same list.
+    """
+    made = {}
+    for idea in IDEAS:
+        variant = Random(f"{seed} {idea.name}").sample(idea.variants, len(WHENS))[WHENS.index(when)]
+        made[idea.name] = idea.make(*variant).shuffled(Random(f"{seed} {idea.name} {when}"))
+    return made
+
+
+def n_right(seed: int, when: When, answers: Answers) -> int:
+    """Return how many answers to a test are right."""
+    asked = questions(seed, when)
+    return sum(asked[name].judge(answer.given).is_right for name, answer in answers.items())
+
+
+def table(seed: int, tests: Sequence[tuple[When, Answers]], *, version: str) -> str:
+    """Return all answers as CSV, in English, a line per answer.
+
+    Args:
+        seed: of the tests.
+        tests: what was answered in each.
+        version: of the app.
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    with speaking(ENGLISH):
+        for when, answers in tests:
+            asked = questions(seed, when)
+            for name, answer in answers.items():
+                item, given = asked[name], answer.given
+                words = "" if given is None else item.words(given)
+                right = item.words(str(item.right)) if item.choices else f"{item.right:g}"
+                correct = int(item.judge(given).is_right)
+                writer.writerow(
+                    (seed, name, when, words, right, correct, f"{answer.seconds:.1f}", f"{version}-q{VERSION}")
+                )
+    return file.getvalue()

@@ -1,0 +1,106 @@
+"""The answers of the knowledge test: in their order, the first one counts, and a browser's are checked."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pages.learn.tour import view_fields
+from pages.learn.tour.knowledge import answers
+from pages.learn.tour.lesson_engine.knowledge.sheet import VERSION, Answer, questions
+from tests.pages.learn.bare import Bare, drawn_bare
+
+
+@pytest.fixture
+def bare() -> Iterator[Bare]:
+    with drawn_bare() as drawn:
+        view_fields.TEST_SEED.set(7)
+        yield drawn
+
+
+def test_the_seed_of_the_address_comes_first_and_a_drawn_one_stays(bare: Bare):
+    assert answers.seed() == 7
+    view_fields.TEST_SEED.set(None)
+    drawn = answers.seed()
+    assert 0 <= drawn < answers.N_SEEDS and answers.seed() == drawn
+
+
+def test_questions_are_answered_one_by_one_and_the_first_answer_counts(bare: Bare):
+    names = [*questions(7, "before")]
+    assert not answers.is_started("before") and not answers.is_done("before")
+    answers.start("before")
+    assert answers.is_started("before") and not answers.is_started("after")
+    for n, name in enumerate(names):
+        assert answers.next_question("before") == name and len(answers.of("before")) == n
+        answers.give("before", name, "2")
+        answers.give("before", name, "3")
+    assert answers.next_question("before") is None and answers.is_done("before") and not answers.is_done("after")
+    assert {answer.given for answer in answers.of("before").values()} == {"2"}
+
+
+def test_the_time_counts_from_when_a_question_is_shown(bare: Bare, monkeypatch: pytest.MonkeyPatch):
+    now = [100.0]
+    monkeypatch.setattr(answers.time, "monotonic", lambda: now[0])
+    answers.show("before", "scaling")
+    now[0] += 5
+    answers.show("before", "scaling")  # the page is drawn again
+    now[0] += 2.5
+    answers.give("before", "scaling", "1")
+    answers.give("before", "softmax", "1")  # never shown
+    assert [answer.seconds for answer in answers.of("before").values()] == [7.5, 0.0]
+
+
+def test_which_test_is_open(bare: Bare):
+    assert answers.asked() is None
+    view_fields.go_to("test-after")
+    assert answers.asked() == "after"
+    view_fields.TEST_SEED.set(None)
+    before = answers.seed()
+    for _ in range(3):  # one in a million is the same
+        answers.begin_anew()
+    assert answers.asked() == "before" and answers.seed() != before
+
+
+def sent(bare: Bare) -> dict[str, Any]:
+    answers.keep()
+    return dict(bare.components["browser_storage"]["data"])
+
+
+def test_a_new_session_begins_with_what_the_browser_kept(bare: Bare):
+    view_fields.TEST_SEED.set(None)
+    assert sent(bare)["parts"] == {} and answers.STORE.endswith(f"-{VERSION}")
+    answers.restore({"seed": 12, "12 before": {"scaling": ["3", 4.5], "softmax": [None, 1]}, "12 after": {}})
+    assert answers.seed() == 12
+    assert answers.of("before") == {"scaling": Answer(given="3", seconds=4.5), "softmax": Answer(given=None, seconds=1)}
+    answers.restore({"12 before": {"scaling": ["9", 1.0], "heads": ["64", 2.0]}})
+    assert answers.of("before")["scaling"].given == "3", "what this session has stays"
+    parts = sent(bare)["parts"]
+    assert parts["seed"] == 12
+    assert parts["12 before"] == {"scaling": ["3", 4.5], "softmax": [None, 1.0], "heads": ["64", 2.0]}
+
+
+def test_a_seed_with_answers_of_this_session_stays(bare: Bare):
+    view_fields.TEST_SEED.set(None)
+    own = answers.seed()
+    answers.give("before", "scaling", "1")
+    answers.restore({"seed": (own + 1) % answers.N_SEEDS})
+    assert answers.seed() == own
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        *(None, 3, ["7 before"], {"7 before": ["3"]}, {"7 before": {"scaling": "3"}}, {"7 before": {"x": ["3", 1]}}),
+        *(
+            {"7 before": {"scaling": ["3", -1]}},
+            {"7 before": {"scaling": ["3" * 99, 1]}},
+            {"7 now": {"scaling": ["3", 1]}},
+        ),
+        *({"7 before": {"scaling": [3, 1]}}, {"7 before": {"scaling": ["3", float("nan")]}}, {"seed": -1}),
+    ],
+)
+def test_what_is_damaged_is_left_out(bare: Bare, kept: object):
+    answers.restore(kept)
+    assert not answers.of("before")
+    view_fields.TEST_SEED.set(None)
+    assert answers.seed() >= 0

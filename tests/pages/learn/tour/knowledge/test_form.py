@@ -1,0 +1,101 @@
+"""The knowledge test on the page Tour: no feedback before its end, then the table, the gain and the file."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.learn.tour.knowledge import answers, form, results
+from pages.learn.tour.lesson_engine.knowledge.sheet import questions
+from tests.pages.conftest import url_of, words_of
+
+pytestmark = pytest.mark.slow
+OpenApp = Callable[..., AppTest]
+
+
+def press(app: AppTest, key: str) -> None:
+    app.button(key=key).click().run()
+    assert not app.exception
+
+
+def take(app: AppTest, when: str, n_right: int) -> None:
+    """Answer a test: the first so many questions rightly, the others not at all."""
+    press(app, "tour-test-start")
+    for number, (name, item) in enumerate(questions(7, when).items()):  # type: ignore[arg-type]
+        assert f"Question {number + 1} of 12" in words_of(app)
+        key = f"tour-test-{when}-{name}"
+        if number >= n_right:
+            press(app, f"{key}-show")
+        elif item.choices:
+            press(app, f"{key}-choice-{int(item.right)}")
+        else:
+            app.text_input(key=key).set_value(str(item.right)).run()
+        assert "✓" not in words_of(app) or number == 11
+
+
+def test_two_tests_and_what_was_learned(open_app: OpenApp):
+    app = open_app("tour", lesson="test-before", seed="7")
+    assert not app.exception and form.NO_FEEDBACK in words_of(app)
+    take(app, "before", 3)
+    words = words_of(app)
+    assert form.WAITS in words and "✗" not in words and "right" not in words
+    press(app, "tour-test-to-after")
+    assert url_of(app) == {"lesson": "test-after", "seed": "7"} and form.NOT_BEFORE not in words_of(app)
+    take(app, "after", 12)
+    words = words_of(app)
+    assert "12 of 12 answers are right after the Tour and 3 before it: a gain of +9." in words
+    assert len(re.findall("data-right='True'", words)) == 15 and len(re.findall("data-right='False'", words)) == 9
+    assert "no answer; correct: " in words
+    assert len(app.get("download_button")) == 1
+    assert not [button for button in app.button if button.key == "tour-test-anew"], "the address says the seed"
+    press(app, "tour-wide-other-test-before")
+    assert "a gain of +9" in words_of(app)
+
+
+def test_what_is_no_number_is_not_taken(open_app: OpenApp):
+    app = open_app("tour", lesson="test-before", seed="7")
+    press(app, "tour-test-start")
+    app.text_input(key="tour-test-before-scaling").set_value("four").run()
+    assert "Please enter a number" in words_of(app) and "Question 1 of 12" in words_of(app)
+
+
+def test_the_test_after_the_tour_can_be_taken_alone(open_app: OpenApp):
+    app = open_app("tour", lesson="test-after", seed="7")
+    assert form.NOT_BEFORE in words_of(app)
+    take(app, "after", 2)
+    words = words_of(app)
+    assert "After the Tour, 2 of 12 answers are right." in words and "Before the Tour" not in words
+
+
+def test_without_a_seed_a_new_test_has_other_questions(open_app: OpenApp):
+    app = open_app("tour", lesson="test-after")
+    app.session_state["tour-test-seed"] = 7
+    app.run()
+    take(app, "after", 12)
+    press(app, "tour-test-anew")
+    assert url_of(app)["lesson"] == "test-before" and form.NO_FEEDBACK in words_of(app)
+
+
+def test_who_follows_the_lessons_sees_two_entries_and_nothing_else(open_app: OpenApp):
+    app = open_app("tour")
+    assert not app.exception
+    keys = [str(button.key) for button in app.button if str(button.key).startswith("tour-wide-")]
+    assert keys[0] == "tour-wide-other-test-before" and keys[-1] == "tour-wide-other-test-after"
+    assert "Knowledge test" not in words_of(app)
+    press(app, keys[0])
+    assert url_of(app)["lesson"] == answers.NAMES["before"]
+    press(app, "tour-wide-other-1")
+    assert "lesson" in url_of(app) and "Knowledge test" not in words_of(app)
+
+
+@pytest.mark.parametrize(
+    ("right", "told"),
+    [
+        ({"before": 5, "after": 9}, "9 of 12 answers are right after the Tour and 5 before it: a gain of +4."),
+        ({"before": 5, "after": 3}, "3 of 12 answers are right after the Tour and 5 before it: a gain of -2."),
+        ({"before": 5, "after": 5}, "5 of 12 answers are right after the Tour, as many as before it."),
+    ],
+)
+def test_the_gain_is_a_sentence(right: dict[str, int], told: str):
+    assert results._gain(right, 12) == told  # type: ignore[arg-type]
