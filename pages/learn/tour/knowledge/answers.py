@@ -114,7 +114,8 @@ def restore(kept: object) -> None:
         if name == SEED and not own and type(value) is int and 0 <= value < N_SEEDS:
             _SEED.set(value)
         elif (found := _TEST.fullmatch(name)) and isinstance(value, dict):
-            of_seed, when = int(found[1]), "before" if found[2] == "before" else "after"
+            of_seed: int = int(found[1])
+            when: When = "before" if found[2] == "before" else "after"
             answers = {one: _answer(value[one]) for one in questions(of_seed, when) if one in value}
             _add(of_seed, when, {one: answer for one, answer in answers.items() if answer is not None})
 

@@ -106,14 +106,16 @@ def _positions(d_model: int) -> Item:
 
 def _residual(before: float, attention: float, feed_forward: float) -> Item:
     config = ModelConfig(
-        **{"vocab_size": 4, "architecture": "decoder_only", "d_model": 4, "d_ff": 4, "n_heads": 1},
-        **{
-            "n_encoder_layers": 0,
-            "n_decoder_layers": 1,
-            "norm_position": "pre",
-            "max_seq_len": 2,
-            "tie_embeddings": "target",
-        },
+        vocab_size=4,
+        architecture="decoder_only",
+        d_model=4,
+        d_ff=4,
+        n_heads=1,
+        n_encoder_layers=0,
+        n_decoder_layers=1,
+        max_seq_len=2,
+        norm_position="pre",
+        tie_embeddings="target",
     )
     model, block = build(config, seed=0).eval(), "decoder.blocks.0"
     edits = {
@@ -169,7 +171,7 @@ def _cross_attention(n_source: int, n_target: int) -> Item:
     model = build(config, seed=0).eval()
     with torch.inference_mode(), capture(model, site) as acts:
         model(torch.ones(1, n_source, dtype=torch.long), torch.ones(1, n_target, dtype=torch.long))
-    shape = tuple(acts[site].shape[-2:])
+    _, _, n_queries, n_keys = acts[site].shape
     shapes = [(n_target, n_source), (n_source, n_target), (n_target, n_target), (n_source, n_source)]
     return Item(
         ask=Message(
@@ -179,7 +181,7 @@ def _cross_attention(n_source: int, n_target: int) -> Item:
             n_target=n_target,
         ),
         choices=tuple(Message(f"{rows} × {columns}") for rows, columns in shapes),
-        right=shapes.index(shape),
+        right=shapes.index((n_queries, n_keys)),
     )
 
 

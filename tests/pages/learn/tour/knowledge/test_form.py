@@ -7,7 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.learn.tour.knowledge import answers, form, results
-from pages.learn.tour.lesson_engine.knowledge.sheet import questions
+from pages.learn.tour.lesson_engine.knowledge.sheet import When, questions
 from tests.pages.conftest import url_of, words_of
 
 pytestmark = pytest.mark.slow
@@ -19,10 +19,10 @@ def press(app: AppTest, key: str) -> None:
     assert not app.exception
 
 
-def take(app: AppTest, when: str, n_right: int) -> None:
+def take(app: AppTest, when: When, n_right: int) -> None:
     """Answer a test: the first so many questions rightly, the others not at all."""
     press(app, "tour-test-start")
-    for number, (name, item) in enumerate(questions(7, when).items()):  # type: ignore[arg-type]
+    for number, (name, item) in enumerate(questions(7, when).items()):
         assert f"Question {number + 1} of 12" in words_of(app)
         key = f"tour-test-{when}-{name}"
         if number >= n_right:
