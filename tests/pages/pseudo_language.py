@@ -23,6 +23,7 @@ NO_TEXT = {  # fields of Streamlit's elements that are for the browser, or hold 
 DATA = {"setting", "value", "token"}  # columns of tables that hold names of fields and what they are set to, or tokens
 TO_COMPONENTS: Mapping[str, set[str]] = {  # fields of what is sent to our own that nobody reads
     "branches": {"kind", "scales"},
+    "browser_storage": {"store", "parts"},
     "candidates": {"version"},
     "chapter": {"data", "name"},
     "dials": {"hues"},

@@ -16,6 +16,7 @@ from pages.learn.build.engine.step import Variant
 from pages.learn.build.engine.steps import steps_of
 from pages.learn.tour import lessons
 from pages.learn.tour.lesson_engine.catalogue import KINDS
+from pages.learn.tour.lesson_engine.knowledge.ideas import IDEAS
 from pages.shared.glossary import TERMS
 from pages.shared.view import locale
 from tests.pages.conftest import EXAMPLES, app_at
@@ -110,6 +111,7 @@ IN_GLOSSARY = frozenset(  # what stands in formulas, and what papers are called
         for word in re.findall(r"[^\W\d_]+", " ".join([term.formula, *(term.paper or ())]))
     }
 )
+IN_QUESTIONS = frozenset(word for target, _ in IDEAS[-1].variants for word in target.split())  # of the knowledge test
 
 IN_BUILD = frozenset(  # names in the lines of Python
     word.lower()
@@ -139,6 +141,12 @@ VISITS = [
         ("tour-narrow",),
         ("tour-figures-0-show", "tour-figures-1-show", "tour-figures-2-choice-1"),
     ),
+    Visit(
+        "learn/tour/page.py",
+        {"lesson": "test-after", "seed": "1"},
+        clicks=("tour-test-start", *(f"tour-test-after-{idea.name}-show" for idea in IDEAS)),
+        names=IN_QUESTIONS,
+    ),
     Visit("learn/tour/page.py", {"lesson": "training"}, clicks=("tour-training-0-0-train",)),
     Visit("learn/glossary/page.py", {"term": "cka"}, names=IN_GLOSSARY),
     Visit("learn/tour/page.py", {"lesson": "broken"}, ("tour-writing",), names=IN_LESSONS),
@@ -158,6 +166,12 @@ VISITS = [
     *(Visit("learn/masks/page.py", {"part": part}) for part in ("which", "inference", "leak", "training")),
     *(Visit("learn/masks/page.py", {"part": part, "model": "gaps"}) for part in ("which", "inference")),
     Visit("learn/masks/page.py", {"preset": "unshifted"}),
+    Visit(
+        "learn/masks/page.py",
+        {"preset": "flipped"},
+        ("predict-first", "predict-calibration"),
+        ("predict-skip",),
+    ),
     Visit("learn/masks/page.py"),
     Visit("learn/architecture/page.py"),
     *(Visit("learn/architecture/page.py", {"part": part}) for part in ("parameters", "cost", "stream")),

@@ -123,7 +123,7 @@ def _number(when: "When", name: str, item: "Item", key: str) -> None:
 
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.text_input(
-            say("Your answer"),
+            prose.plain(say_message(item.ask)),
             key=key,
             on_change=take,
             placeholder=say("number, then Enter"),

@@ -43,12 +43,18 @@ def _gain(right: "dict[When, int]", n: int) -> str:
     before = right["before"]
     if after == before:
         return say("{after} of {n} answers are right after the Tour, as many as before it.", after=after, n=n)
+    if after > before:
+        return say(
+            "{after} of {n} answers are right after the Tour, {more} more than before it.",
+            after=after,
+            n=n,
+            more=after - before,
+        )
     return say(
-        "{after} of {n} answers are right after the Tour and {before} before it: a gain of {gain:+d}.",
+        "{after} of {n} answers are right after the Tour, {fewer} fewer than before it.",
         after=after,
         n=n,
-        before=before,
-        gain=after - before,
+        fewer=before - after,
     )
 
 

@@ -44,13 +44,13 @@ def test_two_tests_and_what_was_learned(open_app: OpenApp):
     assert url_of(app) == {"lesson": "test-after", "seed": "7"} and form.NOT_BEFORE not in words_of(app)
     take(app, "after", 12)
     words = words_of(app)
-    assert "12 of 12 answers are right after the Tour and 3 before it: a gain of +9." in words
+    assert "12 of 12 answers are right after the Tour, 9 more than before it." in words
     assert len(re.findall("data-right='True'", words)) == 15 and len(re.findall("data-right='False'", words)) == 9
     assert "no answer; correct: " in words
     assert len(app.get("download_button")) == 1
     assert not [button for button in app.button if button.key == "tour-test-anew"], "the address says the seed"
     press(app, "tour-wide-other-test-before")
-    assert "a gain of +9" in words_of(app)
+    assert "9 more than before it" in words_of(app)
 
 
 def test_what_is_no_number_is_not_taken(open_app: OpenApp):
@@ -92,8 +92,8 @@ def test_who_follows_the_lessons_sees_two_entries_and_nothing_else(open_app: Ope
 @pytest.mark.parametrize(
     ("right", "told"),
     [
-        ({"before": 5, "after": 9}, "9 of 12 answers are right after the Tour and 5 before it: a gain of +4."),
-        ({"before": 5, "after": 3}, "3 of 12 answers are right after the Tour and 5 before it: a gain of -2."),
+        ({"before": 5, "after": 9}, "9 of 12 answers are right after the Tour, 4 more than before it."),
+        ({"before": 5, "after": 3}, "3 of 12 answers are right after the Tour, 2 fewer than before it."),
         ({"before": 5, "after": 5}, "5 of 12 answers are right after the Tour, as many as before it."),
     ],
 )
