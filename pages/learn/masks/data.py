@@ -188,6 +188,13 @@ class MasksData:
             arguments.append(named("edits", chosen.interventions(model.config, n_source=None, n_target=None)))
         return named(name, _kept(self.source, call(leak, model, *arguments)))
 
+    def changed(self, place: int, token: int) -> Expression:
+        """Return what the model says of its target tokens, before and after one token is changed, as code."""
+        from transformer_core.analysis.masks.leak import changed_token
+
+        made = call(changed_token, *self.source.recipe(), self.alone_recipe, place, token)
+        return named("changed", _kept(self.source, made))
+
     def steps(self) -> Expression:
         """Return what the decoder says in one pass, and step by step, as code."""
         from transformer_core.analysis.masks.inference import steps

@@ -12,7 +12,7 @@ from pages.learn.masks.data import MasksData, ends
 from pages.shared import code_expander, prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.glossary.links import definitions
-from pages.shared.predictions import answers, box, calibration
+from pages.shared.predictions import box, calibration
 from pages.shared.predictions.prediction import Edit
 from pages.shared.recipe import Print, script, value_of
 from transformer_core.analysis import ATTENTIONS
@@ -56,7 +56,6 @@ def show(data: MasksData) -> None:
     prose.look_for(words, definitions("causal-mask", "padding-mask", "sliding-window"))
     calibration.show()
     code_expander.code(lambda: _code(data))
-    answers.keep()
 
 
 def _edit(data: MasksData) -> Edit | None:

@@ -5,16 +5,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from pages.components import figures
 from pages.learn.masks import view_fields
 from pages.learn.masks.data import MasksData
 from pages.shared import code_expander, prose
 from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
+from pages.shared.predictions import answers, box, calibration
+from pages.shared.predictions.prediction import Edit
 from pages.shared.recipe import Expression, Print, Unwritten, call, script, value_of
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.masks.presets import PRESETS
 from transformer_core.errors import mark
+from transformer_core.figures.bars.label_bars import label_bars
 from transformer_core.figures.heatmaps.mask_moved import in_words, moved_pair
 from transformer_core.figures.labels import isolate
 from transformer_core.language import say, say_number
@@ -51,12 +55,57 @@ def show(data: MasksData) -> None:
     replacements, remarks = _replacements(data)
     for remark in remarks:
         prose.note(remark)
+    if answers.IS_ON.value and not _predicted(data, place, replacements[place]):
+        return
     other = _other(data)
     recipes = data.leak("own", replacements), data.leak("other", replacements, other)
     own, changed = value_of(recipes)
     _figure(data, recipes, other, place)
     _facts(data, own, changed, other, place, replacements)
+    calibration.show()
     code_expander.code(lambda: script(*_printed(*recipes)))
+
+
+def _predicted(data: MasksData, place: int, token: int) -> bool:
+    """Ask for a prediction of what the change of a token does, and show it; return whether all else may be shown."""
+    if not data.alone.judged:
+        return True
+    view, (before, after) = data.view, value_of(data.changed(place, token))
+    edit = Edit(
+        of=f"token {data.source.path} {data.source.version} {view.text} {view.target} {place} {token}",
+        labels=data.alone.expected_labels,
+        before=before.probability,
+        after=after.probability,
+    )
+    prose.html("<p class='hl-masks-fact'>{}</p>", _change_in_words(data, place, token))
+    if not box.ask(edit):
+        calibration.show()
+        return False
+    probabilities = {say("before"): edit.before, say("after"): edit.after}
+    drawn = label_bars(
+        probabilities,
+        edit.labels,
+        title=say("Probability of each output token, before and after the change"),
+        label_name=say("output token"),
+        value_name=say("probability"),
+        limits=(0.0, 1.0),
+        theme=theme(),
+        height=260,
+    )
+    csv = matrix_csv(
+        np.stack([edit.before, edit.after]).T, "token", edit.labels, "change", [*probabilities], "probability"
+    )
+    figures.live_figure(drawn, name=data.file_name("change"), key="masks-leak-change", csv=csv, height=260)
+    return True
+
+
+def _change_in_words(data: MasksData, place: int, token: int) -> str:
+    """Say which token is changed, and into which."""
+    labels = data.alone.labels[data.alone.output_side]
+    tokenizer = data.loaded[1]
+    tokenizer = tokenizer.target if data.card.config.has_decoder else tokenizer
+    new = tokenizer.labels([token])[0]
+    return say("Token {place} “{old}” becomes “{new}”.", place=place, old=labels[place], new=new)
 
 
 def _printed(own: Expression, other: Expression) -> list[Print]:
@@ -83,6 +132,7 @@ def _controls(data: MasksData) -> int:
             width=260,
             take=lambda text: view_fields.TOKEN.set(text.strip()),
         )
+        box.switch()
     return place
 
 
@@ -170,12 +220,9 @@ def _facts(
     data: MasksData, own: "Leak", changed: "Leak", other: "MaskChoice", place: int, replacements: tuple[int, ...]
 ) -> None:
     """Tell what the change of the chosen token did, with both masks."""
-    text = data.alone
-    labels = text.labels[text.output_side]
     tokenizer = data.loaded[1]
     tokenizer = tokenizer.target if data.card.config.has_decoder else tokenizer
-    new = tokenizer.labels([replacements[place]])[0]
-    lines = [say("Token {place} “{old}” becomes “{new}”.", place=place, old=labels[place], new=new)]
+    lines = [_change_in_words(data, place, replacements[place])]
     for title, of in ((say("With the model’s own masks"), own), (_title(data, other), changed)):
         change = of.change(place)
         says = [

@@ -6,6 +6,7 @@ from pages.learn.masks import dropout, edit, inference, leak, view_fields, which
 from pages.learn.masks.data import MOST_TOKENS, MasksData
 from pages.shared import models, prose, ticking
 from pages.shared.answer import NO_HEAD
+from pages.shared.predictions import answers
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
@@ -58,6 +59,7 @@ def masks() -> None:
     except HeadlightError as error:
         said = say("This cannot be shown: {error}.", error=error)
         prose.note(said)
+    answers.keep()
     state.publish()
 
 

@@ -1,16 +1,19 @@
 """The leak test: change one token of a text, and see which outputs move. With look-ahead, none before it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 
 from transformer_core.analysis.masks.rules import MaskRule
+from transformer_core.analysis.masks.run import Predictions, outputs_at, predictions
+from transformer_core.analysis.masks.text import MaskText
 from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.instrument.intervene import intervene
 from transformer_core.model.transformer import Transformer
+from transformer_core.text.interface import Tokenizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +96,26 @@ def leak(
             moved[:, place] = (changed - unchanged).abs().amax(dim=-1).numpy()
             after[:, place] = changed.argmax(dim=-1).numpy()
     return Leak(moved=moved, before=unchanged.argmax(dim=-1).numpy(), after=after)
+
+
+@torch.inference_mode()
+def changed_token(
+    model: Transformer, tokenizer: Tokenizer, text: MaskText, place: int, token: int
+) -> tuple[Predictions, Predictions]:
+    """Return what a model says of a text's own target tokens, before and after one token of its input is changed.
+
+    Args:
+        model: in evaluation mode, with its own masks.
+        tokenizer: the model's.
+        text: without padding.
+        place: of the token, on the side whose outputs are judged.
+        token: that stands there then.
+    """
+    side, before = text.output_side, text.inputs[text.output_side]
+    after = (*before[:place], token, *before[place + 1 :])
+    texts = (text, replace(text, inputs={**text.inputs, side: after}))
+    own, changed = (predictions(model, tokenizer, one, outputs_at(model, one)) for one in texts)
+    return own, changed
 
 
 def other_tokens(tokens: Sequence[int]) -> tuple[int, ...]:

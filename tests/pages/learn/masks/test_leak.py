@@ -11,6 +11,7 @@ import torch
 import transformer_core as tc
 from pages.learn.masks import leak, view_fields
 from pages.shared.models import ModelCard
+from pages.shared.predictions import answers
 from tests.pages.learn.bare import Bare
 from tests.pages.learn.masks.conftest import Look
 from transformer_core.analysis.masks.leak import Change, Leak
@@ -199,3 +200,34 @@ def test_hover_texts_of_a_decoder_name_the_output_after_a_token(bare: Bare, look
     assert "output after" in layout and "changed token" in layout
     leak.show(look("fill-in", text=GAPS))
     assert "output at" in str(bare.figures[FIGURE].layout)
+
+
+def test_with_predictions_a_change_is_asked_about_first_and_then_shown_by_its_probabilities(bare: Bare, look: Look):
+    data = look("en-fr", text=GAPS, changed=1)
+    answers.IS_ON.set(True)
+    leak.show(data)
+    assert "predict-check" in bare.buttons and not bare.figures and "becomes" in bare.words
+    bare.buttons["predict-skip"]["on_click"](*bare.buttons["predict-skip"]["args"])
+    bare.clear()
+    leak.show(data)
+    assert {"masks-leak-change", FIGURE} == {*bare.figures}
+    model, _ = tc.load("checkpoints/en-fr")
+    source, target = (list(data.alone.inputs[side]) for side in ("source", "target"))
+    changed = [*target]
+    changed[1] = leak._replacements(data)[0][1]
+    expected = list(data.alone.expected)
+    for name, ids, bars in zip(
+        ("before", "after"), (target, changed), bare.figures["masks-leak-change"].figure.data, strict=True
+    ):
+        with torch.inference_mode():
+            probabilities = model(torch.tensor([source]), torch.tensor([ids]))[0].softmax(-1)
+        assert bars.name == name
+        np.testing.assert_allclose(bars.y, probabilities[range(len(expected)), expected], atol=1e-5)
+    assert (
+        bare.figures["masks-leak-change"].figure.data[0].y[0] == bare.figures["masks-leak-change"].figure.data[1].y[0]
+    )
+
+
+def test_without_predictions_nothing_more_is_drawn(bare: Bare, look: Look):
+    leak.show(look("en-fr", text=GAPS, changed=1))
+    assert [*bare.figures] == [FIGURE] and "hl-predict" not in bare.places
