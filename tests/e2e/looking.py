@@ -24,9 +24,9 @@ _GO = """address => {
 _IDLE = """([text]) => {
   const app = document.querySelector('[data-testid="stApp"]');
   const address = new URLSearchParams(location.search);
-  const isDrawn = (host) => { // its module has come; two draw nothing themselves
+  const isDrawn = (host) => { // its module has come; three draw nothing themselves
     const root = (host.shadowRoot ?? host).querySelector("div[lang]");
-    return !root || root.firstElementChild || root.matches(".film, .chapter");
+    return !root || root.firstElementChild || root.matches(".film, .chapter, .browser_storage");
   };
   return app?.dataset.testScriptState === "notRunning" && app.dataset.testConnectionState === "CONNECTED"
     && !document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]')

@@ -134,3 +134,29 @@ def test_presets_attentions_and_the_leak_test(page: Page):
     page.get_by_role("button", name=re.compile("^Cross-attention")).click()
     expect(page).to_have_url(re.compile("attention=cross"))
     expect(page.get_by_role("button", name=re.compile("^Cross-attention"))).to_have_attribute("aria-pressed", "true")
+
+
+def test_an_edit_is_predicted_by_the_keyboard_before_its_effect_and_both_survive_a_reload(page: Page):
+    open_masks(page, LINK.replace("decoder", "cross"))
+    page.get_by_text("Predict first").click()
+    expect(page.get_by_text("Edit the mask, and predict")).to_be_visible()
+    matrix(page).focus()
+    for key in ("ArrowDown", "ArrowRight", "Space"):
+        page.keyboard.press(key)
+    numbers = page.locator(".mask_matrix .chip .numbers")
+    output = page.get_by_role("combobox", name="Which output changes most?")
+    expect(output).to_be_visible()
+    expect(numbers.filter(has_text="→")).to_have_count(0)
+    output.focus()
+    for key in ("ArrowDown", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    probability = page.get_by_label("Its probability afterwards")
+    probability.fill("0.25")
+    probability.press("Enter")
+    page.get_by_role("button", name="Check prediction").press("Enter")
+    verdict = page.locator(".hl-predict-verdict")
+    expect(verdict).to_contain_text("changes most")
+    expect(numbers.filter(has_text="→")).not_to_have_count(0)
+    told = verdict.inner_text()
+    page.reload()
+    expect(verdict).to_have_text(told)

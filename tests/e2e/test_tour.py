@@ -123,3 +123,18 @@ def test_what_was_answered_is_there_after_a_reload_and_in_a_new_tab(page: Page):
     page.reload()
     expect(page.get_by_label("Your answer")).to_be_visible()
     tab.close()
+
+
+def test_answers_of_the_knowledge_test_are_there_after_a_reload(page: Page):
+    page.goto("/tour?lesson=test-before&seed=7")
+    page.get_by_role("button", name="Start the test").click()
+    expect(page.get_by_text("Question 1 of 12")).to_be_visible()
+    number = page.locator(".st-key-tour-test-before-scaling input")
+    number.fill("3")
+    number.press("Enter")
+    expect(page.get_by_text("Question 2 of 12")).to_be_visible()
+    page.get_by_role("button", name="I don’t know").press("Enter")
+    expect(page.get_by_text("Question 3 of 12")).to_be_visible()
+    wait(page)
+    page.reload()
+    expect(page.get_by_text("Question 3 of 12")).to_be_visible()

@@ -14,11 +14,13 @@ HELP = mark(
     "Before the effect of an edit is shown, you predict which output changes most. All predictions together show how "
     "well calibrated you are."
 )
+INCOMPLETE = mark("Choose an output, and type the probability that it will have, from 0 to 1.")
 SKIPPED = mark("Shown without a prediction.")
 _OF = Kept("predict-of")  # the edit that is asked about
 _OUTPUT = Kept("predict-output")  # the predicted one; `NONE`
 _PROBABILITY = Kept("predict-probability")
 _CONFIDENCE = Kept("predict-confidence", LOWEST)
+_IS_INCOMPLETE = Kept("predict-incomplete", False)  # the button was pressed too early
 
 
 def switch() -> None:
@@ -57,7 +59,7 @@ def ask(edit: Edit | None, *, waiting: str = "") -> bool:
 def _question(edit: Edit) -> None:
     if _OF.value != edit.name:
         _OF.set(edit.name)
-        for choice in (_OUTPUT, _PROBABILITY, _CONFIDENCE):
+        for choice in (_OUTPUT, _PROBABILITY, _CONFIDENCE, _IS_INCOMPLETE):
             choice.set(choice.usual)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         _OUTPUT.selectbox(
@@ -80,16 +82,10 @@ def _question(edit: Edit) -> None:
             width=185,
         )
         _CONFIDENCE.slider(say("Confidence"), LOWEST, HIGHEST, step=5, format="%d%%", width=130)
-        is_whole = _OUTPUT.value == NONE or None not in (_OUTPUT.value, _PROBABILITY.value)
-        st.button(
-            say("Check prediction"),
-            key="predict-check",
-            type="primary" if is_whole else "secondary",
-            on_click=_check,
-            args=(edit,),
-            disabled=not is_whole,
-        )
+        st.button(say("Check prediction"), key="predict-check", type="primary", on_click=_check, args=(edit,))
         st.button(say("Skip"), key="predict-skip", on_click=answers.give, args=(edit, None))
+    if _IS_INCOMPLETE.value:
+        prose.small(say(INCOMPLETE))
 
 
 def _option(edit: Edit, place: int) -> str:
@@ -100,8 +96,13 @@ def _option(edit: Edit, place: int) -> str:
 
 
 def _check(edit: Edit) -> None:
-    output, probability = _OUTPUT.value, _PROBABILITY.value
-    if output == NONE:
-        answers.give(edit, judge(edit, None, None, _CONFIDENCE.value))
-    elif output is not None and probability is not None:
-        answers.give(edit, judge(edit, output, probability, _CONFIDENCE.value))
+    """Take the prediction; a number that is still being typed counts, too."""
+    output, probability, confidence = (
+        Kept(f"{choice.key}-box").value for choice in (_OUTPUT, _PROBABILITY, _CONFIDENCE)
+    )
+    is_none = output == NONE
+    is_whole = is_none or None not in (output, probability)
+    _IS_INCOMPLETE.set(not is_whole)
+    if is_whole:
+        guess, probability = (None, None) if is_none else (output, probability)
+        answers.give(edit, judge(edit, guess, probability, confidence))
