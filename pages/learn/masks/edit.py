@@ -59,8 +59,8 @@ def show(data: MasksData) -> None:
 
 
 def _edit(data: MasksData) -> Edit | None:
-    """Return what the chosen masks do to the output, to be predicted; None where they are the model's own."""
-    if data.is_own or not data.text.judged:
+    """Return what the chosen masks do to the output; None where they are the model’s own, or there is no output."""
+    if data.is_own or not data.text.judged or not data.card.config.unembed:
         return None
     view, outcome = data.view, data.outcome
     return Edit(

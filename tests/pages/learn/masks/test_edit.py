@@ -304,5 +304,6 @@ def test_of_a_model_without_a_last_layer_its_states_are_told_where_they_move(loo
     config = replace(data.card.config, unembed=False, tie_embeddings="none")
     outputs = edit._outputs(replace(data, card=replace(data.card, config=config)), data.outcome)
     assert not outputs.rows and not outputs.words and outputs.are_queries
+    assert edit._edit(replace(data, card=replace(data.card, config=config))) is None, "there is nothing to predict"
     moved = f"Its final states change by at most {data.outcome.moved.max():.2f}."
     assert (moved in outputs.counted) == (preset == "none") and outputs.counted.startswith(edit.NO_HEAD)
