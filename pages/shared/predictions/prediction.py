@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from transformer_core.errors import Message
 
-LEAST = 0.01  # change of a probability below or at which an output counts as unchanged
+NEGLIGIBLE = 0.01  # change of a probability below or at which an output counts as unchanged
 LOWEST, HIGHEST = 50, 100  # percent: of the confidence that can be stated
 MOST_OUTPUTS = 10_000  # of a prediction that is read back
 
@@ -41,15 +41,15 @@ class Edit:
 
     @property
     def changes_something(self) -> bool:
-        """Whether the probability of an output changes by more than `LEAST`."""
-        return bool(np.abs(self.changes).max() > LEAST)
+        """Whether the probability of an output changes by more than `NEGLIGIBLE`."""
+        return bool(np.abs(self.changes).max() > NEGLIGIBLE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
     """What was predicted of an edit, and whether that was right."""
 
-    guess: int | None  # the output that changes most; None: none changes by more than `LEAST`
+    guess: int | None  # the output that changes most; None: none changes by more than `NEGLIGIBLE`
     probability: float | None  # that this output has afterwards, in [0, 1]; None where none was named
     confidence: int  # percent, from `LOWEST` to `HIGHEST`
     is_right: bool
@@ -67,7 +67,7 @@ class Prediction:
         guess, probability, confidence, is_right, error = (kept[name] for name in cls.__dataclass_fields__)
         is_named = type(guess) is int and _is_within(probability, 0, 1) and _is_within(error, -1, 1)
         is_known = type(confidence) is int and LOWEST <= confidence <= HIGHEST and isinstance(is_right, bool)
-        if is_known and ((is_named and 0 <= guess < MOST_OUTPUTS) or guess is probability is error is None):
+        if is_known and ((is_named and 0 <= guess <= MOST_OUTPUTS) or guess is probability is error is None):
             return cls(**kept)
         return None
 
@@ -75,11 +75,11 @@ class Prediction:
 def judge(edit: Edit, guess: int | None, probability: float | None, confidence: int) -> Prediction:
     """Return a prediction with what became of it.
 
-    It is right if the named output changes as much as any and by more than `LEAST`, or if none was named and none does.
+    It is right if the named output changes as much as any and by more than `NEGLIGIBLE`, or if none was named and none does.
 
     Args:
         edit: with the probabilities before and after it.
-        guess: the output that is predicted to change most; None: none changes by more than `LEAST`.
+        guess: the output that is predicted to change most; None: none changes by more than `NEGLIGIBLE`.
         probability: that it is predicted to have afterwards; None where none is named.
         confidence: percent.
     """
@@ -99,7 +99,7 @@ def verdict(edit: Edit, prediction: Prediction) -> Message:
     most, guess = edit.most_changed, prediction.guess
     values: dict[str, Any] = {
         "confidence": prediction.confidence,
-        "least": f"{LEAST:g}",
+        "least": f"{NEGLIGIBLE:g}",
         "change": f"{abs(edit.changes[most]):.3f}",
     } | _told("actual", edit, most)
     if guess is None:
