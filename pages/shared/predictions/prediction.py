@@ -75,7 +75,8 @@ class Prediction:
 def judge(edit: Edit, guess: int | None, probability: float | None, confidence: int) -> Prediction:
     """Return a prediction with what became of it.
 
-    It is right if the named output changes as much as any and by more than `NEGLIGIBLE`, or if none was named and none does.
+    It is right if the named output changes as much as any and by more than `NEGLIGIBLE`, or if none was named and none
+    does.
 
     Args:
         edit: with the probabilities before and after it.
