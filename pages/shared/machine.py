@@ -10,6 +10,7 @@ from transformer_core.errors import mark
 from transformer_core.language import say
 
 WIDTH = 320  # px
+OPEN = "hl-machine"  # whether it is open
 ABOUT = mark(
     "bfloat16 uses half the memory of float32 and has two to three significant digits. Device and precision are not "
     "part of links."
@@ -17,14 +18,18 @@ ABOUT = mark(
 
 
 def choose() -> None:
-    """Draw the choice, folded up; late in the run, since torch must be loaded to know the devices."""
-    view, devices = state.current(), models.devices()
+    """Draw the choice, folded up; only where it is open torch must be loaded, to know the devices."""
+    view = state.current()
     label = f"{models.device_name(view.device)}, {view.precision}"
+    icon = ":material/memory:"
     with (
         st.sidebar,
-        st.popover(prose.plain(label), type="tertiary", icon=":material/memory:", key="hl-machine"),
+        st.popover(prose.plain(label), type="tertiary", icon=icon, key=OPEN, on_change="rerun") as folded,
         st.container(width=WIDTH),
     ):
+        if not folded.open:
+            return
+        devices = models.devices()
         if len(devices) > 1:
             _choice(say("Device"), devices, state.DEVICE.key, models.device_name)
         else:

@@ -214,7 +214,7 @@ def devices() -> tuple[str, ...]:
 def device_name(device: str) -> str:
     """Return a device as people say it; one of several GPUs by its number."""
     kind, _, index = device.partition(":")
-    number = f" {index}" if sum(other.startswith(kind) for other in devices()) > 1 else ""
+    number = f" {index}" if index and sum(other.startswith(kind) for other in devices()) > 1 else ""
     return {"cpu": "CPU", "cuda": "GPU", "mps": "Apple GPU"}.get(kind, device) + number
 
 

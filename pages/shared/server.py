@@ -5,7 +5,9 @@ import gc
 import logging
 import os
 import re
+import time
 from collections.abc import AsyncIterator, MutableMapping
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -50,10 +52,15 @@ PAGE = re.compile(r"/[\w-]*")  # all pages lie at the root
 HEAD = (
     "<script>window.__streamlit = {BACKEND_BASE_URL: location.origin}</script>"
     f"<script>{Path(__file__).with_name('history.js').read_text(encoding='utf-8')}</script>"
-    '<script async src="/vendor/plotly.min.js"></script>'
 )
+PLOTLY = "/vendor/plotly.min.js"
+NOW, LATER = f'<script async src="{PLOTLY}"></script>', f'<link rel="prefetch" as="script" href="{PLOTLY}">'
 
 WAY_OUT = mark("Reload the page, or open it without the part of the address after the question mark.")
+
+WAIT_FOR_VISITOR, WAIT_FOR_PAGE, WAIT_FOR_BROWSER = 2.0, 8.0, 1.5  # s, at most, before torch is imported
+START = ("/", "/start")  # addresses of the page that is drawn without torch and without plotly
+_FIRST_PATH: "Future[str]" = Future()  # that a browser asked for
 
 logger = logging.getLogger("headlight")
 
@@ -82,7 +89,7 @@ class FrontPage:
 
     It is told where the server is, so that it need not try every folder of a deep link; Back leads to what was seen
     before (history.js); it has our name and our styles from the start, these behind Streamlit's own; and the browser
-    fetches plotly.js while Streamlit is still starting.
+    fetches plotly.js while Streamlit is still starting, or later where the page has no chart.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -90,15 +97,19 @@ class FrontPage:
         self.app = app
         page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
         page = page.replace("<title>Streamlit</title>", "<title>Headlight</title>")
-        page = page.replace("<head>", f"<head>{HEAD}", 1).replace(
-            "</body>", f"<style>{style.sheet()}</style></body>", 1
+        page = page.replace("</body>", f"<style>{style.sheet()}</style></body>", 1)
+        self.page, self.page_without_charts = (
+            HTMLResponse(page.replace("<head>", f"<head>{HEAD}{plotly}", 1), headers={"cache-control": "no-cache"})
+            for plotly in (NOW, LATER)
         )
-        self.page = HTMLResponse(page, headers={"cache-control": "no-cache"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a browser that asks for a page; hand everything else on."""
         is_page = scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and PAGE.fullmatch(scope["path"])
-        await (self.page if is_page else self.app)(scope, receive, send)
+        if is_page and not _FIRST_PATH.done():
+            _FIRST_PATH.set_result(scope["path"])
+        page = self.page_without_charts if scope.get("path") in START else self.page
+        await (page if is_page else self.app)(scope, receive, send)
 
 
 MIDDLEWARE = [Middleware(SecurityHeaders), Middleware(FrontPage)]
@@ -120,7 +131,14 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
 
 
 def warm_up() -> None:
-    """Import torch, read the first model's first example, and take it all out of the garbage collector's way."""
+    """Import torch, read the first model's first example, and take it all out of the garbage collector's way.
+
+    The page that the server's address leads to is drawn without torch: whoever asks for it is served first.
+    """
+    with suppress(TimeoutError):
+        if _FIRST_PATH.result(WAIT_FOR_VISITOR) in START:
+            health.PAGE_IS_DRAWN.wait(WAIT_FOR_PAGE)
+            time.sleep(WAIT_FOR_BROWSER)  # which draws it now, and needs a core for that
     import torch
 
     from pages.shared import models, readings

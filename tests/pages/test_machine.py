@@ -3,13 +3,15 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import models
+from pages.shared import machine, models
 from tests.pages.conftest import figure_of, shown_code, url_of, values_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,7 +20,8 @@ OpenApp = Callable[..., AppTest]
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 
 
-def test_precision_is_chosen_beside_the_page(open_app: OpenApp):
+def test_precision_is_chosen_beside_the_page(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(machine.st, "popover", lambda *_, **__: nullcontext(SimpleNamespace(open=True)))
     app = open_app("heads", text="The cat.")
     exact = values_of(figure_of(app)["data"][0])
     app.segmented_control(key="precision").select("bfloat16").run()

@@ -1,11 +1,13 @@
 """What stands in front of Streamlit: its page made ready for ours, and security headers on everything."""
 
 import asyncio
+from concurrent.futures import Future
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from pages.shared import style
+from pages.shared import server, style
 from pages.shared.server import HEADERS, FrontPage, SecurityHeaders
 
 
@@ -36,7 +38,8 @@ def test_a_pages_address_gets_the_page(path: str):
     assert "<title>Headlight</title>" in body
     assert "<title>Streamlit</title>" not in body
     assert body.index("BACKEND_BASE_URL") < body.index('<script type="module"')
-    assert 'src="/vendor/plotly.min.js"' in body
+    plotly = {"/": 'rel="prefetch" as="script" href="/vendor/plotly.min.js"'}.get(path, 'src="/vendor/plotly.min.js"')
+    assert plotly in body and body.count("/vendor/plotly.min.js") == 1
     assert body.index("history.pushState") < body.index('<script type="module"')  # before Streamlit takes it
     assert body.count("</style></body>") == 1
     behind = body.partition("</head>")[2]  # Streamlit's styles are in the head: ours have the last word
@@ -49,6 +52,21 @@ def test_a_pages_address_gets_the_page(path: str):
 def test_everything_else_goes_to_streamlit(path: str):
     assert ask(FrontPage(streamlit_itself), path)[1] == "behind"
     assert ask(FrontPage(streamlit_itself), "/heads", method="POST")[1] == "behind"
+
+
+def test_torch_waits_for_the_page_that_does_without_it(monkeypatch: pytest.MonkeyPatch):
+    """Whoever asks for Start is served first; whoever asks for another page has torch imported meanwhile."""
+    for path, waits in (("/", True), ("/start", True), ("/heads", False)):
+        asked: Future[str] = Future()
+        waited = list[float]()
+        monkeypatch.setattr(server, "_FIRST_PATH", asked)
+        monkeypatch.setattr(server.health, "PAGE_IS_DRAWN", SimpleNamespace(wait=waited.append))
+        monkeypatch.setattr(server, "WAIT_FOR_BROWSER", 0.0)
+        monkeypatch.setattr(server.gc, "freeze", lambda: None)
+        ask(FrontPage(streamlit_itself), path)
+        assert asked.result(0) == path
+        server.warm_up()
+        assert bool(waited) == waits, path
 
 
 def test_every_answer_has_the_headers():

@@ -2,6 +2,8 @@
 
 import json
 import struct
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote_plus
@@ -187,3 +189,29 @@ def test_links_open_their_pages_in_the_matching_state(open_app: OpenApp, zoom: s
             assert opened.session_state["head"] == 3
         if name == "decoding" and not zoom:
             assert kept["branches"] == "6.11"
+
+
+WITHOUT_TORCH = """
+import sys
+
+
+class Forbidden:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            raise ImportError("torch is not needed here")
+
+
+sys.meta_path.insert(0, Forbidden())
+from streamlit.runtime.context import ContextProxy
+from tests.pages.conftest import app_at, component
+
+ContextProxy.cookies = property(lambda self: {})
+app = app_at("start", {}).run()
+assert not app.exception and not app.warning, (app.exception, app.warning)
+assert component(app, "stage").bytes
+"""
+
+
+def test_the_first_view_is_drawn_without_torch():
+    done = subprocess.run([sys.executable, "-c", WITHOUT_TORCH], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
