@@ -91,7 +91,7 @@ def card(folder: Path) -> dict[str, Any]:
 
 def test_it_is_small_and_holds_no_pickle(folder: Path):
     names = {path.name for path in folder.iterdir()}
-    assert names == {"card.json", "config.json", "model.safetensors", "tokenizer.json"}
+    assert names == {"card.json", "config.json", "first_view.npz", "model.safetensors", "tokenizer.json"}
     assert sum(path.stat().st_size for path in folder.iterdir()) <= MAX_BYTES
 
 

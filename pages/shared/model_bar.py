@@ -168,17 +168,7 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
     """Return what a person should know before trusting the view."""
     if model_run is None:
         return []
-    remarks: list[str] = []
-    if model_run.unknown:
-        shown = ", ".join(say("“{word}”", word=isolate(visible(word[:30]))) for word in model_run.unknown[:5])
-        more = say(" and {n} more", n=len(model_run.unknown) - 5) if len(model_run.unknown) > 5 else ""
-        remarks.append(
-            say(
-                "Not in the vocabulary, so replaced by <unk>: {shown}{more}; expect poor output.",
-                shown=shown,
-                more=more,
-            )
-        )
+    remarks = unknown_words(model_run.unknown)
     if model_run.left_out:
         remarks.append(say("This text is long: only its first {n} tokens were read.", n=model_run.left_out.start))
     elif len(text) == long_texts.MAX_CHARACTERS:
@@ -194,6 +184,17 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
     if model_run.architecture == "encoder_only" and not model_run.blanks and WRITTEN_MASK.search(text):
         remarks.append(say("This model has no mask token, so it reads a blank as it is written."))
     return [*remarks, *_detours(model_run)]
+
+
+def unknown_words(unknown: Sequence[str]) -> list[str]:
+    """Return, in one sentence, the words that the model has no token for."""
+    if not unknown:
+        return []
+    shown = ", ".join(say("“{word}”", word=isolate(visible(word[:30]))) for word in unknown[:5])
+    more = say(" and {n} more", n=len(unknown) - 5) if len(unknown) > 5 else ""
+    return [
+        say("Not in the vocabulary, so replaced by <unk>: {shown}{more}; expect poor output.", shown=shown, more=more)
+    ]
 
 
 def _detours(model_run: "ModelRun") -> list[str]:

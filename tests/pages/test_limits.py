@@ -23,7 +23,7 @@ from pages.learn.architecture.components import drawing
 from pages.learn.architecture.data import ArchitectureData
 from pages.learn.masks import leak
 from pages.learn.masks.components.masks import matrix
-from pages.learn.steps import page as steps_page
+from pages.learn.steps import remarks as steps_remarks
 from pages.learn.steps.data import MOST_SHOWN, StepsData
 from pages.learn.tour import page as tour_page
 from pages.learn.tour import view_fields as tour_fields
@@ -225,12 +225,12 @@ def test_a_query_and_its_key_are_shown_together_as_far_as_both_have_room():
 
 
 def test_attention_beyond_what_is_shown_is_told_from_a_hundredth_on():
-    least = steps_page.LEAST_ELSEWHERE
+    least = steps_remarks.LEAST_ELSEWHERE
     for share, n in ((np.nextafter(least, 0), 0), (least, 1)):
         data: Any = SimpleNamespace(
             weight_elsewhere=share, strongest_key=30, shown=(range(24), range(24)), labels=(["x"] * 40,) * 2
         )
-        assert len(steps_page._elsewhere(data)) == n
+        assert len(steps_remarks.elsewhere(data)) == n
 
 
 def test_as_many_experiments_wait_as_may(session: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch):

@@ -20,7 +20,7 @@ from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.blueprint.shapes import PROBABILITIES
 from transformer_core.analysis.flow.divergence import entropy
 from transformer_core.analysis.stage import first_view
-from transformer_core.analysis.stage.panels import Lane, Zoom, lanes_of
+from transformer_core.analysis.stage.panels import Lane, Zoom, lanes_of, sites_of
 from transformer_core.analysis.stage.stage_text import StageText
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.errors import mark
@@ -99,8 +99,17 @@ class StageData:
     def generated_until(self, step: int) -> tuple[int, ...]:
         """Return the tokens that were generated up to a step; of an encoder, what the blanks were filled with."""
         if self.text.architecture == "encoder_only":
-            return self.forced
+            return self.forced[: max(0, step)]
         return self.text.target[self.text.n_given : self.text.n_given + max(0, step)]
+
+    @property
+    def generated_text(self) -> str:
+        """What an encoder-decoder generated where that is not its own greedy output; "" else."""
+        if self.text.architecture != "encoder_decoder" or view_fields.is_models_own():
+            return ""
+        _, tokenizer = self.source.load()
+        words: str = tokenizer.target.decode(self.text.target[self.text.n_given :])
+        return words
 
     def query_of(self, attention: str) -> int | None:
         """Return the query of an attention that the prediction of this step is read at; None: it is another stack's."""
@@ -121,6 +130,16 @@ class StageData:
         made = call(CapturedText, self.source.recipe()[0], self.recipe.inputs)
         captured: Expression = named("captured", cache.kept(KIND, made))
         return captured
+
+    def capture(self) -> None:
+        """Capture all that this zoom level shows, in one forward pass.
+
+        Raises:
+            HeadlightError: the model cannot be run.
+        """
+        if self.first is None and self.lanes:
+            with models.on(self.source.device):
+                value_of(self.captured).keep(*sites_of(self.lanes))
 
     def values(self, site: str) -> np.ndarray:
         """Return what passed a hook point, without the axis of the batch.

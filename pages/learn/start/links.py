@@ -28,6 +28,8 @@ class PageLink(NamedTuple):
 def show(data: StageData) -> None:
     """Draw the links of the zoom level."""
     text = {state.MODEL.key: data.view.model, **long_texts.parameters(state.TEXT.key, data.view.text)}
+    if data.generated_text:  # the other pages would let the model generate its own
+        text |= {state.TARGET.key: data.generated_text}
     with st.container(horizontal=True, gap="medium", key="hl-start-links"):
         for link in links(data):
             icon = f":material/{link.icon}:"
@@ -71,8 +73,13 @@ def links(data: StageData) -> Iterator[PageLink]:
                 "learn/steps/page.py",
                 say("This head step by step"),
                 "footprint",
-                head | written(steps_fields.FIELDS),
+                head | (written(steps_fields.FIELDS) if _is_shown_elsewhere(data) else {}),
             )
+
+
+def _is_shown_elsewhere(data: StageData) -> bool:
+    """Whether other pages show the same tokens: the model's own, or a target that they are given."""
+    return view_fields.is_models_own() or bool(data.generated_text)
 
 
 def _decoding(data: StageData) -> dict[str, str]:

@@ -6,9 +6,8 @@ from pages.components.sampling import sampling_payload
 from pages.learn.start import links, view_fields
 from pages.learn.start.components.stage import stage
 from pages.learn.start.data import StageData
-from pages.learn.steps import figure, number
-from pages.learn.steps import view_fields as steps_fields
-from pages.shared import code_expander, models, prose
+from pages.learn.steps import figure, number, remarks
+from pages.shared import code_expander, model_bar, models, prose
 from pages.shared.answer import NO_BLANK, NO_HEAD, NO_MASK
 from pages.shared.recipe import Lines, script
 from pages.shared.view import state
@@ -38,6 +37,7 @@ LOOK_FOR = {
 ENDED = mark("The model ended the text here (end-of-sequence token).")
 FULL = mark("All positions of this model are used, so no further token can be generated.")
 FILLED = mark("All blanks are filled.")
+BEYOND = mark("There is no blank among the tokens that are read here.")
 CODE = """
 for lane in lanes_of(model.config, zoom):
     for panel in lane.panels:
@@ -49,19 +49,16 @@ def page() -> None:
     """Draw the page, in the order of all pages."""
     prose.heading(say("Start"), say(LEAD))
     if state.current().text:
-        steps_fields.PLACE.forget()
+        view_fields.forget_places()
         show()
 
 
 @st.fragment
 def show() -> None:
     """Draw the stage, and what belongs to its zoom level; what is done on it draws only this again."""
-    data = _data()
+    data = _drawn()
     if data is None:
         return
-    if remarks := [*data.notes, *_remarks(data)]:
-        prose.note(" ".join(remarks))
-    _stage(data)
     if data.zoom.level == "head":
         _head(data)
     prose.look_for(say(LOOK_FOR[data.zoom.level]))
@@ -70,12 +67,20 @@ def show() -> None:
     state.publish()
 
 
-def _data() -> StageData | None:
-    """Return what is to be seen; where the text cannot be read, say why and offer to begin anew."""
+def _drawn() -> StageData | None:
+    """Draw the stage, and return what it shows; where the text cannot be read, say why and offer to begin anew."""
     card = models.available(view_fields.PAGE)[state.current().model]
     try:
         with st.spinner(say("Reading the text …"), show_time=True):
-            return StageData.current(card)
+            data = StageData.current(card)
+            if data is not None:
+                data.capture()
+        if data is None:
+            return None
+        if notes := [*data.notes, *_remarks(data)]:
+            prose.note(" ".join(notes))
+        _stage(data)
+        return data
     except HeadlightError as error:
         prose.warning(say("This cannot be shown: {why}.", why=error))
         if view_fields.TOKENS.value:
@@ -121,6 +126,7 @@ def _head(data: StageData) -> None:
         return
     with st.container(key="hl-steps"):
         figure.draw(steps)
+        remarks.show(steps)
         number.show(steps)
 
 
@@ -132,16 +138,17 @@ def _ended(data: StageData) -> str:
     if text.architecture == "encoder_only":
         if text.has_ended:
             return say(FILLED)
-        return "" if text.rows else say(NO_MASK if data.card.reads_ids else NO_BLANK)
+        nothing = BEYOND if text.n_left_out else NO_MASK if data.card.reads_ids else NO_BLANK
+        return "" if text.rows else say(nothing)
     return say(ENDED) if text.has_ended else "" if text.next_tokens[-1] is not None else say(FULL)
 
 
 def _remarks(data: StageData) -> list[str]:
     """Say what a person should know before they trust the stage."""
     n = len(data.text.source or data.text.target[: data.text.n_given])
-    if data.text.n_left_out:
-        return [say("This text is long: the stage reads its first {n} tokens.", n=n)]
-    return []
+    is_cut = data.text.n_left_out > 0
+    cut = [say("This text is long: the stage reads its first {n} tokens.", n=n)] if is_cut else []
+    return [*model_bar.unknown_words(data.text.unknown), *cut]
 
 
 def _code(data: StageData) -> str:

@@ -60,7 +60,12 @@ def sampling() -> Sampling:
 
 def is_usual() -> bool:
     """Whether the overview of what the model generates by itself is looked at."""
-    return not ZOOM.value and not TOKENS.value and sampling() == GREEDY
+    return not ZOOM.value and is_models_own()
+
+
+def is_models_own() -> bool:
+    """Whether the model generates greedily, and nothing was chosen for it."""
+    return not TOKENS.value and sampling() == GREEDY
 
 
 def fit(config: ModelConfig, identity: object) -> list[str]:
@@ -95,8 +100,11 @@ def on_zoom(query_of: Callable[[str], int | None]) -> None:
     except ValueError:
         return
     zoom = Zoom.of(ZOOM.value)
-    if zoom.level == "head":
+    if zoom.level == "head":  # another head than before: what was open in that one says nothing of it
+        for field in steps_fields.FIELDS:
+            field.set(field.usual)
         steps_fields.QUERY.set(query_of(zoom.attention))
+        steps_fields.PLACE.forget()
 
 
 def on_step(*, is_filling: bool) -> None:
@@ -117,9 +125,17 @@ def on_sampling(generated: tuple[int, ...]) -> None:
 
 
 def choose_token(generated: tuple[int, ...], token: int) -> None:
-    """A person chose which token comes next."""
-    TOKENS.set((*generated, token))
-    STEP.set(len(generated) + 1)
+    """A person chose which token comes next; the stage has room for so many."""
+    if len(generated) + 1 <= MOST_CHOSEN:
+        TOKENS.set((*generated, token))
+        STEP.set(len(generated) + 1)
+
+
+def forget_places() -> None:
+    """Tell the figures anew where they are: they are drawn for the first time."""
+    steps_fields.PLACE.forget()
+    STEPPED.forget()
+    ZOOMED.forget()
 
 
 def start_again() -> None:

@@ -2,14 +2,13 @@
 
 import streamlit as st
 
-from pages.learn.steps import figure, number, proof, view_fields, why
-from pages.learn.steps.data import MOST_SHOWN, StepsData
+from pages.learn.steps import figure, number, proof, remarks, view_fields, why
+from pages.learn.steps.data import StepsData
 from pages.shared import code_expander, models, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Lines, Print, script
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.figures import isolate
 from transformer_core.language import say
 
 LEAD = mark(
@@ -21,11 +20,6 @@ LOOK_FOR = mark(
     "whose score is a few units higher gets nearly all the weight, and z is almost its value. At the addition, "
     "compare O (what attention adds) with X (the residual)."
 )
-CUT = mark("This text is long: {n} of its tokens are left out here.")
-PART = mark(
-    "Showing {n_queries} queries and {n_keys} keys around the chosen query; all sums run over all {all_keys} keys."
-)
-ELSEWHERE = mark("{share:.0%} of this query’s attention goes to keys not shown here, most of it to {key} “{token}”.")
 GUIDED = mark(
     "This head was guided: in training, an extra loss told it which noun each pronoun refers to. All other heads "
     "found their roles by themselves."
@@ -36,7 +30,6 @@ for stage in walk_through.stages:
         matrix = walk_through.quantities[name]
         print(stage.name, matrix.symbol, matrix.values[{row}])
 """
-LEAST_ELSEWHERE = 0.01  # of the attention, that is told
 
 
 def page() -> None:
@@ -56,7 +49,7 @@ def steps() -> None:
     with st.container(key="hl-steps"):
         figure.controls(data)
         figure.draw(data)
-        _remarks(data)
+        remarks.show(data)
         _guidance(data)
         number.show(data)
         proof.show(data)
@@ -82,19 +75,6 @@ def _data() -> StepsData | None:
         return None
 
 
-def _remarks(data: StepsData) -> None:
-    """Say what has no room."""
-    n_all = tuple(map(len, data.labels))
-    n_left_out = data.model_run.n_left_out
-    lines = [say(CUT, n=n_left_out)] if n_left_out else []
-    if max(n_all) > MOST_SHOWN:
-        n_queries, n_keys = map(len, data.shown)
-        lines.append(say(PART, n_queries=n_queries, n_keys=n_keys, all_keys=n_all[1]))
-        lines += _elsewhere(data)
-    if lines:
-        prose.small(" ".join(lines))
-
-
 def _guidance(data: StepsData) -> None:
     """Say of a guided head that it is one."""
     view = data.view
@@ -116,15 +96,6 @@ def _code(data: StepsData) -> str:
     walked, cell = data.walk_recipe, view_fields.CELL.value
     matrices = Lines(MATRICES.format(row=data.query), (walked,))
     return script(matrices, *([Print(walked.number(*cell))] if cell else []), Print(walked.proof()))
-
-
-def _elsewhere(data: StepsData) -> list[str]:
-    """Say where the query looks beyond what is shown."""
-    share = data.weight_elsewhere
-    if share < LEAST_ELSEWHERE or data.strongest_key in data.shown[1]:
-        return []
-    key = data.strongest_key
-    return [say(ELSEWHERE, share=share, key=key, token=isolate(data.labels[1][key]))]
 
 
 page()

@@ -96,7 +96,7 @@ def test_the_table_of_tokens_is_of_the_tokenizer_that_is_there_now(folder: Path)
 
 
 def test_lessons_tell_what_the_card_says_now(folder: Path):
-    lesson: Any = SimpleNamespace(model="tales", text=TEXT, other="", target=None, mistake="")
+    lesson: Any = SimpleNamespace(model="tales", text=TEXT, other="", target=None, mistake="", padding=0)
 
     def measured() -> Any:
         return evidence_of(lesson).run.card["metrics"]

@@ -64,6 +64,14 @@ class CapturedText:
                 self._keep(site, values[0].cpu().numpy() if values.dtype == torch.bool else _array(values[0]))
             return self._kept[site]
 
+    def keep(self, *sites: str) -> None:
+        """Capture what passes some hook points in one forward pass, as far as it is not kept; `values` returns it."""
+        with self._lock:
+            missing = [site for site in sites if site not in self._kept and site != PROBABILITIES]
+            for site, value in (self._captured(*missing) if missing else {}).items():
+                values = value[0]
+                self._keep(site, values.cpu().numpy() if values.dtype == torch.bool else _array(values))
+
     def streams(self) -> dict[str, Stream]:
         """Return the residual stream of each stack on its way through the layers."""
         with self._lock:

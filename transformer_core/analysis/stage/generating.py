@@ -1,17 +1,24 @@
 """Generates the text that the stage shows."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 
-from transformer_core.analysis.stage.stage_text import LEAST_NEW_TOKENS, MOST_TOKENS, USUAL_TOKENS, StageText
+from transformer_core.analysis.stage.stage_text import (
+    LEAST_NEW_TOKENS,
+    MOST_TOKENS,
+    MOST_WITH_BLANKS,
+    USUAL_TOKENS,
+    StageText,
+)
 from transformer_core.analysis.trace.traced_forward import EncodedInput, tensor_of
 from transformer_core.decoding.filling import NOTHING, BlankPrediction, FillingTree
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.session import DecodingSession
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.interface import Tokenizer
+from transformer_core.text.interface import WRITTEN_MASK, Tokenizer
 
 
 def generate(
@@ -32,19 +39,20 @@ def generate(
         TextError: a text that the model cannot read, or tokens that it cannot generate.
     """
     config = model.config
-    room = min(MOST_TOKENS, config.max_seq_len - (config.architecture == "decoder_only"))
+    most = MOST_WITH_BLANKS if config.architecture == "encoder_only" else MOST_TOKENS
+    room = min(most, config.max_seq_len - (config.architecture == "decoder_only"))
     given = EncodedInput.of(tokenizer, text, config.architecture, room)
     if config.architecture != "encoder_only":
-        return _continued(model, tokenizer, given, chosen, sampling)
-    if config.unembed and tokenizer.mask_id in given.ids:
-        return _filled(model, tokenizer, given, chosen, sampling)
-    return StageText(
-        architecture="encoder_only",
-        source=tuple(given.ids),
-        source_labels=given.labels,
-        n_given=len(given.ids),
-        n_left_out=len(given.left_out),
-    )
+        generated = _continued(model, tokenizer, given, chosen, sampling)
+    elif config.unembed and tokenizer.mask_id in given.ids:
+        generated = _filled(model, tokenizer, given, chosen, sampling)
+    else:
+        generated = StageText(
+            architecture="encoder_only", source=tuple(given.ids), source_labels=given.labels, n_given=len(given.ids)
+        )
+    typed = [text] if tokenizer.mask_id is None else WRITTEN_MASK.split(text)
+    unknown = dict.fromkeys(word for part in typed for word in tokenizer.unknown_words(part))
+    return replace(generated, unknown=tuple(unknown), n_left_out=len(given.left_out))
 
 
 def _continued(
@@ -77,7 +85,6 @@ def _continued(
         next_tokens=(*path[n_given:], *nothing),
         next_labels=(*labels[n_given:], *("" for _ in nothing)),
         has_ended=has_ended,
-        n_left_out=len(given.left_out),
     )
 
 
@@ -105,7 +112,6 @@ def _filled(
         next_labels=tuple(tokenizer.labels([token])[0] for token in next_tokens),
         n_filled=len(filling.steps),
         has_ended=not next_blanks,
-        n_left_out=len(given.left_out),
     )
 
 

@@ -9,6 +9,7 @@ from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.config import Architecture
 
 MOST_TOKENS = 32  # of a text that the stage has room for
+MOST_WITH_BLANKS = 64  # of one whose blanks are filled: they may stand anywhere
 USUAL_TOKENS = 24  # to which a decoder generates
 LEAST_NEW_TOKENS = 8  # that a decoder-only model generates after a prompt, however long that is
 
@@ -32,6 +33,7 @@ class StageText:
     next_labels: tuple[str, ...] = ()
     n_filled: int = 0  # blanks that are filled
     has_ended: bool = False  # the last next token ends the text
+    unknown: tuple[str, ...] = ()  # words that the model has no token for, each once
     n_left_out: int = 0  # tokens of the text that were left out, for want of room
 
     @property

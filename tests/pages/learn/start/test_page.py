@@ -14,11 +14,12 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from pages.learn.start.components import stage
 from pages.shared.page import pages
 from tests.conftest import ROOT
 from tests.pages.conftest import component, shown_code, url_of, words_of
 from transformer_core.analysis.blueprint.plan import blueprint_of
-from transformer_core.analysis.stage.panels import Zoom
+from transformer_core.analysis.stage.panels import Panel, Zoom
 
 pytestmark = pytest.mark.slow
 
@@ -215,3 +216,48 @@ assert component(app, "stage").bytes
 def test_the_first_view_is_drawn_without_torch():
     done = subprocess.run([sys.executable, "-c", WITHOUT_TORCH], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("n", range(6))
+def test_every_shipped_text_with_blanks_has_its_prediction(open_app: OpenApp, n: int):
+    card = json.loads((ROOT / "checkpoints/fill-in/card.json").read_text(encoding="utf-8"))
+    header, *_ = sent(open_start(open_app, model="fill-in", text=card["examples"][n]))
+    assert header["rows"] and header["distributions"] and not header["ended"]
+
+
+def test_a_blank_beyond_what_is_read_is_told_as_such(open_app: OpenApp):
+    header, *_ = sent(open_start(open_app, model="fill-in", text="One day Mia took her ball. " * 20 + "It was ____."))
+    assert header["ended"] == "There is no blank among the tokens that are read here."
+
+
+def test_words_that_are_not_in_the_vocabulary_are_named(open_app: OpenApp):
+    words = words_of(open_start(open_app, text="The cat zzxqy sleeps."))
+    assert "Not in the vocabulary, so replaced by" in words and "zzxqy" in words
+
+
+def test_tokens_that_have_no_room_in_the_figure_of_a_head_are_told(open_app: OpenApp):
+    app = open_start(open_app, model="stories", zoom="decoder.0.self_attn.0", text="One day Mia took her ball. " * 5)
+    assert "all sums run over all" in words_of(app)
+
+
+def test_a_step_is_told_anew_when_the_page_is_opened_again(open_app: OpenApp):
+    app = open_start(open_app, step="12")
+    first = sent(app)[0]["step"]
+    app.switch_page(pages()["heads"].script).run()
+    app.session_state["start-step"] = 5  # as a step on the stage had it before
+    app.switch_page(pages()["start"].script).run()
+    again = sent(app)[0]["step"]
+    assert again["value"] == 5 and again["revision"] > first["revision"]
+
+
+def test_of_a_large_vocabulary_the_highest_logits_are_drawn_and_called_that(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stage, "MOST_COLUMNS", 10)
+    values = np.random.default_rng(1).normal(size=(4, 50)).astype(np.float32)
+    panel = Panel(title="Logits", site="hook_logits", rows="target")
+    payload = stage._panel(panel, values)
+    assert payload["size"] == [4, 10] and payload["title"] == "Logits (highest 10)"
+    drawn = np.frombuffer(stage._numbers(panel, values), dtype="<f4").reshape(4, 10)
+    np.testing.assert_array_equal(drawn, values[:, payload["ids"]])
+    left_out = np.delete(values, payload["ids"], axis=1)
+    assert drawn.max(axis=0).min() >= left_out.max()
+    assert stage._panel(panel, values[:, :10])["ids"] is None

@@ -21,6 +21,7 @@ from transformer_core.figures.theme import KEY, QUERY, VALUE
 from transformer_core.language import say
 
 N_CANDIDATES = 40  # with rows of their own
+MOST_COLUMNS = 4096  # of a panel: of more logits the highest are drawn
 STACKS = {"encoder": mark("Encoder"), "decoder": mark("Decoder")}
 BLOCKS = {"encoder": mark("Encoder block {layer}"), "decoder": mark("Decoder block {layer}")}
 PARTS = {"self_attn": mark("Self-attention"), "cross_attn": mark("Cross-attention")}
@@ -132,9 +133,15 @@ def _panel(panel: Panel, values: np.ndarray) -> dict[str, Any]:
     is_heads = panel.shape == "heads"
     allowed = values[np.isfinite(values)]
     n_heads = 1 if panel.shape == "vectors" else len(values)  # of keys and values there may be fewer
+    columns = _columns(panel, values)
+    title = say(panel.title)
+    if columns is not None:
+        title = say("{title} (highest {n:,})", title=title, n=len(columns))
+        values = values[:, columns]
     return {
         "site": panel.site,
-        "title": say(panel.title),
+        "title": title,
+        "ids": None if columns is None else columns.tolist(),
         "shape": panel.shape,
         "size": [values.shape[1], n_heads * values.shape[2]] if panel.shape == "head vectors" else [*values.shape],
         "nHeads": n_heads,
@@ -148,8 +155,18 @@ def _panel(panel: Panel, values: np.ndarray) -> dict[str, Any]:
     }
 
 
+def _columns(panel: Panel, values: np.ndarray) -> np.ndarray | None:
+    """Return the columns that are drawn: of many logits those of the tokens that are highest anywhere; None: all."""
+    if panel.shape != "vectors" or values.shape[1] <= MOST_COLUMNS:
+        return None
+    return np.sort(np.argsort(-values.max(axis=0), kind="stable")[:MOST_COLUMNS])
+
+
 def _numbers(panel: Panel, values: np.ndarray) -> bytes:
     """Return the values as the component reads them: of vectors by head, those of a token side by side."""
+    columns = _columns(panel, values)
+    if columns is not None:
+        values = values[:, columns]
     rows = values.swapaxes(0, 1) if panel.shape == "head vectors" else values
     return np.ascontiguousarray(rows, dtype="<f4").tobytes()
 

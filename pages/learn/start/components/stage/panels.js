@@ -122,7 +122,8 @@ function pictureIn(view, panel, head, width, height) {
   canvas.style.height = `${height}px`;
   const [rows, columns] = panel.size.slice(-2);
   const start = (head ?? 0) * rows * columns;
-  const values = panel.values.subarray(start, start + rows * columns);
+  panel.parts ??= []; // the same arrays whenever the lanes are laid out: their pictures are kept by them
+  const values = (panel.parts[head ?? 0] ??= panel.values.subarray(start, start + rows * columns));
   const quantity = { name: panel.site, hue: panel.hue, most: panel.most, n: rows, width: columns, values };
   const picture = { canvas, panel, head, quantity, width, height, rows, columns };
   canvas.picture = picture;

@@ -3,7 +3,7 @@
 import { element } from "../../../../components/kit/elements.js";
 import { makePlayButtons, setDisabled, showPlaying } from "../../../../components/kit/play_buttons.js";
 import { say } from "../../../../components/kit/say.js";
-import { nextToken } from "./prediction.js";
+import { nextToken, nGenerated } from "./prediction.js";
 import { goTo } from "./stage.js";
 import { isStill, sweep } from "./travel.js";
 
@@ -24,21 +24,29 @@ export function makePlayer(view) {
 export function fillPlayer(view) {
   const { header, buttons, at, place, player } = view;
   player.hidden = !header.rows.length && !header.nFilled;
-  const isLast = isOver(view);
-  showPlaying(buttons.play, view.isPlaying, isLast && !header.isFilling);
-  const done = header.isFilling ? header.nFilled : at;
+  const isEnd = isOver(view);
+  showPlaying(buttons.play, view.isPlaying, isLast(view) && !header.isFilling);
+  const done = nGenerated(view);
   setDisabled(buttons.begin, done === 0);
   setDisabled(buttons.back, done === 0);
-  setDisabled(buttons.forward, isLast);
+  setDisabled(buttons.forward, isEnd);
   const next = header.isFilling ? header.nextLabels[0] : header.nextLabels[at];
   const words = { n: done, next: next ?? "" };
   if (header.isFilling) place.textContent = header.hasEnded ? header.ended : say("{n} filled; next: “{next}”", words);
-  else if (isLast) place.textContent = say("{n} generated; next: “{next}”, the end", words);
+  else if (isEnd && !header.hasEnded) place.textContent = header.ended;
+  else if (isEnd) place.textContent = say("{n} generated; next: “{next}”, the end", words);
   else place.textContent = say("{n} generated; next: “{next}”", words);
 }
 
-function isOver({ header, at }) {
+function isLast({ header, at }) {
+  // Nothing was generated beyond this step yet.
   return header.isFilling ? header.hasEnded : at >= header.rows.length - 1;
+}
+
+function isOver(view) {
+  // Nothing can be: the text has ended, or all positions of the model are used.
+  const { header } = view;
+  return isLast(view) && (header.isFilling || header.hasEnded || !header.nextLabels.at(-1));
 }
 
 function go(view, step) {
@@ -52,8 +60,8 @@ export function forward(view) {
   const { header } = view;
   if (isOver(view)) return pause(view);
   const token = nextToken(view);
-  if (header.isFilling) {
-    if (token !== null) view.send("token", { token, step: view.at });
+  if (isLast(view) || header.isFilling) {
+    if (token !== null) view.send("token", { token, step: nGenerated(view) });
     return undefined;
   }
   sweep(view);
@@ -64,7 +72,7 @@ export function forward(view) {
 function toggle(view) {
   if (view.isPlaying) return pause(view);
   view.isPlaying = true;
-  if (isOver(view) && !view.header.isFilling) goTo(view, 0);
+  if (isLast(view) && !view.header.isFilling) goTo(view, 0);
   else forward(view);
   playOn(view);
   return undefined;
@@ -74,7 +82,7 @@ function playOn(view) {
   clearTimeout(view.timer);
   view.timer = setTimeout(() => {
     if (!view.root.isConnected || !view.isPlaying) return;
-    if (isOver(view)) return void pause(view);
+    if (isLast(view)) return void pause(view);
     forward(view);
     playOn(view);
   }, isStill() ? PERIOD : PERIOD + 300);

@@ -26,7 +26,7 @@ export function makePrediction(view) {
     next: (key, bar) => inLine(key, bar, [...part.list.children].filter((one) => !one.hidden), "down"),
     onChoose: (bar) => {
       const { token, label } = bar.candidate;
-      view.send("token", { token, step: view.at });
+      view.send("token", { token, step: nGenerated(view) });
       announce(say("Chosen: {name}", { name: label }));
     },
   });
@@ -44,6 +44,9 @@ function rest(view) {
   view.typed = null;
   if (view.settings.isTouched) view.settings.tell(view.sampling);
 }
+
+/** How many tokens were generated, or blanks filled, at the step that is shown. */
+export const nGenerated = ({ header, at }) => (header.isFilling ? header.nFilled : at);
 
 export function distributionAt(view) {
   const { distributions, isFilling } = view.header;

@@ -36,6 +36,7 @@ export default await mount(import.meta.url, {
 function makeView(root) {
   const view = { root, at: 0, pointed: null, pictures: [], strips: [], typed: null, isPlaying: false };
   root.setAttribute("role", "group");
+  root.tabIndex = -1; // for the focus where nothing else can have it
   root.setAttribute("aria-label", say("From text to prediction"));
   view.zoom = new SharedValue((message) => view.send("zoom", message));
   view.step = new SharedValue((message) => view.send("step", message));
@@ -74,12 +75,14 @@ function listen(view) {
     const width = Math.round(root.clientWidth);
     if (!view.header || width === view.width) return;
     view.width = width;
-    layOut(view);
+    keepFocus(view, () => layOut(view));
   }).observe(root);
-  window.addEventListener("resize", () => view.header && layOut(view), { signal: leaving(root) });
+  const resized = () => view.header && keepFocus(view, () => layOut(view));
+  window.addEventListener("resize", resized, { signal: leaving(root) });
 }
 
 function update(view, data, send) {
+  view.leaving?.cancel(); // sizes are those of the stage at rest
   const { header, rest } = unpack(data);
   const numbers = new Float32Array(rest.slice().buffer);
   let start = 0;
@@ -95,10 +98,24 @@ function update(view, data, send) {
   view.at = Math.min(view.at, Math.max(header.rows.length - 1, 0));
   view.held = inWords(header.sampling.value);
   if (view.settings.hear(header.sampling)) view.sampling = header.sampling.value;
-  fillCrumbs(view);
-  layOut(view);
+  keepFocus(view, () => {
+    fillCrumbs(view);
+    layOut(view);
+  });
   fillPlayer(view);
   if (former && former.zoom.value !== header.zoom.value) arrive(view, former);
+}
+
+function keepFocus(view, draw) {
+  // What had the focus is made anew: it goes to what leads to the same place, else to where Escape is heard.
+  const { root, lanes, crumbs } = view;
+  const active = /** @type {Document | ShadowRoot} */ (root.getRootNode()).activeElement;
+  const isOurs = active && (lanes.contains(active) || crumbs.contains(active));
+  const zoom = active instanceof HTMLElement ? active.dataset.zoom : undefined;
+  draw();
+  if (!isOurs) return;
+  const same = [...lanes.querySelectorAll(".open")].find((item) => item.dataset.zoom === zoom);
+  (same ?? view.roving.stop ?? crumbs.lastElementChild ?? root).focus({ preventScroll: true });
 }
 
 function layOut(view) {

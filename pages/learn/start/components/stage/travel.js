@@ -12,6 +12,7 @@ const depth = ({ crumbs }) => crumbs.length;
 export function leaveFor(view, from) {
   // Grows what is zoomed in on until its values are there; where one zooms out, everything shrinks.
   const { lanes } = view;
+  view.leaving?.cancel();
   if (isStill()) return;
   const box = lanes.getBoundingClientRect();
   const of = (from?.closest(".group, .panel") ?? lanes).getBoundingClientRect();
@@ -21,7 +22,6 @@ export function leaveFor(view, from) {
 }
 
 export function arrive(view, former) {
-  view.leaving?.cancel();
   const { lanes } = view;
   lanes.style.transformOrigin = "50% 40%";
   if (isStill()) return;

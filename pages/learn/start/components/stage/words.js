@@ -3,7 +3,7 @@
 import { short } from "../../../../components/kit/numbers.js";
 import { say } from "../../../../components/kit/say.js";
 
-/** @typedef {{title: string, shape: string, rows: string, columns: string, size: number[], nHeads: number}} Panel */
+/** @typedef {{title: string, shape: string, rows: string, columns: string, size: number[], nHeads: number, ids?: number[] | null}} Panel */
 
 const token = (labels, i) => `${i} “${labels[i]}”`;
 
@@ -27,5 +27,5 @@ export function wordsOf(panel, sides, { head = 0, row, column }, value) {
     const of = { ...place, head: Math.floor(column / width), dimension: column % width };
     return say("{title}, token {token}, head {head}, dimension {dimension}: {value}", of);
   }
-  return say("{title}, token {token}, dimension {dimension}: {value}", { ...place, dimension: column });
+  return say("{title}, token {token}, dimension {dimension}: {value}", { ...place, dimension: panel.ids?.[column] ?? column });
 }

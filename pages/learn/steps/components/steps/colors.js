@@ -37,7 +37,7 @@ function levelOf(quantity, value) {
 }
 
 function channelsOf(palette, quantity, value) {
-  if (value === -Infinity || (quantity.name === "mask" && !value)) return channels(palette.forbidden);
+  if (value === -Infinity || Number.isNaN(value) || (quantity.name === "mask" && !value)) return channels(palette.forbidden);
   if (quantity.name === "mask") return palette.scales.weight[ALLOWED];
   return palette.scales[quantity.hue][levelOf(quantity, value)];
 }

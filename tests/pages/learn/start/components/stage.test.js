@@ -221,3 +221,51 @@ test("pictures follow the theme", () => {
   assert.deepEqual(colors(), before);
   stage.leave();
 });
+
+
+test("what is sent twice of one step is the same: a second click fills no other blank", () => {
+  const stage = made({ lanes: overview("encoder"), isFilling: true, step: 0, nFilled: 2 });
+  stage.find(".forward").click();
+  stage.find(".forward").click();
+  assert.deepEqual(stage.told.filter(([name]) => name === "token").map(([, sent]) => sent.step), [2, 2]);
+  stage.leave();
+});
+
+test("the end is where the text has ended; where only the stage stops, one can go on", () => {
+  const ended = made({ step: 3 });
+  assert.match(ended.find(".place").textContent, /the end$/);
+  ended.leave();
+  const open = made({ step: 3, hasEnded: false });
+  assert.doesNotMatch(open.find(".place").textContent, /the end/);
+  assert.equal(open.find(".forward").getAttribute("aria-disabled"), "false");
+  open.find(".forward").click();
+  assert.deepEqual(last(open, "token"), { token: 3, step: 3 });
+  open.leave();
+  const full = made({ step: 3, hasEnded: false, nextLabels: ["le", "chat", ".", ""], ended: "All positions are used." });
+  assert.equal(full.find(".place").textContent, "All positions are used.");
+  assert.equal(full.find(".forward").getAttribute("aria-disabled"), "true");
+  full.leave();
+});
+
+test("the focus stays on the stage when its parts are drawn anew, so that Escape is heard", () => {
+  const stage = made();
+  const focused = () => stage.root.getRootNode().activeElement;
+  stage.findAll(".block-title")[1].focus();
+  stage.update(data({ step: 2, revision: 1 }));
+  assert.equal(focused().dataset.zoom, "decoder.0"); // the same block
+  stage.update(data({ level: "attention", revision: 2 }));
+  assert.ok(stage.root.contains(focused()));
+  press(focused(), "Escape");
+  assert.equal(last(stage, "zoom").value, "decoder.0");
+  stage.update(data({ level: "head", revision: 3 }));
+  assert.equal(focused(), stage.findAll(".crumb").at(-1));
+  stage.leave();
+});
+
+test("numbers that are not finite are drawn and told, and the rest with them", () => {
+  const lanes = overview("decoder");
+  lanes[0].panels[0].most = NaN;
+  const stage = made({ step: 3, lanes });
+  assert.equal(stage.findAll(".lane").length, 1);
+  stage.leave();
+});
