@@ -68,7 +68,22 @@ def chapter(title: str) -> Change:
     )
 
 
+def zoomed(title: str) -> str:
+    """The stage is zoomed in on this."""
+    return f'all(".crumb[aria-current]")[0]?.textContent === "{title}"'
+
+
 PAGES = (
+    LearnPage(
+        address="start",
+        figure='all(".stage .picture").length > 0',
+        what="zoom level",
+        changes=(
+            Change(click="""all('.block-title[data-zoom="decoder.0"]')[0]""", seen=zoomed("Decoder block 0")),
+            Change(click="""all('.map[data-zoom="decoder.0.cross_attn"]')[0]""", seen=zoomed("Cross-attention")),
+            Change(click='all(".crumb")[0]', seen=zoomed("Overview")),
+        ),
+    ),
     LearnPage(
         address="tour",
         figure='all("[class*=st-key-hl-tour-figure-] .plot .gtitle").length > 0',

@@ -19,7 +19,7 @@ def heading(page: Page, name: str) -> None:
 @pytest.mark.parametrize(
     ("address", "written"),
     [
-        ("/", "/(tour|heads)"),
+        ("/", "/start"),
         ("/heads", "/heads"),
         ("/steps?model=en-fr&query=2", "/steps[?]query=2"),
         ("/masks?layer=99", "/masks"),
