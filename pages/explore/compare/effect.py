@@ -40,7 +40,7 @@ def edit(data: ComparisonData) -> Edit | None:
         return None
     found, labels = value_of((_effect(data), _output(data).labels))
     return Edit(
-        of=f"heads {a.source.path} {a.source.version} {a.source.step} {a.text} {a.target} {a.change} {b.change}",
+        of=repr(("heads", a.source, b.source, a.text, a.target)),
         labels=labels,
         before=np.exp(found.before),
         after=np.exp(found.after),

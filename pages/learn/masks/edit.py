@@ -64,7 +64,7 @@ def _edit(data: MasksData) -> Edit | None:
         return None
     view, outcome = data.view, data.outcome
     return Edit(
-        of=f"mask {data.source.path} {data.source.version} {view.text} {view.target} {data.choice} {data.n_padding}",
+        of=repr(("mask", data.source, view.text, view.target, data.choice, data.n_padding)),
         labels=data.text.expected_labels,
         before=outcome.before.probability,
         after=outcome.now.probability,

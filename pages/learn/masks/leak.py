@@ -72,7 +72,7 @@ def _predicted(data: MasksData, place: int, token: int) -> bool:
         return True
     view, (before, after) = data.view, value_of(data.changed(place, token))
     edit = Edit(
-        of=f"token {data.source.path} {data.source.version} {view.text} {view.target} {place} {token}",
+        of=repr(("token", data.source, view.text, view.target, data.n_padding, place, token)),
         labels=data.alone.expected_labels,
         before=before.probability,
         after=after.probability,

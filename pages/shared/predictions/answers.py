@@ -25,9 +25,18 @@ def predictions() -> list[Prediction]:
     return [one for one in given().values() if one is not None]
 
 
+def is_given(edit: Edit) -> bool:
+    """Return whether an edit was predicted or skipped; a prediction of an output that it lacks is none."""
+    prediction = given().get(edit.name)
+    is_of_it = prediction is None or prediction.guess is None or prediction.guess < len(edit.labels)
+    return edit.name in given() and is_of_it
+
+
 def give(edit: Edit, prediction: Prediction | None) -> None:
     """Take the prediction of an edit, of which the first one counts; None: it was skipped."""
-    _GIVEN.set({edit.name: prediction} | dict(given()))
+    if not is_given(edit):
+        others = {name: one for name, one in given().items() if name != edit.name}
+        _GIVEN.set({**others, edit.name: prediction})
 
 
 def keep() -> None:

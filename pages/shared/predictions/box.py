@@ -44,7 +44,7 @@ def ask(edit: Edit | None, *, waiting: str = "") -> bool:
         if edit is None:
             prose.small(waiting)
             return True
-        if edit.name not in answers.given():
+        if not answers.is_given(edit):
             _question(edit)
             return False
         prediction = answers.given()[edit.name]

@@ -19,7 +19,7 @@ MOST_OUTPUTS = 10_000  # of a prediction that is read back
 class Edit:
     """An edit of a model or of its input, and the probability of each output token before and after it."""
 
-    of: str  # what tells it from all other edits: model, text and edit
+    of: str  # what tells it from other edits, beside its labels: model, text and edit
     labels: Sequence[str]  # of the output tokens
     before: Float[np.ndarray, " output"]  # in [0, 1]
     after: Float[np.ndarray, " output"]  # in [0, 1]
@@ -27,7 +27,7 @@ class Edit:
     @property
     def name(self) -> str:
         """A short name under which a browser can keep what was predicted of it."""
-        return blake2b(self.of.encode(), digest_size=8).hexdigest()
+        return blake2b(repr((self.of, *self.labels)).encode(), digest_size=8).hexdigest()
 
     @property
     def changes(self) -> Float[np.ndarray, " output"]:

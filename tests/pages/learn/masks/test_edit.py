@@ -165,6 +165,14 @@ def test_an_edit_is_to_be_predicted_by_the_numbers_that_are_shown(bare: Bare, lo
     assert again is not None and again.name == made.name, "the same edit, seen at another head"
 
 
+def test_what_the_model_continues_is_another_edit(bare: Bare, look: Look):
+    made = [
+        edit._edit(look("stories", text="The cat", edits=((1, 0),), continues=continues)) for continues in (True, False)
+    ]
+    assert made[0] is not None and made[1] is not None
+    assert len(made[0].labels) > len(made[1].labels) and made[0].name != made[1].name
+
+
 def test_what_is_to_be_predicted_is_not_shown_yet(bare: Bare, look: Look):
     data = look("en-fr", text=TEXT, attention="cross", preset="flipped")
     hidden, shown = (edit._outputs(data, data.outcome, is_seen=is_seen) for is_seen in (False, True))

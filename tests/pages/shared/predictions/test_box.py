@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pages.shared.predictions import answers, box
-from pages.shared.predictions.prediction import Edit
+from pages.shared.predictions.prediction import Edit, Prediction
 from tests.pages.learn.bare import Bare, drawn_bare
 
 EDIT = Edit(of="x", labels=("le", "chat"), before=np.array([0.9, 0.8]), after=np.array([0.9, 0.3]))
@@ -86,6 +86,14 @@ def test_each_edit_is_asked_about_anew(bare: Bare):
     assert bare.session[OUTPUT] is None
     bare.buttons["predict-check"]["on_click"](EDIT)  # a click that comes late
     assert not answers.given()
+
+
+def test_a_kept_prediction_of_an_output_that_the_edit_lacks_is_asked_for_again(bare: Bare):
+    for guess, is_asked in ((1, False), (2, True)):
+        prediction = Prediction(guess=guess, probability=0.5, confidence=70, is_right=True, error=0.1)
+        answers._GIVEN.set({EDIT.name: prediction})
+        assert box.ask(EDIT) != is_asked
+    assert press(bare, "predict-skip") and not answers.predictions()
 
 
 def test_a_switch_asks(bare: Bare):

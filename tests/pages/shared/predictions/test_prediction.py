@@ -83,6 +83,7 @@ def test_edits_are_told_apart_by_what_they_are_of():
     names = {edit(0, 0, 0, 0, of=of).name for of in ("mask 1", "mask 2", "heads 1")}
     assert len(names) == 3 and all(len(name) == 16 for name in names)
     assert edit(0, 0, 0, 0).name == edit(1, 1, 1, 1).name
+    assert Edit(of="x", labels=LABELS[:3], before=np.zeros(3), after=np.zeros(3)).name != edit(0, 0, 0, 0).name
 
 
 GOOD: dict[str, Any] = {"guess": 1, "probability": 0.25, "confidence": 70, "is_right": True, "error": -0.5}
