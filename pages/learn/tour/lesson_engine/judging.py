@@ -8,7 +8,7 @@ from pages.learn.tour.lesson_engine.evaluation import in_words, plain_number
 from pages.learn.tour.lesson_engine.evidence import TRAINED, Evidence
 from pages.learn.tour.lesson_engine.lesson import Asked, Check, Choice, Prose, Question, Told
 from pages.learn.tour.lesson_engine.syntax import COMPARISONS, names_in
-from pages.learn.tour.lesson_engine.typed import number_typed
+from pages.learn.tour.lesson_engine.typed import number_typed, readings_typed
 from pages.learn.tour.lesson_engine.value import Values
 from transformer_core.errors import Message
 from transformer_core.language import say_message
@@ -42,8 +42,7 @@ def judge(question: Question, evidence: Evidence, given: str) -> Verdict:
     result = _result(question.answer, evidence)
     if isinstance(result, Values):
         value = _single(result, question.answer)
-        typed = number_typed(given)
-        is_right = typed is not None and abs(typed - value) <= question.within
+        is_right = any(abs(typed - value) <= question.within for typed in readings_typed(given))
         return Verdict(is_right=is_right, right=plain_number(value), is_computed=True)
     words = result if isinstance(result, str) else say_message(in_words(result))
     return Verdict(is_right=given == words, right=words, is_computed=True)

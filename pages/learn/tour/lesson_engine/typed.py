@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 MOST_LETTERS = 100  # of what is typed
 _SIGNS = str.maketrans({"\u2212": "-", "\u2013": "-", "×": "*", "·": "*", "÷": "/", ",": "."})
+_GROUPED = re.compile(r"[1-9]\d{0,2}(?:([,.'’\s])\d{3})(?:\1\d{3})*")  # in thousands: 119,808 and 119 808
 _ROOT = re.compile(r"√\s*(\d+(?:\.\d+)?|(?=\())")
 _JOINED: Mapping[type, Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -25,12 +26,31 @@ _FUNCTIONS: Mapping[str, Callable[[float], float]] = {
 }
 
 
+def readings_typed(given: str) -> list[float]:
+    """Return what a person can mean who types a number: 119,808 is 119.808, and 119808 with its thousands grouped.
+
+    Args:
+        given: as for `number_typed`, or a number grouped in thousands.
+
+    Returns:
+        One or two numbers; none where it is no number.
+    """
+    found = [] if (number := _decimal_typed(given)) is None else [number]
+    if len(given) <= MOST_LETTERS and _GROUPED.fullmatch(given.strip()):
+        found.append(float(re.sub(r"\D", "", given)))
+    return found
+
+
 def number_typed(given: str) -> float | None:
     """Return a number as a person types it, with a decimal comma too, or as simple arithmetic; None where it is none.
 
     Args:
         given: numbers with + - * / ^ and parentheses, √ or sqrt, exp, and log or ln, both of base e.
     """
+    return next(iter(readings_typed(given)), None)
+
+
+def _decimal_typed(given: str) -> float | None:
     if len(given) > MOST_LETTERS:
         return None
     source = given.strip().translate(_SIGNS)

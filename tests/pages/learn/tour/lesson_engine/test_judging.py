@@ -6,7 +6,7 @@ from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.judging import check, judge, prose
 from pages.learn.tour.lesson_engine.lesson import Check, Prose, Question
 from pages.learn.tour.lesson_engine.reader import read_lesson
-from pages.learn.tour.lesson_engine.typed import number_typed
+from pages.learn.tour.lesson_engine.typed import number_typed, readings_typed
 from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence
 
 CAT = "The cat sees the dog."
@@ -31,6 +31,10 @@ def question(text: str) -> Question:
         ("answer: d_head\nwithin: 0.5", "32.5", True, "32"),
         ("answer: d_head\nwithin: 0.5", "31.5", True, "32"),
         ("answer: d_head\nwithin: 0.5", "33", False, "32"),
+        *(
+            ("answer: 936 * 4 * d_head\nwithin: 0.5", given, is_right, "119808")
+            for given, is_right in (("119,808", True), ("119.808", True), ("119 808", True), ("119,8", False))
+        ),
         ("answer: d_head\nwithin: 0.5\nchoice: 40\nchoice: 32.5", "32.5", True, "32.5"),
         ("answer: d_head", "many", False, "32"),
         ('tokens: source\nanswer: argmax(pattern[cross, 1, 0] at writing "chat")', "cat", True, "cat"),
@@ -93,6 +97,25 @@ def test_numbers_and_words_are_put_into_prose(make_evidence: MakeEvidence):
 def test_numbers_as_people_type_them():
     typed = ("1", " 0,5 ", "−2", "1e-3", "007", "nan?", "")
     assert [number_typed(text) for text in typed] == [1.0, 0.5, -2.0, 0.001, 7.0, None, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "readings"),
+    [
+        ("119,808", [119.808, 119808.0]),
+        ("119.808", [119.808, 119808.0]),
+        *((f"119{space}808", [119808.0]) for space in " \u00a0\u202f'’"),
+        ("1,234,567", [1234567.0]),
+        ("119808", [119808.0]),
+        ("0,500", [0.5]),
+        ("1,8", [1.8]),
+        ("1,234.567", []),
+        ("12 34", []),
+    ],
+)
+def test_a_number_may_be_grouped_in_thousands(text: str, readings: list[float]):
+    assert readings_typed(text) == readings
+    assert number_typed(text) == (readings[0] if readings else None)
 
 
 def test_simple_arithmetic_is_a_number():
