@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import torch
 
+import transformer_core as tc
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES, UnbiasedNorm
 from pages.learn.tour.lesson_engine.run import run
 from pages.learn.tour.lesson_engine.value import Values
-from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence, load
+from tests.pages.learn.tour.lesson_engine.conftest import ROOT, MakeEvidence, load
 from transformer_core.errors import ConfigError
 from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.block import Block
@@ -126,6 +127,21 @@ def test_without_positions_a_shuffled_text_has_the_same_patterns_shuffled(make_e
     right = [make_evidence("en-fr", text) for text in texts]
     first, second = (array(evidence, "pattern[encoder, 0]") for evidence in right)
     assert np.abs(first - second[:, places][:, :, places]).max() > 0.1
+
+
+def test_without_positions_the_translations_are_those_that_the_lesson_names():
+    model, tokenizer = load("en-fr")
+    mistake = MISTAKES["positions_left_out"]
+    lessons = [*ROOT.glob("pages/learn/tour/lessons/*/27-word-order.md")]
+    assert len(lessons) == 2
+    for text, translation in (("The cat sleeps.", "Le chat dort."), ("The dog eats.", "Le chien mange le chien.")):
+        source = torch.tensor([tokenizer.encode_for(text, "encoder_decoder")])
+        wrong = mistake.copied(model)
+        with mistake.running(wrong):
+            tokens = tc.greedy_decode(wrong, source, max_new_tokens=20).tokens
+        assert tokenizer.target.decode(tokens[0, 1:].tolist()) == translation
+        for lesson in lessons:
+            assert f"*{text}*" in lesson.read_text() and f"*{translation}*" in lesson.read_text()
 
 
 def test_without_residual_connections_a_layer_by_hand(make_evidence: MakeEvidence):
