@@ -1,19 +1,25 @@
 // What the browser keeps: parts beside those of other tabs, told to a new session once.
 
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 
 import show from "../../../pages/components/browser_storage/browser_storage.js";
 
-/** Draw it in a browser with this storage; return the messages that it sends to the server. */
+/** Draw it in a browser with this storage, and leave the page; return the messages that it sends to the server. */
 function drawn(storage, data) {
   globalThis.localStorage = {
     getItem: (name) => storage[name] ?? null,
     setItem: (name, value) => (storage[name] = value),
   };
   const told = [];
-  show({ data: { store: "s", parts: {}, isRestored: false, ...data }, setTriggerValue: (...message) => told.push(message) });
+  mounted(data, told)();
   return told;
+}
+
+/** Draw it and stay; return what takes it away. */
+function mounted(data, told) {
+  const setTriggerValue = (...message) => told.push(message);
+  return show({ data: { store: "s", parts: {}, isRestored: false, ...data }, setTriggerValue });
 }
 
 test("a new session is told what is kept, and nothing where there is nothing", () => {
@@ -25,11 +31,40 @@ test("a new session is told what is kept, and nothing where there is nothing", (
   assert.deepEqual(drawn({ other: '{"a":1}' }, {}), []);
 });
 
-test("parts are kept beside what other tabs keep", () => {
-  const storage = { s: '{"a":1,"b":2}' };
-  assert.deepEqual(drawn(storage, { parts: { b: 3 } }), [["kept", { a: 1, b: 2 }]]);
-  assert.deepEqual(drawn(storage, { parts: { c: null }, isRestored: true }), []);
-  assert.deepEqual(JSON.parse(storage.s), { a: 1, b: 3, c: null });
+test("it is told again until the session has it", () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  globalThis.localStorage = { getItem: () => '{"a":1}', setItem: assert.fail };
+  const told = [];
+  mounted({ store: "again" }, told);
+  mock.timers.tick(3000);
+  assert.deepEqual(told, [["kept", { a: 1 }], ["kept", { a: 1 }]]);
+  mounted({ store: "again", parts: { a: 1 }, isRestored: true }, told);
+  mock.timers.tick(9000);
+  assert.equal(told.length, 2);
+  mock.timers.reset();
+});
+
+test("parts are kept beside what other tabs keep, once the session has what was kept", () => {
+  const storage = { beside: '{"a":1,"b":2}' };
+  const stored = () => JSON.parse(storage.beside);
+  assert.deepEqual(drawn(storage, { store: "beside", parts: { b: 3 } }), [["kept", { a: 1, b: 2 }]]);
+  assert.deepEqual(stored(), { a: 1, b: 2 });
+  assert.deepEqual(drawn(storage, { store: "beside", parts: { b: 3, c: null }, isRestored: true }), []);
+  assert.deepEqual(stored(), { a: 1, b: 3, c: null });
+  const empty = {};
+  assert.deepEqual(drawn(empty, { store: "first", parts: { a: 1 } }), []);
+  assert.deepEqual(JSON.parse(empty.first), { a: 1 });
+});
+
+test("a tab that did not change a part leaves what another one answered there", () => {
+  const storage = { two: '{"7 before":{"q1":["1",2]}}' };
+  const of = (...names) => Object.fromEntries(names.map((name) => [name, ["1", 2]]));
+  const draw = (parts, isRestored) => drawn(storage, { store: "two", parts, isRestored });
+  draw({}, false);
+  draw({ "7 before": of("q1") }, true);
+  storage.two = JSON.stringify({ "7 before": of("q1", "q2", "q3") }); // by another tab
+  draw({ "7 before": of("q1"), "7 after": of("q1") }, true);
+  assert.deepEqual(JSON.parse(storage.two), { "7 before": of("q1", "q2", "q3"), "7 after": of("q1") });
 });
 
 test("what is damaged counts as nothing, and a browser may keep nothing", () => {
