@@ -19,7 +19,7 @@ SKIPPED = mark("Shown without a prediction.")
 _OF = Kept("predict-of")  # the edit that is asked about
 _OUTPUT = Kept("predict-output")  # the predicted one; `NONE`
 _PROBABILITY = Kept("predict-probability")
-_CONFIDENCE = Kept("predict-confidence", LOWEST)
+_CONFIDENCE = Kept("predict-confidence", 50)  # percent
 _IS_INCOMPLETE = Kept("predict-incomplete", False)  # the button was pressed too early
 
 

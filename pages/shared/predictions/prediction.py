@@ -11,7 +11,7 @@ from jaxtyping import Float
 from transformer_core.errors import Message
 
 NEGLIGIBLE = 0.01  # change of a probability below or at which an output counts as unchanged
-LOWEST, HIGHEST = 50, 100  # percent: of the confidence that can be stated
+LOWEST, HIGHEST = 0, 100  # percent: of the confidence that can be stated
 MOST_OUTPUTS = 10_000  # of a prediction that is read back
 
 

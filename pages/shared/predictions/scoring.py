@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-BIN_EDGES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+BIN_EDGES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Ends of the bins of stated confidence; each has its lower end, the last one also the upper end."""
 
 
@@ -11,7 +11,7 @@ BIN_EDGES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 class CalibrationBin:
     """The predictions whose stated confidence lies in one bin; at least one."""
 
-    confidence: float  # their mean, in [0.5, 1]
+    confidence: float  # their mean, in [0, 1]
     share_right: float  # in [0, 1]
     n: int
 
@@ -39,7 +39,7 @@ def calibration_bins(confidences: Sequence[float], are_right: Sequence[bool]) ->
     """Return the bins of `BIN_EDGES` that hold predictions, from the lowest confidence to the highest.
 
     Args:
-        confidences: stated probabilities of being right, in [0.5, 1]; at least one.
+        confidences: stated probabilities of being right, in [0, 1]; at least one.
         are_right: whether each prediction was right.
 
     Raises:

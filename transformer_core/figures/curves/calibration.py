@@ -15,17 +15,15 @@ def calibration(
     share_right: Float[np.ndarray, " bin"],
     counts: Int[np.ndarray, " bin"],
     *,
-    lowest: float = 0.5,
     theme: Theme = LIGHT,
     height: int = 300,
 ) -> go.Figure:
     """Draw the share of right predictions over the stated confidence; perfect calibration is the diagonal.
 
     Args:
-        confidence: mean stated confidence of each bin, in [lowest, 1], rising.
+        confidence: mean stated confidence of each bin, in [0, 1], rising.
         share_right: share of right predictions of each bin, in [0, 1].
         counts: predictions in each bin.
-        lowest: confidence that can be stated.
         theme: light or dark.
         height: px.
 
@@ -38,9 +36,7 @@ def calibration(
         say("stated confidence {confidence:.0%}, right {share:.0%}; {count}", confidence=p, share=share, count=told)
         for p, share, told in zip(confidence.tolist(), share_right.tolist(), _in_words(counts), strict=True)
     ]
-    diagonal = go.Scatter(
-        x=[lowest, 1], y=[lowest, 1], mode="lines", line={"color": FAINT, "dash": "dash"}, hoverinfo="skip"
-    )
+    diagonal = go.Scatter(x=[0, 1], y=[0, 1], mode="lines", line={"color": FAINT, "dash": "dash"}, hoverinfo="skip")
     bins = go.Scatter(
         x=confidence,
         y=share_right,
@@ -58,10 +54,10 @@ def calibration(
         "showlegend": False,
         "annotations": [
             *numbers,
-            note(say("perfect calibration"), x=lowest, y=lowest, xref="x", yref="y", anchor=("left", "bottom"), size=11)
-            | {"xshift": 14, "yshift": -22},
+            note(say("perfect calibration"), x=0, y=0, xref="x", yref="y", anchor=("left", "bottom"), size=11)
+            | {"xshift": 64, "yshift": -4},
         ],
-        "xaxis": {"title": axis_title(say("stated confidence"), size=13), "range": [lowest - 0.03, 1.03]}
+        "xaxis": {"title": axis_title(say("stated confidence"), size=13), "range": [-0.03, 1.03]}
         | {"tickformat": ".0%", "dtick": 0.1, "automargin": True},
         "yaxis": {"title": axis_title(say("share right"), size=13), "range": [-0.05, 1.08]}
         | {"tickformat": ".0%", "dtick": 0.25, "automargin": True, "showgrid": True},

@@ -11,6 +11,7 @@ from pages.learn.tour import view_fields
 from pages.shared.view.fields import Kept
 
 if TYPE_CHECKING:
+    from pages.learn.tour.lesson_engine.knowledge.item import Item
     from pages.learn.tour.lesson_engine.knowledge.sheet import Answer, Answers, When
 
 NAMES: "Mapping[When, str]" = {"before": "test-before", "after": "test-after"}  # in addresses, beside the lessons
@@ -116,16 +117,19 @@ def restore(kept: object) -> None:
         elif (found := _TEST.fullmatch(name)) and isinstance(value, dict):
             of_seed: int = int(found[1])
             when: When = "before" if found[2] == "before" else "after"
-            answers = {one: _answer(value[one]) for one in questions(of_seed, when) if one in value}
+            asked = questions(of_seed, when)
+            answers = {one: _answer(value[one], item) for one, item in asked.items() if one in value}
             _add(of_seed, when, {one: answer for one, answer in answers.items() if answer is not None})
 
 
-def _answer(kept: object) -> "Answer | None":
+def _answer(kept: object, item: "Item") -> "Answer | None":
+    """Return a kept answer to a question; None where it is none."""
     from pages.learn.tour.lesson_engine.knowledge.sheet import Answer
 
     match kept:
         case [None | str() as given, int() | float() as seconds] if 0 <= seconds <= MOST_SECONDS:
-            return Answer(given=given, seconds=float(seconds)) if len(given or "") <= MOST_LETTERS else None
+            is_answer = given is None or (len(given) <= MOST_LETTERS and item.is_answer(given))
+            return Answer(given=given, seconds=float(seconds)) if is_answer else None
     return None
 
 

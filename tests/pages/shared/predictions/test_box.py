@@ -72,6 +72,16 @@ def test_none_needs_no_probability(bare: Bare):
     assert "You predicted (50% sure) that no output changes" in bare.words
 
 
+def test_a_guess_among_many_outputs_may_be_unsure(bare: Bare):
+    box.ask(EDIT)
+    assert bare.session[CONFIDENCE] == 50
+    choose(bare, OUTPUT, box.NONE)
+    choose(bare, CONFIDENCE, 0)
+    assert press(bare, "predict-check")
+    (prediction,) = answers.predictions()
+    assert prediction.confidence == 0 and Prediction.from_payload(prediction.payload()) == prediction
+
+
 def test_what_is_skipped_is_shown_and_not_counted(bare: Bare):
     box.ask(EDIT)
     assert press(bare, "predict-skip")

@@ -100,7 +100,7 @@ def test_a_prediction_comes_back_as_it_went():
     "change",
     [
         *({"guess": -1}, {"guess": "1"}, {"guess": None}, {"guess": 10**9}, {"probability": 1.5}),
-        *({"probability": None}, {"probability": math.nan}, {"confidence": 49}, {"confidence": 101}),
+        *({"probability": None}, {"probability": math.nan}, {"confidence": -1}, {"confidence": 101}),
         *({"confidence": "70"}, {"is_right": 1}, {"error": 2}, {"error": None}, {"error": math.inf}, {"more": 1}),
     ],
 )

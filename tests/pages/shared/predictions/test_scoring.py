@@ -25,10 +25,12 @@ def test_it_is_half_of_briers_sum_over_both_outcomes():
 
 
 def test_bins_hold_their_lower_end_and_the_last_one_both():
-    confidences = [0.5, 0.55, 0.6, 0.75, 0.9, 0.95, 1.0]
-    are_right = [True, False, True, False, True, True, False]
+    confidences = [0.5, 0.55, 0.6, 0.75, 0.9, 0.95, 1.0, 0.0, 0.05, 0.1]
+    are_right = [True, False, True, False, True, True, False, False, True, False]
     found = [(one.confidence, one.share_right, one.n) for one in calibration_bins(confidences, are_right)]
     assert found == [
+        (pytest.approx(0.025), 0.5, 2),
+        (0.1, 0.0, 1),
         (pytest.approx(0.525), 0.5, 2),
         (0.6, 1.0, 1),
         (0.75, 0.0, 1),
@@ -37,7 +39,7 @@ def test_bins_hold_their_lower_end_and_the_last_one_both():
 
 
 def test_each_confidence_that_can_be_stated_lies_in_the_bin_of_its_ten_percent():
-    for percent in range(50, 101):
+    for percent in range(101):
         (lower,) = calibration_bins([percent / 100, percent // 10 * 10 / 100], [True, True])[:1]
         assert lower.n == 2 or percent == 100
     assert calibration_bins([0.9, 1.0], [True, False])[0].n == 2
