@@ -94,7 +94,7 @@ def test_a_seed_with_answers_of_this_session_stays(bare: Bare):
         *(
             {"7 before": {"scaling": ["3", -1]}},
             {"7 before": {"scaling": ["3" * 99, 1]}},
-            {"7 before": {"scaling": ["=1+1", 1]}},
+            *({"7 before": {"scaling": ["=1+1", 1]}}, {"7 before": {"cross-attention": ["9", 1]}}),
             {"7 now": {"scaling": ["3", 1]}},
         ),
         *({"7 before": {"scaling": [3, 1]}}, {"7 before": {"scaling": ["3", float("nan")]}}, {"seed": -1}),
