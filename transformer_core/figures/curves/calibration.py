@@ -55,7 +55,7 @@ def calibration(
         "annotations": [
             *numbers,
             note(say("perfect calibration"), x=0, y=0, xref="x", yref="y", anchor=("left", "bottom"), size=11)
-            | {"xshift": 64, "yshift": -4},
+            | {"xshift": 90},
         ],
         "xaxis": {"title": axis_title(say("stated confidence"), size=13), "range": [-0.03, 1.03]}
         | {"tickformat": ".0%", "dtick": 0.1, "automargin": True},
