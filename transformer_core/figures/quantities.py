@@ -27,7 +27,9 @@ DEEP_BOTH_WAYS = 0.9  # from this share of a range around zero on, a cell is wri
 
 
 def rounded(value: int | float, decimals: int) -> str:
-    """Return a number with so many decimals; what is rounded to zero has no sign."""
+    """Return a number with so many decimals, or NaN, ∞ or −∞; what is rounded to zero has no sign."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "∞" if value > 0 else f"{MINUS}∞"
     text = f"{value:.{decimals}f}"
     return text.replace("-", MINUS if float(text) else "")
 

@@ -42,7 +42,7 @@ def build() -> None:
         _line(data)
         verdict.show(data)
         pictures.show(data)
-        if left_out := len(data.model_run.left_out) + len(data.model_run.target_left_out):
+        if left_out := data.model_run.n_left_out:
             prose.small(say(CUT, n=left_out))
         program.show(data)
     prose.look_for(say(LOOK_FOR), definitions("attention", "query-key-value", "attention-pattern", "causal-mask"))

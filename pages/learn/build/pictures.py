@@ -1,5 +1,7 @@
 """The result of the learner's line beside what is expected, in the same colors."""
 
+from math import prod
+
 import numpy as np
 import streamlit as st
 
@@ -22,7 +24,9 @@ AXES = {  # what a row or a column is
 }
 EMPTY = mark("The result of your line will be drawn here.")
 NO_PICTURE = mark("A result with {n} dimensions is not drawn.")
+NOT_DRAWN = mark("A result with {n:,} numbers is not drawn.")
 MOST_AXES = 3  # of a result that is drawn
+MOST_CELLS = 20_000  # of a picture whose shape is not the expected one
 HEIGHT = 320  # px of a picture
 WIDTH = 430  # px that it is laid out for
 
@@ -38,10 +42,17 @@ def show(data: BuildData) -> None:
             prose.html("<p class='hl-build-empty'>{}</p>", say(EMPTY))
         elif result.ndim > MOST_AXES:
             prose.html("<p class='hl-build-empty'>{}</p>", say(NO_PICTURE, n=result.ndim))
+        elif result.shape != data.bench.expected[name].shape and not 0 < _n_cells(result) <= MOST_CELLS:
+            prose.html("<p class='hl-build-empty'>{}</p>", say(NOT_DRAWN, n=result.size))
         else:
             _picture(data, result, say("Your {name}", name=name), "build-yours")
     with right:
         _picture(data, data.bench.expected[name], say("Expected {name}", name=name), "build-expected")
+
+
+def _n_cells(values: np.ndarray) -> int:
+    """Return how many cells the picture of an array has: of several heads, one is drawn."""
+    return values.size if values.ndim <= 2 else prod(values.shape[1:]) if len(values) else 0
 
 
 def _picture(data: BuildData, values: np.ndarray, title: str, key: str) -> None:

@@ -1,5 +1,7 @@
 """The twelve lines as one program, run from the inputs on, and compared with the model's own attention output."""
 
+from math import isinf
+
 import streamlit as st
 
 from pages.learn.build.data import BuildData
@@ -72,4 +74,4 @@ def written(data: BuildData) -> str:
 
 
 def _exponent(error: float) -> str:
-    return f"{error:.1e}" if error else "0"
+    return "∞" if isinf(error) else f"{error:.1e}" if error else "0"

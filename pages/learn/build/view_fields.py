@@ -1,5 +1,7 @@
 """What defines the view of the page Build, beside model, text and head; and the lines, kept in the session."""
 
+import re
+
 from pages.shared.view.fields import Field, Kept
 from transformer_core.language import say
 
@@ -13,7 +15,7 @@ def _step(text: str) -> int:
     Raises:
         ValueError: there is no such step.
     """
-    if not (text.isascii() and text.isdigit() and 1 <= int(text[:4]) <= N_STEPS):
+    if not re.fullmatch(r"[1-9]|1[0-2]", text):
         raise ValueError(say("it must be a number from {lowest:g} to {highest:g}", lowest=1, highest=N_STEPS))
     return int(text)
 

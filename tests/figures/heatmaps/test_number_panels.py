@@ -26,6 +26,11 @@ def test_cells_hold_the_numbers_and_tell_them():
     assert written == {(0, 0): "0.00", (1, 0): "0.25", (2, 0): "1.00", (0, 1): "0.50", (1, 1): "−0.50"}
 
 
+def test_what_is_no_finite_number_is_told_as_it_is():
+    cells = draw({"": np.array([[np.nan, np.inf, -np.inf]])}, rows=("it",)).data[0]
+    assert [words.rpartition(": ")[2] for words in cells.customdata[0]] == ["NaN", "∞", "−∞"]
+
+
 def test_panels_stand_beside_each_other_with_one_scale():
     figure = draw({"one": np.eye(2, 3), "two": np.eye(2, 3) / 2}, limits=(0.0, 1.0))
     heatmaps = [trace for trace in figure.data if trace.type == "heatmap"]

@@ -66,8 +66,7 @@ def label_bars(
     traces: list[Any] = []
     for (name, values), hue in zip(bars.items(), hues, strict=False):
         hover_texts = [
-            f"{escape(isolate(label))}{', ' + escape(name) if name else ''}: "
-            + (rounded(value, max(decimals, 3)) if np.isfinite(value) else "\u2212∞")
+            f"{escape(isolate(label))}{', ' + escape(name) if name else ''}: " + rounded(value, max(decimals, 3))
             for label, value in zip(labels, values.tolist(), strict=True)
         ]
         color = [FAINT if marked not in (None, place) else hue for place in range(len(labels))]

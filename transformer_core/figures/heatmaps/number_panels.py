@@ -154,7 +154,7 @@ def _words(
     before = f"{escape(name)}, " if name else ""
     return [
         [
-            f"{before}{row}, {column}: " + (rounded(value, decimals) if math.isfinite(value) else "\u2212∞")
+            f"{before}{row}, {column}: " + rounded(value, decimals)
             for column, value in zip(columns, numbers, strict=True)
         ]
         for row, numbers in zip(rows, values.tolist(), strict=True)

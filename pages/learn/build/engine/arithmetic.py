@@ -1,6 +1,7 @@
 """What is computed cell by cell, in the spellings of torch and of NumPy; no operation changes what it is given."""
 
 import operator
+import re
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -39,7 +40,8 @@ def _of_numbers(sign: str, left: float, right: float) -> Value:
         return bool(_COMPARISONS[sign](left, right))
     if sign == "**":
         _check_exponent(abs(right))
-    if isinstance(left, int) and isinstance(right, int) and sign in _OF_INTEGERS and (right or sign != "//"):
+    is_whole = right >= 0 if sign == "**" else right or sign != "//"
+    if isinstance(left, int) and isinstance(right, int) and sign in _OF_INTEGERS and is_whole:
         return integer(_OF_INTEGERS[sign](left, right))
     return float(_ARITHMETIC[sign](np.float64(left), np.float64(right)))
 
@@ -115,7 +117,7 @@ def number(budget: Budget, value: Value) -> Value:
     Raises:
         LineError: it is something else.
     """
-    if isinstance(value, str) and value.strip().lower().lstrip("+-") in ("inf", "infinity"):
+    if isinstance(value, str) and re.fullmatch(r"[+-]?inf(inity)?", value.strip().lower()):
         return float(value)
     if isinstance(value, PLAIN_NUMBERS):
         return float(value)
@@ -126,7 +128,7 @@ _COMPARISONS: Mapping[str, Callable[..., Value]] = {
     **{"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
 }
 _OF_INTEGERS: Mapping[str, Callable[[int, int], int]] = {
-    **{"+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv}
+    **{"+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "**": operator.pow}
 }
 _ARITHMETIC: Mapping[str, np.ufunc] = {
     **{"+": np.add, "-": np.subtract, "*": np.multiply},

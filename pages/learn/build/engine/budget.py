@@ -39,7 +39,7 @@ class Budget:
         Raises:
             LineError: it is too large, or the run has taken too much.
         """
-        size = prod(shape)
+        size = prod(n for n in shape if n)  # NumPy refuses an empty array, too, if the other sizes are too large
         if size > MOST_NUMBERS or len(shape) > MOST_AXES:
             raise LineError(TOO_LARGE, shape=str([*shape])[:60], most=MOST_NUMBERS, axes=MOST_AXES)
         n_numbers, all_products = self.n_numbers + size, self.n_products + n_products

@@ -20,6 +20,7 @@ from pages.learn.build.engine.products import matmul
 from pages.learn.build.engine.shaping import matrix_transpose
 from pages.learn.build.engine.syntax import parse
 from pages.learn.build.engine.values import Value, array, integer, plain, shape_in_words, whole
+from transformer_core.errors import mark
 
 Given = Mapping[str, "np.ndarray | int | Callable[[np.ndarray], np.ndarray]"]
 """The variables of a step: arrays, numbers, and functions of an array that keep its shape."""
@@ -33,6 +34,7 @@ _ATTRIBUTES: Mapping[str, Callable[[np.ndarray], Value]] = {
     "values": lambda x: x,  # of torch's max along a dimension
 }
 _SIGNATURE = cache(signature)
+REFUSED = mark("this line cannot be computed; check its shapes and numbers")
 _SPELLINGS = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's and torch's
 _SIGNS: Mapping[type[ast.AST], str] = {
     **{ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Pow: "**"},
@@ -57,7 +59,12 @@ def run(source: str, name: str, given: Given, budget: Budget | None = None) -> n
     """
     tree = parse(source, name)
     with np.errstate(all="ignore"):
-        value = _Run(given, budget or Budget()).value(tree)
+        try:
+            value = _Run(given, budget or Budget()).value(tree)
+        except LineError:
+            raise
+        except (ValueError, ArithmeticError, TypeError, IndexError, MemoryError):  # of NumPy, not foreseen
+            raise LineError(REFUSED) from None
     if isinstance(value, np.ndarray | int | float):
         return value
     raise LineError("the line must give an array")
@@ -129,6 +136,16 @@ class _Run:
             node = node.value
         return isinstance(node, ast.Name) and node.id in MODULES and node.id not in self._given
 
+    def _is_torch_max(self, node: ast.expr) -> bool:
+        """Whether a node is a call of torch's max along a dimension: not in NumPy's spelling."""
+        match node:
+            case ast.Call(ast.Attribute(owner, "max"), arguments, keywords):
+                names = {keyword.arg for keyword in keywords}
+                of_numpy = isinstance(owner, ast.Name) and owner.id in ("np", "numpy") and self._is_module(owner)
+                has_axis = len(arguments) > self._is_module(owner) or names & {"dim", "keepdim"}
+                return bool(has_axis) and not of_numpy and not names & {"axis", "keepdims"}
+        return False
+
     def _call(self, node: ast.Call) -> Value:
         """Return what a function, or a method of an array, gives."""
         of: tuple[Value, ...] = ()
@@ -173,7 +190,7 @@ class _Run:
 
     def _item(self, node: ast.Subscript) -> Value:
         """Return a part of an array or of a shape."""
-        if _is_torch_max(node.value) and isinstance(node.slice, ast.Constant) and node.slice.value == 0:
+        if self._is_torch_max(node.value) and isinstance(node.slice, ast.Constant) and node.slice.value == 0:
             return self.value(node.value)  # torch's max along a dimension is (values, indices)
         of = self.value(node.value)
         if isinstance(of, tuple):
@@ -223,11 +240,3 @@ def _constant(value: object) -> Value:
     if isinstance(value, int):
         return integer(value)
     raise LineError("“{code}” cannot be used here", code=repr(value)[:40])
-
-
-def _is_torch_max(node: ast.expr) -> bool:
-    """Whether a node is a call of torch's max along a dimension."""
-    match node:
-        case ast.Call(ast.Attribute(_, "max"), _, keywords):
-            return any(keyword.arg in ("dim", "keepdim") for keyword in keywords)
-    return False

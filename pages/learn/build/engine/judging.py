@@ -20,6 +20,7 @@ SHAPE = mark("The result has shape {shape}; expected is {wanted}, which is [{axe
 TRANSPOSED = mark("The result is transposed.")
 NAN = mark("Some cells are NaN, “not a number”: 0 × ∞ and ∞ − ∞ have no value.")
 FACTOR = mark("Every cell is {factor} times the expected one.")
+NEARLY = mark("The numbers are nearly right: a constant has too few digits.")
 OFFSET = mark("Every cell is too large by {offset}.")
 FINITE = mark("A large negative number is almost right; the model uses −∞, whose exponential is exactly 0.")
 SIGN = mark("Every cell has the wrong sign.")
@@ -163,7 +164,8 @@ def _of_numbers(result: np.ndarray, expected: np.ndarray) -> tuple[Message, ...]
         return (Message(SIGN),)
     factor = float(np.median(result[finite] / expected[finite]))
     if factor and is_close(result / factor, expected):
-        return (Message(FACTOR, factor=f"{factor:.3g}"),)
+        digits = f"{factor:.3g}"
+        return (Message(NEARLY) if digits == "1" else Message(FACTOR, factor=digits),)
     offset = float(np.median(result[finite] - expected[finite]))
     if is_close(result - offset, expected):
         return (Message(OFFSET, offset=f"{offset:.3g}"),)

@@ -5,13 +5,14 @@ Each operation knows the shape of its result before it computes it, and asks the
 
 from collections.abc import Callable, Mapping
 
-from pages.learn.build.engine.arithmetic import exp, masked_fill, number, sqrt, where
-from pages.learn.build.engine.products import einsum, matmul
+from pages.learn.build.engine.arithmetic import exp, inverted, masked_fill, number, sqrt, where
+from pages.learn.build.engine.products import einsum, matmul, product
 from pages.learn.build.engine.reducing import largest, mean, softmax, total
 from pages.learn.build.engine.shaping import (
     concat,
     flatten,
     listed,
+    matrix_t,
     permute,
     reshape,
     size,
@@ -22,10 +23,11 @@ from pages.learn.build.engine.shaping import (
 from pages.learn.build.engine.values import Value
 
 METHODS: Mapping[str, Callable[..., Value]] = {  # of an array; each is a function, too
-    **{"matmul": matmul, "transpose": transpose, "swapaxes": swapaxes, "permute": permute},
+    **{"matmul": matmul, "mm": product, "dot": product, "t": matrix_t},
+    **{"transpose": transpose, "swapaxes": swapaxes, "permute": permute},
     **{"reshape": reshape, "view": reshape, "flatten": flatten, "unsqueeze": unsqueeze},
     **{"sum": total, "mean": mean, "max": largest, "amax": largest, "softmax": softmax},
-    **{"exp": exp, "sqrt": sqrt, "masked_fill": masked_fill, "size": size, "unbind": listed},
+    **{"exp": exp, "sqrt": sqrt, "masked_fill": masked_fill, "logical_not": inverted, "size": size, "unbind": listed},
 }
 FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     **METHODS,

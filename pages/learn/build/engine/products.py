@@ -40,6 +40,18 @@ def matmul(budget: Budget, input: Value, other: Value) -> Value:
     return plain(np.asarray(floats(a) @ floats(b)))
 
 
+def product(budget: Budget, input: Value, other: Value) -> Value:
+    """Return the product of two matrices or vectors: torch's mm, and NumPy's dot.
+
+    Raises:
+        LineError: one has more dimensions, the shapes do not fit, or it is too large.
+    """
+    a, b = array(input), array(other)
+    if max(a.ndim, b.ndim) > 2:
+        raise LineError("{left} and {right}: mm and dot multiply matrices; use @", **sides(a, b))
+    return matmul(budget, a, b)
+
+
 def einsum(budget: Budget, subscripts: Value, *operands: Value) -> Value:
     """Return the sum that the subscripts describe, such as "qd,kd->qk".
 

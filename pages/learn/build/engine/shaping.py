@@ -8,6 +8,8 @@ from pages.learn.build.engine.budget import Budget
 from pages.learn.build.engine.errors import LineError
 from pages.learn.build.engine.values import Value, array, axis_of, floats, shape_in_words, spread, whole
 
+MOST_PARTS = 256  # that are joined at once
+
 
 def transpose(budget: Budget, input: Value, *axes: Value) -> Value:
     """Swap two dimensions, as torch does; with all of them named put them in that order, with none reverse them."""
@@ -32,6 +34,18 @@ def matrix_transpose(value: Value) -> np.ndarray:
     if x.ndim < 2:
         raise LineError("this needs a matrix; the array has shape {shape}", shape=shape_in_words(x))
     return x.swapaxes(-2, -1)
+
+
+def matrix_t(budget: Budget, input: Value) -> np.ndarray:
+    """Swap the dimensions of a matrix, as torch's t does.
+
+    Raises:
+        LineError: it has more than two.
+    """
+    x = array(input)
+    if x.ndim > 2:
+        raise LineError("t transposes a matrix; the array has shape {shape}", shape=shape_in_words(x))
+    return x.T
 
 
 def permute(budget: Budget, input: Value, *dims: Value) -> Value:
@@ -90,9 +104,12 @@ def concat(budget: Budget, tensors: Value, dim: Value = 0) -> Value:
     """Return arrays joined along a dimension; of an array those along its first one.
 
     Raises:
-        LineError: the shapes do not fit, or there is nothing to join.
+        LineError: the shapes do not fit, or there is nothing to join, or too much.
     """
-    parts = [array(one) for one in tensors] if isinstance(tensors, tuple) else [*array(tensors)]
+    joined = tensors if isinstance(tensors, tuple) else np.atleast_1d(array(tensors))
+    if len(joined) > MOST_PARTS:
+        raise LineError("concat joins at most {n} arrays", n=MOST_PARTS)
+    parts = [*map(array, joined)]
     if not parts or not parts[0].ndim:
         raise LineError("concat joins a list of arrays")
     axis, first = axis_of(dim, parts[0].ndim), parts[0].shape

@@ -1,5 +1,6 @@
 """What a learner's line computes with: arrays of float64 or bool, numbers, and tuples of values."""
 
+import sys
 from typing import TypeAlias, Union
 
 import numpy as np
@@ -60,8 +61,15 @@ def whole(value: Value) -> int:
 
 
 def integer(value: int) -> int | float:
-    """Return a whole number; as a float where it is so large that float64 does not hold every one."""
-    return int(value) if abs(value) <= MOST_INTEGER else float(value)
+    """Return a whole number; as a float where it is so large that float64 does not hold every one.
+
+    Raises:
+        LineError: it is larger than any float64.
+    """
+    try:
+        return int(value) if abs(value) <= MOST_INTEGER else float(value)
+    except OverflowError:
+        raise LineError("a number may have at most {n} digits", n=sys.float_info.max_10_exp) from None
 
 
 def axis_of(value: Value, n_axes: int) -> int:

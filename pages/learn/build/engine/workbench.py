@@ -14,11 +14,16 @@ from pages.learn.build.engine.interpreter import Given, run
 from pages.learn.build.engine.step import Step, Variant
 from pages.learn.build.engine.steps import N_OF_ONE_HEAD, steps_of
 from pages.learn.build.engine.values import shape_in_words
+from transformer_core.errors import mark
 
 if TYPE_CHECKING:
     from transformer_core.analysis.walkthrough import Walkthrough
     from transformer_core.analysis.walkthrough.attention_inputs import AttentionInputs
 
+SHAPES_DIFFER = mark(
+    "your program does not compute the model’s attention output: {name} has another shape in another head. Each line "
+    "is correct by itself, so one of them must hold for this head only"
+)
 N_PROJECTIONS = 3  # lines that all heads need before line 10
 
 
@@ -190,8 +195,15 @@ class ProgramRun:
 
 
 def _stacked(of_heads: Sequence[Mapping[str, Any]], name: str) -> np.ndarray:
-    """Return a variable of all heads, [head, ...]."""
-    return np.stack([known[name] for known in of_heads])
+    """Return a variable of all heads, [head, ...].
+
+    Raises:
+        LineError: its shape is not the same in each head.
+    """
+    arrays = [known[name] for known in of_heads]
+    if len({array.shape for array in arrays}) > 1:
+        raise LineError(SHAPES_DIFFER, name=name)
+    return np.stack(arrays)
 
 
 def _distance(one: np.ndarray, other: np.ndarray) -> float:

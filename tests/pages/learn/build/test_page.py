@@ -98,7 +98,7 @@ def test_what_is_not_allowed_gets_one_calm_sentence(open_build: OpenApp, line: s
     assert "data-right='False'" in words and "Traceback" not in words
 
 
-@pytest.mark.parametrize("step", ["0", "13", "x", "²", "-1"])
+@pytest.mark.parametrize("step", ["0", "13", "x", "²", "-1", "00121", "01"])
 def test_a_step_that_is_not_there_is_told(open_build: OpenApp, step: str):
     app = open_build(step=step)
     assert "asks for step" in words_of(app) and "step" not in url_of(app)

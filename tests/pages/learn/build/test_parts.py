@@ -91,6 +91,14 @@ def test_without_a_result_there_is_one_picture(look: Look, bare: Bare):
         assert [*bare.figures] == ["build-expected"] and words in said(bare)
 
 
+@pytest.mark.parametrize(
+    ("line", "n"), [("q.reshape(-1, 1) * q.reshape(1, -1)", "65,536"), ("q[0:0]", "0"), ("q[None][0:0]", "0")]
+)
+def test_too_many_cells_or_none_are_not_drawn(look: Look, bare: Bare, line: str, n: str):
+    pictures.show(look("stories", {2: line}, step=2, text=TEXT, continues=False))
+    assert [*bare.figures] == ["build-expected"] and f"A result with {n} numbers is not drawn." in said(bare)
+
+
 def test_twelve_lines_are_a_program_that_gives_the_models_output(look: Look, bare: Bare):
     data = look("stories", text=TEXT)
     data = look("stories", solved(data) | {1: "q = x @ W_Q + b_Q"}, step=12, text=TEXT)

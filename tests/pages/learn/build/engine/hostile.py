@@ -59,7 +59,11 @@ WHOLE = (
     "q.sum(0, 1, 2, 3)|q.sum(budget=1)|softmax(q)|softmax(q, dim=None)|softmax(dim=0)|q[0:0].max()|"
     "q[0:0].softmax(-1)|q[0:0] @ q[0:0].T|q[0:0].mean()|~q|~d_k|~True|-mask|+mask|-True|mask ** 2|q ** q|"
     "2 ** q|True + True|None + 1|... + 1|q + None|q + 'a'|'a' + 'b'|1 < 'a'|(1, 2) < (3, 4)|() == ()|"
-    "None == None"
+    "None == None|scaled.masked_fill(~mask, float('--inf'))|float('+-infinity')|float('-Infinity') * q|"
+    f"{'9' * 309}|{'9' * 309} * q|q.reshape({'9' * 309})|q[{'9' * 309}]|d_k ** 64|{2**53} ** 64|2 ** -1 * q|"
+    "x[0:0].reshape(0,9007199254740992,9007199254740992)|x[0:0].reshape(0, 4000000, 4000000, 4000000)|"
+    "concat((x.reshape(-1, 1) * x.reshape(1, -1) + 0 * q[:1, :1]).reshape(-1, 1))|k.t(1)|Z.t()|q.mm(Z)|np.dot(Z, Z)|"
+    "q.logical_not()|torch.dot(q, 1)|q.max(1)[0][0][0]|max(1, 2)[0]|max(q, q)[0]|q.max((0, 1))[0]"
 ).split("|")
 
 

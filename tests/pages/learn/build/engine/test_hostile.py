@@ -18,7 +18,7 @@ from pages.learn.build.engine import budget as budgets
 from pages.learn.build.engine import interpreter, operations, syntax
 from pages.learn.build.engine.budget import Budget
 from pages.learn.build.engine.errors import LineError
-from pages.learn.build.engine.interpreter import run
+from pages.learn.build.engine.interpreter import REFUSED, run
 from tests.pages.learn.build.engine.hostile import SOLUTIONS, hostile
 
 N_PROGRAMS, SEED = 5_000, 20_170_612
@@ -32,7 +32,7 @@ ALLOWED_NAMES = {
     *("torch", "np", "numpy", "math", "F", "inf", "float", "list", "tuple"),
     *("matmul", "transpose", "swapaxes", "permute", "reshape", "view", "flatten", "unsqueeze", "sum", "mean", "max"),
     *("amax", "softmax", "exp", "sqrt", "masked_fill", "size", "unbind", "where", "einsum"),
-    *("concat", "concatenate", "cat"),
+    *("concat", "concatenate", "cat", "t", "mm", "dot", "logical_not"),
 }
 ALLOWED_ATTRIBUTES = ALLOWED_NAMES | {"T", "mT", "shape", "values", "nn", "functional"}
 ALLOWED_KEYWORDS = {
@@ -127,8 +127,10 @@ def faults(programs: Iterator[str] | list[str]) -> list[str]:
         with watched() as events:
             try:
                 result: Any = run(program, "q", known, budget)
-            except LineError:
+            except LineError as error:
                 result = None
+                if error.message.template == REFUSED:
+                    found.append(f"{program[:80]!r} was refused by NumPy alone")
             except Exception as error:
                 found.append(f"{program[:80]!r} raised {error!r}")
                 result = None

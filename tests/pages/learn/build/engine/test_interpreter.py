@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from pages.learn.build.engine import operations
 from pages.learn.build.engine.errors import LineError
 from pages.learn.build.engine.interpreter import run
 
@@ -44,6 +45,16 @@ TORCH = {name: torch.from_numpy(array) for name, array in ARRAYS.items()} | {"d_
         *("torch.cat(list(Z), dim=-1)", "torch.cat([Z[0], Z[1]], 0)", "torch.cat(Z.unbind(0), -1)", "q.view(-1, 2)"),
         *("Z[1, :, None, ...]", "Z[-1][1:4:2]", "q.unsqueeze(0)", "q[:, -1]", "q.shape[-1] * q", "q.size(0) + q"),
         *('torch.einsum("qd,kd->qk", q, k)', 'torch.einsum("hqd->qhd", Z)', "torch.exp(q) > 1", "~(q != k)", "+q"),
+        *("q.max(1)[0]", "q.max(-1, True)[0]", "torch.max(q, 1)[0]", "torch.max(q, -1, keepdim=True)[0]"),
+        *(
+            "q @ k.t()",
+            "torch.t(q) @ k",
+            "q.mm(k.T)",
+            "torch.mm(q, k.T)",
+            "mask.logical_not()",
+            "torch.logical_not(mask)",
+        ),
+        *("q.reshape(2**1, d_k**0 * 10)", "q * 2**-1", "torch.dot(b, b)"),
     ],
 )
 def test_torch_says_the_same(line: str):
@@ -67,6 +78,14 @@ def test_torch_says_the_same(line: str):
             "Z.transpose(1, 0, 2)",
         ),
         *("np.einsum('hqd,hkd->hqk', Z, Z)", "Z.transpose()", "q / np.sqrt(d_k)", "np.matmul(q, k.T)"),
+        *(
+            "np.dot(q, k.T)",
+            "q.dot(b)",
+            "np.logical_not(mask)",
+            "np.max(q, 1)[0]",
+            "q.max(axis=1)[0]",
+            "q.max(1, keepdims=True)[0]",
+        ),
     ],
 )
 def test_numpy_says_the_same(line: str):
@@ -105,6 +124,13 @@ def test_a_function_of_the_model_is_called_and_no_array_is_changed():
         ("q.sum(1, 2, 3)", "these are not the arguments of sum"),
         ("q[5]", "q[5] is outside of the array, which has shape [5, 4]"),
         ("q.shape", "the line must give an array"),
+        ('q.masked_fill(~mask[:, :4], float("--inf"))', 'float takes a number, or "-inf"'),
+        ("q * " + "9" * 309, "a number may have at most 308 digits"),
+        (f"{2**53} ** 64 * q", "a number may have at most 308 digits"),
+        ("q[0:0].reshape(0, 9007199254740992, 9007199254740992)", "this would make an array of shape [0, 9007"),
+        ("concat((q.reshape(-1, 1) * q.reshape(1, -1)).reshape(-1, 1))", "concat joins at most 256 arrays"),
+        ("Z.t()", "t transposes a matrix; the array has shape [3, 5, 4]"),
+        ("np.dot(Z, q)", "[3, 5, 4] and [5, 4]: mm and dot multiply matrices; use @"),
         ("q + " * 100 + "q", "a line may have at most 400 characters"),
     ],
 )
@@ -112,3 +138,13 @@ def test_what_cannot_be_run_is_said_in_one_sentence(line: str, sentence: str):
     with pytest.raises(LineError) as raised:
         run(line, "y", GIVEN)
     assert str(raised.value).startswith(sentence)
+
+
+@pytest.mark.parametrize("error", [ValueError, OverflowError, TypeError, IndexError, MemoryError])
+def test_what_numpy_refuses_is_no_crash(error: type[Exception], monkeypatch: pytest.MonkeyPatch):
+    def refuse(budget: object, input: object) -> object:
+        raise error("of NumPy")
+
+    monkeypatch.setitem(operations.FUNCTIONS, "exp", refuse)
+    with pytest.raises(LineError, match="this line cannot be computed"):
+        run("exp(q)", "y", GIVEN)

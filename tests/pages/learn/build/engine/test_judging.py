@@ -79,6 +79,7 @@ def test_every_known_mistake_is_named_by_itself_in_some_model():
         ("q", "(x @ W_Q + b_Q).T", "The result is transposed."),
         ("q", "d_k", "The line gives a single number; expected is an array of shape [{n}, 32]."),
         ("z", "v", "The result equals v."),
+        ("scaled", "scores / 5.657", "The numbers are nearly right: a constant has too few digits."),
         ("scores", "3 * q @ k.T", "Every cell is 3 times the expected one."),
         ("scores", "q @ k.T + 2", "Every cell is too large by 2."),
         ("scores", "-(q @ k.T)", "Every cell has the wrong sign."),

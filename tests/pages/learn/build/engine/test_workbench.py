@@ -94,6 +94,14 @@ def test_a_program_whose_lines_do_not_fit_each_other_is_refused():
         bench.program(["rotate(x)", *lines[1:]])
 
 
+def test_a_line_whose_shape_is_right_for_one_head_alone_is_refused():
+    bench = bench_of("stories", "decoder")
+    lines, first = [step.line for step in bench.steps], float(bench.inputs.W_V[1, 0, 0])
+    lines[2] = f"(x @ W_V + b_V)[:, : d_k - (W_V[0, 0] != {first!r})]"
+    with pytest.raises(LineError, match=r"v has another shape in another head.* must hold for this head only"):
+        bench.program(lines)
+
+
 def test_a_line_that_is_right_for_one_head_alone_makes_the_program_wrong():
     """A program uses nothing but its lines: what is written as a number is the same in every head."""
     bench = bench_of("stories", "decoder")
