@@ -5,8 +5,10 @@
 
 import { kept, share } from "../kit/storage.js";
 
+const begunEmpty = new Set(); // names under which nothing was kept when this tab looked first: nothing is to be told
+
 export default function ({ data, setTriggerValue }) {
   const { store, parts, isRestored } = data;
-  const isEmpty = !Object.keys(kept(store)).length;
-  return share(store, parts, isRestored || isEmpty, (all) => setTriggerValue("kept", all));
+  if (!Object.keys(kept(store)).length) begunEmpty.add(store);
+  return share(store, parts, isRestored || begunEmpty.has(store), (all) => setTriggerValue("kept", all));
 }

@@ -115,5 +115,5 @@ function showBar(bar, row, left, isNext) {
   share.textContent = now === 0 ? "–" : probability(now);
   const values = { label: row.label, own: probability(own), now: now === 0 ? say("filtered out") : probability(now) };
   bar.title = say("“{label}”: model {own}, with these settings {now}. Click to choose it.", values);
-  bar.setAttribute("aria-label", bar.title);
+  bar.setAttribute("aria-description", bar.title); // its name is what is written in it
 }
