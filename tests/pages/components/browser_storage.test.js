@@ -24,11 +24,18 @@ function mounted(data, told) {
 
 test("a new session is told what is kept, and nothing where there is nothing", () => {
   const storage = {};
-  assert.deepEqual(drawn(storage, {}), []);
+  assert.deepEqual(drawn(storage, { store: "none" }), []);
   assert.deepEqual(storage, {});
   assert.deepEqual(drawn({ s: '{"a":1}' }, {}), [["kept", { a: 1 }]]);
   assert.deepEqual(drawn({ s: '{"a":1}' }, { isRestored: true }), []);
-  assert.deepEqual(drawn({ other: '{"a":1}' }, {}), []);
+  assert.deepEqual(drawn({ other: '{"a":1}' }, { store: "mine" }), []);
+});
+
+test("where nothing was kept at first, each part is kept at once, before the server says anything", () => {
+  const storage = {};
+  drawn(storage, { store: "new", parts: { isOn: true } });
+  assert.deepEqual(drawn(storage, { store: "new", parts: { isOn: true, one: 1 } }), []);
+  assert.deepEqual(JSON.parse(storage.new), { isOn: true, one: 1 });
 });
 
 test("it is told again until the session has it", () => {
