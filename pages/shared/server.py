@@ -133,7 +133,7 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
 def warm_up() -> None:
     """Import torch, read the first model's first example, and take it all out of the garbage collector's way.
 
-    The page that the server's address leads to is drawn without torch: whoever asks for it is served first.
+    Start is drawn without torch, so a visitor of that page is served before torch is imported.
     """
     with suppress(TimeoutError):
         if _FIRST_PATH.result(WAIT_FOR_VISITOR) in START:

@@ -55,7 +55,7 @@ def test_everything_else_goes_to_streamlit(path: str):
 
 
 def test_torch_waits_for_the_page_that_does_without_it(monkeypatch: pytest.MonkeyPatch):
-    """Whoever asks for Start is served first; whoever asks for another page has torch imported meanwhile."""
+    """A visitor of Start is served before torch is imported; for any other page it is imported at once."""
     for path, waits in (("/", True), ("/start", True), ("/heads", False)):
         asked: Future[str] = Future()
         waited = list[float]()

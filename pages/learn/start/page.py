@@ -95,7 +95,6 @@ def _stage(data: StageData) -> None:
         lanes=data.lanes,
         values=data.panel_values(),
         text=data.text,
-        step=data.step,
         distributions=data.distributions if data.zoom.level == "overview" else [],
         label=data.label,
         sampling=sampling_payload(view_fields.STAGE, data.sampling),

@@ -123,7 +123,7 @@ class BlockWithoutResidual(Block):
 
 
 def _without_residual(model: Transformer) -> Transformer:
-    """Return a copy with `BlockWithoutResidual` in the place of each block."""
+    """Return a copy with `BlockWithoutResidual` instead of each block."""
     return _with_parts_of(model, Block, BlockWithoutResidual)
 
 

@@ -34,7 +34,6 @@ def stage(
     lanes: Sequence[Lane],
     values: Mapping[str, np.ndarray],
     text: StageText,
-    step: int,
     distributions: Sequence[NextTokenDistribution],
     label: Callable[[int], str],
     sampling: Mapping[str, Any],
@@ -54,12 +53,11 @@ def stage(
         lanes: of this zoom level.
         values: of their panels, by hook point: [pos, d], [head, pos, d_head], or [head, query, key], -inf where masked.
         text: what was given and generated.
-        step: which prediction is looked at.
         distributions: of the steps that a person can go to without the server; [] where nothing is predicted.
         label: returns what is written for a token.
         sampling: the settings that hold, as a payload of `SharedValue`.
         zoomed: the zoom level, likewise.
-        stepped: the step, likewise.
+        stepped: the step whose prediction is looked at, likewise.
         ended: why nothing comes next, or nothing is predicted, in a sentence; "" where something does.
         key: the component's key.
         on_zoom: called before the run in which a person zoomed.
@@ -68,7 +66,7 @@ def stage(
         on_token: called before the run in which a person chose a token.
     """
     payloads = [distribution_payload(one, label, N_CANDIDATES) for one in distributions]
-    of_lanes = [_lane(lane, zoom, values) for lane in lanes]
+    of_lanes = [_lane(lane, values) for lane in lanes]
     header = {
         "zoom": zoomed,
         "step": stepped,
@@ -115,7 +113,7 @@ def title_of(zoom: Zoom) -> str:
     return f"L{zoom.layer}.H{zoom.head}"
 
 
-def _lane(lane: Lane, zoom: Zoom, values: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def _lane(lane: Lane, values: Mapping[str, np.ndarray]) -> dict[str, Any]:
     groups = dict.fromkeys(panel.group for panel in lane.panels if panel.group)
     return {
         "stack": lane.stack,
