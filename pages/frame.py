@@ -51,7 +51,6 @@ def show_with_model(page: Page, cards: dict[str, models.ModelCard]) -> None:
     if is_usable and page.subject in ("text", "stage") and not state.current().text:
         prose.info(say("Type a text above, or choose an example, to see what the model does with it."))
     state.publish()
-    health.PAGE_IS_DRAWN.set()
 
 
 st.set_page_config(page_title="Headlight", page_icon=style.ICON, layout="wide", initial_sidebar_state=260)

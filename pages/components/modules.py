@@ -15,7 +15,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 import transformer_core
-from transformer_core.language import ENGLISH, LANGUAGES, language, messages, plural_forms
+from transformer_core.language import ENGLISH, LANGUAGES, messages, plural_forms
 
 PAGES = Path(__file__).parents[1]
 LANGUAGE = "pages/components/kit/language.js"
@@ -60,9 +60,9 @@ def version(language: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def address(file: Path) -> str:
-    """Return the address of a module under pages/, in the reader's language."""
-    return f"/modules/{version(language())}/{language()}/pages/{file.relative_to(PAGES).as_posix()}"
+def address(file: Path, language: str) -> str:
+    """Return the address of a module or style under pages/, in a language."""
+    return f"/modules/{version(language)}/{language}/pages/{file.relative_to(PAGES).as_posix()}"
 
 
 def _literal(value: object) -> str:

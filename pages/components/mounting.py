@@ -24,7 +24,7 @@ def component(file: str, name: str, *, isolated: bool) -> Callable[..., Any]:
         name: also the class of the component's root.
         isolated: it keeps its styles to itself, and the page's away.
     """
-    address = modules.address(Path(file).with_name(f"{name}.js"))
+    address = modules.address(Path(file).with_name(f"{name}.js"), language())
     return st.components.v2.component(
         f"headlight.{name}" + ("" if language() == ENGLISH else f".{language()}"),
         html=f'<div class="{name}" lang="{language()}"></div>',  # another place for another language

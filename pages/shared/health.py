@@ -9,14 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Event
 
 import streamlit as st
 
 MIB = 1 << 20
 MOST_RUNS = 200  # of each page, whose times are kept
 MOST_FAILURES = 50
-PAGE_IS_DRAWN = Event()  # of a model, for the first time since the server started
 _STATM = Path("/proc/self/statm")
 
 

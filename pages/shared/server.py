@@ -5,23 +5,26 @@ import gc
 import logging
 import os
 import re
-import time
 from collections.abc import AsyncIterator, MutableMapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
+from functools import cache
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import plotly
 import streamlit as st
 from starlette.middleware import Middleware
+from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pages.components import modules
-from pages.shared import downloads, health, prose, style
+from pages.shared import downloads, health, preloads, prose, style
+from pages.shared.view import locale
 from transformer_core.errors import mark
 from transformer_core.language import say
 
@@ -49,18 +52,17 @@ HEADERS = {
 }
 
 PAGE = re.compile(r"/[\w-]*")  # all pages lie at the root
-HEAD = (
-    "<script>window.__streamlit = {BACKEND_BASE_URL: location.origin}</script>"
-    f"<script>{Path(__file__).with_name('history.js').read_text(encoding='utf-8')}</script>"
-)
 PLOTLY = "/vendor/plotly.min.js"
-NOW, LATER = f'<script async src="{PLOTLY}"></script>', f'<link rel="prefetch" as="script" href="{PLOTLY}">'
+HISTORY, PREFETCH = (Path(__file__).with_name(f"{name}.js").read_text("utf-8") for name in ("history", "prefetch"))
+HEAD = f"<script>window.__streamlit = {{BACKEND_BASE_URL: location.origin}}</script><script>{HISTORY}</script>"
+NOW, LATER = f'<script async src="{PLOTLY}"></script>', f"<script>{PREFETCH}</script>"
 
 WAY_OUT = mark("Reload the page, or open it without the part of the address after the question mark.")
 
-WAIT_FOR_VISITOR, WAIT_FOR_PAGE, WAIT_FOR_BROWSER = 2.0, 8.0, 1.5  # s, at most, before torch is imported
+WAIT_FOR_VISITOR, WAIT_FOR_STAGE = 2.0, 8.0  # s, at most, before torch is imported
 START = ("/", "/start")  # addresses of the page that is drawn without torch and without plotly
 _FIRST_PATH: "Future[str]" = Future()  # that a browser asked for
+_PLOTLY_IS_ASKED_FOR = Event()  # so the browser has drawn the stage, or shows another page
 
 logger = logging.getLogger("headlight")
 
@@ -88,8 +90,8 @@ class FrontPage:
     """ASGI middleware that answers for every page's address with Streamlit's page, made ready for ours.
 
     It is told where the server is, so that it need not try every folder of a deep link; Back leads to what was seen
-    before (history.js); it has our name and our styles from the start, these behind Streamlit's own; and the browser
-    fetches plotly.js while Streamlit is still starting, or later where the page has no chart.
+    before (history.js); it has our name and our styles from the start, these behind Streamlit's own; and while
+    Streamlit is still starting, the browser fetches what the page needs: the modules of the stage, else plotly.js.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -97,19 +99,25 @@ class FrontPage:
         self.app = app
         page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
         page = page.replace("<title>Streamlit</title>", "<title>Headlight</title>")
-        page = page.replace("</body>", f"<style>{style.sheet()}</style></body>", 1)
-        self.page, self.page_without_charts = (
-            HTMLResponse(page.replace("<head>", f"<head>{HEAD}{plotly}", 1), headers={"cache-control": "no-cache"})
-            for plotly in (NOW, LATER)
-        )
+        self.text = page.replace("</body>", f"<style>{style.sheet()}</style></body>", 1)
+        self.page = cache(self._page)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a browser that asks for a page; hand everything else on."""
-        is_page = scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and PAGE.fullmatch(scope["path"])
-        if is_page and not _FIRST_PATH.done():
-            _FIRST_PATH.set_result(scope["path"])
-        page = self.page_without_charts if scope.get("path") in START else self.page
-        await (page if is_page else self.app)(scope, receive, send)
+        answer = self.app
+        if scope["type"] == "http" and scope["path"] == PLOTLY:
+            _PLOTLY_IS_ASKED_FOR.set()
+        elif scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and PAGE.fullmatch(scope["path"]):
+            if not _FIRST_PATH.done():
+                _FIRST_PATH.set_result(scope["path"])
+            answer = self.page(locale.asked_for(Request(scope)) if scope["path"] in START else None)
+        await answer(scope, receive, send)
+
+    def _page(self, language: str | None) -> HTMLResponse:
+        """Return the page; of Start, the language that it is read in is given."""
+        first, last = (NOW, "") if language is None else ("", preloads.links(language) + LATER)
+        text = self.text.replace("<head>", f"<head>{HEAD}{first}", 1).replace("</head>", f"{last}</head>", 1)
+        return HTMLResponse(text, headers={"cache-control": "no-cache"})
 
 
 MIDDLEWARE = [Middleware(SecurityHeaders), Middleware(FrontPage)]
@@ -137,8 +145,7 @@ def warm_up() -> None:
     """
     with suppress(TimeoutError):
         if _FIRST_PATH.result(WAIT_FOR_VISITOR) in START:
-            health.PAGE_IS_DRAWN.wait(WAIT_FOR_PAGE)
-            time.sleep(WAIT_FOR_BROWSER)  # which draws it now, and needs a core for that
+            _PLOTLY_IS_ASKED_FOR.wait(WAIT_FOR_STAGE)  # the browser needs a core to draw
     import torch
 
     from pages.shared import models, readings

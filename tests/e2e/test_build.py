@@ -27,6 +27,7 @@ def test_enter_runs_a_line_and_line_verdict_and_pictures_are_seen_without_scroll
     line.fill("weights / weights.sum(dim=-1, keepdim=True)")
     line.press("Enter")
     expect(verdict).to_contain_text("Correct")
+    wait(page)  # until the button listens to its keys
     line.blur()
     page.keyboard.press("Shift+ArrowRight")
     expect(page.get_by_label("Line 9")).to_be_visible()

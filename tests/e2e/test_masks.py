@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.looking import wait
+
 pytestmark = pytest.mark.browser
 
 LINK = "/masks?model=en-fr&text=The+cat+sees+the+dog.&attention=decoder&layer=1&head=0"
@@ -27,6 +29,7 @@ def open_masks(page: Page, address: str = LINK) -> None:
     """Go there, and wait until the mask is drawn."""
     page.goto(address)
     expect(page.locator(".mask_matrix .chip").first).to_be_visible()
+    wait(page)
 
 
 def place(page: Page, query: int, key: int) -> tuple[float, float]:

@@ -115,6 +115,19 @@ def test_it_generates_token_by_token_and_sliders_act_at_once(page: Page):
     expect(page).to_have_url(re.compile(r"[?&]tokens="))
 
 
+def test_the_address_alone_asks_for_all_that_the_stage_is_drawn_with(page: Page):
+    open_start(page, "/")
+    asked = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname)")
+    linked = page.evaluate(
+        "[...document.querySelectorAll('link[fetchpriority=low]')].map(({ href }) => new URL(href).pathname)"
+    )
+    assert {path for path in asked if path.startswith("/modules/")} == {
+        path for path in linked if path.startswith("/modules/")
+    }
+    assert set(linked) <= set(asked) and len(asked) == len(set(asked))  # nothing twice
+    expect(page.locator("link[rel=prefetch]")).to_have_attribute("href", "/vendor/plotly.min.js")
+
+
 @pytest.mark.parametrize("size", [(1024, 768), (1440, 900)], ids=["projector", "laptop"])
 def test_no_text_lies_on_another_or_is_cut_off(new_page: Callable[..., Page], size: tuple[int, int]):
     page = new_page(viewport={"width": size[0], "height": size[1]})

@@ -1,14 +1,20 @@
 """What stands in front of Streamlit: its page made ready for ours, and security headers on everything."""
 
 import asyncio
+import re
 from concurrent.futures import Future
+from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
 from pages.shared import server, style
 from pages.shared.server import HEADERS, FrontPage, SecurityHeaders
+
+LINK = re.compile(r'<link rel="(?:modulepreload|preload)"[^>]* fetchpriority="low" href="([^"]+)">')
 
 
 async def streamlit_itself(scope: Any, receive: Any, send: Any) -> None:
@@ -27,7 +33,9 @@ def ask(app: Any, path: str, method: str = "GET") -> tuple[dict[str, str], str]:
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": b""}
 
-    asyncio.run(app({"type": "http", "method": method, "path": path, "headers": []}, receive, send))
+    asyncio.run(
+        app({"type": "http", "method": method, "path": path, "query_string": b"", "headers": []}, receive, send)
+    )
     headers = {name.decode(): value.decode() for name, value in messages[0]["headers"]}
     return headers, b"".join(message.get("body", b"") for message in messages).decode()
 
@@ -38,8 +46,8 @@ def test_a_pages_address_gets_the_page(path: str):
     assert "<title>Headlight</title>" in body
     assert "<title>Streamlit</title>" not in body
     assert body.index("BACKEND_BASE_URL") < body.index('<script type="module"')
-    plotly = {"/": 'rel="prefetch" as="script" href="/vendor/plotly.min.js"'}.get(path, 'src="/vendor/plotly.min.js"')
-    assert plotly in body and body.count("/vendor/plotly.min.js") == 1
+    assert ('<script async src="/vendor/plotly.min.js">' in body) == (path != "/")
+    assert bool(LINK.search(body)) == (path == "/")
     assert body.index("history.pushState") < body.index('<script type="module"')  # before Streamlit takes it
     assert body.count("</style></body>") == 1
     behind = body.partition("</head>")[2]  # Streamlit's styles are in the head: ours have the last word
@@ -54,14 +62,38 @@ def test_everything_else_goes_to_streamlit(path: str):
     assert ask(FrontPage(streamlit_itself), "/heads", method="POST")[1] == "behind"
 
 
+def test_start_asks_for_its_modules_in_the_readers_language():
+    """Of the URL, else of the browser; both are words of a stranger."""
+    cases = {("/start?language=de", "en"): "de", ("/start", "de-AT,en;q=0.9"): "de", ("/", "fr"): "en", ("/", ""): "en"}
+    cases |= {("/start?language=xx", "de"): "de", ("/?language=en", "de"): "en", ("/", "../de"): "en"}
+    client = TestClient(Starlette(routes=server.ROUTES, middleware=server.MIDDLEWARE))
+    for (path, preferred), language in cases.items():
+        links = LINK.findall(client.get(path, headers={"accept-language": preferred}).text)
+        ours = [address for address in links if address.startswith("/modules/")]
+        assert len(ours) > 20 and len(set(links)) == len(links)
+        for address in ours:
+            assert f"/{language}/" in address
+            answer = client.get(address)
+            assert answer.status_code == 200 and "immutable" in answer.headers["cache-control"], address
+
+
+def test_plotly_is_what_a_browser_asks_for_last(monkeypatch: pytest.MonkeyPatch):
+    is_asked_for = Event()
+    monkeypatch.setattr(server, "_PLOTLY_IS_ASKED_FOR", is_asked_for)
+    for path in ("/", "/heads", "/static/js/a.js"):
+        ask(FrontPage(streamlit_itself), path)
+        assert not is_asked_for.is_set()
+    ask(FrontPage(streamlit_itself), server.PLOTLY)
+    assert is_asked_for.is_set()
+
+
 def test_torch_waits_for_the_page_that_does_without_it(monkeypatch: pytest.MonkeyPatch):
     """A visitor of Start is served before torch is imported; for any other page it is imported at once."""
     for path, waits in (("/", True), ("/start", True), ("/heads", False)):
         asked: Future[str] = Future()
         waited = list[float]()
         monkeypatch.setattr(server, "_FIRST_PATH", asked)
-        monkeypatch.setattr(server.health, "PAGE_IS_DRAWN", SimpleNamespace(wait=waited.append))
-        monkeypatch.setattr(server, "WAIT_FOR_BROWSER", 0.0)
+        monkeypatch.setattr(server, "_PLOTLY_IS_ASKED_FOR", SimpleNamespace(wait=waited.append))
         monkeypatch.setattr(server.gc, "freeze", lambda: None)
         ask(FrontPage(streamlit_itself), path)
         assert asked.result(0) == path

@@ -22,6 +22,7 @@ from transformer_core.analysis.flow.divergence import entropy
 from transformer_core.analysis.stage import first_view
 from transformer_core.analysis.stage.panels import Lane, Zoom, lanes_of, sites_of
 from transformer_core.analysis.stage.stage_text import StageText
+from transformer_core.config import ModelConfig
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.errors import mark
 
@@ -60,7 +61,8 @@ class StageData:
         notes = view_fields.fit(card.config, (source, view.text))
         view = state.current()  # with the head that is zoomed in on
         zoom, sampling = Zoom.of(view_fields.ZOOM.value), view_fields.sampling()
-        first = _first_view(card) if view_fields.is_usual() and _is_plain(view) else None
+        is_first = view_fields.is_usual() and _is_plain(view)
+        first = _first_view(source.path, source.version, card.config) if is_first else None
         if first is not None and first.prompt != view.text:
             first = None
         text = first.text if first is not None else value_of(_generated(source, view.text))
@@ -244,8 +246,9 @@ def _generated(source: Source, text: str) -> Expression:
     return named("stage_text", cache.kept(mark("generated texts"), made))
 
 
-def _first_view(card: ModelCard) -> "FirstView | None":
-    return first_view.read(models.place_of(card.path), card.config)
+@cache.by_arguments(mark("first views"))
+def _first_view(path: str, version: str, config: ModelConfig) -> "FirstView | None":
+    return first_view.read(models.place_of(path), config)
 
 
 def _is_plain(view: View) -> bool:

@@ -1,8 +1,10 @@
 """Which language a person reads: that of their browser, until they choose another."""
 
+import re
 from pathlib import Path
 
 import streamlit as st
+from starlette.requests import Request
 
 from pages.shared import prose
 from pages.shared.private_streamlit import is_in_a_run
@@ -10,11 +12,12 @@ from transformer_core.language import ENGLISH, LANGUAGES, add_catalogues, ask_fo
 
 LANGUAGE = "language"  # in the session, and in the URL where it is not the browser's
 _BOX = "language-box"
+_CATALOGUES = Path(__file__).resolve().parents[2] / "languages"
 
 
 def seed() -> None:
     """Take the language from the URL or the browser, at the first run of a session."""
-    add_catalogues(Path(__file__).resolve().parents[2] / "languages")
+    add_catalogues(_CATALOGUES)
     ask_for_language(_of_reader)
     if LANGUAGE not in st.session_state:
         wanted = st.query_params.get(LANGUAGE, "")
@@ -56,6 +59,18 @@ def _of_reader() -> str:
     return str(st.session_state.get(LANGUAGE, ENGLISH))
 
 
+def asked_for(request: Request) -> str:
+    """Return the language that a page will be read in, before anything runs: of the URL, else of the browser."""
+    add_catalogues(_CATALOGUES)
+    asked = request.query_params.get(LANGUAGE)
+    return asked if asked in LANGUAGES else _known(request.headers.get("accept-language"))
+
+
 def _of_browser() -> str:
-    preferred = (st.context.locale or ENGLISH).split("-")[0]
-    return preferred if preferred in LANGUAGES else ENGLISH
+    return _known(st.context.locale)
+
+
+def _known(preferred: str | None) -> str:
+    """Return a language that we have: of `de-AT,en;q=0.9` its first, else English."""
+    first = re.split("[-,;]", preferred or ENGLISH)[0]
+    return first if first in LANGUAGES else ENGLISH

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from pages.components import modules
-from transformer_core.language import add_catalogues, messages, speaking
+from transformer_core.language import add_catalogues, messages
 
 FOLDER = Path(modules.__file__).parent
 IMPORTED = re.compile(r'from "(\.[^"]+)"|"(\./[^"]+\.css|\.\./[^"]+\.css)"')
@@ -31,7 +31,7 @@ def test_no_color_is_written_into_a_style(path: Path):
 
 @pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.js")), ids=lambda path: str(path.relative_to(FOLDER)))
 def test_what_a_module_asks_for_is_there(path: Path, client: TestClient):
-    address = modules.address(path)
+    address = modules.address(path, "en")
     answer = client.get(address)
     assert answer.text == path.read_text(encoding="utf-8")
     assert answer.headers["content-type"].startswith("text/javascript")
@@ -43,7 +43,7 @@ def test_what_a_module_asks_for_is_there(path: Path, client: TestClient):
 
 
 def test_only_modules_and_styles_have_an_address(client: TestClient):
-    top = modules.address(FOLDER / "kit" / "mount.js").partition("/pages/")[0]
+    top = modules.address(FOLDER / "kit" / "mount.js", "en").partition("/pages/")[0]
     for path in ("pages/components/mounting.py", "pages/frame.py", "../app.py", "pages/../app.py", "nothing.js"):
         assert client.get(f"{top}/{path}").status_code == 404
     assert client.get("/modules/x/xx/pages/components/kit/mount.js").status_code == 404
@@ -55,9 +55,7 @@ def test_what_an_old_page_asks_for_is_not_kept(client: TestClient):
 
 
 def test_each_language_has_its_words(client: TestClient):
-    with speaking("de"):
-        address = modules.address(FOLDER / "kit" / "language.js")
-    text = client.get(address).text
+    text = client.get(modules.address(FOLDER / "kit" / "language.js", "de")).text
     pattern = r"^export const LANGUAGE = (.*);\nexport const WORDS = (.*);\nexport const FORMS = (.*);\n$"
     ((language, words, forms),) = re.findall(pattern, text)
     assert json.loads(language) == "de"
