@@ -17,6 +17,19 @@ ALLOWED = """(canvas) => {
 }"""
 LABELS = """(canvas) => Object.values(canvas.getRootNode().querySelector(".mask_matrix").view.pictures)
   .flatMap(({ grid }) => [grid.left, grid.top])"""
+SEES_AN_EFFECT = """
+window.seen = { chips: false, effect: false };
+const look = () => {
+  for (const { shadowRoot } of document.querySelectorAll("*")) {
+    for (const { textContent } of shadowRoot?.querySelectorAll(".mask_matrix .chip .numbers") ?? []) {
+      seen.chips = true;
+      seen.effect ||= textContent.includes("→");
+    }
+  }
+  requestAnimationFrame(look);
+};
+look();
+"""
 PATTERN = "(canvas) => Array.from(canvas.getRootNode().querySelector('.mask_matrix').view.shown)"
 
 
@@ -149,7 +162,13 @@ def test_an_edit_is_predicted_by_the_keyboard_before_its_effect_and_both_survive
     numbers = page.locator(".mask_matrix .chip .numbers")
     output = page.get_by_role("combobox", name="Which output changes most?")
     expect(output).to_be_visible()
-    expect(numbers.filter(has_text="→")).to_have_count(0)
+    wait(page)
+    page.add_init_script(SEES_AN_EFFECT)
+    page.reload()
+    expect(output).to_be_visible()
+    wait(page)
+    expect(numbers).not_to_have_count(0)
+    assert page.evaluate("seen") == {"chips": True, "effect": False}  # nor for a moment while the page was loading
     output.focus()
     for key in ("ArrowDown", "ArrowDown", "Enter"):
         page.keyboard.press(key)

@@ -55,7 +55,7 @@ def show(data: MasksData) -> None:
     replacements, remarks = _replacements(data)
     for remark in remarks:
         prose.note(remark)
-    if answers.IS_ON.value and not _predicted(data, place, replacements[place]):
+    if answers.is_on() and not _predicted(data, place, replacements[place]):
         return
     other = _other(data)
     recipes = data.leak("own", replacements), data.leak("other", replacements, other)

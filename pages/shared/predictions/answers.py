@@ -5,13 +5,20 @@ from collections.abc import Mapping
 
 from pages.components import browser_storage
 from pages.shared.predictions.prediction import Edit, Prediction
+from pages.shared.view import cookies
 from pages.shared.view.fields import Kept
 
 IS_ON = Kept("predict-first", False)
-STORE, SWITCH = "headlight-predictions", "isOn"
+COOKIE = "headlight-predict-first"  # a page must know it before it shows what is to be predicted
+STORE = "headlight-predictions"
 MOST_KEPT = 1000  # that are taken from a browser
 _GIVEN = Kept("predictions-given")  # by the edit's name; None: shown without a prediction
 _NAME = re.compile(r"[0-9a-f]{16}")
+
+
+def is_on() -> bool:
+    """Return whether predictions are asked for: as was chosen in this session, else in the one before."""
+    return bool(IS_ON.value) if IS_ON.is_chosen else cookies.read(COOKIE) == "on"
 
 
 def given() -> Mapping[str, Prediction | None]:
@@ -42,9 +49,9 @@ def give(edit: Edit, prediction: Prediction | None) -> None:
 def keep() -> None:
     """Keep all in the browser; the end of a page that asks for predictions."""
     parts: dict[str, object] = {name: one and one.payload() for name, one in given().items()}
-    if IS_ON.is_chosen:
-        parts[SWITCH] = IS_ON.value
     browser_storage.keep(STORE, parts, restore)
+    if IS_ON.is_chosen:
+        cookies.keep(COOKIE, "on" if is_on() else "off")
 
 
 def restore(kept: object) -> None:
@@ -55,6 +62,4 @@ def restore(kept: object) -> None:
         prediction = Prediction.from_payload(value)
         if isinstance(name, str) and _NAME.fullmatch(name) and (value is None or prediction is not None):
             found[name] = prediction
-        elif name == SWITCH and isinstance(value, bool) and not IS_ON.is_chosen:
-            IS_ON.set(value)
     _GIVEN.set(found | dict(given()))

@@ -25,7 +25,7 @@ _IS_INCOMPLETE = Kept("predict-incomplete", False)  # the button was pressed too
 
 def switch() -> None:
     """Draw the switch: whether predictions are asked for."""
-    answers.IS_ON.toggle(say("Predict first"), help=prose.plain(say(HELP)))
+    answers.IS_ON.toggle(say("Predict first"), shown=answers.is_on(), help=prose.plain(say(HELP)))
 
 
 def ask(edit: Edit | None, *, waiting: str = "") -> bool:
@@ -38,7 +38,7 @@ def ask(edit: Edit | None, *, waiting: str = "") -> bool:
     Returns:
         Whether the effect of the edit may be shown.
     """
-    if not answers.IS_ON.value or (edit is None and not waiting):
+    if not answers.is_on() or (edit is None and not waiting):
         return True
     with st.container(key="hl-predict"):
         if edit is None:

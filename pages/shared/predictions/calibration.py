@@ -28,7 +28,7 @@ NO_PREDICTIONS = mark("You have made no predictions yet.")
 
 def show() -> None:
     """Draw the calibration, folded; nothing where no predictions are asked for."""
-    if not answers.IS_ON.value:
+    if not answers.is_on():
         return
     title = say("Your calibration")
     with st.expander(

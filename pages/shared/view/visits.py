@@ -7,8 +7,9 @@ import re
 
 import streamlit as st
 
+from pages.shared.view import cookies
+
 COOKIE = "headlight-seen"
-_A_YEAR = 365 * 24 * 3600  # s
 _SEEN, _OPEN = "seen-pages", "open-page"  # keys of the session: the pages before the one that is open, and that one
 
 
@@ -18,7 +19,7 @@ def arrive(page: str) -> None:
     if before == page:
         return
     if before is None:
-        seen = frozenset(re.findall(r"[\w-]+", st.context.cookies.get(COOKIE, "")))
+        seen = frozenset(re.findall(r"[\w-]+", cookies.read(COOKIE)))
     else:
         seen = st.session_state[_SEEN] | {before}
     st.session_state[_OPEN], st.session_state[_SEEN] = page, seen
@@ -33,5 +34,4 @@ def remember() -> None:
     """Let the browser keep for the next session that this page was seen."""
     if is_first():
         seen = ".".join(sorted(st.session_state[_SEEN] | {st.session_state[_OPEN]}))
-        cookie = f"{COOKIE}={seen}; max-age={_A_YEAR}; path=/; samesite=lax"
-        st.html(f"<script>document.cookie = {cookie!r}</script>", unsafe_allow_javascript=True)
+        cookies.keep(COOKIE, seen)

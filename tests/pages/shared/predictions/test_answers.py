@@ -49,35 +49,39 @@ def sent(bare: Bare) -> dict[str, Any]:
 def test_what_the_browser_kept_is_there_again_and_what_this_session_has_stays(bare: Bare):
     assert sent(bare) == {"store": answers.STORE, "parts": {}, "isRestored": False}
     answers.give(edit("a"), ONE)
-    kept = {edit("a").name: OTHER.payload(), edit("b").name: OTHER.payload(), edit("c").name: None, "isOn": True}
+    kept = {edit("a").name: OTHER.payload(), edit("b").name: OTHER.payload(), edit("c").name: None}
     bare.session[f"{answers.STORE}-kept"] = {"kept": kept}
     take = bare.components["browser_storage"]["on_kept_change"]
     take()
     assert answers.given() == {edit("a").name: ONE, edit("b").name: OTHER, edit("c").name: None}
-    assert answers.IS_ON.value is True
     data = sent(bare)
-    assert data["isRestored"] and data["parts"] == {
-        **{edit("a").name: ONE.payload(), edit("b").name: OTHER.payload(), edit("c").name: None},
-        "isOn": True,
-    }
+    parts = {edit("a").name: ONE.payload(), edit("b").name: OTHER.payload(), edit("c").name: None}
+    assert data == {"store": answers.STORE, "parts": parts, "isRestored": True}
     bare.session[f"{answers.STORE}-kept"] = {"kept": {edit("d").name: ONE.payload()}}
     take()  # a browser says it once a session
     assert edit("d").name not in answers.given()
 
 
-def test_a_switch_that_was_set_in_this_session_stays(bare: Bare):
-    answers.IS_ON.set(False)
-    answers.restore({"isOn": True})
-    assert answers.IS_ON.value is False
-    assert sent(bare)["parts"] == {"isOn": False}
+def test_the_switch_is_known_before_anything_is_drawn_and_kept_for_the_next_session(
+    bare: Bare, browser_that_was_here: dict[str, str]
+):
+    assert not answers.is_on()
+    answers.keep()
+    assert answers.COOKIE not in bare.words
+    for kept, is_on in (("on", True), ("off", False), ("<script>", False)):
+        browser_that_was_here[answers.COOKIE] = kept
+        assert answers.is_on() == is_on
+    for is_on, kept in ((True, "=on;"), (False, "=off;")):
+        answers.IS_ON.set(is_on)
+        answers.keep()
+        assert answers.is_on() == is_on
+        assert f"{answers.COOKIE}{kept}" in bare.words
 
 
-@pytest.mark.parametrize(
-    "kept", [None, 3, [ONE.payload()], {"x": ONE.payload()}, {edit("a").name: {"guess": 1}}, {"isOn": "yes"}]
-)
+@pytest.mark.parametrize("kept", [None, 3, [ONE.payload()], {"x": ONE.payload()}, {edit("a").name: {"guess": 1}}])
 def test_what_is_damaged_is_left_out(bare: Bare, kept: object):
     answers.restore(kept)
-    assert not answers.given() and answers.IS_ON.value is False
+    assert not answers.given()
 
 
 def test_no_more_is_taken_than_may_be_kept(bare: Bare):
