@@ -12,12 +12,21 @@ from playwright.sync_api import Page, expect
 
 import transformer_core as tc
 from tests.e2e.browser import ROOT
-from tests.e2e.looking import faults
+from tests.e2e.looking import faults, open_address
 
 pytestmark = pytest.mark.browser
 
 TEXT = "The cat sees the dog."
 FIRST_PANEL = '.lane[data-stack="decoder"] .panel.vectors canvas'
+HEADS = {
+    "en-fr": "decoder.1.cross_attn.2",
+    "dates": "decoder.0.cross_attn.1",
+    "stories": "decoder.3.self_attn.2",
+    "induction": "decoder.1.self_attn.0",
+    "fill-in": "encoder.1.self_attn.0",
+}
+LAPTOP, PROJECTOR, PHONE = SIZES = [(1440, 900), (1024, 768), (390, 844)]
+HIDDEN = "(strips) => Math.max(...strips.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth))"  # px
 BARS_AT_ONCE = """(range) => {
   const root = range.closest(".stage");
   const shares = () => [...root.querySelectorAll(".bar .share")].map(({ textContent }) => textContent);
@@ -128,16 +137,25 @@ def test_the_address_alone_asks_for_all_that_the_stage_is_drawn_with(page: Page)
     expect(page.locator("link[rel=prefetch]")).to_have_attribute("href", "/vendor/plotly.min.js")
 
 
-@pytest.mark.parametrize("size", [(1024, 768), (1440, 900)], ids=["projector", "laptop"])
-def test_no_text_lies_on_another_or_is_cut_off(new_page: Callable[..., Page], size: tuple[int, int]):
+@pytest.mark.parametrize("size", SIZES, ids=["laptop", "projector", "phone"])
+def test_each_zoom_level_of_each_model_is_drawn_and_no_text_lies_on_another_or_is_cut_off(
+    new_page: Callable[..., Page], size: tuple[int, int]
+):
     page = new_page(viewport={"width": size[0], "height": size[1]})
-    zooms = {"en-fr": ("", "decoder.0", "decoder.1.cross_attn"), "stories": ("", "decoder.3"), "fill-in": ("",)}
     seen = {}
-    for model, levels in zooms.items():
-        for zoom in levels:
-            open_start(page, f"/start?model={model}&zoom={zoom}")
-            expect(page.locator(".says")).to_be_visible()
+    for model, head in HEADS.items():
+        stack, layer, attention, _ = head.split(".")
+        for zoom in ("", f"{stack}.{layer}", f"{stack}.{layer}.{attention}", head):
+            open_address(page, f"start?model={model}&zoom={zoom}")
+            expect(page.locator(".crumb")).to_have_count(len(zoom.split(".")) if zoom else 1)
+            expect(page.locator(".lens .number" if zoom == head else ".stage .picture").first).to_be_visible()
+            is_scrolled = size == PHONE or (size == PROJECTOR and (model, zoom) == ("stories", ""))  # four blocks
+            if zoom != head and not is_scrolled:
+                assert page.locator(".strip").evaluate_all(HIDDEN) == 0, (model, zoom)
             seen[f"{model}, {zoom}"] = faults(page)
+        page.locator(".lens .number").nth(1).click()
+        expect(page.locator(".steps_number")).to_contain_text("Recomputed in float64")
+        assert "cell" in at(page)
     assert not any(seen.values()), seen
 
 

@@ -5,7 +5,7 @@ import { element } from "../../../../components/kit/elements.js";
 import { say } from "../../../../components/kit/say.js";
 import { pictureOf } from "../../../steps/components/steps/colors.js";
 import { drawFlows } from "./flows.js";
-import { fitted } from "./layout.js";
+import { fitted, NARROW, tokensWidth } from "./layout.js";
 import { nextToken } from "./prediction.js";
 
 export function makeLanes(view) {
@@ -14,12 +14,15 @@ export function makeLanes(view) {
   const counts = Object.fromEntries(Object.entries(header.sides).map(([side, { labels }]) => [side, labels.length]));
   view.pictures = [];
   view.strips = [];
+  const room = roomOf(view);
+  box.style.setProperty("--tokens", `${tokensWidth(room.width)}px`);
+  box.classList.toggle("narrow", room.width < NARROW);
   const made = header.lanes.map((lane) => {
     const section = element("section", "lane");
     section.dataset.stack = lane.stack;
     section.setAttribute("aria-label", lane.title);
     if (header.lanes.length > 1) section.append(element("h3", "stack", lane.title));
-    const { panels, row, sizes } = fitted(lane, { ...roomOf(view), level: header.level, counts });
+    const { panels, row, sizes } = fitted(lane, { ...room, level: header.level, counts });
     const strip = element("div", "strip");
     strip.style.setProperty("--row", `${row}px`);
     fillStrip(view, strip, { ...lane, panels }, sizes);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cellAt, fitted, GAP, mapsOf, measure, rowHeight, TOKENS_WIDTH } from "../../../../../pages/learn/start/components/stage/layout.js";
+import { cellAt, fitted, GAP, mapsOf, measure, rowHeight, tokensWidth } from "../../../../../pages/learn/start/components/stage/layout.js";
 
 const vectors = (more = {}) => ({ shape: "vectors", size: [16, 128], rows: "target", columns: "", group: "", isOptional: false, ...more });
 const heads = (nHeads, more = {}) => ({ shape: "heads", size: [nHeads, 16, 16], rows: "target", columns: "target", group: "", isOptional: false, ...more });
@@ -34,7 +34,7 @@ test("a lane that fits is never wider than its room, and its strips take what is
   for (const [nBlocks, width] of [[1, 700], [2, 840], [4, 1130], [2, 700]]) {
     const lane = laneOf(nBlocks);
     const { sizes } = measure(lane, { level: "overview", width, height: 240, counts });
-    const total = sizes.reduce((sum, size) => sum + size.width, 0) + GAP * sizes.length + 12 * nBlocks + TOKENS_WIDTH;
+    const total = sizes.reduce((sum, size) => sum + size.width, 0) + GAP * sizes.length + 12 * nBlocks + tokensWidth(width);
     const strips = sizes.filter((_, i) => lane.panels[i].shape === "vectors");
     assert.equal(new Set(strips.map((size) => size.width)).size, 1);
     assert.ok(total <= width || strips[0].width === 42, `${nBlocks} blocks in ${width}: ${total}`);
@@ -50,11 +50,32 @@ test("where maps would be too small, the hidden units stay for the block's own l
   assert.equal(fitted(laneOf(4), { ...room, level: "block" }).panels.length, 13);
 });
 
+test("maps that are much wider than high are smaller, rather than that the lane is cut off", () => {
+  const few = { target: 11, source: 15 };
+  const blocks = [0, 1].map((i) => [heads(4, { group: `${i}`, size: [4, 11, 11] }), heads(4, { group: `${i}`, size: [4, 11, 15] }), vectors({ group: `${i}`, isOptional: true }), vectors({ group: `${i}` })]);
+  const lane = { panels: [vectors(), vectors(), vectors(), ...blocks.flat(), vectors()] };
+  const block = { panels: [vectors(), heads(4, { size: [4, 11, 11] }), ...Array.from({ length: 3 }, () => vectors()), heads(4, { size: [4, 11, 15] }), ...Array.from({ length: 7 }, () => vectors())] };
+  assert.ok(fitted(block, { level: "block", width: 690, height: 372, counts: few }).total <= 690);
+  const { total, sizes } = fitted(lane, { level: "overview", width: 690, height: 115, counts: few });
+  assert.ok(total <= 690, total);
+  assert.ok(sizes.every((size) => !("mapHeight" in size) || size.mapHeight >= 24));
+});
+
 test("tokens of another side have a list of their own, with room of its own", () => {
   const mixed = { panels: [vectors(), vectors({ rows: "source" }), heads(4, { columns: "source", size: [4, 16, 13] })] };
   const { sizes } = measure(mixed, { level: "attention", width: 1000, height: 400, counts });
   assert.deepEqual(sizes.map(({ height }) => height / 25), [16, 13, 16]);
-  assert.ok(sizes.reduce((sum, { width }) => sum + width, 0) + 3 * TOKENS_WIDTH <= 1000);
+  assert.ok(sizes.reduce((sum, { width }) => sum + width, 0) + 3 * tokensWidth(1000) <= 1000);
+});
+
+test("a block with cross-attention, and its attention with both texts, fit beside the sidebar of a projector", () => {
+  const block = { panels: [vectors(), heads(4), ...Array.from({ length: 3 }, () => vectors()), heads(4, { size: [4, 16, 13] }), ...Array.from({ length: 7 }, () => vectors())] };
+  const cross = { panels: [vectors(), vectors({ rows: "source" }), vectors({ rows: "source" }), heads(4, { size: [4, 16, 13] }), vectors(), vectors()] };
+  for (const [level, lane, nLists] of [["block", block, 1], ["attention", cross, 3]]) {
+    const { sizes } = measure(lane, { level, width: 690, height: 400, counts });
+    const total = sizes.reduce((sum, size) => sum + size.width, 0) + GAP * (sizes.length + nLists - 1) + nLists * tokensWidth(690);
+    assert.ok(total <= 690, `${level}: ${total}`);
+  }
 });
 
 test("a point of a picture lies in one cell, also on its very edges", () => {
