@@ -25,6 +25,7 @@ FLOORS = [
     ("transformer_core.corpora",),
     ("transformer_core.checkpoints",),
     ("transformer_core.instrument",),
+    ("transformer_core.programs",),
     ("transformer_core.model",),
     ("transformer_core.text",),
     (

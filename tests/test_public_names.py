@@ -13,7 +13,7 @@ import transformer_core as tc
 ROOT = Path(__file__).resolve().parents[1]
 
 PROMISED = {
-    *("ModelConfig", "Transformer", "build", "presets"),
+    *("ModelConfig", "Transformer", "build", "presets", "programs"),
     *("Tokenizer", "train_tokenizer", "load", "save", "read_card"),
     *("Activations", "capture", "site", "sites", "site_names", "Decoding", "greedy_decode", "beam_search"),
     *("DecodingSession", "DecodingStep", "DecodingTree", "Sampling"),

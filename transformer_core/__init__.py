@@ -6,7 +6,8 @@
 ...     logits = model(src, tgt)
 >>> acts["decoder.blocks.0.cross_attn.hook_pattern"]  # [batch, head, query, key]
 
-`tc.presets` is `transformer_core.model.presets`, configurations to start from. A name is loaded, and torch with it,
+`tc.presets` is `transformer_core.model.presets`, configurations to start from; `tc.programs` compiles programs into
+models. A name is loaded, and torch with it,
 when it is first used: a page or a `--help` need not wait for torch.
 """
 
@@ -14,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from transformer_core import programs
     from transformer_core.checkpoints.checkpoint import read_card, save
     from transformer_core.checkpoints.load import load
     from transformer_core.config import ModelConfig
@@ -71,6 +73,7 @@ __all__ = [
     "load",
     "patch",
     "presets",
+    "programs",
     "read_card",
     "replace",
     "resample",
@@ -104,6 +107,7 @@ _HOMES = {
     "instrument.lazy": ("LazyPattern",),
     "instrument.sites": ("Site", "site", "site_names", "sites"),
     "model.presets": ("presets",),
+    "programs": ("programs",),
     "model.transformer": ("Transformer", "build"),
     "text.tokenizer": ("Tokenizer", "train_tokenizer"),
     "checkpoints.checkpoint": ("read_card", "save"),
@@ -116,7 +120,7 @@ def __getattr__(name: str) -> Any:
     for home, names in _HOMES.items():
         if name in names:
             module = import_module(f"{__name__}.{home}")
-            value = globals()[name] = module if name == "presets" else getattr(module, name)
+            value = globals()[name] = module if name in ("presets", "programs") else getattr(module, name)
             return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

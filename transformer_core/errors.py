@@ -158,5 +158,9 @@ class CorpusError(HeadlightError):
     """A corpus that is unknown, or data that a corpus cannot hold."""
 
 
+class ProgramError(HeadlightError):
+    """A program that cannot be read, compiled or run."""
+
+
 class RunError(HeadlightError):
     """A training run that cannot start, go on, or be read."""

@@ -165,6 +165,15 @@ def train_tokenizer(texts: Iterable[str], *, kind: Kind, vocab_size: int = 30_00
     return OwnTokenizer(backend, kind)
 
 
+def word_tokenizer(words: Iterable[str]) -> OwnTokenizer:
+    """Return a tokenizer of the kind "word" whose vocabulary is the special tokens and these words, in their order."""
+    backend, _ = _word_level(0, [])
+    vocabulary = {word: i for i, word in enumerate(dict.fromkeys((*SPECIAL_TOKENS, *words)))}
+    backend.model = models.WordLevel(vocab=vocabulary, unk_token=UNK)
+    backend.add_special_tokens([*SPECIAL_TOKENS])
+    return OwnTokenizer(backend, "word")
+
+
 def _word_level(vocab_size: int, special: list[str]) -> tuple[Backend, trainers.Trainer]:
     backend = Backend(models.WordLevel(unk_token=UNK))
     backend.normalizer = normalizers.Sequence(

@@ -1,0 +1,52 @@
+"""The role of each head is what its line says."""
+
+import pytest
+
+import transformer_core as tc
+from tests.model.building import small_config
+from transformer_core.errors import ProgramError
+from transformer_core.programs import EXAMPLES, Program, roles
+from transformer_core.programs import compile as compile_program
+
+
+def kinds(program: Program) -> dict[tuple[int, int], tuple[object, ...]]:
+    model, _ = compile_program(program)
+    return {place: (role.kind, role.offset, role.counts, role.line) for place, role in roles(model).items()}
+
+
+def test_roles_of_examples():
+    assert kinds(EXAMPLES["induction"]) == {(0, 0): ("offset", 1, False, 2), (1, 0): ("induction", None, False, 3)}
+    assert kinds(EXAMPLES["histogram"]) == {(0, 0): ("same_token", None, True, 3)}
+    assert kinds(EXAMPLES["fraction_previous"]) == {(1, 0): ("uniform", None, False, 3)}
+    assert [kind for kind, *_ in kinds(EXAMPLES["shuffle_dyck_2"]).values()] == ["fixed"] * 5
+    assert kinds(EXAMPLES["sort_unique"])[0, 0][0] == "other"
+
+
+@pytest.mark.parametrize(
+    ("predicate", "is_causal", "expected"),
+    [
+        ("key == query - 3", True, ("offset", 3)),
+        ("key == query", False, ("offset", 0)),
+        ("key == query + 2", False, ("offset", -2)),
+        ("key + 1 == query or key > query", True, ("offset", 1)),  # a later key is never seen
+        ("key + 1 == query or key > query", False, ("other", None)),
+        ("key == query - 1 and query > 3", True, ("other", None)),
+        ("key < query", True, ("other", None)),
+        ("key == 0", True, ("fixed", None)),
+    ],
+)
+def test_offsets(predicate: str, is_causal: bool, expected: tuple[str, int | None]):
+    source = f"n = selector_width(select(indices, indices, lambda key, query: {predicate}))"
+    (found,) = kinds(Program(source=source, is_causal=is_causal)).values()
+    assert found[:2] == expected
+
+
+def test_a_role_names_its_line():
+    model, _ = compile_program(EXAMPLES["induction"])
+    role = roles(model)[1, 0]
+    assert role.name == "next" and role.source.startswith("next = aggregate(select(previous, tokens")
+
+
+def test_a_trained_model_has_no_program():
+    with pytest.raises(ProgramError, match="was not compiled from a program"):
+        roles(tc.build(small_config()))

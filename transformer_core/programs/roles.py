@@ -1,0 +1,108 @@
+"""What each head of a compiled model does: its line of the program, and the name that this kind of head has."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from transformer_core.model.transformer import Transformer
+from transformer_core.programs.compiler import Compiled, compiled
+from transformer_core.programs.language import INDICES, TOKENS, Aggregate, Selector, SelectorWidth, Sequence
+
+Kind = Literal["offset", "same_token", "induction", "uniform", "fixed", "other"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Role:
+    """What a head does.
+
+    Attributes:
+        line: of the program, from 1 on.
+        source: the line.
+        name: what the line calls its result.
+        kind: "offset": attends `offset` positions back; "same_token": to equal tokens; "induction": to the token after
+            an earlier equal one; "uniform": to all alike; "fixed": to the same keys whatever the query; "other".
+        offset: 1 for the previous token; negative for later ones; None where the kind is another.
+        counts: whether it counts the selected keys, and so attends to <bos>, too.
+    """
+
+    line: int
+    source: str
+    name: str
+    kind: Kind
+    offset: int | None = None
+    counts: bool = False
+
+
+def roles(model: Transformer) -> dict[tuple[int, int], Role]:
+    """Return the roles of a compiled model's heads, by layer and head; heads that do nothing have none.
+
+    Raises:
+        ProgramError: the model was not compiled from a program.
+    """
+    made_from = compiled(model)
+    return {
+        (layer, head): _role(step, made_from)
+        for layer, steps in enumerate(made_from.layout.heads)
+        for head, step in enumerate(steps)
+    }
+
+
+def _role(step: Aggregate | SelectorWidth, made_from: Compiled) -> Role:
+    kind, offset = _kind(step.selector, made_from)
+    return Role(
+        line=step.line,
+        source=made_from.program.lines[step.line],
+        name=step.name,
+        kind=kind,
+        offset=offset,
+        counts=isinstance(step, SelectorWidth),
+    )
+
+
+def _kind(selector: Selector, made_from: Compiled) -> tuple[Kind, int | None]:
+    """Return what kind of head a selector makes, and its offset, where it has one."""
+    keys, queries = (made_from.layout.subspaces[of].values for of in (selector.keys, selector.queries))
+    table = [[bool(selector.predicate(key, query)) for key in keys] for query in queries]
+    if all(map(all, table)):
+        return "uniform", None
+    if (offset := offset_of(selector, made_from)) is not None:
+        return "offset", offset
+    is_equality = all(
+        chosen == (key == query)
+        for row, query in zip(table, queries, strict=True)
+        for chosen, key in zip(row, keys, strict=True)
+    )
+    if is_equality and selector.queries is TOKENS:
+        if selector.keys is TOKENS:
+            return "same_token", None
+        if _is_previous_token(selector.keys, made_from):
+            return "induction", None
+    return ("fixed" if all(row == table[0] for row in table) else "other"), None
+
+
+def offset_of(selector: Selector, made_from: Compiled) -> int | None:
+    """Return how many positions before the query the only selected key lies; None where that is not so."""
+    if selector.keys is not INDICES or selector.queries is not INDICES:
+        return None
+    places = range(made_from.max_len)
+    seen = [
+        (
+            query,
+            [
+                key
+                for key in places
+                if selector.predicate(key, query) and (key <= query or not made_from.program.is_causal)
+            ],
+        )
+        for query in places
+    ]
+    offsets = {query - key for query, keys in seen for key in keys}
+    if len(offsets) != 1:
+        return None
+    (offset,) = offsets
+    return offset if all(len(keys) == (query - offset in places) for query, keys in seen) else None
+
+
+def _is_previous_token(sequence: Sequence, made_from: Compiled) -> bool:
+    return (
+        isinstance(sequence, Aggregate) and sequence.values is TOKENS and offset_of(sequence.selector, made_from) == 1
+    )

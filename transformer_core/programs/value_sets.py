@@ -1,0 +1,95 @@
+"""Which values each sequence of a program can take: every one of them gets a direction of the residual stream."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence as Tokens
+from fractions import Fraction
+from itertools import product
+from math import prod
+
+from transformer_core.errors import ProgramError
+from transformer_core.programs.functions import Value
+from transformer_core.programs.language import (
+    Aggregate,
+    Given,
+    Map,
+    Program,
+    Selector,
+    SelectorWidth,
+    Sequence,
+    steps_of,
+)
+
+MOST_VALUES = 400  # of one sequence
+MOST_COMBINATIONS = 20_000  # of the inputs of one map
+
+
+def value_sets(program: Program, vocab: Tokens[str], max_len: int) -> Mapping[Sequence, tuple[Value, ...]]:
+    """Return the possible values of each sequence, without repetition; of a numerical one in rising order.
+
+    Args:
+        program: what is computed.
+        vocab: the tokens that may occur.
+        max_len: tokens of the longest input.
+
+    Raises:
+        ProgramError: a sequence with too many possible values, or numbers that are none.
+    """
+    sets: dict[Sequence, tuple[Value, ...]] = {}
+    for step in steps_of(program.output):
+        match step:
+            case Given(name="tokens"):
+                values: list[Value] = [*vocab]
+            case Given():
+                values = [*range(max_len)]
+            case Map():
+                values = _mapped(step, [sets[of] for of in step.inputs])
+            case Aggregate() if step.is_numerical:
+                values = _means(step, sets[step.values], max_len)
+            case Aggregate():
+                values = [*sets[step.values], step.default]
+            case SelectorWidth():
+                values = [*range(max_len + 1)]
+            case Selector():
+                continue
+        assert isinstance(step, Sequence)
+        if step.is_numerical and not all(isinstance(value, int | Fraction) for value in values):
+            raise ProgramError("line {number}: numerical needs numbers or truth values", number=step.line)
+        sets[step] = tuple(sorted(set(values)) if step.is_numerical else distinct(values))
+        if len(sets[step]) > MOST_VALUES:
+            raise ProgramError(
+                "line {number}: this sequence has {n:,} possible values, more than {most}; use a smaller vocabulary or "
+                "shorter inputs",
+                number=step.line,
+                n=len(sets[step]),
+                most=MOST_VALUES,
+            )
+    return sets
+
+
+def distinct(values: Tokens[Value]) -> list[Value]:
+    """Return values without repetition, in their order; 1 and True are the same, as in Python."""
+    return list(dict.fromkeys(values))
+
+
+def _mapped(step: Map, of: Tokens[Tokens[Value]]) -> list[Value]:
+    n = prod(map(len, of))
+    if n > MOST_COMBINATIONS:
+        raise ProgramError(
+            "line {number}: map would need {n:,} cases, more than {most:,}; use fewer sequences, a smaller vocabulary "
+            "or shorter inputs",
+            number=step.line,
+            n=n,
+            most=MOST_COMBINATIONS,
+        )
+    return [step.function(*values) for values in product(*of)]
+
+
+def _means(step: Aggregate, values: Tokens[Value], max_len: int) -> list[Value]:
+    """Return all means that up to `max_len` of these whole numbers can have."""
+    if any(Fraction(value).denominator != 1 for value in values):
+        raise ProgramError("line {number}: only whole numbers can be averaged", number=step.line)
+    low, high = int(min(values)), int(max(values))
+    if (high - low) * max_len > MOST_COMBINATIONS:
+        raise ProgramError("line {number}: the numbers that are averaged lie too far apart", number=step.line)
+    means = {Fraction(total, n) for n in range(1, max_len + 1) for total in range(low * n, high * n + 1)}
+    return [*means, Fraction(step.default)]
