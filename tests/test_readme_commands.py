@@ -81,7 +81,7 @@ def run(*words: str, place: Path, module: str = "transformer_core", **variables:
 
 def test_each_is_of_a_kind_that_is_checked_here():
     kinds = {tuple(command[: 4 if command[0] == "python" else 1]) for command in COMMANDS}
-    ours = {(*OURS, name) for name in ("train", "decode", "inspect", "import")}
+    ours = {(*OURS, name) for name in ("train", "decode", "inspect", "import", "compile")}
     assert kinds == ours | {("make",), ("torchrun",), ("pip",), ("headlight",)}
 
 
@@ -117,6 +117,12 @@ def test_it_is_installed_with_extras_that_are_there_and_its_command_answers(
     monkeypatch.chdir(ROOT.parent)
     assert main(words) == 0
     assert capsys.readouterr().out == "L'animal n'a pas traversé la rue parce qu'elle était trop large.\n"
+
+
+def test_a_program_is_compiled(tmp_path: Path, ask: Callable[..., str]):
+    (compiled,) = of("compile")
+    assert "L0.H0  length = selector_width(" in ask(*compiled)
+    assert (tmp_path / parsed(compiled).folder / "card.json").is_file()
 
 
 @pytest.mark.training

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from transformer_core import __version__
-from transformer_core.cli import decode, experiment, first_view, import_, inspect, ready, train
+from transformer_core.cli import compile_, decode, experiment, first_view, import_, inspect, ready, train
 from transformer_core.errors import HeadlightError
 
 PROGRAM = "python -m transformer_core"
@@ -61,7 +61,7 @@ def make_parser(program: str = PROGRAM) -> tuple[argparse.ArgumentParser, list[s
     )
     parser.add_argument("--version", action="version", version=f"Headlight {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (train, experiment, decode, import_, inspect, first_view):
+    for command in (train, experiment, decode, import_, inspect, compile_, first_view):
         command.add_command(commands)
     ready.add_command(commands, run)
     return parser, list(commands.choices)

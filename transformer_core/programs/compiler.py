@@ -80,6 +80,19 @@ def compile(
     return model, tokenizer
 
 
+def recompiled(model: Transformer, program: Program) -> Transformer:
+    """Return a model that was compiled from a program and saved, with the roles of its heads.
+
+    Raises:
+        ProgramError: the program gives a model of other sizes.
+    """
+    again, _ = compile(program)
+    if again.config != model.config:
+        raise ProgramError("this program gives a model of other sizes")
+    model.__dict__["program"] = compiled(again)
+    return model
+
+
 def compiled(model: Transformer) -> Compiled:
     """Return what a model was compiled from.
 

@@ -1,0 +1,82 @@
+"""Compiled models as checkpoint folders: the card holds the program, so that each head's line is known again."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from transformer_core.checkpoints.checkpoint import load, read_card, save
+from transformer_core.errors import CheckpointError, HeadlightError, mark
+from transformer_core.model.transformer import Transformer
+from transformer_core.programs import Program, roles
+from transformer_core.programs.compiler import compiled, recompiled
+from transformer_core.text.tokenizer import Tokenizer
+
+PROGRAM = "program"  # in the card
+DESCRIPTION = mark("Compiled from a program, so each head’s role is known.")
+
+
+def save_compiled(
+    folder: str | os.PathLike[str], model: Transformer, tokenizer: Tokenizer, *, title: str, examples: Sequence[str]
+) -> None:
+    """Write a compiled model as a checkpoint folder, which the app opens like any other.
+
+    Args:
+        folder: where.
+        model: that was compiled from a program.
+        tokenizer: of the model.
+        title: what the app calls it.
+        examples: texts to start from.
+
+    Raises:
+        ProgramError: the model was not compiled.
+        CheckpointError: the place holds something that is not a checkpoint.
+        OSError: the folder cannot be written.
+    """
+    made_from = compiled(model)
+    program, stack = made_from.program, "decoder" if made_from.program.is_causal else "encoder"
+    heads = [
+        {"attention": stack, "layer": layer, "head": head, "does": f"L{layer}.H{head}: {role.source}"}
+        for (layer, head), role in roles(model).items()
+    ]
+    card = {
+        "name": Path(folder).name,
+        "kind": model.config.architecture.replace("_", "-"),
+        "title": title,
+        "description": DESCRIPTION,
+        "examples": [*examples],
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "heads": heads,
+        PROGRAM: {
+            "source": program.source,
+            "vocab": [*made_from.vocab],
+            "max_len": made_from.max_len,
+            "is_causal": program.is_causal,
+        },
+    }
+    save(folder, model, tokenizer, card)
+
+
+def load_compiled(folder: str | os.PathLike[str]) -> tuple[Transformer, Tokenizer]:
+    """Load a compiled model whose heads have their roles again.
+
+    Raises:
+        CheckpointError: the folder is missing or damaged, or its card holds no program that fits its weights.
+    """
+    model, tokenizer = load(folder)
+    about = read_card(folder).get(PROGRAM)
+    try:
+        if not isinstance(about, Mapping):
+            raise TypeError
+        return recompiled(model, _program(about)), tokenizer
+    except (HeadlightError, TypeError, KeyError, ValueError):
+        raise CheckpointError(
+            "the card of {folder} holds no program that its model was compiled from", folder=Path(folder)
+        ) from None
+
+
+def _program(about: Mapping[str, Any]) -> Program:
+    vocab, max_len, is_causal = about["vocab"], about["max_len"], about["is_causal"]
+    if not all(isinstance(token, str) for token in vocab) or type(max_len) is not int or type(is_causal) is not bool:
+        raise TypeError
+    return Program(source=str(about["source"]), vocab=tuple(vocab), max_len=max_len, is_causal=is_causal)
