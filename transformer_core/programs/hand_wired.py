@@ -1,0 +1,231 @@
+"""Attention-only models whose weights are set by hand, so that each head's role and its effect are known exactly.
+
+The residual stream is a row of separate subspaces, each a one-hot code: the token, the position, and what heads write.
+There is no norm, no bias and no feed-forward network, and the scores are not scaled, so that a head is its two matrices
+W_QK and W_OV (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits") and nothing else.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transformer_core.config import ModelConfig
+from transformer_core.errors import Message
+from transformer_core.model.transformer import Transformer, assemble
+
+BOS = 0
+"""The token that every text of these models begins with."""
+
+Map = Float[Tensor, "_ _"]  # x W with x a row vector: [width that is read, width that is written]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HandWired:
+    """A model, and what each of its heads does."""
+
+    model: Transformer
+    roles: Mapping[tuple[int, int], Message]  # by (layer, head), in words
+
+
+def induction_model(
+    *, n_random: int = 10, vocab_size: int = 12, beta: float = 12.0, gain: float = 10.0, idle_gain: float = 1.0
+) -> HandWired:
+    """Return a two-layer induction circuit, with a head that copies everything and a decoy beside it.
+
+    For texts <bos> s s, where s is `n_random` random tokens: from the second copy's first token on, the model predicts
+    the next token. What is known of the heads:
+
+    - L0.H0 attends to the previous token, e^beta / (e^beta + q) of its attention from position q, and writes it into a
+      subspace of its own, which only the keys of L1.H0 read.
+    - L0.H1 attends evenly and adds `idle_gain` times the mean of all tokens to the logits.
+    - L1.H0 attends to the token after an earlier occurrence of the current one, and adds `gain` times it to the logits.
+    - L1.H1 attends to the previous token exactly as sharply as L0.H0, and writes nothing.
+
+    Args:
+        n_random: tokens of s.
+        vocab_size: tokens, <bos> (0) included.
+        beta: score of what a head looks for, in nats above everything else.
+        gain: of the induction head's copy, in nats.
+        idle_gain: of the head without preference, in nats.
+
+    Source: Elhage et al. 2021, "Induction Heads"; Olsson et al. 2022.
+    """
+    n_positions = 2 * n_random + 1
+    spaces = _spaces(token=vocab_size, position=n_positions, previous=vocab_size, logits=vocab_size)
+    model = _attention_only(spaces, n_layers=2, d_head=max(n_positions, vocab_size))
+    same_token, one_back = torch.eye(vocab_size), torch.eye(n_positions).roll(-1, dims=1)
+    one_back[0] = 0  # nothing comes before position 0
+    look_one_back = {"q": ("position", beta * one_back), "k": ("position", torch.eye(n_positions))}
+    _wire(model, spaces, 0, 0, **look_one_back, v=("token", same_token), out=("previous", same_token))
+    _wire(model, spaces, 0, 1, v=("token", same_token), out=("logits", idle_gain * same_token))
+    look_after_same = {"q": ("token", beta * same_token), "k": ("previous", same_token)}
+    _wire(model, spaces, 1, 0, **look_after_same, v=("token", same_token), out=("logits", gain * same_token))
+    _wire(model, spaces, 1, 1, **look_one_back)
+    return HandWired(
+        model=model,
+        roles={
+            (0, 0): Message("attends to the previous token, and writes it where the induction head looks for it"),
+            (0, 1): Message("attends to all tokens equally, and copies their mean to the output"),
+            (1, 0): Message("attends to the token after an earlier occurrence of the current one, and copies it"),
+            (1, 1): Message("attends to the previous token, and writes nothing"),
+        },
+    )
+
+
+def or_model(*, vocab_size: int = 12, n_positions: int = 8, gain: float = 4.0, beta: float = 40.0) -> HandWired:
+    """Return a logical OR: two equal heads, each of which is enough to predict the right token.
+
+    For texts <bos> t ..., the right token is t at every position from 1 on. Both heads attend to position 1 and add
+    `gain` to the logit of its token; all other logits are 0. With k heads on, the loss is
+    ln(e^(k gain) + vocab_size - 1) - k gain: at the defaults 0.0037, 0.1835 and 2.4849 nats for 2, 1 and 0.
+
+    Args:
+        vocab_size: tokens, <bos> (0) included.
+        n_positions: tokens of the longest text.
+        gain: that each head adds to the logit of the right token, in nats.
+        beta: score of position 1, in nats above everything else; at 40 a float32 pattern has ones and zeros there.
+    """
+    spaces = _spaces(token=vocab_size, position=n_positions, logits=vocab_size)
+    model = _attention_only(spaces, n_layers=1, d_head=vocab_size)
+    copied = gain * _every_token_but_bos(vocab_size)
+    everywhere, second = torch.ones(n_positions, 1), _marked(n_positions, {1: beta})
+    for head in (0, 1):
+        _wire(
+            *(model, spaces, 0, head),
+            q=("position", everywhere),
+            k=("position", second),
+            v=("token", torch.eye(vocab_size)),
+            out=("logits", copied),
+        )
+    role = Message("attends to position 1 and copies its token, as the other head does")
+    return HandWired(model=model, roles={(0, 0): role, (0, 1): role})
+
+
+def copying_pair(*, vocab_size: int = 12, n_positions: int = 8, gain: float = 4.0, beta: float = 40.0) -> HandWired:
+    """Return a head that copies, and a backup head that copies only where the first one wrote nothing.
+
+    For texts <bos> t t ..., the right token is t at every position from 2 on. Two truths about redundancy:
+
+    - Between keys: L0.H0 attends to positions 1 and 2 with one half each, and both hold t. If either is knocked out
+      before the softmax, the other takes its share and nothing changes; after the softmax, half of the output is lost;
+      with both knocked out before it, the head attends to <bos>, whose value is 0.
+    - Between heads: L1.H0 would attend to the same two positions, but attends to <bos> where L0.H0 has written more
+      than a quarter of `gain`. Either head can be set to 0 at no cost; with both, all logits are 0. The effect of the
+      backup is 0 with the first head on, and the whole of ln(vocab_size) - (ln(e^gain + vocab_size - 1) - gain) with
+      it off: 2.3014 nats at the defaults.
+
+    The heads L0.H1 and L1.H1 have no weights.
+
+    Args:
+        vocab_size: tokens, <bos> (0) included.
+        n_positions: tokens of the longest text.
+        gain: that a head adds to the logit of the right token, in nats.
+        beta: score of <bos> above all that is not looked for, and of what is looked for above <bos>, in nats; at 40
+            a float32 pattern has ones, halves and zeros there.
+
+    Source: Wang et al. 2022, "Interpretability in the Wild", sec. 3.4, for backup heads.
+    """
+    spaces = _spaces(token=vocab_size, position=n_positions, logits=vocab_size)
+    model = _attention_only(spaces, n_layers=2, d_head=vocab_size)
+    copied = gain * _every_token_but_bos(vocab_size)
+    everywhere = torch.ones(n_positions, 1)
+    copy = {"v": ("token", torch.eye(vocab_size)), "out": ("logits", copied)}
+    sources = ("position", _marked(n_positions, {0: beta, 1: 2 * beta, 2: 2 * beta}))
+    _wire(model, spaces, 0, 0, q=("position", everywhere), k=sources, **copy)
+    _wire(model, spaces, 1, 0, q=("position", everywhere), k=sources, **copy)
+    how_much = torch.full((vocab_size, 1), 4 * beta / gain)  # <bos> gains 4 beta times the share that is written
+    _wire(model, spaces, 1, 0, first=1, q=("logits", how_much), k=("position", _marked(n_positions, {0: 1.0})))
+    nothing = Message("has no weights: attends to all tokens equally, and writes nothing")
+    return HandWired(
+        model=model,
+        roles={
+            (0, 0): Message("attends to positions 1 and 2, and copies their tokens"),
+            (0, 1): nothing,
+            (1, 0): Message("is a backup: copies the tokens at positions 1 and 2 where no head did so before"),
+            (1, 1): nothing,
+        },
+    )
+
+
+def _spaces(**widths: int) -> dict[str, slice]:
+    """Return the columns of the residual stream that each subspace takes, one after the other."""
+    ends = list(accumulate(widths.values()))
+    return {name: slice(end - width, end) for (name, width), end in zip(widths.items(), ends, strict=True)}
+
+
+def _attention_only(spaces: Mapping[str, slice], *, n_layers: int, d_head: int) -> Transformer:
+    """Return a decoder of two heads per layer that embeds tokens and positions as one-hot codes; its heads are 0."""
+    widths = {name: columns.stop - columns.start for name, columns in spaces.items()}
+    config = ModelConfig(
+        architecture="decoder_only",
+        vocab_size=widths["token"],
+        d_model=sum(widths.values()),
+        d_ff=0,
+        n_heads=2,
+        d_head=d_head,
+        n_encoder_layers=0,
+        n_decoder_layers=n_layers,
+        max_seq_len=widths["position"],
+        positions="learned",
+        norm="none",
+        norm_position="pre",
+        attention_bias="none",
+        scale_scores=False,
+        scale_embeddings=False,
+        tie_embeddings="none",
+        dropout=0.0,
+        pad_id=None,
+        bos_id=BOS,
+        eos_id=BOS,
+    )
+    model = assemble(config, device="cpu").eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+        model.get_parameter("decoder.embed.weight")[:, spaces["token"]] = torch.eye(widths["token"])
+        model.get_parameter("decoder.pos_embed.table")[:, spaces["position"]] = torch.eye(widths["position"])
+        model.get_parameter("unembed.weight")[:, spaces["logits"]] = torch.eye(widths["logits"])
+    return model
+
+
+@torch.no_grad()
+def _wire(
+    model: Transformer, spaces: Mapping[str, slice], layer: int, head: int, *, first: int = 0, **maps: tuple[str, Map]
+) -> None:
+    """Set some matrices of a head, x W with x a row vector; what they do not set stays as it is.
+
+    Args:
+        model: of `_attention_only`.
+        spaces: of the residual stream.
+        layer: from 0.
+        head: from 0.
+        first: column of the head, from 0, at which the maps begin.
+        maps: for q, k and v the subspace that is read, and a map [width of it, columns of the head]; for "out" the
+            subspace that is written, and a map [columns of the head, width of it].
+    """
+    for name, (space, matrix) in maps.items():
+        weight = model.get_parameter(f"decoder.blocks.{layer}.self_attn.{name}.weight")  # [out, in], as torch keeps it
+        column = head * model.config.d_head + first
+        n_columns = matrix.shape[0 if name == "out" else 1]
+        of_head = slice(column, column + n_columns)
+        place = (spaces[space], of_head) if name == "out" else (of_head, spaces[space])
+        weight[place] = matrix.T
+
+
+def _marked(n_positions: int, scores: Mapping[int, float]) -> Float[Tensor, "pos 1"]:
+    """Return one column that is 0 but at some positions."""
+    column = torch.zeros(n_positions, 1)
+    for position, score in scores.items():
+        column[position] = score
+    return column
+
+
+def _every_token_but_bos(vocab_size: int) -> Float[Tensor, "vocab vocab"]:
+    """Return the map that copies a token, and makes nothing of <bos>."""
+    copied = torch.eye(vocab_size)
+    copied[BOS] = 0
+    return copied
