@@ -83,8 +83,8 @@ def test_a_disguise_keeps_the_function_and_the_given_model(disguise: str, change
     assert not {*map(id, other.parameters())} & {*map(id, model.parameters())}
     assert before.keys() == model.state_dict().keys()
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
-    is_tied = model.config.tie_embeddings != "none"
-    assert (other.unembed.weight is (other.decoder or other.encoder).embed.weight) == is_tied
+    n_matrices = sum(parameter.ndim > 1 for parameter in model.parameters())
+    assert sum(parameter.ndim > 1 for parameter in other.parameters()) == n_matrices  # tied ones stay tied
 
 
 def test_the_dtype_and_the_mode_stay():
@@ -133,8 +133,9 @@ TRUE_ROLES = effects_and_roles(H)
 
 
 def test_a_rotation_changes_no_effect_and_no_role():
-    other = rotated(H, seed=1)
-    assert_near(other(TEXTS), H(TEXTS))
+    model = copy.deepcopy(H).double()  # of numbers up to 10, float32 keeps little more than the 1e-5 that is asked
+    other = rotated(model, seed=1)
+    assert_near(other(TEXTS), model(TEXTS))
     for head, measured in effects_and_roles(other).items():
         assert_near(measured, TRUE_ROLES[head])
     for score, expected in zip(composition_scores(other, "decoder"), composition_scores(H, "decoder"), strict=True):

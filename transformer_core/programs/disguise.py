@@ -65,9 +65,9 @@ def rotated(model: Transformer, seed: int = 0) -> Transformer:
         )
     model = copy.deepcopy(model)
     rotation = random_rotation(config.d_model, seed)
-    done: set[nn.Parameter] = set()  # tied matrices are there more than once
+    done: set[Tensor] = set()  # tied matrices are there more than once
 
-    def rotate(parameter: nn.Parameter | None, *, is_column: bool = False) -> None:
+    def rotate(parameter: Tensor | None, *, is_column: bool = False) -> None:
         if parameter is not None and parameter not in done:
             done.add(parameter)
             value = parameter.double()
@@ -92,6 +92,8 @@ def rotated(model: Transformer, seed: int = 0) -> Transformer:
 @torch.no_grad()
 def with_decoys(model: Transformer, n: int, seed: int = 0) -> Transformer:
     """Return the model with decoys after the heads of each layer: heads with sharp, arbitrary patterns and value 0.
+
+    With `qk_norm` they are only as sharp as normalized queries and keys can be.
 
     Args:
         model: with one stack, one key-value head per head, and no position bias of its own for each head.

@@ -20,7 +20,8 @@ from transformer_core.model.transformer import Transformer, assemble
 BOS = 0
 """The token that every text of these models begins with."""
 
-Map = Float[Tensor, "_ _"]  # x W with x a row vector: [width that is read, width that is written]
+Maps = dict[str, tuple[str, Float[Tensor, "_ _"]]]
+"""By q, k, v or out of a head: the subspace that it reads, or writes, and x W with x a row vector."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -57,14 +58,17 @@ def induction_model(
     n_positions = 2 * n_random + 1
     spaces = _spaces(token=vocab_size, position=n_positions, previous=vocab_size, logits=vocab_size)
     model = _attention_only(spaces, n_layers=2, d_head=max(n_positions, vocab_size))
-    same_token, one_back = torch.eye(vocab_size), torch.eye(n_positions).roll(-1, dims=1)
-    one_back[0] = 0  # nothing comes before position 0
-    look_one_back = {"q": ("position", beta * one_back), "k": ("position", torch.eye(n_positions))}
-    _wire(model, spaces, 0, 0, **look_one_back, v=("token", same_token), out=("previous", same_token))
-    _wire(model, spaces, 0, 1, v=("token", same_token), out=("logits", idle_gain * same_token))
-    look_after_same = {"q": ("token", beta * same_token), "k": ("previous", same_token)}
-    _wire(model, spaces, 1, 0, **look_after_same, v=("token", same_token), out=("logits", gain * same_token))
-    _wire(model, spaces, 1, 1, **look_one_back)
+    same_token, one_back = torch.eye(vocab_size), torch.diag(torch.ones(n_positions - 1), -1)
+    look_one_back: Maps = {"q": ("position", beta * one_back), "k": ("position", torch.eye(n_positions))}
+    look_after_same: Maps = {"q": ("token", beta * same_token), "k": ("previous", same_token)}
+
+    def copy_to(space: str, times: float) -> Maps:
+        return {"v": ("token", same_token), "out": (space, times * same_token)}
+
+    _wire(model, spaces, 0, 0, {**look_one_back, **copy_to("previous", 1.0)})
+    _wire(model, spaces, 0, 1, copy_to("logits", idle_gain))
+    _wire(model, spaces, 1, 0, {**look_after_same, **copy_to("logits", gain)})
+    _wire(model, spaces, 1, 1, look_one_back)
     return HandWired(
         model=model,
         roles={
@@ -87,20 +91,18 @@ def or_model(*, vocab_size: int = 12, n_positions: int = 8, gain: float = 4.0, b
         vocab_size: tokens, <bos> (0) included.
         n_positions: tokens of the longest text.
         gain: that each head adds to the logit of the right token, in nats.
-        beta: score of position 1, in nats above everything else; at 40 a float32 pattern has ones and zeros there.
+        beta: score of position 1, in nats above everything else; at 40 all else is lost in float32's rounding.
     """
     spaces = _spaces(token=vocab_size, position=n_positions, logits=vocab_size)
     model = _attention_only(spaces, n_layers=1, d_head=vocab_size)
-    copied = gain * _every_token_but_bos(vocab_size)
-    everywhere, second = torch.ones(n_positions, 1), _marked(n_positions, {1: beta})
+    maps: Maps = {
+        "q": ("position", torch.ones(n_positions, 1)),
+        "k": ("position", _marked(n_positions, {1: beta})),
+        "v": ("token", torch.eye(vocab_size)),
+        "out": ("logits", gain * _every_token_but_bos(vocab_size)),
+    }
     for head in (0, 1):
-        _wire(
-            *(model, spaces, 0, head),
-            q=("position", everywhere),
-            k=("position", second),
-            v=("token", torch.eye(vocab_size)),
-            out=("logits", copied),
-        )
+        _wire(model, spaces, 0, head, maps)
     role = Message("attends to position 1 and copies its token, as the other head does")
     return HandWired(model=model, roles={(0, 0): role, (0, 1): role})
 
@@ -125,20 +127,25 @@ def copying_pair(*, vocab_size: int = 12, n_positions: int = 8, gain: float = 4.
         n_positions: tokens of the longest text.
         gain: that a head adds to the logit of the right token, in nats.
         beta: score of <bos> above all that is not looked for, and of what is looked for above <bos>, in nats; at 40
-            a float32 pattern has ones, halves and zeros there.
+            all else is lost in float32's rounding.
 
-    Source: Wang et al. 2022, "Interpretability in the Wild", sec. 3.4, for backup heads.
+    Source: Wang et al. 2022, "Interpretability in the Wild", for backup heads.
     """
     spaces = _spaces(token=vocab_size, position=n_positions, logits=vocab_size)
     model = _attention_only(spaces, n_layers=2, d_head=vocab_size)
-    copied = gain * _every_token_but_bos(vocab_size)
-    everywhere = torch.ones(n_positions, 1)
-    copy = {"v": ("token", torch.eye(vocab_size)), "out": ("logits", copied)}
-    sources = ("position", _marked(n_positions, {0: beta, 1: 2 * beta, 2: 2 * beta}))
-    _wire(model, spaces, 0, 0, q=("position", everywhere), k=sources, **copy)
-    _wire(model, spaces, 1, 0, q=("position", everywhere), k=sources, **copy)
-    how_much = torch.full((vocab_size, 1), 4 * beta / gain)  # <bos> gains 4 beta times the share that is written
-    _wire(model, spaces, 1, 0, first=1, q=("logits", how_much), k=("position", _marked(n_positions, {0: 1.0})))
+    copy: Maps = {
+        "q": ("position", torch.ones(n_positions, 1)),
+        "k": ("position", _marked(n_positions, {0: beta, 1: 2 * beta, 2: 2 * beta})),
+        "v": ("token", torch.eye(vocab_size)),
+        "out": ("logits", gain * _every_token_but_bos(vocab_size)),
+    }
+    stay_silent: Maps = {  # <bos> gains 4 beta times the share of the gain that is written
+        "q": ("logits", torch.full((vocab_size, 1), 4 * beta / gain)),
+        "k": ("position", _marked(n_positions, {0: 1.0})),
+    }
+    _wire(model, spaces, 0, 0, copy)
+    _wire(model, spaces, 1, 0, copy)
+    _wire(model, spaces, 1, 0, stay_silent, first=1)
     nothing = Message("has no weights: attends to all tokens equally, and writes nothing")
     return HandWired(
         model=model,
@@ -194,34 +201,28 @@ def _attention_only(spaces: Mapping[str, slice], *, n_layers: int, d_head: int) 
 
 @torch.no_grad()
 def _wire(
-    model: Transformer, spaces: Mapping[str, slice], layer: int, head: int, *, first: int = 0, **maps: tuple[str, Map]
+    model: Transformer, spaces: Mapping[str, slice], layer: int, head: int, maps: Maps, *, first: int = 0
 ) -> None:
-    """Set some matrices of a head, x W with x a row vector; what they do not set stays as it is.
+    """Set some matrices of a head; what they do not set stays as it is.
 
     Args:
         model: of `_attention_only`.
         spaces: of the residual stream.
         layer: from 0.
         head: from 0.
-        first: column of the head, from 0, at which the maps begin.
-        maps: for q, k and v the subspace that is read, and a map [width of it, columns of the head]; for "out" the
-            subspace that is written, and a map [columns of the head, width of it].
+        maps: for q, k and v [width of the subspace, columns of the head]; for out [columns of the head, width].
+        first: column of the head, from 0, at which they begin.
     """
     for name, (space, matrix) in maps.items():
         weight = model.get_parameter(f"decoder.blocks.{layer}.self_attn.{name}.weight")  # [out, in], as torch keeps it
         column = head * model.config.d_head + first
-        n_columns = matrix.shape[0 if name == "out" else 1]
-        of_head = slice(column, column + n_columns)
-        place = (spaces[space], of_head) if name == "out" else (of_head, spaces[space])
-        weight[place] = matrix.T
+        of_head = slice(column, column + matrix.shape[0 if name == "out" else 1])
+        weight[(spaces[space], of_head) if name == "out" else (of_head, spaces[space])] = matrix.T
 
 
 def _marked(n_positions: int, scores: Mapping[int, float]) -> Float[Tensor, "pos 1"]:
-    """Return one column that is 0 but at some positions."""
-    column = torch.zeros(n_positions, 1)
-    for position, score in scores.items():
-        column[position] = score
-    return column
+    """Return one column that is 0 but at some positions, as far as the model has them."""
+    return torch.tensor([[scores.get(position, 0.0)] for position in range(n_positions)])
 
 
 def _every_token_but_bos(vocab_size: int) -> Float[Tensor, "vocab vocab"]:
