@@ -95,6 +95,15 @@ def test_the_dtype_and_the_mode_stay():
         assert {parameter.dtype for parameter in other.parameters()} == {torch.float64}
 
 
+def test_the_program_is_kept_where_heads_keep_their_numbers():
+    model = copy.deepcopy(H)
+    vars(model)["program"] = program = object()
+    kept = (rotated(model), with_decoys(model, 1), with_duplicate(model, 0, 0), noisy(model, 0.1))
+    assert all(type(vars(other)["program"]) is type(program) for other in kept)
+    assert "program" not in vars(permuted_heads(model, 0, [1, 0]))
+    assert vars(model)["program"] is program
+
+
 def test_two_stacks_can_be_rotated_and_shaken():
     for variation in ("no norm", "buckets"):
         model = with_unit_gains(varied_model(variation))

@@ -147,6 +147,8 @@ def with_duplicate(model: Transformer, layer: int, head: int) -> Transformer:
 def permuted_heads(model: Transformer, layer: int, order: Sequence[int]) -> Transformer:
     """Return the model with the heads of a layer in another order.
 
+    It no longer knows the program that it was compiled from, whose lines go by the old numbers of the heads.
+
     Args:
         model: as for `with_decoys`.
         layer: from 0.
@@ -165,6 +167,7 @@ def permuted_heads(model: Transformer, layer: int, order: Sequence[int]) -> Tran
             order=[*order],
         )
     model = copy.deepcopy(model)
+    vars(model).pop("program", None)
     attention = _attentions(model)[layer]
     for by_head in (*_weights_by_head(attention), *_biases_by_head(attention)):
         by_head.copy_(by_head[[*order]])
@@ -175,7 +178,8 @@ def permuted_heads(model: Transformer, layer: int, order: Sequence[int]) -> Tran
 def noisy(model: Transformer, scale: float, seed: int = 0) -> Transformer:
     """Return the model with Gaussian noise on every matrix; biases and the gains of norms stay as they are.
 
-    Alone among the disguises it changes the function, the more, the larger the noise is.
+    Alone among the disguises it changes the function, the more, the larger the noise is. A compiled program, whose
+    thresholds are steep, may give other outputs from a scale of 1e-4 on; a head that copies bears 1e-2.
 
     Args:
         model: any.
@@ -232,6 +236,8 @@ def _with_idle_heads(model: Transformer, n: int) -> Transformer:
     for name, value in larger.state_dict().items():
         value.zero_()
         value[tuple(slice(length) for length in state[name].shape)] = state[name]
+    for name, noted in vars(model).items():
+        vars(larger).setdefault(name, noted)  # such as the program that it was compiled from
     return larger
 
 
