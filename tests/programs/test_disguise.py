@@ -1,6 +1,7 @@
 """Disguises against what they must not change: logits, the effects of heads, where heads look."""
 
 import copy
+import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,9 +12,11 @@ from torch import Tensor
 import transformer_core as tc
 from tests.german import in_german
 from tests.model.building import DECODER, ENCODER, odd_config, random_inputs, shaken_model, small_config, varied_model
+from tests.programs.compiled_examples import example
 from tests.programs.texts import N_RANDOM, loss, repeated_texts
 from transformer_core.analysis.heads.composition import composition_scores
-from transformer_core.errors import ConfigError
+from transformer_core.errors import ConfigError, ProgramError
+from transformer_core.programs import EXAMPLES, INPUTS, roles
 from transformer_core.programs.disguise import (
     noisy,
     permuted_heads,
@@ -290,3 +293,23 @@ def test_heads_and_orders_that_are_not_there_are_named():
     english, german = refusal(lambda: with_decoys(or_model().model, -1))
     assert english == "the number of decoys must be at least 0, got -1"
     assert german != english
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_disguised_program_computes_the_same(name: str):
+    model, tokenizer = example(name)
+    rng = random.Random(0)
+    for _ in range(5):
+        tokens = INPUTS[name](rng)
+        ids = torch.tensor([tokenizer.encode_for(" ".join(tokens), model.config.architecture)])
+        with torch.inference_mode():
+            expected = model(ids)[0, 1 : len(tokens) + 1].argmax(-1)
+            for disguised in (rotated(model, 1), with_decoys(model, 2), with_duplicate(model, 0, 0)):
+                assert torch.equal(disguised(ids)[0, 1 : len(tokens) + 1].argmax(-1), expected), tokens
+
+
+def test_roles_follow_a_rotation_and_are_unknown_once_heads_are_renumbered():
+    model, _ = example("shuffle_dyck_2")
+    assert roles(rotated(model)) == roles(with_decoys(model, 1)) == roles(model)
+    with pytest.raises(ProgramError, match="was not compiled"):
+        roles(permuted_heads(model, 0, [3, 2, 1, 0]))
