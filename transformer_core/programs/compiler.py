@@ -149,7 +149,6 @@ class _Weights:
             norm="none",
             norm_position="pre",
             attention_bias="none",
-            scale_scores=False,
             scale_embeddings=False,
             tie_embeddings="none",
             unembed_bias=True,
@@ -205,9 +204,10 @@ class _Weights:
         chosen = torch.tensor(
             [[bool(selector.predicate(key, query)) for query in queries.values] for key in keys.values]
         )  # [key value, query value]
-        q[:n_keys] = COLDNESS * chosen.float() @ self._read(selector.queries)
+        coldness = COLDNESS / attention.scale
+        q[:n_keys] = coldness * chosen.float() @ self._read(selector.queries)
         k[:n_keys] = self._read(selector.keys)
-        q[n_keys, ONE] = COLDNESS * (1.0 if isinstance(step, SelectorWidth) else 0.5)
+        q[n_keys, ONE] = coldness * (1.0 if isinstance(step, SelectorWidth) else 0.5)
         k[n_keys, BOS], k[n_keys, EOS] = 1, -4  # <eos> is never selected
         if isinstance(step, SelectorWidth):
             v[0, BOS] = 1
