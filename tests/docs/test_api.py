@@ -94,7 +94,8 @@ def test_every_public_name_has_its_signature_and_its_docstring(reference: Path):
         value = getattr(tc, name)
         if isinstance(value, ModuleType):
             page = value.__name__.replace(".", "/") + ".html"
-            own = {key: of for key, of in vars(value).items() if getattr(of, "__module__", "") == value.__name__}
+            named = {key: getattr(value, key) for key in getattr(value, "__all__", vars(value))}
+            own = {key: of for key, of in named.items() if getattr(of, "__module__", "").startswith(value.__name__)}
             functions = {key for key, of in own.items() if inspect.isfunction(of) and key[0] != "_"}
             assert page in entries.links
             assert functions and functions <= set(seen(reference / page).texts)
