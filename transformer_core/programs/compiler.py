@@ -29,6 +29,7 @@ from transformer_core.programs.value_sets import value_sets
 from transformer_core.text.tokenizer import OwnTokenizer, word_tokenizer
 
 COLDNESS = 100.0  # score of a selected key; of others 0
+MOST_PARAMETERS = 30_000_000
 CERTAINTY = 30.0  # by how much the logit of the output exceeds all others
 
 
@@ -114,8 +115,21 @@ class _Weights:
         self._units = [units_of(steps, self._layout) for steps in self._layout.feed_forward]
 
     def model(self) -> Transformer:
-        """Return the model, in evaluation mode."""
-        model = assemble(self._config(), device="cpu")
+        """Return the model, in evaluation mode.
+
+        Raises:
+            ProgramError: it would be too large.
+        """
+        config = self._config()
+        n_parameters = sum(parameter.numel() for parameter in assemble(config).parameters())
+        if n_parameters > MOST_PARAMETERS:
+            raise ProgramError(
+                "this program needs a model of {n:,} parameters, more than {most:,}; use a smaller vocabulary or "
+                "shorter inputs",
+                n=n_parameters,
+                most=MOST_PARAMETERS,
+            )
+        model = assemble(config, device="cpu")
         stack = model.decoder or model.encoder
         assert stack is not None
         with torch.no_grad():

@@ -58,6 +58,11 @@ class Selector(Step):
     queries: Sequence
     predicate: Function
 
+    @property
+    def inputs(self) -> tuple[Sequence, Sequence]:
+        """Keys and queries."""
+        return self.keys, self.queries
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Map(Sequence):
@@ -143,9 +148,7 @@ def steps_of(output: Step) -> list[Step]:
 def inputs_of(step: Step) -> tuple[Step, ...]:
     """Return what a step is computed from."""
     match step:
-        case Selector():
-            return step.keys, step.queries
-        case Map():
+        case Selector() | Map():
             return step.inputs
         case Aggregate():
             return step.selector, step.values

@@ -20,7 +20,8 @@ from transformer_core.programs.language import (
 )
 
 MOST_VALUES = 400  # of one sequence
-MOST_COMBINATIONS = 20_000  # of the inputs of one map
+MOST_CASES = 100_000  # of all maps and predicates: combinations of their inputs' values
+MOST_APART = 20_000  # between the sums of whole numbers that are averaged
 
 
 def value_sets(program: Program, vocab: Tokens[str], max_len: int) -> Mapping[Sequence, tuple[Value, ...]]:
@@ -35,14 +36,25 @@ def value_sets(program: Program, vocab: Tokens[str], max_len: int) -> Mapping[Se
         ProgramError: a sequence with too many possible values, or numbers that are none.
     """
     sets: dict[Sequence, tuple[Value, ...]] = {}
+    n_cases = 0
     for step in steps_of(program.output):
+        if isinstance(step, Map | Selector):
+            n_cases += prod(len(sets[of]) for of in step.inputs)
+            if n_cases > MOST_CASES:
+                raise ProgramError(
+                    "line {number}: up to here, the maps and predicates have {n:,} cases, more than {most:,}; use "
+                    "fewer sequences, a smaller vocabulary or shorter inputs",
+                    number=step.line,
+                    n=n_cases,
+                    most=MOST_CASES,
+                )
         match step:
             case Given(name="tokens"):
                 values: list[Value] = [*vocab]
             case Given():
                 values = [*range(max_len)]
             case Map():
-                values = _mapped(step, [sets[of] for of in step.inputs])
+                values = [step.function(*case) for case in product(*(sets[of] for of in step.inputs))]
             case Aggregate() if step.is_numerical:
                 values = _means(step, sets[step.values], max_len)
             case Aggregate():
@@ -71,25 +83,12 @@ def distinct(values: Tokens[Value]) -> list[Value]:
     return list(dict.fromkeys(values))
 
 
-def _mapped(step: Map, of: Tokens[Tokens[Value]]) -> list[Value]:
-    n = prod(map(len, of))
-    if n > MOST_COMBINATIONS:
-        raise ProgramError(
-            "line {number}: map would need {n:,} cases, more than {most:,}; use fewer sequences, a smaller vocabulary "
-            "or shorter inputs",
-            number=step.line,
-            n=n,
-            most=MOST_COMBINATIONS,
-        )
-    return [step.function(*values) for values in product(*of)]
-
-
 def _means(step: Aggregate, values: Tokens[Value], max_len: int) -> list[Value]:
     """Return all means that up to `max_len` of these whole numbers can have."""
     if any(Fraction(value).denominator != 1 for value in values):
         raise ProgramError("line {number}: only whole numbers can be averaged", number=step.line)
     low, high = int(min(values)), int(max(values))
-    if (high - low) * max_len > MOST_COMBINATIONS:
+    if (high - low) * max_len > MOST_APART:
         raise ProgramError("line {number}: the numbers that are averaged lie too far apart", number=step.line)
     means = {Fraction(total, n) for n in range(1, max_len + 1) for total in range(low * n, high * n + 1)}
     return [*means, Fraction(step.default)]

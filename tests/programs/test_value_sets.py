@@ -1,0 +1,73 @@
+"""The values that a sequence can take, and programs that have too many."""
+
+import random
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from transformer_core.errors import ProgramError
+from transformer_core.programs import EXAMPLES, INPUTS, Program
+from transformer_core.programs import compile as compile_program
+from transformer_core.programs.interpreter import trace
+from transformer_core.programs.language import Sequence
+from transformer_core.programs.value_sets import value_sets
+
+ALL = "select(tokens, tokens, lambda key, query: True)"
+
+
+def of_output(source: str, vocab: tuple[str, ...] = ("a", "b"), max_len: int = 4) -> tuple[object, ...]:
+    program = Program(source=source)
+    return value_sets(program, vocab, max_len)[program.output]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_no_input_gives_another_value(name: str):
+    program, rng = EXAMPLES[name], random.Random(name)
+    sets = value_sets(program, program.vocab, program.max_len)
+    for _ in range(30):
+        for step, values in trace(program, INPUTS[name](rng)).items():
+            if isinstance(step, Sequence):
+                assert set(values) <= set(sets[step]), step
+
+
+def test_means_are_all_fractions_that_can_be():
+    source = f"n = numerical(map(lambda token: 2 if token == 'a' else 0, tokens))\nmean = aggregate({ALL}, n)"
+    expected = {Fraction(sum(values), n) for n in range(1, 5) for values in product((0, 1, 2), repeat=n)}
+    assert of_output(source) == tuple(sorted(expected))
+
+
+def test_what_cannot_be_averaged_is_refused():
+    half = f"n = numerical(map(lambda i: i / 2, indices))\nmean = aggregate({ALL}, n)"
+    with pytest.raises(ProgramError, match="line 2: only whole numbers can be averaged"):
+        of_output(half)
+    with pytest.raises(ProgramError, match="line 1: numerical needs numbers"):
+        of_output("n = numerical(tokens)")
+    with pytest.raises(ProgramError, match="line 2: the numbers that are averaged lie too far apart"):
+        of_output(f"n = numerical(map(lambda i: i * 9000, indices))\nmean = aggregate({ALL}, n)")
+
+
+PAIRS = "p = map(lambda token, i: (token, i), tokens, indices)"
+COUNTED = "n{i} = selector_width(select({of}, {of}, lambda key, query: key < query))"
+SUM = "s{i} = map(lambda a, b: (a + b) % 7, {before}, n{i})"
+
+
+def summed(n: int, of: str) -> list[str]:
+    """Lines that count n times, and add up the counts."""
+    lines = ["s = map(lambda i: i % 7, indices)"]
+    for i in range(n):
+        lines += [COUNTED.format(i=i, of=of), SUM.format(i=i, before=f"s{i - 1}" if i else "s")]
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ([PAIRS, "q = map(lambda p, i: (p, i), p, indices)"], "line 2: this sequence has 7,200 possible values"),
+        ([PAIRS, *summed(9, "p")], "line 15: up to here, the maps and predicates have .* cases, more than 100,000"),
+        (summed(24, "indices"), "this program needs a model of .* parameters, more than 30,000,000"),
+    ],
+)
+def test_too_large_a_program_is_refused(lines: list[str], why: str):
+    with pytest.raises(ProgramError, match=why):
+        compile_program("\n".join(lines), vocab=["a", "b"], max_len=60)
