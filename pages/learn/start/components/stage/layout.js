@@ -96,7 +96,7 @@ export function measure({ panels }, { level, width, height, counts, leastMap }) 
 
 /**
  * The panels of a lane that have room, and their sizes: of a deep model the hidden units stay for the block's own level,
- * and where that is not enough, maps are smaller.
+ * and maps are smaller where the lane fits its room then.
  *
  * @param {{panels: any[]}} lane
  * @param {Parameters<typeof measure>[1]} room
@@ -104,7 +104,8 @@ export function measure({ panels }, { level, width, height, counts, leastMap }) 
 export function fitted(lane, room) {
   const fit = (panels) => {
     const usual = { panels, ...measure({ panels }, room) };
-    return usual.total <= room.width ? usual : { panels, ...measure({ panels }, { ...room, leastMap: SMALLEST }) };
+    const smaller = { panels, ...measure({ panels }, { ...room, leastMap: SMALLEST }) };
+    return usual.total > room.width && smaller.total <= room.width ? smaller : usual;
   };
   const whole = fit(lane.panels);
   const isEasy = whole.scale >= 1 || whole.sizes.every((size) => !("mapHeight" in size) || size.mapHeight >= SMALL);

@@ -61,6 +61,12 @@ test("maps that are much wider than high are smaller, rather than that the lane 
   assert.ok(sizes.every((size) => !("mapHeight" in size) || size.mapHeight >= 24));
 });
 
+test("where one scrolls along a lane anyway, as on a phone, maps are as large as elsewhere", () => {
+  const lane = { panels: [vectors(), vectors(), vectors(), heads(4), vectors(), vectors()] };
+  const maps = fitted(lane, { level: "attention", width: 330, height: 400, counts }).sizes[3];
+  assert.ok(maps.mapHeight >= 96, maps.mapHeight);
+});
+
 test("tokens of another side have a list of their own, with room of its own", () => {
   const mixed = { panels: [vectors(), vectors({ rows: "source" }), heads(4, { columns: "source", size: [4, 16, 13] })] };
   const { sizes } = measure(mixed, { level: "attention", width: 1000, height: 400, counts });
