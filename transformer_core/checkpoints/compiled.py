@@ -33,8 +33,8 @@ def save_compiled(
         CheckpointError: the place holds something that is not a checkpoint.
         OSError: the folder cannot be written.
     """
-    made_from = compiled(model)
-    program, stack = made_from.program, "decoder" if made_from.program.is_causal else "encoder"
+    origin = compiled(model)
+    program, stack = origin.program, "decoder" if origin.program.is_causal else "encoder"
     heads = [
         {"attention": stack, "layer": layer, "head": head, "does": f"L{layer}.H{head}: {role.source}"}
         for (layer, head), role in roles(model).items()
@@ -49,8 +49,8 @@ def save_compiled(
         "heads": heads,
         PROGRAM: {
             "source": program.source,
-            "vocab": [*made_from.vocab],
-            "max_len": made_from.max_len,
+            "vocab": [*origin.vocab],
+            "max_len": origin.max_len,
             "is_causal": program.is_causal,
         },
     }

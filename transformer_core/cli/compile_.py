@@ -52,10 +52,10 @@ def run(options: argparse.Namespace) -> int:
         )
     vocab = None if options.vocab is None else options.vocab.split()
     model, tokenizer = compile(program, vocab=vocab, max_len=options.max_len)
-    made_from, rng = compiled(model), random.Random(0)
+    origin, rng = compiled(model), random.Random(0)
     is_usual = name in EXAMPLES and (vocab, options.max_len) == (None, None)
     inputs = [
-        INPUTS[name](rng) if is_usual else rng.choices(made_from.vocab, k=min(made_from.max_len, 8))
+        INPUTS[name](rng) if is_usual else rng.choices(origin.vocab, k=min(origin.max_len, 8))
         for _ in range(N_EXAMPLES)
     ]
     title = Path(name).stem.replace("_", " ").capitalize()

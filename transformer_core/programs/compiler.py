@@ -75,9 +75,9 @@ def compile(
             raise ProgramError(
                 "“{token}” cannot be a token; use lower-case words, whole numbers or single signs", token=token
             )
-    made_from = Compiled(program=program, layout=layout, vocab=vocab, max_len=max_len)
-    model = _Weights(made_from, tokenizer).model()
-    model.__dict__["program"] = made_from
+    origin = Compiled(program=program, layout=layout, vocab=vocab, max_len=max_len)
+    model = _Weights(origin, tokenizer).model()
+    model.__dict__["program"] = origin
     return model, tokenizer
 
 
@@ -100,17 +100,17 @@ def compiled(model: Transformer) -> Compiled:
     Raises:
         ProgramError: it was trained.
     """
-    made_from = model.__dict__.get("program")
-    if not isinstance(made_from, Compiled):
+    origin = model.__dict__.get("program")
+    if not isinstance(origin, Compiled):
         raise ProgramError("this model was not compiled from a program")
-    return made_from
+    return origin
 
 
 class _Weights:
     """Writes the weights of one model."""
 
-    def __init__(self, made_from: Compiled, tokenizer: OwnTokenizer) -> None:
-        self._made_from, self._layout, self._tokenizer = made_from, made_from.layout, tokenizer
+    def __init__(self, origin: Compiled, tokenizer: OwnTokenizer) -> None:
+        self._origin, self._layout, self._tokenizer = origin, origin.layout, tokenizer
         self._ids = {word: i for i, word in enumerate(tokenizer.tokens(range(tokenizer.vocab_size)))}
         self._units = [units_of(steps, self._layout) for steps in self._layout.feed_forward]
 
@@ -148,7 +148,7 @@ class _Weights:
     def _config(self) -> ModelConfig:
         layout, tokenizer = self._layout, self._tokenizer
         sizes = [self._d_head(step) for steps in layout.heads for step in steps]
-        is_causal = self._made_from.program.is_causal
+        is_causal = self._origin.program.is_causal
         return ModelConfig(
             architecture="decoder_only" if is_causal else "encoder_only",
             n_encoder_layers=0 if is_causal else layout.n_layers,
@@ -158,7 +158,7 @@ class _Weights:
             d_ff=max(len(units.reads) for units in self._units),
             n_heads=max(1, *map(len, layout.heads)),
             d_head=max([1, *sizes]),
-            max_seq_len=self._made_from.max_len + 2,  # <bos> in front, and <eos> after what an encoder reads
+            max_seq_len=self._origin.max_len + 2,  # <bos> in front, and <eos> after what an encoder reads
             positions="learned",
             norm="none",
             norm_position="pre",
@@ -180,10 +180,10 @@ class _Weights:
         tokens[self._tokenizer.eos_id, EOS] = 1
         positions[:, ONE] = 1
         if TOKENS in spaces:
-            for token in self._made_from.vocab:
+            for token in self._origin.vocab:
                 tokens[self._ids[token], spaces[TOKENS].of(token)] = 1
         if INDICES in spaces:
-            for index in range(self._made_from.max_len):
+            for index in range(self._origin.max_len):
                 positions[index + 1, spaces[INDICES].of(index)] = 1
 
     def _at_bos(self, step: Sequence) -> dict[int, float]:
@@ -215,11 +215,11 @@ class _Weights:
         rows = slice(head * d_head, (head + 1) * d_head)
         q, k, v = (projection.weight[rows] for projection in (attention.q, attention.k, attention.v))
         out = attention.out.weight[:, rows]
-        chosen = torch.tensor(
+        selected = torch.tensor(
             [[bool(selector.predicate(key, query)) for query in queries.values] for key in keys.values]
         )  # [key value, query value]
         coldness = COLDNESS / attention.scale
-        q[:n_keys] = coldness * chosen.float() @ self._read(selector.queries)
+        q[:n_keys] = coldness * selected.float() @ self._read(selector.queries)
         k[:n_keys] = self._read(selector.keys)
         q[n_keys, ONE] = coldness * (1.0 if isinstance(step, SelectorWidth) else 0.5)
         k[n_keys, BOS], k[n_keys, EOS] = 1, -4  # <eos> is never selected
@@ -253,7 +253,7 @@ class _Weights:
 
         Of a number x, that of a value v is 2 v x - v^2, up to a factor: highest for the nearest value.
         """
-        space = self._layout.subspaces[self._made_from.program.output]
+        space = self._layout.subspaces[self._origin.program.output]
         ids = [self._ids[str(value)] for value in space.values]
         if not space.is_numerical:
             unembed.weight[ids, range(space.start, space.start + space.size)] = CERTAINTY

@@ -156,7 +156,7 @@ def _sums(most_digits: int) -> Inputs:
 
 
 LETTERS, BITS, ROUND, BRACKETS = tuple("abcde"), ("0", "1"), ("(", ")"), ("(", ")", "[", "]")
-_MADE: dict[str, tuple[Program, Inputs]] = {
+_WITH_INPUTS: dict[str, tuple[Program, Inputs]] = {
     "reverse": (Program(source=REVERSE), _of(LETTERS, 10)),
     "sort": (Program(source=SORT), _of(LETTERS, 10)),
     "sort_unique": (
@@ -179,7 +179,7 @@ _MADE: dict[str, tuple[Program, Inputs]] = {
     "palindrome": (Program(source=PALINDROME), _half_palindromes(LETTERS, 10)),
     "addition": (Program(source=ADDITION, vocab=(*DIGITS, "+"), max_len=9), _sums(4)),
 }
-EXAMPLES = MappingProxyType({name: program for name, (program, _) in _MADE.items()})
+EXAMPLES = MappingProxyType({name: program for name, (program, _) in _WITH_INPUTS.items()})
 """Programs by name."""
-INPUTS = MappingProxyType({name: inputs for name, (_, inputs) in _MADE.items()})
+INPUTS = MappingProxyType({name: inputs for name, (_, inputs) in _WITH_INPUTS.items()})
 """Draws a random input of a program, by its name: one on which no head has to choose between different values."""

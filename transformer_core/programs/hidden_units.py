@@ -30,38 +30,33 @@ def units_of(steps: Iterable[Map | SelectorWidth], layout: Layout) -> HiddenUnit
         written = layout.subspaces[step]
         if isinstance(step, SelectorWidth):
             inverse = layout.widths[step]
-            _add(units, [], inverse, {(value,): int(1 / value) - 1 for value in inverse.values}, written)
+            _add(units, [inverse], {(value,): int(1 / value) - 1 for value in inverse.values}, written)
             continue
         spaces = [layout.subspaces[of] for of in step.inputs]
-        number = next((i for i, space in enumerate(spaces) if space.is_numerical), None)
-        places = [i for i in range(len(spaces)) if i != number]
+        order = sorted(range(len(spaces)), key=lambda i: spaces[i].is_numerical)
         outputs = {
-            tuple(values[i] for i in (*places, *(() if number is None else (number,)))): step.function(*values)
+            tuple(values[i] for i in order): step.function(*values)
             for values in product(*(space.values for space in spaces))
         }
-        _add(units, [spaces[i] for i in places], None if number is None else spaces[number], outputs, written)
+        _add(units, [spaces[i] for i in order], outputs, written)
     return units
 
 
 def _add(
-    units: HiddenUnits,
-    categorical: Iterable[Subspace],
-    number: Subspace | None,
-    outputs: Mapping[tuple[Value, ...], Value],
-    written: Subspace,
+    units: HiddenUnits, spaces: list[Subspace], outputs: Mapping[tuple[Value, ...], Value], written: Subspace
 ) -> None:
     """Add the units of one step.
 
     Args:
         units: of the layer.
-        categorical: subspaces that are read.
-        number: a numerical one that is read, too.
-        outputs: by the values of `categorical`, and of `number` at the end.
+        spaces: that are read; a numerical one, of which there is at most one, at the end.
+        outputs: by the values of `spaces`.
         written: where the output goes.
     """
-    spaces = [*categorical]
-    for values in product(*(space.values for space in spaces)):
-        case = [space.of(value) for space, value in zip(spaces, values, strict=True)]
+    categorical = [space for space in spaces if not space.is_numerical]
+    number = next((space for space in spaces if space.is_numerical), None)
+    for values in product(*(space.values for space in categorical)):
+        case = [space.of(value) for space, value in zip(categorical, values, strict=True)]
         if number is None:
             _add_pair(units, dict.fromkeys(case, 2.0), 1.5 - 2 * len(case), _direction(written, outputs[values]))
             continue

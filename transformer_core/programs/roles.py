@@ -38,19 +38,19 @@ def roles(model: Transformer) -> dict[tuple[int, int], Role]:
     Raises:
         ProgramError: the model was not compiled from a program.
     """
-    made_from = compiled(model)
+    origin = compiled(model)
     return {
-        (layer, head): _role(step, made_from)
-        for layer, steps in enumerate(made_from.layout.heads)
+        (layer, head): _role(step, origin)
+        for layer, steps in enumerate(origin.layout.heads)
         for head, step in enumerate(steps)
     }
 
 
-def _role(step: Aggregate | SelectorWidth, made_from: Compiled) -> Role:
-    kind, offset = _kind(step.selector, made_from)
+def _role(step: Aggregate | SelectorWidth, origin: Compiled) -> Role:
+    kind, offset = _kind(step.selector, origin)
     return Role(
         line=step.line,
-        source=made_from.program.lines[step.line],
+        source=origin.program.lines[step.line],
         name=step.name,
         kind=kind,
         offset=offset,
@@ -58,13 +58,13 @@ def _role(step: Aggregate | SelectorWidth, made_from: Compiled) -> Role:
     )
 
 
-def _kind(selector: Selector, made_from: Compiled) -> tuple[Kind, int | None]:
+def _kind(selector: Selector, origin: Compiled) -> tuple[Kind, int | None]:
     """Return what kind of head a selector makes, and its offset, where it has one."""
-    keys, queries = (made_from.layout.subspaces[of].values for of in (selector.keys, selector.queries))
+    keys, queries = (origin.layout.subspaces[of].values for of in (selector.keys, selector.queries))
     table = [[bool(selector.predicate(key, query)) for key in keys] for query in queries]
     if all(map(all, table)):
         return "uniform", None
-    if (offset := offset_of(selector, made_from)) is not None:
+    if (offset := offset_of(selector, origin)) is not None:
         return "offset", offset
     is_equality = all(
         chosen == (key == query)
@@ -74,23 +74,23 @@ def _kind(selector: Selector, made_from: Compiled) -> tuple[Kind, int | None]:
     if is_equality and selector.queries is TOKENS:
         if selector.keys is TOKENS:
             return "same_token", None
-        if _is_previous_token(selector.keys, made_from):
+        if _is_previous_token(selector.keys, origin):
             return "induction", None
     return ("fixed" if all(row == table[0] for row in table) else "other"), None
 
 
-def offset_of(selector: Selector, made_from: Compiled) -> int | None:
+def offset_of(selector: Selector, origin: Compiled) -> int | None:
     """Return how many positions before the query the only selected key lies; None where that is not so."""
     if selector.keys is not INDICES or selector.queries is not INDICES:
         return None
-    places = range(made_from.max_len)
+    places = range(origin.max_len)
     seen = [
         (
             query,
             [
                 key
                 for key in places
-                if selector.predicate(key, query) and (key <= query or not made_from.program.is_causal)
+                if selector.predicate(key, query) and (key <= query or not origin.program.is_causal)
             ],
         )
         for query in places
@@ -102,7 +102,5 @@ def offset_of(selector: Selector, made_from: Compiled) -> int | None:
     return offset if all(len(keys) == (query - offset in places) for query, keys in seen) else None
 
 
-def _is_previous_token(sequence: Sequence, made_from: Compiled) -> bool:
-    return (
-        isinstance(sequence, Aggregate) and sequence.values is TOKENS and offset_of(sequence.selector, made_from) == 1
-    )
+def _is_previous_token(sequence: Sequence, origin: Compiled) -> bool:
+    return isinstance(sequence, Aggregate) and sequence.values is TOKENS and offset_of(sequence.selector, origin) == 1

@@ -66,7 +66,7 @@ def value_sets(program: Program, vocab: Tokens[str], max_len: int) -> Mapping[Se
         assert isinstance(step, Sequence)
         if step.is_numerical and not all(isinstance(value, int | Fraction) for value in values):
             raise ProgramError("line {number}: numerical needs numbers or truth values", number=step.line)
-        sets[step] = tuple(sorted(set(values)) if step.is_numerical else distinct(values))
+        sets[step] = tuple(sorted(set(values)) if step.is_numerical else dict.fromkeys(values))
         if len(sets[step]) > MOST_VALUES:
             raise ProgramError(
                 "line {number}: this sequence has {n:,} possible values, more than {most}; use a smaller vocabulary or "
@@ -76,11 +76,6 @@ def value_sets(program: Program, vocab: Tokens[str], max_len: int) -> Mapping[Se
                 most=MOST_VALUES,
             )
     return sets
-
-
-def distinct(values: Tokens[Value]) -> list[Value]:
-    """Return values without repetition, in their order; 1 and True are the same, as in Python."""
-    return list(dict.fromkeys(values))
 
 
 def _means(step: Aggregate, values: Tokens[Value], max_len: int) -> list[Value]:
