@@ -53,15 +53,18 @@ def show_with_model(page: Page, cards: dict[str, models.ModelCard]) -> None:
     state.publish()
 
 
+def entry(page: Page) -> st.Page:
+    """Return what the navigation shows of a page."""
+    return st.Page(page.script, title=say(page.title), icon=f":material/{page.icon}:", url_path=page.url)
+
+
 st.set_page_config(page_title="Headlight", page_icon=style.ICON, layout="wide", initial_sidebar_state=260)
 style.apply()
 locale.seed()
 front_door = st.Page(lambda: None, title="Headlight", url_path="home", default=True, visibility="hidden")
-sections: dict[str, list[st.Page]] = {"": [front_door]} | {say(title): [] for title in SECTIONS.values()}
-for page in pages().values():
-    icon = f":material/{page.icon}:"
-    entry = st.Page(page.script, title=say(page.title), icon=icon, url_path=page.url)
-    sections[say(SECTIONS[page.section])].append(entry)
+sections: dict[str, list[st.Page]] = {"": [front_door]}
+for section, heading in SECTIONS.items():
+    sections[say(heading)] = [entry(page) for page in pages().values() if page.section == section]
 navigation = st.navigation(sections, expanded=True)
 if navigation == front_door:
     st.switch_page(pages()[HOME].script, query_params=st.query_params.to_dict())

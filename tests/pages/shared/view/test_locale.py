@@ -1,11 +1,13 @@
 """The choice of the language: by the browser, by the address, and by hand; texts and numbers stay where they are."""
 
 from collections.abc import Callable
+from itertools import cycle
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.model_bar import CLAIM
+from pages.shared.view import locale
 from tests.pages.conftest import overview_of, url_of, words_of
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
@@ -45,3 +47,10 @@ def test_the_switch_changes_the_words_and_nothing_else(open_app: OpenApp):
         "language": "de",
     }
     assert overview_of(app)[1] == pictures
+
+
+def test_a_page_is_drawn_while_the_language_changes(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch):
+    """A run that the switch interrupts goes on for a moment, and reads the language that the next run has set."""
+    languages = cycle(["en", "de"])
+    monkeypatch.setattr(locale, "_of_reader", lambda: next(languages))
+    assert not open_app("heads").exception
