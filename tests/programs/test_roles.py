@@ -15,9 +15,9 @@ def kinds(program: Program) -> dict[tuple[int, int], tuple[object, ...]]:
 
 
 def test_roles_of_examples():
-    assert kinds(EXAMPLES["induction"]) == {(0, 0): ("offset", 1, False, 2), (1, 0): ("induction", None, False, 3)}
-    assert kinds(EXAMPLES["histogram"]) == {(0, 0): ("same_token", None, True, 3)}
-    assert kinds(EXAMPLES["fraction_previous"]) == {(1, 0): ("uniform", None, False, 3)}
+    assert kinds(EXAMPLES["induction"]) == {(0, 0): ("offset", 1, False, 1), (1, 0): ("induction", None, False, 2)}
+    assert kinds(EXAMPLES["histogram"]) == {(0, 0): ("same_token", None, True, 2)}
+    assert kinds(EXAMPLES["fraction_previous"]) == {(1, 0): ("uniform", None, False, 2)}
     assert [kind for kind, *_ in kinds(EXAMPLES["shuffle_dyck_2"]).values()] == ["fixed"] * 5
     assert kinds(EXAMPLES["sort_unique"])[0, 0][0] == "other"
 

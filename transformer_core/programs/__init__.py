@@ -5,7 +5,7 @@
 >>> tc.programs.run(program, ["a", "b", "c"])
 ['c', 'b', 'a']
 >>> model, tokenizer = tc.programs.compile(program, vocab=["a", "b", "c"], max_len=5)
->>> tc.programs.roles(model)[1, 0].line
+>>> tc.programs.roles(model)[2, 0].line
 3
 """
 

@@ -9,49 +9,49 @@ from transformer_core.programs.language import Program
 Inputs = Callable[[random.Random], list[str]]
 DIGITS = tuple("0123456789")
 
-REVERSE = """
+REVERSE = """\
 length = selector_width(select(tokens, tokens, lambda key, query: True))
 opposite = map(lambda n, i: n - 1 - i, length, indices)
 reversed = aggregate(select(indices, opposite, lambda key, query: key == query), tokens)
 """
-SORT = """
+SORT = """\
 order = map(lambda token, i: (token, i), tokens, indices)
 rank = selector_width(select(order, order, lambda key, query: key < query))
 sorted = aggregate(select(rank, indices, lambda key, query: key == query), tokens)
 """
-SORT_UNIQUE = """
+SORT_UNIQUE = """\
 rank = selector_width(select(tokens, tokens, lambda key, query: key < query))
 sorted = aggregate(select(rank, indices, lambda key, query: key == query), tokens)
 """
-HISTOGRAM = """
+HISTOGRAM = """\
 same = select(tokens, tokens, lambda key, query: key == query)
 count = selector_width(same)
 """
-DOUBLE_HISTOGRAM = """
+DOUBLE_HISTOGRAM = """\
 count = selector_width(select(tokens, tokens, lambda key, query: key == query))
 positions = selector_width(select(count, count, lambda key, query: key == query))
 tokens_with_this_count = map(lambda n, count: n // count, positions, count)
 """
-SHIFT = """
+SHIFT = """\
 shifted = aggregate(select(indices, indices, lambda key, query: key == query - 1), tokens, "_")
 """
-FRACTION = """
+FRACTION = """\
 is_a = numerical(map(lambda token: token == "a", tokens))
 fraction = aggregate(select(tokens, tokens, lambda key, query: True), is_a)
 """
-MAJORITY = """
+MAJORITY = """\
 is_a = numerical(map(lambda token: token == "a", tokens))
 share = aggregate(select(tokens, tokens, lambda key, query: True), is_a)
 majority = map(lambda share: "yes" if share > 1 / 2 else "no", share)
 """
-DYCK_1 = """
+DYCK_1 = """\
 opened = selector_width(select(tokens, tokens, lambda key, query: key == "("))
 closed = selector_width(select(tokens, tokens, lambda key, query: key == ")"))
 balance = map(lambda opened, closed: opened - closed, opened, closed)
 mistakes = selector_width(select(balance, balance, lambda key, query: key < 0))
 verdict = map(lambda mistakes, balance: "no" if mistakes > 0 else "yes" if balance == 0 else "open", mistakes, balance)
 """
-SHUFFLE_DYCK_2 = """
+SHUFFLE_DYCK_2 = """\
 opened = selector_width(select(tokens, tokens, lambda key, query: key == "("))
 closed = selector_width(select(tokens, tokens, lambda key, query: key == ")"))
 opened_2 = selector_width(select(tokens, tokens, lambda key, query: key == "["))
@@ -63,17 +63,17 @@ most = map(lambda a, b: max(a, b), balance, balance_2)
 mistakes = selector_width(select(least, least, lambda key, query: key < 0))
 verdict = map(lambda mistakes, most: "no" if mistakes > 0 else "yes" if most == 0 else "open", mistakes, most)
 """
-INDUCTION = """
+INDUCTION = """\
 previous = aggregate(select(indices, indices, lambda key, query: key == query - 1), tokens)
 next = aggregate(select(previous, tokens, lambda key, query: key == query), tokens, "?")
 """
-MOST_FREQUENT = """
+MOST_FREQUENT = """\
 count = selector_width(select(tokens, tokens, lambda key, query: key == query))
 order = map(lambda count, token: (count, token), count, tokens)
 above = selector_width(select(order, order, lambda key, query: key > query))
 most_frequent = aggregate(select(above, above, lambda key, query: key == 0), tokens)
 """
-PALINDROME = """
+PALINDROME = """\
 length = selector_width(select(tokens, tokens, lambda key, query: True))
 opposite = map(lambda n, i: n - 1 - i, length, indices)
 reversed = aggregate(select(indices, opposite, lambda key, query: key == query), tokens)
@@ -81,24 +81,24 @@ differs = map(lambda a, b: a != b, tokens, reversed)
 differences = selector_width(select(differs, differs, lambda key, query: key))
 palindrome = map(lambda n: "yes" if n == 0 else "no", differences)
 """
-FIRST_OCCURRENCE = """
+FIRST_OCCURRENCE = """\
 so_far = selector_width(select(tokens, tokens, lambda key, query: key == query))
 is_first = map(lambda n: "new" if n == 1 else "seen", so_far)
 """
-DISTINCT = """
+DISTINCT = """\
 so_far = selector_width(select(tokens, tokens, lambda key, query: key == query))
 distinct = selector_width(select(so_far, so_far, lambda key, query: key == 1))
 """
-PARITY = """
+PARITY = """\
 ones = selector_width(select(tokens, tokens, lambda key, query: key == "1"))
 parity = map(lambda n: n % 2, ones)
 """
-ROTATE = """
+ROTATE = """\
 length = selector_width(select(tokens, tokens, lambda key, query: True))
 source = map(lambda i, n: (i + 1) % n, indices, length)
 rotated = aggregate(select(indices, source, lambda key, query: key == query), tokens)
 """
-ADDITION = """
+ADDITION = """\
 is_plus = map(lambda token: token == "+", tokens)
 n = aggregate(select(is_plus, is_plus, lambda key, query: key), indices)
 partner = map(lambda i, n: i - n - 1 if i > n else None, indices, n)

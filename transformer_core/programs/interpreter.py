@@ -1,5 +1,6 @@
 """What a program computes, without any model."""
 
+from collections.abc import Iterator
 from collections.abc import Sequence as Tokens
 from fractions import Fraction
 
@@ -19,6 +20,15 @@ def run(program: Program, tokens: Tokens[str]) -> list[Value]:
 
 def trace(program: Program, tokens: Tokens[str]) -> dict[Step, list[Value]]:
     """Return what every step computes: a value for each position; of a selector, for each query its keys.
+
+    Raises:
+        ProgramError: keys with different values are selected where one value is needed.
+    """
+    return dict(traced(program, tokens))
+
+
+def traced(program: Program, tokens: Tokens[str]) -> Iterator[tuple[Step, list[Value]]]:
+    """Yield every step with what it computes, in the order of computation, as `trace` returns it.
 
     Raises:
         ProgramError: keys with different values are selected where one value is needed.
@@ -47,7 +57,7 @@ def trace(program: Program, tokens: Tokens[str]) -> dict[Step, list[Value]]:
             case SelectorWidth():
                 values = [len(keys) for keys in computed[step.selector]]
         computed[step] = values
-    return computed
+        yield step, values
 
 
 def _aggregated(step: Aggregate, selected: list[Value]) -> Value:

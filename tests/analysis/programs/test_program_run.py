@@ -1,0 +1,91 @@
+"""A program and its compiled model on one input: the lines, the heads that they became, and what those do."""
+
+import random
+
+import numpy as np
+import pytest
+
+import transformer_core as tc
+from tests.model.building import small_config
+from transformer_core.analysis.programs.program_run import ProgramRun, program_run
+from transformer_core.errors import ProgramError, TextError
+from transformer_core.programs import EXAMPLES, INPUTS, Program
+from transformer_core.programs import compile as compile_program
+
+
+def run_of(program: Program, tokens: list[str]) -> ProgramRun:
+    model, tokenizer = compile_program(program)
+    return program_run(model, tokenizer, tokens)
+
+
+@pytest.mark.parametrize("name", [*EXAMPLES])
+def test_the_model_says_what_the_program_says_and_its_last_line_computes_that(name: str):
+    rng, (model, tokenizer) = random.Random(1), compile_program(EXAMPLES[name])
+    for _ in range(20):
+        tokens = INPUTS[name](rng)
+        run = program_run(model, tokenizer, tokens)
+        expected = tuple(map(str, tc.programs.run(EXAMPLES[name], tokens)))
+        assert run.problem is None and run.output == run.predicted == expected
+        assert tuple(map(str, run.lines[-1].values or ())) == expected
+        assert {*tc.programs.roles(model)} <= {head for line in run.lines for head in line.heads}
+
+
+def test_lines_of_the_induction_program():
+    run = run_of(EXAMPLES["induction"], [*"abcab"])
+    assert run.labels == ("<bos>", *"abcab")
+    previous, following = run.lines
+    assert (previous.name, previous.number, previous.heads, previous.layers) == ("previous", 1, ((0, 0),), ())
+    assert previous.values == (None, *"abca") and [space.name for space in previous.subspaces] == [
+        *("indices", "tokens", "previous")
+    ]
+    assert (following.heads, following.values) == (((1, 0),), ("?", "?", "?", "b", "c"))
+    assert run.patterns.shape == (2, 1, 6, 6)
+    assert run.patterns[0, 0].argmax(axis=-1).tolist() == [0, 0, 1, 2, 3, 4]  # <bos> stands for no key
+    assert run.patterns[1, 0, 4].argmax() == 2 and run.patterns[1, 0, 5].argmax() == 3  # after the same token
+
+
+def test_a_subspace_holds_what_its_line_computes_in_the_state_of_the_line_and_not_before():
+    run = run_of(EXAMPLES["reverse"], [*"abc"])
+    for line in run.lines:
+        space = line.subspaces[-1]
+        held = run.subspace(space, line.state)[:, 1:4]
+        assert [space.values[i] for i in held.argmax(axis=0)] == [*(line.values or ())]
+        np.testing.assert_allclose(held.sum(axis=0), 1, atol=1e-4)
+        assert np.abs(run.subspace(space, line.state - 1)[:, 1:4]).max() < 1e-4
+
+
+def test_a_selector_has_the_heads_that_attend_as_it_says_and_its_values_are_positions():
+    same, count = run_of(EXAMPLES["histogram"], [*"aba"]).lines
+    assert same.is_selector and same.heads == count.heads == ((0, 0),) and not count.is_selector
+    assert same.values == ((0, 2), (1,), (0, 2)) and [space.name for space in same.subspaces] == ["tokens"]
+
+
+def test_a_line_that_the_output_does_not_need_is_not_compiled():
+    run = run_of(Program(source="n = map(lambda i: i + 1, indices)\nx = map(lambda t: t, tokens)"), ["a"])
+    assert not run.lines[0].is_used and run.lines[0].values is None and run.lines[1].is_used
+
+
+def test_where_the_program_has_no_output_the_lines_before_have_values_and_the_model_still_runs():
+    source = """\
+everywhere = select(tokens, tokens, lambda key, query: True)
+n = selector_width(everywhere)
+x = aggregate(everywhere, tokens)
+y = map(lambda n, x: (n, x), n, x)"""
+    run = run_of(Program(source=source), ["a", "b"])
+    assert run.problem is not None and "different values" in str(run.problem)
+    assert run.lines[1].values == (2, 2) and run.lines[2].values is None and run.output == ()
+    assert run.patterns.shape[2:] == (4, 4) and len(run.predicted) == 2
+
+
+@pytest.mark.parametrize(
+    ("tokens", "words"),
+    [([], "no tokens"), (["a"] * 11, "reads 10 at most"), (["x"], "“x” is not in the vocabulary; use a, b, c, d, e")],
+)
+def test_inputs_that_cannot_be_read(tokens: list[str], words: str):
+    with pytest.raises(TextError, match=words):
+        run_of(EXAMPLES["reverse"], tokens)
+
+
+def test_a_trained_model_has_no_program():
+    with pytest.raises(ProgramError, match="was not compiled"):
+        program_run(tc.build(small_config()), compile_program(EXAMPLES["shift"])[1], ["a"])
