@@ -42,6 +42,8 @@ def show_with_model(page: Page, cards: dict[str, models.ModelCard]) -> None:
     if page.subject == "lessons":
         state.SUBJECT.set(())
         model_bar.brand()
+        if notes:
+            prose.note(" ".join(notes))
     else:
         model_bar.sidebar(cards[state.current().model])
     is_usable = page.subject == "lessons" or model_bar.model_and_text(cards, notes, reads=page.subject != "stage")

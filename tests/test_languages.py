@@ -16,7 +16,7 @@ from transformer_core.language import say, speaking
 pytestmark = pytest.mark.slow
 
 SAME_IN_BOTH = frozenset(
-    """ALiBi|Ablation|Adam|AdamW|Alignment|Alignment: {who}|Attention|Attentions|Beams|Block {layer}|CKA|Code|Decoder
+    """ALiBi|Ablation|Adam|AdamW|Addition|Alignment|Alignment: {who}|Attention|Attentions|Beams|Block {layer}|CKA|Code|Decoder
 Decoding|Dropout|Dropout p|Embedding|Encoder|FFN|Film|GELU|GELU (tanh)|Heatmap|Keys|LayerNorm|Linear|Logits|Loss
 Memory (M)|MiB|Min-p|Name|Overfitting|Padding|Pause|Prompt|Queries|Query|Query {query}: {who}|RMSNorm|ReLU
 Score: {query} → {key}, {head}|Scores.|Seed|Segment|Server|SiLU|Snapshot|Start|Softmax|Text|Token|Tokenizer|Top-k

@@ -3,7 +3,7 @@
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BufferedIOBase
 from os.path import isfile
@@ -22,6 +22,8 @@ from transformer_core.text.load import load_tokenizer
 
 if TYPE_CHECKING:
     from transformer_core.checkpoints.tensor_files import OnProgress
+    from transformer_core.model.transformer import Transformer
+    from transformer_core.text.tokenizer import OwnTokenizer
 
 MAX_TOKENS_SHOWN = 1_000  # at once; all are searched
 
@@ -214,6 +216,23 @@ def keep_run(run: Path, wanted: str) -> Kept:
         step = keep_run_in(run, models.folder() / name, title=title)
         _refuse_strange_card(name)
     return Kept(name, title, step)
+
+
+def keep_compiled(model: "Transformer", tokenizer: "OwnTokenizer", wanted: str, examples: Sequence[str]) -> str:
+    """Keep a model that was compiled from a program, and return the name that it has here.
+
+    Raises:
+        CheckpointError: it cannot be written.
+    """
+    from transformer_core.checkpoints.compiled import save_compiled
+
+    with _free_name(wanted) as name:
+        try:
+            save_compiled(models.folder() / name, model, tokenizer, title=wanted, examples=examples)
+        except OSError as error:
+            raise CheckpointError("it cannot be written ({error})", error=reason(error)) from None
+        _refuse_strange_card(name)
+    return name
 
 
 def describe_heads(run: Path, name: str) -> None:

@@ -309,6 +309,7 @@ def _changed(value: Any) -> dict[str, Any]:
     usual = {
         field.name: field.default_factory() if field.default_factory is not MISSING else field.default
         for field in fields(value)
+        if field.init
     }
     now = {name: getattr(value, name) for name in usual}
     return {name: of for name, of in now.items() if usual[name] is MISSING or of != usual[name]}

@@ -24,6 +24,7 @@ from tests.pages.learn.experiment_pages import make
 from tests.pages.pseudo_language import Numbers, left_over, texts_of
 from tests.pages.train.small_runs import train_copy
 from transformer_core import language
+from transformer_core.programs import EXAMPLES as EXAMPLES_OF_PROGRAMS
 from transformer_core.training.experiments.experiment import VARIANTS, ExperimentKind, ExperimentRequest
 from transformer_core.training.run.launch import Launcher
 
@@ -118,6 +119,11 @@ IN_BUILD = frozenset(  # names in the lines of Python
     for step in steps_of(Variant(is_cross=True))
     for word in re.findall(r"[^\W\d_]+", f"{step.solution} {step.shapes} queries keys")
 )
+IN_PROGRAMS = frozenset(  # names in the lines of the examples, their tokens, and what an example says of them
+    word.lower()
+    for program in EXAMPLES_OF_PROGRAMS.values()
+    for word in re.findall(r"[^\W\d_]+", f"{program.source} {' '.join(program.vocab)} ffn none true false line")
+)
 
 
 @dataclass(frozen=True)
@@ -153,6 +159,11 @@ VISITS = [
     Visit("learn/steps/page.py", {"attention": "decoder", "cell": "mask.1.2"}),
     Visit("learn/steps/page.py", {"model": "gaps", "cell": "scaled.1.2"}),
     *(Visit("learn/build/page.py", {"step": step, "attention": "cross"}, names=IN_BUILD) for step in ("2", "6", "12")),
+    *(
+        Visit("learn/programs/page.py", {"program": name, "line": "1"}, names=IN_PROGRAMS)
+        for name in ("sort", "fraction_previous")
+    ),
+    Visit("learn/programs/page.py", {"source": "x = select("}, names=IN_PROGRAMS),
     *(
         Visit("learn/positions/page.py", {"part": part})
         for part in ("table", "waves", "products", "shift", "model", "retrain")

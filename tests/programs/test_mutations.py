@@ -20,6 +20,16 @@ def test_mutations_of_a_line():
     ]
 
 
+def test_all_else_in_the_line_stays_as_it_is_written():
+    line = "größe = map(lambda a,b: (a+'é') if (a) in ('x', \"ü\") else b -2, tokens, indices)"
+    assert mutations(line) == [
+        line.replace("in (", "not in ("),
+        line.replace("a+", "a-"),
+        line.replace("-2", "+2"),
+        line.replace("-2", "-3"),
+    ]
+
+
 def test_without_a_place_for_a_mistake_there_is_none():
     assert mutations("x = aggregate(same, tokens)") == []
     assert mutations("x = map(lambda x: , tokens)") == mutations("") == mutations("x = " + "(" * 500) == []

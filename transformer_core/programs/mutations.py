@@ -1,52 +1,61 @@
 """A line of a program with one small mistake: what a head does is seen when it does something else."""
 
 import ast
-import copy
 from collections.abc import Iterator
 
-_INSTEAD: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    **{ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.LtE, ast.LtE: ast.Lt},
-    **{ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.In: ast.NotIn, ast.NotIn: ast.In},
+_INSTEAD = {"==": "!=", "!=": "==", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "in": "not in", "+": "-", "-": "+"}
+_SIGNS: dict[type[ast.AST], str] = {
+    **{ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in"},
+    **{ast.Add: "+", ast.Sub: "-"},
 }
+
+Replacement = tuple[int, int, str]
+"""The first and the last byte of a part of a line, and what stands there instead."""
 
 
 def mutations(line: str) -> list[str]:
-    """Return a line of a program with one mistake each: another comparison, number or order of keys and queries.
+    """Return a line of a program with one mistake each: another sign, number or order of keys and queries.
 
     A line that cannot be read has none.
 
     Source: DeMillo et al. 1978, "Hints on Test Data Selection", for the idea.
     """
-    name, _, expression = line.partition("=")
+    name, equals, expression = line.partition("=")
     try:
-        tree = ast.parse(expression.strip(), mode="eval").body
+        tree = ast.parse(expression.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return []
-    return [f"{name.strip()} = {ast.unparse(changed)}" for changed in _changed(tree)]
+    code, found = expression.strip().encode(), []
+    for first, last, instead in (one for node in ast.walk(tree) for one in _mistakes(node, code)):
+        changed = code[:first] + instead.encode() + code[last:]
+        found.append(f"{name.strip()} {equals} {changed.decode()}")
+    return found
 
 
-def _changed(tree: ast.expr) -> Iterator[ast.expr]:
-    """Yield a tree with one node changed, for each node that can be."""
-    for place, node in enumerate(ast.walk(tree)):
-        if isinstance(node, ast.Compare | ast.Constant | ast.Call | ast.BinOp):
-            other = copy.deepcopy(tree)
-            if _change(list(ast.walk(other))[place]):
-                yield other
-
-
-def _change(node: ast.AST) -> bool:
-    """Make a mistake in a node; return whether there is one to make."""
+def _mistakes(node: ast.AST, code: bytes) -> Iterator[Replacement]:
+    """Yield the mistakes that can be made in a node of a line, without its parts."""
     match node:
-        case ast.Compare(ops=[operator, *_]) if type(operator) in _INSTEAD:
-            node.ops[0] = _INSTEAD[type(operator)]()
-        case ast.BinOp(op=ast.Add()):
-            node.op = ast.Sub()
-        case ast.BinOp(op=ast.Sub()):
-            node.op = ast.Add()
-        case ast.Constant(value=int(number)) if type(number) is int:
-            node.value = number + 1
-        case ast.Call(func=ast.Name("select"), args=[keys, queries, predicate]) if ast.dump(keys) != ast.dump(queries):
-            node.args = [queries, keys, predicate]
-        case _:
-            return False
-    return True
+        case ast.Compare(left=left, ops=[operator, *_], comparators=[right, *_]) if type(operator) in _SIGNS:
+            yield _other_sign(_SIGNS[type(operator)], left, right, code)
+        case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _SIGNS:
+            yield _other_sign(_SIGNS[type(operator)], left, right, code)
+        case ast.Constant(value=bool(truth)):
+            yield *_span(node), str(not truth)
+        case ast.Constant(value=int(number)):
+            yield *_span(node), str(number + 1)
+        case ast.Call(func=ast.Name("select"), args=[keys, queries, _]):
+            (start, end), (other_start, other_end) = _span(keys), _span(queries)
+            first, between, second = code[start:end], code[end:other_start], code[other_start:other_end]
+            if first != second:
+                yield start, other_end, (second + between + first).decode()
+
+
+def _other_sign(sign: str, left: ast.expr, right: ast.expr, code: bytes) -> Replacement:
+    """Return the replacement of the sign between two expressions, beside which brackets may stand."""
+    start, end = _span(left)[1], _span(right)[0]
+    return start, end, code[start:end].decode().replace(sign, _INSTEAD[sign], 1)
+
+
+def _span(node: ast.expr) -> tuple[int, int]:
+    """Return where an expression stands in the line, in bytes."""
+    return node.col_offset, node.end_col_offset or node.col_offset

@@ -6,7 +6,7 @@ from transformer_core.errors import mark
 
 PAGE = Page(
     package=__name__,
-    place=7,
+    place=8,
     title=mark("Glossary"),
     icon="sort_by_alpha",
     subject="lessons",

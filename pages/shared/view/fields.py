@@ -171,11 +171,12 @@ class TextField(Field):
 
     usual: str = ""
     read: Callable[[str], Any] = str
+    has_lines: bool = False  # several, as code has
 
     def fill(self, wanted: Mapping[str, str]) -> None:
         """Choose the text that the URL's parameters ask for, else the usual one."""
         self.set(self.usual)
-        self.set(long_texts.asked(self.name, wanted) or self.usual)
+        self.set(long_texts.asked(self.name, wanted, has_lines=self.has_lines) or self.usual)
 
     def parameters(self) -> dict[str, str]:
         """Return the text as the URL says it."""

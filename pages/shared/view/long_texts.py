@@ -22,8 +22,13 @@ def parameters(name: str, text: str) -> dict[str, str]:
     return {name: text} if len(text) <= MAX_PLAIN else {packed_name(name): packed(text)}
 
 
-def asked(name: str, wanted: Mapping[str, str]) -> str | None:
+def asked(name: str, wanted: Mapping[str, str], *, has_lines: bool = False) -> str | None:
     """Return the text that the URL's parameters ask for, cleaned; None: they ask for none.
+
+    Args:
+        name: of the text in the URL.
+        wanted: the URL's parameters.
+        has_lines: the text has several lines, which stay.
 
     Raises:
         ValueError: it is packed, and damaged.
@@ -33,7 +38,9 @@ def asked(name: str, wanted: Mapping[str, str]) -> str | None:
         text = unpacked(wanted[packed_name(name)])
         if text is None:
             raise ValueError(say("it is damaged; ask for the link again"))
-    return None if text is None else clean(text)
+    if text is None:
+        return None
+    return "\n".join(map(clean, text.splitlines()))[:MAX_CHARACTERS] if has_lines else clean(text)
 
 
 def clean(text: str) -> str:

@@ -1,0 +1,149 @@
+"""What the page Programs shows at one time: a program and its model on an input, and the same with a mistake."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import transformer_core as tc
+from pages.learn.programs import view_fields
+from pages.learn.programs.examples import EXAMPLES
+from pages.shared import cache
+from pages.shared.recipe import Expression, call, named, value_of
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.programs.language import MOST_LINES, Program
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.programs.program_run import LineRun, ProgramRun
+    from transformer_core.model.transformer import Transformer
+    from transformer_core.text.tokenizer import OwnTokenizer
+
+MOST_TOKENS = 24  # of an input
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CompiledProgram:
+    """A program, its compiled model, and both on an input."""
+
+    program: Program
+    tokens: tuple[str, ...]
+    side: str = ""  # how its names in the code end
+
+    @cached_property
+    def model_recipe(self) -> tuple[Expression, Expression]:
+        """The model and its tokenizer as code; `value_of` raises HeadlightError where it cannot be compiled."""
+        from transformer_core.programs import compile as compile_program
+
+        compiling = call(compile_program, self.program)
+        model, tokenizer = named(
+            f"model{self.side}, tokenizer{self.side}", cache.kept(mark("compiled programs"), compiling)
+        )
+        return model, tokenizer
+
+    @cached_property
+    def run_recipe(self) -> Expression:
+        """Both on the input, as code."""
+        from transformer_core.analysis.programs.program_run import program_run
+
+        running = call(program_run, *self.model_recipe, list(self.tokens))
+        run: Expression = named(f"run{self.side}", cache.kept(mark("program runs"), running))
+        return run
+
+    @cached_property
+    def model(self) -> "tuple[Transformer, OwnTokenizer]":
+        """The model and its tokenizer."""
+        found: Any = value_of(self.model_recipe)
+        return found
+
+    @cached_property
+    def run(self) -> "ProgramRun":
+        """Both on the input."""
+        found: ProgramRun = value_of(self.run_recipe)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ProgramsData:
+    """A program on an input, the line that is looked at, and the program with a mistake in that line."""
+
+    as_written: CompiledProgram
+    line: "LineRun"
+    with_mistake: CompiledProgram | None  # None: there is none, or `error` says why it cannot be compiled
+    error: HeadlightError | None
+
+    @classmethod
+    def current(cls) -> "ProgramsData":
+        """Return what is to be seen now.
+
+        Raises:
+            HeadlightError: the program cannot be read or compiled, or its model cannot read the input.
+        """
+        tokens = input_tokens()
+        as_written = CompiledProgram(program=current_program(len(tokens)), tokens=tokens)
+        lines = as_written.run.lines
+        line = next((line for line in lines if line.number == view_fields.LINE.value), lines[-1])
+        view_fields.LINE.set(0 if line is lines[-1] else line.number)
+        mistake, error = str(view_fields.MISTAKE.value).strip(), None
+        with_mistake = None
+        if mistake not in ("", line.source):
+            try:
+                with_mistake = _with_mistake(as_written, line.number, mistake)
+            except HeadlightError as why:
+                error = why
+        return cls(as_written=as_written, line=line, with_mistake=with_mistake, error=error)
+
+    @property
+    def shown(self) -> CompiledProgram:
+        """The program whose values are listed."""
+        return self.with_mistake or self.as_written
+
+    @property
+    def program(self) -> Program:
+        """The program as it was written."""
+        return self.as_written.program
+
+    @property
+    def compiled(self) -> "tuple[Transformer, OwnTokenizer]":
+        """Its model and tokenizer."""
+        return self.as_written.model
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The input."""
+        return self.as_written.tokens
+
+
+def current_program(n_tokens: int) -> Program:
+    """Return the chosen program, as it was changed, for inputs of as many tokens at least.
+
+    Raises:
+        ProgramError: it cannot be read.
+    """
+    example = tc.programs.EXAMPLES[view_fields.PROGRAM.value]
+    attends = view_fields.ATTENDS.value
+    program = replace(
+        example,
+        source=view_fields.SOURCE.value or example.source,
+        vocab=tuple(dict.fromkeys(view_fields.VOCABULARY.value.split())) or example.vocab,
+        is_causal=attends == view_fields.EARLIER if attends else example.is_causal,
+    )
+    return replace(program, max_len=max(program.max_len, min(n_tokens, MOST_TOKENS)))
+
+
+def input_tokens() -> tuple[str, ...]:
+    """Return the input, as a person typed it or as the example has it."""
+    typed = str(view_fields.INPUT.value).split()
+    return tuple(typed or EXAMPLES[view_fields.PROGRAM.value].tokens.split())
+
+
+def _with_mistake(as_written: CompiledProgram, number: int, mistake: str) -> CompiledProgram:
+    """Return the program with another line in the place of one.
+
+    Raises:
+        HeadlightError: it cannot be read or compiled.
+    """
+    lines = as_written.program.source.splitlines()
+    lines[number - 1] = " ".join(mistake.split())
+    program = replace(as_written.program, source="\n".join(lines[:MOST_LINES]))
+    found = CompiledProgram(program=program, tokens=as_written.tokens, side="_with_mistake")
+    found.run.line(number)  # compiled and run here, where it may fail
+    return found

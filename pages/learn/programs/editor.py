@@ -1,0 +1,100 @@
+"""Where a program is chosen or written, and its input; and where its model is saved."""
+
+import streamlit as st
+
+import transformer_core as tc
+from pages.learn.programs import view_fields
+from pages.learn.programs.data import MOST_TOKENS, current_program, input_tokens
+from pages.learn.programs.examples import EXAMPLES
+from pages.models import model_store
+from pages.shared import prose
+from pages.shared.view.fields import Kept
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
+
+ABOUT = mark(
+    "name = expression on each line; the last line is the output. select(keys, queries, predicate) chooses keys for "
+    "each query, aggregate(selector, values, default) takes the value there, selector_width(selector) counts the keys, "
+    "map(function, …) acts on each token alone, numerical(…) makes numbers of which aggregate takes the mean. tokens "
+    "and indices are there from the start."
+)
+ATTENDS = {  # what a query may attend to
+    view_fields.ALL: mark("All tokens (encoder-only)"),
+    view_fields.EARLIER: mark("Itself and earlier tokens (decoder-only)"),
+}
+_SAVED = Kept("programs-saved", "")  # what came of saving the model
+
+
+def choices() -> None:
+    """Draw the choice of the program, its input, and where both are written."""
+    with st.container(key="hl-programs-bar", horizontal=True, vertical_alignment="bottom", gap="small"):
+        view_fields.PROGRAM.selectbox(
+            say("Program"),
+            [*EXAMPLES],
+            name=lambda name: say(EXAMPLES[name].title),
+            take=view_fields.choose_program,
+            width=230,
+        )
+        view_fields.INPUT.text(
+            say("Input, tokens separated by spaces"),
+            shown=" ".join(input_tokens()),
+            take=lambda typed: view_fields.INPUT.set(" ".join(typed.split()[: MOST_TOKENS + 1])),
+            width=360,
+        )
+        with st.popover(say("Edit the program"), icon=":material/edit:", width="content"):
+            _editor()
+        with st.popover(say("Save as model"), icon=":material/inventory_2:", width="content"):
+            _saving()
+    if not view_fields.SOURCE.value:
+        prose.small(say(EXAMPLES[view_fields.PROGRAM.value].about))
+
+
+def _editor() -> None:
+    """Draw the lines, the vocabulary, and what a query may attend to."""
+    example = tc.programs.EXAMPLES[view_fields.PROGRAM.value]
+    view_fields.SOURCE.text_area(
+        say("Program"),
+        shown=view_fields.SOURCE.value or example.source.strip(),
+        take=view_fields.write_program,
+        height=240,
+        label_visibility="collapsed",
+    )
+    usual = view_fields.EARLIER if example.is_causal else view_fields.ALL
+    view_fields.ATTENDS.segmented(
+        say("A query may attend to"),
+        [*ATTENDS],
+        name=lambda name: say(ATTENDS[name]),
+        shown=view_fields.ATTENDS.value or usual,
+        take=lambda chosen: view_fields.ATTENDS.set("" if chosen == usual else chosen),
+        label_visibility="visible",
+    )
+    view_fields.VOCABULARY.text(
+        say("Vocabulary, tokens separated by spaces"),
+        shown=view_fields.VOCABULARY.value or " ".join(example.vocab),
+        take=lambda typed: view_fields.VOCABULARY.set("" if typed.split() == [*example.vocab] else typed.strip()),
+    )
+    prose.small(say(ABOUT))
+
+
+def _saving() -> None:
+    """Draw where the model is saved, and what came of it."""
+    name = Kept("programs-name")
+    with st.form("save-program", border=False):
+        st.text_input(say("Name"), value=view_fields.PROGRAM.value, max_chars=60, key=name.key)
+        st.form_submit_button(
+            say("Save as model"), type="primary", on_click=lambda: _SAVED.set(_save(" ".join(str(name.value).split())))
+        )
+    prose.small(_SAVED.pop() or say("The model keeps its program, and every page can open it."))
+
+
+def _save(wanted: str) -> str:
+    """Save the model; return what came of it."""
+    from transformer_core.programs import compile as compile_program
+
+    tokens = input_tokens()
+    try:
+        model, tokenizer = compile_program(current_program(len(tokens)))
+        name = model_store.keep_compiled(model, tokenizer, wanted or view_fields.PROGRAM.value, [" ".join(tokens)])
+    except HeadlightError as error:
+        return say("The model was not saved: {error}.", error=error)
+    return say("Saved as “{name}”; choose it in the model bar of any page.", name=name)

@@ -1,0 +1,204 @@
+"""The chosen line: what its head attends to, what it reads and writes in the residual stream, and a mistake in it."""
+
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.components import figures
+from pages.learn.programs import view_fields
+from pages.learn.programs.data import CompiledProgram, ProgramsData
+from pages.shared import prose
+from pages.shared.recipe import Print
+from pages.shared.style import theme
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
+from transformer_core.figures.heatmaps.attention import attention_heatmap
+from transformer_core.figures.heatmaps.number_panels import number_panels
+from transformer_core.language import say
+from transformer_core.programs.layout import Subspace
+from transformer_core.programs.mutations import mutations
+from transformer_core.programs.roles import roles
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.programs.program_run import LineRun
+
+HEIGHT = 360  # px of a figure
+ROW, AROUND = 16, 110  # px of a direction of the residual stream, and around all of them
+WIDTH = 440  # px that it is laid out for
+LEAST_HELD = 1e-3  # in a direction of a subspace that is drawn
+KINDS = {  # what a head of each kind attends to
+    "same_token": mark("Attends to tokens that are the same as the query’s (a duplicate-token head)."),
+    "induction": mark("Attends to the token after an earlier occurrence of the query’s token (an induction head)."),
+    "uniform": mark("Attends to all tokens alike."),
+    "fixed": mark("Attends to the same keys from every query."),
+    "other": mark("Attends to the keys for which the predicate is true."),
+}
+COUNTS = mark("It also attends to <bos>: the weight there, 1 / (1 + n), tells how many keys are selected.")
+SINK = mark("Where no key is selected, it attends to <bos>, which holds the default.")
+READS = mark("Reads {read} in the residual stream, and writes {written}, directions {first} to {last}.")
+READS_ONLY = mark("Reads {read} in the residual stream.")
+NO_HEAD = mark("No head is needed for this line: it acts on each token alone.")
+
+
+def show(data: ProgramsData) -> None:
+    """Draw the line: words, its pattern, and what it reads and writes; with a mistake, the pattern with that."""
+    line = data.line
+    _mistake(data)
+    with st.container(key="hl-programs-line"):
+        words, first, second = st.columns([1, 1.6, 1.6], gap="medium")
+        with words:
+            _words(data, line)
+        if not line.is_used:
+            return
+        if not line.heads:
+            with first:
+                _subspaces(data, line)
+            return
+        with first:
+            _pattern(data.as_written, line, say("L{layer}.H{head} as written", **_head(line)), "as-written")
+        with second:
+            if data.with_mistake is None:
+                _subspaces(data, line)
+            else:
+                changed = data.with_mistake.run.line(line.number)
+                if changed.heads:
+                    title = say("L{layer}.H{head} with the mistake", **_head(changed))
+                    _pattern(data.with_mistake, changed, title, "with-mistake")
+
+
+def code(data: ProgramsData) -> list[Print]:
+    """Return the lines that print the outputs and the pattern."""
+    run = data.shown.run_recipe
+    lines = [Print(run.output, "of the program"), Print(run.predicted, "of the model")]
+    heads = data.shown.run.line(data.line.number).heads
+    return [*lines, *(Print(run.patterns[head], "[query, key]") for head in heads[:1])]
+
+
+def _head(line: "LineRun") -> dict[str, int]:
+    layer, head = line.heads[0]
+    return {"layer": layer, "head": head}
+
+
+def _words(data: ProgramsData, line: "LineRun") -> None:
+    """Say what the line's head does, and where."""
+    prose.subheading(say("Line {number}: {name}", number=line.number, name=line.name))
+    if not line.is_used:
+        prose.text(say("The output does not need this line, so it is not compiled."))
+        return
+    if line.heads:
+        role = roles(data.as_written.model[0])[line.heads[0]]
+        attends = _offset(role.offset or 0) if role.kind == "offset" else say(KINDS[role.kind])
+        prose.text(f"{attends} {say(COUNTS if role.counts else SINK)}")
+    else:
+        prose.text(say(NO_HEAD))
+    *read, last = line.subspaces
+    if line.is_selector:
+        prose.text(say(READS_ONLY, read=_names([*read, last])))
+        return
+    ends = {"first": last.start, "last": last.start + last.size - 1}
+    prose.text(say(READS, read=_names(read), written=f"“{last.name}”", **ends))
+
+
+def _offset(offset: int) -> str:
+    """Say what a head of an offset attends to."""
+    if offset == 0:
+        return say("Attends to the query’s own position.")
+    if offset == 1:
+        return say("Attends to the previous token (a previous-token head).")
+    if offset > 0:
+        return say("Attends to the token {n} positions back.", n=offset)
+    return (
+        say("Attends to the next token.")
+        if offset == -1
+        else say("Attends to the token {n} positions later.", n=-offset)
+    )
+
+
+def _names(spaces: "list[Subspace]") -> str:
+    return ", ".join(f"“{space.name}”" for space in spaces)
+
+
+def _mistake(data: ProgramsData) -> None:
+    """Draw where a mistake is made in the line."""
+    source, mistake = data.line.source, str(view_fields.MISTAKE.value)
+    offered = mutations(source)
+    own = [mistake] if mistake and mistake not in offered else []
+    with st.container(key="hl-programs-mistake", horizontal=True, vertical_alignment="bottom", gap="small"):
+        view_fields.MISTAKE.selectbox(
+            say("A mistake in line {number}", number=data.line.number),
+            ["", *offered, *own],
+            name=lambda line: _difference(source, line) if line else say("None: as written"),
+            part="offered",
+            width=310,
+        )
+        view_fields.MISTAKE.text(
+            say("Or write the line yourself"),
+            shown=mistake or source,
+            take=lambda typed: view_fields.MISTAKE.set("" if typed.strip() == source else typed.strip()),
+            part="typed",
+        )
+    if data.error is not None:
+        prose.warning(prose.sentence(data.error))
+
+
+def _difference(source: str, changed: str) -> str:
+    """Return the part of a line that a mistake has changed, with what stands around it."""
+    edits = [edit for edit in SequenceMatcher(None, source, changed, False).get_opcodes() if edit[0] != "equal"]
+    first = changed.rfind(" ", 0, max(0, edits[0][3] - 10)) + 1
+    last = changed.find(" ", edits[-1][4] + 3) % (len(changed) + 1)  # the end, where no space follows
+    return f"{'… ' if first else ''}{changed[first:last]}{' …' if last < len(changed) else ''}"
+
+
+def _pattern(compiled: CompiledProgram, line: "LineRun", title: str, name: str) -> None:
+    """Draw what a line's head attends to."""
+    run = compiled.run
+    pattern = run.patterns[line.heads[0]]
+    mask = np.tril(np.ones(pattern.shape, dtype=bool)) if compiled.program.is_causal else None
+    figure = attention_heatmap(
+        pattern, run.labels, run.labels, title=title, mask=mask, theme=theme(), width=WIDTH, height=HEIGHT
+    )
+    figures.live_figure(
+        figure,
+        name=f"pattern-line-{line.number}-{name}",
+        key=f"programs-{name}",
+        csv=matrix_csv(pattern, "query", run.labels, "key", run.labels, "weight"),
+        height=HEIGHT,
+        link="programs",
+    )
+
+
+def _subspaces(data: ProgramsData, line: "LineRun") -> None:
+    """Draw what the line's subspaces hold once it is computed."""
+    run = data.as_written.run
+    rows, labels = [], []
+    for space in line.subspaces:
+        held = run.subspace(space, line.state)
+        names = [space.name] if space.is_numerical else [f"{space.name} = {value}" for value in space.values]
+        for name, row in zip(names, held, strict=True):
+            if np.abs(row).max() > LEAST_HELD:
+                rows.append(row)
+                labels.append(name)
+    if not rows:
+        return
+    table, height = np.stack(rows), max(HEIGHT, AROUND + ROW * len(rows))
+    figure = number_panels(
+        {"": table},
+        labels,
+        run.labels,
+        title=say("Subspaces of the residual stream after layer {layer}", layer=max(0, (line.state - 1) // 2)),
+        row_name=say("direction"),
+        column_name=say("position"),
+        diverging=bool((table < -LEAST_HELD).any()),
+        theme=theme(),
+        width=WIDTH,
+        height=height,
+    )
+    figures.live_figure(
+        figure,
+        name=f"subspaces-line-{line.number}",
+        key="programs-subspaces",
+        csv=matrix_csv(table, "direction", labels, "position", run.labels, "value"),
+        height=height,
+    )

@@ -1,0 +1,48 @@
+"""Programs: which heads does this program become?"""
+
+import streamlit as st
+
+from pages.learn.programs import editor, line, listed
+from pages.learn.programs.data import ProgramsData
+from pages.shared import code_expander, prose
+from pages.shared.glossary.links import definitions
+from pages.shared.recipe import script
+from pages.shared.view import state
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
+
+LEAD = mark(
+    "A program of a few lines is compiled into the weights of a real Transformer: each line that selects becomes a "
+    "head, each line that computes becomes a feed-forward network. So here you know what every head does, and why."
+)
+LOOK_FOR = mark(
+    "choose a line, compare its pattern with what the line says, then make a mistake in it: which tokens does the head "
+    "attend to now, and which outputs change?"
+)
+
+
+def page() -> None:
+    """Draw the page, in the order of all pages."""
+    prose.heading(say("Programs"), say(LEAD))
+    programs()
+
+
+@st.fragment
+def programs() -> None:
+    """Draw the program; what is chosen on the page draws only this again."""
+    with st.container(key="hl-programs"):
+        editor.choices()
+        try:
+            data = ProgramsData.current()
+        except HeadlightError as error:
+            prose.warning(prose.sentence(error))
+            state.publish()
+            return
+        listed.show(data)
+        line.show(data)
+    prose.look_for(say(LOOK_FOR), definitions("attention-pattern", "residual-stream", "attention-head"))
+    code_expander.code(lambda: script(*line.code(data)))
+    state.publish()
+
+
+page()

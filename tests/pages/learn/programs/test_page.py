@@ -1,0 +1,170 @@
+"""The page Programs: programs, their lines and inputs, mistakes, own programs, and models that are saved."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import transformer_core as tc
+from pages.learn.programs.examples import EXAMPLES
+from tests.pages.conftest import component, shown_code, url_of, values_of, words_of
+from transformer_core.checkpoints.compiled import load_compiled
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+OpenApp = Callable[..., AppTest]
+TWO_BACK = "previous = aggregate(select(indices, indices, lambda key, query: key == query - 2), tokens)"
+
+
+def opened(open_app: OpenApp, **parameters: str) -> AppTest:
+    app = open_app("programs", **parameters)
+    assert not app.exception
+    return app
+
+
+def table(app: AppTest) -> dict[str, Any]:
+    """What the table of lines is told."""
+    told: dict[str, Any] = json.loads(component(app, "listing").json)
+    return told
+
+
+def pictures(app: AppTest) -> dict[str, np.ndarray]:
+    """The numbers of all heat maps, by the titles of their figures."""
+    figures = [
+        json.loads(json.loads(one.proto.json)["figure"])
+        for one in app.get("bidi_component")
+        if one.proto.component_name.split(".")[1] == "figure"
+    ]
+    return {
+        figure["layout"]["title"]["text"]: np.nan_to_num(
+            values_of([one for one in figure["data"] if one["type"] == "heatmap"][-1])  # the first paints the mask
+        )
+        for figure in figures
+    }
+
+
+def outputs(app: AppTest) -> dict[str, list[str]]:
+    return {row["name"]: row["values"] for row in table(app)["outputs"]}
+
+
+@pytest.mark.parametrize("name", [*EXAMPLES])
+def test_each_example_is_drawn_with_its_lines_heads_and_output(open_app: OpenApp, name: str):
+    app = opened(open_app, program=name)
+    tokens = EXAMPLES[name].tokens.split()
+    expected = [str(value) for value in tc.programs.run(tc.programs.EXAMPLES[name], tokens)]
+    assert outputs(app) == {"output of program and model": expected}
+    assert [row["number"] for row in table(app)["rows"]] == [*tc.programs.EXAMPLES[name].lines]
+    assert table(app)["tokens"] == tokens and not app.warning and EXAMPLES[name].about in words_of(app)
+    shown = {part for row in table(app)["rows"] for part in row["parts"] if ".H" in part}
+    model, _ = tc.programs.compile(tc.programs.EXAMPLES[name])
+    assert shown == {f"L{layer}.H{head}" for layer, head in tc.programs.roles(model)}
+
+
+def test_a_line_shows_its_heads_pattern_and_what_it_reads_and_writes(open_app: OpenApp):
+    app = opened(open_app, program="induction", line="1", input="a b a")
+    found = pictures(app)
+    np.testing.assert_allclose(found["L0.H0 as written"], np.eye(4, k=-1) + np.diag([1, 0, 0, 0]), atol=1e-5)
+    assert "Subspaces of the residual stream after layer 0" in found
+    assert "Attends to the previous token" in " ".join(one.value for one in app.markdown)
+    app.session_state["programs-line"] = 2
+    app.run()
+    assert "L1.H0 as written" in pictures(app) and url_of(app).get("line") is None  # the last one is usual
+
+
+def test_a_mistake_changes_pattern_and_output_beside_those_as_written(open_app: OpenApp):
+    app = opened(open_app, program="induction", line="1")
+    box = app.selectbox(key="programs-mistake-offered")
+    box.set_value(TWO_BACK).run()
+    assert not app.exception and url_of(app)["mistake"] == TWO_BACK
+    found = pictures(app)
+    assert found["L0.H0 as written"][5].argmax() == 4 and found["L0.H0 with the mistake"][5].argmax() == 3
+    changed = tc.programs.Program(source=tc.programs.EXAMPLES["induction"].source.replace("- 1", "- 2"), is_causal=True)
+    tokens = EXAMPLES["induction"].tokens.split()
+    assert outputs(app)["output of program and model"] == tc.programs.run(changed, tokens)
+    assert outputs(app)["output without the mistake"] == tc.programs.run(tc.programs.EXAMPLES["induction"], tokens)
+    rows = table(app)["rows"]
+    assert rows[0]["isMistaken"] and not rows[1]["isMistaken"] and rows[0]["changed"]
+    app.text_input(key="programs-mistake-typed").set_value("").run()
+    assert "mistake" not in url_of(app) and next(iter(pictures(app))) == "L0.H0 as written"
+
+
+@pytest.mark.parametrize(
+    ("mistake", "words"),
+    [
+        ("previous = exec('1')", "is not a step of a program"),
+        ("previous = select(tokens, tokens, lambda key, query: key.__class__)", "cannot be used in a function"),
+        ("nothing", "write name = expression"),
+    ],
+)
+def test_a_line_that_cannot_be_read_says_why_and_the_program_stays(open_app: OpenApp, mistake: str, words: str):
+    app = opened(open_app, program="induction", line="1", mistake=mistake)
+    assert words in app.warning[0].value.replace("\\", "")
+    assert "output of program and model" in outputs(app) and "L0.H0 as written" in pictures(app)
+
+
+def test_where_the_program_has_no_output_that_is_said_and_the_model_is_shown(open_app: OpenApp):
+    app = opened(
+        open_app,
+        program="shift",
+        mistake='shifted = aggregate(select(indices, indices, lambda key, query: key <= query), tokens, "_")',
+    )
+    assert "The program has no output for this input: line 1: keys with different values" in words_of(app)
+    assert len(outputs(app)["output of the model"]) == 5 and outputs(app)["output of the program"] == []
+
+
+def test_an_own_program_over_an_own_vocabulary(open_app: OpenApp):
+    source = """\
+seen = selector_width(select(tokens, tokens, lambda key, query: key == query))
+
+# so often
+odd = map(lambda n: n % 2, seen)"""
+    app = opened(open_app, source=source, vocabulary="ja nein", attends="earlier", input="ja nein ja ja")
+    assert outputs(app) == {"output of program and model": ["1", "1", "0", "1"]}
+    assert [row["number"] for row in table(app)["rows"]] == [1, 4]
+    app.text_area(key="programs-source-box").set_value("x = map(lambda t: t, tokens").run()
+    assert "is not a Python expression" in app.warning[0].value and not app.get("bidi_component")
+    app.selectbox(key="programs-program-box").set_value("sort").run()
+    assert {*url_of(app)} == {"program"} and not app.warning
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ({"input": "a b x"}, "“x” is not in the vocabulary; use a, b, c, d, e"),
+        ({"input": " ".join("a" * 30)}, "reads 24 at most"),
+        ({"vocabulary": "A b", "input": "b"}, "“A” cannot be a token"),
+        ({"source": "#"}, "the program is empty"),
+        ({"source": "x = select(tokens, tokens, lambda key, query: True)"}, "must compute a sequence"),
+        ({"program": "nothing"}, "The address asks for program “nothing”"),
+        ({"line": "99"}, ""),
+    ],
+)
+def test_what_cannot_be_is_one_calm_sentence(open_app: OpenApp, address: dict[str, str], words: str):
+    app = opened(open_app, **address)
+    said = " ".join([*(one.value for one in app.warning), *(one.value for one in app.info), words_of(app)])
+    assert words.lower() in said.replace("\\", "").lower()
+
+
+def test_the_code_prints_what_is_shown(open_app: OpenApp, capsys: pytest.CaptureFixture[str]):
+    app = opened(open_app, program="reverse", input="a b")
+    exec(shown_code(app), {})
+    printed = capsys.readouterr().out
+    assert printed.count("('b', 'a')") == 2 and "[" in printed
+
+
+def test_the_model_is_saved_with_its_program(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, three_kinds: Path
+):
+    folder = tmp_path / "models"
+    folder.mkdir()
+    (folder / "en-fr").symlink_to(three_kinds / "en-fr")
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(folder))
+    app = opened(open_app, program="shift")
+    app.text_input(key="programs-name").set_value("My shift")
+    next(button for button in app.button if button.label == "Save as model").click().run()
+    assert not app.exception and "Saved as “my-shift”" in words_of(app)
+    model, _ = load_compiled(folder / "my-shift")
+    assert tc.programs.roles(model)[0, 0].offset == 1
