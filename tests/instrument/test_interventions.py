@@ -18,6 +18,7 @@ ENCODER: dict[str, Any] = {"architecture": "encoder_only", "n_decoder_layers": 0
 DECODER: dict[str, Any] = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddings": "target"}
 ATTN = "decoder.blocks.0.self_attn"
 PATTERN = f"{ATTN}.hook_pattern"
+ZEROS = {f"{ATTN}.hook_z": torch.zeros(1, 3, 4, 2)}
 TEXTS, OTHER = random_tokens([9, 9], vocab_size=13), random_tokens([9], vocab_size=13, seed=5)
 
 
@@ -234,6 +235,17 @@ def test_resampled_positions_come_from_the_other_text(model: tc.Transformer):
             assert len(taken) == 1 and torch.equal(resampled[1, 1, position], z[0, 1, taken[0]])
 
 
+def test_resampled_positions_with_a_counterpart_take_from_it_and_the_others_draw(model: tc.Transformer):
+    site, other = f"{ATTN}.hook_z", acts_of(model, OTHER[:, :4])
+    drawn, aligned = (
+        acts_with(model, site, tc.resample(other, aligned=pairs)) for pairs in (None, {0: 3, 2: 2, 6: 0})
+    )
+    for position in range(9):
+        row = {0: 3, 2: 2, 6: 0}.get(position)
+        expected = drawn[:, :, position] if row is None else other[site][:, :, row].expand(2, -1, -1)
+        assert torch.equal(aligned[:, :, position], expected)
+
+
 def test_a_draw_depends_on_the_seed_and_the_position_alone(model: tc.Transformer):
     site, other = f"{ATTN}.hook_z", acts_of(model, OTHER)
     one = acts_with(model, site, tc.resample(other))
@@ -395,6 +407,7 @@ def test_all_keys_knocked_out_leave_nothing(model: tc.Transformer):
         ("hook_pattern", lambda: tc.average(), "queries have different keys; capture the site on other texts"),
         ("hook_mask", lambda: tc.average(), "a mask has no mean; .* or use edit_mask"),
         ("hook_pattern", lambda: tc.resample({}), "depend on their own queries and keys; resample hook_z, or patch"),
+        ("hook_z", lambda: tc.resample(ZEROS, aligned={0: 4}), "has 4 positions, so there is no position 4; specify"),
         ("hook_mask", lambda: tc.scale(2.0), r"returned float32 \(2, 1, 9, 9\) on cpu; expected bool"),
         ("hook_z", lambda: tc.patch({}), "do not include .*hook_z; capture it on the other text"),
         ("hook_z", lambda: tc.replace(torch.zeros(4)), r"has shape \(4,\), which does not match \(2, 3, 9, 2\)"),

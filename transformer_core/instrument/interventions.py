@@ -142,6 +142,7 @@ def resample(
     acts: Acts,
     *,
     seed: int = 0,
+    aligned: Mapping[int, int] | None = None,
     heads: Iterable[int] | None = None,
     positions: Iterable[int] | None = None,
 ) -> Edit:
@@ -150,6 +151,8 @@ def resample(
     Args:
         acts: a capture of the site, of a text of any length without padding.
         seed: of the draw; the same position always takes from the same.
+        aligned: the position of the other text that corresponds to a position here, which takes from it; the others
+            draw.
         heads: as for `zero`.
         positions: as for `zero`.
 
@@ -164,8 +167,21 @@ def resample(
                 site=site.name,
             )
         taken = captured(acts, site)
-        positions = range(site.first, site.first + value.shape[-2])
-        rows = [random.Random(f"{seed}, position {position}").randrange(taken.shape[-2]) for position in positions]
+        positions, n = range(site.first, site.first + value.shape[-2]), taken.shape[-2]
+        missing = next((position for position in (aligned or {}).values() if not 0 <= position < n), None)
+        if missing is not None:
+            raise InterventionError(
+                "the source activation at {site} has {n_there} positions, so there is no position "
+                "{missing}; specify positions that it has",
+                site=site.name,
+                n_there=n,
+                missing=missing,
+            )
+        there = aligned or {}
+        rows = [
+            there[position] if position in there else random.Random(f"{seed}, position {position}").randrange(n)
+            for position in positions
+        ]
         return fitting(taken[..., rows, :].to(value), value, site)
 
     return Edit(selection, drawn)

@@ -1,0 +1,85 @@
+"""Interventions: records of what is changed in a model, the context that applies them, and what they cause.
+
+Records need no torch; what runs a model is loaded when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from transformer_core.analysis.interventions.code import as_code
+from transformer_core.analysis.interventions.records import (
+    Ablation,
+    CellEdit,
+    Component,
+    Entry,
+    Patch,
+    Stack,
+    TokenSwap,
+)
+from transformer_core.analysis.interventions.stack_json import from_json, to_json
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.interventions.attributing import Estimate, attribution, exact_top
+    from transformer_core.analysis.interventions.comparison import Base, Consequences, consequences, read_base
+    from transformer_core.analysis.interventions.context import Applied, SourceUse, applied, prepare
+    from transformer_core.analysis.interventions.metric import Metric
+    from transformer_core.analysis.interventions.optimal import FittedConstant, fit_constant
+    from transformer_core.analysis.interventions.source_runs import Pairing, SourceRuns
+    from transformer_core.analysis.interventions.sweeping import (
+        SweepResult,
+        head_components,
+        residual_components,
+        sweep,
+    )
+
+__all__ = [
+    "Ablation",
+    "Applied",
+    "Base",
+    "CellEdit",
+    "Component",
+    "Consequences",
+    "Entry",
+    "Estimate",
+    "FittedConstant",
+    "Metric",
+    "Pairing",
+    "Patch",
+    "SourceRuns",
+    "SourceUse",
+    "Stack",
+    "SweepResult",
+    "TokenSwap",
+    "applied",
+    "as_code",
+    "attribution",
+    "consequences",
+    "exact_top",
+    "fit_constant",
+    "from_json",
+    "head_components",
+    "prepare",
+    "read_base",
+    "residual_components",
+    "sweep",
+    "to_json",
+]
+
+_HOMES = {
+    "attributing": ("Estimate", "attribution", "exact_top"),
+    "context": ("Applied", "SourceUse", "applied", "prepare"),
+    "comparison": ("Base", "Consequences", "consequences", "read_base"),
+    "metric": ("Metric",),
+    "optimal": ("FittedConstant", "fit_constant"),
+    "source_runs": ("Pairing", "SourceRuns"),
+    "sweeping": ("SweepResult", "head_components", "residual_components", "sweep"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name at its first use."""
+    for home, names in _HOMES.items():
+        if name in names:
+            value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,291 @@
+"""What a stack of interventions changes: the output, each output token, every head's pattern, the residual stream.
+
+A base run is captured once; each edit then costs one forward pass over the base output (teacher forcing) and one
+decoding.
+
+>>> base = read_base(model, tokenizer, "The animal didn't cross the street because it was too tired.")
+>>> result = consequences(model, tokenizer, base, stack)
+>>> result.output, result.effect.change, result.logit_differences, result.head_changes["cross"]
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transformer_core.analysis.flow.divergence import head_changes
+from transformer_core.analysis.flow.effect import Effect, OutputTokens, effect, output_log_probs
+from transformer_core.analysis.interventions.context import SourceUse, prepare
+from transformer_core.analysis.interventions.metric import Metric, ranks
+from transformer_core.analysis.interventions.records import Stack
+from transformer_core.analysis.interventions.source_runs import SourceRuns, stepwise_attention
+from transformer_core.analysis.trace.attentions import attentions_of
+from transformer_core.analysis.trace.model_run import ModelRun, run_text
+from transformer_core.errors import ConfigError
+from transformer_core.instrument.capture import capture
+from transformer_core.instrument.sites import site
+from transformer_core.model.transformer import NO_PREDICTIONS, Transformer
+from transformer_core.text.interface import Tokenizer
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ForcedPass:
+    """One forward pass over given tokens (teacher forcing)."""
+
+    log_probs: Float[Tensor, "token vocab"]  # nats, at the positions of the output
+    patterns: Mapping[str, Float[np.ndarray, "layer head query key"]]  # by attention
+    residual: Mapping[str, Float[np.ndarray, "depth pos d_model"]]  # by stack: before layer 0, then after each layer
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that is kept, in bytes."""
+        arrays = [*self.patterns.values(), *self.residual.values()]
+        return self.log_probs.nbytes + sum(array.nbytes for array in arrays)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Base:
+    """A text as the unchanged model reads it and goes on with it: what interventions are compared with."""
+
+    text: str
+    target: str | None  # a typed target that an encoder-decoder was made to write
+    max_tokens: int
+    max_new_tokens: int
+    run: ModelRun
+    outputs: OutputTokens  # the tokens whose probabilities are compared
+    tokens: tuple[int, ...]  # their ids; at blanks the most probable ones
+    runners_up: tuple[int, ...]  # at each of them the most probable other token
+    free_output: str  # what the model writes by itself
+    forced: ForcedPass
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that is kept, in bytes."""
+        return self.run.n_bytes + self.forced.n_bytes
+
+    def metric(self, index: int = -1, *, token: int | None = None, other: int | None = None) -> Metric:
+        """Return the logit difference of two tokens at one output token; without `token` and `other`, the main one.
+
+        Args:
+            index: among the output tokens; -1: the last.
+            token: that should be probable; None: the token of the output.
+            other: that it is compared with; None: the most probable of the others at this place.
+
+        Raises:
+            ConfigError: there is no such output token.
+        """
+        n = len(self.tokens)
+        if not -n <= index < n:
+            raise ConfigError("there is no output token {index}; there are {n}, counted from 0", index=index, n=n)
+        index %= n
+        token = self.tokens[index] if token is None else token
+        if other is None:
+            other = self.runners_up[index] if token != self.runners_up[index] else self.tokens[index]
+        return Metric(position=self.outputs.positions[index], token=token, other=other)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Consequences:
+    """What a stack changes, beside the base run; the arrays over `token` are of the base output, teacher-forced."""
+
+    output_before: str  # free-running
+    output: str  # the same with the stack
+    run: ModelRun  # the free-running run with the stack, its patterns too; its labels are those of the typed text
+    labels: tuple[str, ...]  # of the base output's tokens
+    effect: Effect  # log-probability of each base token before and after, and KL of the distributions; nats
+    pairs: tuple[tuple[int, int], ...]  # the two tokens of each logit difference
+    logit_differences: Float[np.ndarray, "when token"]  # before and after: logit of the first minus the second one
+    ranks: Int[np.ndarray, "when token"]  # before and after: how many tokens are more probable than the base token
+    head_changes: Mapping[str, Float[np.ndarray, "layer head"]]  # by attention: Jensen-Shannon distance, in [0, 1]
+    residual_changes: Mapping[str, Float[np.ndarray, "depth pos"]]  # by stack: `relative_changes`; depth 0: embeddings
+    patterns: Mapping[str, Float[np.ndarray, "layer head query key"]]  # by attention: those with the stack
+    source_uses: tuple[SourceUse, ...]
+
+    @property
+    def changes_output(self) -> bool:
+        """Whether the model writes something else."""
+        return self.output != self.output_before
+
+
+def read_base(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    *,
+    target: str | None = None,
+    max_tokens: int = 64,
+    max_new_tokens: int = 24,
+) -> Base:
+    """Run the unchanged model on a text, and keep what interventions are compared with.
+
+    Args:
+        model: in evaluation mode, with a last layer.
+        tokenizer: the model's own.
+        text: the source, the prompt, or a text with blanks.
+        target: for an encoder-decoder, what to make it write; None: what it writes by itself.
+        max_tokens: as in `run_text`.
+        max_new_tokens: as in `run_text`.
+
+    Raises:
+        TextError: a text that the model cannot read.
+        ConfigError: the model makes no predictions.
+    """
+    if not model.config.unembed:
+        raise ConfigError(NO_PREDICTIONS)
+    room: dict[str, Any] = {"max_tokens": max_tokens, "max_new_tokens": max_new_tokens}
+    run = run_text(model, tokenizer, text, target=target, **room)
+    outputs = OutputTokens.of(run, model.config.eos_id)
+    forced = forced_pass(model, run.inputs, outputs.positions)
+    best = _without(forced.log_probs, model.config.suppressed_token_id)
+    tokens = best.argmax(dim=-1) if outputs.tokens is None else torch.tensor(outputs.tokens, device=best.device)
+    others = best.scatter(-1, tokens[:, None].long(), -torch.inf).argmax(dim=-1)
+    return Base(
+        text=text,
+        target=target,
+        max_tokens=max_tokens,
+        max_new_tokens=max_new_tokens,
+        run=run,
+        outputs=outputs,
+        tokens=tuple(tokens.tolist()),
+        runners_up=tuple(others.tolist()),
+        free_output=run.output if target is None else run_text(model, tokenizer, text, **room).output,
+        forced=forced,
+    )
+
+
+def consequences(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    base: Base,
+    stack: Stack,
+    *,
+    pairs: Mapping[int, tuple[int, int]] | None = None,
+    sources: SourceRuns | None = None,
+) -> Consequences:
+    """Return what a stack of interventions changes.
+
+    Args:
+        model: that `base` was read with.
+        tokenizer: the model's own.
+        base: of `read_base`.
+        stack: what is changed.
+        pairs: by index of an output token, the two tokens of its logit difference; where it has none, the token of the
+            output and the most probable of the others.
+        sources: keeps source runs from one call to the next; None: they are made anew.
+
+    Raises:
+        ConfigError: an entry that the model has no place for, or a pair of tokens that it does not have.
+        InterventionError: an entry names a position that the text has not, or a pattern of another shape.
+        TextError: a source text that the model cannot read.
+    """
+    room: dict[str, Any] = {"max_tokens": base.max_tokens, "max_new_tokens": base.max_new_tokens}
+    ready = prepare(model, tokenizer, stack, run=base.run, sources=sources or SourceRuns(model, tokenizer, **room))
+    metrics = _metrics(base, pairs or {}, model.config.vocab_size)
+    with ready.active():
+        forced = forced_pass(model, ready.inputs(base.run.inputs), base.outputs.positions)
+    with ready.active():
+        run = run_text(model, tokenizer, base.text, **room)
+    before, after = base.forced.log_probs, forced.log_probs
+    log_probs = torch.stack([before, after])  # [when, token, vocab]
+    return Consequences(
+        output_before=base.free_output,
+        output=run.output,
+        run=run,
+        labels=base.outputs.labels,
+        effect=effect(before, after, base.tokens),
+        pairs=tuple((metric.token, metric.other or 0) for metric in metrics),
+        logit_differences=np.array(
+            [[metric.of(row) for metric, row in zip(metrics, rows, strict=True)] for rows in log_probs]
+        ).reshape(2, len(metrics)),
+        ranks=ranks(log_probs, base.tokens),
+        head_changes={
+            name: np.stack(
+                [
+                    head_changes(a, b, mask)
+                    for a, b, mask in zip(
+                        base.forced.patterns[name],
+                        forced.patterns[name],
+                        base.run.masks[name],
+                        strict=True,
+                    )
+                ]
+            )
+            for name in forced.patterns
+        },
+        residual_changes={
+            name: relative_changes(base.forced.residual[name], residual) for name, residual in forced.residual.items()
+        },
+        patterns=forced.patterns,
+        source_uses=ready.source_uses,
+    )
+
+
+def forced_pass(model: Transformer, inputs: Sequence[Sequence[int]], positions: Sequence[int]) -> ForcedPass:
+    """Run a model over given tokens, with whatever is changed in it at the moment, and keep what it computed.
+
+    Args:
+        model: in evaluation mode.
+        inputs: of the source and of the decoder's input, or of its one text.
+        positions: of the output whose log-probabilities are kept.
+    """
+    config = model.config
+    depths = {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
+    of_stream = {
+        name: [
+            site("resid_pre", layer=0, attention=name),
+            *(site("resid_post", layer=layer, attention=name) for layer in range(depth)),
+        ]
+        for name, depth in depths.items()
+        if depth
+    }
+    residual_sites = [each for sites in of_stream.values() for each in sites]
+    with stepwise_attention(model), capture(model, "*.hook_pattern", *residual_sites) as acts:
+        log_probs = output_log_probs(model, inputs, positions)
+    return ForcedPass(
+        log_probs=log_probs,
+        patterns={name: _array(acts.stack("pattern", attention=name)[:, 0]) for name in attentions_of(config)},
+        residual={name: _array(torch.stack([acts[each][0] for each in sites])) for name, sites in of_stream.items()},
+    )
+
+
+def relative_changes(
+    before: Float[np.ndarray, "*axes d_model"], after: Float[np.ndarray, "*axes d_model"]
+) -> Float[np.ndarray, "*axes"]:
+    """Return ||after - before|| / ||before|| over the last axis.
+
+    Returns:
+        at least 0, and exactly 0 where nothing changed; 1 where the vector was set to 0; infinite where it was 0 before
+        and is not now.
+    """
+    before = before.astype(np.float64)
+    change = np.linalg.norm(after.astype(np.float64) - before, axis=-1)
+    size = np.linalg.norm(before, axis=-1)
+    ratio = np.divide(change, size, out=np.full_like(change, np.inf), where=size > 0)
+    return np.asarray(np.where(change == 0, 0.0, ratio))
+
+
+def _metrics(base: Base, pairs: Mapping[int, tuple[int, int]], vocab_size: int) -> list[Metric]:
+    """Return the logit difference of each output token."""
+    for token in (token for pair in pairs.values() for token in pair):
+        if not 0 <= token < vocab_size:
+            raise ConfigError(
+                "token id {token} is not in the vocabulary; ids go from 0 to {last}", token=token, last=vocab_size - 1
+            )
+    chosen = {index: pairs.get(index, (None, None)) for index in range(len(base.tokens))}
+    return [base.metric(index, token=token, other=other) for index, (token, other) in chosen.items()]
+
+
+def _without(log_probs: Tensor, token: int | None) -> Tensor:
+    """Return log-probabilities in which one token is never the most probable one."""
+    if token is None:
+        return log_probs
+    return log_probs.index_fill(-1, torch.tensor([token], device=log_probs.device), -torch.inf)
+
+
+def _array(tensor: Tensor) -> np.ndarray:
+    """Return a float32 array, wherever and in whatever precision the tensor is."""
+    return tensor.float().cpu().numpy()
