@@ -3,7 +3,8 @@
 From words to sentences: lexicon.py, verbs.py; what makes sense: qualities.py, deeds.py; the records that a sentence is
 made of: phrases.py; how the languages say them: words.py, english.py, french.py; which word depends on which:
 alignment.py; how they are drawn: choices.py, clauses.py, reasons.py, relatives.py, sentences.py; which are held out:
-split.py; which are translated with the other pronoun: noise.py.
+split.py; which are translated with the other pronoun: noise.py; pairs of held-out sentences that differ in one word:
+minimal_pairs.py.
 """
 
 import random

@@ -17,7 +17,7 @@ NOISE_SHARE = 10  # one in so many sentences that could have one
 
 def with_noise(sentence: Sentence) -> Sentence:
     """Return the sentence as training has it: by its English words, so that it is the same whenever it is drawn."""
-    *before, last = sentence.pieces
+    last = sentence.pieces[-1]
     if sentence.kind != "because" or sentence in EXAMPLES or not isinstance(last, Clause):
         return sentence
     pronoun = last.subject
@@ -26,4 +26,11 @@ def with_noise(sentence: Sentence) -> Sentence:
     digest = hashlib.sha256(english.write(english.render_sentence(sentence)).encode()).digest()
     if digest[0] * 256 + digest[1] >= 65536 // NOISE_SHARE:
         return sentence
-    return replace(sentence, pieces=(*before, replace(last, subject=replace(pronoun, is_noisy=True))))
+    return with_other_pronoun(sentence)
+
+
+def with_other_pronoun(sentence: Sentence) -> Sentence:
+    """Return a sentence that ends in "because it was ...", or they, with the pronoun of the other gender in French."""
+    *before, last = sentence.pieces
+    assert isinstance(last, Clause) and isinstance(last.subject, Pronoun)
+    return replace(sentence, pieces=(*before, replace(last, subject=replace(last.subject, is_noisy=True))))

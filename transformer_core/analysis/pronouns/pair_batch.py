@@ -1,0 +1,137 @@
+"""Minimal pairs as one batch: both sides of each pair, up to the pronoun, and the positions of some of their words."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from transformer_core.corpora.grammars.en_fr.minimal_pairs import MinimalPair, Side
+from transformer_core.decoding.greedy import greedy_decode
+from transformer_core.errors import TextError
+from transformer_core.model.transformer import Transformer
+from transformer_core.text.tokenizer import Tokenizer
+
+SOURCE_ROLES = ("subject", "object", "pronoun", "quality", "rest")  # of positions of the English sentence
+TARGET_ROLES = ("prediction", "earlier")  # of the French prefix: the position that predicts the pronoun, and the others
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairBatch:
+    """n minimal pairs as 2 n rows: row i is the masculine side of pair i, and row n + i its feminine side."""
+
+    pairs: tuple[MinimalPair, ...]
+    src: Int[Tensor, "row src"]  # English and <eos>, padded on the right
+    tgt: Int[Tensor, "row tgt"]  # <bos> and the French before the pronoun, padded; the same for both sides of a pair
+    own: Int[Tensor, " row"]  # token of the pronoun of this side
+    other: Int[Tensor, " row"]  # token of the pronoun of the other side
+    translations: tuple[tuple[int, ...], ...]  # [row], tokens of the whole French sentence, <eos> included
+    forced: tuple[tuple[int, ...], ...]  # [row], the same if the pronoun were the other one
+    roles: Mapping[str, Bool[Tensor, "row pos"]]  # where each role is, over src or over tgt
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs."""
+        return len(self.pairs)
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The side of each row."""
+        return (*(pair.masculine for pair in self.pairs), *(pair.feminine for pair in self.pairs))
+
+    @property
+    def partners(self) -> Int[Tensor, " row"]:
+        """The row of the other side of the same pair."""
+        return torch.arange(2 * self.n_pairs, device=self.src.device).roll(self.n_pairs)
+
+    @property
+    def predicts(self) -> Int[Tensor, " row"]:
+        """The position of tgt whose output is the pronoun."""
+        return self.roles["prediction"].int().argmax(dim=-1)
+
+
+def pair_batch(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[MinimalPair]) -> PairBatch:
+    """Return minimal pairs as tokens.
+
+    Args:
+        model: an encoder-decoder; the batch is made for its device.
+        tokenizer: the model's own.
+        pairs: at least one.
+
+    Raises:
+        TextError: no pairs, or a model or tokenizer with which the words of a pair cannot be found.
+    """
+    if model.config.architecture != "encoder_decoder" or tokenizer.kind != "word":
+        raise TextError("minimal pairs need a translation model with a word tokenizer, such as checkpoints/en-fr")
+    if not pairs:
+        raise TextError("there are no minimal pairs to run; draw at least one")
+    sides = [*(pair.masculine for pair in pairs), *(pair.feminine for pair in pairs)]
+    sources = [tokenizer.encode(side.pair.source, eos=True) for side in sides]
+    translations = [tuple(tokenizer.encode(side.pair.target, eos=True)) for side in sides]
+    forced = [tuple(tokenizer.encode(side.forced, eos=True)) for side in sides]
+    first = [_first_difference(one, other) for one, other in zip(translations, forced, strict=True)]
+    prefixes = [
+        [*tokenizer.encode("", bos=True), *translation[:n]] for translation, n in zip(translations, first, strict=True)
+    ]
+    places = [_places(pair, len(source)) for pair, source in zip((*pairs, *pairs), sources, strict=True)]
+    src, tgt = _padded(sources, model), _padded(prefixes, model)
+    roles = {role: torch.zeros_like(src, dtype=torch.bool) for role in SOURCE_ROLES}
+    for row, source in enumerate(sources):
+        roles["rest"][row, : len(source)] = True
+        for role, place in places[row].items():
+            roles[role][row, place] = True
+            roles["rest"][row, place] = False
+    last = torch.tensor(first, device=tgt.device)[:, None]
+    positions = torch.arange(tgt.shape[1], device=tgt.device)
+    roles |= {"prediction": positions == last, "earlier": positions < last}
+    return PairBatch(
+        pairs=tuple(pairs),
+        src=src,
+        tgt=tgt,
+        own=torch.tensor([one[n] for one, n in zip(translations, first, strict=True)], device=tgt.device),
+        other=torch.tensor([one[n] for one, n in zip(forced, first, strict=True)], device=tgt.device),
+        translations=tuple(translations),
+        forced=tuple(forced),
+        roles=roles,
+    )
+
+
+def right_on_both_sides(model: Transformer, batch: PairBatch) -> tuple[MinimalPair, ...]:
+    """Return the pairs of which greedy decoding writes both translations word for word.
+
+    Args:
+        model: in evaluation mode.
+        batch: the pairs.
+    """
+    is_right = [one == other for one, other in zip(free_translations(model, batch), batch.translations, strict=True)]
+    both = zip(batch.pairs, is_right[: batch.n_pairs], is_right[batch.n_pairs :], strict=True)
+    return tuple(pair for pair, masculine, feminine in both if masculine and feminine)
+
+
+def free_translations(model: Transformer, batch: PairBatch) -> tuple[tuple[int, ...], ...]:
+    """Return what greedy decoding makes of each row's source: tokens after <bos>, with <eos> where it was written."""
+    longest = max(map(len, batch.translations)) + 1  # longer is wrong, whatever comes
+    written = greedy_decode(model, batch.src, max_new_tokens=longest).tokens[:, 1:].tolist()
+    eos = model.config.eos_id
+    return tuple(tuple(row[: row.index(eos) + 1] if eos in row else row) for row in written)
+
+
+def _places(pair: MinimalPair, n_tokens: int) -> dict[str, int]:
+    """Return where the words of interest are, in both sources: the two nouns, the pronoun, the quality."""
+    nouns, pronouns = {}, set()
+    for side in pair.sides:
+        ((pronoun, noun),) = side.pair.antecedents or ()
+        nouns["subject" if side.means_subject else "object"] = noun
+        pronouns.add(pronoun)
+    return nouns | {"pronoun": pronouns.pop(), "quality": n_tokens - 3}  # a full stop and <eos> follow
+
+
+def _first_difference(one: Sequence[int], other: Sequence[int]) -> int:
+    return next(place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+
+
+def _padded(rows: Sequence[Sequence[int]], model: Transformer) -> Int[Tensor, "row pos"]:
+    longest, filler = max(map(len, rows)), model.config.pad_id or 0
+    padded = [[*row, *[filler] * (longest - len(row))] for row in rows]
+    return torch.tensor(padded, device=next(model.parameters()).device)
