@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import transformer_core as tc
-from tests.analysis.pronouns.by_hand import Sentence, captured, sides
+from tests.analysis.pronouns.by_hand import captured, place, sides
 from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.pronouns.pair_batch import PairBatch, pair_batch
 from transformer_core.analysis.pronouns.patching import (
@@ -16,7 +16,6 @@ from transformer_core.analysis.pronouns.patching import (
     heads_of,
     rows_from_other_pairs,
 )
-from transformer_core.corpora.grammars.en_fr.lexicon import ANIMALS
 from transformer_core.corpora.grammars.en_fr.minimal_pairs import draw_minimal_pairs
 
 Loaded = tuple[tc.Transformer, tc.Tokenizer]
@@ -43,18 +42,6 @@ def loaded(request: pytest.FixtureRequest, en_fr: Loaded) -> Loaded:
 @pytest.fixture(scope="module")
 def runs(loaded: Loaded, batch: PairBatch) -> PronounRuns:
     return PronounRuns(loaded[0], batch)
-
-
-def place(one: Sentence, role: str) -> list[int]:
-    """Positions of a role, by the words: no sentence has another "it", and nouns are looked up."""
-    n_words = len(one.words)
-    singles = {"pronoun": one.words.index("it"), "quality": n_words - 3}
-    singles["subject"] = next(i for i, word in enumerate(one.words) if word in ANIMALS)
-    singles["object"] = one.words.index("because") - 1
-    if role == "rest":
-        return [i for i in range(n_words) if i not in singles.values()]
-    last = one.tgt.shape[1] - 1
-    return {"prediction": [last], "earlier": [*range(last)]}.get(role) or [singles[role]]
 
 
 def check(outcome: Outcome, expected: list[float], is_flipped: list[bool]) -> None:

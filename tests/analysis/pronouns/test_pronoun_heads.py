@@ -1,0 +1,110 @@
+"""The heads that decide between il and elle, against a recount over single sentences."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transformer_core as tc
+from tests.analysis.pronouns.by_hand import captured, sides
+from transformer_core.analysis.heads.measures import HeadName
+from transformer_core.analysis.pronouns.head_sets import Heads, smallest_set
+from transformer_core.analysis.pronouns.pronoun_heads import (
+    ENOUGH,
+    PronounHeads,
+    pronoun_heads,
+    pronoun_runs,
+    set_effect,
+)
+
+pytestmark = pytest.mark.slow
+
+N_PAIRS = 24
+
+Loaded = tuple[tc.Transformer, tc.Tokenizer]
+
+QUALITY_TO_IT, IT_TO_NOUN, PREDICTION_TO_IT = (
+    HeadName("encoder", 0, 1),
+    HeadName("encoder", 1, 0),
+    HeadName("cross", 1, 0),
+)
+
+
+@pytest.fixture(scope="module")
+def found(en_fr: Loaded) -> PronounHeads:
+    return pronoun_heads(*en_fr, n_pairs=N_PAIRS)
+
+
+def rates_by_hand(en_fr: Loaded, heads: Heads, *, n_pairs: int) -> tuple[float, float]:
+    """Of the second half of the pairs, one sentence after the other."""
+    model, tokenizer = en_fr
+    pairs = pronoun_runs(model, tokenizer, n_pairs=n_pairs).batch.pairs[n_pairs // 2 :]
+    is_flipped = []
+    for _, one, partner in sides(tokenizer, pairs):
+        edits: dict[str, list[Any]] = {}
+        taken = captured(model, partner, "*.hook_z")
+        for head in heads:
+            name = tc.site("z", layer=head.layer, attention=head.attention)
+            edits.setdefault(name, []).append(tc.patch(taken, heads=[head.head]))
+        with tc.intervene(model, edits):
+            is_flipped.append(int(one.run(model).argmax()) == one.other)
+    masculine, feminine = np.split(np.array(is_flipped), 2)
+    return float(masculine.mean()), float(feminine.mean())
+
+
+def test_one_head_is_enough_and_three_by_themselves_are(found: PronounHeads):
+    assert (found.n_drawn, found.n_searched, found.n_measured) == (N_PAIRS, N_PAIRS // 2, N_PAIRS // 2)
+    assert found.share_right == 1
+    assert found.smallest is not None
+    assert found.smallest.heads == (IT_TO_NOUN,)
+    assert found.smallest.n_checked == 1
+    assert found.sufficient == (QUALITY_TO_IT, IT_TO_NOUN, PREDICTION_TO_IT)
+    assert min(found.equally_small[0].rates) == 1
+    assert all(effect.rates.lower >= ENOUGH - 0.05 for effect in found.equally_small)
+    assert min(found.everything) == 1
+
+
+def test_other_heads_do_not_turn_the_pronoun(found: PronounHeads):
+    others = [effect for effect in found.single if effect.heads[0] not in found.sufficient]
+    assert len(others) == 21
+    assert max(max(effect.rates) for effect in others) <= 0.1
+    assert max(found.unrelated) <= 0.3
+    assert (found.unrelated_sets.size, found.unrelated_sets.n_sets) == (3, 50)
+    assert found.unrelated_sets.mean <= 0.1
+
+
+def test_sets_of_one_head_are_all_the_others_and_two_of_them_are_enough(found: PronounHeads):
+    shares = [np.mean(effect.rates) for effect in found.single if effect.heads != (IT_TO_NOUN,)]
+    assert (found.same_size.size, found.same_size.n_sets) == (1, 23)
+    assert found.same_size.mean == pytest.approx(np.mean(shares))
+    assert found.same_size.highest == max(shares)
+
+
+def test_its_rates_are_those_of_single_sentences(found: PronounHeads, en_fr: Loaded):
+    for effect in found.equally_small:
+        assert effect.rates == pytest.approx(rates_by_hand(en_fr, effect.heads, n_pairs=N_PAIRS))
+    related = {*found.sufficient}
+    unrelated = tuple(effect.heads[0] for effect in found.single if effect.heads[0] not in related)
+    assert found.unrelated == pytest.approx(rates_by_hand(en_fr, unrelated, n_pairs=N_PAIRS))
+
+
+def test_the_same_call_gives_the_same_figures(found: PronounHeads, en_fr: Loaded):
+    assert pronoun_heads(*en_fr, n_pairs=N_PAIRS) == found
+
+
+def test_among_the_other_heads_there_is_no_such_set(found: PronounHeads, en_fr: Loaded):
+    runs = pronoun_runs(*en_fr, n_pairs=6)
+    others = tuple(effect.heads[0] for effect in found.single if effect.heads[0] not in found.sufficient)
+
+    def score(heads: Heads) -> tuple[float, float]:
+        effect = set_effect(runs, heads)
+        return effect.rates.lower, effect.change
+
+    assert smallest_set(others[:6], score, at_least=ENOUGH, most_sets=6) is None, "of the encoder"
+    assert score(others)[0] < ENOUGH
+
+
+def test_a_model_that_translates_nothing_right_is_refused(en_fr: Loaded):
+    model = tc.build(tc.presets.tiny(vocab_size=en_fr[1].vocab_size)).eval()
+    with pytest.raises(ValueError, match="translates 0 of 4 minimal pairs right"):
+        pronoun_heads(model, en_fr[1], n_pairs=4)
