@@ -96,6 +96,14 @@ def test_rollout_by_hand():
     np.testing.assert_allclose(found[1], [[1, 0], [0.25 + 0.75 * 0.5, 0.75 * 0.5]])
 
 
+def test_rollout_of_uniform_causal_attention():
+    """Four tokens, two layers, r = 1/2: the last row is (49, 37, 31, 75) / 192."""
+    uniform = np.tri(4) / np.arange(1, 5)[:, None]
+    found = rollout(np.stack([uniform, uniform]))[-1, -1]
+    np.testing.assert_allclose(found, np.array([49, 37, 31, 75]) / 192)
+    assert found.round(4).tolist() == [0.2552, 0.1927, 0.1615, 0.3906]
+
+
 def test_heads_count_alike():
     heads = attention(2, 3, 4, 4).astype(np.float32)
     mean = sum(heads[:, head] for head in range(3)) / 3
