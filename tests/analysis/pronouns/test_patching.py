@@ -29,7 +29,8 @@ def loaded(request: pytest.FixtureRequest, en_fr: Loaded) -> Loaded:
         vocab_size=en_fr[1].vocab_size,
         d_model=24,
         d_ff=20,
-        n_heads=3,
+        n_heads=4,
+        n_kv_heads=2,
         n_encoder_layers=2,
         n_decoder_layers=1,
         max_seq_len=40,
@@ -74,11 +75,13 @@ def test_a_patch_is_that_of_each_sentence_by_itself(
     model, tokenizer = loaded
     outcome = runs.patched(HeadPatch(heads=(head,), part=part, role=role))
     expected, is_flipped = [], []
+    attention = model.config
+    index = head.head // (attention.n_heads // attention.n_kv_heads) if part in "kv" else head.head
     name = tc.site(part, layer=head.layer, attention=head.attention)
     for _, one, partner in sides(tokenizer, batch.pairs):
         taken = captured(model, partner, name)
         with tc.intervene(
-            model, {name: tc.patch(taken, heads=[head.head], positions=None if role is None else place(one, role))}
+            model, {name: tc.patch(taken, heads=[index], positions=None if role is None else place(one, role))}
         ):
             expected.append(one.difference(model))
             is_flipped.append(int(one.run(model).argmax()) == one.other)
@@ -163,3 +166,5 @@ def test_models_without_these_words_are_refused(en_fr: Loaded):
     letters = tc.train_tokenizer([pairs[0].masculine.pair.source], kind="character")
     with pytest.raises(ValueError, match="word tokenizer"):
         pair_batch(model, letters, pairs)
+    with pytest.raises(ValueError, match="trained on en-fr"):
+        pair_batch(model, tc.train_tokenizer(["other words"], kind="word"), pairs)

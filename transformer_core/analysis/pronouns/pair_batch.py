@@ -62,8 +62,12 @@ def pair_batch(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Minimal
     Raises:
         TextError: no pairs, or a model or tokenizer with which the words of a pair cannot be found.
     """
-    if model.config.architecture != "encoder_decoder" or tokenizer.kind != "word":
-        raise TextError("minimal pairs need a translation model with a word tokenizer, such as checkpoints/en-fr")
+    pronouns = tokenizer.encode("il elle") if tokenizer.kind == "word" else []
+    if model.config.architecture != "encoder_decoder" or len(set(pronouns)) < 2:
+        raise TextError(
+            "minimal pairs need a model that translates English to French, with a word tokenizer; choose "
+            "checkpoints/en-fr, or a model that was trained on en-fr"
+        )
     if not pairs:
         raise TextError("there are no minimal pairs to run; draw at least one")
     sides = [*(pair.masculine for pair in pairs), *(pair.feminine for pair in pairs)]

@@ -80,7 +80,7 @@ class PronounRuns:
     """A model's unpatched run over minimal pairs, and runs with heads patched.
 
     Args:
-        model: in evaluation mode; its keys and values have as many heads as its queries.
+        model: in evaluation mode; where heads share keys and values, those of their group are patched.
         batch: the pairs; those that the model does not translate right say nothing, so leave them out.
     """
 
@@ -131,7 +131,7 @@ class PronounRuns:
         taken = self._acts[site][donors]  # [row, head, pos, d_head], or [row, head, query, key]
         n_rows, n_heads, n_positions = taken.shape[:3]
         is_meant = torch.zeros(n_heads, dtype=torch.bool, device=taken.device)
-        is_meant[list(heads)] = True
+        is_meant[[head * n_heads // self.model.config.n_heads for head in heads]] = True  # shared keys: their group's
         where = is_meant[None, :, None, None].expand(n_rows, -1, n_positions, 1)
         if patch.role is not None:
             role = self.batch.roles[patch.role]
