@@ -97,5 +97,5 @@ def test_one_layer_stays_at_the_bigram_floor_and_two_layers_do_not(texts: tuple[
     assert floor.accuracy < 0.03
     assert one.accuracy < 0.05
     assert one.loss > floor.loss - 0.3, "nats"
-    assert two.accuracy > 0.6
+    assert two.accuracy > 0.4
     assert two.loss < floor.loss - 2

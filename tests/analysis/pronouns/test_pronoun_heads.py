@@ -104,6 +104,15 @@ def test_among_the_other_heads_there_is_no_such_set(found: PronounHeads, en_fr: 
     assert score(others)[0] < ENOUGH
 
 
+def test_in_the_plural_the_same_heads_of_the_encoder_decide_but_no_head_of_the_decoder_does(en_fr: Loaded):
+    """Of "they" in ils and elles; the gender reaches the decoder through several heads of cross-attention."""
+    runs = pronoun_runs(*en_fr, n_pairs=12, plural=True)
+    assert all(set_effect(runs, (head,)).rates.lower == 1 for head in (QUALITY_TO_IT, IT_TO_NOUN))
+    cross = [HeadName("cross", 1, head) for head in range(4)]
+    assert all(set_effect(runs, (head,)).rates.lower <= 0.2 for head in cross)
+    assert set_effect(runs, cross).rates.lower == 1
+
+
 def test_a_model_that_translates_nothing_right_is_refused(en_fr: Loaded):
     model = tc.build(tc.presets.tiny(vocab_size=en_fr[1].vocab_size)).eval()
     with pytest.raises(ValueError, match="translates 0 of 4 minimal pairs right"):

@@ -81,6 +81,18 @@ def test_no_sentence_comes_twice_and_a_seed_gives_the_same_pairs(pairs: tuple[Mi
     assert draw_minimal_pairs(20, seed=2) != pairs[:20]
 
 
+def test_the_plural_says_they_ils_and_elles():
+    plurals = {noun.english_plural: noun for noun in NOUNS.values()}
+    for pair in draw_minimal_pairs(30, plural=True):
+        for side, gender, pronoun in zip(pair.sides, "mf", ("ils", "elles"), strict=True):
+            source = words(side.pair.source)
+            ((place, noun),) = side.pair.antecedents or ()
+            assert source[place] == "they"
+            assert plurals[source[noun]].gender == gender
+            assert f" parce qu'{pronoun} " in side.pair.target
+        assert words(pair.masculine.pair.source)[:-1] == words(pair.feminine.pair.source)[:-1]
+
+
 def test_no_training_sentence_is_among_them(en_fr: Corpus, pairs: tuple[MinimalPair, ...]):
     trained = {pair.source for pair in en_fr.train}
     assert any("because it was too" in source for source in trained), "else this test compares nothing"

@@ -42,8 +42,8 @@ class HeadPatch:
 class FlipRates(NamedTuple):
     """Of sides that the model translates right, the share whose pronoun becomes the other one, in [0, 1]."""
 
-    to_feminine: float  # il becomes elle
-    to_masculine: float  # elle becomes il
+    to_feminine: float  # il becomes elle, ils becomes elles
+    to_masculine: float  # elle becomes il, elles becomes ils
 
     @property
     def lower(self) -> float:

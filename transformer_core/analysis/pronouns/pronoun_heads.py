@@ -67,7 +67,9 @@ class PronounHeads:
         return tuple(effect.heads[0] for effect in self.single if effect.heads[0] in members)
 
 
-def pronoun_runs(model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100, seed: int = 1) -> PronounRuns:
+def pronoun_runs(
+    model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100, seed: int = 1, plural: bool = False
+) -> PronounRuns:
     """Run a model on held-out minimal pairs, those that it translates right on both sides.
 
     Args:
@@ -75,12 +77,13 @@ def pronoun_runs(model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100
         tokenizer: the model's own.
         n_pairs: pairs that are drawn.
         seed: of the draw.
+        plural: "they", ils and elles in place of "it", il and elle.
 
     Raises:
         CorpusError: it translates fewer than two of them right.
         TextError: a model or tokenizer for which the pairs are not made.
     """
-    batch = pair_batch(model, tokenizer, draw_minimal_pairs(n_pairs, seed=seed))
+    batch = pair_batch(model, tokenizer, draw_minimal_pairs(n_pairs, seed=seed, plural=plural))
     right = right_on_both_sides(model, batch)
     if len(right) < 2:
         raise CorpusError(
@@ -92,7 +95,9 @@ def pronoun_runs(model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100
     return PronounRuns(model, pair_batch(model, tokenizer, right))
 
 
-def pronoun_heads(model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100, seed: int = 1) -> PronounHeads:
+def pronoun_heads(
+    model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 100, seed: int = 1, plural: bool = False
+) -> PronounHeads:
     """Find the smallest set of heads whose patch turns il into elle and elle into il, and compare it with other sets.
 
     Args:
@@ -100,12 +105,13 @@ def pronoun_heads(model: Transformer, tokenizer: Tokenizer, *, n_pairs: int = 10
         tokenizer: the model's own.
         n_pairs: minimal pairs that are drawn; with 100 it takes some seconds.
         seed: of the draw; the random sets are always the same.
+        plural: as for `pronoun_runs`.
 
     Raises:
         CorpusError: as for `pronoun_runs`.
         TextError: as for `pronoun_runs`.
     """
-    runs = pronoun_runs(model, tokenizer, n_pairs=n_pairs, seed=seed)
+    runs = pronoun_runs(model, tokenizer, n_pairs=n_pairs, seed=seed, plural=plural)
     pairs, half = runs.batch.pairs, runs.batch.n_pairs // 2
     searched, measured = (
         PronounRuns(model, pair_batch(model, tokenizer, part)) for part in (pairs[:half], pairs[half:])

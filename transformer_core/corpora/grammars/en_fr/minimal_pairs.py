@@ -1,4 +1,4 @@
-"""Minimal pairs: two sentences that differ in one word, the quality; "it" becomes il in one and elle in the other.
+"""Minimal pairs: two sentences that differ in one word, the quality; "it" becomes il in one, elle in the other.
 
 "The animal didn't cross the street because it was too tired." / "... too wide."
 """
@@ -25,17 +25,17 @@ MOST_DRAWN = 200_000  # sentences that are drawn before a draw of pairs gives up
 class Side:
     """One sentence of a minimal pair."""
 
-    pair: Pair  # English, French, and the antecedent of "it"
+    pair: Pair  # English, French, and the antecedent of the pronoun
     forced: str  # French, if the pronoun had the other gender: it and the adjective agree, all else is the same
-    means_subject: bool  # "it" stands for the subject ("tired"), not for the object ("wide")
+    means_subject: bool  # the pronoun stands for the subject ("tired"), not for the object ("wide")
 
 
 @dataclass(frozen=True, kw_only=True)
 class MinimalPair:
     """Two English sentences that differ in one word; both are held out of every training on en-fr."""
 
-    masculine: Side  # "it" becomes il
-    feminine: Side  # "it" becomes elle
+    masculine: Side  # the pronoun becomes il, or ils
+    feminine: Side  # it becomes elle, or elles
 
     @property
     def sides(self) -> tuple[Side, Side]:
@@ -43,28 +43,29 @@ class MinimalPair:
         return self.masculine, self.feminine
 
 
-def draw_minimal_pairs(n: int, *, seed: int = 1) -> tuple[MinimalPair, ...]:
+def draw_minimal_pairs(n: int, *, seed: int = 1, plural: bool = False) -> tuple[MinimalPair, ...]:
     """Draw minimal pairs from the grammar; no English sentence comes twice.
 
     Both sentences of a pair hold a combination of words that no training on en-fr shows, whatever its seed (split.py).
-    The subject is one animal, the object one thing, of different genders in French. The two sentences have the same
+    The subject is an animal, the object a thing, of different genders in French. The two sentences have the same
     number of words; both say "it was too ..." or both "it was ...".
 
     Args:
         n: how many pairs; up to some thousands.
         seed: of the draw.
+        plural: both nouns are plural, and "they" becomes ils or elles; else both are singular.
 
     Returns:
         n pairs, fewer only if the grammar has run out of them.
     """
-    return tuple(islice(_pairs(random.Random(seed)), n))
+    return tuple(islice(_pairs(random.Random(seed), plural), n))
 
 
-def _pairs(rng: random.Random) -> Iterator[MinimalPair]:
+def _pairs(rng: random.Random, plural: bool) -> Iterator[MinimalPair]:
     drawn: set[str] = set()
     for _ in range(MOST_DRAWN):
         sentence = because(rng)
-        other = _counterpart(rng, sentence) if is_held_out(sentence) else None
+        other = _counterpart(rng, sentence, plural) if is_held_out(sentence) else None
         if other is None or not is_held_out(other):
             continue
         masculine, feminine = sorted((sentence, other), key=lambda one: _pronoun(one).gender == "f")
@@ -92,7 +93,7 @@ def _pronoun(sentence: Sentence) -> Pronoun:
     return why.subject
 
 
-def _counterpart(rng: random.Random, sentence: Sentence) -> Sentence | None:
+def _counterpart(rng: random.Random, sentence: Sentence, plural: bool) -> Sentence | None:
     """Return the sentence with a quality of the other noun; None where there is none that changes one word only."""
     deed, link, why = sentence.pieces
     assert isinstance(deed, Clause) and isinstance(deed.predicate, Action)
@@ -100,7 +101,7 @@ def _counterpart(rng: random.Random, sentence: Sentence) -> Sentence | None:
     subject, target = deed.subject, deed.predicate.object
     if not isinstance(subject, NounPhrase) or not isinstance(target, NounPhrase) or subject.kind != "animal":
         return None
-    if subject.plural or target.plural or subject.gender == target.gender or why.polarity != "yes":
+    if {subject.plural, target.plural} != {plural} or subject.gender == target.gender or why.polarity != "yes":
         return None
     means_subject = _pronoun(sentence).antecedent is subject
     qualities = [
