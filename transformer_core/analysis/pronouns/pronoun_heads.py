@@ -51,9 +51,9 @@ class PronounHeads:
     everything: FlipRates  # all heads together
     smallest: SmallestSet | None  # None: no set was found that flips 90 % in both directions
     equally_small: tuple[SetEffect, ...]  # the sets of that size that were enough on the searched half, the best first
-    unrelated: FlipRates  # all heads together that are in none of these sets
+    remaining: FlipRates  # all heads together that are in none of these sets
     same_size: RandomSets  # other sets of the size of the smallest, drawn from all heads
-    unrelated_sets: RandomSets  # sets of as many heads as there are in all these sets, drawn from the unrelated ones
+    remaining_sets: RandomSets  # sets of as many heads as there are in all these sets, drawn from the remaining heads
 
     @property
     def share_right(self) -> float:
@@ -128,10 +128,10 @@ def pronoun_heads(
 
     smallest = smallest_set(heads, score, at_least=ENOUGH, most_sets=MOST_SETS)
     enough = () if smallest is None else (smallest.heads, *(s for s in smallest.equally_small if s != smallest.heads))
-    unrelated = tuple(head for head in heads if not any(head in chosen for chosen in enough))
-    size, n_related = len(enough[0]) if enough else 1, max(1, len(heads) - len(unrelated))
+    remaining = tuple(head for head in heads if not any(head in chosen for chosen in enough))
+    size, n_related = len(enough[0]) if enough else 1, max(1, len(heads) - len(remaining))
     same_size = [chosen for chosen in random_sets(heads, size, N_RANDOM) if chosen not in enough[:1]]
-    unrelated_sets = random_sets(unrelated, min(n_related, len(unrelated)), N_RANDOM)
+    remaining_sets = random_sets(remaining, min(n_related, len(remaining)), N_RANDOM)
     return PronounHeads(
         n_drawn=n_pairs,
         n_right=len(pairs),
@@ -141,9 +141,9 @@ def pronoun_heads(
         everything=effect(heads).rates,
         smallest=smallest,
         equally_small=tuple(map(effect, enough)),
-        unrelated=effect(unrelated).rates,
+        remaining=effect(remaining).rates,
         same_size=_of_sets([effect(chosen) for chosen in same_size]),
-        unrelated_sets=_of_sets([effect(chosen) for chosen in unrelated_sets]),
+        remaining_sets=_of_sets([effect(chosen) for chosen in remaining_sets]),
     )
 
 
