@@ -11,8 +11,10 @@ import torch
 
 import transformer_core as tc
 from tests.programs.compiled_examples import example
+from transformer_core.errors import ProgramError
 from transformer_core.programs import EXAMPLES, INPUTS, Program, run
 from transformer_core.programs import compile as compile_program
+from transformer_core.programs.examples import inputs_of
 from transformer_core.text.tokenizer import Tokenizer
 
 Tokens = list[str]
@@ -121,3 +123,20 @@ def test_a_program_may_be_given_as_its_source():
         == [run(Program(source=source), ["b", "a", "b"])]
     )
     assert model.config.d_ff and model.config.n_encoder_layers == 1
+
+
+def test_an_example_that_is_written_again_has_its_own_inputs():
+    again = Program(source=f"# lines\n{EXAMPLES['addition'].source}", vocab=EXAMPLES["addition"].vocab, max_len=9)
+    assert inputs_of(again) is INPUTS["addition"]
+
+
+def test_other_programs_get_inputs_on_which_they_are_defined():
+    previous, next_ = EXAMPLES["induction"].source.strip().splitlines()
+    changed = Program(source=f"{previous}\n{next_.replace('?', '.')}", is_causal=True)  # needs repeated blocks
+    draw, rng = inputs_of(changed), random.Random(0)
+    inputs = [draw(rng) for _ in range(100)]
+    assert max(map(len, inputs)) == changed.max_len
+    assert all(run(changed, tokens) for tokens in inputs)
+    uniform = Program(source="mean = aggregate(select(tokens, tokens, lambda key, query: True), tokens)")
+    with pytest.raises(ProgramError, match="no model can be trained"):
+        inputs_of(uniform)

@@ -5,14 +5,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer_core.checkpoints.checkpoint import load, read_card, save
-from transformer_core.errors import CheckpointError, HeadlightError, mark
+from transformer_core.checkpoints.checkpoint import CARD, load, read_card, save
+from transformer_core.checkpoints.folder import write_json
+from transformer_core.errors import CheckpointError, HeadlightError, Message, ProgramError, mark
 from transformer_core.model.transformer import Transformer
 from transformer_core.programs import Program, roles
 from transformer_core.programs.compiler import compiled, recompiled
 from transformer_core.text.tokenizer import Tokenizer
 
 PROGRAM = "program"  # in the card
+_NO_PROGRAM = Message("the card of {folder} holds no program that its model was compiled from")
 DESCRIPTION = mark("Compiled from a program, so each head’s role is known.")
 
 
@@ -47,12 +49,7 @@ def save_compiled(
         "examples": [*examples],
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "heads": heads,
-        PROGRAM: {
-            "source": program.source,
-            "vocab": [*origin.vocab],
-            "max_len": origin.max_len,
-            "is_causal": program.is_causal,
-        },
+        PROGRAM: _written(program) | {"vocab": [*origin.vocab], "max_len": origin.max_len},
     }
     save(folder, model, tokenizer, card)
 
@@ -64,15 +61,44 @@ def load_compiled(folder: str | os.PathLike[str]) -> tuple[Transformer, Tokenize
         CheckpointError: the folder is missing or damaged, or its card holds no program that fits its weights.
     """
     model, tokenizer = load(folder)
+    try:
+        return recompiled(model, read_program(folder)), tokenizer
+    except ProgramError:
+        raise CheckpointError(_NO_PROGRAM, folder=Path(folder)) from None
+
+
+def read_program(folder: str | os.PathLike[str]) -> Program:
+    """Return the program that the card of a folder holds; the folder may hold nothing else.
+
+    Raises:
+        CheckpointError: there is no card, or it holds no program.
+    """
     about = read_card(folder).get(PROGRAM)
     try:
         if not isinstance(about, Mapping):
             raise TypeError
-        return recompiled(model, _program(about)), tokenizer
+        return _program(about)
     except (HeadlightError, TypeError, KeyError, ValueError):
-        raise CheckpointError(
-            "the card of {folder} holds no program that its model was compiled from", folder=Path(folder)
-        ) from None
+        raise CheckpointError(_NO_PROGRAM, folder=Path(folder)) from None
+
+
+def write_program(folder: str | os.PathLike[str], program: Program) -> None:
+    """Write a card that holds a program alone, so that its task can be named as a corpus; `read_program` reads it.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    write_json(Path(folder) / CARD, {PROGRAM: _written(program)})
+
+
+def _written(program: Program) -> dict[str, Any]:
+    return {
+        "source": program.source,
+        "vocab": [*program.vocab],
+        "max_len": program.max_len,
+        "is_causal": program.is_causal,
+    }
 
 
 def _program(about: Mapping[str, Any]) -> Program:

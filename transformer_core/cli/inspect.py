@@ -55,7 +55,8 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         "--corpus",
         metavar="NAME",
         required=True,
-        help=f"{', '.join(CORPORA)}; or a text file, a .tsv of pairs, a folder of texts",
+        help=f"{', '.join(CORPORA)}; or a text file, a .tsv of pairs, a folder of texts; or program:reverse, the task "
+        "of an example program, or program:FOLDER, of a compiled model",
     )
     parser.add_argument(
         "--architecture",

@@ -55,7 +55,8 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     parser.add_argument(
         "--corpus",
         metavar="NAME",
-        help=f"what to train on: {', '.join(CORPORA)}; or a text file, a .tsv of pairs, a folder of texts",
+        help=f"what to train on: {', '.join(CORPORA)}; or a text file, a .tsv of pairs, a folder of texts; or "
+        "program:reverse, the task of an example program, or program:FOLDER, of a compiled model",
     )
     parser.add_argument(
         "--preset",

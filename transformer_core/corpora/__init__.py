@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 
 from transformer_core.corpora.corpus import (
+    PROGRAM,
     Alignment,
     Corpus,
     Measure,
@@ -27,6 +28,7 @@ from transformer_core.errors import CorpusError, Message
 
 __all__ = [
     "CORPORA",
+    "PROGRAM",
     "Alignment",
     "Corpus",
     "CorpusReading",
@@ -61,8 +63,9 @@ def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -
     A generated corpus is drawn once, and kept in the cache folder.
 
     Args:
-        name: one of `CORPORA`, or the path of a text file, of a .tsv file of pairs, or of a folder of such files; with
-            a file that bears the name of a generated corpus, "./copy" is the file.
+        name: one of `CORPORA`; or "program:reverse", the task of an example program or of the folder of a compiled
+            one; or the path of a text file, of a .tsv file of pairs, or of a folder of such files; with a file that
+            bears the name of a generated corpus, "./copy" is the file.
         seed: of a generated corpus: which sentences are drawn; what is held out does not depend on it, where
             combinations decide.
         reading: what one token is, and of a file what one text is.
@@ -75,6 +78,14 @@ def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -
         from transformer_core.corpora.storage.kept_corpora import kept_corpus
 
         return read_as(kept_corpus(CORPORA[name], seed=seed), reading)
+    if name.startswith(PROGRAM):
+        from transformer_core.corpora.tasks.programs import program_corpus
+
+        if reading != AS_MADE:
+            raise CorpusError(
+                "{name} is read with the tokens of its program; leave out tokens, vocab_size and division", name=name
+            )
+        return program_corpus(name, seed=seed)
     if name and os.path.exists(name):
         from transformer_core.corpora.storage.files import open_corpus
 

@@ -5,7 +5,8 @@ from typing import cast
 
 from transformer_core.config import Architecture
 from transformer_core.corpora.batch_order import IGNORED, Batch, Batches, BatchPosition
-from transformer_core.corpora.corpus import Pair, Text
+from transformer_core.corpora.corpus import Labelled, Pair, Text
+from transformer_core.corpora.labelled_batches import LabelledBatches
 from transformer_core.corpora.pair_batches import EncodedPairs, PairBatches
 from transformer_core.corpora.storage.running_text import RunningText
 from transformer_core.corpora.storage.token_store import OnProgress
@@ -19,6 +20,7 @@ __all__ = [
     "BatchPosition",
     "Batches",
     "EncodedPairs",
+    "LabelledBatches",
     "MaskedBatches",
     "NextTokenBatches",
     "PairBatches",
@@ -43,7 +45,7 @@ def batches_for(
     """Return the batches that a model of some architecture learns from.
 
     An encoder-decoder learns to say the target of a pair, a decoder each next token of a text, an encoder those tokens
-    of a text that are masked.
+    of a text that are masked; of a text with labels, both learn the label of each token.
 
     Args:
         items: a part of a corpus, in memory or in files.
@@ -71,6 +73,15 @@ def batches_for(
             on_progress=on_progress,
         )
         return PairBatches(pairs, batch_size=batch_size, seed=seed)
+    if isinstance(items[0], Labelled):
+        return LabelledBatches(
+            cast(Sequence[Labelled], items),
+            tokenizer,
+            architecture,
+            max_seq_len=max_seq_len,
+            batch_size=batch_size,
+            seed=seed,
+        )
     make = NextTokenBatches if architecture == "decoder_only" else MaskedBatches
     return make(
         cast(Sequence[Text], items),

@@ -25,6 +25,9 @@ Words are those that the word tokenizer makes of the source, from 0 on, whatever
 TokenizerKind = Literal["word", "character", "byte_bpe"]
 """What one token is; byte_bpe: some bytes that often come together."""
 
+PROGRAM = "program:"
+"""Before the name of an example program, or the folder of a compiled one, in the name of the corpus of its task."""
+
 _SHARED = {  # by whether it is pairs
     True: Message(
         "{name}: {n} sources are both in the training and in the held-out data, for example "
@@ -72,6 +75,13 @@ class Text:
     def determined(self) -> tuple[int, ...]:
         """The units that others determine, ascending: the ones that a model can be expected to get right."""
         return tuple(unit for unit, sources in enumerate(self.alignment or ()) if sources)
+
+
+@dataclass(frozen=True)
+class Labelled(Text):
+    """A text with a label for each unit: a model learns to say the labels, each at the position of its unit."""
+
+    labels: tuple[str, ...] = ()  # tokens of the vocabulary, one for each unit of the text
 
 
 Measure = Callable[[Pair, str], bool | None]
@@ -122,6 +132,7 @@ class Corpus:
     tokenizer_kind: TokenizerKind
     vocab_size: int = 30_000  # tokens of its tokenizer at most
     tokenizer_source: str = ""  # in place of both, a tokenizer from elsewhere: its folder, or its id on the Hub
+    words: tuple[str, ...] = ()  # in place of all three, the vocabulary, in order, after the special tokens
     measures: Mapping[str, Measure] = field(default_factory=dict)  # of pairs, beside exact match
     text_measures: Mapping[str, TextMeasure] = field(default_factory=dict)  # of texts
     prompt_of: Callable[[Text], str] = first_half  # the beginning of a held-out text that a model is to continue
@@ -167,4 +178,7 @@ class Corpus:
 
 def _written(item: Pair | Text) -> str:
     """An item as its fingerprint reads it; a text may hold line breaks, so its length goes before it."""
-    return f"{item.source}\t{item.target}\n" if isinstance(item, Pair) else f"{len(item.text)}\t{item.text}\n"
+    if isinstance(item, Pair):
+        return f"{item.source}\t{item.target}\n"
+    labels = "".join(f"\t{label}" for label in item.labels) if isinstance(item, Labelled) else ""
+    return f"{len(item.text)}\t{item.text}{labels}\n"

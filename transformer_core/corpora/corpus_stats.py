@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from transformer_core.config import Architecture
 from transformer_core.corpora import CORPORA
+from transformer_core.corpora.corpus import PROGRAM
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.source_code import CODE_OF_CORPORA, CODE_OF_TEXT
 from transformer_core.corpora.storage.files import files_of
@@ -127,6 +128,11 @@ def made_from(name: str, reading: CorpusReading, architecture: Architecture) -> 
     versions = [CODE_OF_CORPORA, CODE_OF_TEXT, version("tokenizers"), version("numpy"), platform.python_version()]
     if name in CORPORA:
         return [*versions, *choices, name]
+    if name.startswith(PROGRAM):
+        from transformer_core.corpora.tasks.programs import program_named
+
+        program = program_named(name)
+        return [*versions, *choices, json.dumps([program.source, program.vocab, program.max_len, program.is_causal])]
     path = Path(name)
     try:
         files = [path] if path.is_file() else files_of(path)

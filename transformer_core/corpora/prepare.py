@@ -8,7 +8,7 @@ from transformer_core.corpora.corpus import Corpus
 from transformer_core.corpora.foreign_tokens import foreign_tokenizer
 from transformer_core.corpora.source_code import CODE_OF_TEXT
 from transformer_core.corpora.storage.kept_arrays import kept_bytes
-from transformer_core.text.tokenizer import OwnTokenizer, Tokenizer, train_tokenizer
+from transformer_core.text.tokenizer import OwnTokenizer, Tokenizer, train_tokenizer, word_tokenizer
 
 
 def tokenizer_of(corpus: Corpus, architecture: Architecture) -> Tokenizer:
@@ -29,13 +29,15 @@ def tokenizer_of(corpus: Corpus, architecture: Architecture) -> Tokenizer:
 def own_tokenizer_of(corpus: Corpus, architecture: Architecture) -> OwnTokenizer:
     """Return a corpus's own tokenizer: one vocabulary of both sides, of what is trained on; a mask for an encoder.
 
-    It is made once and kept in the cache folder, under the fingerprint of the corpus and the code
-    that makes it.
+    It is made once and kept in the cache folder, under the fingerprint of the corpus and the code that makes it. A
+    corpus that names its words has a tokenizer of those alone.
 
     Args:
         corpus: what to train on.
         architecture: of the model.
     """
+    if corpus.words:
+        return word_tokenizer(corpus.words)
     mask = architecture == "encoder_only"
 
     def make() -> bytes:

@@ -22,6 +22,7 @@ from transformer_core.model.feed_forward import FeedForward
 from transformer_core.model.positions import LearnedPositions
 from transformer_core.model.stack import Stack
 from transformer_core.model.transformer import Transformer, assemble
+from transformer_core.programs.functions import Value
 from transformer_core.programs.hidden_units import HiddenUnits, units_of
 from transformer_core.programs.language import INDICES, TOKENS, Aggregate, Program, SelectorWidth, Sequence
 from transformer_core.programs.layout import BOS, EOS, ONE, Layout, layout_of
@@ -69,16 +70,31 @@ def compile(
         raise ProgramError("a model needs at least one token in its vocabulary and inputs of at least one token")
     sets = value_sets(program, vocab, max_len)
     layout = layout_of(program, sets)
-    tokenizer = word_tokenizer([*vocab, *map(str, sets[program.output])])
+    tokenizer = word_tokenizer(_words(vocab, sets[program.output]))
+    origin = Compiled(program=program, layout=layout, vocab=vocab, max_len=max_len)
+    model = _Weights(origin, tokenizer).model()
+    model.__dict__["program"] = origin
+    return model, tokenizer
+
+
+def words_of(program: Program) -> tuple[str, ...]:
+    """Return the vocabulary of a compiled program after the special tokens: what it reads, and what it gives.
+
+    Raises:
+        ProgramError: a token that cannot be one, or sequences with too many values.
+    """
+    return _words(program.vocab, value_sets(program, program.vocab, program.max_len)[program.output])
+
+
+def _words(vocab: tuple[str, ...], outputs: Iterable[Value]) -> tuple[str, ...]:
+    words = tuple(dict.fromkeys((*vocab, *map(str, outputs))))
+    tokenizer = word_tokenizer(words)
     for token in vocab:
         if tokenizer.tokens(tokenizer.encode(token)) != [token]:
             raise ProgramError(
                 "“{token}” cannot be a token; use lower-case words, whole numbers or single signs", token=token
             )
-    origin = Compiled(program=program, layout=layout, vocab=vocab, max_len=max_len)
-    model = _Weights(origin, tokenizer).model()
-    model.__dict__["program"] = origin
-    return model, tokenizer
+    return words
 
 
 def recompiled(model: Transformer, program: Program) -> Transformer:

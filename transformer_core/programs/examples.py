@@ -2,8 +2,11 @@
 
 import random
 from collections.abc import Callable
+from functools import partial
 from types import MappingProxyType
 
+from transformer_core.errors import ProgramError
+from transformer_core.programs.interpreter import run
 from transformer_core.programs.language import Program
 
 Inputs = Callable[[random.Random], list[str]]
@@ -183,3 +186,52 @@ EXAMPLES = MappingProxyType({name: program for name, (program, _) in _WITH_INPUT
 """Programs by name."""
 INPUTS = MappingProxyType({name: inputs for name, (_, inputs) in _WITH_INPUTS.items()})
 """Draws a random input of a program, by its name: one on which no head has to choose between different values."""
+
+_N_TRIED, _FEWEST_DEFINED = 200, 0.5  # inputs of a kind that are tried, and the share on which a program is defined
+
+
+def inputs_of(program: Program) -> Inputs:
+    """Return what draws random inputs of any program, on which it is defined.
+
+    Those of an example are its own; of another program any tokens, or, if it is defined on more of those, a block again
+    and again, or tokens without repetition.
+
+    Raises:
+        ProgramError: it is undefined on most inputs of all these kinds.
+    """
+    for name, example in EXAMPLES.items():
+        if _identity(program) == _identity(example):
+            return INPUTS[name]
+    kinds: tuple[Inputs, ...] = (
+        _of(program.vocab, program.max_len),
+        _repeated(program.vocab, program.max_len),
+        lambda rng: _without_repetition(program.vocab)(rng)[: program.max_len],
+    )
+
+    def share_defined(draw: Inputs) -> float:
+        rng = random.Random(0)
+        return sum(_is_defined(program, draw(rng)) for _ in range(_N_TRIED)) / _N_TRIED
+
+    best = max(kinds, key=share_defined)
+    if share_defined(best) < _FEWEST_DEFINED:
+        raise ProgramError(
+            "this program is undefined on most random inputs, because keys with different values are selected, so no "
+            "model can be trained on its task; select one key, or average numbers"
+        )
+    return partial(_defined, program, best)
+
+
+def _identity(program: Program) -> tuple[object, ...]:
+    return tuple(program.lines.values()), program.vocab, program.max_len, program.is_causal
+
+
+def _is_defined(program: Program, tokens: list[str]) -> bool:
+    try:
+        run(program, tokens)
+    except ProgramError:
+        return False
+    return True
+
+
+def _defined(program: Program, draw: Inputs, rng: random.Random) -> list[str]:
+    return next(tokens for tokens in iter(lambda: draw(rng), None) if _is_defined(program, tokens))

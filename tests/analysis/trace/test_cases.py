@@ -7,7 +7,8 @@ import pytest
 import transformer_core as tc
 from tests.model.building import DECODER, ENCODER, odd_config
 from transformer_core.analysis.trace.cases import case_of
-from transformer_core.corpora.corpus import Pair, Text
+from transformer_core.corpora.batch_order import IGNORED
+from transformer_core.corpora.corpus import Labelled, Pair, Text
 
 PAIR = Pair("a b c", "c b a", ((2,), (), (0, 1)))
 TEXT = Text("a b a b", ((), (), (), (1,)))
@@ -73,3 +74,13 @@ def test_an_encoder_gets_every_seventh_token_masked(tokenizer: tc.Tokenizer):
     assert case.inputs[0] == tuple(tokenizer.mask_id if i in (3, 10) else token for i, token in enumerate(ids))
     assert case.targets == tuple(ids)
     assert case.sources == ()
+
+
+@pytest.mark.parametrize("stack", [DECODER, ENCODER])
+def test_of_a_text_with_labels_the_targets_are_these(tokenizer: tc.Tokenizer, stack: dict[str, Any]):
+    a, b, c = tokenizer.encode("a b c")
+    case = case_of(config(tokenizer, **stack), tokenizer, Labelled("a b", labels=("c", "a")))
+    end, ignored = ((tokenizer.eos_id,), (IGNORED,)) if stack is ENCODER else ((), ())
+    assert case.inputs == ((tokenizer.bos_id, a, b, *end),)
+    assert case.targets == (IGNORED, c, a, *ignored)
+    assert (case.determined, case.sources) == ((1, 2), ())

@@ -9,7 +9,9 @@ from jaxtyping import Int
 from torch import Tensor
 
 from transformer_core.config import ModelConfig
-from transformer_core.corpora.corpus import Alignment, Pair, Text
+from transformer_core.corpora.batch_order import IGNORED
+from transformer_core.corpora.corpus import Alignment, Labelled, Pair, Text
+from transformer_core.corpora.labelled_batches import with_targets
 from transformer_core.text.grouping import places_of_words
 from transformer_core.text.tokenizer import Tokenizer
 
@@ -21,7 +23,7 @@ class Case:
     """One text, or pair, as the model reads it, and what is known of it."""
 
     inputs: tuple[tuple[int, ...], ...]  # tokens: of the source and of the decoder's input, or of the one text
-    targets: tuple[int, ...]  # the token that is to be said at each place of the last input
+    targets: tuple[int, ...]  # the token that is to be said at each place of the last input; `IGNORED` beside labels
     determined: tuple[int, ...]  # places at which that is determined by others; all of them where nothing is known
     sources: tuple[tuple[int, ...], ...]  # for each determined place the keys that determine it; () where unknown
     antecedents: tuple[tuple[int, int], ...] = ()  # in the source: a pronoun's place, and one of what it stands for
@@ -50,6 +52,10 @@ def case_of(config: ModelConfig, tokenizer: Tokenizer, item: Pair | Text, *, max
         max_tokens: of each side at most so many are read; None: as many as the model takes.
     """
     room = min(max_tokens or config.max_seq_len, config.max_seq_len)
+    if isinstance(item, Labelled):
+        tokens, targets = with_targets([item], tokenizer, config.architecture)[0]
+        labelled = tuple(place for place, target in enumerate(targets[:room]) if target != IGNORED)
+        return Case(inputs=(tokens[:room],), targets=targets[:room], determined=labelled, sources=())
     if config.architecture == "encoder_only" and isinstance(item, Text):
         return _masked_case(tokenizer, item, room)
     is_pair = isinstance(item, Pair)
