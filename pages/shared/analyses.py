@@ -47,8 +47,11 @@ class AtWorkError(CorpusError):
 
 def place_of(corpus: str) -> str:
     """Return the name of a corpus as this process finds it, wherever it was started."""
-    from transformer_core.corpora import CORPORA
+    from transformer_core.corpora import CORPORA, PROGRAM
 
+    if corpus.startswith(PROGRAM):
+        program = models.ROOT / corpus.removeprefix(PROGRAM)
+        return f"{PROGRAM}{program}" if program.exists() else corpus
     return corpus if corpus in CORPORA else str(models.ROOT / corpus)
 
 

@@ -151,10 +151,13 @@ def resume(run: Run) -> None:
     Raises:
         RunError: it cannot be started, or the text that it is trained on is gone.
     """
-    from transformer_core.corpora import CORPORA
+    from transformer_core.corpora import CORPORA, PROGRAM
+    from transformer_core.programs.examples import EXAMPLES
 
     corpus = str((run.request or {}).get("corpus", ""))
-    if corpus not in CORPORA and not (models.ROOT / corpus).exists():
+    place = corpus.removeprefix(PROGRAM)
+    is_made_here = corpus in CORPORA or (place != corpus and place in EXAMPLES)
+    if not is_made_here and not (models.ROOT / place).exists():
         raise RunError(
             "the text that it is trained on, {name}, is gone; upload it again to resume", name=Path(corpus).name
         )

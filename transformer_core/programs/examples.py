@@ -190,6 +190,11 @@ INPUTS = MappingProxyType({name: inputs for name, (_, inputs) in _WITH_INPUTS.it
 _N_TRIED, _FEWEST_DEFINED = 200, 0.5  # inputs of a kind that are tried, and the share on which a program is defined
 
 
+def example_of(program: Program) -> str:
+    """Return the name of the example that a program is, with the same lines, tokens and longest input; "": of none."""
+    return next((name for name, example in EXAMPLES.items() if _identity(program) == _identity(example)), "")
+
+
 def inputs_of(program: Program) -> Inputs:
     """Return what draws random inputs of any program, on which it is defined.
 
@@ -199,9 +204,8 @@ def inputs_of(program: Program) -> Inputs:
     Raises:
         ProgramError: it is undefined on most inputs of all these kinds.
     """
-    for name, example in EXAMPLES.items():
-        if _identity(program) == _identity(example):
-            return INPUTS[name]
+    if name := example_of(program):
+        return INPUTS[name]
     kinds: tuple[Inputs, ...] = (
         _of(program.vocab, program.max_len),
         _repeated(program.vocab, program.max_len),

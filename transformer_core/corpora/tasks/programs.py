@@ -11,7 +11,7 @@ from transformer_core.programs.interpreter import run
 from transformer_core.programs.language import Program
 
 N_TRAIN, N_HELD_OUT = 12_000, 500  # inputs
-_DRAWS = 3  # for each input that is wanted: of a short vocabulary there are few different ones
+_DRAWS = 3  # at most, for each input that is wanted: of a short vocabulary there are few different ones
 _HELD_OUT_SHARE = 0.2  # at most, of all inputs
 _N_EXAMPLES = 4
 
@@ -54,8 +54,12 @@ def program_corpus(name: str, *, seed: int = 0) -> Corpus:
     """
     program = program_named(name)
     words, draw, rng = words_of(program), inputs_of(program), random.Random(seed)
-    drawn = {tuple(draw(rng)) for _ in range(_DRAWS * (N_TRAIN + N_HELD_OUT))}
-    items = [labelled(program, tokens) for tokens in rng.sample(sorted(drawn), min(len(drawn), N_TRAIN + N_HELD_OUT))]
+    drawn: dict[tuple[str, ...], None] = {}
+    for _ in range(_DRAWS * (N_TRAIN + N_HELD_OUT)):
+        drawn[tuple(draw(rng))] = None
+        if len(drawn) == N_TRAIN + N_HELD_OUT:
+            break
+    items = [labelled(program, tokens) for tokens in rng.sample([*drawn], len(drawn))]
     n_held_out = min(N_HELD_OUT, int(_HELD_OUT_SHARE * len(items)))
     long = sorted((item.text for item in items[:n_held_out]), key=len, reverse=True)
     title = name.removeprefix(PROGRAM).rstrip("/").rpartition("/")[2]

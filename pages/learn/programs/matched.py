@@ -1,0 +1,171 @@
+"""The heads of the program and the heads that training found, the last part of the page Programs."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+import transformer_core as tc
+from pages.components import figures
+from pages.learn.programs import training
+from pages.learn.programs.training import Shown
+from pages.shared import analyses, cache, models, prose, run_models, runs
+from pages.shared.glossary.links import definitions
+from pages.shared.recipe import Expression, Print, call, named, through, value_of
+from pages.shared.runs import Run
+from pages.shared.style import theme
+from pages.shared.view.fields import Kept
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.corpora import load_corpus
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.figures.heatmaps.attention import attention_heatmap
+from transformer_core.language import say
+from transformer_core.programs.language import Program
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.heads.program_heads import ProgramMatch
+    from transformer_core.model.transformer import Transformer
+    from transformer_core.text.tokenizer import OwnTokenizer
+
+HEIGHT, WIDTH = 360, 440  # px of a figure
+COLUMNS = (
+    mark("line of the program"),
+    mark("program"),
+    mark("trained"),
+    mark("JS distance"),
+    mark("untrained"),
+    mark("accuracy lost"),
+    mark("same head?"),
+)
+COLUMNS_MEAN = mark(
+    "Each head of the program is matched with the trained head whose pattern is nearest on {n} held-out inputs, no two "
+    "with the same one. JS distance: 0 for equal patterns, 1 for patterns that share no key. Untrained: the mean "
+    "distance of the heads that are matched in {n_untrained} untrained models of the same sizes. Accuracy lost: when "
+    "the trained head writes its mean output instead (mean ablation)."
+)
+VERDICT = mark(
+    "“Yes” means: nearer than in every untrained model, and needed (at least 1% of accuracy is lost without it). "
+    "Otherwise training solved the task in another way, or the match is chance: programs are not the only solutions."
+)
+CHOSEN = Kept("programs-matched-head", 0)  # which head of the program, counted in the order of its lines
+
+
+def show(data: Shown) -> None:
+    """Draw the table of matched heads, and both patterns of one of them; nothing before a training has ended."""
+    run = training.training_of(data.program)
+    if run is None or run.is_at_work or not runs.saved_step(run):
+        return
+    prose.subheading(
+        say("The program’s heads and the trained heads"),
+        say("heads matched by their attention patterns"),
+        definitions("jensen-shannon-distance", "held-out-data"),
+    )
+    try:
+        with st.spinner(say("Matching heads …"), show_time=True):
+            match: ProgramMatch = value_of(recipe(data.program, run))
+        if not match.heads:
+            prose.note(say("This program needs no heads, so there is nothing to match."))
+            return
+        _table(match)
+        _patterns(data, run, match)
+        n_untrained = len(match.heads[0].untrained)
+        prose.paragraph(f"{say(COLUMNS_MEAN, n=match.n_inputs, n_untrained=n_untrained)} {say(VERDICT)}")
+    except HeadlightError as error:
+        prose.warning(prose.sentence(error))
+
+
+def recipe(program: Program, run: Run) -> Expression:
+    """Return the matching as code."""
+    from transformer_core.analysis.heads.program_heads import match_program
+
+    written = call(
+        Program, source=program.source, vocab=program.vocab, max_len=program.max_len, is_causal=program.is_causal
+    )
+    compiled, tokenizer = named("compiled, tokenizer", call(tc.programs.compile, written))
+    folder = f"{models.at_root(run.path)}/last"
+    version = f"{run_models.version(run)} {runs.saved_step(run)}"
+    loading = through(call(tc.load, folder), lambda make: training.trained(run), version=version)
+    model, _ = named("trained, _", loading)
+    corpus = named("corpus", call(load_corpus, analyses.place_of(training.corpus_of(program))))
+    matching = call(match_program, compiled, model, tokenizer, corpus)
+    found: Expression = named("match", cache.kept(mark("matched heads"), matching))
+    return found
+
+
+def code(data: Shown) -> list[Print]:
+    """Return the lines that print what is matched; none before a training has ended."""
+    run = training.training_of(data.program)
+    if run is None or run.is_at_work or not runs.saved_step(run):
+        return []
+    return [Print(recipe(data.program, run).heads)]
+
+
+def _table(match: "ProgramMatch") -> None:
+    rows = [
+        (
+            head.role.source,
+            _name(head.program_head),
+            _name(head.trained_head),
+            head.distance,
+            head.by_chance,
+            head.effect,
+            say("yes") if head.is_convincing else say("no"),
+        )
+        for head in match.heads
+    ]
+    cells = prose.each(
+        "<tr><td><code>{}</code></td><td>{}</td><td>{}</td><td>{:.2f}</td><td>{:.2f}</td><td>{:.1%}</td><td>{}</td></tr>",
+        rows,
+    )
+    prose.html("{}", prose.table([say(column) for column in COLUMNS], cells, "hl-experiment-results"))
+
+
+def _patterns(data: Shown, run: Run, match: "ProgramMatch") -> None:
+    """Draw both patterns of one pair of heads on the input."""
+    heads = match.heads
+    chosen = CHOSEN.value if CHOSEN.value < len(heads) else 0
+    if len(heads) > 1:
+        CHOSEN.segmented(
+            say("Head of the program"),
+            range(len(heads)),
+            shown=chosen,
+            name=lambda i: f"{_name(heads[i].program_head)} → {_name(heads[i].trained_head)}",
+        )
+    head = heads[chosen]
+    sides = [
+        (data.compiled, head.program_head, say("Program, {head}", head=_name(head.program_head)), "program"),
+        (training.trained(run), head.trained_head, say("Trained, {head}", head=_name(head.trained_head)), "trained"),
+    ]
+    with st.container(key="hl-programs-matched"):
+        for column, (source, place, title, name) in zip(st.columns(2, gap="medium"), sides, strict=True):
+            with column:
+                _pattern(data, source, place, title, name)
+
+
+def _pattern(
+    data: Shown, source: "tuple[Transformer, OwnTokenizer]", place: tuple[int, int], title: str, name: str
+) -> None:
+    """Draw what a head attends to on the input."""
+    from transformer_core.analysis import run_text
+
+    model_run = run_text(*source, " ".join(data.tokens), max_new_tokens=0)
+    ((attention, maps),) = model_run.attention_maps.items()
+    pattern: Any = maps.pattern(*place)
+    labels = model_run.labels(attention)[0]
+    mask = np.tril(np.ones(pattern.shape, dtype=bool)) if data.program.is_causal else None
+    figure = attention_heatmap(
+        pattern, labels, labels, title=title, mask=mask, theme=theme(), width=WIDTH, height=HEIGHT
+    )
+    figures.live_figure(
+        figure,
+        name=f"pattern-{name}",
+        key=f"programs-matched-{name}",
+        csv=matrix_csv(pattern, "query", labels, "key", labels, "weight"),
+        height=HEIGHT,
+        link="programs-matched",
+    )
+
+
+def _name(place: tuple[int, int]) -> str:
+    """Return what a head is called."""
+    return "L{}.H{}".format(*place)
