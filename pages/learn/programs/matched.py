@@ -25,7 +25,7 @@ from transformer_core.programs.language import Program
 if TYPE_CHECKING:
     from transformer_core.analysis.heads.program_heads import ProgramMatch
     from transformer_core.model.transformer import Transformer
-    from transformer_core.text.tokenizer import OwnTokenizer
+    from transformer_core.text.tokenizer import Tokenizer
 
 HEIGHT, WIDTH = 360, 440  # px of a figure
 COLUMNS = (
@@ -35,7 +35,7 @@ COLUMNS = (
     mark("JS distance"),
     mark("untrained"),
     mark("accuracy lost"),
-    mark("same head?"),
+    mark("beyond chance?"),
 )
 COLUMNS_MEAN = mark(
     "Each head of the program is matched with the trained head whose pattern is nearest on {n} held-out inputs, no two "
@@ -44,8 +44,9 @@ COLUMNS_MEAN = mark(
     "the trained head writes its mean output instead (mean ablation)."
 )
 VERDICT = mark(
-    "“Yes” means: nearer than in every untrained model, and needed (at least 1% of accuracy is lost without it). "
-    "Otherwise training solved the task in another way, or the match is chance: programs are not the only solutions."
+    "Beyond chance: nearer than in each of these untrained models, and needed (at least 1% of accuracy is lost without "
+    "it). That does not make the two patterns equal: compare them. Where it says no, training has solved the task in "
+    "another way; a program is not its only solution."
 )
 CHOSEN = Kept("programs-matched-head", 0)  # which head of the program, counted in the order of its lines
 
@@ -143,7 +144,7 @@ def _patterns(data: Shown, run: Run, match: "ProgramMatch") -> None:
 
 
 def _pattern(
-    data: Shown, source: "tuple[Transformer, OwnTokenizer]", place: tuple[int, int], title: str, name: str
+    data: Shown, source: "tuple[Transformer, Tokenizer]", place: tuple[int, int], title: str, name: str
 ) -> None:
     """Draw what a head attends to on the input."""
     from transformer_core.analysis import run_text

@@ -20,7 +20,7 @@ from transformer_core.training.program_task import STEPS, train_arguments
 
 if TYPE_CHECKING:
     from transformer_core.model.transformer import Transformer
-    from transformer_core.text.tokenizer import OwnTokenizer
+    from transformer_core.text.tokenizer import OwnTokenizer, Tokenizer
 
 LEAD = mark(
     "Does a model that is trained on the same task find the same heads? It has as many layers and heads as the program "
@@ -190,7 +190,7 @@ def _stop(run: Run) -> None:
         NOTE.set(say("The training did not stop: {reason}.", reason=error))
 
 
-def trained(run: Run) -> "tuple[Transformer, OwnTokenizer]":
+def trained(run: Run) -> "tuple[Transformer, Tokenizer]":
     """Return the model that a training saved last, and its tokenizer.
 
     Raises:

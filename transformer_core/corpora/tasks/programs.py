@@ -61,7 +61,9 @@ def program_corpus(name: str, *, seed: int = 0) -> Corpus:
             break
     items = [labelled(program, tokens) for tokens in rng.sample([*drawn], len(drawn))]
     n_held_out = min(N_HELD_OUT, int(_HELD_OUT_SHARE * len(items)))
-    long = sorted((item.text for item in items[:n_held_out]), key=len, reverse=True)
+    longest = max(1, 2 * program.max_len // 3)  # so that a page has room for what a model says after it
+    short = [item for item in items[:n_held_out] if len(item.labels) <= longest]
+    short.sort(key=lambda item: -len(item.labels))
     title = name.removeprefix(PROGRAM).rstrip("/").rpartition("/")[2]
     return Corpus(
         name=name,
@@ -69,7 +71,7 @@ def program_corpus(name: str, *, seed: int = 0) -> Corpus:
         description=Message("Random inputs of a program; at each token, its output is to be predicted."),
         train=tuple(items[n_held_out:]),
         held_out=tuple(items[:n_held_out]),
-        examples=tuple(long[:_N_EXAMPLES]),
+        examples=tuple(item.text for item in short[:_N_EXAMPLES]),
         tokenizer_kind="word",
         words=words,
     )
