@@ -27,6 +27,7 @@ from transformer_core.cli.main import main, make_parser
 from transformer_core.cli.settings import READING_FIELDS, parse_settings
 from transformer_core.corpora import CORPORA
 from transformer_core.model.presets import PRESETS
+from transformer_core.programs import EXAMPLES
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -146,7 +147,8 @@ def test_every_training_can_begin():
         if words[0] == "train":
             assert options.preset in PRESETS
         if words[0] in ("train", "inspect"):
-            assert options.corpus in CORPORA or options.corpus == "my-book.txt"
+            is_program = options.corpus.removeprefix("program:") in EXAMPLES
+            assert options.corpus in CORPORA or is_program or options.corpus == "my-book.txt"
             parse_settings(options.set)
         if words[0] == "import":
             assert HubId.read(options.source)
