@@ -26,12 +26,12 @@ def trained(folder: Path, name: str, *, steps: int) -> Job:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_trained_model_has_as_many_layers_and_heads_as_the_compiled_one(name: str):
+def test_the_trained_model_has_as_many_layers_and_at_least_as_many_heads_as_the_compiled_one(name: str):
     compiled = example(name)[0].config
     preset, settings = program_training(EXAMPLES[name])
     ours = settings.model
     assert preset == ("tiny-decoder" if EXAMPLES[name].is_causal else "tiny-encoder")
-    assert ours["n_heads"] == compiled.n_heads
+    assert ours["n_heads"] == max(4, compiled.n_heads)
     n_layers = {"n_decoder_layers": compiled.n_decoder_layers} if EXAMPLES[name].is_causal else {}
     n_layers = n_layers or {"n_encoder_layers": compiled.n_encoder_layers}
     assert {**ours, **n_layers} == ours
@@ -79,4 +79,4 @@ def test_the_heads_of_an_encoder_are_measured_for_the_film(tmp_path: Path):
 
     job = trained(tmp_path / "run", "histogram", steps=2)
     measured = HeadMeter(job.model.config, job.tokenizer, job.corpus.held_out[:N_FILMED]).measure(job.model)
-    assert [(of.attention, of.layer, of.head) for of in measured] == [("encoder", 0, 0)]
+    assert [(of.attention, of.layer, of.head) for of in measured] == [("encoder", 0, head) for head in range(4)]

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from transformer_core.text.tokenizer import OwnTokenizer, Tokenizer
 
 LEAD = mark(
-    "Does a model that is trained on the same task find the same heads? It has as many layers and heads as the program "
-    "needs, starts from random weights, and sees only inputs and outputs."
+    "Does a model that is trained on the same task find the same heads? It has as many layers as the program needs, "
+    "and at least four heads per layer; it starts from random weights and sees only inputs and outputs."
 )
 PROMISE = mark("Trains on random inputs; about {seconds} seconds on two cores. It goes on if you leave this page.")
 TICK = 1.0  # seconds between two looks at a training that is at work

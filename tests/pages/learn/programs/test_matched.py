@@ -43,7 +43,13 @@ def test_each_head_of_the_program_has_a_row(bare: Bare, trained: Path):
     matched.show(SHOWN)
     model, tokenizer = tc.load(trained / "mine" / "last")
     (head,) = match_program(SHOWN.compiled[0], model, tokenizer, load_corpus("program:shift")).heads
-    cells = ["L0.H0", "L0.H0", f"{head.distance:.2f}", f"{head.by_chance:.2f}", f"{head.effect:.1%}"]
+    cells = [
+        "L0.H0",
+        f"L0.H{head.trained_head[1]}",
+        f"{head.distance:.2f}",
+        f"{head.by_chance:.2f}",
+        f"{head.effect:.1%}",
+    ]
     verdict = "yes" if head.is_convincing else "no"
     row = "".join(f"<td>{cell}</td>" for cell in [*cells, verdict])
     assert f"<td><code>{SHOWN.program.source.strip()}</code></td>{row}" in bare.words
@@ -53,17 +59,23 @@ def test_each_head_of_the_program_has_a_row(bare: Bare, trained: Path):
 
 def test_both_patterns_are_those_of_the_models_on_the_input(bare: Bare, trained: Path):
     matched.show(SHOWN)
-    models = {"program": SHOWN.compiled[0], "trained": tc.load(trained / "mine" / "last")[0]}
+    run = training.training_of(SHOWN.program)
+    assert run is not None
+    (matched_head,) = value_of(matched.recipe(SHOWN.program, run)).heads
+    models = {
+        "program": (SHOWN.compiled[0], 0),
+        "trained": (tc.load(trained / "mine" / "last")[0], matched_head.trained_head[1]),
+    }
     tokens = torch.tensor([SHOWN.compiled[1].encode("b a d", bos=True)])
-    for name, model in models.items():
+    for name, (model, head) in models.items():
         with torch.inference_mode(), tc.capture(model) as acts:
             model(tokens)
         _, *lines = bare.figures[f"programs-matched-{name}"].taken["csv"]().splitlines()
         weights = np.array([float(line.rsplit(",", 1)[1]) for line in lines])
-        expected = acts["decoder.blocks.0.self_attn.hook_pattern"][0, 0].flatten().numpy()
+        expected = acts["decoder.blocks.0.self_attn.hook_pattern"][0, head].flatten().numpy()
         np.testing.assert_allclose(weights, expected, atol=1e-5)
     titles = [bare.figures[f"programs-matched-{name}"].title for name in models]
-    assert titles == ["Program, L0.H0", "Trained, L0.H0"]
+    assert titles == ["Program, L0.H0", f"Trained, L0.H{matched_head.trained_head[1]}"]
 
 
 def test_the_code_gives_the_same(trained: Path, capsys: pytest.CaptureFixture[str]):
