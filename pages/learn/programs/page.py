@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from pages.learn.programs import editor, line, listed
+from pages.learn.programs import editor, line, listed, matched, training
 from pages.learn.programs.data import ProgramsData
-from pages.shared import code_expander, prose
+from pages.shared import code_expander, prose, ticking
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import script
 from pages.shared.view import state
@@ -27,7 +27,7 @@ def page() -> None:
     programs()
 
 
-@st.fragment
+@ticking.fragment
 def programs() -> None:
     """Draw the program; what is chosen on the page draws only this again."""
     with st.container(key="hl-programs"):
@@ -40,8 +40,10 @@ def programs() -> None:
             return
         listed.show(data)
         line.show(data)
+        training.show(data)
+        matched.show(data)
     prose.look_for(say(LOOK_FOR), definitions("attention-pattern", "residual-stream", "attention-head"))
-    code_expander.code(lambda: script(*line.code(data)))
+    code_expander.code(lambda: script(*line.code(data), *matched.code(data)))
     state.publish()
 
 
