@@ -237,9 +237,7 @@ def test_resampled_positions_come_from_the_other_text(model: tc.Transformer):
 
 def test_resampled_positions_with_a_counterpart_take_from_it_and_the_others_draw(model: tc.Transformer):
     site, other = f"{ATTN}.hook_z", acts_of(model, OTHER[:, :4])
-    drawn, aligned = (
-        acts_with(model, site, tc.resample(other, aligned=pairs)) for pairs in (None, {0: 3, 2: 2, 6: 0})
-    )
+    drawn, aligned = (acts_with(model, site, tc.resample(other, aligned=pairs)) for pairs in (None, {0: 3, 2: 2, 6: 0}))
     for position in range(9):
         row = {0: 3, 2: 2, 6: 0}.get(position)
         expected = drawn[:, :, position] if row is None else other[site][:, :, row].expand(2, -1, -1)

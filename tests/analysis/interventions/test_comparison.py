@@ -1,0 +1,176 @@
+"""Consequences of a stack, against whole forwards, decodings and plain loops."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import transformer_core as tc
+from tests.analysis.conftest import Made
+from tests.analysis.interventions.small_models import base_of, model_of, sources_of
+from tests.model.building import each_variation
+from transformer_core.analysis.flow.divergence import js_distance
+from transformer_core.analysis.interventions import (
+    Ablation,
+    CellEdit,
+    Component,
+    Stack,
+    TokenSwap,
+    consequences,
+    read_base,
+)
+from transformer_core.analysis.interventions.comparison import relative_changes
+from transformer_core.analysis.trace.attentions import attentions_of
+from transformer_core.analysis.trace.model_run import run_text
+from transformer_core.errors import ConfigError, InterventionError
+
+TEXT = "The cat sees the dog."
+TEXTS = {"encoder_decoder": TEXT, "decoder_only": TEXT, "encoder_only": "The ____ sees the ____."}
+ROOM: dict[str, Any] = {"max_tokens": 16, "max_new_tokens": 4}
+
+
+def stack_for(config: tc.ModelConfig) -> Stack:
+    """A head off in the last attention of layer 0, and a knocked-out column."""
+    name: Any = [*attentions_of(config)][-1]
+    head = Component(kind="head", attention=name, layer=0, heads=(1,))
+    knock_out = CellEdit(attention=name, layer=1, operation="knock_out", cells=((None, 1),))
+    return Stack(entries=(Ablation(component=head, method="zero"), knock_out))
+
+
+def hooks_for(config: tc.ModelConfig) -> dict[str, Any]:
+    """The same by the instrument's own means."""
+    attention = attentions_of(config)[[*attentions_of(config)][-1]]
+    return {
+        attention.site(0, "hook_z"): tc.zero_heads([1]),
+        attention.site(1, "hook_attn_scores"): tc.knock_out([(None, None, 1)]),
+    }
+
+
+@pytest.mark.parametrize("architecture", TEXTS)
+def test_every_number_is_that_of_whole_forwards(architecture: str, make: Callable[..., Made]):
+    model, tokenizer = make(architecture)
+    base = read_base(model, tokenizer, TEXTS[architecture], **ROOM)
+    stack, hooks = stack_for(model.config), hooks_for(model.config)
+    found = consequences(model, tokenizer, base, stack)
+
+    inputs = [torch.tensor([ids]) for ids in base.run.inputs]
+    stems = ("*.hook_pattern", "*.hook_resid_pre", "*.hook_resid_post", "*.hook_mask")
+    with torch.no_grad(), tc.capture(model, *stems) as before:
+        logits_before = model(*inputs)[0, list(base.outputs.positions)].double()
+    with torch.no_grad(), tc.intervene(model, hooks), tc.capture(model, *stems) as after:
+        logits_after = model(*inputs)[0, list(base.outputs.positions)].double()
+    with tc.intervene(model, hooks):
+        free = run_text(model, tokenizer, TEXTS[architecture], **ROOM)
+
+    assert len(found.labels) == len(base.tokens) == len(found.pairs) > 0
+    assert (found.output_before, found.output) == (base.run.output, free.output)
+    for i, token in enumerate(base.tokens):
+        p, q = (each[i].softmax(dim=-1).numpy() for each in (logits_before, logits_after))
+        assert found.effect.before[i] == pytest.approx(np.log(p[token]), abs=1e-5)
+        assert found.effect.change[i] == pytest.approx(np.log(q[token] / p[token]), abs=1e-5)
+        assert found.effect.kl[i] == pytest.approx(sum(p * np.log(p / q)), abs=1e-5)
+        one, other = found.pairs[i]
+        writable = [each for each in range(len(p)) if each not in (token, model.config.suppressed_token_id)]
+        assert (one, other) == (token, max(writable, key=lambda each: p[each]))
+        differences = [float(each[i, one] - each[i, other]) for each in (logits_before, logits_after)]
+        assert found.logit_differences[:, i] == pytest.approx(differences, abs=1e-4)
+        assert found.ranks[:, i].tolist() == [int((each > each[token]).sum()) for each in (p, q)]
+    for name, attention in attentions_of(model.config).items():
+        for layer in range(attention.n_layers(model.config)):
+            site, mask = attention.site(layer), before[attention.site(layer, "hook_mask")][0, 0].numpy()
+            for head in range(model.config.n_heads):
+                distances = [
+                    js_distance(before[site][0, head, query].numpy(), after[site][0, head, query].numpy())
+                    for query in range(len(mask))
+                    if mask[query].sum() >= 2
+                ]
+                expected = np.mean(distances) if distances else 0.0
+                assert found.head_changes[name][layer, head] == pytest.approx(expected, abs=1e-4)
+    for stack_name in found.residual_changes:
+        blocks = [site for site in before if site.startswith(stack_name) and site.endswith(("resid_pre", "resid_post"))]
+        for depth, site in enumerate([blocks[0], *(each for each in blocks if each.endswith("resid_post"))]):
+            change = (after[site] - before[site])[0].norm(dim=-1) / before[site][0].norm(dim=-1)
+            np.testing.assert_allclose(found.residual_changes[stack_name][depth], change.numpy(), atol=1e-5)
+    assert found.effect.kl.max() > 1e-4
+
+
+@each_variation
+def test_an_empty_stack_changes_nothing_at_all(variation: str):
+    (model, tokenizer), base = model_of(variation), base_of(variation)
+    found = consequences(model, tokenizer, base, Stack(), sources=sources_of(variation))
+    assert not found.changes_output and found.output == base.run.output
+    assert np.array_equal(found.effect.before, found.effect.after)
+    assert not any(change.any() for change in (*found.head_changes.values(), *found.residual_changes.values()))
+    assert np.array_equal(found.logit_differences[0], found.logit_differences[1])
+    assert np.array_equal(found.ranks[0], found.ranks[1])
+
+
+def test_an_early_layer_does_not_change_what_was_there_before_it(make: Callable[..., Made]):
+    model, tokenizer = make("decoder_only")
+    base = read_base(model, tokenizer, TEXT, **ROOM)
+    off = Component(kind="attention", attention="decoder", layer=1, positions=(3,))
+    found = consequences(model, tokenizer, base, Stack(entries=(Ablation(component=off, method="zero"),)))
+    change = found.residual_changes["decoder"]
+    assert not change[:2].any() and not change[2, :3].any() and not change[2, 4:].any() and change[2, 3] > 0
+    assert not change[3, :3].any() and change[3, 3:].all()
+    assert not found.head_changes["decoder"][:2].any() and found.head_changes["decoder"][2].all()
+
+
+def test_chosen_tokens_take_the_place_of_the_runner_up(make: Callable[..., Made]):
+    model, tokenizer = make("encoder_decoder")
+    base = read_base(model, tokenizer, TEXT, **ROOM)
+    found = consequences(model, tokenizer, base, Stack(), pairs={1: (5, 7)})
+    assert found.pairs[1] == (5, 7) and found.pairs[0] == (base.tokens[0], base.runners_up[0])
+    log_probs = base.forced.log_probs[1]
+    assert found.logit_differences[0, 1] == pytest.approx(float(log_probs[5] - log_probs[7]), abs=1e-5)
+    with pytest.raises(ConfigError, match="token id 999 is not in the vocabulary"):
+        consequences(model, tokenizer, base, Stack(), pairs={0: (5, 999)})
+    with pytest.raises(ConfigError, match="needs two different tokens"):
+        consequences(model, tokenizer, base, Stack(), pairs={0: (5, 5)})
+    with pytest.raises(ConfigError, match="there is no output token 99; there are"):
+        base.metric(99)
+    assert base.metric(0, token=base.runners_up[0]).other == base.tokens[0]
+
+
+def test_a_typed_target_is_forced_and_what_the_model_writes_stands_beside_it(make: Callable[..., Made]):
+    model, tokenizer = make("encoder_decoder")
+    base = read_base(model, tokenizer, TEXT, target="The dog sees.", **ROOM)
+    assert base.tokens == tuple(tokenizer.encode("The dog sees.", eos=True))
+    found = consequences(model, tokenizer, base, Stack())
+    assert found.output_before == run_text(model, tokenizer, TEXT, **ROOM).output == found.output
+
+
+def test_swapped_tokens_are_read_by_both_passes(make: Callable[..., Made]):
+    model, tokenizer = make("encoder_decoder")
+    base = read_base(model, tokenizer, TEXT, **ROOM)
+    other = tokenizer.encode_for("The dog sees the dog.", "encoder_decoder")
+    swap = TokenSwap(side="source", positions=(1,), tokens=(other[1],))
+    found = consequences(model, tokenizer, base, Stack(entries=(swap,)))
+    assert found.output == run_text(model, tokenizer, "The dog sees the dog.", **ROOM).output
+    with torch.no_grad():
+        logits = model(torch.tensor([other]), torch.tensor([base.run.inputs[1]]))[0]
+    expected = logits.log_softmax(dim=-1)[range(len(base.tokens)), base.tokens]
+    np.testing.assert_allclose(found.effect.after, expected.numpy(), atol=1e-5)
+
+
+def test_a_position_that_the_text_has_not_is_an_error(make: Callable[..., Made]):
+    model, tokenizer = make("decoder_only")
+    base = read_base(model, tokenizer, TEXT, **ROOM)
+    far = Component(kind="head", attention="decoder", layer=0, positions=(19,))
+    with pytest.raises(InterventionError, match="refers to position 19, but there were only"):
+        consequences(model, tokenizer, base, Stack(entries=(Ablation(component=far, method="zero"),)))
+
+
+def test_a_model_without_a_last_layer_is_refused():
+    model, tokenizer = model_of("encoder")
+    config = model.config.changed(unembed=False, tie_embeddings="none", unembed_bias=False, unembed_transform=False)
+    with pytest.raises(ConfigError, match="no language-modelling head"):
+        read_base(tc.build(config).eval(), tokenizer, "5 6")
+
+
+def test_relative_changes():
+    before = np.array([[3.0, 4.0], [3.0, 4.0], [0.0, 0.0], [0.0, 0.0]])
+    after = np.array([[3.0, 4.0], [0.0, 0.0], [0.0, 0.0], [1.0, 0.0]])
+    assert relative_changes(before, after).tolist() == [0, 1, 0, np.inf]

@@ -1,0 +1,88 @@
+"""Optimal constants: never worse than the mean, and the true optimum where that is known."""
+
+import numpy as np
+import pytest
+import torch
+
+from tests.analysis.interventions.small_models import model_of, sources_of, text_of
+from transformer_core.analysis.interventions import (
+    Ablation,
+    Component,
+    Stack,
+    consequences,
+    fit_constant,
+    from_json,
+    read_base,
+    to_json,
+)
+from transformer_core.errors import ConfigError
+from transformer_core.programs.hand_wired import or_model
+from transformer_core.text.ids import IdTokenizer
+
+TEXTS = [text_of(7), text_of(6, seed=3)]
+
+
+@pytest.mark.parametrize(
+    "variation, component",
+    [
+        ("decoder, rotary", Component(kind="head", attention="decoder", layer=0, heads=(1,))),
+        ("the paper's", Component(kind="attention", attention="cross", layer=1)),
+        ("buckets", Component(kind="value", attention="encoder", layer=0, heads=(2, 0))),
+    ],
+)
+def test_it_costs_no_more_than_the_mean_and_what_it_says(variation: str, component: Component):
+    model, tokenizer = model_of(variation)
+    room = {"max_tokens": 16, "max_new_tokens": 4}
+    fit = fit_constant(model, tokenizer, component, TEXTS, n_steps=12, **room)
+    mean = Ablation(component=component, method="mean", texts=tuple(TEXTS))
+    for ablation, loss in ((fit.ablation, fit.loss), (mean, fit.mean_loss)):
+        kl = []
+        for text in TEXTS:
+            base = read_base(model, tokenizer, text, **room)  # type: ignore[arg-type]
+            stack = Stack(entries=(ablation,))
+            kl += [*consequences(model, tokenizer, base, stack, sources=sources_of(variation)).effect.kl]
+        assert np.mean(kl) == pytest.approx(loss, abs=1e-4)
+    assert fit.loss < fit.mean_loss and len(fit.losses) == 13
+    assert from_json(to_json(Stack(entries=(fit.ablation,)))).entries == (fit.ablation,)
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_a_constant_can_restore_all_that_heads_do_on_one_text():
+    """Both heads of an OR copy the token at position 1 wherever they stand: a constant, on one text."""
+    model = or_model().model
+    tokenizer = IdTokenizer.of(model.config)
+    heads = Component(kind="head", attention="decoder", layer=0, heads=(0, 1), positions=(1, 2, 3, 4, 5))
+    fit = fit_constant(
+        model, tokenizer, heads, ["0 5 3 7 2 2 1"], n_steps=60, learning_rate=0.1, max_tokens=8, max_new_tokens=0
+    )
+    assert fit.loss < fit.mean_loss / 10
+    assert [int(np.argmax(each)) for each in np.split(np.array(fit.ablation.constant), 2)] == [5, 5]
+
+
+def test_n_steps_0_is_the_mean():
+    model, tokenizer = model_of("decoder")
+    component = Component(kind="resid_post", attention="decoder", layer=0)
+    fit = fit_constant(model, tokenizer, component, TEXTS, n_steps=0, max_tokens=16, max_new_tokens=4)
+    sources = sources_of("decoder")
+    site = "decoder.blocks.0.hook_resid_post"
+    rows = torch.cat([sources.activations(sources.run(text), [site])[site][0] for text in TEXTS])
+    np.testing.assert_allclose(fit.ablation.constant, rows.mean(dim=0).numpy(), atol=1e-5)
+    assert fit.losses == (fit.loss,)
+
+
+@pytest.mark.parametrize(
+    "changes, complaint",
+    [
+        ({"texts": []}, "give 1 to 16 texts to fit a constant on; got 0"),
+        ({"n_steps": -1}, "n_steps must be from 0 to 2000"),
+        ({"learning_rate": 0.0}, "learning_rate above 0"),
+        ({"component": Component(kind="pattern", attention="decoder", layer=0)}, "no constant stands for it"),
+        ({"component": Component(kind="head", attention="decoder", layer=7)}, "there is no layer 7"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(changes: dict[str, object], complaint: str):
+    model, tokenizer = model_of("decoder")
+    head = Component(kind="head", attention="decoder", layer=0)
+    arguments = {"component": head, "texts": TEXTS} | changes
+    with pytest.raises(ConfigError, match=complaint):
+        fit_constant(model, tokenizer, **arguments)  # type: ignore[arg-type]
