@@ -77,7 +77,7 @@ def edit(**changes: Any) -> CellEdit:
         (lambda: component(heads=3), "heads must be a list; got 3"),
         (lambda: component(positions=range(5000)), "positions has 5,000 items; at most 1,024 are possible"),
         (lambda: component(kind="attention", heads=(1,)), "the attention of a layer is not split by head"),
-        (lambda: component(kind="feed_forward"), "the feed forward belongs to a stack, not to cross-attention"),
+        (lambda: component(kind="feed_forward"), "the feed_forward belongs to a stack, not to cross-attention"),
         (lambda: ablation(component=3), "component must be a Component; got 3"),
         (lambda: ablation(method="resample"), "resample ablation takes its values from another text; name one"),
         (lambda: ablation(method="resample", texts=("a", "b")), "takes one other text, got 2"),

@@ -86,9 +86,7 @@ def _check_constant(config: ModelConfig, entry: Ablation) -> None:
 def _check_tokens(config: ModelConfig, entry: TokenSwap) -> None:
     has_side = config.has_encoder if entry.side == "source" else config.has_decoder
     if not has_side:
-        raise ConfigError(
-            "{kind} reads no {side}; swap tokens on the other side", kind=config.kind, side=Message(entry.side)
-        )
+        raise ConfigError("{kind} reads no {side}; swap tokens on the other side", kind=config.kind, side=entry.side)
     for token in entry.tokens:
         if token >= config.vocab_size:
             raise ConfigError(

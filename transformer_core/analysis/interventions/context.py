@@ -117,7 +117,8 @@ def applied(
         tokenizer: the model's own.
         stack: what is changed; disabled entries do nothing, and with none enabled not a bit changes.
         run: the text that the model runs on, without the stack: its tokens are paired with those of source runs.
-        sources: keeps source runs from one call to the next; None: they are made anew.
+        sources: keeps source runs from one call to the next; None: they are made anew, with as much room for tokens as
+            `run_text` takes by itself. With other room, give sources with that.
 
     Yields:
         The stack as it acts: `source_uses` says which positions were paired, and how.

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from transformer_core.checked_fields import is_number
-from transformer_core.errors import ConfigError, Message
+from transformer_core.errors import ConfigError
 
 MAX_TEXTS = 16  # of a method
 MAX_TEXT_CHARS = 2000  # of each
@@ -25,7 +25,7 @@ def check_name(name: object) -> None:
         raise ConfigError("the name of an intervention is a text of at most {n} characters", n=MAX_NAME_CHARS)
 
 
-def check_type(field: Message, value: object, kind: type) -> None:
+def check_type(field: str, value: object, kind: type) -> None:
     """Check that a field holds a record of some kind.
 
     Raises:
@@ -45,7 +45,7 @@ def check_seed(seed: object) -> None:
         raise ConfigError("a seed is a whole number from 0 to {last}; got {seed!r}", last=(1 << 32) - 1, seed=seed)
 
 
-def items_of(field: Message, values: Any, most: int) -> tuple[Any, ...]:
+def items_of(field: str, values: Any, most: int) -> tuple[Any, ...]:
     """Return some values as a tuple.
 
     Raises:
@@ -61,7 +61,7 @@ def items_of(field: Message, values: Any, most: int) -> tuple[Any, ...]:
     return items
 
 
-def indices_of(field: Message, values: Any) -> tuple[int, ...]:
+def indices_of(field: str, values: Any) -> tuple[int, ...]:
     """Return whole numbers from 0 on.
 
     Raises:
@@ -82,7 +82,7 @@ def cells_of(values: Any) -> tuple[tuple[int | None, int | None], ...]:
     Raises:
         ConfigError: one is something else, or there are none or too many.
     """
-    cells = items_of(Message("cells"), values, MAX_INDICES)
+    cells = items_of("cells", values, MAX_INDICES)
     pairs = []
     for cell in cells:
         is_pair = isinstance(cell, tuple | list) and len(cell) == 2
@@ -92,7 +92,7 @@ def cells_of(values: Any) -> tuple[tuple[int | None, int | None], ...]:
             )
         pairs.append((cell[0], cell[1]))
     if not pairs:
-        raise ConfigError("{field} is empty, so nothing would change; name at least one", field=Message("cells"))
+        raise ConfigError("{field} is empty, so nothing would change; name at least one", field="cells")
     return tuple(pairs)
 
 
@@ -102,7 +102,7 @@ def texts_of(values: Any) -> tuple[str, ...]:
     Raises:
         ConfigError: one is no text, empty, or too long.
     """
-    texts = items_of(Message("texts"), values, MAX_TEXTS)
+    texts = items_of("texts", values, MAX_TEXTS)
     for text in texts:
         if not isinstance(text, str) or not text.strip() or len(text) > MAX_TEXT_CHARS:
             raise ConfigError(
@@ -119,7 +119,7 @@ def float32_of(values: Any) -> tuple[float, ...]:
     Raises:
         ConfigError: one is no finite number, or there are too many.
     """
-    numbers = items_of(Message("constant"), values, _MAX_CONSTANT)
+    numbers = items_of("constant", values, _MAX_CONSTANT)
     if not all(is_number(number) and abs(number) <= 1e30 for number in numbers):
         raise ConfigError("the values of constant must be finite numbers")
     return tuple(np.asarray(numbers, dtype=np.float32).tolist())

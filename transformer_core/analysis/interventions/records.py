@@ -97,18 +97,18 @@ class Component(_Written):
         """Check the fields."""
         check_fields(self)
         if self.heads is not None:
-            object.__setattr__(self, "heads", indices_of(Message("heads"), self.heads))
+            object.__setattr__(self, "heads", indices_of("heads", self.heads))
         if self.positions is not None:
-            object.__setattr__(self, "positions", indices_of(Message("positions"), self.positions))
+            object.__setattr__(self, "positions", indices_of("positions", self.positions))
         if self.heads is not None and self.kind not in OF_HEADS:
             raise ConfigError(
                 "the {kind} of a layer is not split by head; leave out heads, or choose the kind head",
-                kind=Message(self.kind.replace("_", " ")),
+                kind=self.kind,
             )
         if self.attention == "cross" and self.kind in OF_STACK:
             raise ConfigError(
                 "the {kind} belongs to a stack, not to cross-attention; choose encoder or decoder",
-                kind=Message(self.kind.replace("_", " ")),
+                kind=self.kind,
             )
 
 
@@ -133,7 +133,7 @@ class Ablation(_Written):
         """Check the fields, each by itself and together."""
         check_fields(self)
         check_name(self.name)
-        check_type(Message("component"), self.component, Component)
+        check_type("component", self.component, Component)
         check_seed(self.seed)
         object.__setattr__(self, "texts", texts_of(self.texts))
         object.__setattr__(self, "constant", float32_of(self.constant))
@@ -174,7 +174,7 @@ class Patch(_Written):
         """Check the fields."""
         check_fields(self)
         check_name(self.name)
-        check_type(Message("component"), self.component, Component)
+        check_type("component", self.component, Component)
         check_seed(self.seed)
         texts_of((self.text,))
 
@@ -209,7 +209,7 @@ class CellEdit(_Written):
         check_fields(self)
         check_name(self.name)
         if self.heads is not None:
-            object.__setattr__(self, "heads", indices_of(Message("heads"), self.heads))
+            object.__setattr__(self, "heads", indices_of("heads", self.heads))
         if self.cells is not None:
             object.__setattr__(self, "cells", cells_of(self.cells))
         if self.operation in ("set", "scale"):
@@ -253,8 +253,8 @@ class TokenSwap(_Written):
         """Check the fields, each by itself and together."""
         check_fields(self)
         check_name(self.name)
-        object.__setattr__(self, "positions", indices_of(Message("positions"), self.positions))
-        object.__setattr__(self, "tokens", indices_of(Message("tokens"), self.tokens))
+        object.__setattr__(self, "positions", indices_of("positions", self.positions))
+        object.__setattr__(self, "tokens", indices_of("tokens", self.tokens))
         if len(self.positions) != len(self.tokens):
             raise ConfigError(
                 "a token swap needs one token for each position; got {n_positions} positions and {n_tokens} tokens",
@@ -277,7 +277,7 @@ class Stack(_Written):
 
     def __post_init__(self) -> None:
         """Check the entries."""
-        object.__setattr__(self, "entries", items_of(Message("entries"), self.entries, MAX_ENTRIES))
+        object.__setattr__(self, "entries", items_of("entries", self.entries, MAX_ENTRIES))
         for entry in self.entries:
             if not isinstance(entry, RECORDS):
                 raise ConfigError("a stack holds interventions; got {kind}", kind=type(entry).__name__)
