@@ -14,6 +14,7 @@ BENCHMARKS = (
     "against_transformers",
     "lazy_capture",
     "kept_tokens",
+    "interventions",
     "in_browser",
     "explore_in_browser",
     "against_bertviz",

@@ -107,6 +107,32 @@ def test_an_empty_stack_changes_nothing_at_all(variation: str):
     assert np.array_equal(found.ranks[0], found.ranks[1])
 
 
+@pytest.mark.parametrize("architecture", TEXTS)
+def test_the_output_is_that_of_a_run_with_the_stack(architecture: str, make: Callable[..., Made]):
+    """Where the most probable tokens stay the same nothing is decoded, and where one changes the text is."""
+    model, tokenizer = make(architecture)
+    text = TEXTS[architecture]
+    base = read_base(model, tokenizer, text, **ROOM)
+    has_changed = set()
+    for name, attention in attentions_of(model.config).items():
+        for layer in range(attention.n_layers(model.config)):
+            for heads, positions in ((None, None), ((0,), (1,))):
+                component = Component(
+                    kind="head",
+                    attention=name,  # type: ignore[arg-type]
+                    layer=layer,
+                    heads=heads,
+                    positions=positions,
+                )
+                stack = Stack(entries=(Ablation(component=component, method="zero"),))
+                found = consequences(model, tokenizer, base, stack)
+                edit = tc.zero(heads=heads, positions=positions)
+                with tc.intervene(model, {attention.site(layer, "hook_z"): edit}):
+                    assert found.output == run_text(model, tokenizer, text, **ROOM).output
+                has_changed.add(found.changes_output)
+    assert has_changed == {False, True} or architecture == "encoder_only"
+
+
 def test_an_early_layer_does_not_change_what_was_there_before_it(make: Callable[..., Made]):
     model, tokenizer = make("decoder_only")
     base = read_base(model, tokenizer, TEXT, **ROOM)

@@ -1,7 +1,7 @@
 """What a stack of interventions changes: the output, each output token, every head's pattern, the residual stream.
 
-A base run is captured once; each edit then costs one forward pass over the base output (teacher forcing) and one
-decoding.
+A base run is captured once; each edit then costs one forward pass over the base output (teacher forcing), and one
+decoding where that pass shows that the model goes on differently.
 
 >>> base = read_base(model, tokenizer, "The animal didn't cross the street because it was too tired.")
 >>> result = consequences(model, tokenizer, base, stack)
@@ -94,7 +94,6 @@ class Consequences:
 
     output_before: str  # free-running
     output: str  # the same with the stack
-    run: ModelRun  # the free-running run with the stack, its patterns too; its labels are those of the typed text
     labels: tuple[str, ...]  # of the base output's tokens
     effect: Effect  # log-probability of each base token before and after, and KL of the distributions; nats
     pairs: tuple[tuple[int, int], ...]  # the two tokens of each logit difference
@@ -140,9 +139,9 @@ def read_base(
     run = run_text(model, tokenizer, text, target=target, **room)
     outputs = OutputTokens.of(run, model.config.eos_id)
     forced = forced_pass(model, run.inputs, outputs.positions)
-    best = _without(forced.log_probs, model.config.suppressed_token_id)
-    tokens = best.argmax(dim=-1) if outputs.tokens is None else torch.tensor(outputs.tokens, device=best.device)
-    others = best.scatter(-1, tokens[:, None].long(), -torch.inf).argmax(dim=-1)
+    log_probs = forced.log_probs
+    tokens = _best(model, log_probs) if outputs.tokens is None else torch.tensor(outputs.tokens).to(log_probs.device)
+    others = _best(model, log_probs.scatter(-1, tokens[:, None].long(), -torch.inf))
     return Base(
         text=text,
         target=target,
@@ -187,14 +186,15 @@ def consequences(
     metrics = _metrics(base, pairs or {}, model.config.vocab_size)
     with ready.active():
         forced = forced_pass(model, ready.inputs(base.run.inputs), base.outputs.positions)
-    with ready.active():
-        run = run_text(model, tokenizer, base.text, **room)
     before, after = base.forced.log_probs, forced.log_probs
+    output = base.free_output
+    if base.target is not None or not torch.equal(_best(model, before), _best(model, after)):
+        with ready.active():
+            output = run_text(model, tokenizer, base.text, **room).output
     log_probs = torch.stack([before, after])  # [when, token, vocab]
     return Consequences(
         output_before=base.free_output,
-        output=run.output,
-        run=run,
+        output=output,
         labels=base.outputs.labels,
         effect=effect(before, after, base.tokens),
         pairs=tuple((metric.token, metric.other or 0) for metric in metrics),
@@ -279,11 +279,16 @@ def _metrics(base: Base, pairs: Mapping[int, tuple[int, int]], vocab_size: int) 
     return [base.metric(index, token=token, other=other) for index, (token, other) in chosen.items()]
 
 
-def _without(log_probs: Tensor, token: int | None) -> Tensor:
-    """Return log-probabilities in which one token is never the most probable one."""
-    if token is None:
-        return log_probs
-    return log_probs.index_fill(-1, torch.tensor([token], device=log_probs.device), -torch.inf)
+def _best(model: Transformer, log_probs: Float[Tensor, "token vocab"]) -> Int[Tensor, " token"]:
+    """Return the most probable token at each place, of those that the model may write there.
+
+    Where these are the same before and after, greedy decoding writes the same text: at each step it reads what it has
+    read before, and chooses what it has chosen.
+    """
+    suppressed = model.config.suppressed_token_id
+    if suppressed is None:
+        return log_probs.argmax(dim=-1)
+    return log_probs.index_fill(-1, torch.tensor([suppressed], device=log_probs.device), -torch.inf).argmax(dim=-1)
 
 
 def _array(tensor: Tensor) -> np.ndarray:
