@@ -50,7 +50,10 @@ def run() -> list[Row]:
     with imported_gpt2() as folder:
         model, tokenizer = tc.load(folder / "gpt2-small")
     texts = (" ".join(str(first + 37 * i) for i in range(N_GPT2_TOKENS)) for first in (464, 11))
-    gpt2 = {"GPT-2 small, 24 tokens + 24": _edit(model, tokenizer, *texts)}
+    gpt2 = {
+        "GPT-2 small, 24 tokens + 24, the same output": _edit(model, tokenizer, *texts),
+        "GPT-2 small, 24 tokens + 24, another output": _edit(model, tokenizer, *texts, is_large=True),
+    }
     times = interleaved(contestants, rounds=15) | interleaved(gpt2, rounds=5, warm_up=1)
     return [
         Row(name=name, median_ms=sorted(values)[len(values) // 2], slowest_ms=percentile_95(values))
@@ -58,8 +61,10 @@ def run() -> list[Row]:
     ]
 
 
-def _edit(model: tc.Transformer, tokenizer: tc.Tokenizer, text: str, other: str) -> Callable[[], object]:
-    """An edit of a head and a knocked-out column, each time as a page asks for it."""
+def _edit(
+    model: tc.Transformer, tokenizer: tc.Tokenizer, text: str, other: str, *, is_large: bool = False
+) -> Callable[[], object]:
+    """An edit of a head and a knocked-out column, each time as a page asks; a large one also sets a layer to 0."""
     name = ATTENTION[model.config.architecture]
     stack = Stack(
         entries=(
@@ -67,6 +72,9 @@ def _edit(model: tc.Transformer, tokenizer: tc.Tokenizer, text: str, other: str)
             CellEdit(attention=name, layer=1, operation="knock_out", heads=(0,), cells=((None, 2),)),
         )
     )
+    if is_large:
+        layer = Component(kind="resid_mid", attention=name, layer=0)
+        stack = Stack(entries=(*stack.entries, Ablation(component=layer, method="zero")))
     base = read_base(model, tokenizer, text)
     sources = SourceRuns(model, tokenizer)
     return lambda: consequences(model, tokenizer, base, stack, sources=sources)
