@@ -1,6 +1,7 @@
 """Replaced heads and whole sweeps against TransformerLens, on the same random GPT-2: where the peer is installed."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +85,14 @@ def test_heads_and_sweeps_agree(tmp_path: Path):
         for result in sweep(model, tokenizer, base, components, template=patch, sources=sources):
             layer, (head,), (position,) = result.component.layer, *map(tuple, _where(result.component))
             name = f"blocks.{layer}.attn.hook_z"
-            hook = replaced(name, head, lambda _, name=name: z_of(caches[0], name), slice(position, position + 1))
+            new = partial(_constant, z_of(caches[0], name))
+            hook = replaced(name, head, new, slice(position, position + 1))
             logits = peer.run_with_hooks(here, fwd_hooks=hook)[0, metric.position]
             assert result.after == pytest.approx(metric.of(logits), abs=1e-4)
+
+
+def _constant(value: Tensor, _: Tensor) -> Tensor:
+    return value
 
 
 def _where(component: Component) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -153,6 +153,8 @@ def test_chosen_tokens_take_the_place_of_the_runner_up(make: Callable[..., Made]
     assert found.logit_differences[0, 1] == pytest.approx(float(log_probs[5] - log_probs[7]), abs=1e-5)
     with pytest.raises(ConfigError, match="token id 999 is not in the vocabulary"):
         consequences(model, tokenizer, base, Stack(), pairs={0: (5, 999)})
+    with pytest.raises(ConfigError, match="there is no output token 40; there are"):
+        consequences(model, tokenizer, base, Stack(), pairs={40: (5, 6)})
     with pytest.raises(ConfigError, match="needs two different tokens"):
         consequences(model, tokenizer, base, Stack(), pairs={0: (5, 5)})
     with pytest.raises(ConfigError, match="there is no output token 99; there are"):

@@ -76,12 +76,18 @@ class Base:
             other: that it is compared with; None: the most probable of the others at this place.
 
         Raises:
-            ConfigError: there is no such output token.
+            ConfigError: there is no such output token, or a token that is not in the vocabulary.
         """
         n = len(self.tokens)
         if not -n <= index < n:
             raise ConfigError("there is no output token {index}; there are {n}, counted from 0", index=index, n=n)
         index %= n
+        last = self.forced.log_probs.shape[-1] - 1
+        for named in (token, other):
+            if named is not None and not 0 <= named <= last:
+                raise ConfigError(
+                    "token id {token} is not in the vocabulary; ids go from 0 to {last}", token=named, last=last
+                )
         token = self.tokens[index] if token is None else token
         if other is None:
             other = self.runners_up[index] if token != self.runners_up[index] else self.tokens[index]
@@ -183,7 +189,9 @@ def consequences(
     """
     room: dict[str, Any] = {"max_tokens": base.max_tokens, "max_new_tokens": base.max_new_tokens}
     ready = prepare(model, tokenizer, stack, run=base.run, sources=sources or SourceRuns(model, tokenizer, **room))
-    metrics = _metrics(base, pairs or {}, model.config.vocab_size)
+    metrics = [base.metric(index) for index in range(len(base.tokens))]
+    for index, (token, other) in (pairs or {}).items():
+        metrics[index] = base.metric(index, token=token, other=other)
     with ready.active():
         forced = forced_pass(model, ready.inputs(base.run.inputs), base.outputs.positions)
     before, after = base.forced.log_probs, forced.log_probs
@@ -266,17 +274,6 @@ def relative_changes(
     size = np.linalg.norm(before, axis=-1)
     ratio = np.divide(change, size, out=np.full_like(change, np.inf), where=size > 0)
     return np.asarray(np.where(change == 0, 0.0, ratio))
-
-
-def _metrics(base: Base, pairs: Mapping[int, tuple[int, int]], vocab_size: int) -> list[Metric]:
-    """Return the logit difference of each output token."""
-    for token in (token for pair in pairs.values() for token in pair):
-        if not 0 <= token < vocab_size:
-            raise ConfigError(
-                "token id {token} is not in the vocabulary; ids go from 0 to {last}", token=token, last=vocab_size - 1
-            )
-    chosen = {index: pairs.get(index, (None, None)) for index in range(len(base.tokens))}
-    return [base.metric(index, token=token, other=other) for index, (token, other) in chosen.items()]
 
 
 def _best(model: Transformer, log_probs: Float[Tensor, "token vocab"]) -> Int[Tensor, " token"]:

@@ -1,8 +1,9 @@
 """Sweeps: one component after the other is replaced, exactly, and the metric is measured each time.
 
 >>> base = read_base(model, tokenizer, corrupted)
->>> template = Patch(component=ANY, text=clean, direction="denoising", continuation="same")
->>> for result in sweep(model, tokenizer, base, head_components(model.config, base), template=template):
+>>> heads = [*head_components(model.config, base)]
+>>> template = Patch(component=heads[0], text=clean, direction="denoising", continuation="same")
+>>> for result in sweep(model, tokenizer, base, heads, template=template):
 ...     table[result.component.layer, result.component.heads[0]] = result.change
 """
 
