@@ -49,7 +49,7 @@ def run() -> list[Row]:
     contestants |= {"en-fr, 3 effects of a sweep": _sweep(), "en-fr, all heads by attribution": _attribution()}
     with imported_gpt2() as folder:
         model, tokenizer = tc.load(folder / "gpt2-small")
-    texts = (" ".join(str(first + 37 * i) for i in range(N_GPT2_TOKENS)) for first in (464, 11))
+    texts = [" ".join(str(first + 37 * i) for i in range(N_GPT2_TOKENS)) for first in (464, 11)]
     gpt2 = {
         "GPT-2 small, 24 tokens + 24, the same output": _edit(model, tokenizer, *texts),
         "GPT-2 small, 24 tokens + 24, another output": _edit(model, tokenizer, *texts, is_large=True),
