@@ -18,6 +18,7 @@ SECTIONS = {  # the folders that pages lie in, in this order
     "learn": mark("Learn"),
     "explore": mark("Explore"),
     "train": mark("Train"),
+    "investigate": mark("Investigate"),
     "models": mark("Models"),
 }
 

@@ -1,0 +1,251 @@
+"""Where an intervention is made: a component ablated or patched, cells of a pattern edited, or input tokens swapped."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.investigate.interventions import view_fields, words
+from pages.investigate.interventions.data import InterventionsData
+from pages.learn import head_choice
+from pages.shared import prose
+from pages.shared.view.fields import Kept
+from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Entry, Patch, TokenSwap
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
+
+TABS = {
+    "ablate": mark("Ablate"),
+    "cells": mark("Edit cells"),
+    "patch": mark("Patch"),
+    "tokens": mark("Swap tokens"),
+}
+ABOUT_METHOD = {
+    "resample": mark(
+        "The activation of another text, position by position where both have the same tokens; elsewhere a random "
+        "position of it."
+    ),
+    "mean": mark("The mean activation over all positions of the texts."),
+    "zero": mark("A vector of zeros, which the model may never have seen: effects can be exaggerated."),
+    "constant": mark(
+        "The constant vector that changes the output of the text least (Li & Janson 2024): a lower bound of the effect."
+    ),
+}
+ABOUT_DIRECTION = {
+    "denoising": mark("Clean into corrupted: is the component sufficient? Your text is the corrupted one."),
+    "noising": mark("Corrupted into clean: is the component necessary? Your text is the clean one."),
+}
+SCOPES = {"cell": mark("Cell"), "row": mark("Row"), "column": mark("Column")}
+ABOUT_CELLS = mark(
+    "Before the softmax, the other keys share the weight of a cell that is knocked out, so another head or cell can "
+    "make up for it. Set to 0 after the softmax, without rescaling, that weight is gone."
+)
+PICK = mark("Click a cell of the pattern, or type query and key.")
+_KIND, _POSITIONS = Kept("interventions-kind", "head"), Kept("interventions-positions", ())
+_METHOD, _DIRECTION = Kept("interventions-method", "resample"), Kept("interventions-direction", "denoising")
+_OTHER = Kept("interventions-other", "")  # text; "": the first example that is not the text itself
+_OPERATION, _SCOPE = Kept("interventions-operation", "set"), Kept("interventions-scope", "cell")
+_NUMBER, _RENORMALIZE = Kept("interventions-number", 0.0), Kept("interventions-renormalize", True)
+_QUERY, _KEY = Kept("interventions-query", 0), Kept("interventions-cell-key", 0)
+_PLACE, _WORD = Kept("interventions-place", 0), Kept("interventions-word", "")
+_SIDE = Kept("interventions-side", "source")
+NOTE = Kept("interventions-note", "")  # why the last one could not be added
+
+
+def show(data: InterventionsData) -> None:
+    """Draw the four ways to add an intervention."""
+    view_fields.ADD.segmented(say("Add an intervention"), [*TABS], name=lambda name: say(TABS[name]))
+    with st.container(key="hl-interventions-add", gap="small"):
+        {"ablate": _ablate, "cells": _cells, "patch": _patch, "tokens": _tokens}[view_fields.ADD.value](data)
+    if note := NOTE.pop():
+        prose.warning(note)
+
+
+def other_text(data: InterventionsData) -> str:
+    """Return the text that values are taken from."""
+    examples = (example for example in data.card.examples if example != data.view.text)
+    return str(_OTHER.value).strip() or next(examples, data.view.text)
+
+
+def _ablate(data: InterventionsData) -> None:
+    _component(data)
+    _METHOD.segmented(say("Method"), [*words.METHODS], name=lambda name: say(words.METHODS[name]))
+    prose.small(say(ABOUT_METHOD[_METHOD.value]))
+    if _METHOD.value != "zero":
+        _other(data)
+    _button(lambda: _ablation(data))
+
+
+def _ablation(data: InterventionsData) -> Entry:
+    component, method = _chosen(data), _METHOD.value
+    if method == "constant":
+        from transformer_core.analysis.interventions import fit_constant
+
+        model, tokenizer = data.model()
+        return fit_constant(model, tokenizer, component, [other_text(data)]).ablation
+    return Ablation(component=component, method=method, texts=() if method == "zero" else (other_text(data),))
+
+
+def _patch(data: InterventionsData) -> None:
+    _component(data)
+    _other(data)
+    _DIRECTION.segmented(say("Direction"), [*words.DIRECTIONS], name=lambda name: say(words.DIRECTIONS[name]))
+    prose.small(say(ABOUT_DIRECTION[_DIRECTION.value]))
+    _button(lambda: Patch(component=_chosen(data), text=other_text(data), direction=_DIRECTION.value))
+
+
+def _component(data: InterventionsData) -> None:
+    """Draw the choice of the component: its kind, its head or layer, and its positions."""
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        _KIND.selectbox(
+            say("Component"),
+            [kind for kind in words.KINDS if kind != "feed_forward" or data.card.config.d_ff],
+            name=lambda kind: say(words.KINDS[kind]),
+            label_visibility="collapsed",
+            width=190,
+        )
+        _head(data)
+    labels = _labels(data)
+    _POSITIONS.multiselect(
+        say("Positions"),
+        range(len(labels)),
+        name=lambda i: f"{i} {labels[i]}" if i < len(labels) else str(i),
+        shown=[i for i in _POSITIONS.value if i < len(labels)],
+        take=lambda chosen: _POSITIONS.set(tuple(chosen)),
+        placeholder=say("All positions"),
+        label_visibility="collapsed",
+    )
+
+
+def _head(data: InterventionsData) -> None:
+    head_choice.attention(data.card)
+    head_choice.head(data.card)
+
+
+def _labels(data: InterventionsData) -> Sequence[str]:
+    """Return the labels of the positions of the chosen component."""
+    return data.run.labels(data.view.attention)[0]
+
+
+def _chosen(data: InterventionsData) -> Component:
+    view, kind = data.view, _KIND.value
+    of_stack = kind not in ("head", "attention")
+    attention: Any = "decoder" if view.attention == "cross" and of_stack else view.attention
+    n = len(_labels(data))
+    positions = tuple(i for i in _POSITIONS.value if i < n) or None
+    return Component(
+        kind=kind,
+        attention=attention,
+        layer=view.layer,
+        heads=(view.head,) if kind == "head" else None,
+        positions=positions,
+    )
+
+
+def _other(data: InterventionsData) -> None:
+    """Draw the choice of the text that values are taken from."""
+    _OTHER.text(say("Take values from the text"), shown=other_text(data), take=lambda typed: _OTHER.set(typed.strip()))
+
+
+def _cells(data: InterventionsData) -> None:
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        _head(data)
+    queries, keys = data.run.labels(data.view.attention)
+    query, key = _cell(data)
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        for kept, label, labels, value in ((_QUERY, say("Query"), queries, query), (_KEY, say("Key"), keys, key)):
+            kept.selectbox(
+                label,
+                range(len(labels)),
+                name=lambda i, labels=labels: f"{i} {labels[i]}",
+                shown=value,
+                take=lambda chosen, kept=kept: _choose(data, kept, chosen),
+                width=150,
+            )
+        _SCOPE.segmented(say("Scope"), [*SCOPES], name=lambda name: say(SCOPES[name]))
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        _OPERATION.segmented(say("Operation"), [*words.OPERATIONS], name=lambda name: say(words.OPERATIONS[name]))
+        if _OPERATION.value != "knock_out":
+            highest = 1.0 if _OPERATION.value == "set" else 10.0
+            number = min(float(_NUMBER.value), highest)
+            _NUMBER.number(say("Number"), 0.0, highest, shown=number, step=0.1, width=120)
+    if _OPERATION.value != "knock_out":
+        _RENORMALIZE.toggle(say("Rescale the rest of the row, so that it sums to 1"))
+    prose.small(f"{say(PICK)} {say(ABOUT_CELLS)}")
+    _button(lambda: _edit(data))
+
+
+def _cell(data: InterventionsData) -> tuple[int, int]:
+    """Return the chosen cell, within the pattern."""
+    n_queries, n_keys = map(len, data.run.labels(data.view.attention))
+    query, key = view_fields.CELL.value or (n_queries - 1, 0)
+    return min(query, n_queries - 1), min(key, n_keys - 1)
+
+
+def _choose(data: InterventionsData, kept: Kept, chosen: int) -> None:
+    query, key = _cell(data)
+    view_fields.CELL.set((chosen, key) if kept is _QUERY else (query, chosen))
+
+
+def _edit(data: InterventionsData) -> Entry:
+    query, key = _cell(data)
+    cells = {"cell": (query, key), "row": (query, None), "column": (None, key)}
+    operation = _OPERATION.value
+    options: dict[str, Any] = {}
+    if operation != "knock_out":
+        options = {"number": float(_NUMBER.value), "renormalize": bool(_RENORMALIZE.value)}
+    view = data.view
+    attention: Any = view.attention
+    return CellEdit(
+        attention=attention,
+        layer=view.layer,
+        heads=(view.head,),
+        cells=(cells[_SCOPE.value],),
+        operation=operation,
+        **options,
+    )
+
+
+def _tokens(data: InterventionsData) -> None:
+    sides = [side for side in ("source", "target") if getattr(data.run, side)]
+    if len(sides) > 1:
+        names = {"source": say("Source"), "target": say("Decoder input")}
+        _SIDE.segmented(say("Side"), sides, name=names.__getitem__)
+    side = _SIDE.value if _SIDE.value in sides else sides[0]
+    labels = getattr(data.run, side)
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        _PLACE.selectbox(
+            say("Token"),
+            range(len(labels)),
+            name=lambda i: f"{i} {labels[i]}",
+            shown=min(int(_PLACE.value), len(labels) - 1),
+            width=170,
+        )
+        _WORD.text(say("Replace it by"), placeholder=say("one token"), width=170)
+    _button(lambda: _swap(data, side, min(int(_PLACE.value), len(labels) - 1)))
+
+
+def _swap(data: InterventionsData, side: Any, position: int) -> Entry:
+    from transformer_core.errors import TextError
+
+    tokenizer = data.model()[1]
+    of_side = tokenizer.target if side == "target" and data.run.architecture == "encoder_decoder" else tokenizer
+    typed = str(_WORD.value).strip()
+    ids = of_side.encode(typed) if typed else []
+    if len(ids) != 1 or of_side.unknown_words(typed):
+        raise TextError(
+            "“{text}” is {n} tokens; type a word that is one token of this model’s vocabulary", text=typed, n=len(ids)
+        )
+    return TokenSwap(side=side, positions=(position,), tokens=(ids[0],))
+
+
+def _button(make: Callable[[], Entry]) -> None:
+    """Draw what puts the intervention on the stack."""
+
+    def add() -> None:
+        try:
+            view_fields.add(make())
+        except HeadlightError as error:
+            NOTE.set(prose.sentence(error))
+
+    st.button(say("Add to the stack"), key="interventions-add-it", type="primary", icon=":material/add:", on_click=add)

@@ -1,0 +1,107 @@
+"""What the page Interventions shows at one time: the run of the unchanged model, the stack, and what it changes."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pages.investigate.interventions import view_fields
+from pages.shared import cache
+from pages.shared.models import ModelCard
+from pages.shared.recipe import Expression, call, named, value_of
+from pages.shared.sources import Source
+from pages.shared.view import state
+from pages.shared.view.state import View
+from transformer_core.analysis.interventions import Stack
+from transformer_core.errors import HeadlightError, mark
+
+if TYPE_CHECKING:
+    from transformer_core.analysis import ModelRun
+    from transformer_core.analysis.interventions import Base, Consequences
+
+MOST_TOKENS = 64  # on each side
+STORE = mark("interventions")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class InterventionsData:
+    """A text, the stack, and what it changes; all parts of the page draw from it."""
+
+    card: ModelCard
+    view: View
+    source: Source
+    stack: Stack
+    base: "Base"
+    error: HeadlightError | None  # why the stack cannot be applied here
+
+    @classmethod
+    def current(cls, card: ModelCard) -> "InterventionsData | None":
+        """Return what is to be seen now; None where there is no text.
+
+        Raises:
+            HeadlightError: the model cannot be loaded, or the text cannot be read by it.
+        """
+        state.fit(card)
+        view = state.current()
+        if not view.text:
+            return None
+        source = view.source(card)
+        base: Base = value_of(base_recipe(source, view))
+        data = cls(card=card, view=view, source=source, stack=view_fields.current(), base=base, error=None)
+        try:
+            value_of(data.result_recipe)
+        except HeadlightError as error:
+            return cls(card=card, view=view, source=source, stack=Stack(), base=base, error=error)
+        return data
+
+    @property
+    def run(self) -> "ModelRun":
+        """The run of the unchanged model."""
+        return self.base.run
+
+    @cached_property
+    def base_recipe(self) -> Expression:
+        """The unchanged run as code."""
+        return base_recipe(self.source, self.view)
+
+    @cached_property
+    def result_recipe(self) -> Expression:
+        """What the stack changes, as code."""
+        from transformer_core.analysis.interventions import consequences
+
+        model, tokenizer = self.source.recipe()
+        made = self.source.forward(model, call(consequences, model, tokenizer, self.base_recipe, self.stack))
+        result: Expression = named("result", cache.kept(STORE, made))
+        return result
+
+    @cached_property
+    def result(self) -> "Consequences":
+        """What the stack changes."""
+        found: Consequences = value_of(self.result_recipe)
+        return found
+
+    def model(self) -> tuple[Any, Any]:
+        """Return the model and its tokenizer."""
+        return self.source.load()
+
+    @property
+    def pattern(self) -> Any:
+        """The pattern of the chosen head, before and after."""
+        place = self.view.layer, self.view.head
+        before = self.base.forced.patterns[self.view.attention][place]
+        return before, self.result.patterns[self.view.attention][place]
+
+    def file_name(self, what: str) -> str:
+        """Return the name of a file that is saved, without its ending."""
+        return f"{self.view.model}-{what}"
+
+
+def base_recipe(source: Source, view: View) -> Expression:
+    """Return the unchanged run of a text as code."""
+    from transformer_core.analysis.interventions import read_base
+
+    model, tokenizer = source.recipe()
+    target = {} if view.target is None else {"target": view.target}
+    room = {"max_new_tokens": 0} if not source.continues else {}
+    reading = call(read_base, model, tokenizer, view.text, **target, **room)
+    base: Expression = named("base", cache.kept(STORE, source.forward(model, reading)))
+    return base

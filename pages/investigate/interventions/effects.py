@@ -1,0 +1,150 @@
+"""What the stack changes: the output, each of its tokens, every head's pattern, and the residual stream."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+
+from pages.components import figures
+from pages.investigate.interventions.data import InterventionsData
+from pages.shared import prose
+from pages.shared.recipe import Print
+from pages.shared.style import theme
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
+from transformer_core.figures.bars.label_bars import label_bars
+from transformer_core.figures.heatmaps.head_grid import head_grid
+from transformer_core.figures.heatmaps.number_panels import number_panels
+from transformer_core.language import say
+
+HEIGHT, BARS = 340, 215  # px
+ABOUT_RESIDUAL = mark(
+    "‖after − before‖ / ‖before‖ of the vector at each position; depth 0 is the sum of the embeddings."
+)
+
+
+def outputs(data: InterventionsData) -> None:
+    """Say what the model writes, without and with the stack, and the main figures."""
+    result = data.result
+    changed = say("changed") if result.changes_output else say("unchanged")
+    rows = [
+        (say("Output of the unchanged model"), result.output_before),
+        (say("With the stack ({changed})", changed=changed), result.output),
+    ]
+    prose.html(
+        "<div class='hl-interventions-outputs'>{}</div>",
+        prose.each("<p><span>{}</span> <bdi>{}</bdi></p>", [(name, output.strip() or "…") for name, output in rows]),
+    )
+
+
+def tokens(data: InterventionsData) -> None:
+    """Draw how each token of the base output changes."""
+    result = data.result
+    differences = result.logit_differences[1] - result.logit_differences[0]
+    figure = label_bars(
+        {say("logit difference"): differences, say("log-probability"): result.effect.change},
+        result.labels,
+        title=say("Change per output token, teacher-forced on the unchanged output"),
+        label_name=say("output token"),
+        value_name=say("change (nats)"),
+        theme=theme(),
+        width=760,
+        height=BARS,
+    )
+    table = np.stack(
+        [*result.logit_differences, result.effect.before, result.effect.after, *result.ranks, result.effect.kl]
+    )
+    names = (
+        *("logit_difference_before", "logit_difference_after", "log_prob_before", "log_prob_after"),
+        *("rank_before", "rank_after", "kl"),
+    )
+    figures.live_figure(
+        figure,
+        name=data.file_name("output-tokens"),
+        key="interventions-tokens",
+        csv=matrix_csv(table.T, "token", result.labels, "quantity", names, "value"),
+        height=BARS,
+    )
+
+
+def numbers(data: InterventionsData) -> None:
+    """Draw all numbers of the output tokens as a table."""
+    result = data.result
+    before, after = result.logit_differences
+    st.dataframe(
+        {
+            say("token"): [*result.labels],
+            say("logit difference before"): before,
+            say("logit difference after"): after,
+            say("log-probability before (nats)"): result.effect.before,
+            say("log-probability after (nats)"): result.effect.after,
+            say("rank before"): result.ranks[0],
+            say("rank after"): result.ranks[1],
+            say("KL (nats)"): result.effect.kl,
+        },
+        hide_index=True,
+    )
+
+
+def heads(data: InterventionsData) -> None:
+    """Draw how much every head's pattern changes."""
+    groups: Mapping[str, np.ndarray] = {
+        say(ATTENTIONS[name].title): values for name, values in data.result.head_changes.items()
+    }
+    view = data.view
+    figure = head_grid(
+        groups,
+        title=say("Change of every head’s pattern (Jensen-Shannon distance)"),
+        what=say("distance"),
+        limits=(0.0, max(0.05, *(float(values.max()) for values in groups.values()))),
+        chosen=(say(ATTENTIONS[view.attention].title), view.layer, view.head),
+        arranged="beside",
+        theme=theme(),
+        width=800,
+        height=HEIGHT,
+    )
+    figures.live_figure(figure, name=data.file_name("head-changes"), key="interventions-heads", height=HEIGHT)
+
+
+def residual(data: InterventionsData) -> None:
+    """Draw how much the residual stream changes, by depth and position."""
+    changes = data.result.residual_changes
+    height = HEIGHT if len(changes) == 1 else 230
+    for stack, values in changes.items():
+        labels = data.run.source if stack == "encoder" else data.run.target
+        shown = np.where(np.isfinite(values), values, 0.0)
+        figure = number_panels(
+            {"": shown},
+            [str(depth) for depth in range(len(shown))],
+            labels,
+            title=say("Residual stream of the {stack}: relative change", stack=say(STACKS[stack])),
+            row_name=say("depth"),
+            column_name=say("position"),
+            theme=theme(),
+            width=760,
+            height=height,
+        )
+        figures.live_figure(
+            figure,
+            name=data.file_name(f"residual-{stack}"),
+            key=f"interventions-residual-{stack}",
+            csv=matrix_csv(values, "depth", range(len(values)), "position", labels, "change"),
+            height=height,
+        )
+    prose.small(say(ABOUT_RESIDUAL))
+
+
+STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}
+
+
+def code(data: InterventionsData) -> list[Print]:
+    """Return the lines that print what is shown."""
+    result = data.result_recipe
+    return [
+        Print(result.output_before),
+        Print(result.output),
+        Print(result.logit_differences, "[before and after, token]"),
+        Print(result.effect.change, "[token], nats"),
+        Print(result.effect.kl, "[token], nats"),
+    ]

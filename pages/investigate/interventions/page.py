@@ -1,0 +1,77 @@
+"""Interventions: what happens if this head is off, or this cell is changed?"""
+
+import streamlit as st
+
+from pages.investigate.interventions import adding, effects, pattern, stack, sweeps, view_fields
+from pages.investigate.interventions.data import InterventionsData
+from pages.shared import code_expander, models, prose, ticking
+from pages.shared.answer import NO_HEAD
+from pages.shared.glossary.links import definitions
+from pages.shared.recipe import script
+from pages.shared.view import state
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
+
+LEAD = mark(
+    "Change the model while it runs, and see exactly what follows: ablate heads and layers, edit single attention "
+    "weights, patch activations from another text, swap tokens. The unchanged run stays beside it."
+)
+VIEWS = {
+    "pattern": mark("Pattern of the head"),
+    "heads": mark("All heads"),
+    "residual": mark("Residual stream"),
+    "numbers": mark("Numbers"),
+    "sweep": mark("Sweep"),
+}
+DRAWN = {
+    "pattern": pattern.show,
+    "heads": effects.heads,
+    "residual": effects.residual,
+    "numbers": effects.numbers,
+    "sweep": sweeps.show,
+}
+LOOK_FOR = mark(
+    "a head with a striking pattern may change nothing when it is ablated, and the effect depends on the method. "
+    "Compare resample, mean and zero ablation before you call a head important."
+)
+
+
+def page() -> None:
+    """Draw the page, in the order of all pages."""
+    prose.heading(say("Interventions"), say(LEAD))
+    if state.current().text:
+        interventions()
+
+
+@ticking.fragment
+def interventions() -> None:
+    """Draw the stack and what it changes; what is chosen on the page draws only this again."""
+    card = models.available()[state.current().model]
+    if not card.config.unembed:
+        prose.note(say(NO_HEAD))
+        state.publish()
+        return
+    try:
+        data = InterventionsData.current(card)
+    except HeadlightError as error:
+        prose.warning(prose.sentence(error))
+        state.publish()
+        return
+    if data is None:
+        return
+    with st.container(key="hl-interventions"):
+        left, right = st.columns([5, 8], gap="medium")
+        with left:
+            stack.show(data)
+            adding.show(data)
+        with right:
+            effects.outputs(data)
+            effects.tokens(data)
+            view_fields.VIEW.segmented(say("Effects"), [*VIEWS], name=lambda name: say(VIEWS[name]))
+            DRAWN[view_fields.VIEW.value](data)
+    prose.look_for(say(LOOK_FOR), definitions("zero-ablation", "kl-divergence", "teacher-forcing"))
+    code_expander.code(lambda: script(*effects.code(data)))
+    state.publish()
+
+
+page()

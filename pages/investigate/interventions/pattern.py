@@ -1,0 +1,60 @@
+"""The pattern of the chosen head without and with the stack; a click chooses a cell to edit."""
+
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from pages.components import figures
+from pages.investigate.interventions import view_fields
+from pages.investigate.interventions.data import InterventionsData
+from pages.shared.style import theme
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.figures.heatmaps.attention import attention_heatmap
+from transformer_core.language import say
+
+HEIGHT = 380  # px
+KEY = "interventions-pattern"
+
+
+def show(data: InterventionsData) -> None:
+    """Draw both patterns beside each other."""
+    before, after = data.pattern
+    view = data.view
+    mask = data.run.attention_maps[view.attention].mask(view.layer)
+    queries, keys = data.run.labels(view.attention)
+    name = say(ATTENTIONS[view.attention].inline)
+    who = say("{attention} L{layer}.H{head}", attention=name, layer=view.layer, head=view.head)
+    columns = st.columns(2, gap="small")
+    titles = (say("{who}, unchanged", who=who), say("{who}, with the stack", who=who))
+    for column, values, title, key in zip(columns, (before, after), titles, (f"{KEY}-before", KEY), strict=True):
+        figure = attention_heatmap(
+            np.asarray(values),
+            queries,
+            keys,
+            title=title,
+            mask=mask,
+            marked=view_fields.CELL.value or (None, None),
+            theme=theme(),
+            width=460,
+            height=HEIGHT,
+        )
+        with column:
+            figures.live_figure(
+                figure,
+                name=data.file_name(key),
+                key=key,
+                csv=matrix_csv(np.asarray(values), "query", queries, "key", keys, "weight"),
+                height=HEIGHT,
+                cell=view_fields.CELL.value,
+                on_cell=partial(_choose, key),
+                link="interventions",
+            )
+
+
+def _choose(key: str) -> None:
+    cell = figures.sent_cell(key)
+    view_fields.CELL.set(cell)
+    if cell is not None:
+        view_fields.ADD.set("cells")

@@ -1,0 +1,188 @@
+"""Sweeps: every head or the residual stream, position by position, replaced exactly, one after another."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.components import figures
+from pages.investigate.interventions import adding, view_fields, words
+from pages.investigate.interventions.data import InterventionsData
+from pages.shared import forwards, models, prose, ticking
+from pages.shared.style import theme
+from pages.shared.view.fields import Kept
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.analysis.interventions import Component
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.figures.heatmaps.number_panels import number_panels
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.interventions import SweepResult
+
+SLICE = 0.7  # s of one draw of the page that a sweep takes
+SITES = {"heads": mark("Heads × positions"), "residual": mark("Residual stream × positions")}
+ABOUT = mark(
+    "Each cell is one exact run: the component takes its values from the other text (resampled), all else stays. The "
+    "metric is the logit difference of the two tokens; blue favors the first, orange the second."
+)
+HEIGHT = 420  # px
+_ROW = 15  # px of a head
+_SITE, _SWEEP = Kept("interventions-sites", "heads"), Kept("interventions-sweep")
+
+
+@dataclass(eq=False)
+class Sweep:
+    """A sweep that is at work, was cancelled or is finished."""
+
+    of: tuple[object, ...]  # what it is a sweep of
+    components: tuple[Component, ...]
+    rest: "Iterator[SweepResult] | None"
+    results: "list[SweepResult]" = field(default_factory=list)
+
+
+def show(data: InterventionsData) -> None:
+    """Draw what is swept, and the heat map as far as it is filled."""
+    index = _token(data)
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        labels = data.result.labels
+        view_fields.TOKEN.selectbox(
+            say("Output token"),
+            range(len(labels)),
+            name=lambda i: f"{i} {labels[i]}",
+            shown=index,
+            width=150,
+        )
+        _SITE.selectbox(
+            say("Component"), [*SITES], name=lambda name: say(SITES[name]), label_visibility="visible", width=230
+        )
+        _buttons(data, index)
+    sweep = _current(data, index)
+    token, other = _pair(data, index)
+    names = {"token": token, "other": other, "text": adding.other_text(data)}
+    prose.small(say("Metric: logit of “{token}” − logit of “{other}”. Values from “{text}”.", **names))
+    if sweep is None:
+        prose.small(say(ABOUT))
+        return
+    _advance(data, sweep)
+    _picture(data, sweep)
+
+
+def _token(data: InterventionsData) -> int:
+    """Return the output token that is asked about: the chosen one, the one that changes most, or the closest."""
+    n, chosen = len(data.result.labels), int(view_fields.TOKEN.value)
+    if 0 <= chosen < n:
+        return chosen
+    before, after = data.result.logit_differences
+    return int(np.abs(after - before).argmax()) if (after != before).any() else int(before.argmin())
+
+
+def _pair(data: InterventionsData, index: int) -> tuple[str, str]:
+    """Return the labels of the two tokens of the metric."""
+    tokenizer = data.model()[1]
+    of_output = tokenizer.target if data.run.architecture == "encoder_decoder" else tokenizer
+    token, other = of_output.labels(data.result.pairs[index])
+    return token, other
+
+
+def _identity(data: InterventionsData, index: int) -> tuple[object, ...]:
+    return data.source, data.view.text, data.view.target, adding.other_text(data), _SITE.value, index, data.stack
+
+
+def _current(data: InterventionsData, index: int) -> Sweep | None:
+    sweep: Sweep | None = _SWEEP.value
+    return sweep if sweep is not None and sweep.of == _identity(data, index) else None
+
+
+def _buttons(data: InterventionsData, index: int) -> None:
+    sweep = _current(data, index)
+    if sweep is not None and sweep.rest is not None:
+        st.button(say("Cancel"), key="interventions-cancel", icon=":material/stop:", on_click=_cancel, args=(sweep,))
+    else:
+        st.button(
+            say("Run the sweep"),
+            key="interventions-run-sweep",
+            icon=":material/grid_on:",
+            type="primary",
+            on_click=_start,
+            args=(data, index),
+        )
+
+
+def _cancel(sweep: Sweep) -> None:
+    sweep.rest = None
+
+
+def _start(data: InterventionsData, index: int) -> None:
+    """Begin a sweep; nothing is computed before the page is drawn."""
+    from transformer_core.analysis.interventions import Ablation, head_components, residual_components
+    from transformer_core.analysis.interventions import sweep as sweep_over
+
+    model, tokenizer = data.model()
+    metric = data.base.metric(index)
+    components_of = head_components if _SITE.value == "heads" else residual_components
+    components = tuple(components_of(model.config, data.base, metric))
+    template = Ablation(component=components[0], method="resample", texts=(adding.other_text(data),))
+    rest = sweep_over(model, tokenizer, data.base, components, template=template, metric=metric, given=data.stack)
+    _SWEEP.set(Sweep(of=_identity(data, index), components=components, rest=rest))
+
+
+def _advance(data: InterventionsData, sweep: Sweep) -> None:
+    """Compute some more cells, and have the page drawn again for the others."""
+    end = time.monotonic() + SLICE
+    try:
+        with forwards.one_of_few(), models.on(data.source.device):
+            while sweep.rest is not None and time.monotonic() < end:
+                result = next(sweep.rest, None)
+                if result is None:
+                    sweep.rest = None
+                else:
+                    sweep.results.append(result)
+    except HeadlightError as error:
+        sweep.rest = None
+        prose.warning(prose.sentence(error))
+    if sweep.rest is not None:
+        ticking.look_again(after=0.1)
+        n, total = len(sweep.results), len(sweep.components)
+        st.progress(n / total, prose.plain(say("{n} of {total} runs", n=n, total=total)))
+
+
+def _picture(data: InterventionsData, sweep: Sweep) -> None:
+    """Draw the change of the metric: a row for each head or layer, a column for each position."""
+    for attention in dict.fromkeys(component.attention for component in sweep.components):
+        of_attention = [component for component in sweep.components if component.attention == attention]
+        rows = [*dict.fromkeys((component.layer, component.heads) for component in of_attention)]
+        side = "source" if attention == "encoder" else "target"
+        labels = getattr(data.run, side)
+        table = np.zeros((len(rows), len(labels)))
+        for result in sweep.results:
+            at = result.component
+            if at.attention == attention and at.positions:
+                table[rows.index((at.layer, at.heads)), at.positions[0]] = result.change
+        names = [f"L{layer}.H{heads[0]}" if heads else f"L{layer}" for layer, heads in rows]
+        where = say(ATTENTIONS[attention].title) if _SITE.value == "heads" else say(words.STACKS[attention])
+        height = max(150, 110 + _ROW * len(rows))
+        figure = number_panels(
+            {"": table},
+            names,
+            labels,
+            title=say("{where}: change of the logit difference", where=where),
+            row_name=say("head") if _SITE.value == "heads" else say("layer"),
+            column_name=say("position"),
+            diverging=True,
+            with_numbers=False,
+            theme=theme(),
+            width=760,
+            height=height,
+        )
+        figures.live_figure(
+            figure,
+            name=data.file_name(f"sweep-{attention}"),
+            key=f"interventions-sweep-{attention}",
+            csv=matrix_csv(table, "row", names, "position", labels, "change"),
+            height=height,
+        )

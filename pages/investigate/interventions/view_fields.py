@@ -1,0 +1,107 @@
+"""What defines the view of the page Interventions: the stack, and what is looked at; what is undone is kept apart."""
+
+from collections.abc import Callable
+
+from pages.shared.view.fields import Field, Kept, number, one_of
+from transformer_core.analysis.interventions import Entry, Stack, from_json, to_json
+from transformer_core.errors import HeadlightError
+from transformer_core.language import say, say_message
+
+PAGE = "interventions"
+MOST_STEPS = 100  # that can be undone
+
+
+def _stack(text: str) -> str:
+    """Read a stack.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return to_json(from_json(text))
+    except HeadlightError as error:
+        raise ValueError(say_message(error)) from None
+
+
+def _cell(text: str) -> tuple[int, int]:
+    """Read a cell of a pattern, such as "4.2".
+
+    Raises:
+        ValueError: it is none.
+    """
+    query, point, key = text.partition(".")
+    if not point:
+        raise ValueError(say("the format is query, a point, key: 4.2"))
+    return number(query), number(key)
+
+
+STACK = Field(PAGE, "stack", "", _stack)  # as JSON; "": no intervention
+ADD = Field(PAGE, "add", "ablate", one_of("ablate", "cells", "patch", "tokens"))  # what kind is added next
+VIEW = Field(PAGE, "view", "pattern", one_of("pattern", "heads", "residual", "numbers", "sweep"))  # of the effects
+CELL = Field(PAGE, "cell", None, _cell, lambda cell: f"{cell[0]}.{cell[1]}")  # of the pattern
+TOKEN = Field(PAGE, "token", -1, int)  # of the output, which the sweep asks about; -1: the one that changes most
+FIELDS: tuple[Field, ...] = (STACK, ADD, VIEW, CELL, TOKEN)
+_UNDONE, _DONE = Kept("interventions-undone", ()), Kept("interventions-done", ())  # stacks, the latest is the last
+
+
+def current() -> Stack:
+    """Return the stack."""
+    return from_json(STACK.value) if STACK.value else Stack()
+
+
+def change(stack: Stack) -> None:
+    """Take another stack; the one before can be had again."""
+    written = to_json(stack) if stack.entries else ""
+    if written != STACK.value:
+        _DONE.set((*_DONE.value, STACK.value)[-MOST_STEPS:])
+        _UNDONE.set(())
+        STACK.set(written)
+
+
+def add(entry: Entry) -> None:
+    """Put an intervention on the stack."""
+    change(Stack(entries=(*current().entries, entry)))
+
+
+def edit(index: int, of: Callable[[Entry], Entry | None]) -> None:
+    """Put another intervention in the place of one; None: remove it."""
+    entries = [*current().entries]
+    changed = of(entries[index])
+    change(Stack(entries=(*entries[:index], *([changed] if changed else []), *entries[index + 1 :])))
+
+
+def move(index: int, by: int) -> None:
+    """Let an intervention act earlier (-1) or later (1)."""
+    entries = [*current().entries]
+    to = index + by
+    if 0 <= to < len(entries):
+        entries[index], entries[to] = entries[to], entries[index]
+        change(Stack(entries=tuple(entries)))
+
+
+def can_undo() -> bool:
+    """Whether there is a stack before this one."""
+    return bool(_DONE.value)
+
+
+def can_redo() -> bool:
+    """Whether the last change was undone."""
+    return bool(_UNDONE.value)
+
+
+def undo() -> None:
+    """Take the stack before."""
+    _step(_DONE, _UNDONE)
+
+
+def redo() -> None:
+    """Take the stack that was undone."""
+    _step(_UNDONE, _DONE)
+
+
+def _step(of: Kept, to: Kept) -> None:
+    if of.value:
+        *rest, last = of.value
+        to.set((*to.value, STACK.value))
+        of.set(tuple(rest))
+        STACK.set(last)

@@ -1,0 +1,229 @@
+"""The page Interventions: the stack and what is done with it, what it changes, and sweeps."""
+
+import base64
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import transformer_core as tc
+from pages.investigate.interventions import stack as stack_view
+from tests.pages.conftest import shown_code, url_of, values_of, words_of
+from transformer_core.analysis.interventions import (
+    Ablation,
+    CellEdit,
+    Component,
+    Consequences,
+    Patch,
+    Stack,
+    TokenSwap,
+    consequences,
+    from_json,
+    head_components,
+    read_base,
+    sweep,
+    to_json,
+)
+from transformer_core.errors import ConfigError
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+OpenApp = Callable[..., AppTest]
+HEAD = Component(kind="head", attention="cross", layer=1, heads=(0,))
+ZERO = Ablation(component=HEAD, method="zero")
+EDIT = CellEdit(attention="encoder", layer=0, heads=(1,), cells=((2, 1),), operation="set", number=0.5)
+BOTH = Stack(entries=(ZERO, EDIT))
+TEXT = "The dog sees the cat."
+
+
+def opened(open_app: OpenApp, of: Stack | None = None, /, **parameters: str) -> AppTest:
+    given = {"stack": to_json(of)} if of else {}
+    app = open_app("interventions", **({"model": "en-fr", "text": TEXT} | given | parameters))
+    assert not app.exception
+    return app
+
+
+def stack_of(app: AppTest) -> Stack:
+    """The stack that the address names."""
+    return from_json(url_of(app)["stack"]) if "stack" in url_of(app) else Stack()
+
+
+def figures_of(app: AppTest) -> dict[str, dict[str, Any]]:
+    """The figures, by their components' names."""
+    told = [one.proto for one in app.get("bidi_component") if one.proto.component_name.split(".")[1] == "figure"]
+    return {
+        str(data["name"]): json.loads(data["figure"]) for data in (json.loads(component.json) for component in told)
+    }
+
+
+def expected(folder: Path, stack: Stack, model: str = "en-fr", text: str = TEXT) -> Consequences:
+    loaded, tokenizer = tc.load(folder / model)
+    return consequences(loaded, tokenizer, read_base(loaded, tokenizer, text), stack)
+
+
+def press(app: AppTest, key: str) -> AppTest:
+    app.button(key=key).click().run()
+    assert not app.exception
+    return app
+
+
+def changes(app: AppTest) -> np.ndarray:
+    """The bars of the logit differences."""
+    y = next(iter(figures_of(app).values()))["data"][0]["y"]
+    return np.frombuffer(base64.b64decode(y["bdata"]), dtype=y["dtype"])
+
+
+def test_what_the_stack_changes_is_what_the_core_computes(open_app: OpenApp, three_kinds: Path):
+    app, result = opened(open_app, BOTH), expected(three_kinds, BOTH)
+    np.testing.assert_allclose(changes(app), result.logit_differences[1] - result.logit_differences[0], atol=1e-5)
+    assert result.output_before.strip() in words_of(app) and result.output.strip() in words_of(app)
+    after = figures_of(app)["en-fr-interventions-pattern"]["data"][-1]
+    np.testing.assert_allclose(np.nan_to_num(values_of(after)), result.patterns["cross"][1, 0], atol=1e-5)
+    for view, name in (("heads", "en-fr-head-changes"), ("residual", "en-fr-residual-encoder")):
+        app.session_state["interventions-view"] = view
+        app.run()
+        assert not app.exception and name in figures_of(app)
+    app.session_state["interventions-view"] = "numbers"
+    app.run()
+    np.testing.assert_allclose(app.dataframe[0].value["KL (nats)"], result.effect.kl, atol=1e-5)
+
+
+def test_without_a_stack_nothing_changes(open_app: OpenApp):
+    app = opened(open_app)
+    assert not changes(app).any() and "No intervention yet" in words_of(app)
+    assert not stack_of(app).entries and "stack" not in url_of(app)
+
+
+def test_interventions_are_added_switched_off_moved_undone_and_removed(open_app: OpenApp):
+    app = opened(open_app)
+    app.segmented_control(key="interventions-method-segments").set_value("zero").run()
+    app = press(app, "interventions-add-it")
+    assert stack_of(app).entries == (ZERO,) and changes(app).any()
+    app.session_state["interventions-add"] = "cells"
+    app.session_state["attention"], app.session_state["layer"], app.session_state["head"] = "encoder", 0, 1
+    app.session_state["interventions-cell"] = (2, 1)
+    app.run()
+    app.number_input(key="interventions-number-box").set_value(0.5).run()
+    app.toggle(key="interventions-renormalize-box").set_value(False).run()
+    app = press(app, "interventions-add-it")
+    assert stack_of(app) == BOTH
+    app.toggle(key="interventions-entry-0-box").set_value(False).run()
+    assert stack_of(app).entries == (replace(ZERO, enabled=False), EDIT)
+    app = press(app, "interventions-arrow_upward-1")
+    assert stack_of(app).entries == (EDIT, replace(ZERO, enabled=False))
+    app = press(app, "interventions-remove-0")
+    assert stack_of(app).entries == (replace(ZERO, enabled=False),) and not changes(app).any()
+    for entries in ((EDIT, replace(ZERO, enabled=False)), (replace(ZERO, enabled=False), EDIT), (ZERO, EDIT)):
+        app = press(app, "interventions-undo")
+        assert stack_of(app).entries == entries
+    app = press(app, "interventions-redo")
+    assert stack_of(app).entries == (replace(ZERO, enabled=False), EDIT)
+    app = press(app, "interventions-clear")
+    assert not stack_of(app).entries
+    assert stack_of(press(app, "interventions-undo")).entries == (replace(ZERO, enabled=False), EDIT)
+
+
+def test_rows_and_columns_are_scaled_and_knocked_out(open_app: OpenApp):
+    app = opened(open_app, add="cells", attention="encoder", layer="1", head="2", cell="3.0")
+    app.segmented_control(key="interventions-scope-segments").set_value("row").run()
+    app.segmented_control(key="interventions-operation-segments").set_value("knock_out").run()
+    app = press(app, "interventions-add-it")
+    app.segmented_control(key="interventions-scope-segments").set_value("column").run()
+    app.segmented_control(key="interventions-operation-segments").set_value("scale").run()
+    app = press(app, "interventions-add-it")
+    first, second = stack_of(app).entries
+    assert first == CellEdit(attention="encoder", layer=1, heads=(2,), cells=((3, None),), operation="knock_out")
+    assert isinstance(second, CellEdit) and second.cells == ((None, 0),) and second.operation == "scale"
+    assert second.renormalize
+
+
+def test_a_patch_takes_values_from_another_text_and_says_its_direction(open_app: OpenApp, three_kinds: Path):
+    app = opened(open_app, add="patch")
+    app.text_input(key="interventions-other-box").set_value("The cat sees the dog.").run()
+    app.multiselect(key="interventions-positions-box").set_value([1, 2]).run()
+    app = press(app, "interventions-add-it")
+    entry = Patch(component=replace(HEAD, positions=(1, 2)), text="The cat sees the dog.", direction="denoising")
+    assert stack_of(app).entries == (entry,)
+    result = expected(three_kinds, Stack(entries=(entry,)))
+    np.testing.assert_allclose(changes(app), result.logit_differences[1] - result.logit_differences[0], atol=1e-5)
+
+
+def test_a_token_is_swapped_and_a_word_that_is_none_says_so(open_app: OpenApp, three_kinds: Path):
+    app = opened(open_app, add="tokens")
+    app.text_input(key="interventions-word-box").set_value("cat dog").run()
+    app = press(app, "interventions-add-it")
+    assert "is 2 tokens" in app.warning[0].value and not stack_of(app).entries
+    app.text_input(key="interventions-word-box").set_value("cat").run()
+    app.selectbox(key="interventions-place-box").set_value(1).run()
+    app = press(app, "interventions-add-it")
+    cat = tc.load(three_kinds / "en-fr")[1].encode("cat")
+    assert stack_of(app).entries == (TokenSwap(side="source", positions=(1,), tokens=tuple(cat)),)
+    assert not app.warning
+
+
+@pytest.mark.parametrize("model", ["gaps", "tales"])
+def test_other_architectures(open_app: OpenApp, three_kinds: Path, model: str):
+    attention = "encoder" if model == "gaps" else "decoder"
+    text = "The ____ sees the dog." if model == "gaps" else "The cat sees the"
+    entry = Ablation(component=Component(kind="attention", attention=attention, layer=0), method="zero")  # type: ignore[arg-type]
+    stack = Stack(entries=(entry,))
+    app = opened(open_app, stack, model=model, text=text)
+    result = expected(three_kinds, stack, model, text)
+    np.testing.assert_allclose(changes(app), result.logit_differences[1] - result.logit_differences[0], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ({"stack": "[{]"}, "it is not valid JSON"),
+        ({"stack": '[{"type":"nothing"}]'}, "an intervention is of type"),
+        ({"cell": "x"}, "the format is query, a point, key"),
+        ({"view": "x"}, "The address asks for view “x”"),
+    ],
+)
+def test_what_an_address_cannot_ask_for_is_one_sentence(open_app: OpenApp, address: dict[str, str], words: str):
+    app = opened(open_app, **address)
+    assert words in words_of(app).replace("\\", "") and not stack_of(app).entries
+
+
+def test_a_stack_that_does_not_fit_the_model_says_why_and_stays(open_app: OpenApp):
+    app = opened(open_app, BOTH, model="tales", text="The cat")
+    assert "This model has no cross-attention" in app.warning[0].value
+    assert stack_of(app) == BOTH and not changes(app).any()
+
+
+def test_the_code_prints_the_same_numbers(open_app: OpenApp, three_kinds: Path, capsys: pytest.CaptureFixture[str]):
+    app = opened(open_app, BOTH)
+    exec(shown_code(app), {})
+    printed = capsys.readouterr().out
+    result = expected(three_kinds, BOTH)
+    assert str(result.logit_differences) in printed and result.output in printed
+
+
+def test_a_sweep_fills_its_map_and_can_be_cancelled(open_app: OpenApp, three_kinds: Path):
+    app = opened(open_app, view="sweep", token="1")
+    app.text_input(key="interventions-other-box").set_value("The cat sees the dog.").run()
+    app = press(app, "interventions-run-sweep")
+    while any(button.key == "interventions-cancel" for button in app.button):
+        app.run()
+    model, tokenizer = tc.load(three_kinds / "en-fr")
+    base = read_base(model, tokenizer, TEXT)
+    metric = base.metric(1)
+    components = [*head_components(model.config, base, metric, attentions=["encoder"])]
+    template = Ablation(component=components[0], texts=("The cat sees the dog.",))
+    exact = [result.change for result in sweep(model, tokenizer, base, components, template=template, metric=metric)]
+    shown = values_of(figures_of(app)["en-fr-sweep-encoder"]["data"][-1])
+    np.testing.assert_allclose(shown.ravel(), exact, atol=1e-5)
+    app.text_input(key="interventions-other-box").set_value("The cat sleeps.").run()
+    assert "en-fr-sweep-encoder" not in figures_of(app)  # that was another question
+
+
+def test_files_hold_a_stack_and_strange_ones_say_so():
+    assert stack_view.read(stack_view.written(BOTH)) == BOTH
+    for content in (b"", b"[]", b"\xff", b'{"headlight-interventions": 3}', b"[" * 100_000):
+        with pytest.raises(ConfigError, match="stack of interventions"):
+            stack_view.read(content)
