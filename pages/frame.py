@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import health, machine, model_bar, models, prose, style
+from pages.shared import health, interventions_sign, machine, model_bar, models, prose, style
 from pages.shared.page import SECTIONS, Page, pages
 from pages.shared.view import locale, run_state, state, visits
 from pages.shared.view.address import Address
@@ -47,6 +47,8 @@ def show_with_model(page: Page, cards: dict[str, models.ModelCard]) -> None:
     else:
         model_bar.sidebar(cards[state.current().model])
     is_usable = page.subject == "lessons" or model_bar.model_and_text(cards, notes, reads=page.subject != "stage")
+    if page.subject != "lessons":
+        interventions_sign.show(cards[state.current().model], page.url)
     machine.choose()
     if is_usable or page.subject == "models":  # where a damaged model can be deleted
         navigation.run()

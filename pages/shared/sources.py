@@ -6,17 +6,17 @@ A source is a handful of plain words and numbers, which make the key of all that
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import transformer_core as tc
-from pages.shared import models
+from pages.shared import cache, models
 from pages.shared.models import CPU, PAPER_BASE, PRECISIONS, ModelCard
 from pages.shared.recipe import Expression, call, named, through, value_of, within
 from transformer_core.analysis import ATTENTIONS, attentions_of
 from transformer_core.config import ModelConfig
-from transformer_core.errors import ConfigError
+from transformer_core.errors import ConfigError, mark
 from transformer_core.model.presets import transformer_base
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ class Source:
     step: int | None = None  # of a run's film; None: `path` is a model's folder
     change: str = ""  # such as "off:cross.1.2+cross.1.3"; "": none
     continues: bool = True  # the model writes its output, and its heads are shown on that too
+    stack: str = ""  # interventions that always act, as JSON; "": none
+    text: tuple[str, str | None] = ("", None)  # text and target that the stack is applied to, where there is one
 
     @classmethod
     def of(
@@ -57,11 +59,14 @@ class Source:
         return cls(card.path, card.version, device, precision, None, change, continues)
 
     def load(self) -> "tuple[Transformer, Tokenizer]":
-        """Return the model and its tokenizer, loaded once for all sessions; a change is not in it.
+        """Return the model and its tokenizer, loaded once for all sessions; the stack acts in it, a change does not.
 
         Raises:
-            HeadlightError: the weights are not there, damaged, or do not fit the device.
+            HeadlightError: the weights are not there, damaged, or do not fit the device; or the stack does not fit.
         """
+        if self.stack:
+            model, tokenizer = self.recipe()
+            return cast("tuple[Transformer, Tokenizer]", value_of((model, tokenizer)))
         if self.step is None:
             return models.load(self.path, self.version, self.device, self.precision)
         from pages.shared import run_models
@@ -80,9 +85,19 @@ class Source:
             from transformer_core.training.run.film import Film
 
             loading = call(Film, call(Path, self.path)).load(self.step)
-        loaded = through(loading, lambda _: self.load(), version=self.version)
+        loaded = through(loading, lambda _: replace(self, stack="").load(), version=self.version)
         model, tokenizer = named(f"model{side}, tokenizer{side}", loaded)
-        return model, tokenizer
+        return (self._with_stack(model, tokenizer, side) if self.stack else model), tokenizer
+
+    def _with_stack(self, model: Expression, tokenizer: Expression, side: str) -> Expression:
+        """Return the model in which the stack acts."""
+        from transformer_core.analysis.interventions import from_json, with_interventions
+
+        text, target = self.text
+        options = {} if target is None else {"target": target}
+        changed = call(with_interventions, model, tokenizer, from_json(self.stack), text, **options)
+        in_place = cache.kept(mark("models with interventions"), through(changed, self._on_device))
+        return cast(Expression, named(f"changed_model{side}", in_place))
 
     def _paper_base(self, side: str) -> tuple[Expression, Expression]:
         """Return the paper's base model with random weights, and the first model's tokenizer."""

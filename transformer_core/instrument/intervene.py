@@ -75,13 +75,23 @@ def _acting(
 
     def act(value: Tensor) -> Tensor:
         site = Site(name=name, first=0 if of_memory else position_offset(), n_heads=n_heads)
-        for intervention in chain:
-            edited = value if isinstance(intervention, Edit) else value.clone()
-            value = _checked(intervention(edited, site), value, site)
+        value = step_in(value, site, chain)
         lengths.setdefault(name, []).append((site.first + value.shape[-2], value.shape[-1]))
         return value
 
     return act
+
+
+def step_in(value: Tensor, site: Site, chain: Sequence[Intervention]) -> Tensor:
+    """Return what some interventions, one after the other, make of the value at a site.
+
+    Raises:
+        InterventionError: one of them does not fit the site, or returns something else.
+    """
+    for intervention in chain:
+        edited = value if isinstance(intervention, Edit) else value.clone()
+        value = _checked(intervention(edited, site), value, site)
+    return value
 
 
 def _checked(returned: object, value: Tensor, site: Site) -> Tensor:

@@ -72,7 +72,7 @@ class DecodingData:
         view = state.current()
         if not view.text:
             return None
-        source = Source.of(card, view.device, view.precision)
+        source = view.source(card, continues=card.continues)
         view_fields.fit((source, view.text))
         recipe = DecodingRecipe.of(source, card.config, view.text, _length(card))
         with models.on(source.device):

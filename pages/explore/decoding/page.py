@@ -12,7 +12,6 @@ from pages.shared import code_expander, models, prose, ticking
 from pages.shared.answer import NO_HEAD, NO_MASK
 from pages.shared.models import ModelCard
 from pages.shared.recipe import script
-from pages.shared.sources import Source
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
@@ -62,7 +61,7 @@ def page() -> None:
         prose.note(say(NO_MASK))
         return
     if is_blanks:
-        blanks.show(card, Source.of(card, view.device, view.precision), view.text)
+        blanks.show(card, view.source(card, continues=card.continues), view.text)
         return
     decoding()
 

@@ -1,26 +1,14 @@
-"""What defines the view of the page Interventions: the stack, and what is looked at; what is undone is kept apart."""
+"""What defines the view of the page Interventions: what is added, and which effects are looked at."""
 
 from collections.abc import Callable
 
 from pages.shared.view.fields import Field, Kept, number, one_of
+from pages.shared.view.state import STACK
 from transformer_core.analysis.interventions import Entry, Stack, from_json, to_json
-from transformer_core.errors import HeadlightError
-from transformer_core.language import say, say_message
+from transformer_core.language import say
 
 PAGE = "interventions"
 MOST_STEPS = 100  # that can be undone
-
-
-def _stack(text: str) -> str:
-    """Read a stack.
-
-    Raises:
-        ValueError: it is none.
-    """
-    try:
-        return to_json(from_json(text))
-    except HeadlightError as error:
-        raise ValueError(say_message(error)) from None
 
 
 def _cell(text: str) -> tuple[int, int]:
@@ -35,12 +23,11 @@ def _cell(text: str) -> tuple[int, int]:
     return number(query), number(key)
 
 
-STACK = Field(PAGE, "stack", "", _stack)  # as JSON; "": no intervention
 ADD = Field(PAGE, "add", "ablate", one_of("ablate", "cells", "patch", "tokens"))  # what kind is added next
 VIEW = Field(PAGE, "view", "pattern", one_of("pattern", "heads", "residual", "numbers", "sweep"))  # of the effects
 CELL = Field(PAGE, "cell", None, _cell, lambda cell: f"{cell[0]}.{cell[1]}")  # of the pattern
 TOKEN = Field(PAGE, "token", -1, int)  # of the output, which the sweep asks about; -1: the one that changes most
-FIELDS: tuple[Field, ...] = (STACK, ADD, VIEW, CELL, TOKEN)
+FIELDS: tuple[Field, ...] = (ADD, VIEW, CELL, TOKEN)
 _UNDONE, _DONE = Kept("interventions-undone", ()), Kept("interventions-done", ())  # stacks, the latest is the last
 
 

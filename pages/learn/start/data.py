@@ -57,7 +57,7 @@ class StageData:
         view = state.current()
         if not view.text:
             return None
-        source = Source.of(card, view.device, view.precision)
+        source = view.source(card, continues=card.continues)
         notes = view_fields.fit(card.config, (source, view.text))
         view = state.current()  # with the head that is zoomed in on
         zoom, sampling = Zoom.of(view_fields.ZOOM.value), view_fields.sampling()
@@ -253,4 +253,4 @@ def _first_view(path: str, version: str, config: ModelConfig) -> "FirstView | No
 
 def _is_plain(view: View) -> bool:
     """Whether the model runs where its first view was captured."""
-    return (view.device, view.precision) == (CPU, PRECISIONS[0])
+    return (view.device, view.precision, view.stack) == (CPU, PRECISIONS[0], "")

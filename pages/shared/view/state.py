@@ -9,7 +9,7 @@ view: they stay in the session.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -21,14 +21,31 @@ from pages.shared.view.address import Address
 from pages.shared.view.fields import Field, Kept, one_of
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.analysis import ATTENTIONS, HeadName
-from transformer_core.language import say, say_number
+from transformer_core.errors import HeadlightError
+from transformer_core.language import say, say_message, say_number
 from transformer_core.text.interface import WRITTEN_MASK
+
+
+def _stack(text: str) -> str:
+    """Read a stack of interventions.
+
+    Raises:
+        ValueError: it is none.
+    """
+    from transformer_core.analysis.interventions import from_json, to_json
+
+    try:
+        return to_json(from_json(text))
+    except HeadlightError as error:
+        raise ValueError(say_message(error)) from None
+
 
 MODEL, TEXT = Kept("model"), Kept("text", "")
 ATTENTION, LAYER, HEAD = Kept("attention"), Kept("layer"), Kept("head")
 TARGET = Kept("target")  # what a person makes an encoder-decoder write; None: what it writes by itself
 DEVICE, PRECISION = Kept("device", CPU), Kept("precision", PRECISIONS[0])
 CONTINUE = Field("view", "continue", "", one_of("on", "off"))  # "": as is usual with the model
+STACK = Field("view", "stack", "", _stack)  # of interventions that act on every page, as JSON; "": none
 CONTINUES = Kept("continues")  # whether the reading that is shown includes what the model writes
 OVERVIEW, HEATMAP = "overview", "heatmap"  # keys of components
 LONG_TEXT = Kept("long-text", "")  # where a long text is pasted
@@ -60,16 +77,40 @@ class View:
     device: str
     precision: str
     continues: bool
+    stack: str
 
-    def source(self, card: ModelCard) -> Source:
-        """Return what reads the text."""
-        return Source.of(card, self.device, self.precision, continues=self.continues)
+    def source(self, card: ModelCard, *, continues: bool | None = None) -> Source:
+        """Return what reads the text; `continues`: whether it writes, whatever the view says.
+
+        A stack of interventions that the model has no place for does not act.
+        """
+        source = self.unchanged_source(card, continues=continues)
+        if not self.stack or misfit(card):
+            return source
+        return replace(source, stack=self.stack, text=(self.text, self.target))
+
+    def unchanged_source(self, card: ModelCard, *, continues: bool | None = None) -> Source:
+        """Return what reads the text without interventions."""
+        continues = self.continues if continues is None else continues
+        return Source.of(card, self.device, self.precision, continues=continues)
 
 
 def current() -> View:
     """Return the view of this session; `seed` must have run."""
-    kept = (MODEL, TEXT, TARGET, ATTENTION, LAYER, HEAD, DEVICE, PRECISION, CONTINUES)
+    kept = (MODEL, TEXT, TARGET, ATTENTION, LAYER, HEAD, DEVICE, PRECISION, CONTINUES, STACK)
     return View(*(one.value for one in kept))
+
+
+def misfit(card: ModelCard) -> HeadlightError | None:
+    """Return why a model has no place for the interventions of the view; None where it has, or there are none."""
+    from transformer_core.analysis.interventions import from_json
+    from transformer_core.analysis.interventions.checking import check_stack
+
+    try:
+        check_stack(card.config, from_json(STACK.value or "[]"))
+    except HeadlightError as error:
+        return error
+    return None
 
 
 def about() -> str:
@@ -120,7 +161,7 @@ def seed(
         else:  # the first model that is here
             wanted = {MODEL.key: name}
     if _ADDRESS.is_from_outside():
-        of_page = fields.fill((*own, CONTINUE), wanted)  # which the head may depend on
+        of_page = fields.fill((*own, CONTINUE, STACK), wanted)  # which the head may depend on
         notes += _fill(cards, wanted, usual_head or last_head) + of_page
         _ADDRESS.follow()
         _BY_LINK.set(True)
@@ -136,7 +177,7 @@ def seed(
     _SHOWN.set(card.name)
     _TITLE.set(card.title)
     SUBJECT.set((_TITLE, TEXT))
-    _OWN.set((*own, *((CONTINUE,) if card.config.architecture == "decoder_only" else ())))
+    _OWN.set((*own, STACK, *((CONTINUE,) if card.config.architecture == "decoder_only" else ())))
     return notes
 
 

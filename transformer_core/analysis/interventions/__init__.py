@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from transformer_core.analysis.interventions.metric import Metric
     from transformer_core.analysis.interventions.optimal import FittedConstant, fit_constant
     from transformer_core.analysis.interventions.source_runs import Pairing, SourceRuns
+    from transformer_core.analysis.interventions.standing import with_interventions
     from transformer_core.analysis.interventions.sweeping import (
         SweepResult,
         head_components,
@@ -63,6 +64,7 @@ __all__ = [
     "residual_components",
     "sweep",
     "to_json",
+    "with_interventions",
 ]
 
 _HOMES = {
@@ -72,6 +74,7 @@ _HOMES = {
     "metric": ("Metric",),
     "optimal": ("FittedConstant", "fit_constant"),
     "source_runs": ("Pairing", "SourceRuns"),
+    "standing": ("with_interventions",),
     "sweeping": ("SweepResult", "head_components", "residual_components", "sweep"),
 }
 

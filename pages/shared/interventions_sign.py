@@ -1,0 +1,45 @@
+"""What says on every page that interventions are active in the model, leads to them, and turns them off."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from pages.shared import prose
+from pages.shared.models import ModelCard
+from pages.shared.view import state
+from transformer_core.errors import mark
+from transformer_core.language import say, say_number
+
+PAGE = "interventions"  # which shows the stack itself
+MISFIT = mark("The interventions do not fit this model and are not active: {why}.")
+
+
+def show(card: ModelCard, page: str) -> None:
+    """Draw the sign, where an intervention is active."""
+    if not state.STACK.value or page == PAGE:
+        return
+    from transformer_core.analysis.interventions import from_json
+
+    n = len(from_json(state.STACK.value).enabled)
+    if not n:
+        return
+    with st.container(key="hl-interventions-sign", horizontal=True, vertical_alignment="center", gap="small"):
+        if error := state.misfit(card):
+            prose.badge(say(MISFIT, why=error), "gray")
+        else:
+            prose.badge(say_number(n, "{n} intervention active", "{n} interventions active"), "orange")
+        st.page_link(
+            "investigate/interventions/page.py",
+            label=prose.plain(say("Edit")),
+            icon=":material/tune:",
+            query_params=state.in_words(),
+        )
+        st.button(say("Turn off"), key="interventions-off", type="tertiary", on_click=_turn_off)
+
+
+def _turn_off() -> None:
+    """Keep the stack, with nothing active in it."""
+    from transformer_core.analysis.interventions import Stack, from_json, to_json
+
+    entries = from_json(state.STACK.value).entries
+    state.STACK.set(to_json(Stack(entries=tuple(replace(entry, enabled=False) for entry in entries))))

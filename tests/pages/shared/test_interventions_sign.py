@@ -1,0 +1,85 @@
+"""A stack of interventions acts on every page, each says so, and it can be turned off there."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import transformer_core as tc
+from pages.shared.page import pages
+from tests.pages.conftest import figure_of, url_of, values_of, words_of
+from transformer_core.analysis import run_text
+from transformer_core.analysis.interventions import (
+    Ablation,
+    Component,
+    Patch,
+    Stack,
+    from_json,
+    to_json,
+    with_interventions,
+)
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+OpenApp = Callable[..., AppTest]
+TEXT = "The dog sees the cat."
+HEAD = Component(kind="head", attention="encoder", layer=0, heads=(1,))
+STACK = Stack(
+    entries=(
+        Ablation(component=HEAD, method="zero"),
+        Patch(
+            component=Component(kind="resid_post", attention="encoder", layer=0), text="The cat.", direction="noising"
+        ),
+    )
+)
+ON_MODELS = [
+    url for url, page in pages().items() if page.subject in ("text", "stage", "model") and url != "interventions"
+]
+
+
+def weights(app: AppTest) -> np.ndarray:
+    """The numbers of the large heat map; where it is masked, 0."""
+    return np.nan_to_num(values_of([one for one in figure_of(app)["data"] if one["type"] == "heatmap"][-1]))
+
+
+def badges(app: AppTest) -> list[str]:
+    return [one.value for one in app.markdown if "-badge[" in one.value]
+
+
+@pytest.mark.parametrize("url", ON_MODELS)
+def test_every_page_of_a_model_is_drawn_with_the_stack_and_says_so(open_app: OpenApp, url: str):
+    app = open_app(url, model="en-fr", text=TEXT, stack=to_json(STACK))
+    assert not app.exception and not app.error, [one.message for one in app.exception]
+    assert any("2 interventions active" in badge for badge in badges(app))
+    assert from_json(url_of(app)["stack"]) == STACK
+
+
+def test_heads_shows_the_changed_patterns_until_it_is_turned_off(open_app: OpenApp, three_kinds: Path):
+    app = open_app("heads", model="en-fr", text=TEXT, stack=to_json(STACK), attention="encoder", layer="1", head="0")
+    model, tokenizer = tc.load(three_kinds / "en-fr")
+    changed, plain = (
+        run_text(with_interventions(model, tokenizer, STACK, TEXT), tokenizer, TEXT),
+        run_text(model, tokenizer, TEXT),
+    )
+    patterns = [run.patterns["encoder"][1, 0] for run in (changed, plain)]
+    assert np.abs(patterns[0] - patterns[1]).max() > 1e-3
+    np.testing.assert_allclose(weights(app), patterns[0], atol=1e-6)
+    app.button(key="interventions-off").click().run()
+    assert not app.exception and not badges(app)
+    np.testing.assert_allclose(weights(app), patterns[1], atol=1e-6)
+    assert [entry.enabled for entry in from_json(url_of(app)["stack"]).entries] == [False, False]
+
+
+def test_a_model_without_such_a_place_says_so_and_runs_unchanged(open_app: OpenApp):
+    app = open_app("heads", model="tales", text="The cat", stack=to_json(STACK))
+    assert not app.exception
+    assert any("do not fit this model and are not active" in badge for badge in badges(app))
+
+
+def test_a_stack_goes_along_to_the_next_page_and_lessons_do_not_mind(open_app: OpenApp):
+    app = open_app("interventions", model="en-fr", text=TEXT, stack=to_json(STACK))
+    for url in ("heads", "glossary", "steps"):
+        app.switch_page(pages()[url].script).run()
+        assert not app.exception and from_json(url_of(app)["stack"]) == STACK
+    assert "hl-proved" in words_of(app) or "hl-proof" in words_of(app)
