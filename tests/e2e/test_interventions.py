@@ -1,0 +1,97 @@
+"""The page Interventions in a real Chromium: ablate, edit a cell, undo, reorder, share, and run what is exported."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.browser import ROOT
+from tests.e2e.looking import faults, open_address, see_canvases, wait
+
+pytestmark = pytest.mark.browser
+
+
+def add(page: Page) -> None:
+    page.get_by_role("button", name="Add to the stack").click()
+
+
+def outputs(page: Page) -> list[str]:
+    """What the unchanged model writes, and the changed one."""
+    return page.locator(".hl-interventions-outputs bdi").all_inner_texts()
+
+
+def test_a_pronoun_flips_and_what_was_done_is_undone_moved_shared_and_run_again(
+    page: Page, new_page: Callable[..., Page]
+):
+    open_address(see_canvases(page), "interventions?model=en-fr&attention=encoder&layer=1&head=0")
+    plain = "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
+    flipped = plain.replace("qu'il", "qu'elle").replace("fatigué", "fatiguée")
+    expect(page.get_by_text("No intervention yet")).to_be_visible()
+    add(page)  # resampled from the first other example, where the street is too wide
+    expect(page.locator(".hl-interventions-outputs")).to_contain_text("With the stack (changed)")
+    assert outputs(page) == [plain, flipped]
+    pattern = page.locator('[class*="st-key-interventions-pattern-before"] .nsewdrag')
+    pattern.click(position={"x": 60, "y": 60})
+    expect(page).to_have_url(re.compile(r"cell=\d+\.\d+"))
+    expect(page.get_by_text("Rescale the rest of the row")).to_be_visible()
+    add(page)
+    rows = page.locator('[class*="st-key-hl-intervention-"]')
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("resample-ablate encoder self-attention L1.H0")
+    rows.nth(1).get_by_role("button").first.click()
+    expect(rows.first).to_contain_text("set cell")
+    page.get_by_role("button", name="Undo").click()
+    expect(rows.first).to_contain_text("resample-ablate")
+    page.get_by_role("button", name="Undo").click()
+    expect(rows).to_have_count(1)
+    wait(page)
+    assert outputs(page) == [plain, flipped] and not faults(page)
+    other = new_page()
+    other.goto(page.url)
+    expect(other.locator('[class*="st-key-hl-intervention-"]')).to_have_count(1)
+    expect(other.locator(".hl-interventions-outputs")).to_contain_text(flipped)
+    page.get_by_text("Show the code").click()
+    code = page.locator("[data-testid=stCode] code").inner_text()
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines()[:2] == [plain, flipped]
+
+
+def test_a_stack_acts_on_the_next_page_and_another_visitor_sees_nothing_of_it(
+    page: Page, new_page: Callable[..., Page]
+):
+    open_address(page, "interventions?model=en-fr&attention=encoder&layer=1&head=0")
+    add(page)
+    expect(page.locator(".hl-interventions-outputs")).to_contain_text("(changed)")
+    page.get_by_role("link", name="Heads").click()
+    expect(page.get_by_text("1 intervention active")).to_be_visible()
+    answer = page.locator(".st-key-hl-answer")
+    expect(answer).to_contain_text("qu'elle")
+    other = new_page()
+    open_address(other, "heads?model=en-fr")
+    expect(other.locator(".st-key-hl-answer")).to_contain_text("qu'il")
+    expect(other.get_by_text("intervention active")).to_have_count(0)
+    page.get_by_role("button", name="Turn off").click()
+    expect(answer).to_contain_text("qu'il")
+    expect(page.get_by_text("intervention active")).to_have_count(0)
+
+
+def test_a_sweep_fills_its_map_in_a_window_of_1024(new_page: Callable[..., Page]):
+    page = new_page(viewport={"width": 1024, "height": 768})
+    open_address(see_canvases(page), "interventions?model=en-fr&view=sweep&token=10")
+    page.get_by_role("button", name="Run the sweep").click()
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    expect(page.get_by_text("Cross-attention: change of the logit difference")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("button", name="Run the sweep")).to_be_visible(timeout=120_000)
+    wait(page)
+    assert not faults(page)
