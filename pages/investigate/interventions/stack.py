@@ -101,16 +101,18 @@ def _entry(index: int, entry: Entry, n: int) -> None:
     """Draw one intervention, with its switch and what moves or removes it."""
     with st.container(key=f"hl-intervention-{index}", horizontal=True, vertical_alignment="center", gap="small"):
         Kept(f"interventions-entry-{index}").toggle(
-            words.sentence(entry),
+            say("Intervention {n} is active", n=index + 1),
             shown=entry.enabled,
+            label_visibility="collapsed",
             take=lambda is_on: view_fields.edit(index, lambda entry: replace(entry, enabled=is_on)),
         )
+        prose.html("<p class='hl-intervention'>{}</p>", words.sentence(entry))
         for icon, help_text, by in (("arrow_upward", say("Act earlier"), -1), ("arrow_downward", say("Act later"), 1)):
             st.button(
                 "",
                 key=f"interventions-{icon}-{index}",
                 icon=f":material/{icon}:",
-                help=help_text,
+                help=prose.plain(help_text),
                 type="tertiary",
                 disabled=not 0 <= index + by < n,
                 on_click=view_fields.move,

@@ -123,7 +123,7 @@ def _start(data: InterventionsData, index: int) -> None:
     from transformer_core.analysis.interventions import sweep as sweep_over
 
     model, tokenizer = data.model()
-    metric = data.base.metric(index)
+    metric = data.base.metric(index=index)
     components_of = head_components if _SITE.value == "heads" else residual_components
     components = tuple(components_of(model.config, data.base, metric))
     template = Ablation(component=components[0], method="resample", texts=(adding.other_text(data),))
