@@ -12,7 +12,7 @@ from transformer_core.config import Architecture
 from transformer_core.corpora import CORPORA
 from transformer_core.corpora.corpus import PROGRAM
 from transformer_core.corpora.reading import CorpusReading
-from transformer_core.corpora.source_code import CODE_OF_CORPORA, CODE_OF_TEXT
+from transformer_core.corpora.source_code import CODE_OF_CORPORA, CODE_OF_PROGRAMS, CODE_OF_TEXT
 from transformer_core.corpora.storage.files import files_of
 from transformer_core.corpora.storage.kept_arrays import found_bytes
 from transformer_core.corpora.storage.text_files import shown
@@ -129,10 +129,11 @@ def made_from(name: str, reading: CorpusReading, architecture: Architecture) -> 
     if name in CORPORA:
         return [*versions, *choices, name]
     if name.startswith(PROGRAM):
-        from transformer_core.corpora.tasks.programs import program_named
+        from transformer_core.corpora.program_inputs import program_named
 
         program = program_named(name)
-        return [*versions, *choices, json.dumps([program.source, program.vocab, program.max_len, program.is_causal])]
+        task = json.dumps([program.source, program.vocab, program.max_len, program.is_causal])
+        return [*versions, CODE_OF_PROGRAMS, *choices, task]
     path = Path(name)
     try:
         files = [path] if path.is_file() else files_of(path)

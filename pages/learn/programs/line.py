@@ -177,7 +177,7 @@ def _subspaces(data: ProgramsData, line: "LineRun") -> None:
         held = run.subspace(space, line.state)
         names = [space.name] if space.is_numerical else [f"{space.name} = {value}" for value in space.values]
         for name, row in zip(names, held, strict=True):
-            if np.abs(row).max() > LEAST_HELD:
+            if np.abs(row).max() >= LEAST_HELD:
                 rows.append(row)
                 labels.append(name)
     if not rows:
@@ -190,7 +190,7 @@ def _subspaces(data: ProgramsData, line: "LineRun") -> None:
         title=say("Subspaces of the residual stream after layer {layer}", layer=max(0, (line.state - 1) // 2)),
         row_name=say("direction"),
         column_name=say("position"),
-        diverging=bool((table < -LEAST_HELD).any()),
+        diverging=bool((table <= -LEAST_HELD).any()),
         theme=theme(),
         width=WIDTH,
         height=height,

@@ -12,7 +12,7 @@ from transformer_core.corpora.corpus_stats import made_from
 from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.corpora.tasks import programs
-from transformer_core.corpora.tasks.programs import program_corpus
+from transformer_core.corpora.program_inputs import program_corpus
 from transformer_core.errors import CorpusError, ProgramError
 from transformer_core.programs import EXAMPLES, Program
 
