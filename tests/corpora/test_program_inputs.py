@@ -7,12 +7,11 @@ import pytest
 
 from tests.programs.compiled_examples import example
 from transformer_core.checkpoints.compiled import save_compiled, write_program
-from transformer_core.corpora import load_corpus
+from transformer_core.corpora import load_corpus, program_inputs
 from transformer_core.corpora.corpus_stats import made_from
 from transformer_core.corpora.prepare import tokenizer_of
-from transformer_core.corpora.reading import AS_MADE, CorpusReading
-from transformer_core.corpora.tasks import programs
 from transformer_core.corpora.program_inputs import program_corpus
+from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.errors import CorpusError, ProgramError
 from transformer_core.programs import EXAMPLES, Program
 
@@ -32,8 +31,8 @@ def _fraction(a: int, b: int) -> str:
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "N_TRAIN", 300)
-    monkeypatch.setattr(programs, "N_HELD_OUT", 30)
+    monkeypatch.setattr(program_inputs, "N_TRAIN", 300)
+    monkeypatch.setattr(program_inputs, "N_HELD_OUT", 30)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
