@@ -11,10 +11,9 @@ import transformer_core as tc
 from tests.analysis.heads.test_matching import divergence
 from tests.programs.compiled_examples import example
 from transformer_core.analysis.heads.program_heads import MatchedHead, head_rows, match_program
-from transformer_core.corpora import load_corpus
+from transformer_core.corpora import load_corpus, program_inputs
 from transformer_core.corpora.corpus import Corpus
 from transformer_core.corpora.labelled_batches import batch_of
-from transformer_core.corpora.tasks import programs
 from transformer_core.errors import ConfigError, ProgramError
 from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.transformer import build
@@ -24,8 +23,8 @@ from transformer_core.programs import roles
 @pytest.fixture(scope="module")
 def corpora() -> dict[str, Corpus]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(programs, "N_TRAIN", 30)
-        patch.setattr(programs, "N_HELD_OUT", 16)
+        patch.setattr(program_inputs, "N_TRAIN", 30)
+        patch.setattr(program_inputs, "N_HELD_OUT", 16)
         return {name: load_corpus(f"program:{name}") for name in ("shuffle_dyck_2", "reverse", "shift")}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from pages.learn.programs.training import corpus_of
 from transformer_core.checkpoints.compiled import write_program
-from transformer_core.corpora.tasks import programs
+from transformer_core.corpora import program_inputs
 from transformer_core.model.transformer import Transformer
 from transformer_core.programs import compile as compile_program
 from transformer_core.programs.examples import example_of
@@ -36,8 +36,8 @@ class Shown:
 
 def few_inputs(patch: pytest.MonkeyPatch) -> None:
     """Let tasks have few inputs."""
-    patch.setattr(programs, "N_TRAIN", 200)
-    patch.setattr(programs, "N_HELD_OUT", 20)
+    patch.setattr(program_inputs, "N_TRAIN", 200)
+    patch.setattr(program_inputs, "N_HELD_OUT", 20)
 
 
 def train(place: Path, program: Program) -> None:
