@@ -59,7 +59,7 @@ def test_the_contents_the_keys_and_a_narrow_window(page: Page):
     page.keyboard.press("Shift+ArrowLeft")
     expect(title(page)).to_have_text("Scaled dot-product attention")
     page.set_viewport_size({"width": 1024, "height": 768})
-    folded = page.get_by_role("button", name=re.compile("4 of 27: Scaled dot-product attention"))
+    folded = page.get_by_role("button", name=re.compile("4 of 28: Scaled dot-product attention"))
     expect(folded).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 1024
     folded.click()
@@ -111,7 +111,7 @@ def test_what_was_answered_is_there_after_a_reload_and_in_a_new_tab(page: Page):
     expect(page.get_by_text("Correct: 28.")).to_be_visible()
     tab = page.context.new_page()
     open_tour(tab, page.url.replace("lesson=masks", "lesson=feed-forward-residual-norm"))
-    expect(tab.get_by_text("1 of 27 done")).to_be_visible()
+    expect(tab.get_by_text("1 of 28 done")).to_be_visible()
     tab.get_by_role("button", name=re.compile(r"\b6\s+Masking")).click()
     expect(tab.get_by_text("Correct: 28.")).to_be_visible()
     tab.get_by_role("button", name=re.compile(r"\b9\s+FFN, residuals")).click()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SHIPPED = APP / "pages" / "learn" / "tour" / "lessons"
 OWN = "own."  # what the names of a teacher's lessons begin with
-_OF_HEAD = ("text", "target", "attention", "layer", "head", "model")
+_OF_VIEW = ("text", "target", "attention", "layer", "head", "model", "stack")
 
 
 def own_folder() -> Path:
@@ -47,7 +47,7 @@ def here() -> "list[Lesson | BrokenLesson]":
 def linked() -> Mapping[str, tuple[str, ...]]:
     """Return the pages that links open, and of each what a link can choose there."""
     found = {url: page for url, page in pages().items() if page.subject not in ("lessons", "models")}
-    return {url: (*(field.name for field in page.fields), *_OF_HEAD) for url, page in found.items()}
+    return {url: (*(field.name for field in page.fields), *_OF_VIEW) for url, page in found.items()}
 
 
 def not_read() -> list[str]:

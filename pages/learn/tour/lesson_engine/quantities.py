@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pages.learn.tour.lesson_engine import changed
+from pages.learn.tour.lesson_engine import changed, pronoun_experiment
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.getters import (
     Get,
@@ -186,6 +186,17 @@ QUANTITIES: Mapping[str, Quantity] = {
         n_more=15,
         meaning=mark("increase of the loss, in nats per token, with one or several heads ablated"),
         get=loss_rise,
+    ),
+    "flips": Quantity(
+        parts=_HEAD,
+        n_left_out=2,
+        meaning=mark("share of held-out il/elle pairs that flip when a head is patched [layer, head]"),
+        get=pronoun_experiment.flips,
+    ),
+    "pronouns": Quantity(
+        parts="name",
+        meaning=mark("a number of the il/elle experiment, such as pronouns[pairs] or pronouns[random]"),
+        get=pronoun_experiment.pronouns,
     ),
     "n_tokens": Quantity(parts="side", meaning=mark("number of tokens of the source or the target"), get=n_tokens),
     "greedy_text": Quantity(

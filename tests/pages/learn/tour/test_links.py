@@ -131,6 +131,14 @@ def of_compare(asked: Asked) -> Iterator[str]:
     assert asked.get("view") in (None, "effect")
 
 
+def of_interventions(asked: Asked) -> Iterator[str]:
+    if "stack" in asked:
+        yield "Patch("
+        yield "qu'elle était trop fatiguée."
+    if asked.get("view") == "sweep":
+        yield "Metric: logit of “il” − logit of “elle”"
+
+
 PROMISED: Mapping[str, Callable[[Asked], Iterator[str]]] = {
     "heads": of_heads,
     "steps": of_steps,
@@ -139,6 +147,7 @@ PROMISED: Mapping[str, Callable[[Asked], Iterator[str]]] = {
     "architecture": of_architecture,
     "decoding": of_decoding,
     "compare": of_compare,
+    "interventions": of_interventions,
     "train": lambda asked: iter(()),  # it looks at trainings
 }
 """What is to be read on each page where a link's wishes took effect."""
@@ -159,7 +168,7 @@ def test_a_links_fields_are_those_of_its_page(place: int):
     _, link = LINKS[place]
     fields = {field.name: field for field in pages()[link.page].fields}
     for name, value in link.fields.items():
-        if name not in lessons._OF_HEAD:
+        if name not in lessons._OF_VIEW:
             fields[name].read(value)  # raises where the page would refuse it
 
 

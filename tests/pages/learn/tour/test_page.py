@@ -54,7 +54,7 @@ def test_a_chapter_is_predicted_then_revealed(open_tour: Callable[..., AppTest])
     assert not app.exception
     assert "You answered 27. The correct answer is 28." in html_of(app)
     assert "1 + 2 + … + 7 = 28" in prose_of(app)
-    assert "1 of 27 done" in html_of(app)
+    assert "1 of 28 done" in html_of(app)
     assert url_of(app)["lesson"] == "masks"
     button(app, "Try again").click().run()
     assert "1 + 2 + … + 7" not in prose_of(app)

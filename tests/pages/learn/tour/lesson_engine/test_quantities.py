@@ -94,6 +94,7 @@ def test_every_quantity_can_be_asked_for(make_evidence: MakeEvidence):
         "beams, n": "2, 2",
         "attention, layer, head, query, key": "decoder, 0, 0, 3, 1",
         "group, name": "metrics, exact_match",
+        "name": "pairs",
         "": "",
     }
     evidence = make_evidence("en-fr", CAT)

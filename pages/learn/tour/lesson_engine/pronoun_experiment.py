@@ -1,0 +1,88 @@
+"""The experiment of the last chapter: heads patched between sentences that differ in what decides il or elle."""
+
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from pages.learn.tour.lesson_engine.errors import ExpressionError
+from pages.learn.tour.lesson_engine.getters import Parts, attention_site
+from pages.learn.tour.lesson_engine.run import Run
+from pages.learn.tour.lesson_engine.value import Axis, Result, Values, number
+from transformer_core.analysis.pronouns.pronoun_heads import ENOUGH, PronounHeads, pronoun_heads, pronoun_runs
+from transformer_core.analysis.pronouns.pronoun_path import Agreement, agreement
+from transformer_core.analysis.trace.attentions import ATTENTIONS
+from transformer_core.model.transformer import Transformer
+
+N_PAIRS = 80  # half of them to search a set, the other half to measure it: some seconds
+N_AGREEING = 40  # pairs that are decoded freely
+
+
+class Experiment(NamedTuple):
+    """What was found."""
+
+    heads: PronounHeads
+    agreement: Agreement  # of the adjective, under the patch of the smallest set's first head
+
+
+_FOUND: WeakKeyDictionary[Transformer, Experiment] = WeakKeyDictionary()  # by model
+
+
+def flips(run: Run, parts: Parts) -> Result:
+    """Return the share of held-out pairs whose pronoun a head flips, in the worse direction [layer, head].
+
+    Raises:
+        HeadlightError: a model that does not translate such pairs.
+    """
+    attention, *place = parts
+    attention_site(run, attention, 0.0, "hook_z")  # raises where there is no such attention
+    n_layers = ATTENTIONS[str(attention)].n_layers(run.model.config)
+    array = np.zeros((n_layers, run.model.config.n_heads))
+    for effect in _experiment(run).heads.single:
+        head = effect.heads[0]
+        if head.attention == attention:
+            array[head.layer, head.head] = effect.rates.lower
+    axes = ("layer", "head")
+    values = Values(array=array, axes=tuple(Axis(name=axis, size=n) for axis, n in zip(axes, array.shape, strict=True)))
+    for axis, index in zip(axes, place, strict=False):
+        values = values.at(axis, index)
+    return values
+
+
+def pronouns(run: Run, parts: Parts) -> Result:
+    """Return a number of the experiment, by its name.
+
+    Raises:
+        ExpressionError: there is none of this name.
+        HeadlightError: a model that does not translate such pairs.
+    """
+    heads, agreement = _experiment(run)
+    found = {
+        "pairs": heads.n_measured,
+        "right": heads.share_right,
+        "all_heads": heads.everything.lower,
+        "others": heads.remaining.lower,
+        "random": heads.same_size.mean,
+        "random_of_others": heads.remaining_sets.mean,
+        "sufficient_heads": sum(effect.rates.lower >= ENOUGH for effect in heads.single),
+        "set_size": 0 if heads.smallest is None else len(heads.smallest.heads),
+        "agreement": agreement.agreeing,
+        "exact": agreement.exact,
+    }
+    (name,) = parts
+    if name not in found:
+        raise ExpressionError(
+            "the experiment has no number “{name}”, only {there}", name=f"{name}", there=", ".join(found)
+        )
+    return number(found[str(name)])
+
+
+def _experiment(run: Run) -> Experiment:
+    """Return what was found; it depends on no text."""
+    model, tokenizer = run.model, run.tokenizer
+    if model not in _FOUND:
+        heads = pronoun_heads(model, tokenizer, n_pairs=N_PAIRS)
+        first = (heads.smallest.heads if heads.smallest else heads.single[0].heads)[0]
+        runs = pronoun_runs(model, tokenizer, n_pairs=N_AGREEING)
+        _FOUND[model] = Experiment(heads, agreement(runs, first))
+    return _FOUND[model]
