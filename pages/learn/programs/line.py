@@ -98,7 +98,7 @@ def _words(data: ProgramsData, line: "LineRun") -> None:
         prose.text(say(READS_ONLY, read=_names([*read, last])))
         return
     ends = {"first": last.start, "last": last.start + last.size - 1}
-    prose.text(say(READS, read=_names(read), written=f"“{last.name}”", **ends))
+    prose.text(say(READS, read=_names(read), written=_names([last]), **ends))
 
 
 def _offset(offset: int) -> str:
@@ -117,7 +117,7 @@ def _offset(offset: int) -> str:
 
 
 def _names(spaces: "list[Subspace]") -> str:
-    return ", ".join(f"“{space.name}”" for space in spaces)
+    return ", ".join(say("“{word}”", word=space.name) for space in spaces)
 
 
 def _mistake(data: ProgramsData) -> None:
