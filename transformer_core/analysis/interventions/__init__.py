@@ -6,7 +6,6 @@ Records need no torch; what runs a model is loaded when it is first used.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from transformer_core.analysis.interventions.code import as_code
 from transformer_core.analysis.interventions.records import (
     Ablation,
     CellEdit,
@@ -52,7 +51,6 @@ __all__ = [
     "SweepResult",
     "TokenSwap",
     "applied",
-    "as_code",
     "attribution",
     "consequences",
     "exact_top",

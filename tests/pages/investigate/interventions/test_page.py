@@ -196,11 +196,25 @@ def test_a_stack_that_does_not_fit_the_model_says_why_and_stays(open_app: OpenAp
     assert stack_of(app) == BOTH and not changes(app).any()
 
 
-def test_the_code_prints_the_same_numbers(open_app: OpenApp, three_kinds: Path, capsys: pytest.CaptureFixture[str]):
-    app = opened(open_app, BOTH)
+def test_the_code_of_every_kind_of_intervention_prints_the_same_numbers(
+    open_app: OpenApp, three_kinds: Path, capsys: pytest.CaptureFixture[str]
+):
+    patch = Patch(
+        component=Component(kind="resid_pre", attention="decoder", layer=1, positions=(1,)),
+        text="The cat's “one”.",
+        direction="noising",
+        continuation="same",
+        name='it\'s "one"',
+    )
+    swap = TokenSwap(side="source", positions=(1,), tokens=(9,), enabled=False)
+    mean = Ablation(
+        component=Component(kind="feed_forward", attention="encoder", layer=0), method="mean", texts=(TEXT,)
+    )
+    every = Stack(entries=(*BOTH.entries, patch, swap, mean))
+    app = opened(open_app, every)
     exec(shown_code(app), {})
     printed = capsys.readouterr().out
-    result = expected(three_kinds, BOTH)
+    result = expected(three_kinds, every)
     assert str(result.logit_differences) in printed and result.output in printed
 
 
