@@ -1,6 +1,7 @@
 """Where an intervention is made: a component ablated or patched, cells of a pattern edited, or input tokens swapped."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -49,6 +50,7 @@ _NUMBER, _RENORMALIZE = Kept("interventions-number", 0.0), Kept("interventions-r
 _QUERY, _KEY = Kept("interventions-query", 0), Kept("interventions-cell-key", 0)
 _PLACE, _WORD = Kept("interventions-place", 0), Kept("interventions-word", "")
 _SIDE = Kept("interventions-side", "source")
+_NAME = Kept("interventions-name", "")
 NOTE = Kept("interventions-note", "")  # why the last one could not be added
 
 
@@ -244,8 +246,16 @@ def _button(make: Callable[[], Entry]) -> None:
 
     def add() -> None:
         try:
-            view_fields.add(make())
+            view_fields.add(replace(make(), name=str(_NAME.pop()).strip()))
         except HeadlightError as error:
             NOTE.set(prose.sentence(error))
 
-    st.button(say("Add to the stack"), key="interventions-add-it", type="primary", icon=":material/add:", on_click=add)
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.button(
+            say("Add to the stack"),
+            key="interventions-add-it",
+            type="primary",
+            icon=":material/add:",
+            on_click=add,
+        )
+        _NAME.text(say("Name"), placeholder=say("Name (optional)"), max_chars=60, label_visibility="collapsed")

@@ -41,7 +41,11 @@ _OF_CELLS = {
 
 
 def sentence(entry: Entry) -> str:
-    """Return what an intervention does."""
+    """Return what an intervention does, after the name that a person gave it."""
+    return f"{entry.name}: {_does(entry)}" if entry.name else _does(entry)
+
+
+def _does(entry: Entry) -> str:
     match entry:
         case Ablation():
             text = _cut(" / ".join(entry.texts))

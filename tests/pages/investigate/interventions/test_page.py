@@ -22,6 +22,7 @@ from transformer_core.analysis.interventions import (
     Patch,
     Stack,
     TokenSwap,
+    attribution,
     consequences,
     from_json,
     head_components,
@@ -73,7 +74,11 @@ def press(app: AppTest, key: str) -> AppTest:
 
 def changes(app: AppTest) -> np.ndarray:
     """The bars of the logit differences."""
-    y = next(iter(figures_of(app).values()))["data"][0]["y"]
+    return bars_of(next(iter(figures_of(app).values()))["data"][0])
+
+
+def bars_of(trace: dict[str, Any]) -> np.ndarray:
+    y = trace["y"]
     return np.frombuffer(base64.b64decode(y["bdata"]), dtype=y["dtype"])
 
 
@@ -145,9 +150,12 @@ def test_a_patch_takes_values_from_another_text_and_says_its_direction(open_app:
     app = opened(open_app, add="patch")
     app.text_input(key="interventions-other-box").set_value("The cat sees the dog.").run()
     app.multiselect(key="interventions-positions-box").set_value([1, 2]).run()
+    app.text_input(key="interventions-name-box").set_value(" the <b>subject</b> ").run()
     app = press(app, "interventions-add-it")
     entry = Patch(component=replace(HEAD, positions=(1, 2)), text="The cat sees the dog.", direction="denoising")
-    assert stack_of(app).entries == (entry,)
+    assert stack_of(app).entries == (replace(entry, name="the <b>subject</b>"),)
+    assert "the &lt;b&gt;subject&lt;/b&gt;: patch" in words_of(app)
+    assert app.text_input(key="interventions-name-box").value == ""
     result = expected(three_kinds, Stack(entries=(entry,)))
     np.testing.assert_allclose(changes(app), result.logit_differences[1] - result.logit_differences[0], atol=1e-5)
 
@@ -234,6 +242,32 @@ def test_a_sweep_fills_its_map_and_can_be_cancelled(open_app: OpenApp, three_kin
     np.testing.assert_allclose(shown.ravel(), exact, atol=1e-5)
     app.text_input(key="interventions-other-box").set_value("The cat sleeps.").run()
     assert "en-fr-sweep-encoder" not in figures_of(app)  # that was another question
+
+
+def test_a_sieve_estimates_all_and_checks_the_largest_exactly(open_app: OpenApp, three_kinds: Path):
+    app = opened(open_app, view="sweep", token="1")
+    app.text_input(key="interventions-other-box").set_value("The cat sees the dog.").run()
+    app.selectbox(key="interventions-sweep-way-box").set_value("sieve").run()
+    app = press(app, "interventions-run-sweep")
+    while any(button.key == "interventions-cancel" for button in app.button):
+        app.run()
+    model, tokenizer = tc.load(three_kinds / "en-fr")
+    base = read_base(model, tokenizer, TEXT)
+    metric = base.metric(1)
+    components = [*head_components(model.config, base, metric)]
+    of: dict[str, Any] = {
+        "template": Ablation(component=components[0], texts=("The cat sees the dog.",)),
+        "metric": metric,
+    }
+    estimates = attribution(model, tokenizer, base, components, **of)
+    top = sorted(estimates, key=lambda estimate: -abs(estimate.change))[:12]
+    exact = [result.change for result in sweep(model, tokenizer, base, [one.component for one in top], **of)]
+    estimated, checked = figures_of(app)["en-fr-sieve"]["data"][:2]
+    for trace, expected_bars in ((estimated, [one.change for one in top]), (checked, exact)):
+        np.testing.assert_allclose(bars_of(trace), expected_bars, atol=1e-5)
+    shown = values_of(figures_of(app)["en-fr-sweep-encoder"]["data"][-1])
+    of_encoder = [one.change for one in estimates if one.component.attention == "encoder"]
+    np.testing.assert_allclose(shown.ravel(), of_encoder, atol=1e-5)
 
 
 def test_files_hold_a_stack_and_strange_ones_say_so():
