@@ -75,8 +75,11 @@ class Source:
 
     def recipe(self, side: str = "") -> tuple[Expression, Expression]:
         """Return the model and its tokenizer as the code of a page has them; `side`: how their names end."""
-        if self.path == PAPER_BASE:
-            return self._paper_base(side)
+        model, tokenizer = self._paper_base(side) if self.path == PAPER_BASE else self._from_files(side)
+        return (self._with_stack(model, tokenizer, side) if self.stack else model), tokenizer
+
+    def _from_files(self, side: str) -> tuple[Expression, Expression]:
+        """Return the model of a folder or a snapshot, and its tokenizer."""
         options = {} if self.device == CPU else {"device": self.device}
         options |= {} if self.precision == PRECISIONS[0] else {"dtype": self.precision}
         if self.step is None:
@@ -87,7 +90,7 @@ class Source:
             loading = call(Film, call(Path, self.path)).load(self.step)
         loaded = through(loading, lambda _: replace(self, stack="").load(), version=self.version)
         model, tokenizer = named(f"model{side}, tokenizer{side}", loaded)
-        return (self._with_stack(model, tokenizer, side) if self.stack else model), tokenizer
+        return model, tokenizer
 
     def _with_stack(self, model: Expression, tokenizer: Expression, side: str) -> Expression:
         """Return the model in which the stack acts."""
@@ -107,7 +110,7 @@ class Source:
         _, tokenizer = named(f"_, tokenizer{side}", through(loading, lambda make: make(), version=self.version))
         built = call(tc.build, call(transformer_base, tokenizer.vocab_size), seed=0).eval()
         moved = built.to(self.device, call(choose_precision, self.precision))
-        return named(f"model{side}", through(moved, lambda _: self.load()[0])), tokenizer
+        return named(f"model{side}", through(moved, lambda _: replace(self, stack="").load()[0])), tokenizer
 
     def forward(self, model: Expression, value: Expression) -> Expression:
         """Return what forward passes of `model`, as `recipe` gives it, compute: on its device and with its change."""

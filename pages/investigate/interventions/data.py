@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from transformer_core.analysis import ModelRun
     from transformer_core.analysis.interventions import Base, Consequences
 
-MOST_TOKENS = 64  # on each side
 STORE = mark("interventions")
 
 

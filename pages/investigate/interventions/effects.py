@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from pages.components import figures
+from pages.investigate.interventions import words
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import prose
 from pages.shared.recipe import Print
@@ -118,7 +119,7 @@ def residual(data: InterventionsData) -> None:
             {"": shown},
             [str(depth) for depth in range(len(shown))],
             labels,
-            title=say("Residual stream of the {stack}: relative change", stack=say(STACKS[stack])),
+            title=say("Residual stream of the {stack}: relative change", stack=say(words.STACKS[stack])),
             row_name=say("depth"),
             column_name=say("position"),
             theme=theme(),
@@ -133,9 +134,6 @@ def residual(data: InterventionsData) -> None:
             height=height,
         )
     prose.small(say(ABOUT_RESIDUAL))
-
-
-STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}
 
 
 def code(data: InterventionsData) -> list[Print]:

@@ -51,7 +51,7 @@ def add(entry: Entry) -> None:
 
 
 def edit(index: int, of: Callable[[Entry], Entry | None]) -> None:
-    """Put another intervention in the place of one; None: remove it."""
+    """Replace an intervention; None: remove it."""
     entries = [*current().entries]
     changed = of(entries[index])
     change(Stack(entries=(*entries[:index], *([changed] if changed else []), *entries[index + 1 :])))

@@ -136,7 +136,7 @@ def input_tokens() -> tuple[str, ...]:
 
 
 def _with_mistake(as_written: CompiledProgram, number: int, mistake: str) -> CompiledProgram:
-    """Return the program with another line in the place of one.
+    """Return the program with one line replaced.
 
     Raises:
         HeadlightError: it cannot be read or compiled.

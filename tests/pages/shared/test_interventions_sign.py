@@ -1,6 +1,7 @@
 """A stack of interventions acts on every page, each says so, and it can be turned off there."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from pages.shared.models import PAPER_BASE
 from pages.shared.page import pages
+from pages.shared.sources import Source
 from tests.pages.conftest import figure_of, url_of, values_of, words_of
 from transformer_core.analysis import run_text
 from transformer_core.analysis.interventions import (
@@ -83,3 +86,10 @@ def test_a_stack_goes_along_to_the_next_page_and_lessons_do_not_mind(open_app: O
         app.switch_page(pages()[url].script).run()
         assert not app.exception and from_json(url_of(app)["stack"]) == STACK
     assert "hl-proved" in words_of(app) or "hl-proof" in words_of(app)
+
+
+def test_the_papers_base_model_runs_with_a_stack_too():
+    """It is built and not loaded, and came back to itself where a stack was to act in it."""
+    source = Source(PAPER_BASE, "1", stack=to_json(Stack(entries=STACK.entries[:1])), text=(TEXT, None))
+    changed, plain = (one.load()[0] for one in (source, replace(source, stack="")))
+    assert changed is not plain and next(changed.parameters()) is next(plain.parameters())

@@ -242,7 +242,7 @@ def _check_shapes(there: Tensor, run: ModelRun, attention: str) -> None:
 
 @torch.no_grad()
 def _swapping(model: Transformer, entry: TokenSwap) -> Hooks:
-    """Let a stack read other tokens: their embeddings in the place of those that were looked up."""
+    """Let a stack read other tokens: replace the embeddings that were looked up."""
     name = "encoder" if entry.side == "source" else "decoder"
     embed = model.get_submodule(f"{name}.embed")
     device = next(embed.parameters()).device

@@ -1,4 +1,4 @@
-"""Optimal ablation: the constant that costs least in the place of a component, learnt over some texts.
+"""Optimal ablation: the constant that replaces a component at the least cost, learned on some texts.
 
 >>> fit = fit_constant(model, tokenizer, Component(kind="head", attention="cross", layer=1, heads=(2,)), texts)
 >>> stack = Stack(entries=(fit.ablation,))
@@ -27,7 +27,7 @@ from transformer_core.text.interface import Tokenizer
 
 @dataclass(frozen=True, kw_only=True)
 class FittedConstant:
-    """A constant in the place of a component, and how much it costs."""
+    """A constant that replaces a component, and how much it costs."""
 
     ablation: Ablation  # by the method "constant"
     losses: tuple[float, ...]  # nats per output token: the mean ablation first, then after each step of Adam
@@ -108,7 +108,7 @@ def fit_constant(
 
 
 def _loss(model: Transformer, component: Component, name: str, bases: Sequence[Base], constant: Tensor) -> Tensor:
-    """Return the mean KL of all output tokens with a constant in the place of the component."""
+    """Return the mean KL of all output tokens with the component replaced by a constant."""
     edit = replace(constant_value(model, component, constant), heads=component.heads, positions=component.positions)
     total, n = constant.new_zeros(()), 0
     for base in bases:
