@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from pages.shared.model_bar import CLAIM
 from pages.shared.view import locale
 from tests.pages.conftest import overview_of, url_of, words_of
+from transformer_core import language
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
 OpenApp = Callable[..., AppTest]
@@ -52,5 +53,6 @@ def test_the_switch_changes_the_words_and_nothing_else(open_app: OpenApp):
 def test_a_page_is_drawn_while_the_language_changes(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch):
     """A run that the switch interrupts goes on for a moment, and reads the language that the next run has set."""
     languages = cycle(["en", "de"])
-    monkeypatch.setattr(locale, "_of_reader", lambda: next(languages))
+    monkeypatch.setattr(language, "_ask", lambda: next(languages))
+    monkeypatch.setattr(locale, "ask_for_language", lambda ask: None)
     assert not open_app("heads").exception
