@@ -69,7 +69,12 @@ def interventions() -> None:
             effects.tokens(data)
             view_fields.VIEW.segmented(say("Effects"), [*VIEWS], name=lambda name: say(VIEWS[name]))
             DRAWN[view_fields.VIEW.value](data)
-    prose.look_for(say(LOOK_FOR), definitions("zero-ablation", "kl-divergence", "teacher-forcing"))
+    prose.look_for(
+        say(LOOK_FOR),
+        definitions(
+            "activation-patching", "resample-ablation", "optimal-ablation", "logit-difference", "kl-divergence"
+        ),
+    )
     code_expander.code(lambda: script(*effects.code(data)))
     state.publish()
 

@@ -42,7 +42,9 @@ def programs() -> None:
         line.show(data)
         training.show(data)
         matched.show(data)
-    prose.look_for(say(LOOK_FOR), definitions("attention-pattern", "residual-stream", "attention-head"))
+    prose.look_for(
+        say(LOOK_FOR), definitions("select-and-aggregate", "compiled-model", "attention-pattern", "residual-stream")
+    )
     code_expander.code(lambda: script(*line.code(data), *matched.code(data)))
     state.publish()
 

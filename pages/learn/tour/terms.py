@@ -18,6 +18,7 @@ TERMS: Mapping[str, tuple[str, ...]] = {  # by the chapter's name
     "decoding": ("logits", "greedy-decoding", "beam-search", "length-penalty", "temperature"),
     "what-heads-do": ("previous-token-score", "induction-head", "attention-sink", "guided-head"),
     "does-the-picture-matter": ("zero-ablation", "norm-weighted-attention"),
+    "il-or-elle": ("activation-patching", "denoising-and-noising", "attention-head"),
     "rows": ("attention-pattern", "dropout"),
     "future": ("causal-mask", "leak-test"),
     "axes": ("query-key-value", "attention-pattern"),

@@ -6,7 +6,16 @@
 
 from collections.abc import Mapping
 
-from pages.shared.glossary import architecture, attention, comparing, decoding, heads, positions, training
+from pages.shared.glossary import (
+    architecture,
+    attention,
+    comparing,
+    decoding,
+    heads,
+    interventions,
+    positions,
+    training,
+)
 from pages.shared.glossary.term import Term
 from transformer_core.errors import mark
 
@@ -14,6 +23,7 @@ TOPICS: Mapping[str, tuple[str, tuple[Term, ...]]] = {  # by their names in addr
     "attention": (mark("Attention"), attention.TERMS),
     "heads": (mark("Measuring heads"), heads.TERMS),
     "comparing": (mark("Comparing heads and models"), comparing.TERMS),
+    "interventions": (mark("Interventions"), interventions.TERMS),
     "architecture": (mark("Architecture"), architecture.TERMS),
     "positions": (mark("Positions"), positions.TERMS),
     "tokens": (mark("Tokens"), decoding.TOKENS),
