@@ -20,7 +20,7 @@ MORE = {  # further states of a page, with components that it does not begin wit
     "masks": ("part=which", "part=inference"),
     "architecture": ("show=code",),
     "heads": ("as=lines",),
-    "interventions": ("add=cells&view=numbers", "add=patch&view=sweep"),
+    "interventions": ("add=cells&view=numbers", "add=patch&view=sweep", "add=patch&view=source"),
     "decoding": ("model=stories", "part=beams&model=en-fr", "part=led", "model=fill-in"),
 }
 OF_STREAMLIT = {  # what only Streamlit can mend, by axe's rules

@@ -42,11 +42,11 @@ ABOUT_CELLS = mark(
     "make up for it. Set to 0 after the softmax, without rescaling, that weight is gone."
 )
 PICK = mark("Click a cell of the pattern, or type query and key.")
-_KIND, _POSITIONS = Kept("interventions-kind", "head"), Kept("interventions-positions", ())
-_METHOD, _DIRECTION = Kept("interventions-method", "resample"), Kept("interventions-direction", "denoising")
+KIND, _POSITIONS = Kept("interventions-kind", "head"), Kept("interventions-positions", ())
+_METHOD, DIRECTION = Kept("interventions-method", "resample"), Kept("interventions-direction", "denoising")
 _OTHER = Kept("interventions-other", "")  # text; "": the first example that is not the text itself
 _OPERATION, _SCOPE = Kept("interventions-operation", "set"), Kept("interventions-scope", "cell")
-_NUMBER, _RENORMALIZE = Kept("interventions-number", 0.0), Kept("interventions-renormalize", True)
+_NUMBER, RENORMALIZE = Kept("interventions-number", 0.0), Kept("interventions-renormalize", True)
 _QUERY, _KEY = Kept("interventions-query", 0), Kept("interventions-cell-key", 0)
 _PLACE, _WORD = Kept("interventions-place", 0), Kept("interventions-word", "")
 _SIDE = Kept("interventions-side", "source")
@@ -91,15 +91,15 @@ def _ablation(data: InterventionsData) -> Entry:
 def _patch(data: InterventionsData) -> None:
     _component(data)
     _other(data)
-    _DIRECTION.segmented(say("Direction"), [*words.DIRECTIONS], name=lambda name: say(words.DIRECTIONS[name]))
-    prose.small(say(ABOUT_DIRECTION[_DIRECTION.value]))
-    _button(lambda: Patch(component=_chosen(data), text=other_text(data), direction=_DIRECTION.value))
+    DIRECTION.segmented(say("Direction"), [*words.DIRECTIONS], name=lambda name: say(words.DIRECTIONS[name]))
+    prose.small(say(ABOUT_DIRECTION[DIRECTION.value]))
+    _button(lambda: Patch(component=_chosen(data), text=other_text(data), direction=DIRECTION.value))
 
 
 def _component(data: InterventionsData) -> None:
     """Draw the choice of the component: its kind, its head or layer, and its positions."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        _KIND.selectbox(
+        KIND.selectbox(
             say("Component"),
             [kind for kind in words.KINDS if kind != "feed_forward" or data.card.config.d_ff],
             name=lambda kind: say(words.KINDS[kind]),
@@ -130,7 +130,7 @@ def _labels(data: InterventionsData) -> Sequence[str]:
 
 
 def _chosen(data: InterventionsData) -> Component:
-    view, kind = data.view, _KIND.value
+    view, kind = data.view, KIND.value
     of_stack = kind not in ("head", "attention")
     attention: Any = "decoder" if view.attention == "cross" and of_stack else view.attention
     n = len(_labels(data))
@@ -172,7 +172,7 @@ def _cells(data: InterventionsData) -> None:
             number = min(float(_NUMBER.value), highest)
             _NUMBER.number(say("Number"), 0.0, highest, shown=number, step=0.1, width=120)
     if _OPERATION.value != "knock_out":
-        _RENORMALIZE.toggle(say("Rescale the rest of the row, so that it sums to 1"))
+        RENORMALIZE.toggle(say("Rescale the rest of the row, so that it sums to 1"))
     prose.small(f"{say(PICK)} {say(ABOUT_CELLS)}")
     _button(lambda: _edit(data))
 
@@ -195,7 +195,7 @@ def _edit(data: InterventionsData) -> Entry:
     operation = _OPERATION.value
     options: dict[str, Any] = {}
     if operation != "knock_out":
-        options = {"number": float(_NUMBER.value), "renormalize": bool(_RENORMALIZE.value)}
+        options = {"number": float(_NUMBER.value), "renormalize": bool(RENORMALIZE.value)}
     view = data.view
     attention: Any = view.attention
     return CellEdit(

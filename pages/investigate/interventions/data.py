@@ -78,6 +78,22 @@ class InterventionsData:
         found: Consequences = value_of(self.result_recipe)
         return found
 
+    def comparison_recipe(self, text: str, kind: str) -> Expression:
+        """Return as code what another text's run does differently.
+
+        Args:
+            text: that the source run reads.
+            kind: of the components that are compared.
+        """
+        from transformer_core.analysis.interventions import compare_with_source
+
+        model, tokenizer = self.source.recipe()
+        found = self.source.forward(
+            model, call(compare_with_source, model, tokenizer, self.base_recipe, text, kind=kind)
+        )
+        compared: Expression = named("compared", cache.kept(STORE, found))
+        return compared
+
     def model(self) -> tuple[Any, Any]:
         """Return the model and its tokenizer."""
         return self.source.load()

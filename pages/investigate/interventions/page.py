@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.investigate.interventions import adding, effects, pattern, stack, sweeps, view_fields
+from pages.investigate.interventions import adding, effects, pattern, source_run, stack, sweeps, view_fields
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import code_expander, models, prose, ticking
 from pages.shared.answer import NO_HEAD
@@ -18,6 +18,7 @@ LEAD = mark(
 )
 VIEWS = {
     "pattern": mark("Pattern of the head"),
+    "source": mark("Source run"),
     "heads": mark("All heads"),
     "residual": mark("Residual stream"),
     "numbers": mark("Numbers"),
@@ -25,6 +26,7 @@ VIEWS = {
 }
 DRAWN = {
     "pattern": pattern.show,
+    "source": source_run.show,
     "heads": effects.heads,
     "residual": effects.residual,
     "numbers": effects.numbers,
@@ -67,7 +69,9 @@ def interventions() -> None:
         with right:
             effects.outputs(data)
             effects.tokens(data)
-            view_fields.VIEW.segmented(say("Effects"), [*VIEWS], name=lambda name: say(VIEWS[name]))
+            view_fields.VIEW.segmented(
+                say("Effects"), [*VIEWS], name=lambda name: say(VIEWS[name]), take=view_fields.look_at
+            )
             DRAWN[view_fields.VIEW.value](data)
     prose.look_for(
         say(LOOK_FOR),

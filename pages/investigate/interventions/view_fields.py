@@ -24,11 +24,20 @@ def _cell(text: str) -> tuple[int, int]:
 
 
 ADD = Field(PAGE, "add", "ablate", one_of("ablate", "cells", "patch", "tokens"))  # what kind is added next
-VIEW = Field(PAGE, "view", "pattern", one_of("pattern", "heads", "residual", "numbers", "sweep"))  # of the effects
+VIEW = Field(
+    PAGE, "view", "pattern", one_of("pattern", "source", "heads", "residual", "numbers", "sweep")
+)  # of the effects
 CELL = Field(PAGE, "cell", None, _cell, lambda cell: f"{cell[0]}.{cell[1]}")  # of the pattern
 TOKEN = Field(PAGE, "token", -1, int)  # of the output, which the sweep asks about; -1: the one that changes most
 FIELDS: tuple[Field, ...] = (ADD, VIEW, CELL, TOKEN)
 _UNDONE, _DONE = Kept("interventions-undone", ()), Kept("interventions-done", ())  # stacks, the latest is the last
+
+
+def look_at(view: str) -> None:
+    """Look at other effects; beside the source run stands what is chosen for a patch."""
+    VIEW.set(view)
+    if view == "source":
+        ADD.set("patch")
 
 
 def current() -> Stack:

@@ -6,7 +6,7 @@ from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Entry, Patch
 from transformer_core.errors import mark
 from transformer_core.figures import isolate
-from transformer_core.language import say
+from transformer_core.language import say, say_number
 
 METHODS = {  # of ablation
     "resample": mark("Resample"),
@@ -80,7 +80,14 @@ def component(of: Component) -> str:
         name = say("{kind} ({stack}, layer {layer})", kind=say(KINDS[of.kind]), stack=stack, layer=of.layer)
     if of.positions is None:
         return name
-    return say("{name} at positions {positions}", name=name, positions=", ".join(map(str, of.positions)))
+    positions = ", ".join(map(str, of.positions))
+    return say_number(
+        len(of.positions),
+        "{name} at position {positions}",
+        "{name} at positions {positions}",
+        name=name,
+        positions=positions,
+    )
 
 
 STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder"), "cross": mark("decoder")}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from transformer_core.analysis.interventions.context import Applied, SourceUse, applied, prepare
     from transformer_core.analysis.interventions.metric import Metric
     from transformer_core.analysis.interventions.optimal import FittedConstant, fit_constant
+    from transformer_core.analysis.interventions.run_comparison import RunComparison, compare_with_source
     from transformer_core.analysis.interventions.source_runs import Pairing, SourceRuns
     from transformer_core.analysis.interventions.standing import with_interventions
     from transformer_core.analysis.interventions.sweeping import (
@@ -45,6 +46,7 @@ __all__ = [
     "Metric",
     "Pairing",
     "Patch",
+    "RunComparison",
     "SourceRuns",
     "SourceUse",
     "Stack",
@@ -52,6 +54,7 @@ __all__ = [
     "TokenSwap",
     "applied",
     "attribution",
+    "compare_with_source",
     "consequences",
     "exact_top",
     "fit_constant",
@@ -71,6 +74,7 @@ _HOMES = {
     "comparison": ("Base", "Consequences", "consequences", "read_base"),
     "metric": ("Metric",),
     "optimal": ("FittedConstant", "fit_constant"),
+    "run_comparison": ("RunComparison", "compare_with_source"),
     "source_runs": ("Pairing", "SourceRuns"),
     "standing": ("with_interventions",),
     "sweeping": ("SweepResult", "head_components", "residual_components", "sweep"),

@@ -1,0 +1,226 @@
+"""The source run beside the text: heads and cells are dragged from one to the other, and the causal cone is shaded."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pages.investigate.interventions import adding, view_fields, words
+from pages.investigate.interventions.components.source_run import Board, Drop, Half, Step, sent_drop, source_run
+from pages.investigate.interventions.data import InterventionsData
+from pages.shared import prose
+from pages.shared.recipe import value_of
+from pages.shared.view.fields import Kept
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Entry, Patch, RunComparison
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
+
+KEY = "interventions-source-run"
+MOST_ROWS = 64  # heads of one attention; of larger models, the same head of each layer
+PARTS = {"heads": mark("Heads and positions"), "cells": mark("Cells of the pattern")}
+ABOUT = mark(
+    "Strong colors: there the activation differs most from that of your text at the paired token (‖source − yours‖ / "
+    "‖yours‖). The source run reads: {text}"
+)
+ABOUT_CELLS = mark(
+    "A cell of your text takes its weight from the source run. Whether the rest of its row is rescaled is chosen under "
+    "Edit cells. The source run reads: {text}"
+)
+_PART = Kept("interventions-drag", "heads")
+
+
+def show(data: InterventionsData) -> None:
+    """Draw the boards."""
+    _PART.segmented(say("What to drag"), [*PARTS], name=lambda name: say(PARTS[name]))
+    try:
+        compared = comparison(data)
+    except HeadlightError as error:
+        prose.warning(prose.sentence(error))
+        return
+    prose.small(say(ABOUT if _PART.value == "heads" else ABOUT_CELLS, text=adding.other_text(data)))
+    source_run(
+        [board for board, _ in _boards(data, compared)], _stacks(data), key=KEY, on_drop=lambda: _take(data, compared)
+    )
+
+
+def comparison(data: InterventionsData) -> RunComparison:
+    """Return the source run beside that of the text.
+
+    Raises:
+        HeadlightError: a text that the model cannot read.
+    """
+    found: RunComparison = value_of(data.comparison_recipe(adding.other_text(data), _kind()))
+    return found
+
+
+def _kind() -> Any:
+    """Return the kind of the components that can be dragged; beside cells, one row for each attention layer."""
+    return adding.KIND.value if _PART.value == "heads" else "attention"
+
+
+def _boards(data: InterventionsData, compared: RunComparison) -> list[tuple[Board, Sequence[Component]]]:
+    """Return the boards, each with the components that its rows are; () for a pattern."""
+    boards: list[tuple[Board, Sequence[Component]]] = [(_pattern(data, compared), ())] * (_PART.value == "cells")
+    most = max(float(np.nanmax(values, initial=0.0)) for values in compared.differences.values()) or 1.0
+    for stack in _orders(data):
+        parts = [part for part in _parts(data, compared) if _stack_of(part.attention) == stack]
+        side = ATTENTIONS[stack].queries_from
+        values = np.stack([compared.differences[part.attention][part.layer, _head(part)] for part in parts])
+        is_pair = len({part.attention for part in parts}) > 1
+        labels = [_label(part, is_pair=is_pair) for part in parts]
+        board = Board(
+            title=say(words.STACKS[stack]).capitalize(),
+            stack=stack,
+            steps=[_step(data, part) for part in parts],
+            is_pattern=False,
+            there=Half(rows=labels, columns=compared.run.labels[side], values=values / most),
+            here=Half(rows=labels, columns=getattr(data.run, side), values=_patched(data, parts, side)),
+            rows_here=range(len(parts)),
+            columns_here=_paired(compared, side),
+        )
+        boards.append((board, parts))
+    return boards
+
+
+def _pattern(data: InterventionsData, compared: RunComparison) -> Board:
+    """Return the patterns of the chosen head."""
+    view = data.view
+    attention = ATTENTIONS[view.attention]
+    queries, keys = data.run.labels(view.attention)
+    there = compared.patterns[view.attention][view.layer, view.head]
+    sides = attention.queries_from, attention.keys_from
+    rows, columns = (compared.run.labels[side] for side in sides)
+    part = Component(kind="attention", attention=_attention(view.attention), layer=view.layer)
+    return Board(
+        title=f"{say(attention.title)} L{view.layer}.H{view.head}",
+        stack=_stack_of(view.attention),
+        steps=[_step(data, part)] * len(queries),
+        is_pattern=True,
+        there=Half(rows=rows, columns=columns, values=there),
+        here=Half(rows=queries, columns=keys, values=data.pattern[1]),
+        rows_here=_paired(compared, sides[0]),
+        columns_here=_paired(compared, sides[1]),
+    )
+
+
+def _parts(data: InterventionsData, compared: RunComparison) -> list[Component]:
+    """Return what can be dragged, in the order in which it is computed within a stack."""
+    kind, parts = _kind(), []
+    for name, values in compared.differences.items():
+        n_layers, n_heads, _ = values.shape
+        heads: Sequence[int | None] = [None] if kind != "head" else range(n_heads)
+        if n_layers * n_heads > MOST_ROWS:
+            heads = [min(data.view.head, n_heads - 1)]
+        parts += [
+            Component(kind=kind, attention=_attention(name), layer=layer, heads=None if head is None else (head,))
+            for layer in range(n_layers)
+            for head in heads
+        ]
+    return sorted(parts, key=lambda part: part.layer)  # self-attention stays before cross-attention
+
+
+def _stacks(data: InterventionsData) -> dict[str, list[Step]]:
+    """Return the steps of each stack, for the causal cone."""
+    masks = data.run.masks
+    return {
+        stack: [
+            Step(mixes=what if what in ("self", "cross") else "", mask=masks[stack][layer] if what == "self" else None)
+            for layer, what in order
+        ]
+        for stack, order in _orders(data).items()
+    }
+
+
+def _orders(data: InterventionsData) -> dict[str, list[tuple[int, str]]]:
+    """Return what each stack computes, in order: layer and part."""
+    config = data.card.config
+    depths = {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
+    parts = ("resid_pre", "self", "cross", "feed_forward", "resid_post")
+    has_cross = {"encoder": False, "decoder": config.has_encoder}
+    return {
+        stack: [(layer, part) for layer in range(depth) for part in parts if part != "cross" or has_cross[stack]]
+        for stack, depth in depths.items()
+        if depth
+    }
+
+
+def _step(data: InterventionsData, part: Component) -> int:
+    """Return which of its stack's steps a component is."""
+    of_attention = part.kind in ("head", "attention")
+    what = ("cross" if part.attention == "cross" else "self") if of_attention else part.kind
+    return _orders(data)[_stack_of(part.attention)].index((part.layer, what))
+
+
+def _stack_of(attention: str) -> str:
+    return "encoder" if attention == "encoder" else "decoder"
+
+
+def _head(part: Component) -> int:
+    return part.heads[0] if part.heads else 0
+
+
+def _label(part: Component, *, is_pair: bool) -> str:
+    """Return a component in few letters; in a decoder that has both, self-attention and cross-attention apart."""
+    name = f"L{part.layer}.H{_head(part)}" if part.heads else f"L{part.layer}"
+    if not is_pair:
+        return name
+    return f"{name} {say('cross') if part.attention == 'cross' else say('self')}"
+
+
+def _paired(compared: RunComparison, side: str) -> list[int | None]:
+    return [compared.here(side, position) for position in range(len(compared.run.labels[side]))]
+
+
+def _patched(data: InterventionsData, parts: Sequence[Component], side: str) -> np.ndarray:
+    """Return 1 where the stack replaces a component, [part, position]."""
+    cells = np.zeros((len(parts), len(getattr(data.run, side))))
+    for entry in data.stack.enabled:
+        if not isinstance(entry, Ablation | Patch):
+            continue
+        at = entry.component
+        for row, part in enumerate(parts):
+            is_same = (at.kind, at.attention, at.layer) == (part.kind, part.attention, part.layer)
+            if is_same and (at.heads is None or set(part.heads or ()) <= {*at.heads}):
+                cells[row, [*at.positions] if at.positions else slice(None)] = 1.0
+    return cells
+
+
+def _take(data: InterventionsData, compared: RunComparison) -> None:
+    """Put what was dropped onto the stack."""
+    drop = sent_drop(KEY)
+    entry = _entry(data, compared, drop) if drop is not None else None
+    if entry is not None:
+        view_fields.add(entry)
+
+
+def _entry(data: InterventionsData, compared: RunComparison, drop: Drop) -> Entry | None:
+    """Return the intervention that patches what was dropped at its counterpart; None: there is no such place."""
+    try:
+        board, parts = _boards(data, compared)[drop.board]
+        query = board.rows_here[drop.row]
+        position = None if drop.column is None else board.columns_here[drop.column]
+    except IndexError:  # nothing that the component sends
+        return None
+    if query is None or (position is None and (drop.column is not None or board.is_pattern)):
+        return None
+    view = data.view
+    if board.is_pattern:
+        return CellEdit(
+            attention=_attention(view.attention),
+            layer=view.layer,
+            heads=(view.head,),
+            cells=((query, position),),
+            operation="set",
+            number=float(board.there.values[drop.row, drop.column]),
+            renormalize=bool(adding.RENORMALIZE.value),
+        )
+    positions = None if position is None else (position,)
+    part = replace(parts[drop.row], positions=positions)
+    return Patch(component=part, text=adding.other_text(data), direction=adding.DIRECTION.value)
+
+
+def _attention(name: str) -> Any:
+    """Return the name of an attention, as records take it."""
+    return name

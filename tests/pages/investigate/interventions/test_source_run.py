@@ -1,0 +1,113 @@
+"""The source run beside the text: the boards hold what the core compares, and refuse what they never sent."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import transformer_core as tc
+from pages.investigate.interventions.components.source_run import Drop, sent_drop
+from tests.pages.conftest import component, url_of, words_of
+from transformer_core.analysis.interventions import (
+    Component,
+    Patch,
+    RunComparison,
+    Stack,
+    compare_with_source,
+    read_base,
+    to_json,
+)
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+OpenApp = Callable[..., AppTest]
+TEXT, OTHER = "The dog sees the cat.", "The big dog sees the cat."
+
+
+def opened(open_app: OpenApp, **parameters: str) -> AppTest:
+    app = open_app("interventions", **({"model": "en-fr", "text": TEXT, "view": "source", "add": "patch"} | parameters))
+    assert not app.exception
+    app.text_input(key="interventions-other-box").set_value(OTHER).run()
+    assert not app.exception
+    return app
+
+
+def board_data(app: AppTest) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(component(app, "source_run").json)
+    return told
+
+
+def compared(folder: Path, kind: Any = "head", model: str = "en-fr") -> RunComparison:
+    loaded, tokenizer = tc.load(folder / model)
+    return compare_with_source(loaded, tokenizer, read_base(loaded, tokenizer, TEXT), OTHER, kind=kind)
+
+
+def test_the_boards_show_where_the_runs_differ(open_app: OpenApp, three_kinds: Path):
+    told, expected = board_data(opened(open_app)), compared(three_kinds)
+    encoder, decoder = told["boards"]
+    assert (encoder["stack"], decoder["stack"]) == ("encoder", "decoder")
+    big = 1  # the word that the other text has no counterpart for
+    assert encoder["columnsHere"][big] is None and encoder["columnsHere"][big + 1] == big
+    highest = max(float(np.nanmax(values)) for values in expected.differences.values())
+    by_row = expected.differences["encoder"].reshape(-1, expected.differences["encoder"].shape[-1]) / highest
+    np.testing.assert_allclose(encoder["there"]["values"], np.nan_to_num(by_row), atol=6e-4)
+    both = [expected.differences[name] for name in ("decoder", "cross")]  # of a layer, one behind the other
+    by_row = np.concatenate([values[layer] for layer in range(len(both[0])) for values in both]) / highest
+    np.testing.assert_allclose(decoder["there"]["values"], np.nan_to_num(by_row), atol=6e-4)
+    assert len(decoder["there"]["rows"]) == len(set(decoder["there"]["rows"])) == len(by_row)
+
+
+def test_the_cells_of_both_patterns_are_beside_each_other(open_app: OpenApp, three_kinds: Path):
+    app = opened(open_app, attention="cross", layer="1", head="1")
+    app.segmented_control(key="interventions-drag-segments").set_value("cells").run()
+    pattern, *sites = board_data(app)["boards"]
+    expected = compared(three_kinds, "attention")
+    assert pattern["isPattern"] and pattern["stack"] == "decoder"
+    np.testing.assert_allclose(pattern["there"]["values"], expected.patterns["cross"][1, 1], atol=6e-4)
+    assert [len(board["there"]["rows"]) for board in sites] == [
+        sum(len(values) for name, values in expected.differences.items() if (name == "encoder") == (stack == "encoder"))
+        for stack in ("encoder", "decoder")
+    ]
+
+
+@pytest.mark.parametrize("model", ["tales", "gaps"])
+def test_models_of_one_stack_have_one_board(open_app: OpenApp, model: str):
+    (board,) = board_data(opened(open_app, model=model))["boards"]
+    assert len(board["here"]["rows"]) == len(board["there"]["rows"]) > 1
+
+
+def test_what_the_stack_patches_is_filled(open_app: OpenApp):
+    head = Component(kind="head", attention="encoder", layer=1, heads=(1,), positions=(2,))
+    stack = Stack(entries=(Patch(component=head, text=OTHER, direction="noising"),))
+    encoder, decoder = board_data(opened(open_app, stack=to_json(stack)))["boards"]
+    filled = {(row, place) for row, line in enumerate(encoder["here"]["values"]) for place, x in enumerate(line) if x}
+    assert {(encoder["here"]["rows"][row], place) for row, place in filled} == {("L1.H1", 2)}
+    assert not np.any(decoder["here"]["values"])
+
+
+def test_looking_at_the_source_run_chooses_what_is_set_for_a_patch(open_app: OpenApp):
+    app = open_app("interventions", model="en-fr", text=TEXT)
+    app.segmented_control(key="interventions-view-segments").set_value("source").run()
+    assert not app.exception
+    assert (url_of(app)["view"], url_of(app)["add"]) == ("source", "patch")
+    assert "The source run reads:" in words_of(app)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ({"board": 0, "row": 1, "column": 2}, Drop(board=0, row=1, column=2)),
+        ({"board": 0, "row": 1, "column": None}, Drop(board=0, row=1, column=None)),
+        ({"board": -1, "row": 1, "column": 2}, None),
+        ({"board": 0, "row": 1, "column": -1}, None),
+        ({"board": "0", "row": 1, "column": 2}, None),
+        ([0, 1, 2], None),
+        (None, None),
+    ],
+)
+def test_only_what_can_be_dropped_is_taken(monkeypatch: pytest.MonkeyPatch, message: object, expected: Drop | None):
+    monkeypatch.setattr("pages.investigate.interventions.components.source_run.sent", lambda key, event: message)
+    assert sent_drop("key") == expected
