@@ -1,4 +1,4 @@
-"""What a model says with one head changed: switched off, or made to look at one place and nowhere else."""
+"""What a model writes with one head changed: ablated, patched, or made to attend to one key and nothing else."""
 
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from pages.learn.tour.lesson_engine.value import Result
 from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.instrument.intervene import intervene
-from transformer_core.instrument.interventions import set_cells, zero_heads
+from transformer_core.instrument.interventions import patch, set_cells, zero_heads
 
 Change = Callable[[Run, Parts], Mapping[str, Any]]
 """Gives the intervention, by its site, that a quantity's brackets ask for."""
@@ -37,11 +37,26 @@ def looking(run: Run, parts: Parts) -> Mapping[str, Any]:
     return {site: set_cells({(head, query, None): 0.0, (head, query, key): 1.0})}
 
 
+def patched(run: Run, parts: Parts) -> Mapping[str, Any]:
+    """Return what gives a head the output that it has on the lesson's other text: attention, layer, head, query.
+
+    Without a query, at all positions; texts of the same number of tokens are paired by position.
+    """
+    attention, layer, head, *place = parts
+    site = attention_site(run, attention, layer, "hook_z")
+    if run.source is None or run.source.sites[site].shape != run.sites[site].shape:
+        raise ExpressionError("patching needs another text with the same number of tokens; change other: …")
+    side, _ = run.sides[str(attention)]
+    positions = [run.axis("query", side).place("query", one) for one in place] or None
+    activations = {site: torch.from_numpy(run.source.sites[site])[None]}
+    return {site: patch(activations, heads=[_head(run, head)], positions=positions)}
+
+
 def output(change: Change) -> Get:
     """Return what gets the text that the changed model writes by itself."""
 
     def get(run: Run, parts: Parts) -> Result:
-        words: str = _once(run, ("output", change, parts), lambda: _write(run, change(run, parts)))
+        words: str = _once(run, ("output", change, parts, _source(run)), lambda: _write(run, change(run, parts)))
         return words
 
     return get
@@ -51,7 +66,9 @@ def probs(change: Change) -> Get:
     """Return what gets the changed model's probabilities behind each token that the right one wrote [pos, vocab]."""
 
     def get(run: Run, parts: Parts) -> Result:
-        return probabilities(run, _once(run, ("probs", change, parts), lambda: _logits(run, change(run, parts))))
+        return probabilities(
+            run, _once(run, ("probs", change, parts, _source(run)), lambda: _logits(run, change(run, parts)))
+        )
 
     return get
 
@@ -72,6 +89,11 @@ def _write(run: Run, interventions: Mapping[str, Any]) -> str:
 def _logits(run: Run, interventions: Mapping[str, Any]) -> Any:
     with intervene(run.model, interventions):
         return run.model(*(tensor_of(ids, run.model) for ids in run.model_run.inputs))[0].float().numpy()
+
+
+def _source(run: Run) -> Hashable:
+    """Return what a patch of a run takes its values from."""
+    return run.source and run.source.model_run.inputs
 
 
 def _once(run: Run, key: Hashable, make: Callable[[], Any]) -> Any:

@@ -267,6 +267,7 @@ def _matrix(values: Values, *, title: str, signed: bool, numbers: bool, decimals
         diverging=signed,
         decimals=decimals,
         with_numbers=numbers,
+        with_colors=rows.size > 2,  # beside fewer, the numbers of a bar would lie on each other
         theme=data.theme,
         height=430 if rows.size > 24 else None,
     )

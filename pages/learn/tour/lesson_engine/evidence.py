@@ -1,6 +1,7 @@
 """The numbers that a lesson speaks of: of a model's run on its text, and of the six words' training."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +11,7 @@ from pages.learn.tour.lesson_engine.evaluation import evaluate, in_words, plain_
 from pages.learn.tour.lesson_engine.expression import parse
 from pages.learn.tour.lesson_engine.getters import Parts
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
-from pages.learn.tour.lesson_engine.quantities import quantity
+from pages.learn.tour.lesson_engine.quantities import QUANTITIES, quantity
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.six_words import STEPS, WORDS, SixWords
 from pages.learn.tour.lesson_engine.syntax import Expression
@@ -84,7 +85,10 @@ class Evidence:
             return name == "true"
         if name in OF_SIX_WORDS:
             return self._of_six_words(name, parts, is_right=of == "right")
-        return quantity(self.run_of(of), name, parts)
+        run = self.run_of(of)
+        if name in QUANTITIES and QUANTITIES[name].is_patched:
+            run = replace(run, source=self.run_of("" if of == "other" else "other"))
+        return quantity(run, name, parts)
 
     def ask(self, source: str) -> Result:
         """Return what an expression comes to.

@@ -40,6 +40,7 @@ class Quantity:
     get: Get
     n_left_out: int = 0  # parts at the end that may be left out: without a head, all heads are meant
     n_more: int = 0  # parts that may follow: further heads
+    is_patched: bool = False  # it needs the run on the lesson's other text, too
 
     @property
     def n_parts(self) -> range:
@@ -164,6 +165,22 @@ QUANTITIES: Mapping[str, Quantity] = {
         parts=_HEAD,
         meaning=mark("probabilities of all tokens with a head ablated [pos, vocab]"),
         get=changed.probs(changed.switched_off),
+    ),
+    "output_patched": Quantity(
+        parts=f"{_HEAD}, query",
+        n_left_out=1,
+        is_patched=True,
+        meaning=mark("output with a head patched from the other text, at one query or at all"),
+        get=changed.output(changed.patched),
+    ),
+    "probs_patched": Quantity(
+        parts=f"{_HEAD}, query",
+        n_left_out=1,
+        is_patched=True,
+        meaning=mark(
+            "probabilities of all tokens with a head patched from the other text, at one query or at all [pos, vocab]"
+        ),
+        get=changed.probs(changed.patched),
     ),
     "output_looking": Quantity(
         parts=f"{_HEAD}, query, key",

@@ -34,6 +34,7 @@ class Run:
     sides: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of each attention: whose queries, whose keys
     card: Mapping[str, Any] = field(default_factory=dict)  # what was measured of the model when it was made
     found: dict[Hashable, Any] = field(default_factory=dict)  # what was computed of it later
+    source: "Run | None" = None  # on the lesson's other text, for a patch
 
     @property
     def n_bytes(self) -> int:

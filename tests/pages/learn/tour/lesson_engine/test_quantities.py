@@ -91,13 +91,14 @@ def test_every_quantity_can_be_asked_for(make_evidence: MakeEvidence):
         "n, width": "4, 6",
         "side": "target",
         "n": "2",
+        "attention, layer, head, query": "encoder, 0, 0, 3",
         "beams, n": "2, 2",
         "attention, layer, head, query, key": "decoder, 0, 0, 3, 1",
         "group, name": "metrics, exact_match",
         "name": "pairs",
         "": "",
     }
-    evidence = make_evidence("en-fr", CAT)
+    evidence = make_evidence("en-fr", CAT, other="The dog sees the cat.")
     for name, quantity in QUANTITIES.items():
         evidence.ask(f"{name}[{given[quantity.parts]}]" if quantity.parts else name)
         with pytest.raises(ExpressionError):
@@ -173,6 +174,41 @@ def test_a_head_that_is_made_to_look_writes_the_value_of_that_key(make_evidence:
         np.testing.assert_allclose(found.array, expected, atol=1e-5)
     pairs = tc.read_card(ROOT / "checkpoints" / "en-fr")["guidance"]["pairs"]
     assert evidence.told("card[guidance, pairs]") == str(pairs)
+
+
+def test_a_head_is_patched_from_the_other_text(make_evidence: MakeEvidence):
+    model, tokenizer = load("en-fr")
+    other = FAMOUS.replace("tired", "wide")
+    evidence = make_evidence("en-fr", FAMOUS, other=other)
+    here, there = (torch.tensor([tokenizer.encode_for(text, "encoder_decoder")]) for text in (FAMOUS, other))
+    tgt = torch.tensor([tokenizer.encode(str(evidence.ask("output")), bos=True)])
+    point = named_hook_points(model)["encoder.blocks.1.self_attn.hook_z"]
+    kept: list[torch.Tensor] = []
+    for positions, parts in ((slice(None), "encoder, 1, 0"), (slice(7, 8), "encoder, 1, 0, it")):
+
+        def keep(z: torch.Tensor) -> torch.Tensor:
+            kept.append(z)
+            return z
+
+        def put(z: torch.Tensor, positions: slice = positions) -> torch.Tensor:
+            z = z.clone()
+            z[:, 0, positions] = kept[-1][:, 0, positions]
+            return z
+
+        with torch.inference_mode(), active_hooks({point: keep}):
+            model(there, tgt)
+        with torch.inference_mode(), active_hooks({point: put}):
+            expected = model(here, tgt).softmax(dim=-1)[0].numpy()
+        found = evidence.ask(f"probs_patched[{parts}]")
+        assert isinstance(found, Values)
+        np.testing.assert_allclose(found.array, expected, atol=1e-5)
+        assert "qu'elle était trop fatiguée" in evidence.told(f"output_patched[{parts}]")
+        assert "qu'il était trop large" in evidence.told(f"other output_patched[{parts}]")
+
+
+def test_a_patch_from_a_text_of_another_length_says_why(make_evidence: MakeEvidence):
+    with pytest.raises(ExpressionError, match="same number of tokens"):
+        make_evidence("en-fr", FAMOUS, other=CAT).ask("output_patched[encoder, 1, 0]")
 
 
 def test_the_other_text(make_evidence: MakeEvidence):
