@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from tests.model.building import ENCODER, shaken_model, small_config
-from transformer_core.decoding.filling import NOTHING, BlankPrediction, Filling, FillingTree, token_of
+from transformer_core.decoding.filling import NOTHING, BlankPrediction, Filling, FillingTree
 from transformer_core.decoding.looking import Aim
 from transformer_core.errors import ConfigError, TextError
 from transformer_core.instrument.capture import capture
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.tokenizer import train_tokenizer
 
 MASK, PAD = 4, 0
 TEXT = [1, 5, MASK, 7, MASK, MASK, 9, 2]
@@ -242,19 +241,3 @@ def test_padding_that_also_ends_texts_may_be_filled_in():
     model = shaken_model(small_config(**ENCODER, pad_id=2, eos_id=2))
     tree = FillingTree(model, torch.tensor([[1, 5, MASK]]), mask_id=MASK)
     assert np.isinf(tree.read().blanks[2].log_probs).nonzero()[0].tolist() == [MASK]
-
-
-def test_a_word_that_a_person_types_is_one_token():
-    words = train_tokenizer(["the red ball"], kind="word", mask=True)
-    assert words.labels([token_of(words, " Ball ")]) == ["ball"]
-    for typed, said in (
-        ("red ball", "has 2 tokens"),
-        ("  ", "has no tokens"),
-        ("kite", "“kite” is not in the vocabulary"),
-    ):
-        with pytest.raises(TextError, match=said):
-            token_of(words, typed)
-    letters = train_tokenizer(["the red ball"], kind="character", mask=True)
-    assert letters.tokens([token_of(letters, "b")]) == ["b"]
-    pieces = train_tokenizer(["the red ball the red ball"], kind="byte_bpe", vocab_size=280, mask=True)
-    assert pieces.tokens([token_of(pieces, "red")]) == [" red"]

@@ -239,3 +239,19 @@ save_tokenizers_of_ties(pathlib.Path({str(there)!r}))"""
     subprocess.run([sys.executable, "-c", code], env=environment, cwd=root, check=True, timeout=300)
     for kind in KINDS:
         assert (here / kind).read_bytes() == (there / kind).read_bytes()
+
+
+def test_a_word_that_a_person_types_is_one_token():
+    words = train_tokenizer(["the red ball"], kind="word", mask=True)
+    assert words.labels([words.token_of(" Ball ")]) == ["ball"]
+    for typed, said in (
+        ("red ball", "has 2 tokens"),
+        ("  ", "has no tokens"),
+        ("kite", "“kite” is not in the vocabulary"),
+    ):
+        with pytest.raises(TextError, match=said):
+            words.token_of(typed)
+    letters = train_tokenizer(["the red ball"], kind="character", mask=True)
+    assert letters.tokens([letters.token_of("b")]) == ["b"]
+    pieces = train_tokenizer(["the red ball the red ball"], kind="byte_bpe", vocab_size=280, mask=True)
+    assert pieces.tokens([pieces.token_of("red")]) == [" red"]

@@ -32,7 +32,6 @@ from transformer_core.decoding.prediction import Candidate
 from transformer_core.errors import ConfigError, Message, TextError
 from transformer_core.instrument.capture import LazyActivations, capture
 from transformer_core.model.transformer import NO_PREDICTIONS, Transformer
-from transformer_core.text.interface import Tokenizer
 
 Key = tuple[tuple[int, int], ...]
 """Which blanks are filled, with what: (place, token) each, from left to right."""
@@ -274,25 +273,6 @@ class FillingTree:
             for i, place in enumerate(places)
         }
         return FillingState(tokens=tokens, blanks=blanks, ms=(perf_counter() - start) * 1e3)
-
-
-def token_of(tokenizer: Tokenizer, word: str) -> int:
-    """Return the token of a word that a person typed for a blank, the one after a space before the one without.
-
-    Raises:
-        TextError: it is no single token, or one that the model has never seen.
-    """
-    ways = [tokenizer.encode(way) for way in (f" {word.strip()}", word.strip())]
-    single = next((way[0] for way in ways if len(way) == 1), None)
-    if not word.strip() or single is None:
-        n = min(map(len, ways)) if word.strip() else 0
-        shown = word.strip()[:40]
-        if not n:
-            raise TextError("“{word}” has no tokens, but a blank takes one; type another word", word=shown)
-        raise TextError("“{word}” has {n} tokens, but a blank takes one; type another word", word=shown, n=n)
-    if single == tokenizer.unk_id:
-        raise TextError("“{word}” is not in the vocabulary; type another word", word=word.strip()[:40])
-    return single
 
 
 def _rows(acts: LazyActivations, places: list[int]) -> Float[np.ndarray, "blank layer head key"]:

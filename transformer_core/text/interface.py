@@ -61,6 +61,24 @@ class Tokenizer(ABC):
         begin, end = _special(self.bos_id, _NO_BEGIN, bos), _special(self.eos_id, _NO_END, eos)
         return begin + self._ids(encodable(text)) + end
 
+    def token_of(self, word: str) -> int:
+        """Return the token of a word that a person typed, the one after a space before the one without.
+
+        Raises:
+            TextError: it is no single token, or has no token of its own.
+        """
+        word = word.strip()
+        ways = [self.encode(way) for way in (f" {word}", word)] if word else [[]]
+        single = next((way[0] for way in ways if len(way) == 1), None)
+        if single is None:
+            n = min(map(len, ways))
+            if not n:
+                raise TextError("“{word}” has no tokens, but one is needed; type another word", word=word[:40])
+            raise TextError("“{word}” has {n} tokens, but one is needed; type another word", word=word[:40], n=n)
+        if single == self.unk_id:
+            raise TextError("“{word}” is not in the vocabulary; type another word", word=word[:40])
+        return single
+
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the tokens of each text, without special ones; for many texts faster than one by one."""
         return [self.encode(text) for text in texts]

@@ -195,8 +195,6 @@ def _granted(tree: "FillingTree", tokenizer: "Tokenizer", at: "Filling", request
     Raises:
         TextError: it cannot be done.
     """
-    from transformer_core.decoding.filling import token_of
-
     match request:
         case None:
             return at
@@ -205,5 +203,5 @@ def _granted(tree: "FillingTree", tokenizer: "Tokenizer", at: "Filling", request
         case "all":
             return tree.fill_all(at)
     place, chosen = request
-    token = token_of(tokenizer, chosen) if isinstance(chosen, str) else chosen
+    token = tokenizer.token_of(chosen) if isinstance(chosen, str) else chosen
     return tree.fill(at.before(place), place, token)

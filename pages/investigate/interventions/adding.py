@@ -12,7 +12,7 @@ from pages.learn import head_choice
 from pages.shared import prose
 from pages.shared.view.fields import Kept
 from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Entry, Patch, TokenSwap
-from transformer_core.errors import HeadlightError, mark
+from transformer_core.errors import ConfigError, HeadlightError, mark
 from transformer_core.language import say
 
 TABS = {
@@ -36,16 +36,17 @@ ABOUT_DIRECTION = {
     "denoising": mark("Clean into corrupted: is the component sufficient? Your text is the corrupted one."),
     "noising": mark("Corrupted into clean: is the component necessary? Your text is the clean one."),
 }
-SCOPES = {"cell": mark("Cell"), "row": mark("Row"), "column": mark("Column")}
+SCOPES = {"cell": mark("Cell"), "row": mark("Row"), "column": mark("Column"), "group": mark("Group")}
 ABOUT_CELLS = mark(
     "Before the softmax, the other keys share the weight of a cell that is knocked out, so another head or cell can "
     "make up for it. Set to 0 after the softmax, without rescaling, that weight is gone."
 )
 PICK = mark("Click a cell of the pattern, or type query and key.")
+PICK_SOME = mark("Click cells of the pattern to add them to the group or remove them, or add them by query and key.")
 KIND, _POSITIONS = Kept("interventions-kind", "head"), Kept("interventions-positions", ())
 _METHOD, DIRECTION = Kept("interventions-method", "resample"), Kept("interventions-direction", "denoising")
 _OTHER = Kept("interventions-other", "")  # text; "": the first example that is not the text itself
-_OPERATION, _SCOPE = Kept("interventions-operation", "set"), Kept("interventions-scope", "cell")
+_OPERATION = Kept("interventions-operation", "set")
 _NUMBER, RENORMALIZE = Kept("interventions-number", 0.0), Kept("interventions-renormalize", True)
 _QUERY, _KEY = Kept("interventions-query", 0), Kept("interventions-cell-key", 0)
 _PLACE, _WORD = Kept("interventions-place", 0), Kept("interventions-word", "")
@@ -154,6 +155,7 @@ def _cells(data: InterventionsData) -> None:
         _head(data)
     queries, keys = data.run.labels(data.view.attention)
     query, key = _cell(data)
+    is_group = view_fields.SCOPE.value == "group"
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         for kept, label, labels, value in ((_QUERY, say("Query"), queries, query), (_KEY, say("Key"), keys, key)):
             kept.selectbox(
@@ -164,7 +166,9 @@ def _cells(data: InterventionsData) -> None:
                 take=lambda chosen, kept=kept: _choose(data, kept, chosen),
                 width=150,
             )
-        _SCOPE.segmented(say("Scope"), [*SCOPES], name=lambda name: say(SCOPES[name]))
+        view_fields.SCOPE.segmented(say("Scope"), [*SCOPES], name=lambda name: say(SCOPES[name]))
+    if is_group:
+        _group(data)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         _OPERATION.segmented(say("Operation"), [*words.OPERATIONS], name=lambda name: say(words.OPERATIONS[name]))
         if _OPERATION.value != "knock_out":
@@ -173,8 +177,42 @@ def _cells(data: InterventionsData) -> None:
             _NUMBER.number(say("Number"), 0.0, highest, shown=number, step=0.1, width=120)
     if _OPERATION.value != "knock_out":
         RENORMALIZE.toggle(say("Rescale the rest of the row, so that it sums to 1"))
-    prose.small(f"{say(PICK)} {say(ABOUT_CELLS)}")
-    _button(lambda: _edit(data))
+    prose.small(f"{say(PICK_SOME if is_group else PICK)} {say(ABOUT_CELLS)}")
+    _button(lambda: _edit(data), after=_forget_group)
+
+
+def _group(data: InterventionsData) -> None:
+    """Draw the cells of the group, and what adds the one of the chosen query and key."""
+    cells = _cells_of_group(data)
+    with st.container(horizontal=True, gap="small"):
+        st.button(
+            say("Add cell"),
+            key="interventions-add-cell",
+            icon=":material/add:",
+            disabled=_cell(data) in cells,
+            on_click=view_fields.choose_cell,
+            args=(_cell(data),),
+        )
+        view_fields.GROUP.multiselect(
+            say("Cells of the group"),
+            cells,
+            name=lambda cell: f"{cell[0]} → {cell[1]}",
+            shown=cells,
+            take=lambda chosen: view_fields.GROUP.set(tuple(chosen)),
+            placeholder=say("No cell yet"),
+            label_visibility="collapsed",
+            wrap=True,
+        )
+
+
+def _cells_of_group(data: InterventionsData) -> list[tuple[int, int]]:
+    """Return the cells of the group that the pattern has."""
+    n_queries, n_keys = map(len, data.run.labels(data.view.attention))
+    return [(query, key) for query, key in view_fields.GROUP.value if query < n_queries and key < n_keys]
+
+
+def _forget_group() -> None:
+    view_fields.GROUP.set(())
 
 
 def _cell(data: InterventionsData) -> tuple[int, int]:
@@ -191,7 +229,15 @@ def _choose(data: InterventionsData, kept: Kept, chosen: int) -> None:
 
 def _edit(data: InterventionsData) -> Entry:
     query, key = _cell(data)
-    cells = {"cell": (query, key), "row": (query, None), "column": (None, key)}
+    scopes = {
+        "cell": [(query, key)],
+        "row": [(query, None)],
+        "column": [(None, key)],
+        "group": _cells_of_group(data),
+    }
+    cells = tuple(scopes[view_fields.SCOPE.value])
+    if not cells:
+        raise ConfigError("the group has no cell yet; click cells of the pattern, or add them by query and key")
     operation = _OPERATION.value
     options: dict[str, Any] = {}
     if operation != "knock_out":
@@ -202,7 +248,7 @@ def _edit(data: InterventionsData) -> Entry:
         attention=attention,
         layer=view.layer,
         heads=(view.head,),
-        cells=(cells[_SCOPE.value],),
+        cells=cells,
         operation=operation,
         **options,
     )
@@ -228,27 +274,20 @@ def _tokens(data: InterventionsData) -> None:
 
 
 def _swap(data: InterventionsData, side: Any, position: int) -> Entry:
-    from transformer_core.errors import TextError
-
-    tokenizer = data.model()[1]
-    of_side = tokenizer.target if side == "target" and data.run.architecture == "encoder_decoder" else tokenizer
-    typed = str(_WORD.value).strip()
-    ids = of_side.encode(typed) if typed else []
-    if len(ids) != 1 or of_side.unknown_words(typed):
-        raise TextError(
-            "“{text}” is {n} tokens; type a word that is one token of this model’s vocabulary", text=typed, n=len(ids)
-        )
-    return TokenSwap(side=side, positions=(position,), tokens=(ids[0],))
+    tokenizer = data.output_tokenizer if side == "target" else data.model()[1]
+    return TokenSwap(side=side, positions=(position,), tokens=(tokenizer.token_of(_WORD.value),))
 
 
-def _button(make: Callable[[], Entry]) -> None:
-    """Draw what puts the intervention on the stack."""
+def _button(make: Callable[[], Entry], *, after: Callable[[], None] = lambda: None) -> None:
+    """Draw what puts the intervention on the stack; `after` is called once it is there."""
 
     def add() -> None:
         try:
             view_fields.add(replace(make(), name=str(_NAME.pop()).strip()))
         except HeadlightError as error:
             NOTE.set(prose.sentence(error))
+        else:
+            after()
 
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.button(

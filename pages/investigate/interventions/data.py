@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pages.investigate.interventions import view_fields
 from pages.shared import cache
 from pages.shared.models import ModelCard
@@ -13,10 +15,12 @@ from pages.shared.view import state
 from pages.shared.view.state import View
 from transformer_core.analysis.interventions import Stack
 from transformer_core.errors import HeadlightError, mark
+from transformer_core.figures import isolate
 
 if TYPE_CHECKING:
     from transformer_core.analysis import ModelRun
-    from transformer_core.analysis.interventions import Base, Consequences
+    from transformer_core.analysis.interventions import Base, Consequences, Metric
+    from transformer_core.text.interface import Tokenizer
 
 STORE = mark("interventions")
 
@@ -68,7 +72,8 @@ class InterventionsData:
         from transformer_core.analysis.interventions import consequences
 
         model, tokenizer = self.source.recipe()
-        made = self.source.forward(model, call(consequences, model, tokenizer, self.base_recipe, self.stack))
+        pairs = {"pairs": self.pairs} if self.pairs else {}
+        made = self.source.forward(model, call(consequences, model, tokenizer, self.base_recipe, self.stack, **pairs))
         result: Expression = named("result", cache.kept(STORE, made))
         return result
 
@@ -93,6 +98,50 @@ class InterventionsData:
         )
         compared: Expression = named("compared", cache.kept(STORE, found))
         return compared
+
+    @cached_property
+    def pair_error(self) -> HeadlightError | None:
+        """Why the two tokens that are asked for cannot be compared."""
+        if view_fields.PAIR.value is not None:
+            token, other = view_fields.PAIR.value
+            try:
+                self.base.metric(token=token, other=other)
+            except HeadlightError as error:
+                return error
+        return None
+
+    @cached_property
+    def pairs(self) -> dict[int, tuple[int, int]]:
+        """The two tokens that a person compares, by the output token, the last one where none is named."""
+        if view_fields.PAIR.value is None or self.pair_error is not None:
+            return {}
+        n, chosen = len(self.base.tokens), int(view_fields.TOKEN.value)
+        return {chosen if 0 <= chosen < n else n - 1: view_fields.PAIR.value}
+
+    @cached_property
+    def index(self) -> int:
+        """The output token that is asked about: the chosen one, the one that changes most, or the closest."""
+        chosen = next(iter(self.pairs), int(view_fields.TOKEN.value))
+        if 0 <= chosen < len(self.base.tokens):
+            return chosen
+        before, after = self.result.logit_differences
+        return int(np.abs(after - before).argmax()) if (after != before).any() else int(before.argmin())
+
+    @cached_property
+    def metric(self) -> "Metric":
+        """The logit difference at the output token that is asked about."""
+        token, other = self.result.pairs[self.index]
+        return self.base.metric(self.index, token=token, other=other)
+
+    @property
+    def output_tokenizer(self) -> "Tokenizer":
+        """The tokenizer of what the model writes."""
+        tokenizer: Tokenizer = self.model()[1]
+        return tokenizer.target if self.run.architecture == "encoder_decoder" else tokenizer
+
+    def label(self, token: int) -> str:
+        """Return the label of a token of the output."""
+        return isolate(self.output_tokenizer.labels([token])[0])
 
     def model(self) -> tuple[Any, Any]:
         """Return the model and its tokenizer."""

@@ -19,7 +19,7 @@ from transformer_core.figures.heatmaps.head_grid import head_grid
 from transformer_core.figures.heatmaps.number_panels import number_panels
 from transformer_core.language import say
 
-HEIGHT, BARS = 340, 215  # px
+HEIGHT, BARS = 340, 190  # px
 ABOUT_RESIDUAL = mark(
     "‖after − before‖ / ‖before‖ of the vector at each position; depth 0 is the sum of the embeddings."
 )
@@ -46,8 +46,8 @@ def tokens(data: InterventionsData) -> None:
     figure = label_bars(
         {say("logit difference"): differences, say("log-probability"): result.effect.change},
         result.labels,
-        title=say("Change per output token, teacher-forced on the unchanged output"),
-        label_name=say("output token"),
+        title=_title(data),
+        label_name="",
         value_name=say("change (nats)"),
         theme=theme(),
         width=760,
@@ -69,6 +69,19 @@ def tokens(data: InterventionsData) -> None:
     )
 
 
+def _title(data: InterventionsData) -> str:
+    """Return what the bars are, and which two tokens a person compares."""
+    if not data.pairs:
+        return say("Change per output token, teacher-forced on the unchanged output")
+    token, other = map(data.label, data.result.pairs[data.index])
+    return say(
+        "Change per output token; logit difference at token {index}: logit({token}) − logit({other})",
+        index=data.index,
+        token=token,
+        other=other,
+    )
+
+
 def numbers(data: InterventionsData) -> None:
     """Draw all numbers of the output tokens as a table."""
     result = data.result
@@ -76,6 +89,7 @@ def numbers(data: InterventionsData) -> None:
     st.dataframe(
         {
             say("token"): [*result.labels],
+            say("compared tokens"): [" − ".join(map(data.label, pair)) for pair in result.pairs],
             say("logit difference before"): before,
             say("logit difference after"): after,
             say("log-probability before (nats)"): result.effect.before,

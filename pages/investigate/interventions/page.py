@@ -2,7 +2,16 @@
 
 import streamlit as st
 
-from pages.investigate.interventions import adding, effects, pattern, source_run, stack, sweeps, view_fields
+from pages.investigate.interventions import (
+    adding,
+    compared_tokens,
+    effects,
+    pattern,
+    source_run,
+    stack,
+    sweeps,
+    view_fields,
+)
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import code_expander, models, prose, ticking
 from pages.shared.answer import NO_HEAD
@@ -66,8 +75,9 @@ def interventions() -> None:
         with left:
             stack.show(data)
             adding.show(data)
-        with right:
+        with right, st.container(gap="xsmall"):
             effects.outputs(data)
+            compared_tokens.show(data)
             effects.tokens(data)
             view_fields.VIEW.segmented(
                 say("Effects"), [*VIEWS], name=lambda name: say(VIEWS[name]), take=view_fields.look_at

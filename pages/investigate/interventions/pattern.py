@@ -26,6 +26,8 @@ def show(data: InterventionsData) -> None:
     queries, keys = data.run.labels(view.attention)
     name = say(ATTENTIONS[view.attention].inline)
     who = say("{attention} L{layer}.H{head}", attention=name, layer=view.layer, head=view.head)
+    is_group = view_fields.SCOPE.value == "group"
+    cell = None if is_group else view_fields.CELL.value
     columns = st.columns(2, gap="small")
     titles = (say("{who}, unchanged", who=who), say("{who}, with the stack", who=who))
     for column, values, title, key in zip(columns, (before, after), titles, (f"{KEY}-before", KEY), strict=True):
@@ -35,7 +37,8 @@ def show(data: InterventionsData) -> None:
             keys,
             title=title,
             mask=mask,
-            marked=view_fields.CELL.value or (None, None),
+            marked=cell or (None, None),
+            group=view_fields.GROUP.value if is_group else (),
             theme=theme(),
             width=460,
             height=HEIGHT,
@@ -47,7 +50,7 @@ def show(data: InterventionsData) -> None:
                 key=key,
                 csv=matrix_csv(np.asarray(values), "query", queries, "key", keys, "weight"),
                 height=HEIGHT,
-                cell=view_fields.CELL.value,
+                cell=cell,
                 on_cell=partial(_choose, key),
                 link="interventions",
             )
@@ -55,6 +58,6 @@ def show(data: InterventionsData) -> None:
 
 def _choose(key: str) -> None:
     cell = figures.sent_cell(key)
-    view_fields.CELL.set(cell)
+    view_fields.choose_cell(cell)
     if cell is not None:
         view_fields.ADD.set("cells")

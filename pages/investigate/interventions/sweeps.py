@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from pages.components import figures
-from pages.investigate.interventions import adding, view_fields, words
+from pages.investigate.interventions import adding, words
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import forwards, models, prose, ticking
 from pages.shared.style import theme
@@ -61,16 +61,9 @@ class Sweep:
 
 def show(data: InterventionsData) -> None:
     """Draw what is swept, and the heat map as far as it is filled."""
-    index = _token(data)
+    if not data.result.labels:
+        return  # the page says so above
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        labels = data.result.labels
-        view_fields.TOKEN.selectbox(
-            say("Output token"),
-            range(len(labels)),
-            name=lambda i: f"{i} {labels[i]}",
-            shown=index,
-            width=150,
-        )
         _SITE.selectbox(
             say("Component"), [*SITES], name=lambda name: say(SITES[name]), label_visibility="visible", width=230
         )
@@ -81,9 +74,9 @@ def show(data: InterventionsData) -> None:
             label_visibility="visible",
             width=250,
         )
-        _buttons(data, index)
-    sweep = _current(data, index)
-    token, other = _pair(data, index)
+        _buttons(data)
+    sweep = _current(data)
+    token, other = map(data.label, data.result.pairs[data.index])
     names = {"token": token, "other": other, "text": adding.other_text(data)}
     prose.small(say("Metric: logit of “{token}” − logit of “{other}”. Values from “{text}”.", **names))
     if sweep is None:
@@ -95,35 +88,18 @@ def show(data: InterventionsData) -> None:
     _picture(data, sweep)
 
 
-def _token(data: InterventionsData) -> int:
-    """Return the output token that is asked about: the chosen one, the one that changes most, or the closest."""
-    n, chosen = len(data.result.labels), int(view_fields.TOKEN.value)
-    if 0 <= chosen < n:
-        return chosen
-    before, after = data.result.logit_differences
-    return int(np.abs(after - before).argmax()) if (after != before).any() else int(before.argmin())
-
-
-def _pair(data: InterventionsData, index: int) -> tuple[str, str]:
-    """Return the labels of the two tokens of the metric."""
-    tokenizer = data.model()[1]
-    of_output = tokenizer.target if data.run.architecture == "encoder_decoder" else tokenizer
-    token, other = of_output.labels(data.result.pairs[index])
-    return token, other
-
-
-def _identity(data: InterventionsData, index: int) -> tuple[object, ...]:
+def _identity(data: InterventionsData) -> tuple[object, ...]:
     text = data.view.text, data.view.target, adding.other_text(data)
-    return data.source, *text, _SITE.value, _WAY.value, index, data.stack
+    return data.source, *text, _SITE.value, _WAY.value, data.metric, data.stack
 
 
-def _current(data: InterventionsData, index: int) -> Sweep | None:
+def _current(data: InterventionsData) -> Sweep | None:
     sweep: Sweep | None = _SWEEP.value
-    return sweep if sweep is not None and sweep.of == _identity(data, index) else None
+    return sweep if sweep is not None and sweep.of == _identity(data) else None
 
 
-def _buttons(data: InterventionsData, index: int) -> None:
-    sweep = _current(data, index)
+def _buttons(data: InterventionsData) -> None:
+    sweep = _current(data)
     if sweep is not None and sweep.rest is not None:
         st.button(say("Cancel"), key="interventions-cancel", icon=":material/stop:", on_click=_cancel, args=(sweep,))
     else:
@@ -133,7 +109,7 @@ def _buttons(data: InterventionsData, index: int) -> None:
             icon=":material/grid_on:",
             type="primary",
             on_click=_start,
-            args=(data, index),
+            args=(data,),
         )
 
 
@@ -141,7 +117,7 @@ def _cancel(sweep: Sweep) -> None:
     sweep.rest = None
 
 
-def _start(data: InterventionsData, index: int) -> None:
+def _start(data: InterventionsData) -> None:
     """Begin a sweep; nothing is computed before the page is drawn."""
     from transformer_core.analysis.interventions import (
         Ablation,
@@ -153,12 +129,12 @@ def _start(data: InterventionsData, index: int) -> None:
     from transformer_core.analysis.interventions import sweep as sweep_over
 
     model, tokenizer = data.model()
-    metric = data.base.metric(index=index)
+    metric = data.metric
     components_of = head_components if _SITE.value == "heads" else residual_components
     components = tuple(components_of(model.config, data.base, metric))
     template = Ablation(component=components[0], method="resample", texts=(adding.other_text(data),))
     of: dict[str, Any] = {"template": template, "metric": metric, "given": data.stack}
-    sweep = Sweep(of=_identity(data, index), components=components, rest=None, n_runs=len(components))
+    sweep = Sweep(of=_identity(data), components=components, rest=None, n_runs=len(components))
 
     def sieve() -> "Iterator[SweepResult]":
         sweep.estimates = attribution(model, tokenizer, data.base, components, **of)

@@ -23,13 +23,28 @@ def _cell(text: str) -> tuple[int, int]:
     return number(query), number(key)
 
 
+def _pair(text: str) -> tuple[int, int]:
+    """Read the two tokens of a logit difference, such as "12.44".
+
+    Raises:
+        ValueError: it is none.
+    """
+    token, point, other = text.partition(".")
+    if not point:
+        raise ValueError(say("the format is two token ids with a point between them: 12.44"))
+    return number(token), number(other)
+
+
 ADD = Field(PAGE, "add", "ablate", one_of("ablate", "cells", "patch", "tokens"))  # what kind is added next
 VIEW = Field(
     PAGE, "view", "pattern", one_of("pattern", "source", "heads", "residual", "numbers", "sweep")
 )  # of the effects
 CELL = Field(PAGE, "cell", None, _cell, lambda cell: f"{cell[0]}.{cell[1]}")  # of the pattern
 TOKEN = Field(PAGE, "token", -1, int)  # of the output, which the sweep asks about; -1: the one that changes most
-FIELDS: tuple[Field, ...] = (ADD, VIEW, CELL, TOKEN)
+PAIR = Field(PAGE, "pair", None, _pair, lambda pair: f"{pair[0]}.{pair[1]}")  # compared there; None: the usual one
+FIELDS: tuple[Field, ...] = (ADD, VIEW, CELL, TOKEN, PAIR)
+SCOPE = Kept("interventions-scope", "cell")  # of what is edited in a pattern
+GROUP = Kept("interventions-group", ())  # cells that are edited together
 _UNDONE, _DONE = Kept("interventions-undone", ()), Kept("interventions-done", ())  # stacks, the latest is the last
 
 
@@ -38,6 +53,15 @@ def look_at(view: str) -> None:
     VIEW.set(view)
     if view == "source":
         ADD.set("patch")
+
+
+def choose_cell(cell: tuple[int, int] | None) -> None:
+    """Take a cell of the pattern, or let it go; where a group is edited, add it to the group, or remove it."""
+    if SCOPE.value != "group":
+        CELL.set(cell)
+    elif cell is not None:
+        CELL.set(cell)
+        GROUP.set(tuple(one for one in GROUP.value if one != cell) if cell in GROUP.value else (*GROUP.value, cell))
 
 
 def current() -> Stack:

@@ -26,6 +26,7 @@ DIRECTIONS = {
     "noising": mark("Noising"),
 }
 OPERATIONS = {"set": mark("Set"), "scale": mark("Scale"), "knock_out": mark("Knock out")}
+N_NAMED = 4  # cells of a group
 _METHOD_OF = {
     "resample": mark("resample-ablate {component}, values from “{text}”"),
     "mean": mark("mean-ablate {component}, over “{text}”"),
@@ -100,9 +101,14 @@ def heads(attention: str, layer: int, of: Sequence[int] | None) -> str:
 
 
 def _cells(entry: CellEdit) -> str:
-    """Return which cells, rows or columns are edited."""
+    """Return which cells, rows or columns are edited; of many cells their number."""
+    cells = entry.cells or ((None, None),)
+    if len(cells) > 1 and all(None not in cell for cell in cells):
+        first = ", ".join(f"{query} → {key}" for query, key in cells[:N_NAMED])
+        more = ", …" if len(cells) > N_NAMED else ""
+        return say_number(len(cells), "{n} cell ({cells})", "{n} cells ({cells})", cells=first + more)
     named = []
-    for query, key in entry.cells or ((None, None),):
+    for query, key in cells:
         if query is None and key is None:
             named.append(say("all cells"))
         elif key is None:

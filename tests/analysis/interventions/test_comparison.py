@@ -77,6 +77,9 @@ def test_every_number_is_that_of_whole_forwards(architecture: str, make: Callabl
         differences = [float(each[i, one] - each[i, other]) for each in (logits_before, logits_after)]
         assert found.logit_differences[:, i] == pytest.approx(differences, abs=1e-4)
         assert found.ranks[:, i].tolist() == [int((each > each[token]).sum()) for each in (p, q)]
+        for candidates, each in zip(found.candidates[:, i], (p, q), strict=True):
+            writable = [token for token in range(len(each)) if token != model.config.suppressed_token_id]
+            assert candidates.tolist() == sorted(writable, key=lambda token: -each[token])[:10]
     for name, attention in attentions_of(model.config).items():
         for layer in range(attention.n_layers(model.config)):
             site, mask = attention.site(layer), before[attention.site(layer, "hook_mask")][0, 0].numpy()

@@ -31,6 +31,8 @@ from transformer_core.instrument.sites import site
 from transformer_core.model.transformer import NO_PREDICTIONS, Transformer
 from transformer_core.text.interface import Tokenizer
 
+N_CANDIDATES = 10  # for each output token, before and after
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ForcedPass:
@@ -105,6 +107,7 @@ class Consequences:
     pairs: tuple[tuple[int, int], ...]  # the two tokens of each logit difference
     logit_differences: Float[np.ndarray, "when token"]  # before and after: logit of the first minus the second one
     ranks: Int[np.ndarray, "when token"]  # before and after: how many tokens are more probable than the base token
+    candidates: Int[np.ndarray, "when token candidate"]  # before and after: the most probable tokens, the best first
     head_changes: Mapping[str, Float[np.ndarray, "layer head"]]  # by attention: Jensen-Shannon distance, in [0, 1]
     residual_changes: Mapping[str, Float[np.ndarray, "depth pos"]]  # by stack: `relative_changes`; depth 0: embeddings
     patterns: Mapping[str, Float[np.ndarray, "layer head query key"]]  # by attention: those with the stack
@@ -210,6 +213,7 @@ def consequences(
             [[metric.of(row) for metric, row in zip(metrics, rows, strict=True)] for rows in log_probs]
         ).reshape(2, len(metrics)),
         ranks=ranks(log_probs, base.tokens),
+        candidates=_writable(model, log_probs).topk(min(N_CANDIDATES, log_probs.shape[-1])).indices.cpu().numpy(),
         head_changes={
             name: np.stack(
                 [
@@ -282,10 +286,15 @@ def _best(model: Transformer, log_probs: Float[Tensor, "token vocab"]) -> Int[Te
     Where these are the same before and after, greedy decoding writes the same text: at each step it reads what it has
     read before, and chooses what it has chosen.
     """
+    return _writable(model, log_probs).argmax(dim=-1)
+
+
+def _writable(model: Transformer, log_probs: Float[Tensor, "*axes vocab"]) -> Float[Tensor, "*axes vocab"]:
+    """Return log-probabilities with -inf for the token that the model never writes, where there is one."""
     suppressed = model.config.suppressed_token_id
     if suppressed is None:
-        return log_probs.argmax(dim=-1)
-    return log_probs.index_fill(-1, torch.tensor([suppressed], device=log_probs.device), -torch.inf).argmax(dim=-1)
+        return log_probs
+    return log_probs.index_fill(-1, torch.tensor([suppressed], device=log_probs.device), -torch.inf)
 
 
 def _array(tensor: Tensor) -> np.ndarray:

@@ -38,7 +38,7 @@ def label_bars(
         bars: their heights, by names; one to three of them. -inf is no bar.
         labels: what each bar is of; repeated ones stay apart.
         title: names the quantity.
-        label_name: what a label is.
+        label_name: what a label is; "" where the title says it.
         value_name: what a height is, with its unit.
         limits: the ends of the axis; None: the numbers' own, from 0.
         decimals: of the numbers.
@@ -90,13 +90,14 @@ def label_bars(
     longest = max((text_width(shorten(label)) for label in labels), default=0.0)
     is_slanted = longest > (width - 60) / max(len(labels), 1)
     texts = [escape(shorten(label)) for label in labels]
+    named = {"title": {"text": escape(label_name), "standoff": 6}} if label_name else {}
     top = 62 if len(bars) > 1 else 40
     layout = figure_layout(title, theme, height=height, margin=(8, 8, top, 8)) | {
         "barmode": "group",
         "bargap": 0.28,
         "showlegend": len(bars) > 1,
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
-        "xaxis": label_axis(range(len(labels)), texts, title={"text": escape(label_name), "standoff": 6})
+        "xaxis": label_axis(range(len(labels)), texts, **named)
         | {"tickangle": -45 if is_slanted else 0, "automargin": True, "range": [-0.5, len(labels) - 0.5]},
         "yaxis": {
             "title": {"text": escape(value_name), "standoff": 6},

@@ -1,6 +1,6 @@
 """Attention patterns as figures: query rows, key columns, always."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ def attention_heatmap(
     blocks: tuple[int, int] | None = None,
     largest: float | None = None,
     marked: tuple[int | None, int | None] = (None, None),
+    group: Iterable[tuple[int, int]] = (),
     generated_from: int | None = None,
     query_name: str = mark("query"),
     key_name: str = mark("key"),
@@ -56,6 +57,7 @@ def attention_heatmap(
         largest: the end of the range of colors of scores and of lengths, so that all windows of a text have the same;
             None: the largest size among these values.
         marked: a query and a key to frame, as places in the whole text.
+        group: cells to frame, each a query and a key.
         generated_from: the first place of the text that the model wrote itself, with dotted lines before its row and
             its column; None: it wrote none.
         query_name: what the rows are, for the axis title.
@@ -119,7 +121,14 @@ def attention_heatmap(
     return go.Figure(
         data=traces,
         layout=layout
-        | outlines(queries, keys, marked, WARM if what.scale != "signed" else CHOSEN, generated_from=generated_from),
+        | outlines(
+            queries,
+            keys,
+            marked,
+            WARM if what.scale != "signed" else CHOSEN,
+            group=group,
+            generated_from=generated_from,
+        ),
     )  # at once: updates take much longer
 
 

@@ -19,7 +19,7 @@ them. The heatmap whose name is `forbidden` says ``{queries[row]} \u2192 {keys[c
 column begins, and where the last one ends, as places in the whole text.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -152,6 +152,7 @@ def outlines(
     marked: tuple[int | None, int | None],
     hue: str = WARM,
     *,
+    group: Iterable[tuple[int, int]] = (),
     generated_from: int | None = None,
 ) -> dict[str, Any]:
     """Return thin frames around a row, a column and their cell, as a part of the layout; empty without any.
@@ -161,13 +162,16 @@ def outlines(
         keys: the columns.
         marked: a query and a key, as places in the whole text; None: not marked. What is not seen has no frame.
         hue: of the frame around the cell.
+        group: cells that have a frame, too, each a query and a key.
         generated_from: the place before whose row and column a dotted line is drawn, too.
     """
     row, column = queries.around(marked[0]), keys.around(marked[1])
+    cells = [(keys.around(key), queries.around(query)) for query, key in group]
     shapes = [
         *([] if row is None else [frame_around(keys.ends, row, color=QUERY, width=1.5)]),
         *([] if column is None else [frame_around(column, queries.ends, color=KEY, width=1.5)]),
         *([] if row is None or column is None else [frame_around(column, row, color=hue, width=3)]),
+        *(frame_around(across, down, color=hue, width=3) for across, down in cells if across and down),
         *_dividers(queries, keys, generated_from),
     ]
     return {"shapes": shapes} if shapes else {}

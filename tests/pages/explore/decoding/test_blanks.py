@@ -139,7 +139,7 @@ def test_a_word_is_typed(tree: FillingTree, three_kinds: Path):
         app.run()
         assert not app.exception
         assert url_of(app)["filled"] == f"{place}:{tokenizer.encode('tired')[0]}"
-    assert "has 2 tokens, but a blank takes one" in words_of(app)
+    assert "has 2 tokens, but one is needed" in words_of(app)
 
 
 def test_where_the_masks_look(tree: FillingTree):

@@ -135,7 +135,7 @@ def test_a_word_is_put_in_as_its_token_and_an_unknown_one_is_a_note(tree: Fillin
     data, _ = current(**{REQUEST: (place, "dog")})
     assert [data.label(token) for _, token in pairs(data.at)] == ["dog"] and pairs(data.at)[0][0] == place
     data, app = current(**{FILLED: written(tree.fill()), REQUEST: (place, "zebra crossing")})
-    assert data.notes == ("“zebra crossing” has 2 tokens, but a blank takes one; type another word.",)
+    assert data.notes == ("“zebra crossing” has 2 tokens, but one is needed; type another word.",)
     assert pairs(data.at) == pairs(tree.fill()) and app.session_state[FILLED] == written(tree.fill())
 
 

@@ -164,7 +164,7 @@ def test_a_token_is_swapped_and_a_word_that_is_none_says_so(open_app: OpenApp, t
     app = opened(open_app, add="tokens")
     app.text_input(key="interventions-word-box").set_value("cat dog").run()
     app = press(app, "interventions-add-it")
-    assert "is 2 tokens" in app.warning[0].value and not stack_of(app).entries
+    assert "has 2 tokens" in app.warning[0].value and not stack_of(app).entries
     app.text_input(key="interventions-word-box").set_value("cat").run()
     app.selectbox(key="interventions-place-box").set_value(1).run()
     app = press(app, "interventions-add-it")

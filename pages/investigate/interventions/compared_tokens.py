@@ -1,0 +1,85 @@
+"""The two tokens of the logit difference at one output token: the usual ones, or those that a person chooses."""
+
+import streamlit as st
+
+from pages.investigate.interventions import view_fields
+from pages.investigate.interventions.data import InterventionsData
+from pages.shared import prose
+from pages.shared.view.fields import Kept
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
+
+NO_OUTPUT = mark("This text has no output token to compare. A masked model needs a blank: type ____ in the text.")
+_NOTE = Kept("interventions-pair-note", "")  # why what was typed is no token
+
+
+def show(data: InterventionsData) -> None:
+    """Draw in one line at which output token what is compared, and say why a choice cannot be taken."""
+    labels = data.result.labels
+    if not labels:
+        prose.small(say(NO_OUTPUT))
+        return
+    pair = data.result.pairs[data.index]
+    before_and_after = data.result.candidates[:, data.index].ravel().tolist()
+    options = [*dict.fromkeys((*pair, *before_and_after))]
+    with st.container(key="hl-interventions-pair", horizontal=True, gap="small", vertical_alignment="center"):
+        prose.label(say("Logit difference at"))
+        view_fields.TOKEN.selectbox(
+            say("Output token"),
+            range(len(labels)),
+            name=lambda i: f"{i} {labels[i]}",
+            shown=data.index,
+            take=_look_at,
+            label_visibility="collapsed",
+            width=130,
+        )
+        for place, (token, name) in enumerate(zip(pair, (say("Token"), say("Other token")), strict=True)):
+            prose.label("−" if place else ":")
+            view_fields.PAIR.selectbox(
+                name,
+                options,
+                part=str(place),
+                name=data.label,
+                shown=token,
+                take=lambda chosen, place=place: _choose(data, place, chosen),
+                accept_new_options=True,
+                label_visibility="collapsed",
+                width=130,
+            )
+        if view_fields.PAIR.value is not None:
+            st.button(
+                "",
+                key="interventions-usual-pair",
+                icon=":material/restart_alt:",
+                help=prose.plain(say("Compare the output token and the most probable other one")),
+                type="tertiary",
+                on_click=view_fields.PAIR.set,
+                args=(None,),
+            )
+    if data.pair_error is not None:
+        prose.warning(prose.sentence(data.pair_error))
+    if note := _NOTE.pop():
+        prose.warning(note)
+
+
+def _look_at(index: int) -> None:
+    """Take another output token, with the two tokens that are usual there."""
+    view_fields.TOKEN.set(index)
+    view_fields.PAIR.set(None)
+
+
+def _choose(data: InterventionsData, place: int, chosen: int | str | None) -> None:
+    """Take a token, chosen by its id or typed; one that is the other of the two already: both change places."""
+    if chosen is None:
+        return
+    try:
+        token = data.output_tokenizer.token_of(chosen) if isinstance(chosen, str) else chosen
+    except HeadlightError as error:
+        _NOTE.set(prose.sentence(error))
+        return
+    pair = [*data.result.pairs[data.index]]
+    if token == pair[1 - place]:
+        pair[1 - place] = pair[place]
+    pair[place] = token
+    view_fields.TOKEN.set(data.index)
+    view_fields.PAIR.set(tuple(pair))
