@@ -95,3 +95,32 @@ def test_a_sweep_fills_its_map_in_a_window_of_1024(new_page: Callable[..., Page]
     expect(page.get_by_role("button", name="Run the sweep")).to_be_visible(timeout=120_000)
     wait(page)
     assert not faults(page)
+
+
+def test_a_token_is_typed_to_compare_with_and_cells_are_clicked_into_a_group(page: Page):
+    open_address(see_canvases(page), "interventions?model=en-fr&attention=encoder&layer=1&head=0")
+    other = page.get_by_role("combobox", name="Other token")
+    for typed in ("xyzzy", "la"):
+        other.fill(typed)
+        other.press("Enter")
+        wait(page)
+        expect(page.get_by_text("“xyzzy” is not in the vocabulary")).to_have_count(1 if typed == "xyzzy" else 0)
+    expect(page).to_have_url(re.compile(r"token=10&pair=\d+\.\d+"))
+    expect(page.get_by_text("logit difference at token 10: logit(il) − logit(la)")).to_be_visible()
+    page.get_by_text("Edit cells", exact=True).click()
+    page.get_by_text("Group", exact=True).click()
+    chips = page.locator(".st-key-interventions-group-box").get_by_role("button", name="→")
+    pattern = page.locator('[class*="st-key-interventions-pattern-before"] .nsewdrag')
+    for x, n_cells in ((30, 1), (120, 2), (30, 1)):  # the third click removes the first cell
+        pattern.click(position={"x": x, "y": 60})
+        expect(chips).to_have_count(n_cells)
+        wait(page)
+    page.get_by_role("application", name="with the stack").focus()
+    for key in ("ArrowDown", "ArrowRight", "Enter"):  # the first arrow key leads into the corner
+        page.keyboard.press(key)
+    expect(chips).to_have_count(2)
+    wait(page)
+    assert not faults(page)
+    add(page)
+    expect(page.locator('[class*="st-key-hl-intervention-"]')).to_contain_text("set 2 cells (")
+    expect(chips).to_have_count(0)

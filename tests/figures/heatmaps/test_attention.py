@@ -242,6 +242,9 @@ def test_what_is_marked_has_a_frame_that_hides_nothing():
     only = attention_heatmap(a_pattern(4, 4), QUERIES, KEYS, marked=(None, 3), **mark).layout.shapes
     assert len(only) == 1
     assert not attention_heatmap(a_pattern(4, 4), QUERIES, KEYS, marked=(0, 9), **mark).layout.shapes  # not seen
+    group = attention_heatmap(a_pattern(4, 4), QUERIES, KEYS, group=[(5, 3), (7, 2), (0, 9)], **mark).layout.shapes
+    assert [(one.x0, one.y0) for one in group] == [(2.5, 4.5), (1.5, 6.5)]  # the third one is not seen
+    assert {(one.x1 - one.x0, one.y1 - one.y0, one.line.color) for one in group} == {(1, 1, WARM)}
     pooled = attention_heatmap(a_pattern(2, 2), "abcd", "efgh", blocks=(4, 4), marked=(3, None)).layout.shapes
     assert (pooled[0].y0, pooled[0].y1) == (1.5, 3.5)
 
