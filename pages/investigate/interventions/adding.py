@@ -229,7 +229,7 @@ def _choose(data: InterventionsData, kept: Kept, chosen: int) -> None:
 
 def _edit(data: InterventionsData) -> Entry:
     query, key = _cell(data)
-    scopes = {
+    scopes: dict[str, Sequence[tuple[int | None, int | None]]] = {
         "cell": [(query, key)],
         "row": [(query, None)],
         "column": [(None, key)],

@@ -131,7 +131,7 @@ class InterventionsData:
     def metric(self) -> "Metric":
         """The logit difference at the output token that is asked about."""
         token, other = self.result.pairs[self.index]
-        return self.base.metric(self.index, token=token, other=other)
+        return self.base.metric(index=self.index, token=token, other=other)
 
     @property
     def output_tokenizer(self) -> "Tokenizer":

@@ -90,14 +90,14 @@ def label_bars(
     longest = max((text_width(shorten(label)) for label in labels), default=0.0)
     is_slanted = longest > (width - 60) / max(len(labels), 1)
     texts = [escape(shorten(label)) for label in labels]
-    named = {"title": {"text": escape(label_name), "standoff": 6}} if label_name else {}
+    axis_title = {"text": escape(label_name), "standoff": 6} if label_name else None
     top = 62 if len(bars) > 1 else 40
     layout = figure_layout(title, theme, height=height, margin=(8, 8, top, 8)) | {
         "barmode": "group",
         "bargap": 0.28,
         "showlegend": len(bars) > 1,
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
-        "xaxis": label_axis(range(len(labels)), texts, **named)
+        "xaxis": label_axis(range(len(labels)), texts, title=axis_title)
         | {"tickangle": -45 if is_slanted else 0, "automargin": True, "range": [-0.5, len(labels) - 0.5]},
         "yaxis": {
             "title": {"text": escape(value_name), "standoff": 6},
