@@ -53,7 +53,7 @@ def compare_with_source(
         kind: of the components that are compared, with a row for each query: no "key", "value" or "pattern".
 
     Returns:
-        `differences` are ‖there - here‖ / ‖here‖; their parts are heads, or one whole layer where heads do not split it.
+        `differences` are ‖there - here‖ / ‖here‖; a part is a head, or a layer of what has no heads.
 
     Raises:
         TextError: a text that the model cannot read.
