@@ -50,6 +50,20 @@ def test_a_step_gives_the_log_probabilities_of_a_whole_reading(model: tc.Transfo
         whole.write(written)
 
 
+@pytest.mark.parametrize("use_cache", [True, False])
+def test_what_is_begun_is_gone_on_with(model: tc.Transformer, use_cache: bool):
+    """As if the model had written it itself."""
+    tokens = random_tokens([7, 4] if model.encoder else [5, 5], vocab_size=37)
+    whole = tc.greedy_decode(model, tokens, max_new_tokens=5)
+    first = whole.tokens.shape[1] - 5
+    for n in (0, 1, 4):
+        begun = whole.tokens[:, first : first + n]
+        assert not (begun == model.config.eos_id).any()
+        decoding = tc.greedy_decode(model, tokens, max_new_tokens=5 - n, use_cache=use_cache, begun=begun)
+        assert torch.equal(decoding.tokens, whole.tokens)
+        torch.testing.assert_close(decoding.log_probs, whole.log_probs, rtol=0, atol=1e-4)
+
+
 @torch.no_grad()
 def test_many_steps_of_many_beams(model: tc.Transformer):
     """Beams change their places, more steps than a chunk of the cache has positions; somebody looks in between."""

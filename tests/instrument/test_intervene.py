@@ -235,3 +235,7 @@ def test_a_position_that_the_text_has_not_is_an_error_on_leaving(model: tc.Trans
         raise ZeroDivisionError  # which matters more
     with pytest.raises(SiteError, match="no forward pass"), tc.intervene(model, {RESID: tc.zero(positions=[9])}):
         pass  # nothing was read
+    with tc.intervene(model, {RESID: tc.zero(positions=[9])}, is_checked=False):
+        model(SRC, TGT)
+    with tc.intervene(model, {RESID: tc.zero(positions=[9])}, is_checked=False):
+        pass  # a text that ended at once

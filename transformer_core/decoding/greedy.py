@@ -26,6 +26,7 @@ def greedy_decode(
     *,
     max_new_tokens: int | None = None,
     use_cache: bool = True,
+    begun: Int[Tensor, "batch begun"] | None = None,
 ) -> Decoding:
     """Write one token at a time, always the most probable one that is not padding.
 
@@ -34,14 +35,16 @@ def greedy_decode(
     Args:
         model: in evaluation mode: an encoder-decoder, which writes the target, or a decoder, which goes on.
         tokens: the source, ending in <eos>, or the prompt; padded on the right.
-        max_new_tokens: at most so many after <bos> or each prompt; None: as many as the model's positions allow.
+        max_new_tokens: at most so many after all that is given; None: as many as the model's positions allow.
         use_cache: keep keys and values between steps; without, each step reads everything anew.
+        begun: what is written already, after <bos> or after prompts of one length, without an <eos>: it is read in one
+            forward pass. None: nothing.
 
     Raises:
         TextError: a source or a prompt that is empty or longer than `max_seq_len`.
         ConfigError: more tokens asked for than the model has positions, or a model that does not write.
     """
-    writing = GenerationState(model, tokens, max_new_tokens=max_new_tokens, use_cache=use_cache)
+    writing = GenerationState(model, tokens, max_new_tokens=max_new_tokens, use_cache=use_cache, begun=begun)
     prompt, lengths = writing.tokens, writing.prompt_lengths.tolist()
     shortest, longest = min(lengths), max(lengths)
     if not shortest:

@@ -27,14 +27,16 @@ class GenerationState:
         *,
         max_new_tokens: int | None,
         use_cache: bool = True,
+        begun: Int[Tensor, "batch begun"] | None = None,
     ) -> None:
         """Read the source, or take in the prompts.
 
         Args:
             model: in evaluation mode, with a decoder.
             tokens: source tokens ending in <eos>, or prompts; padded on the right.
-            max_new_tokens: at most so many after <bos> or after each prompt; None: as the model's positions allow.
+            max_new_tokens: at most so many after all that is given; None: as the model's positions allow.
             use_cache: keep keys and values between steps; without, each step reads everything anew.
+            begun: what is written already, after <bos> or after prompts of one length; None: nothing.
 
         Raises:
             TextError: a source or a prompt that is empty or too long, or that has padding in front of a token.
@@ -46,11 +48,14 @@ class GenerationState:
         self.has_torch_hooks = any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
         self.memory: Tensor | None = None
         self.src: Tensor | None = None
+        begun = tokens[:, :0] if begun is None else begun
+        if model.encoder is None:
+            tokens = torch.cat([tokens, begun], dim=1)
         lengths = _real_lengths(tokens, config)  # [batch]
         if model.encoder is not None:
             self.memory, self.src = model.encode(tokens), tokens
-            tokens = tokens.new_full((tokens.shape[0], 1), config.bos_id)
-            lengths = torch.ones_like(lengths)
+            tokens = torch.cat([tokens.new_full((tokens.shape[0], 1), config.bos_id), begun], dim=1)
+            lengths = torch.full_like(lengths, tokens.shape[1])
         self.rows: list[list[int]] = tokens.tolist()  # of each, all tokens so far
         self.device = tokens.device
         self.prompt_lengths = lengths

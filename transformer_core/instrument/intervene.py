@@ -16,7 +16,12 @@ Intervention = Callable[[Tensor, Site], Tensor]
 
 
 @contextmanager
-def intervene(model: nn.Module, interventions: Mapping[str, Intervention | Sequence[Intervention]]) -> Iterator[None]:
+def intervene(
+    model: nn.Module,
+    interventions: Mapping[str, Intervention | Sequence[Intervention]],
+    *,
+    is_checked: bool = True,
+) -> Iterator[None]:
     """Put other values in the place of those at some sites of `model`, while the context lasts.
 
     Nothing is written on the model: other threads that use it at the same time see nothing of this, and after the
@@ -39,6 +44,7 @@ def intervene(model: nn.Module, interventions: Mapping[str, Intervention | Seque
         interventions: by a site's name or a glob, a function (value, site) -> value or several, one after the other. A
             function may write on its value, which is a copy, and must return one of the same shape, type and device;
             at `hook_mask`, [batch, 1, query, key], it may also return a mask for each head.
+        is_checked: False: nothing is asked on leaving, for a text that may end early, or at once.
 
     Raises:
         SiteError: a name or glob that no site has; the message names the nearest ones.
@@ -61,6 +67,8 @@ def intervene(model: nn.Module, interventions: Mapping[str, Intervention | Seque
         handlers[hook_points[name]] = _acting(name, chain, getattr(attention, "n_heads", None), lengths)
     with active_hooks(handlers):
         yield
+    if not is_checked:
+        return
     check_reached([*interventions], lengths)
     for name, of_forwards in lengths.items():
         if len(of_forwards) == 1:

@@ -1,7 +1,7 @@
 """What a stack of interventions changes: the output, each output token, every head's pattern, the residual stream.
 
-A base run is captured once; each edit then costs one forward pass over the base output (teacher forcing), and one
-decoding where that pass shows that the model goes on differently.
+A base run is captured once; each edit then costs one forward pass over the base output (teacher forcing), and a
+decoding from the first token on at which that pass shows that the model goes on differently.
 
 >>> base = read_base(model, tokenizer, "The animal didn't cross the street because it was too tired.")
 >>> result = consequences(model, tokenizer, base, stack)
@@ -19,11 +19,12 @@ from torch import Tensor
 
 from transformer_core.analysis.flow.divergence import head_changes
 from transformer_core.analysis.flow.effect import Effect, OutputTokens, effect, output_log_probs
-from transformer_core.analysis.interventions.context import SourceUse, prepare
+from transformer_core.analysis.interventions.context import Applied, SourceUse, prepare
 from transformer_core.analysis.interventions.metric import Metric, ranks
 from transformer_core.analysis.interventions.records import Stack
 from transformer_core.analysis.interventions.source_runs import SourceRuns, stepwise_attention
 from transformer_core.analysis.trace.attentions import attentions_of
+from transformer_core.analysis.trace.greedy_output import greedy_output, output_text
 from transformer_core.analysis.trace.model_run import ModelRun, run_text
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
@@ -195,17 +196,13 @@ def consequences(
     metrics = [base.metric(index) for index in range(len(base.tokens))]
     for index, (token, other) in (pairs or {}).items():
         metrics[index] = base.metric(index, token=token, other=other)
-    with ready.active():
-        forced = forced_pass(model, ready.inputs(base.run.inputs), base.outputs.positions)
+    with ready.active():  # which swaps tokens too
+        forced = forced_pass(model, base.run.inputs, base.outputs.positions)
     before, after = base.forced.log_probs, forced.log_probs
-    output = base.free_output
-    if base.target is not None or not torch.equal(_best(model, before), _best(model, after)):
-        with ready.active():
-            output = run_text(model, tokenizer, base.text, **room).output
     log_probs = torch.stack([before, after])  # [when, token, vocab]
     return Consequences(
         output_before=base.free_output,
-        output=output,
+        output=_free_output(model, tokenizer, base, ready, after),
         labels=base.outputs.labels,
         effect=effect(before, after, base.tokens),
         pairs=tuple((metric.token, metric.other or 0) for metric in metrics),
@@ -280,12 +277,44 @@ def relative_changes(
     return np.asarray(np.where(change == 0, 0.0, ratio))
 
 
-def _best(model: Transformer, log_probs: Float[Tensor, "token vocab"]) -> Int[Tensor, " token"]:
-    """Return the most probable token at each place, of those that the model may write there.
+def _free_output(
+    model: Transformer, tokenizer: Tokenizer, base: Base, ready: Applied, after: Float[Tensor, "token vocab"]
+) -> str:
+    """Return what the model writes by itself with the stack.
 
-    Where these are the same before and after, greedy decoding writes the same text: at each step it reads what it has
-    read before, and chooses what it has chosen.
+    Up to the first place where another token is the most probable one, greedy decoding writes what it wrote before: at
+    each step it reads what it has read, and chooses what it has chosen. So it goes on from there.
+
+    Args:
+        model: as for `consequences`.
+        tokenizer: as for `consequences`.
+        base: as for `consequences`.
+        ready: the stack.
+        after: log-probabilities over the base output with the stack, in nats.
     """
+    config = model.config
+    room: dict[str, Any] = {"max_tokens": base.max_tokens, "max_new_tokens": base.max_new_tokens}
+    best = _best(model, after)
+    changed = (best != _best(model, base.forced.log_probs)).nonzero()[:, 0].tolist()
+    if config.architecture == "encoder_only":
+        if not changed:
+            return base.free_output
+        with ready.active():
+            return run_text(model, tokenizer, base.text, **room).output
+    begun: tuple[int, ...] = ()
+    if base.target is None:
+        # The last token of an encoder-decoder that ran out of room was written, but never read.
+        if not changed and (base.run.is_complete or not config.has_encoder):
+            return base.free_output
+        begun = (*base.tokens[: changed[0]], int(best[changed[0]])) if changed else base.tokens
+    given = base.run.inputs[0] if config.has_encoder else base.run.inputs[0][: base.run.n_given]
+    with ready.active(is_checked=False):
+        written = greedy_output(model, given, begun=begun, **room)
+    return output_text(model, tokenizer, given, written)
+
+
+def _best(model: Transformer, log_probs: Float[Tensor, "token vocab"]) -> Int[Tensor, " token"]:
+    """Return the most probable token at each place, of those that the model may write there."""
     return _writable(model, log_probs).argmax(dim=-1)
 
 

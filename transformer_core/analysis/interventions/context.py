@@ -74,13 +74,16 @@ class Applied:
     swaps: tuple[TokenSwap, ...]
 
     @contextmanager
-    def active(self) -> Iterator[None]:
+    def active(self, *, is_checked: bool = True) -> Iterator[None]:
         """Run the model with the stack while the context lasts.
+
+        Args:
+            is_checked: as for `intervene`.
 
         Raises:
             InterventionError: on leaving after a single forward pass: an entry names a position that the text has not.
         """
-        with intervene(self.model, self.hooks):
+        with intervene(self.model, self.hooks, is_checked=is_checked):
             yield
 
     def inputs(self, inputs: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:

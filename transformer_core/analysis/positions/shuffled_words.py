@@ -8,7 +8,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 
 from transformer_core.analysis.trace.attentions import ATTENTIONS, sides_of
-from transformer_core.analysis.trace.model_run import LEAST_ROOM, ModelRun
+from transformer_core.analysis.trace.greedy_output import LEAST_ROOM
+from transformer_core.analysis.trace.model_run import ModelRun
 from transformer_core.analysis.trace.traced_forward import captured, tensor_of
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import TextError

@@ -10,16 +10,15 @@ from jaxtyping import Bool, Float
 
 from transformer_core.analysis.trace.attention_maps import AttentionMaps
 from transformer_core.analysis.trace.attentions import ATTENTIONS
+from transformer_core.analysis.trace.greedy_output import greedy_output, output_text
 from transformer_core.analysis.trace.traced_forward import EncodedInput, TracedForward, tensor_of
 from transformer_core.config import Architecture
-from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import Message, TextError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.grouping import word_places
 from transformer_core.text.interface import WRITTEN_MASK, Tokenizer
 
 N_CANDIDATES = 5  # for each blank
-LEAST_ROOM = 64  # tokens of a target, <bos> included, that an encoder-decoder may write; for long sources twice theirs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +156,7 @@ def run_text(
     config = model.config
     max_tokens = min(max_tokens, config.max_seq_len)
     if config.architecture == "encoder_decoder":
-        return _read_source(model, tokenizer, text, target, max_tokens, writes=max_new_tokens > 0)
+        return _read_source(model, tokenizer, text, target, max_tokens, max_new_tokens)
     if target is not None:
         raise TextError(
             "this model is {kind}: it takes one text and no target", kind=Message(config.architecture.replace("_", "-"))
@@ -168,27 +167,25 @@ def run_text(
 
 
 def _read_source(
-    model: Transformer, tokenizer: Tokenizer, text: str, target: str | None, max_tokens: int, *, writes: bool
+    model: Transformer, tokenizer: Tokenizer, text: str, target: str | None, max_tokens: int, max_new_tokens: int
 ) -> ModelRun:
     """Read a source, and generate the target, or its first token alone, or force a given one."""
     source = EncodedInput.of(tokenizer, text, "encoder_decoder", max_tokens)
     encoded = EncodedInput(ids=[], labels=(), left_out=range(0))
     bos_id, eos_id = model.config.bos_id, model.config.eos_id
-    src = tensor_of(source.ids, model)
     if target is None:
-        room = min(max_tokens, max(LEAST_ROOM, 2 * len(source.ids))) if writes else 2
-        written = greedy_decode(model, src, max_new_tokens=room - 1).tokens[0, 1:].tolist()
+        written = greedy_output(model, source.ids, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
         labels = tuple(tokenizer.target.labels([bos_id, *written]))
     else:
         encoded = EncodedInput.of(tokenizer.target, target, "encoder_decoder", max_tokens)
         written = encoded.ids
         labels = (*tokenizer.target.labels([bos_id]), *encoded.labels)
     tgt = [bos_id, *written[:-1]]
-    traced = TracedForward(model, src, tensor_of(tgt, model), following=written)
+    traced = TracedForward(model, tensor_of(source.ids, model), tensor_of(tgt, model), following=written)
     unknown = [*tokenizer.unknown_words(text), *tokenizer.target.unknown_words(target or "")]
     return ModelRun(
         architecture="encoder_decoder",
-        output=tokenizer.decode(written) if target is None else target,
+        output=output_text(model, tokenizer, source.ids, written) if target is None else target,
         source=source.labels,
         target=labels[:-1],
         n_given=1 if target is None else len(tgt),
@@ -210,11 +207,10 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
     # Of the room, for what a long prompt makes the model write.
     at_least = max(1, min(max_new_tokens, max_tokens // 4)) if max_new_tokens else 0
     prompt = EncodedInput.of(tokenizer, text, "decoder_only", max(1, max_tokens - at_least))
-    n_given, tokens = len(prompt.ids), prompt.ids
-    if max_new_tokens:
-        room = max(1, min(max_new_tokens, max_tokens - n_given))
-        tokens = greedy_decode(model, tensor_of(prompt.ids, model), max_new_tokens=room).tokens[0].tolist()
-    is_complete = len(tokens) > n_given and tokens[-1] == model.config.eos_id
+    n_given = len(prompt.ids)
+    written = greedy_output(model, prompt.ids, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
+    tokens = [*prompt.ids, *written]
+    is_complete = bool(written) and written[-1] == model.config.eos_id
     if is_complete:
         *tokens, next_one = tokens
     traced = TracedForward(
@@ -226,7 +222,7 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
     following = [*tokens[1:], next_one]
     return ModelRun(
         architecture="decoder_only",
-        output=tokenizer.continuation(tokens, n_given),
+        output=output_text(model, tokenizer, prompt.ids, written),
         source=(),
         target=labels[:-1],
         n_given=n_given,
