@@ -1,24 +1,33 @@
 """Attribution patching: exact where the model is linear, 0 for equal inputs, and far off where a head is saturated."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 import transformer_core as tc
 from tests.analysis.interventions.small_models import base_of, model_of, sources_of, text_of
-from tests.model.building import each_variation
+from tests.model.building import DECODER, each_variation
 from transformer_core.analysis.interventions import (
     Ablation,
     Component,
+    Metric,
     Patch,
+    SourceRuns,
     Stack,
     attribution,
     exact_top,
     head_components,
+    read_base,
     residual_components,
     sweep,
 )
 from transformer_core.analysis.trace.attentions import attentions_of
+from transformer_core.errors import ConfigError
+from transformer_core.model.transformer import assemble
+from transformer_core.text.ids import IdTokenizer
 
 OTHER = text_of(7, seed=5)
 LINEAR = "decoder, no norm, attention only"
@@ -111,6 +120,86 @@ def test_it_is_the_slope_towards_the_source(variation: str):
             changed = double(*inputs)[0, metric.position]
         slope = (metric.of(changed) - metric.of(plain)) / 1e-4
         assert estimate.change == pytest.approx(slope, abs=2e-3 * max(1, abs(slope)))
+
+
+# Integrated gradients
+
+
+@pytest.mark.parametrize("variation", ["attention only", "decoder", "decoder, rotary"])
+@pytest.mark.parametrize("kind", ["head", "key", "resid_post"])
+def test_integrated_gradients_of_a_site_sum_to_the_exact_change_of_replacing_it(variation: str, kind: str):
+    """T2: f(x) - f(x'), within 1e-3; the slope at one end alone is off. Kinks of ReLU would take more steps."""
+    (model, tokenizer), base, sources = model_of(variation), base_of(variation), sources_of(variation)
+    attention = next(iter(attentions_of(model.config)))
+    metric = Metric(position=1, token=5, other=7)
+    options = {"template": patch_from(OTHER), "sources": sources, "metric": metric}
+    whole = Component(kind=kind, attention=attention, layer=0)  # type: ignore[arg-type]
+    parts = [replace(whole, positions=(position,)) for position in range(len(base.run.inputs[0]))]
+    (exact,) = sweep(model, tokenizer, base, [whole], **options)
+
+    def total(steps: int) -> float:
+        return sum(each.change for each in attribution(model, tokenizer, base, parts, steps=steps, **options))
+
+    assert total(60) == pytest.approx(exact.change, abs=1e-3)
+    assert abs(total(0) - exact.change) > 1e-3
+
+
+def two_keys(score: float) -> tuple[tc.Transformer, IdTokenizer]:
+    """A head whose second query, of token 3, scores its two keys (score, 0), and of token 4 (0, score).
+
+    The value at key 0 is token 1, that at key 1 token 2: logit(1) - logit(2) is the difference of both weights.
+    """
+    config = tc.ModelConfig(
+        **DECODER | {"tie_embeddings": "none"},
+        **{"vocab_size": 5, "d_model": 12, "d_ff": 0, "n_heads": 1, "d_head": 5, "n_decoder_layers": 1},
+        **{"max_seq_len": 2, "positions": "learned", "norm": "none", "norm_position": "pre", "attention_bias": "none"},
+        **{"scale_scores": False, "scale_embeddings": False, "pad_id": None, "bos_id": 0, "eos_id": 0},
+    )
+    model = assemble(config, device="cpu").eval()
+    token, position, output = range(5), (5, 6), range(7, 12)
+    with torch.no_grad():
+        weights = dict(model.named_parameters())
+        for weight in weights.values():
+            weight.zero_()
+        weights["decoder.embed.weight"][:, token] = torch.eye(5)
+        weights["decoder.pos_embed.table"][:, position] = torch.eye(2)
+        attention = "decoder.blocks.0.self_attn"
+        weights[f"{attention}.q.weight"][(0, 1), (3, 4)] = score
+        weights[f"{attention}.k.weight"][(0, 1), position] = 1
+        weights[f"{attention}.v.weight"][(1, 2), position] = 1
+        weights[f"{attention}.out.weight"][output, range(5)] = 1
+        weights["unembed.weight"][:, output] = torch.eye(5)
+    return model, IdTokenizer.of(config)
+
+
+@pytest.mark.parametrize("score", [2.0, 6.0, 12.0])
+def test_integrated_gradients_mend_a_saturated_head(score: float):
+    """For a score of 12 the other key gets 0.99999 of the weight; the slope at the base run says 0.00015."""
+    model, tokenizer = two_keys(score)
+    base = read_base(model, tokenizer, "0 3", max_tokens=2, max_new_tokens=0)
+    query = Component(kind="query", attention="decoder", layer=0, heads=(0,), positions=(1,))
+    options = {
+        "template": Patch(component=query, text="0 4", direction="noising"),
+        "metric": Metric(position=1, token=1, other=2),
+        "sources": SourceRuns(model, tokenizer, max_tokens=2, max_new_tokens=0),
+    }
+    change_of_weight = {
+        "exact": next(sweep(model, tokenizer, base, [query], **options)).change / -2,
+        "slope": attribution(model, tokenizer, base, [query], **options)[0].change / -2,
+        "integrated": attribution(model, tokenizer, base, [query], steps=50, **options)[0].change / -2,
+    }
+    high, low = 1 / (1 + math.exp(-score)), 1 / (1 + math.exp(score))
+    assert change_of_weight == {
+        "exact": pytest.approx(high - low, abs=1e-6),
+        "slope": pytest.approx(2 * score * high * low, abs=1e-6),
+        "integrated": pytest.approx(high - low, abs=1e-4),
+    }
+
+
+def test_the_number_of_steps_is_checked():
+    (model, tokenizer), base = model_of("decoder"), base_of("decoder")
+    with pytest.raises(ConfigError, match="steps must be from 0 to 1000; got -1"):
+        attribution(model, tokenizer, base, components("decoder"), template=patch_from(OTHER), steps=-1)
 
 
 def test_the_largest_estimates_are_replaced_exactly():

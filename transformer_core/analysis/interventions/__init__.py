@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from transformer_core.analysis.interventions.context import Applied, SourceUse, applied, prepare
     from transformer_core.analysis.interventions.metric import Metric
     from transformer_core.analysis.interventions.optimal import FittedConstant, fit_constant
+    from transformer_core.analysis.interventions.path_patching import Edge, Node, edges, run_with_edges
     from transformer_core.analysis.interventions.run_comparison import RunComparison, compare_with_source
     from transformer_core.analysis.interventions.source_runs import Pairing, SourceRuns
     from transformer_core.analysis.interventions.standing import with_interventions
@@ -40,10 +41,12 @@ __all__ = [
     "CellEdit",
     "Component",
     "Consequences",
+    "Edge",
     "Entry",
     "Estimate",
     "FittedConstant",
     "Metric",
+    "Node",
     "Pairing",
     "Patch",
     "RunComparison",
@@ -56,6 +59,7 @@ __all__ = [
     "attribution",
     "compare_with_source",
     "consequences",
+    "edges",
     "exact_top",
     "fit_constant",
     "from_json",
@@ -63,6 +67,7 @@ __all__ = [
     "prepare",
     "read_base",
     "residual_components",
+    "run_with_edges",
     "sweep",
     "to_json",
     "with_interventions",
@@ -74,6 +79,7 @@ _HOMES = {
     "comparison": ("Base", "Consequences", "consequences", "read_base"),
     "metric": ("Metric",),
     "optimal": ("FittedConstant", "fit_constant"),
+    "path_patching": ("Edge", "Node", "edges", "run_with_edges"),
     "run_comparison": ("RunComparison", "compare_with_source"),
     "source_runs": ("Pairing", "SourceRuns"),
     "standing": ("with_interventions",),
