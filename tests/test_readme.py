@@ -13,7 +13,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 def test_its_python_lines_run_as_they_stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.chdir(ROOT)
     use, _ = README.split("## Add a page")  # its lines are a page, which tests/e2e/test_new_page.py makes
-    first, second, third, fourth, fifth = re.findall(r"```python\n(.*?)```", use, re.DOTALL)
+    first, second, third, fourth, fifth, sixth = re.findall(r"```python\n(.*?)```", use, re.DOTALL)
     *lines, last = first.strip().splitlines()
     names: dict[str, object] = {}
     exec("\n".join(lines), names)
@@ -33,6 +33,8 @@ def test_its_python_lines_run_as_they_stand(monkeypatch: pytest.MonkeyPatch, cap
     outputs, roles = capsys.readouterr().out.splitlines()
     assert outputs == "['?', '?', '?', 'b']"
     assert roles == "{(0, 0): 'offset', (1, 0): 'induction'}"
+    exec(sixth, names)
+    assert capsys.readouterr().out == "['b', 'c']\n"
     assert forked == "L'animal n'a pas traversé la rue parce qu'elle était trop fatiguée."
 
 

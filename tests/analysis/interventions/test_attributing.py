@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -132,7 +133,7 @@ def test_integrated_gradients_of_a_site_sum_to_the_exact_change_of_replacing_it(
     (model, tokenizer), base, sources = model_of(variation), base_of(variation), sources_of(variation)
     attention = next(iter(attentions_of(model.config)))
     metric = Metric(position=1, token=5, other=7)
-    options = {"template": patch_from(OTHER), "sources": sources, "metric": metric}
+    options: dict[str, Any] = {"template": patch_from(OTHER), "sources": sources, "metric": metric}
     whole = Component(kind=kind, attention=attention, layer=0)  # type: ignore[arg-type]
     parts = [replace(whole, positions=(position,)) for position in range(len(base.run.inputs[0]))]
     (exact,) = sweep(model, tokenizer, base, [whole], **options)
@@ -178,7 +179,7 @@ def test_integrated_gradients_mend_a_saturated_head(score: float):
     model, tokenizer = two_keys(score)
     base = read_base(model, tokenizer, "0 3", max_tokens=2, max_new_tokens=0)
     query = Component(kind="query", attention="decoder", layer=0, heads=(0,), positions=(1,))
-    options = {
+    options: dict[str, Any] = {
         "template": Patch(component=query, text="0 4", direction="noising"),
         "metric": Metric(position=1, token=1, other=2),
         "sources": SourceRuns(model, tokenizer, max_tokens=2, max_new_tokens=0),

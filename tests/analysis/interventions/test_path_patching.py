@@ -237,7 +237,7 @@ def test_the_lens_at_the_last_layer_gives_the_logits(variation: str):
 def test_a_post_norm_model_is_refused_in_one_sentence():
     config = odd_config(**VARIATIONS["the paper's"])
     with pytest.raises(
-        ConfigError, match=r"in post-norm .* edges need a pre-norm model, or one without normalization$"
+        ConfigError, match=r"^in post-norm, .* edges need a pre-norm model or one without normalization$"
     ):
         edges(config)
     model = varied_model("the paper's")

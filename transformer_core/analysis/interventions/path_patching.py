@@ -14,7 +14,7 @@ al. 2023, "Localizing model behavior with path patching", for the method; Conmy 
 edges.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -82,8 +82,8 @@ def run_with_edges(
 ) -> Float[Tensor, "batch out vocab"]:
     """Return the logits with some edges ablated.
 
-    Cost: one forward pass over n copies of the batch (and one of the other run), where n is 1 plus the largest number
-    of different sets of ablated senders that are read at one place: at most 3 per head of a layer, and 1.
+    Cost: one forward pass over n copies of the batch, and one of the other run; n is 1 plus the most different sets of
+    ablated senders that the receivers at one place of the residual stream have: queries, keys and values of a layer.
 
     Args:
         model: in evaluation mode.
@@ -101,15 +101,14 @@ def run_with_edges(
     """
     readings = _readings(model.config)
     _check(ablated, readings, inputs, other)
-    senders_of: dict[Node, set[Node]] = {}
-    for sender, receiver in ablated:
-        senders_of.setdefault(receiver, set()).add(sender)
-    groups = {reading.site: reading.groups(senders_of) for reading in readings}
-    group_of = {
-        receiver: groups[reading.site][frozenset(senders_of.get(receiver, ()))]
-        for reading in readings
-        for receiver in reading.receivers
-    }
+    ablated = set(ablated)
+    groups: dict[str, dict[tuple[Node, ...], int]] = {}  # by place: senders that are replaced together
+    group_of: dict[Node, int] = {}
+    for reading in readings:
+        of_senders = groups[reading.site] = {(): 0}
+        for receiver in reading.receivers:
+            replaced = tuple(sender for sender in reading.senders if Edge(sender, receiver) in ablated)
+            group_of[receiver] = of_senders.setdefault(replaced, len(of_senders))
     n_groups = max(map(len, groups.values()))
     senders = {edge.sender for edge in ablated}
     replacements = _terms(model, senders, other)
@@ -146,11 +145,6 @@ class _Reading:
     senders: tuple[Node, ...]  # whose terms are in the sum
     receivers: list[Node]
 
-    def groups(self, senders_of: Mapping[Node, Collection[Node]]) -> dict[frozenset[Node], int]:
-        """Number the different sets of senders that receivers read other terms of; 0: none."""
-        sets = dict.fromkeys([frozenset[Node](), *(frozenset(senders_of.get(each, ())) for each in self.receivers)])
-        return {senders: group for group, senders in enumerate(sets)}
-
 
 def _readings(config: ModelConfig) -> list[_Reading]:
     """Return where the residual streams are read, in the order of the forward pass.
@@ -158,10 +152,10 @@ def _readings(config: ModelConfig) -> list[_Reading]:
     Raises:
         ConfigError: the model is post-norm.
     """
-    if config.norm_position == "post" and config.norm != "none":
+    if config.norm_position == "post":
         raise ConfigError(
-            "in post-norm each sub-layer normalizes the residual stream, so that it is no sum of what heads wrote; "
-            "edges need a pre-norm model, or one without normalization"
+            "in post-norm, every sub-layer normalizes the residual stream, so it is not the sum of what heads wrote; "
+            "edges need a pre-norm model or one without normalization"
         )
     readings: dict[str, _Reading] = {}
     for stack, n_layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):
