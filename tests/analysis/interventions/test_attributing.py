@@ -10,7 +10,7 @@ import torch
 
 import transformer_core as tc
 from tests.analysis.interventions.small_models import base_of, model_of, sources_of, text_of
-from tests.model.building import DECODER, each_variation
+from tests.model.building import each_variation
 from transformer_core.analysis.interventions import (
     Ablation,
     Component,
@@ -151,10 +151,25 @@ def two_keys(score: float) -> tuple[tc.Transformer, IdTokenizer]:
     The value at key 0 is token 1, that at key 1 token 2: logit(1) - logit(2) is the difference of both weights.
     """
     config = tc.ModelConfig(
-        **DECODER | {"tie_embeddings": "none"},
-        **{"vocab_size": 5, "d_model": 12, "d_ff": 0, "n_heads": 1, "d_head": 5, "n_decoder_layers": 1},
-        **{"max_seq_len": 2, "positions": "learned", "norm": "none", "norm_position": "pre", "attention_bias": "none"},
-        **{"scale_scores": False, "scale_embeddings": False, "pad_id": None, "bos_id": 0, "eos_id": 0},
+        architecture="decoder_only",
+        vocab_size=5,
+        d_model=12,
+        d_ff=0,
+        n_heads=1,
+        d_head=5,
+        n_encoder_layers=0,
+        n_decoder_layers=1,
+        max_seq_len=2,
+        positions="learned",
+        norm="none",
+        norm_position="pre",
+        attention_bias="none",
+        scale_scores=False,
+        scale_embeddings=False,
+        tie_embeddings="none",
+        pad_id=None,
+        bos_id=0,
+        eos_id=0,
     )
     model = assemble(config, device="cpu").eval()
     token, position, output = range(5), (5, 6), range(7, 12)
