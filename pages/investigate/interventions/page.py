@@ -71,7 +71,7 @@ def interventions() -> None:
     if data is None:
         return
     with st.container(key="hl-interventions"):
-        left, right = st.columns([5, 8], gap="medium")
+        left, right = st.columns([6, 9], gap="medium")
         with left:
             stack.show(data)
             adding.show(data)

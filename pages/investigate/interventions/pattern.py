@@ -9,7 +9,6 @@ from pages.components import figures
 from pages.investigate.interventions import view_fields
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared.style import theme
-from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.figures.heatmaps.attention import attention_heatmap
 from transformer_core.language import say
@@ -24,8 +23,7 @@ def show(data: InterventionsData) -> None:
     view = data.view
     mask = data.run.attention_maps[view.attention].mask(view.layer)
     queries, keys = data.run.labels(view.attention)
-    name = say(ATTENTIONS[view.attention].inline)
-    who = say("{attention} L{layer}.H{head}", attention=name, layer=view.layer, head=view.head)
+    who = f"L{view.layer}.H{view.head}"  # the attention is chosen beside it, and a longer title has no room
     is_group = view_fields.SCOPE.value == "group"
     cell = None if is_group else view_fields.CELL.value
     columns = st.columns(2, gap="small")
