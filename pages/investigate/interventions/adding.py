@@ -43,7 +43,7 @@ ABOUT_CELLS = mark(
 )
 PICK = mark("Click a cell of the pattern, or type query and key.")
 PICK_SOME = mark("Click cells of the pattern to add them to the group or remove them, or add them by query and key.")
-KIND, _POSITIONS = Kept("interventions-kind", "head"), Kept("interventions-positions", ())
+_KIND, _POSITIONS = Kept("interventions-kind", "head"), Kept("interventions-positions", ())
 _METHOD, DIRECTION = Kept("interventions-method", "resample"), Kept("interventions-direction", "denoising")
 _OTHER = Kept("interventions-other", "")  # text; "": the first example that is not the text itself
 _OPERATION = Kept("interventions-operation", "set")
@@ -100,10 +100,11 @@ def _patch(data: InterventionsData) -> None:
 def _component(data: InterventionsData) -> None:
     """Draw the choice of the component: its kind, its head or layer, and its positions."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        KIND.selectbox(
+        _KIND.selectbox(
             say("Component"),
-            [kind for kind in words.KINDS if kind != "feed_forward" or data.card.config.d_ff],
+            _kinds(data),
             name=lambda kind: say(words.KINDS[kind]),
+            shown=kind_of(data),
             label_visibility="collapsed",
             width=190,
         )
@@ -120,6 +121,16 @@ def _component(data: InterventionsData) -> None:
     )
 
 
+def kind_of(data: InterventionsData) -> Any:
+    """Return the kind of component that is chosen; the first one where this model has none of it."""
+    kinds = _kinds(data)
+    return _KIND.value if _KIND.value in kinds else kinds[0]
+
+
+def _kinds(data: InterventionsData) -> list[str]:
+    return [kind for kind in words.KINDS if kind != "feed_forward" or data.card.config.d_ff]
+
+
 def _head(data: InterventionsData) -> None:
     head_choice.attention(data.card)
     head_choice.head(data.card)
@@ -131,7 +142,7 @@ def _labels(data: InterventionsData) -> Sequence[str]:
 
 
 def _chosen(data: InterventionsData) -> Component:
-    view, kind = data.view, KIND.value
+    view, kind = data.view, kind_of(data)
     of_stack = kind not in ("head", "attention")
     attention: Any = "decoder" if view.attention == "cross" and of_stack else view.attention
     n = len(_labels(data))

@@ -51,13 +51,13 @@ def comparison(data: InterventionsData) -> RunComparison:
     Raises:
         HeadlightError: a text that the model cannot read.
     """
-    found: RunComparison = value_of(data.comparison_recipe(adding.other_text(data), _kind()))
+    found: RunComparison = value_of(data.comparison_recipe(adding.other_text(data), _kind(data)))
     return found
 
 
-def _kind() -> Any:
+def _kind(data: InterventionsData) -> Any:
     """Return the kind of the components that can be dragged; beside cells, one row for each attention layer."""
-    return adding.KIND.value if _PART.value == "heads" else "attention"
+    return adding.kind_of(data) if _PART.value == "heads" else "attention"
 
 
 def _boards(data: InterventionsData, compared: RunComparison) -> list[tuple[Board, Sequence[Component]]]:
@@ -107,7 +107,7 @@ def _pattern(data: InterventionsData, compared: RunComparison) -> Board:
 
 def _parts(data: InterventionsData, compared: RunComparison) -> list[Component]:
     """Return what can be dragged, in the order in which it is computed within a stack."""
-    kind, parts = _kind(), []
+    kind, parts = _kind(data), []
     for name, values in compared.differences.items():
         n_layers, n_heads, _ = values.shape
         heads: Sequence[int | None] = [None] if kind != "head" else range(n_heads)

@@ -1,7 +1,9 @@
 """The source run beside the text: the boards hold what the core compares, and refuse what they never sent."""
 
 import json
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from transformer_core.analysis.interventions import (
     RunComparison,
     Stack,
     compare_with_source,
+    from_json,
     read_base,
     to_json,
 )
@@ -77,6 +80,25 @@ def test_the_cells_of_both_patterns_are_beside_each_other(open_app: OpenApp, thr
 def test_models_of_one_stack_have_one_board(open_app: OpenApp, model: str):
     (board,) = board_data(opened(open_app, model=model))["boards"]
     assert len(board["here"]["rows"]) == len(board["there"]["rows"]) > 1
+
+
+def test_what_was_chosen_for_another_model_is_not_asked_of_one_without_it(
+    open_app: OpenApp, three_kinds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    model, tokenizer = tc.load(three_kinds / "en-fr")
+    shutil.copytree(three_kinds / "en-fr", tmp_path / "en-fr")
+    bare = tc.build(replace(model.config, d_ff=0, norm_position="pre"), seed=1)
+    tc.save(tmp_path / "no-ffn", bare, tokenizer, json.loads((tmp_path / "en-fr" / "card.json").read_text()))
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    app = opened(open_app)
+    app.selectbox(key="interventions-kind-box").set_value("feed_forward").run()
+    assert [len(board["there"]["rows"]) for board in board_data(app)["boards"]] == [2, 2]
+    app.selectbox(key="model").set_value("no-ffn").run()
+    assert not app.exception and not app.warning
+    assert app.selectbox(key="interventions-kind-box").value == "head"
+    app.button(key="interventions-add-it").click().run()
+    (patch,) = from_json(url_of(app)["stack"]).entries
+    assert isinstance(patch, Patch) and patch.component.kind == "head" and not app.warning
 
 
 def test_what_the_stack_patches_is_filled(open_app: OpenApp):
