@@ -121,6 +121,15 @@ def test_a_token_is_typed_to_compare_with_and_cells_are_clicked_into_a_group(pag
     expect(chips).to_have_count(2)
     wait(page)
     assert not faults(page)
+    box = pattern.bounding_box()
+    assert box
+    for n_cells in (2 + 3 * 3, 2):  # the second box over the same cells removes them
+        page.mouse.move(box["x"] + 0.55 * box["width"], box["y"] + 0.55 * box["height"])
+        page.mouse.down()
+        page.mouse.move(box["x"] + 0.7 * box["width"], box["y"] + 0.7 * box["height"], steps=5)
+        page.mouse.up()
+        expect(chips).to_have_count(n_cells)
+        wait(page)
     add(page)
     expect(page.locator('[class*="st-key-hl-intervention-"]')).to_contain_text("set 2 cells (")
     expect(chips).to_have_count(0)

@@ -34,6 +34,7 @@ def live_figure(
     is_window: bool = False,
     on_cell: Callable[[], None] | None = None,
     on_window: Callable[[], None] | None = None,
+    stays_whole: bool = False,
     link: str | None = None,
     preview: Mapping[str, Any] | None = None,
     about: str | None = None,
@@ -59,6 +60,7 @@ def live_figure(
             The same as a true `window` in the layout's meta.
         on_cell: called before the run in which `sent_cell` gives what a person chose.
         on_window: called before the run in which `sent_window` gives what a person wants to see larger.
+        stays_whole: a box that is drawn is only asked for, and the figure is not zoomed in.
         link: figures of the same link on a page are pointed at together.
         preview: which head's pattern it is, so that another one that is clicked in the overview is seen at once, from
             its picture there: attention, layer, head; title, with {layer} and {head}; and the name of the trace.
@@ -81,6 +83,7 @@ def live_figure(
         "answers": asked if answer is not None else None,
         "clicks": on_cell is not None,
         "windows": on_window is not None,
+        "staysWhole": stays_whole,
         "isWindow": is_window,
         "cell": cell and {"query": cell[0], "key": cell[1]},
         "link": link,

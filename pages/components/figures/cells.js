@@ -41,7 +41,7 @@ export function listen(view) {
   });
   view.plot.on("plotly_relayout", (change) => {
     showCursor(view);
-    if (view.data.windows && view.grid && Object.keys(change).some((name) => /^[xy]axis/.test(name))) zoomed(view);
+    if (view.data.windows && view.grid && !view.zoomsOut && Object.keys(change).some((name) => /^[xy]axis/.test(name))) zoomed(view);
   });
   view.plot.on("plotly_hover", ({ points }) => share(view, cellAt(points)));
   view.plot.on("plotly_unhover", () => share(view, null));
@@ -168,7 +168,15 @@ function zoomed(view) {
   const { rows, columns } = view.grid;
   const [queries, keys] = [whole(yaxis.range, rows), whole(xaxis.range, columns)];
   const isPart = ([first, last], starts) => first > starts[0] || last < starts.at(-1) - 1;
-  if (isPart(queries, rows) || isPart(keys, columns)) sendWindow(view, { queries, keys });
+  if (view.data.staysWhole) zoomOut(view);
+  if (view.data.staysWhole || isPart(queries, rows) || isPart(keys, columns)) sendWindow(view, { queries, keys });
+}
+
+function zoomOut(view) {
+  view.zoomsOut = true; // which plotly tells of as of any other change
+  Plotly.relayout(view.plot, view.ranges).then(() => {
+    view.zoomsOut = false;
+  });
 }
 
 export function sendWindow(view, { queries, keys }) {
@@ -189,7 +197,7 @@ export function rangesOf(figure) {
 }
 
 export function isWhole({ data, figure }) {
-  return !data.windows || !(data.isWindow || figure.layout.meta?.window);
+  return !data.windows || data.staysWhole || !(data.isWindow || figure.layout.meta?.window);
 }
 
 function isOverview({ figure }) {

@@ -2,8 +2,9 @@
 //
 // data: {figure, templates: {light, dark}} as JSON texts; {name} of what is saved, and {offers, files, answers}, for
 // which see save.js; {height} in px or null for that of the stage; {clicks, windows}: whether a cell and a window are
-// sent; {cell}: the chosen one or null; {isWindow}: whether a part of the text is shown; {link}: figures of the same
-// are pointed at together, or null; {preview}: see preview.js; {about}: see page.js; {opens}: the menu is open at first.
+// sent; {cell}: the chosen one or null; {staysWhole}: a box that is drawn does not zoom in; {isWindow}: whether a part
+// of the text is shown; {link}: figures of the same are pointed at together, or null; {preview}: see preview.js;
+// {about}: see page.js; {opens}: the menu is open at first.
 //
 // `fillInWords` comes from transformer_core/figures/offline.py.
 

@@ -42,7 +42,10 @@ ABOUT_CELLS = mark(
     "make up for it. Set to 0 after the softmax, without rescaling, that weight is gone."
 )
 PICK = mark("Click a cell of the pattern, or type query and key.")
-PICK_SOME = mark("Click cells of the pattern to add them to the group or remove them, or add them by query and key.")
+PICK_SOME = mark(
+    "Click cells of the pattern, or drag a box over them, to add them to the group or remove them. Query and key add "
+    "one, too."
+)
 _KIND, _POSITIONS = Kept("interventions-kind", "head"), Kept("interventions-positions", ())
 _METHOD, DIRECTION = Kept("interventions-method", "resample"), Kept("interventions-direction", "denoising")
 _OTHER = Kept("interventions-other", "")  # text; "": the first example that is not the text itself

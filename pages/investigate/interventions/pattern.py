@@ -50,6 +50,8 @@ def show(data: InterventionsData) -> None:
                 height=HEIGHT,
                 cell=cell,
                 on_cell=partial(_choose, key),
+                on_window=partial(_choose_box, data, key) if is_group else None,
+                stays_whole=True,
                 link="interventions",
             )
 
@@ -58,4 +60,13 @@ def _choose(key: str) -> None:
     cell = figures.sent_cell(key)
     view_fields.choose_cell(cell)
     if cell is not None:
+        view_fields.ADD.set("cells")
+
+
+def _choose_box(data: InterventionsData, key: str) -> None:
+    """Add the cells of a box that was drawn, as far as the mask allows them."""
+    box = figures.sent_window(key)
+    if box is not None:
+        allowed = data.run.masks[data.view.attention][data.view.layer]
+        view_fields.add_cells([(query, cell) for query in box[0] for cell in box[1] if allowed[query, cell]])
         view_fields.ADD.set("cells")

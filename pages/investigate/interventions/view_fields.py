@@ -1,6 +1,6 @@
 """What defines the view of the page Interventions: what is added, and which effects are looked at."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pages.shared.view.fields import Field, Kept, number, one_of
 from pages.shared.view.state import STACK
@@ -61,7 +61,13 @@ def choose_cell(cell: tuple[int, int] | None) -> None:
         CELL.set(cell)
     elif cell is not None:
         CELL.set(cell)
-        GROUP.set(tuple(one for one in GROUP.value if one != cell) if cell in GROUP.value else (*GROUP.value, cell))
+        add_cells([cell])
+
+
+def add_cells(cells: Sequence[tuple[int, int]]) -> None:
+    """Add several cells to the group; all of them in it already: remove them."""
+    others = tuple(cell for cell in GROUP.value if cell not in cells)
+    GROUP.set(others if {*cells} <= {*GROUP.value} else (*others, *cells))
 
 
 def current() -> Stack:

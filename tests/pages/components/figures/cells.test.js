@@ -218,6 +218,25 @@ test("a box drawn with the pointer asks for all places that it touches, and one 
   figure.leave();
 });
 
+test("where a figure stays whole, any box is asked for, once, and nothing is zoomed", async () => {
+  const figure = await drawn(show, heatmap(), { staysWhole: true });
+  const { plot } = figure;
+  const whole = { "xaxis.range": [1.5, 6.5], "yaxis.range": [9.5, 6.5] };
+  for (const [xs, ys, window] of [
+    [[2.6, 5.4], [8.4, 7.6], { queries: [8, 8], keys: [3, 5] }],
+    [[2.4, 5.6], [8.6, 7.4], { queries: [7, 9], keys: [2, 6] }], // all of it
+  ]) {
+    const { xaxis, yaxis } = plot._fullLayout;
+    Object.assign(plot._fullLayout, { xaxis: { ...xaxis, range: xs }, yaxis: { ...yaxis, range: ys } });
+    figure.tell("plotly_relayout", { "xaxis.range[0]": 1 });
+    await wait();
+    assert.deepEqual(figure.told.splice(0), [["window", window]]);
+    assert.deepEqual(of("relayout", figure).at(-1).change, whole);
+  }
+  assert.equal(of("relayout", figure).length, 2);
+  figure.leave();
+});
+
 test("in an overview a click or Enter asks for the places of a cell, with other sizes at the end", async () => {
   const figure = await drawn(show, overview());
   click(figure, 5, 13);

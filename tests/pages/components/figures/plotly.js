@@ -32,8 +32,13 @@ globalThis.Plotly = {
     drawInto(plot, data, layout);
     calls.push(["react", { plot, data, layout, config }]);
   },
-  relayout(plot, change) {
+  /** It tells of what it was asked for as of what a person does. */
+  async relayout(plot, change) {
     calls.push(["relayout", { plot, change }]);
+    for (const [name, range] of Object.entries(change)) {
+      if (name.endsWith("axis.range")) plot._fullLayout[name.split(".")[0]].range = range;
+    }
+    for (const hear of plot.heard.plotly_relayout ?? []) hear(change);
   },
   purge(plot) {
     calls.push(["purge", { plot }]);
