@@ -1,10 +1,10 @@
-"""Path patching over edges, exactly: one input reads the residual stream with another term of one sender in it.
+"""Exact path patching over edges: a receiver reads the residual stream with one sender's term replaced.
 
 In pre-norm, and without normalization, the residual stream is a sum of what senders wrote: the embeddings, z W_O of
 each head, the output of each feed-forward network. (The biases of W_O belong to no sender and always stay.) Receivers
-read it: the queries, keys and values of each head, each feed-forward network, and the logits. An edge is ablated when
-its receiver reads the sum with another term in the place of the sender's, before its normalization, while all other
-receivers read what they read before. Everything after it is computed anew, nothing is linearised.
+read it: the queries, keys and values of each head, each feed-forward network, and the logits. To ablate an edge, the
+sender's term is replaced in what this receiver reads, before its normalization; all other receivers read the stream
+unchanged. Everything after that is recomputed, and nothing is linearised.
 
 >>> circuit = {edge for edge in edges(model.config) if is_part(edge)}
 >>> logits = run_with_edges(model, [tokens], ablated=set(edges(model.config)) - circuit, other=[other_tokens])
