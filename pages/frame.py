@@ -63,8 +63,8 @@ def entry(page: Page) -> st.Page:
 
 
 st.set_page_config(page_title="Headlight", page_icon=style.ICON, layout="wide", initial_sidebar_state=260)
-style.apply()
 locale.seed()
+style.apply()
 front_door = st.Page(lambda: None, title="Headlight", url_path="home", default=True, visibility="hidden")
 sections: dict[str, list[st.Page]] = {"": [front_door]}
 for section, heading in SECTIONS.items():

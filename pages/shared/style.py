@@ -9,6 +9,7 @@ import streamlit as st
 from pages.shared import prose
 from pages.shared.page import pages
 from transformer_core.figures.theme import DARK, LIGHT, THEMES, Theme
+from transformer_core.language import ENGLISH, language
 
 SHARED_SHEETS = (
     "frame.css",
@@ -20,12 +21,16 @@ SHARED_SHEETS = (
     "predictions.css",
 )  # come first: a page's own sheet has the last word
 FORCED_COLORS = Path(__file__).parents[1] / "components" / "kit" / "forced_colors.css"  # components have it, too
+# How long something takes, and how large a file may be, is said by Streamlit, which speaks English alone. A rule that
+# asks with :has() what the page's language is would have browsers look at all elements again whenever one changes.
+_ENGLISH = "[data-testid=stSpinner] [role=status] + span, [data-testid=stFileUploaderDropzoneInstructions]"
 ICON = str(Path(__file__).with_name("icon.svg"))
 
 
 def apply() -> None:
-    """Set the colors that follow the theme which the reader has chosen; all else is in the server's page."""
-    prose.html("<style>{}</style>", _accents(theme()))
+    """Set what follows the theme and the language that the reader has chosen; all else is in the server's page."""
+    unsaid = "" if language() == ENGLISH else f"{_ENGLISH} {{ display: none; }}"
+    prose.html("<style>{}{}</style>", _accents(theme()), unsaid)
 
 
 def theme() -> Theme:

@@ -96,3 +96,11 @@ def test_german_takes_no_more_room_than_there_is(new_page: Callable[..., Page]):
         wait(page)
         found[address] = [*page.evaluate(TOO_WIDE), *faults(page)]
     assert found == {address: [] for address in PAGES}
+
+
+@pytest.mark.parametrize(("address", "file", "is_said"), [("", "File", True), ("?language=de", "Datei", False)])
+def test_what_streamlit_says_in_english_alone_is_hidden_from_others(page: Page, address: str, file: str, is_said: bool):
+    page.goto(f"/interventions{address}")
+    page.get_by_role("button", name=file).click()
+    expect(page.get_by_test_id("stFileUploaderDropzone")).to_be_visible()
+    expect(page.get_by_test_id("stFileUploaderDropzoneInstructions")).to_be_visible(visible=is_said)

@@ -1,9 +1,10 @@
 """The palette: readable in light and dark, and scales in an order that needs no color vision."""
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 
-from transformer_core.figures.theme import DEEP, KEY, LIGHT, QUERY, THEMES, VALUE, Theme, scale, template
+from transformer_core.figures.theme import DARK, DEEP, KEY, LIGHT, QUERY, THEMES, VALUE, Theme, scale, template
 from transformer_core.language import speaking
 
 THEME = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES.keys())
@@ -114,3 +115,12 @@ def test_numbers_have_a_point_before_decimals_in_every_language_and_a_comma_betw
     assert template(LIGHT).layout.separators == ".,"
     with speaking("de"):
         assert template(LIGHT).layout.separators == ".\u202f"
+
+
+def test_the_template_is_made_once_for_each_language():
+    assert template(LIGHT) is template(LIGHT) and template(LIGHT) is not template(DARK)
+    with speaking("de"):
+        german = template(LIGHT)
+    assert german is not template(LIGHT) and german.layout.separators != template(LIGHT).layout.separators
+    go.Figure(layout={"template": template(LIGHT)}).update_layout(template_layout_font_size=99)  # a figure's own copy
+    assert template(LIGHT).layout.font.size == 13

@@ -8,6 +8,7 @@ Source: Ottosson 2020, "A perceptual color space for image processing" (OKLab).
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import plotly.graph_objects as go
 
@@ -89,8 +90,13 @@ def template(theme: Theme) -> go.layout.Template:
 
     Color axis 1 is the sequential scale; color axis 2 paints forbidden cells in one neutral color. The first scatter
     trace of a figure writes on pale ground, the second on deep ground. Thousands are set apart as in the reader's
-    language.
+    language. Figures copy it, and it must not be changed: plotly needs as long to make it as for the rest of a figure.
     """
+    return _template(theme, grouped(1000)[1])
+
+
+@cache
+def _template(theme: Theme, thousands: str) -> go.layout.Template:
     axis = {
         "gridcolor": theme.border,
         "linecolor": theme.border,
@@ -106,7 +112,7 @@ def template(theme: Theme) -> go.layout.Template:
         layout={
             "paper_bgcolor": theme.background,
             "plot_bgcolor": theme.background,
-            "separators": f".{grouped(1000)[1]}",  # before decimals, and between thousands
+            "separators": f".{thousands}",  # before decimals, and between thousands
             "font": {"family": FONT, "size": 13, "color": theme.text},
             "title": {"font": {"size": 15, "color": theme.text}},
             "xaxis": axis,

@@ -37,10 +37,12 @@ function update(view, data, send) {
   view.data = data;
   root.classList.toggle("low", data.height !== null);
   root.style.height = data.height === null ? "" : `${data.height}px`;
-  loadPlotly().then(
-    () => draw(view),
-    () => (view.plot.textContent = UNLOADED),
-  );
+  if (window.Plotly) draw(view); // now: a promise would wait until React has drawn the rest of the page
+  else
+    loadPlotly().then(
+      () => draw(view),
+      () => (view.plot.textContent = UNLOADED),
+    );
 }
 
 function makeView(root) {
@@ -85,7 +87,6 @@ function fillLegend({ whole, list }, figure) {
 
 function loadPlotly() {
   // The server's page asks for it from the start; where the page is somebody else's, the first figure does.
-  if (window.Plotly) return Promise.resolve();
   return new Promise((resolve, reject) => {
     let script = /** @type {HTMLScriptElement} */ (document.querySelector(`script[src="${PLOTLY}"]`));
     if (!script) {

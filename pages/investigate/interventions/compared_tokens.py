@@ -19,39 +19,34 @@ def show(data: InterventionsData) -> None:
     if not labels:
         prose.small(say(NO_OUTPUT))
         return
-    pair = data.result.pairs[data.index]
-    before_and_after = data.result.candidates[:, data.index].ravel().tolist()
-    options = [*dict.fromkeys((*pair, *before_and_after))]
-    with st.container(key="hl-interventions-pair", horizontal=True, gap="small", vertical_alignment="center"):
-        prose.label(say("Logit difference at"))
+    token, other = pair = data.result.pairs[data.index]
+    told = {"label": labels[data.index], "token": data.label(token), "other": data.label(other)}
+    asked = say("Logit difference at {index} {label}: {token} − {other}", index=data.index, **told)
+    with st.popover(prose.plain(asked), key="hl-interventions-pair", type="tertiary"):
         view_fields.TOKEN.selectbox(
             say("Output token"),
             range(len(labels)),
             name=lambda i: f"{i} {labels[i]}",
             shown=data.index,
             take=_look_at,
-            label_visibility="collapsed",
-            width=130,
         )
+        before_and_after = data.result.candidates[:, data.index].ravel().tolist()
+        names = {token: data.label(token) for token in (*pair, *before_and_after)}
         for place, (token, name) in enumerate(zip(pair, (say("Token"), say("Other token")), strict=True)):
-            prose.label("−" if place else ":")
             view_fields.PAIR.selectbox(
                 name,
-                options,
+                [*names],
                 part=str(place),
-                name=data.label,
+                name=names.get,
                 shown=token,
                 take=lambda chosen, place=place: _choose(data, place, chosen),
                 accept_new_options=True,
-                label_visibility="collapsed",
-                width=130,
             )
         if view_fields.PAIR.value is not None:
             st.button(
-                "",
+                say("Compare the output token and the most probable other one"),
                 key="interventions-usual-pair",
                 icon=":material/restart_alt:",
-                help=prose.plain(say("Compare the output token and the most probable other one")),
                 type="tertiary",
                 on_click=view_fields.PAIR.set,
                 args=(None,),

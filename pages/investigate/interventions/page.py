@@ -72,17 +72,19 @@ def interventions() -> None:
         return
     with st.container(key="hl-interventions"):
         left, right = st.columns([6, 9], gap="medium")
-        with left:
-            stack.show(data)
-            adding.show(data)
-        with right, st.container(gap="xsmall"):
-            effects.outputs(data)
-            compared_tokens.show(data)
+        with right, st.container(gap="xsmall"):  # first: what has changed is seen before the browser draws the rest
+            above = st.container()
             effects.tokens(data)
+            with above:
+                effects.outputs(data)
+                compared_tokens.show(data)
             view_fields.VIEW.segmented(
                 say("Effects"), [*VIEWS], name=lambda name: say(VIEWS[name]), take=view_fields.look_at
             )
             DRAWN[view_fields.VIEW.value](data)
+        with left:
+            stack.show(data)
+            adding.show(data)
     prose.look_for(
         say(LOOK_FOR),
         definitions(

@@ -107,7 +107,8 @@ def _entry(index: int, entry: Entry, n: int) -> None:
             take=lambda is_on: view_fields.edit(index, lambda entry: replace(entry, enabled=is_on)),
         )
         prose.html("<p class='hl-intervention'>{}</p>", words.sentence(entry))
-        for icon, help_text, by in (("arrow_upward", say("Act earlier"), -1), ("arrow_downward", say("Act later"), 1)):
+        arrows = (("arrow_upward", say("Act earlier"), -1), ("arrow_downward", say("Act later"), 1))
+        for icon, help_text, by in arrows if n > 1 else ():
             st.button(
                 "",
                 key=f"interventions-{icon}-{index}",

@@ -5,6 +5,7 @@ import pytest
 
 from transformer_core.figures.bars.label_bars import label_bars
 from transformer_core.figures.hues import FAINT
+from transformer_core.figures.labels import LINE, text_width
 
 
 def draw(bars, labels=("a", "a", "<b>"), **more):
@@ -59,3 +60,12 @@ def test_what_does_not_fit_is_refused():
     for bars in ({}, {"": np.ones(2)}, dict.fromkeys("abcd", np.ones(3))):
         with pytest.raises(ValueError, match="one to three kinds of bars"):
             draw(bars)
+
+
+def test_labels_and_titles_have_their_room_before_plotly_measures_them():
+    plain, slanted = (draw({"": np.ones(3)}, labels=[text] * 3, width=200) for text in ("x", "x" * 12))
+    for figure in (plain, slanted):
+        assert not figure.layout.xaxis.automargin and not figure.layout.yaxis.automargin
+    assert plain.layout.margin.b >= LINE + 4 + LINE  # a label, and the title below it
+    assert slanted.layout.margin.b - plain.layout.margin.b >= text_width("x" * 12) / 2**0.5 - 4
+    assert plain.layout.margin.l >= LINE + text_width("−500k")

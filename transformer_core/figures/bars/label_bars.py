@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from transformer_core.figures.hues import FAINT, STRONG, WARM
-from transformer_core.figures.labels import escape, isolate, shorten, text_width
+from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
 from transformer_core.figures.layout import figure_layout, hover, label_axis
 from transformer_core.figures.quantities import rounded
 from transformer_core.figures.theme import LIGHT, Theme
@@ -16,6 +16,7 @@ from transformer_core.figures.theme import LIGHT, Theme
 _HUES = (FAINT, STRONG, WARM)
 _HEAD_ROOM = 0.12  # of the axis, for the numbers above the bars
 _NUMBER, _UPRIGHT = 46, 12  # px that a number above a bar takes: written across, and upwards
+_TICKS, _TITLE = 46, 22  # px that the numbers of the axis take, and its title; plotly, which would measure, draws twice
 
 
 def label_bars(
@@ -91,18 +92,18 @@ def label_bars(
     is_slanted = longest > (width - 60) / max(len(labels), 1)
     texts = [escape(shorten(label)) for label in labels]
     axis_title = {"text": escape(label_name), "standoff": 6} if label_name else None
-    top = 62 if len(bars) > 1 else 40
-    layout = figure_layout(title, theme, height=height, margin=(8, 8, top, 8)) | {
+    left, top = _TICKS + (_TITLE if value_name else 0), 62 if len(bars) > 1 else 40
+    bottom = LINE + (longest / 2**0.5 if is_slanted else 4) + (_TITLE if label_name else 0)
+    layout = figure_layout(title, theme, height=height, margin=(left, 8, top, bottom)) | {
         "barmode": "group",
         "bargap": 0.28,
         "showlegend": len(bars) > 1,
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
         "xaxis": label_axis(range(len(labels)), texts, title=axis_title)
-        | {"tickangle": -45 if is_slanted else 0, "automargin": True, "range": [-0.5, len(labels) - 0.5]},
+        | {"tickangle": -45 if is_slanted else 0, "range": [-0.5, len(labels) - 0.5]},
         "yaxis": {
             "title": {"text": escape(value_name), "standoff": 6},
             "range": [low - (room if low < 0 else 0), high + room],
-            "automargin": True,
             "showgrid": True,
             "nticks": 5,
         },

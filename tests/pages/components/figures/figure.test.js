@@ -41,6 +41,15 @@ test("newer data is drawn into the same place, and the same data not again", asy
   figure.leave();
 });
 
+test("once plotly is there, newer data is drawn at once, before anything that waits for its turn", async () => {
+  const figure = await drawn(show, heatmap());
+  const updated = figure.update(heatmap({ title: { text: "two" } }));
+  assert.equal(figure.last().layout.title.text, "two");
+  await updated;
+  assert.equal(of("react", figure).length, 2);
+  figure.leave();
+});
+
 test("a figure follows the theme, and one that comes while it is dark is dark", async () => {
   const figure = await drawn(show, heatmap());
   assert.equal(ground(figure.last()), "#ffffff");
