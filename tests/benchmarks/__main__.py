@@ -20,6 +20,7 @@ BENCHMARKS = (
     "against_bertviz",
     "many_users",
     "decoding_in_browser",
+    "editing_in_browser",
     "learn_in_browser",
     "from_the_page",
 )

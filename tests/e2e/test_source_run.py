@@ -74,7 +74,7 @@ def test_one_cell_of_a_head_turns_il_into_elle_and_only_its_cone_changes(page: P
     cone = drag(page, cell(page, 0, 4, 7))  # encoder L1.H0 at "it"
     expect(outputs.nth(1)).to_have_text(ELLE)
     assert outputs.nth(0).inner_text() == IL
-    expect(page.locator('[class*="st-key-hl-intervention-"]').first).to_contain_text("L1.H0 at position 7")
+    expect(page.locator(".stack_list .entry").first).to_contain_text("L1.H0 at position 7")
     assert (0, 4, 7) in changed_heads(page) <= {*cone}
     assert {place for place in cone if place[0] == 0} == {(0, 4, 7)}  # it is in the last layer of the encoder
     page.get_by_role("button", name="Undo").click()
@@ -87,7 +87,7 @@ def test_in_the_decoder_nothing_before_a_patch_changes(page: Page):
     open_address(page, "interventions?model=en-fr&view=source&add=patch")
     place = 12  # where the source run reads "elle"
     cone = drag(page, cell(page, 1, 1, place - 1))  # decoder self-attention L0.H1
-    expect(page.locator('[class*="st-key-hl-intervention-"]')).to_have_count(1)
+    expect(page.locator(".stack_list .entry")).to_have_count(1)
     wait(page)
     changed = changed_heads(page)
     assert changed <= {*cone} and {column for _, _, column in cone} == {*range(place - 1, 16)}
@@ -99,9 +99,7 @@ def test_a_weight_is_dragged_into_a_cell_and_a_row_of_components_by_keyboard(pag
     page.get_by_text("Cells of the pattern", exact=True).click()
     wait(page)
     drag(page, cell(page, 0, 7, 5))  # it → street, where the source run looks
-    expect(page.locator('[class*="st-key-hl-intervention-"]').first).to_contain_text(
-        re.compile(r"set cell 7 → 5 .* to 0\.9")
-    )
+    expect(page.locator(".stack_list .entry").first).to_contain_text(re.compile(r"set cell 7 → 5 .* to 0\.9"))
     (edit,) = stack_of(page).entries
     assert isinstance(edit, CellEdit)
     assert edit == CellEdit(
@@ -113,7 +111,7 @@ def test_a_weight_is_dragged_into_a_cell_and_a_row_of_components_by_keyboard(pag
     name.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    expect(page.locator('[class*="st-key-hl-intervention-"]')).to_have_count(2)
+    expect(page.locator(".stack_list .entry")).to_have_count(2)
     patch = stack_of(page).entries[1]
     assert isinstance(patch, Patch)
     part = patch.component

@@ -101,27 +101,21 @@ def _patch(data: InterventionsData) -> None:
 
 
 def _component(data: InterventionsData) -> None:
-    """Draw the choice of the component: its kind, its head or layer, and its positions."""
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        _KIND.selectbox(
-            say("Component"),
-            _kinds(data),
-            name=lambda kind: say(words.KINDS[kind]),
-            shown=kind_of(data),
-            label_visibility="collapsed",
-            width=190,
+    """Draw the choice of the component, folded up: its kind, its head or layer, and its positions."""
+    chosen = words.component(_chosen(data))
+    with st.popover(prose.plain(chosen[0].upper() + chosen[1:]), key="interventions-component", width="stretch"):
+        _KIND.selectbox(say("Component"), _kinds(data), name=lambda kind: say(words.KINDS[kind]), shown=kind_of(data))
+        with st.container(horizontal=True, gap="small"):
+            _head(data)
+        labels = _labels(data)
+        _POSITIONS.multiselect(
+            say("Positions"),
+            range(len(labels)),
+            name=lambda i: f"{i} {labels[i]}" if i < len(labels) else str(i),
+            shown=[i for i in _POSITIONS.value if i < len(labels)],
+            take=lambda chosen: _POSITIONS.set(tuple(chosen)),
+            placeholder=say("All positions"),
         )
-        _head(data)
-    labels = _labels(data)
-    _POSITIONS.multiselect(
-        say("Positions"),
-        range(len(labels)),
-        name=lambda i: f"{i} {labels[i]}" if i < len(labels) else str(i),
-        shown=[i for i in _POSITIONS.value if i < len(labels)],
-        take=lambda chosen: _POSITIONS.set(tuple(chosen)),
-        placeholder=say("All positions"),
-        label_visibility="collapsed",
-    )
 
 
 def kind_of(data: InterventionsData) -> Any:

@@ -1,65 +1,62 @@
-"""The stack: what is changed in the model, in order; each intervention can be switched off, moved or removed."""
+"""The stack: what is changed in the model, in order; it can be edited, saved and loaded."""
 
 import json
-from dataclasses import replace
 
 import streamlit as st
 
 from pages.investigate.interventions import view_fields, words
+from pages.investigate.interventions.components.stack_list import sent_stack, stack_list
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import prose
 from pages.shared.view.fields import Kept
-from transformer_core.analysis.interventions import Entry, Stack, from_json, to_json
+from transformer_core.analysis.interventions import Stack, from_json, to_json
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 EMPTY = mark("No intervention yet: the model runs unchanged. Add one below.")
 MOST_BYTES = 64_000  # of a file
+LIST = "interventions-list"  # the component's key
+_NOTE = Kept("interventions-stack-note")  # why what was made of the stack is none
 FILE = "headlight-interventions"  # what a saved stack says that it is
 
 
 def show(data: InterventionsData) -> None:
     """Draw the stack, and what leads back and on."""
     entries = view_fields.current().entries
+    can_undo, can_redo = view_fields.can_undo(), view_fields.can_redo()
     with st.container(key="hl-interventions-stack", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             prose.subheading(say("Stack"))
-            _bar(bool(entries))
+            _file(bool(entries))
         if not entries:
             prose.small(say(EMPTY))
-        for index, entry in enumerate(entries):
-            _entry(index, entry, len(entries))
-    if data.error is not None:
-        prose.warning(prose.sentence(data.error))
+        if entries or can_undo or can_redo:
+            stack_list(
+                entries,
+                [words.sentence(entry) for entry in entries],
+                key=LIST,
+                on_stack=take,
+                on_undo=view_fields.undo if can_undo else None,
+                on_redo=view_fields.redo if can_redo else None,
+            )
+    for error in (data.error, _NOTE.pop()):
+        if error is not None:
+            prose.warning(prose.sentence(error))
 
 
-def _bar(has_entries: bool) -> None:
-    """Draw undo, redo, clear, save and load."""
-    st.button(
-        say("Undo"),
-        key="interventions-undo",
-        icon=":material/undo:",
-        type="tertiary",
-        disabled=not view_fields.can_undo(),
-        on_click=view_fields.undo,
-    )
-    st.button(
-        say("Redo"),
-        key="interventions-redo",
-        icon=":material/redo:",
-        type="tertiary",
-        disabled=not view_fields.can_redo(),
-        on_click=view_fields.redo,
-    )
-    st.button(
-        say("Clear"),
-        key="interventions-clear",
-        icon=":material/clear_all:",
-        type="tertiary",
-        disabled=not has_entries,
-        on_click=view_fields.change,
-        args=(Stack(),),
-    )
+def take() -> None:
+    """Take what a person made of the stack."""
+    try:
+        stack = sent_stack(LIST)
+    except HeadlightError as error:
+        _NOTE.set(error)
+    else:
+        if stack is not None:
+            view_fields.change(stack)
+
+
+def _file(has_entries: bool) -> None:
+    """Draw what saves and loads a stack."""
     with st.popover(say("File"), icon=":material/save:", type="tertiary"):
         st.download_button(
             say("Save the stack"),
@@ -95,36 +92,3 @@ def read(content: bytes) -> Stack:
     except (ValueError, RecursionError, TypeError, LookupError):
         values = None
     return from_json(json.dumps(values, ensure_ascii=False, separators=(",", ":")))
-
-
-def _entry(index: int, entry: Entry, n: int) -> None:
-    """Draw one intervention, with its switch and what moves or removes it."""
-    with st.container(key=f"hl-intervention-{index}", horizontal=True, vertical_alignment="center", gap="small"):
-        Kept(f"interventions-entry-{index}").toggle(
-            say("Intervention {n} is active", n=index + 1),
-            shown=entry.enabled,
-            label_visibility="collapsed",
-            take=lambda is_on: view_fields.edit(index, lambda entry: replace(entry, enabled=is_on)),
-        )
-        prose.html("<p class='hl-intervention'>{}</p>", words.sentence(entry))
-        arrows = (("arrow_upward", say("Act earlier"), -1), ("arrow_downward", say("Act later"), 1))
-        for icon, help_text, by in arrows if n > 1 else ():
-            st.button(
-                "",
-                key=f"interventions-{icon}-{index}",
-                icon=f":material/{icon}:",
-                help=prose.plain(help_text),
-                type="tertiary",
-                disabled=not 0 <= index + by < n,
-                on_click=view_fields.move,
-                args=(index, by),
-            )
-        st.button(
-            "",
-            key=f"interventions-remove-{index}",
-            icon=":material/delete:",
-            help=say("Remove"),
-            type="tertiary",
-            on_click=view_fields.edit,
-            args=(index, lambda _: None),
-        )

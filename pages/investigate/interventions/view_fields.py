@@ -1,6 +1,6 @@
 """What defines the view of the page Interventions: what is added, and which effects are looked at."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from pages.shared.view.fields import Field, Kept, number, one_of
 from pages.shared.view.state import STACK
@@ -87,22 +87,6 @@ def change(stack: Stack) -> None:
 def add(entry: Entry) -> None:
     """Put an intervention on the stack."""
     change(Stack(entries=(*current().entries, entry)))
-
-
-def edit(index: int, of: Callable[[Entry], Entry | None]) -> None:
-    """Replace an intervention; None: remove it."""
-    entries = [*current().entries]
-    changed = of(entries[index])
-    change(Stack(entries=(*entries[:index], *([changed] if changed else []), *entries[index + 1 :])))
-
-
-def move(index: int, by: int) -> None:
-    """Let an intervention act earlier (-1) or later (1)."""
-    entries = [*current().entries]
-    to = index + by
-    if 0 <= to < len(entries):
-        entries[index], entries[to] = entries[to], entries[index]
-        change(Stack(entries=tuple(entries)))
 
 
 def can_undo() -> bool:

@@ -8,9 +8,8 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import words_of
 from tests.pages.investigate.interventions.test_compared_tokens import logits_of
-from tests.pages.investigate.interventions.test_page import changes, figures_of, opened, press, stack_of
+from tests.pages.investigate.interventions.test_page import changes, figures_of, opened, press, sentences, stack_of
 from transformer_core.analysis.interventions import CellEdit
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
@@ -54,7 +53,7 @@ def test_a_group_of_cells_is_edited_at_once_and_then_empty(open_app: OpenApp, th
     app = press(app, "interventions-add-it")
     edit = CellEdit(attention="encoder", layer=0, heads=(1,), cells=((2, 1), (4, 4)), operation="knock_out")
     assert stack_of(app).entries == (edit,)
-    assert "knock out 2 cells (2 → 1, 4 → 4) of encoder self-attention L0.H1" in words_of(app)
+    assert sentences(app) == ["knock out 2 cells (2 → 1, 4 → 4) of encoder self-attention L0.H1 before the softmax"]
     assert framed(app) == [[], []] and not app.multiselect(key="interventions-group-box").value
 
     def forbidden(scores: torch.Tensor, _: object) -> torch.Tensor:

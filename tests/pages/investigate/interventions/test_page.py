@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.investigate.interventions import stack as stack_view
+from pages.investigate.interventions import view_fields
 from tests.pages.conftest import shown_code, url_of, values_of, words_of
 from transformer_core.analysis.interventions import (
     Ablation,
@@ -72,6 +73,24 @@ def press(app: AppTest, key: str) -> AppTest:
     return app
 
 
+def act(app: AppTest, do: Callable[[], None], told: Stack | None = None) -> AppTest:
+    """Have a person do something in the list of the stack, which AppTest cannot drive; `told` is what it says then."""
+    entries = None if told is None else json.loads(to_json(told))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streamlit.session_state", app.session_state)
+        patch.setattr("pages.investigate.interventions.components.stack_list.sent", lambda key, event: entries)
+        do()
+    app.run()
+    assert not app.exception
+    return app
+
+
+def sentences(app: AppTest) -> list[str]:
+    """What the list says of the interventions."""
+    (told,) = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith(".stack_list")]
+    return [entry["sentence"] for entry in json.loads(told.json)["entries"]]
+
+
 def changes(app: AppTest) -> np.ndarray:
     """The bars of the logit differences."""
     return bars_of(next(iter(figures_of(app).values()))["data"][0])
@@ -116,20 +135,34 @@ def test_interventions_are_added_switched_off_moved_undone_and_removed(open_app:
     app.toggle(key="interventions-renormalize-box").set_value(False).run()
     app = press(app, "interventions-add-it")
     assert stack_of(app) == BOTH
-    app.toggle(key="interventions-entry-0-box").set_value(False).run()
-    assert stack_of(app).entries == (replace(ZERO, enabled=False), EDIT)
-    app = press(app, "interventions-arrow_upward-1")
-    assert stack_of(app).entries == (EDIT, replace(ZERO, enabled=False))
-    app = press(app, "interventions-remove-0")
-    assert stack_of(app).entries == (replace(ZERO, enabled=False),) and not changes(app).any()
-    for entries in ((EDIT, replace(ZERO, enabled=False)), (replace(ZERO, enabled=False), EDIT), (ZERO, EDIT)):
-        app = press(app, "interventions-undo")
+    off = replace(ZERO, enabled=False)
+    for entries in ((off, EDIT), (EDIT, off), (off,)):  # switched off, moved, and the other one removed
+        app = act(app, stack_view.take, Stack(entries=entries))
         assert stack_of(app).entries == entries
-    app = press(app, "interventions-redo")
-    assert stack_of(app).entries == (replace(ZERO, enabled=False), EDIT)
-    app = press(app, "interventions-clear")
+    assert not changes(app).any()
+    for entries in ((EDIT, off), (off, EDIT), (ZERO, EDIT)):
+        app = act(app, view_fields.undo)
+        assert stack_of(app).entries == entries
+    app = act(app, view_fields.redo)
+    assert stack_of(app).entries == (off, EDIT)
+    app = act(app, stack_view.take, Stack())
     assert not stack_of(app).entries
-    assert stack_of(press(app, "interventions-undo")).entries == (replace(ZERO, enabled=False), EDIT)
+    assert stack_of(act(app, view_fields.undo)).entries == (off, EDIT)
+
+
+def test_what_is_no_stack_is_refused_in_one_sentence_and_nothing_is_lost(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+):
+    app = opened(open_app, BOTH)
+    place = "pages.investigate.interventions.components.stack_list.sent"
+    for told, is_told in (([{"kind": "magic"}], True), ({"entries": []}, False), ("[]", False), (None, False)):
+        monkeypatch.setattr(place, lambda key, event, told=told: told)
+        with monkeypatch.context() as patch:
+            patch.setattr("streamlit.session_state", app.session_state)
+            stack_view.take()
+        app.run()
+        assert not app.exception and stack_of(app) == BOTH
+        assert ("intervention" in "".join(one.value for one in app.warning)) == is_told
 
 
 def test_rows_and_columns_are_scaled_and_knocked_out(open_app: OpenApp):
@@ -154,7 +187,8 @@ def test_a_patch_takes_values_from_another_text_and_says_its_direction(open_app:
     app = press(app, "interventions-add-it")
     entry = Patch(component=replace(HEAD, positions=(1, 2)), text="The cat sees the dog.", direction="denoising")
     assert stack_of(app).entries == (replace(entry, name="the <b>subject</b>"),)
-    assert "the &lt;b&gt;subject&lt;/b&gt;: patch" in words_of(app)
+    (sentence,) = sentences(app)  # the component shows it as text
+    assert sentence.startswith("the <b>subject</b>: patch cross-attention L1.H0 at positions 1, 2 from")
     assert app.text_input(key="interventions-name-box").value == ""
     result = expected(three_kinds, Stack(entries=(entry,)))
     np.testing.assert_allclose(changes(app), result.logit_differences[1] - result.logit_differences[0], atol=1e-5)

@@ -1,0 +1,96 @@
+// The stack as a list: what is switched, moved and removed, by pointer and keyboard, and what the server hears of it.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { areSame, place, point, press, shown } from "../../../dom.js";
+import show from "../../../../../pages/investigate/interventions/components/stack_list/stack_list.js";
+
+const one = (name, isActive = true) => ({ sentence: `does ${name}`, isActive, entry: { name } });
+const data = (entries, more = {}) => ({ entries, canUndo: true, canRedo: false, ...more });
+const list = () => shown(show, "stack_list", data([one("a"), one("b", false), one("c")]));
+const sentences = (view) => view.findAll(".sentence").map(({ textContent }) => textContent.replace("does ", "")).join("");
+const handles = (view) => view.findAll(".handle");
+const told = (view) => view.told.map(([name, value]) => [name, value.map?.(({ name, enabled }) => name + (enabled === false ? "!" : "")).join("") ?? value]);
+
+function lay(view) {
+  view.findAll(".entry").forEach((row, index) => place(row, { top: 100 + 40 * index, left: 0, width: 300, height: 40 }));
+}
+
+function drag(view, from, y) {
+  lay(view);
+  point(handles(view)[from], "pointerdown", { pointerId: 1, button: 0, clientY: 120 + 40 * from });
+  point(view.root, "pointermove", { pointerId: 1, clientY: y });
+}
+
+test("an intervention is switched at once, and the server is told of the whole stack", () => {
+  const view = list();
+  assert.deepEqual(view.findAll(".switch").map(({ checked }) => checked), [true, false, true]);
+  view.findAll(".switch")[1].click();
+  view.findAll(".switch")[0].click();
+  assert.deepEqual(told(view), [["stack", "abc"], ["stack", "a!bc"]]); // the second holds the first, too
+  assert.deepEqual(view.findAll(".entry").map((row) => row.classList.contains("off")), [true, false, false]);
+  view.leave();
+});
+
+test("one is dragged to another place, and goes back with Escape", () => {
+  const view = list();
+  drag(view, 0, 190);
+  assert.equal(sentences(view), "bca");
+  point(view.root, "pointerup", { pointerId: 1, clientY: 190 });
+  drag(view, 2, 110);
+  assert.equal(sentences(view), "abc");
+  press(handles(view)[1], "Escape");
+  assert.equal(sentences(view), "bca");
+  point(view.root, "pointerup", { pointerId: 1, clientY: 110 });
+  assert.deepEqual(told(view), [["stack", "b!ca"]]);
+  view.leave();
+});
+
+test("pressed and let go where it was, or with another button, nothing has changed", () => {
+  const view = list();
+  drag(view, 1, 150);
+  point(view.root, "pointerup", { pointerId: 1, clientY: 150 });
+  lay(view);
+  point(handles(view)[0], "pointerdown", { pointerId: 1, button: 2, clientY: 120 });
+  point(view.root, "pointermove", { pointerId: 1, clientY: 190 });
+  assert.deepEqual([sentences(view), view.told], ["abc", []]);
+  view.leave();
+});
+
+test("the arrow keys move one, which keeps the focus, and stop at the ends", () => {
+  const view = list();
+  const focused = () => view.root.getRootNode().activeElement;
+  press(handles(view)[0], "ArrowUp");
+  press(handles(view)[0], "ArrowDown");
+  assert.ok(areSame([focused()], [handles(view)[1]]));
+  press(focused(), "ArrowDown");
+  assert.ok(areSame([focused()], [handles(view)[2]]));
+  press(focused(), "ArrowDown");
+  assert.deepEqual(told(view), [["stack", "b!ac"], ["stack", "b!ca"]]);
+  view.leave();
+});
+
+test("one is removed, the last one too, and all are cleared", () => {
+  const view = list();
+  view.findAll(".remove")[1].click();
+  assert.equal(sentences(view), "ac");
+  view.find(".bar").lastElementChild.click();
+  assert.ok(view.find(".bar").lastElementChild.disabled);
+  assert.deepEqual(told(view), [["stack", "ac"], ["stack", ""]]);
+  view.leave();
+});
+
+test("what the server says is shown, and what has the focus keeps it", () => {
+  const view = list();
+  view.findAll(".switch")[2].focus();
+  view.update(data([one("a"), one("b"), one("c", false)], { canUndo: false, canRedo: true }));
+  assert.ok(areSame([view.root.getRootNode().activeElement], [view.findAll(".switch")[2]]));
+  const [undo, redo, clear] = view.findAll(".tool");
+  assert.deepEqual([undo.disabled, redo.disabled, clear.disabled], [true, false, false]);
+  redo.click();
+  assert.deepEqual(told(view), [["redo", true]]);
+  view.update(data([one("a")]));
+  assert.ok(handles(view)[0].hidden); // a single one has nowhere to go
+  view.leave();
+});
