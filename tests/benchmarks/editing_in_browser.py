@@ -1,8 +1,8 @@
 """An edit in a real Chromium: from the click on an intervention's switch to the new output and its figure.
 
 Three interventions lie on the stack, and one switch at a time is clicked so that no combination comes twice: each is
-computed anew. The figure of the effect on each output token is the last that changes. Beside it stands a page of bare
-Streamlit on the same machine, clicked in turn: one switch, one line of text and plotly's own bars, all from constants.
+computed anew. The figure is that of the effect on each output token. Beside it stands a page of bare Streamlit on the
+same machine, clicked in turn: one switch, one line of text and plotly's own bars, all from constants.
 """
 
 import sys

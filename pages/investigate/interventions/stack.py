@@ -16,28 +16,30 @@ from transformer_core.language import say
 EMPTY = mark("No intervention yet: the model runs unchanged. Add one below.")
 MOST_BYTES = 64_000  # of a file
 LIST = "interventions-list"  # the component's key
-_NOTE = Kept("interventions-stack-note")  # why what was made of the stack is none
+_NOTE = Kept("interventions-stack-note")  # why the changed stack cannot be taken
 FILE = "headlight-interventions"  # what a saved stack says that it is
 
 
 def show(data: InterventionsData) -> None:
     """Draw the stack, and what leads back and on."""
-    entries = view_fields.current().entries
+    current = view_fields.current()
     can_undo, can_redo = view_fields.can_undo(), view_fields.can_redo()
     with st.container(key="hl-interventions-stack", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             prose.subheading(say("Stack"))
-            _file(bool(entries))
-        if not entries:
+            _file(bool(current.entries))
+        if not current.entries:
             prose.small(say(EMPTY))
-        if entries or can_undo or can_redo:
+        if current.entries or can_undo or can_redo:
             stack_list(
-                entries,
-                [words.sentence(entry) for entry in entries],
+                current,
+                [words.sentence(entry) for entry in current.entries],
                 key=LIST,
+                can_undo=can_undo,
+                can_redo=can_redo,
                 on_stack=take,
-                on_undo=view_fields.undo if can_undo else None,
-                on_redo=view_fields.redo if can_redo else None,
+                on_undo=view_fields.undo,
+                on_redo=view_fields.redo,
             )
     for error in (data.error, _NOTE.pop()):
         if error is not None:
@@ -45,14 +47,12 @@ def show(data: InterventionsData) -> None:
 
 
 def take() -> None:
-    """Take what a person made of the stack."""
+    """Take the changed stack; one that is too long for the address leaves everything as it was."""
     try:
-        stack = sent_stack(LIST)
+        if (stack := sent_stack(LIST)) is not None:
+            view_fields.change(stack)
     except HeadlightError as error:
         _NOTE.set(error)
-    else:
-        if stack is not None:
-            view_fields.change(stack)
 
 
 def _file(has_entries: bool) -> None:

@@ -75,7 +75,7 @@ def press(app: AppTest, key: str) -> AppTest:
 
 def act(app: AppTest, do: Callable[[], None], told: Stack | None = None) -> AppTest:
     """Have a person do something in the list of the stack, which AppTest cannot drive; `told` is what it says then."""
-    entries = None if told is None else json.loads(to_json(told))
+    entries = None if told is None else to_json(told)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamlit.session_state", app.session_state)
         patch.setattr("pages.investigate.interventions.components.stack_list.sent", lambda key, event: entries)
@@ -155,7 +155,7 @@ def test_what_is_no_stack_is_refused_in_one_sentence_and_nothing_is_lost(
 ):
     app = opened(open_app, BOTH)
     place = "pages.investigate.interventions.components.stack_list.sent"
-    for told, is_told in (([{"kind": "magic"}], True), ({"entries": []}, False), ("[]", False), (None, False)):
+    for told, is_told in (('[{"kind":"magic"}]', True), ("[]" + " " * 8_000, True), ([], False), (None, False)):
         monkeypatch.setattr(place, lambda key, event, told=told: told)
         with monkeypatch.context() as patch:
             patch.setattr("streamlit.session_state", app.session_state)

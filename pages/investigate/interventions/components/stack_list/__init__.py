@@ -1,70 +1,56 @@
 """The stack as a list: each intervention is switched on and off, dragged to another place, or removed.
 
-What a person makes of it comes back as triggers of the component's key, each for one run; `sent_stack` gives the stack.
-One element holds the whole list, since a browser draws all elements of a page anew whenever one changes.
+A changed list comes back as a trigger of the component's key, for one run; `sent_stack` gives the stack. The whole list
+is one element, since a browser renders all elements of a page again whenever one changes.
 """
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from pages.components.mounting import component
 from pages.shared.view.fields import sent
-from transformer_core.analysis.interventions import Entry, Stack, from_json, to_json
+from transformer_core.analysis.interventions import Stack, from_json, to_json
 
 
 def stack_list(
-    entries: Sequence[Entry],
+    stack: Stack,
     sentences: Sequence[str],
     *,
     key: str,
+    can_undo: bool,
+    can_redo: bool,
     on_stack: Callable[[], None],
-    on_undo: Callable[[], None] | None,
-    on_redo: Callable[[], None] | None,
+    on_undo: Callable[[], None],
+    on_redo: Callable[[], None],
 ) -> None:
     """Draw the list.
 
     Args:
-        entries: in the order in which they act.
+        stack: its entries, in the order in which they act.
         sentences: what each of them does.
         key: the component's key.
-        on_stack: called before the run in which `sent_stack` gives what a person made of the stack.
-        on_undo: leads back to the stack before; None: there is none.
-        on_redo: leads on to the stack that was undone; None: there is none.
+        can_undo: whether there is a stack to go back to.
+        can_redo: whether the last change was undone.
+        on_stack: called before the run in which `sent_stack` gives the changed stack.
+        on_undo: called when a person goes back.
+        on_redo: called when a person goes forward again.
     """
+    entries = zip(json.loads(to_json(stack)), sentences, strict=True)
     data = {
-        "entries": [
-            {"sentence": sentence, "isActive": entry.enabled, "entry": _written(replace(entry, enabled=True))}
-            for entry, sentence in zip(entries, sentences, strict=True)
-        ],
-        "canUndo": on_undo is not None,
-        "canRedo": on_redo is not None,
+        "entries": [{"entry": entry, "sentence": sentence} for entry, sentence in entries],
+        "canUndo": can_undo,
+        "canRedo": can_redo,
     }
     component(__file__, "stack_list", isolated=True)(
-        key=key,
-        data=data,
-        on_stack_change=on_stack,
-        on_undo_change=on_undo or _nothing,
-        on_redo_change=on_redo or _nothing,
+        key=key, data=data, on_stack_change=on_stack, on_undo_change=on_undo, on_redo_change=on_redo
     )
 
 
 def sent_stack(key: str) -> Stack | None:
-    """Return the stack that a person made; None: they made none. To be called in the callback.
+    """Return the changed stack; None: it was not changed. To be called in the callback.
 
     Raises:
-        ConfigError: it is no stack.
+        ConfigError: what was sent is no stack.
     """
-    match sent(key, "stack"):
-        case [*entries]:
-            return from_json(json.dumps(entries, ensure_ascii=False, separators=(",", ":")))
-    return None
-
-
-def _written(entry: Entry) -> dict[str, object]:
-    (written,) = json.loads(to_json(Stack(entries=(entry,))))
-    return dict(written)
-
-
-def _nothing() -> None:
-    """Do nothing; what there is no stack for cannot be pressed."""
+    written = sent(key, "stack")
+    return from_json(written) if isinstance(written, str) else None

@@ -1,7 +1,7 @@
 // The stack of interventions: each is switched, dragged to another place, or removed.
 //
-// data: {entries: [{sentence, isActive, entry}], canUndo, canRedo}; an entry is what the stack's JSON says of an active
-// intervention. Told: {stack}, the whole list as it shall be, so that nothing is lost where two acts follow at once.
+// data: {entries: [{entry, sentence}], canUndo, canRedo}; an entry is an object of the stack's JSON. It sends the whole
+// changed stack as JSON, so that of two quick changes the second includes the first.
 
 import { element } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
@@ -14,8 +14,7 @@ function make(root) {
   const view = { root, entries: [], dragged: null };
   const bar = element("div", "bar");
   const tool = (/** @type {string} */ words, /** @type {() => void} */ act) => {
-    const made = button("tool", words, act);
-    made.textContent = words;
+    const made = Object.assign(element("button", "tool", words), { type: "button", onclick: act });
     bar.append(made);
     return made;
   };
@@ -27,7 +26,7 @@ function make(root) {
   root.addEventListener("pointermove", ({ clientY }) => view.dragged && moveTo(view, placeAt(view, clientY)));
   root.addEventListener("pointerup", () => drop(view));
   root.addEventListener("pointercancel", () => draw(view));
-  root.addEventListener("keydown", ({ key }) => key === "Escape" && draw(view));
+  root.addEventListener("keydown", ({ key }) => key === "Escape" && view.dragged && draw(view));
   return view;
 }
 
@@ -57,7 +56,8 @@ function draw(view) {
 
 const partOf = (view, index, name) => view.list.querySelector(`.entry[data-index="${index}"] .${name}`);
 
-function row(view, { sentence, isActive }, index) {
+function row(view, { entry, sentence }, index) {
+  const isActive = entry.enabled !== false;
   const n = index + 1;
   const box = element("li", isActive ? "entry" : "entry off");
   box.dataset.index = String(index);
@@ -74,32 +74,32 @@ function row(view, { sentence, isActive }, index) {
     if (!by) return;
     event.preventDefault();
     const to = index + by;
-    if (view.entries[to]) move(view, index, to, () => partOf(view, to, "handle").focus());
+    if (!view.entries[to]) return;
+    move(view, index, to);
+    partOf(view, to, "handle").focus();
   });
   const active = element("input", "switch");
   Object.assign(active, { type: "checkbox", role: "switch", checked: isActive });
   active.ariaLabel = say("Intervention {n} is active", { n });
-  active.addEventListener("change", () => change(view, view.entries.with(index, { ...view.entries[index], isActive: active.checked })));
+  active.addEventListener("change", () => change(view, view.entries.with(index, { entry: { ...entry, enabled: active.checked }, sentence })));
   const remove = button("remove", say("Remove intervention {n}", { n }), () => change(view, view.entries.toSpliced(index, 1)));
   box.append(handle, active, element("span", "sentence", sentence), remove);
   return box;
 }
 
-/** Shows the list as a person wants it, and tells the server. */
+/** Shows the changed list, and sends it. */
 function change(view, entries) {
   view.entries = entries;
   draw(view);
-  const written = entries.map(({ isActive, entry }) => (isActive ? entry : { ...entry, enabled: false }));
-  view.send("stack", written);
+  view.send("stack", JSON.stringify(entries.map(({ entry }) => entry)));
 }
 
-function move(view, from, to, then = () => {}) {
+function move(view, from, to) {
   const entries = view.entries.toSpliced(from, 1);
   change(view, entries.toSpliced(to, 0, view.entries[from]));
-  then();
 }
 
-/** The place of the list that lies at this height. */
+/** The index of the row at this height. */
 function placeAt(view, y) {
   const rows = [...view.list.children];
   const below = rows.findIndex((one) => y < one.getBoundingClientRect().bottom);
