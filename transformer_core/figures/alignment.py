@@ -11,7 +11,7 @@ from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO, cell_traces, number_traces
 from transformer_core.figures.heatmaps.cells import words as cell_words
 from transformer_core.figures.hues import FAINT, WARM
-from transformer_core.figures.layout import LEGEND_BELOW, frame_around
+from transformer_core.figures.layout import LEGEND_BELOW, figure_of, frame_around
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
 from transformer_core.figures.token_axes import Places, grid_layout
@@ -123,7 +123,7 @@ def alignment_matrix(
     if has_legend:
         layout["margin"]["b"] += _LEGEND
         layout |= {"showlegend": True, "legend": LEGEND_BELOW}
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def _remarks(cell: tuple[int, int], outlined: Cells, dotted: Cells) -> str:

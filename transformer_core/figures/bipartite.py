@@ -10,7 +10,7 @@ from jaxtyping import Float
 from transformer_core.errors import mark
 from transformer_core.figures.categories import category_hues
 from transformer_core.figures.labels import escape, shorten, text_width
-from transformer_core.figures.layout import figure_layout, label_axis, note
+from transformer_core.figures.layout import figure_layout, figure_of, label_axis, note
 from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
 from transformer_core.language import say
 
@@ -126,7 +126,7 @@ def bipartite_lines(
         "yaxis2": right | {"range": ends, "side": "right", "overlaying": "y"},
         "annotations": notes,
     }
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def _curves(

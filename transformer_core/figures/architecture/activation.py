@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from transformer_core.figures.heatmaps.cells import FORBIDDEN
 from transformer_core.figures.hues import FAINT, STRONG, diverging_scale
 from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
-from transformer_core.figures.layout import HOVER, axis_title, figure_layout, hover, label_axis
+from transformer_core.figures.layout import HOVER, axis_title, figure_layout, figure_of, hover, label_axis
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
@@ -131,7 +131,7 @@ def activation_figure(
             "nticks": 3,
         }
         traces.append(_lengths(lengths, tokens))
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def _cells(

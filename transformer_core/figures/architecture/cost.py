@@ -9,7 +9,16 @@ from jaxtyping import Real
 
 from transformer_core.figures.hues import FAINT, STRONG, translucent
 from transformer_core.figures.labels import escape
-from transformer_core.figures.layout import LEGEND_ABOVE, axis_title, figure_layout, hover, label_axis, line_at, note
+from transformer_core.figures.layout import (
+    LEGEND_ABOVE,
+    axis_title,
+    figure_layout,
+    figure_of,
+    hover,
+    label_axis,
+    line_at,
+    note,
+)
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import grouped, say
 
@@ -71,7 +80,7 @@ def cost_curves(
         }
         | (_byte_ticks(low, high) if in_bytes else {}),
     }
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def share_areas(
@@ -114,7 +123,7 @@ def share_areas(
     layout = _layout(title, lengths, marks or {}, theme, height) | {
         "yaxis": {"range": [0, 1], "tickformat": ".0%", "nticks": 5, "tickfont": {"size": 11}, "automargin": True},
     }
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def _layout(title: str, lengths: Sequence[int], marks: Mapping[str, int], theme: Theme, height: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from transformer_core.errors import mark
 from transformer_core.figures.architecture.hues import PART_HUES
 from transformer_core.figures.hues import FAINT
 from transformer_core.figures.labels import escape
-from transformer_core.figures.layout import LEGEND_BELOW, figure_layout, hover, label_axis
+from transformer_core.figures.layout import LEGEND_BELOW, figure_layout, figure_of, hover, label_axis
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import grouped, say
 
@@ -73,7 +73,7 @@ def parameter_bars(
         "xaxis": {"visible": False, "range": [0, max(values, default=1)], "fixedrange": True},
         "yaxis": _row_axis([escape(name) for name in names]),
     }
-    return go.Figure(data=[bars], layout=layout)
+    return figure_of([bars], layout)
 
 
 def parameter_shares(
@@ -117,7 +117,7 @@ def parameter_shares(
         "xaxis": {"range": [0, 1], "tickformat": ".0%", "nticks": 6, "fixedrange": True, "side": "top"},
         "yaxis": _row_axis(labels),
     }
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def _row_axis(labels: Sequence[str]) -> dict[str, Any]:

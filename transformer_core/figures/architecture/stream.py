@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from transformer_core.figures.hues import FAINT, STRONG, WARM, translucent
 from transformer_core.figures.labels import escape, isolate, shorten
-from transformer_core.figures.layout import LEGEND_ABOVE, axis_title, figure_layout, hover, label_axis
+from transformer_core.figures.layout import LEGEND_ABOVE, axis_title, figure_layout, figure_of, hover, label_axis
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
@@ -78,7 +78,7 @@ def stream_figure(
         | {"domain": [0, 0.36], "anchor": "x2", "range": [0, 1.08 * top], "tickformat": ".0%", "nticks": 4}
         | {"title": axis_title(say("relative update"))},
     }
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def _each(sums: Float[np.ndarray, "place pos"], tokens: Sequence[str], places: Sequence[str]) -> list[go.Scatter]:

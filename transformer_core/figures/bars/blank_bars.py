@@ -10,7 +10,7 @@ from jaxtyping import Float
 from transformer_core.errors import mark
 from transformer_core.figures.hues import FAINT, STRONG, translucent
 from transformer_core.figures.labels import escape, isolate, shorten
-from transformer_core.figures.layout import axis_names, figure_layout, hover, label_axis, note
+from transformer_core.figures.layout import axis_names, figure_layout, figure_of, hover, label_axis, note
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
@@ -101,7 +101,7 @@ def blank_bars(
                 **hover(_words(name, labels, values)),
             )
         )
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 _SHARE = {"range": [0, 1 + _NUMBER], "showticklabels": False, "ticks": "", "fixedrange": True}

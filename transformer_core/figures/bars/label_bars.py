@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from transformer_core.figures.hues import FAINT, STRONG, WARM
 from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
-from transformer_core.figures.layout import figure_layout, hover, label_axis
+from transformer_core.figures.layout import figure_layout, figure_of, hover, label_axis
 from transformer_core.figures.quantities import rounded
 from transformer_core.figures.theme import LIGHT, Theme
 
@@ -108,4 +108,4 @@ def label_bars(
             "nticks": 5,
         },
     }
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)

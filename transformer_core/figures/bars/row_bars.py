@@ -13,7 +13,7 @@ from transformer_core.figures.categories import category_hues
 from transformer_core.figures.heatmaps.cells import FORBIDDEN, NUMBERS_UP_TO
 from transformer_core.figures.hues import translucent
 from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
-from transformer_core.figures.layout import axis_title, figure_layout, frame_around, hover
+from transformer_core.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover
 from transformer_core.figures.quantities import QUANTITIES, Limits, Quantity, QuantityName
 from transformer_core.figures.theme import KEY, LIGHT, Theme
 from transformer_core.figures.token_axes import WIDTH, Places, token_legends
@@ -134,7 +134,7 @@ def row_bars(
     }
     if framed:
         layout["shapes"] = [frame_around(framed, (0, 1), yref="paper", color=KEY, width=1.5)]
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def _bars(

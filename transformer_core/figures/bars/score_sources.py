@@ -11,7 +11,7 @@ from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO
 from transformer_core.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
 from transformer_core.figures.hues import FAINT
 from transformer_core.figures.labels import LINE, escape, shorten, text_width
-from transformer_core.figures.layout import axis_title, figure_layout, label_axis
+from transformer_core.figures.layout import axis_title, figure_layout, figure_of, label_axis
 from transformer_core.figures.quantities import rounded
 from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
 from transformer_core.language import say
@@ -87,7 +87,7 @@ def score_sources_heatmap(
         "shapes": _lines(n_rows, n_columns),
         "meta": {"textFromWidth": round(left + _RIGHT + _NUMBER * (n_columns + 1))},
     }
-    return go.Figure(data=traces, layout=layout | scale.layout(len=1))
+    return figure_of(traces, layout | scale.layout(len=1))
 
 
 def _strongest(

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from transformer_core.figures.curves.panels import wrapped
 from transformer_core.figures.hues import FAINT, STRONG, WARM
 from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
-from transformer_core.figures.layout import axis_title, figure_layout, hover, line_at, note
+from transformer_core.figures.layout import axis_title, figure_layout, figure_of, hover, line_at, note
 from transformer_core.figures.quantities import Limits
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
@@ -99,7 +99,7 @@ def texts_spread(
         ],
         "annotations": _labels(marks, axis_ends, width - 2 * _SIDE),
     }
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def _ends(seen: Float[np.ndarray, " text"], levels: Mapping[str, float], limits: Limits | None) -> tuple[float, float]:

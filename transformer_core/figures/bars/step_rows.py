@@ -19,7 +19,7 @@ from transformer_core.figures.heatmaps.cells import (
 )
 from transformer_core.figures.hues import FAINT, WARM
 from transformer_core.figures.labels import escape
-from transformer_core.figures.layout import HOVER
+from transformer_core.figures.layout import HOVER, figure_of
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.figures.token_axes import Places, grid_layout
@@ -127,7 +127,7 @@ def step_rows(
         places, columns = np.indices(rows.shape)
         traces += number_traces(columns.ravel(), places.ravel(), *what.in_cells(rows.ravel(), (0, 1)))
     framed = outlines(heads, keys, (chosen, key), WARM).get("shapes", [])
-    return go.Figure(data=traces, layout=layout | {"shapes": [*_set_apart(row_labels, keys), *framed]})
+    return figure_of(traces, layout | {"shapes": [*_set_apart(row_labels, keys), *framed]})
 
 
 def _hover_words(rows: Float[np.ndarray, "row key"], row_labels: Sequence[str], keys: Places, row_name: str) -> Words:

@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
 from transformer_core.figures.hues import FAINT, STRONG
-from transformer_core.figures.layout import axis_title, figure_layout, hover, note
+from transformer_core.figures.layout import axis_title, figure_layout, figure_of, hover, note
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say, say_number
 
@@ -62,7 +62,7 @@ def calibration(
         "yaxis": {"title": axis_title(say("share right"), size=13), "range": [-0.05, 1.08]}
         | {"tickformat": ".0%", "dtick": 0.25, "automargin": True, "showgrid": True},
     }
-    return go.Figure(data=[diagonal, bins], layout=layout)
+    return figure_of([diagonal, bins], layout)
 
 
 def _in_words(counts: Int[np.ndarray, " bin"]) -> list[str]:

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from transformer_core.figures.curves.experiment_curves import variant_hues
 from transformer_core.figures.hues import FAINT, translucent
 from transformer_core.figures.labels import escape
-from transformer_core.figures.layout import axis_title, frame_around, note
+from transformer_core.figures.layout import axis_title, figure_of, frame_around, note
 from transformer_core.figures.theme import LIGHT, Theme, template
 from transformer_core.language import say
 
@@ -98,7 +98,7 @@ def experiment_lengths(
             *_end_labels(labels, colors, room=height - _TOP - _BOTTOM),
         ],
     }
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def _end_labels(labels: Mapping[str, float], colors: Mapping[str, str], *, room: float) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from transformer_core.figures.hues import FAINT, STRONG
 from transformer_core.figures.labels import escape
-from transformer_core.figures.layout import LEGEND_ABOVE, line_at, note
+from transformer_core.figures.layout import LEGEND_ABOVE, figure_of, line_at, note
 from transformer_core.figures.step_axis import places, step_axis
 from transformer_core.figures.theme import Theme, template
 from transformer_core.language import say
@@ -111,7 +111,7 @@ def panels_over_steps(
         line = line_at(x=x, color=STRONG, width=1.5) | {"xref": "x"}
         layout["shapes"] += [line | {"yref": f"{axis} domain"} for axis in _names(panels)]
         layout["annotations"].append(_snapshot_label(snapshot, layout["xaxis"], headers[0], legends[0]))
-    return go.Figure(data=[trace for panel in panels for trace in panel.traces], layout=layout)
+    return figure_of([trace for panel in panels for trace in panel.traces], layout)
 
 
 def _snapshot_label(snapshot: int, axis: Mapping[str, Any], header: int, legend: int) -> dict[str, Any]:

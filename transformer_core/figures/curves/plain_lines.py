@@ -9,7 +9,7 @@ from jaxtyping import Float, Shaped
 
 from transformer_core.figures.hues import FAINT, STRONG, WARM
 from transformer_core.figures.labels import escape
-from transformer_core.figures.layout import figure_layout, line_at, note
+from transformer_core.figures.layout import figure_layout, figure_of, line_at, note
 from transformer_core.figures.theme import LIGHT, Theme
 
 _HUES = (STRONG, WARM, FAINT)
@@ -80,4 +80,4 @@ def plain_lines(
         | {"title": {"text": escape(y_name), "standoff": 6}, "nticks": 5, "showgrid": True, "exponentformat": "power"}
         | ({"range": list(y_limits)} if y_limits else {"rangemode": "tozero"}),
     }
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)

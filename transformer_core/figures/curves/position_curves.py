@@ -11,7 +11,7 @@ from jaxtyping import Float, Num
 
 from transformer_core.figures.hues import FAINT, STRONG, translucent
 from transformer_core.figures.labels import escape
-from transformer_core.figures.layout import LEGEND_ABOVE, axis_title, figure_layout, line_at, note
+from transformer_core.figures.layout import LEGEND_ABOVE, axis_title, figure_layout, figure_of, line_at, note
 from transformer_core.figures.theme import LIGHT, Theme
 
 _TITLE, _LEGEND_LINE, _AXIS = 26, 20, 44  # px
@@ -97,7 +97,7 @@ def position_curves(
     layout["annotations"] = [note(escape(label), y=y, **beside) for label, y in at.items()]
     layout["shapes"] = [line_at(y=level, **dashed) for level in (levels or {}).values()]
     layout["shapes"] += [] if mark is None else [line_at(x=mark, **dashed)]
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def _traces(x: Num[np.ndarray, " point"], line: Line, y_format: str) -> list[go.Scatter]:

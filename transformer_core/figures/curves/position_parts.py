@@ -12,7 +12,7 @@ from transformer_core.figures.heatmaps.cells import FORBIDDEN
 from transformer_core.figures.heatmaps.numbers import Scale, number_heatmap
 from transformer_core.figures.hues import FAINT, STRONG, WARM
 from transformer_core.figures.labels import LINE, escape, shorten, text_width
-from transformer_core.figures.layout import axis_names, axis_title, figure_layout, hover, label_axis, note
+from transformer_core.figures.layout import axis_names, axis_title, figure_layout, figure_of, hover, label_axis, note
 from transformer_core.figures.quantities import rounded
 from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
 from transformer_core.figures.token_axes import Places
@@ -104,7 +104,7 @@ def position_parts(
         percent = "" if math.isnan(share) else f"  {rounded(100 * share, 0)} %"
         header = f"{sign}<b>{escape(name)}</b>{percent}"
         layout["annotations"].append(note(header, x=left, y=above, anchor=("left", "bottom"), size=13))
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def _named(name: str, hue: str) -> dict[str, Any]:
@@ -180,4 +180,4 @@ def part_shares(
         "yaxis": label_axis(range(len(values)), map(escape, shares), size=12)
         | {"range": [len(values) - 0.5, -0.5], "automargin": True},
     }
-    return go.Figure(data=[bars], layout=layout)
+    return figure_of([bars], layout)

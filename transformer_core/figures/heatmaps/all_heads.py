@@ -17,7 +17,7 @@ from transformer_core.figures.heatmaps.cells import FORBIDDEN
 from transformer_core.figures.heatmaps.overview import thumbnail_side
 from transformer_core.figures.hues import FAINT, WARM
 from transformer_core.figures.labels import LINE, escape
-from transformer_core.figures.layout import axis_title, figure_layout, frame_around, hover, label_axis, note
+from transformer_core.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover, label_axis, note
 from transformer_core.figures.quantities import COLORBAR
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
@@ -107,7 +107,7 @@ def all_heads(
         "shapes": [_lines(group) for group in groups] + ([_frame(groups, *chosen)] if chosen else []),
         "annotations": [_name(group) for group in groups if group.title],
     }
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 @dataclass(frozen=True, kw_only=True)

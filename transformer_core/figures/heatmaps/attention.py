@@ -11,6 +11,7 @@ from transformer_core.errors import mark
 from transformer_core.figures.categories import CHOSEN
 from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO, cell_traces, number_traces, outlines, words
 from transformer_core.figures.hues import WARM
+from transformer_core.figures.layout import figure_of
 from transformer_core.figures.quantities import QUANTITIES, QuantityName
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.figures.token_axes import HEIGHT, WIDTH, grid_layout, grid_places
@@ -118,9 +119,9 @@ def attention_heatmap(
         {"blocks": {"queries": queries.starts, "keys": keys.starts}} if blocks else {}
     )
     layout[what.color_axis] = what.colors(limits)
-    return go.Figure(
-        data=traces,
-        layout=layout
+    return figure_of(
+        traces,
+        layout
         | outlines(
             queries,
             keys,
@@ -129,7 +130,7 @@ def attention_heatmap(
             group=group,
             generated_from=generated_from,
         ),
-    )  # at once: updates take much longer
+    )
 
 
 def heatmap_frame(

@@ -11,6 +11,7 @@ from transformer_core.figures.categories import CHOSEN
 from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO, cell_traces, number_traces, outlines, words
 from transformer_core.figures.hues import diverging_scale
 from transformer_core.figures.labels import escape
+from transformer_core.figures.layout import figure_of
 from transformer_core.figures.quantities import COLORBAR, MINUS
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.figures.token_axes import HEIGHT, WIDTH, grid_layout, grid_places
@@ -110,7 +111,7 @@ def difference_heatmap(
             "ticktext": [f"{MINUS}1", f"{MINUS}0.5", "0", "+0.5", "+1"],
         },
     }
-    return go.Figure(data=traces, layout=layout | outlines(queries, keys, marked, CHOSEN))
+    return figure_of(traces, layout | outlines(queries, keys, marked, CHOSEN))
 
 
 def _changes(

@@ -12,7 +12,15 @@ from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO
 from transformer_core.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
 from transformer_core.figures.hues import WARM
 from transformer_core.figures.labels import LINE, escape
-from transformer_core.figures.layout import axis_names, axis_title, figure_layout, frame_around, label_axis, note
+from transformer_core.figures.layout import (
+    axis_names,
+    axis_title,
+    figure_layout,
+    figure_of,
+    frame_around,
+    label_axis,
+    note,
+)
 from transformer_core.figures.quantities import Limits, rounded
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
@@ -98,11 +106,11 @@ def head_grid(
             traces += numbers_in_cells(of_heads, scale, refs, write=lambda value: _short(value, decimals))
         layout[f"xaxis{refs['xaxis'][1:]}"] = {
             **_axis(say("head"), n_heads, pitches[-1]),
-            **{"domain": box.across, "anchor": refs["yaxis"], "side": "top", "range": [-0.5, n_heads - 0.5]},
+            **{"domain": [*box.across], "anchor": refs["yaxis"], "side": "top", "range": [-0.5, n_heads - 0.5]},
         }
         layout[f"yaxis{refs['yaxis'][1:]}"] = {
             **_axis(say("layer"), n_layers, row),
-            **{"domain": box.down, "anchor": refs["xaxis"], "range": [n_layers - 0.5, -0.5]},
+            **{"domain": [*box.down], "anchor": refs["xaxis"], "range": [n_layers - 0.5, -0.5]},
         }
         if name:
             at = {"x": box.across[0], "y": box.down[1], "yshift": _TICKS}
@@ -113,7 +121,7 @@ def head_grid(
             axes, hue = {"xref": refs["xaxis"], "yref": refs["yaxis"]}, CHOSEN if diverging else WARM
             layout["shapes"].append(frame_around(*cell, color=hue, width=2.5) | axes)
     layout["meta"] = {"textFromWidth": round(_LEFT + _RIGHT + inner[0] * _NUMBER / max(min(pitches), 1))}
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def _place(groups: Groups, chosen: tuple[int, int] | tuple[str, int, int]) -> tuple[str, int, int]:

@@ -12,7 +12,7 @@ from transformer_core.figures.categories import category_hues
 from transformer_core.figures.hues import FAINT, WARM
 from transformer_core.figures.label_room import label_sides
 from transformer_core.figures.labels import escape, text_width
-from transformer_core.figures.layout import axis_title, figure_layout, hover
+from transformer_core.figures.layout import axis_title, figure_layout, figure_of, hover
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
@@ -128,7 +128,7 @@ def head_map_figure(
         "xaxis": frame | {"range": ranges[0], "title": axis_title(say(_ABOUT), standoff=8)},
         "yaxis": frame | {"range": ranges[1], "scaleanchor": "x"},
     }
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 _ABOUT = mark("only distances are meaningful: nearby heads are similar")

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from transformer_core.errors import mark
 from transformer_core.figures.hues import FAINT, WARM
 from transformer_core.figures.labels import escape
-from transformer_core.figures.layout import axis_title, figure_layout, frame_around, hover, label_axis
+from transformer_core.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover, label_axis
 from transformer_core.figures.quantities import COLORBAR
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
@@ -80,4 +80,4 @@ def head_matrix(
         "coloraxis": {"cmin": 0, "cmax": 1, "colorbar": COLORBAR},
         "shapes": borders + frames,
     }
-    return go.Figure(data=[cells], layout=layout)
+    return figure_of([cells], layout)

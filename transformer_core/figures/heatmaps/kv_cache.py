@@ -16,6 +16,7 @@ from transformer_core.figures.layout import (
     axis_names,
     axis_title,
     figure_layout,
+    figure_of,
     frame_around,
     hover,
     label_axis,
@@ -101,7 +102,7 @@ def kv_cache_grid(
         axes[f"xaxis{refs['xaxis'][1:]}"] = places, axis
         layout[f"xaxis{refs['xaxis'][1:]}"] = axis | {
             "title": axis_title(name, size=13, standoff=6),
-            "domain": across,
+            "domain": [*across],
             "anchor": refs["yaxis"],
             "side": "top",
             "range": [-0.5, room - 0.5],
@@ -111,7 +112,7 @@ def kv_cache_grid(
         whole = (-0.5, room - 0.5), (-0.5, 2 * n_layers - 0.5)
         layout["shapes"].append(frame_around(*whole, color=FAINT, width=1, xref=refs["xaxis"], yref=refs["yaxis"]))
         traces.append(_cells(name, places, n_stored, n_layers, refs))
-    return go.Figure(data=[*traces, *_legend()], layout=layout | {"meta": token_legends(**axes)})
+    return figure_of([*traces, *_legend()], layout | {"meta": token_legends(**axes)})
 
 
 def cost_lines(
@@ -167,7 +168,7 @@ def cost_lines(
         },
         "shapes": [] if at is None else [line_at(x=at, color=STRONG, width=1.5, dash="dot")],
     }
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def _room_for(n_positions: int) -> int:

@@ -12,7 +12,7 @@ from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO
 from transformer_core.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
 from transformer_core.figures.labels import LINE, escape, text_width
-from transformer_core.figures.layout import axis_title, figure_layout, label_axis
+from transformer_core.figures.layout import axis_title, figure_layout, figure_of, label_axis
 from transformer_core.figures.quantities import COLORBAR
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
@@ -90,7 +90,7 @@ def layer_matrix(
         "yaxis": down | {"range": [n_rows - 0.5, -0.5], "automargin": True},
         "coloraxis": {"cmin": 0, "cmax": 1, "colorbar": COLORBAR},
     }
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def _axis(labels: Sequence[str], title: str, pitch: float) -> dict[str, Any]:

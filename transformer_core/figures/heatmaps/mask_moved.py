@@ -11,7 +11,16 @@ from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO
 from transformer_core.figures.heatmaps.numbers import Scale, numbers_in_cells
 from transformer_core.figures.hues import FAINT
 from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
-from transformer_core.figures.layout import HOVER, axis_names, axis_title, figure_layout, frame_around, label_axis, note
+from transformer_core.figures.layout import (
+    HOVER,
+    axis_names,
+    axis_title,
+    figure_layout,
+    figure_of,
+    frame_around,
+    label_axis,
+    note,
+)
 from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
 from transformer_core.language import say
 
@@ -102,7 +111,7 @@ def moved_pair(
         layout["shapes"] = [
             frame_around(across, down, color=KEY, width=2, xref=f"x{suffix}", yref=f"y{suffix}") for suffix in ("", "2")
         ]
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def _traces(

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from transformer_core.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
 from transformer_core.figures.hues import WARM
 from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
-from transformer_core.figures.layout import axis_names, figure_layout, frame_around, label_axis
+from transformer_core.figures.layout import axis_names, figure_layout, figure_of, frame_around, label_axis
 from transformer_core.figures.quantities import rounded
 from transformer_core.figures.theme import LIGHT, Theme
 
@@ -110,7 +110,7 @@ def number_panels(
         if with_numbers and n_rows * n_columns <= 400 and row >= LINE:
             traces += numbers_in_cells(values, scale, refs)
         layout[f"xaxis{refs['xaxis'][1:]}"] = _axis(column_name, columns, n_columns, pitch) | {
-            "domain": box[0],
+            "domain": [*box[0]],
             "anchor": refs["yaxis"],
             "side": "top",
             "showticklabels": not place[1],
@@ -118,7 +118,7 @@ def number_panels(
             "title": {"text": ""},
         }
         layout[f"yaxis{refs['yaxis'][1:]}"] = _axis(row_name, rows, n_rows, row) | {
-            "domain": box[1],
+            "domain": [*box[1]],
             "range": [n_rows - 0.5, -0.5],
             "anchor": refs["xaxis"],
             "showticklabels": not place[0],
@@ -132,7 +132,7 @@ def number_panels(
         if place[1] == down - 1:
             text = {"text": escape(column_name), "y": 0, "yanchor": "top", "font": {"size": 12}}
             layout["annotations"].append(at | text)
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def _labels_above(columns: Sequence[str], width: int, n_panels: int) -> tuple[bool, float]:

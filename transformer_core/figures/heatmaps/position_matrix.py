@@ -13,7 +13,7 @@ from transformer_core.figures.heatmaps.cells import MOST_TOLD
 from transformer_core.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
 from transformer_core.figures.hues import FAINT
 from transformer_core.figures.labels import LINE, escape, text_width
-from transformer_core.figures.layout import axis_title, figure_layout, label_axis
+from transformer_core.figures.layout import axis_title, figure_layout, figure_of, label_axis
 from transformer_core.figures.quantities import rounded
 from transformer_core.figures.theme import LIGHT, Theme
 
@@ -114,7 +114,7 @@ def position_matrix(
         layout["shapes"] = [
             {"type": "line", "x0": cut - 0.5, "x1": cut - 0.5, "y0": -0.5, "y1": n_rows - 0.5, "line": line}
         ]
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def _lines(tick: str) -> str:
