@@ -14,6 +14,7 @@ from transformer_core.analysis.interventions import (
     Stack,
     attribution,
     consequences,
+    free_output,
     head_components,
     read_base,
     sweep,
@@ -77,7 +78,12 @@ def _edit(
         stack = Stack(entries=(*stack.entries, Ablation(component=layer, method="zero")))
     base = read_base(model, tokenizer, text)
     sources = SourceRuns(model, tokenizer)
-    return lambda: consequences(model, tokenizer, base, stack, sources=sources)
+
+    def edited() -> str:
+        result = consequences(model, tokenizer, base, stack, sources=sources)
+        return free_output(model, tokenizer, base, result, sources=sources)
+
+    return edited
 
 
 def _sweep() -> Callable[[], object]:

@@ -1,5 +1,6 @@
 """What the page Interventions shows at one time: the run of the unchanged model, the stack, and what it changes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -54,6 +55,8 @@ class InterventionsData:
             value_of(data.result_recipe)
         except HeadlightError as error:
             return cls(card=card, view=view, source=source, stack=Stack(), base=base, error=error)
+        if data.stack.texts:
+            cache.measure(STORE, data.sources_recipe)
         return data
 
     @property
@@ -67,21 +70,46 @@ class InterventionsData:
         return base_recipe(self.source, self.view)
 
     @cached_property
+    def sources_recipe(self) -> Expression:
+        """The runs of other texts that the stack takes values from, as code."""
+        from transformer_core.analysis.interventions import SourceRuns
+
+        room = _room(self.source)
+        return named("sources", cache.kept(STORE, call(SourceRuns, *self.source.recipe(), **room)))
+
+    @cached_property
     def result_recipe(self) -> Expression:
         """What the stack changes, as code."""
         from transformer_core.analysis.interventions import consequences
 
-        model, tokenizer = self.source.recipe()
         pairs = {"pairs": self.pairs} if self.pairs else {}
-        made = self.source.forward(model, call(consequences, model, tokenizer, self.base_recipe, self.stack, **pairs))
-        result: Expression = named("result", cache.kept(STORE, made))
-        return result
+        return self._computed("result", consequences, self.base_recipe, self.stack, **pairs)
+
+    @cached_property
+    def output_recipe(self) -> Expression:
+        """What the model writes by itself with the stack, as code."""
+        from transformer_core.analysis.interventions import free_output
+
+        return self._computed("output", free_output, self.base_recipe, self.result_recipe)
+
+    def _computed(self, name: str, function: Callable[..., Any], *arguments: Any, **more: Any) -> Expression:
+        """Return as code what a function finds that runs the model with the stack."""
+        model, tokenizer = self.source.recipe()
+        sources = {"sources": self.sources_recipe} if self.stack.texts else {}
+        found = call(function, model, tokenizer, *arguments, **more, **sources)
+        return named(name, cache.kept(STORE, self.source.forward(model, found)))
 
     @cached_property
     def result(self) -> "Consequences":
         """What the stack changes."""
         found: Consequences = value_of(self.result_recipe)
         return found
+
+    @cached_property
+    def output(self) -> str:
+        """What the model writes by itself with the stack; decoded when it is first asked for."""
+        written: str = value_of(self.output_recipe)
+        return written
 
     def comparison_recipe(self, text: str, kind: str) -> Expression:
         """Return as code what another text's run does differently.
@@ -165,7 +193,11 @@ def base_recipe(source: Source, view: View) -> Expression:
 
     model, tokenizer = source.recipe()
     target = {} if view.target is None else {"target": view.target}
-    room = {"max_new_tokens": 0} if not source.continues else {}
-    reading = call(read_base, model, tokenizer, view.text, **target, **room)
+    reading = call(read_base, model, tokenizer, view.text, **target, **_room(source))
     base: Expression = named("base", cache.kept(STORE, source.forward(model, reading)))
     return base
+
+
+def _room(source: Source) -> dict[str, int]:
+    """Return how many tokens are written, where it is not as usual."""
+    return {} if source.continues else {"max_new_tokens": 0}

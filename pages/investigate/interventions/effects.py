@@ -27,11 +27,11 @@ ABOUT_RESIDUAL = mark(
 
 def outputs(data: InterventionsData) -> None:
     """Say what the model writes, without and with the stack, and the main figures."""
-    result = data.result
-    changed = say("changed") if result.changes_output else say("unchanged")
+    before, after = data.base.free_output, data.output
+    changed = say("unchanged") if before == after else say("changed")
     rows = [
-        (say("Output of the unchanged model"), result.output_before),
-        (say("With the stack ({changed})", changed=changed), result.output),
+        (say("Output of the unchanged model"), before),
+        (say("With the stack ({changed})", changed=changed), after),
     ]
     prose.html(
         "<div class='hl-interventions-outputs'>{}</div>",
@@ -154,8 +154,8 @@ def code(data: InterventionsData) -> list[Print]:
     """Return the lines that print what is shown."""
     result = data.result_recipe
     return [
-        Print(result.output_before),
-        Print(result.output),
+        Print(data.base_recipe.free_output),
+        Print(data.output_recipe),
         Print(result.logit_differences, "[before and after, token]"),
         Print(result.effect.change, "[token], nats"),
         Print(result.effect.kl, "[token], nats"),

@@ -22,6 +22,7 @@ from transformer_core.analysis.interventions import (
     Stack,
     TokenSwap,
     consequences,
+    free_output,
     prepare,
     read_base,
 )
@@ -54,7 +55,8 @@ class Writing:
 
     def output(self, stack: Stack) -> str:
         """What the module under test says."""
-        return consequences(self.model, self.tokenizer, self.base, stack, sources=self.sources).output
+        found = consequences(self.model, self.tokenizer, self.base, stack, sources=self.sources)
+        return free_output(self.model, self.tokenizer, self.base, found, sources=self.sources)
 
     @torch.no_grad()
     def output_by_hand(self, stack: Stack) -> tuple[str, int | None, bool]:

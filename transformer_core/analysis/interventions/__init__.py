@@ -19,7 +19,13 @@ from transformer_core.analysis.interventions.stack_json import from_json, to_jso
 
 if TYPE_CHECKING:
     from transformer_core.analysis.interventions.attributing import Estimate, attribution, exact_top
-    from transformer_core.analysis.interventions.comparison import Base, Consequences, consequences, read_base
+    from transformer_core.analysis.interventions.comparison import (
+        Base,
+        Consequences,
+        consequences,
+        free_output,
+        read_base,
+    )
     from transformer_core.analysis.interventions.context import Applied, SourceUse, applied, prepare
     from transformer_core.analysis.interventions.metric import Metric
     from transformer_core.analysis.interventions.optimal import FittedConstant, fit_constant
@@ -62,6 +68,7 @@ __all__ = [
     "edges",
     "exact_top",
     "fit_constant",
+    "free_output",
     "from_json",
     "head_components",
     "prepare",
@@ -76,7 +83,7 @@ __all__ = [
 _HOMES = {
     "attributing": ("Estimate", "attribution", "exact_top"),
     "context": ("Applied", "SourceUse", "applied", "prepare"),
-    "comparison": ("Base", "Consequences", "consequences", "read_base"),
+    "comparison": ("Base", "Consequences", "consequences", "free_output", "read_base"),
     "metric": ("Metric",),
     "optimal": ("FittedConstant", "fit_constant"),
     "path_patching": ("Edge", "Node", "edges", "run_with_edges"),

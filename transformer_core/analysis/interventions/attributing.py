@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from transformer_core.analysis.interventions.comparison import Base
+from transformer_core.analysis.interventions.comparison import Base, sources_like
 from transformer_core.analysis.interventions.context import Applied, prepare
 from transformer_core.analysis.interventions.metric import Metric
 from transformer_core.analysis.interventions.records import Ablation, Component, Patch, Stack
 from transformer_core.analysis.interventions.source_runs import SourceRuns, stepwise_attention
-from transformer_core.analysis.interventions.sweeping import EMPTY, SweepResult, keep_sources, sources_like, sweep
+from transformer_core.analysis.interventions.sweeping import EMPTY, SweepResult, keep_sources, sweep
 from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture

@@ -1,11 +1,12 @@
-"""What a stack of interventions changes: the output, each output token, every head's pattern, the residual stream.
+"""What a stack of interventions changes: each output token, every head's pattern, the residual stream, the output.
 
 A base run is captured once; each edit then costs one forward pass over the base output (teacher forcing), and a
 decoding from the first token on at which that pass shows that the model goes on differently.
 
 >>> base = read_base(model, tokenizer, "The animal didn't cross the street because it was too tired.")
 >>> result = consequences(model, tokenizer, base, stack)
->>> result.output, result.effect.change, result.logit_differences, result.head_changes["cross"]
+>>> result.effect.change, result.logit_differences, result.head_changes["cross"]
+>>> base.free_output, free_output(model, tokenizer, base, result)
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ from torch import Tensor
 
 from transformer_core.analysis.flow.divergence import head_changes
 from transformer_core.analysis.flow.effect import Effect, OutputTokens, effect, output_log_probs
-from transformer_core.analysis.interventions.context import Applied, SourceUse, prepare
+from transformer_core.analysis.interventions.context import SourceUse, prepare
 from transformer_core.analysis.interventions.metric import Metric, ranks
 from transformer_core.analysis.interventions.records import Stack
 from transformer_core.analysis.interventions.source_runs import SourceRuns, stepwise_attention
@@ -101,23 +102,18 @@ class Base:
 class Consequences:
     """What a stack changes, beside the base run; the arrays over `token` are of the base output, teacher-forced."""
 
-    output_before: str  # free-running
-    output: str  # the same with the stack
+    stack: Stack
     labels: tuple[str, ...]  # of the base output's tokens
     effect: Effect  # log-probability of each base token before and after, and KL of the distributions; nats
     pairs: tuple[tuple[int, int], ...]  # the two tokens of each logit difference
     logit_differences: Float[np.ndarray, "when token"]  # before and after: logit of the first minus the second one
     ranks: Int[np.ndarray, "when token"]  # before and after: how many tokens are more probable than the base token
+    best: Int[np.ndarray, "when token"]  # before and after: the token that greedy decoding writes
     candidates: Int[np.ndarray, "when token candidate"]  # before and after: the most probable tokens, the best first
     head_changes: Mapping[str, Float[np.ndarray, "layer head"]]  # by attention: Jensen-Shannon distance, in [0, 1]
     residual_changes: Mapping[str, Float[np.ndarray, "depth pos"]]  # by stack: `relative_changes`; depth 0: embeddings
     patterns: Mapping[str, Float[np.ndarray, "layer head query key"]]  # by attention: those with the stack
     source_uses: tuple[SourceUse, ...]
-
-    @property
-    def changes_output(self) -> bool:
-        """Whether the model writes something else."""
-        return self.output != self.output_before
 
 
 def read_base(
@@ -191,8 +187,8 @@ def consequences(
         InterventionError: an entry names a position that the text has not, or a pattern of another shape.
         TextError: a source text that the model cannot read.
     """
-    room: dict[str, Any] = {"max_tokens": base.max_tokens, "max_new_tokens": base.max_new_tokens}
-    ready = prepare(model, tokenizer, stack, run=base.run, sources=sources or SourceRuns(model, tokenizer, **room))
+    sources = sources or sources_like(model, tokenizer, base)
+    ready = prepare(model, tokenizer, stack, run=base.run, sources=sources)
     metrics = [base.metric(index) for index in range(len(base.tokens))]
     for index, (token, other) in (pairs or {}).items():
         metrics[index] = base.metric(index, token=token, other=other)
@@ -201,8 +197,7 @@ def consequences(
     before, after = base.forced.log_probs, forced.log_probs
     log_probs = torch.stack([before, after])  # [when, token, vocab]
     return Consequences(
-        output_before=base.free_output,
-        output=_free_output(model, tokenizer, base, ready, after),
+        stack=stack,
         labels=base.outputs.labels,
         effect=effect(before, after, base.tokens),
         pairs=tuple((metric.token, metric.other or 0) for metric in metrics),
@@ -210,6 +205,7 @@ def consequences(
             [[metric.of(row) for metric, row in zip(metrics, rows, strict=True)] for rows in log_probs]
         ).reshape(2, len(metrics)),
         ranks=ranks(log_probs, base.tokens),
+        best=_best(model, log_probs).cpu().numpy(),
         candidates=_writable(model, log_probs).topk(min(N_CANDIDATES, log_probs.shape[-1])).indices.cpu().numpy(),
         head_changes={
             name: np.stack(
@@ -231,6 +227,51 @@ def consequences(
         patterns=forced.patterns,
         source_uses=ready.source_uses,
     )
+
+
+def free_output(
+    model: Transformer, tokenizer: Tokenizer, base: Base, result: Consequences, *, sources: SourceRuns | None = None
+) -> str:
+    """Return what the model writes by itself with a stack, as `base.free_output` is what it writes without.
+
+    Up to the first place where another token is the most probable one, greedy decoding writes what it wrote before: at
+    each step it reads what it has read, and chooses what it has chosen. So it goes on from there.
+
+    Args:
+        model: that `base` was read with.
+        tokenizer: the model's own.
+        base: of `read_base`.
+        result: of `consequences`, which names the stack.
+        sources: as for `consequences`.
+
+    Raises:
+        TextError: a source text that the model cannot read.
+    """
+    config = model.config
+    room: dict[str, Any] = {"max_tokens": base.max_tokens, "max_new_tokens": base.max_new_tokens}
+    before, after = result.best
+    changed = (before != after).nonzero()[0].tolist()
+    # The last token of an encoder-decoder that ran out of room was written, but never read.
+    is_read = base.run.is_complete or config.architecture != "encoder_decoder"
+    if base.target is None and is_read and not changed:
+        return base.free_output
+    sources = sources or sources_like(model, tokenizer, base)
+    ready = prepare(model, tokenizer, result.stack, run=base.run, sources=sources)
+    if not config.has_decoder:
+        with ready.active():
+            return run_text(model, tokenizer, base.text, **room).output
+    begun: tuple[int, ...] = ()
+    if base.target is None:
+        begun = (*base.tokens[: changed[0]], int(after[changed[0]])) if changed else base.tokens
+    given = base.run.inputs[0] if config.has_encoder else base.run.inputs[0][: base.run.n_given]
+    with ready.active(is_checked=False):
+        written = greedy_output(model, given, begun=begun, **room)
+    return output_text(model, tokenizer, given, written)
+
+
+def sources_like(model: Transformer, tokenizer: Tokenizer, base: Base) -> SourceRuns:
+    """Return source runs that read and write as many tokens as a base run does."""
+    return SourceRuns(model, tokenizer, max_tokens=base.max_tokens, max_new_tokens=base.max_new_tokens)
 
 
 def forced_pass(model: Transformer, inputs: Sequence[Sequence[int]], positions: Sequence[int]) -> ForcedPass:
@@ -277,43 +318,7 @@ def relative_changes(
     return np.asarray(np.where(change == 0, 0.0, ratio))
 
 
-def _free_output(
-    model: Transformer, tokenizer: Tokenizer, base: Base, ready: Applied, after: Float[Tensor, "token vocab"]
-) -> str:
-    """Return what the model writes by itself with the stack.
-
-    Up to the first place where another token is the most probable one, greedy decoding writes what it wrote before: at
-    each step it reads what it has read, and chooses what it has chosen. So it goes on from there.
-
-    Args:
-        model: as for `consequences`.
-        tokenizer: as for `consequences`.
-        base: as for `consequences`.
-        ready: the stack.
-        after: log-probabilities over the base output with the stack, in nats.
-    """
-    config = model.config
-    room: dict[str, Any] = {"max_tokens": base.max_tokens, "max_new_tokens": base.max_new_tokens}
-    best = _best(model, after)
-    changed = (best != _best(model, base.forced.log_probs)).nonzero()[:, 0].tolist()
-    if config.architecture == "encoder_only":
-        if not changed:
-            return base.free_output
-        with ready.active():
-            return run_text(model, tokenizer, base.text, **room).output
-    begun: tuple[int, ...] = ()
-    if base.target is None:
-        # The last token of an encoder-decoder that ran out of room was written, but never read.
-        if not changed and (base.run.is_complete or not config.has_encoder):
-            return base.free_output
-        begun = (*base.tokens[: changed[0]], int(best[changed[0]])) if changed else base.tokens
-    given = base.run.inputs[0] if config.has_encoder else base.run.inputs[0][: base.run.n_given]
-    with ready.active(is_checked=False):
-        written = greedy_output(model, given, begun=begun, **room)
-    return output_text(model, tokenizer, given, written)
-
-
-def _best(model: Transformer, log_probs: Float[Tensor, "token vocab"]) -> Int[Tensor, " token"]:
+def _best(model: Transformer, log_probs: Float[Tensor, "*axes vocab"]) -> Int[Tensor, "*axes"]:
     """Return the most probable token at each place, of those that the model may write there."""
     return _writable(model, log_probs).argmax(dim=-1)
 

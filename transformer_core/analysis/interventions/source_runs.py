@@ -104,6 +104,12 @@ class SourceRuns:
         self._acts: dict[tuple[tuple[tuple[int, ...], ...], str], Tensor] = {}
         self._lock = Lock()
 
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the activations that are kept, in bytes."""
+        with self._lock:
+            return sum(acts.nbytes for acts in self._acts.values())
+
     def run(self, text: str, continuation: Continuation = "own", *, here: ModelRun | None = None) -> SourceRun:
         """Return the run of a text.
 

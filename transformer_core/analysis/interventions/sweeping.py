@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from transformer_core.analysis.flow.effect import output_log_probs
-from transformer_core.analysis.interventions.comparison import Base
+from transformer_core.analysis.interventions.comparison import Base, sources_like
 from transformer_core.analysis.interventions.context import applied, prepare
 from transformer_core.analysis.interventions.metric import Metric
 from transformer_core.analysis.interventions.records import STEMS, Ablation, AttentionName, Component, Patch, Stack
@@ -147,11 +147,6 @@ def sweep(
     for component in components:
         entry = replace(template, component=component, enabled=True)
         yield SweepResult(component=component, before=before, after=measured(given, Stack(entries=(entry,))))
-
-
-def sources_like(model: Transformer, tokenizer: Tokenizer, base: Base) -> SourceRuns:
-    """Return source runs that read and write as many tokens as a base run does."""
-    return SourceRuns(model, tokenizer, max_tokens=base.max_tokens, max_new_tokens=base.max_new_tokens)
 
 
 def keep_sources(base: Base, components: Iterable[Component], template: Ablation | Patch, sources: SourceRuns) -> None:

@@ -4,6 +4,7 @@ import base64
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,12 @@ from transformer_core.analysis.interventions import (
     Component,
     Consequences,
     Patch,
+    SourceRuns,
     Stack,
     TokenSwap,
     attribution,
     consequences,
+    free_output,
     from_json,
     head_components,
     read_base,
@@ -67,6 +70,13 @@ def expected(folder: Path, stack: Stack, model: str = "en-fr", text: str = TEXT)
     return consequences(loaded, tokenizer, read_base(loaded, tokenizer, text), stack)
 
 
+def outputs(folder: Path, stack: Stack) -> tuple[str, str]:
+    """What the model writes without and with a stack."""
+    loaded, tokenizer = tc.load(folder / "en-fr")
+    base = read_base(loaded, tokenizer, TEXT)
+    return base.free_output, free_output(loaded, tokenizer, base, consequences(loaded, tokenizer, base, stack))
+
+
 def press(app: AppTest, key: str) -> AppTest:
     app.button(key=key).click().run()
     assert not app.exception
@@ -104,7 +114,7 @@ def bars_of(trace: dict[str, Any]) -> np.ndarray:
 def test_what_the_stack_changes_is_what_the_core_computes(open_app: OpenApp, three_kinds: Path):
     app, result = opened(open_app, BOTH), expected(three_kinds, BOTH)
     np.testing.assert_allclose(changes(app), result.logit_differences[1] - result.logit_differences[0], atol=1e-5)
-    assert result.output_before.strip() in words_of(app) and result.output.strip() in words_of(app)
+    assert all(output.strip() in words_of(app) for output in outputs(three_kinds, BOTH))
     after = figures_of(app)["en-fr-interventions-pattern"]["data"][-1]
     np.testing.assert_allclose(np.nan_to_num(values_of(after)), result.patterns["cross"][1, 0], atol=1e-5)
     for view, name in (("heads", "en-fr-head-changes"), ("residual", "en-fr-residual-encoder")):
@@ -238,6 +248,24 @@ def test_a_stack_that_does_not_fit_the_model_says_why_and_stays(open_app: OpenAp
     assert stack_of(app) == BOTH and not changes(app).any()
 
 
+def test_another_text_is_run_once_for_all_edits(open_app: OpenApp, three_kinds: Path, monkeypatch: pytest.MonkeyPatch):
+    given = list[SourceRuns | None]()
+
+    @wraps(consequences)
+    def noting(*arguments: Any, sources: SourceRuns | None = None, **more: Any) -> Consequences:
+        given.append(sources)
+        return consequences(*arguments, sources=sources, **more)
+
+    monkeypatch.setattr("transformer_core.analysis.interventions.consequences", noting)
+    resampled = Stack(entries=(Ablation(component=HEAD, texts=("The cat sees the dog and the cat.",)), EDIT))
+    app = opened(open_app, resampled)
+    act(app, stack_view.take, Stack(entries=(resampled.entries[0], replace(EDIT, number=0.25))))
+    first, second = given
+    assert first is not None and first is second and first.n_bytes > 0
+    fresh = expected(three_kinds, stack_of(app))
+    np.testing.assert_allclose(changes(app), fresh.logit_differences[1] - fresh.logit_differences[0], atol=1e-5)
+
+
 def test_the_code_of_every_kind_of_intervention_prints_the_same_numbers(
     open_app: OpenApp, three_kinds: Path, capsys: pytest.CaptureFixture[str]
 ):
@@ -257,7 +285,8 @@ def test_the_code_of_every_kind_of_intervention_prints_the_same_numbers(
     exec(shown_code(app), {})
     printed = capsys.readouterr().out
     result = expected(three_kinds, every)
-    assert str(result.logit_differences) in printed and result.output in printed
+    assert str(result.logit_differences) in printed
+    assert all(output in printed for output in outputs(three_kinds, every))
 
 
 def test_a_sweep_fills_its_map_and_can_be_cancelled(open_app: OpenApp, three_kinds: Path):
