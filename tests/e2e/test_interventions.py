@@ -1,10 +1,12 @@
 """The page Interventions in a real Chromium: ablate, edit a cell, undo, reorder, share, and run what is exported."""
 
+import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -84,6 +86,42 @@ def test_a_stack_acts_on_the_next_page_and_another_visitor_sees_nothing_of_it(
     page.get_by_role("button", name="Turn off").click()
     expect(answer).to_contain_text("qu'il")
     expect(page.get_by_text("intervention active")).to_have_count(0)
+
+
+def test_a_stack_is_saved_and_loaded_again(page: Page, tmp_path: Path):
+    open_address(see_canvases(page), "interventions?model=en-fr&attention=encoder&layer=1&head=0")
+    add(page)
+    rows = page.locator(".stack_list .entry")
+    expect(rows).to_have_count(1)
+    wait(page)
+    page.get_by_role("button", name="File").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save the stack").click()
+    download.value.save_as(tmp_path / "saved.json")
+    (entry,) = json.loads((tmp_path / "saved.json").read_text(encoding="utf-8"))["headlight-interventions"]
+    assert entry["component"] == {"kind": "head", "attention": "encoder", "layer": 1, "heads": [0]}
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Undo").click()
+    expect(rows).to_have_count(0)
+    page.get_by_role("button", name="File").click()
+    page.locator(".st-key-interventions-file input").set_input_files(tmp_path / "saved.json")
+    page.get_by_role("button", name="Use this stack").click()
+    expect(rows).to_have_count(1)
+    wait(page)
+    assert not faults(page)
+
+
+def test_another_model_knows_nothing_of_the_tokens_that_were_compared(page: Page):
+    open_address(see_canvases(page), "interventions?model=en-fr&pair=11.160")
+    page.get_by_role("button", name="Logit difference at").click()
+    expect(page.get_by_role("combobox", name="Other token")).to_be_visible()
+    page.keyboard.press("Escape")
+    for model in ("Dates", "Stories", "English to French"):  # a browser names what was chosen of each one before
+        page.get_by_role("combobox", name="Model").click()
+        page.get_by_role("option", name=model, exact=True).click()
+        wait(page)
+        expect(page.get_by_role("button", name="Logit difference at")).to_be_visible()
+        assert not faults(page) and "pair" not in page.url
 
 
 def test_a_sweep_fills_its_map_in_a_window_of_1024(new_page: Callable[..., Page]):

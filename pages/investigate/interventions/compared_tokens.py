@@ -42,6 +42,8 @@ def show(data: InterventionsData) -> None:
                 take=lambda chosen, place=place: _choose(data, place, chosen),
                 accept_new_options=True,
             )
+        if note := _NOTE.pop():
+            prose.warning(note)
         if view_fields.PAIR.value is not None:
             st.button(
                 say("Compare the output token and the most probable other one"),
@@ -53,8 +55,6 @@ def show(data: InterventionsData) -> None:
             )
     if data.pair_error is not None:
         prose.warning(prose.sentence(data.pair_error))
-    if note := _NOTE.pop():
-        prose.warning(note)
 
 
 def _look_at(index: int) -> None:

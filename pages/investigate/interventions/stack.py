@@ -1,6 +1,7 @@
 """The stack: what is changed in the model, in order; it can be edited, saved and loaded."""
 
 import json
+from functools import partial
 
 import streamlit as st
 
@@ -27,7 +28,7 @@ def show(data: InterventionsData) -> None:
     with st.container(key="hl-interventions-stack", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             prose.subheading(say("Stack"))
-            _file(bool(current.entries))
+            _file(current)
         if not current.entries:
             prose.small(say(EMPTY))
         if current.entries or can_undo or can_redo:
@@ -55,15 +56,15 @@ def take() -> None:
         _NOTE.set(error)
 
 
-def _file(has_entries: bool) -> None:
+def _file(current: Stack) -> None:
     """Draw what saves and loads a stack."""
     with st.popover(say("File"), icon=":material/save:", type="tertiary"):
         st.download_button(
             say("Save the stack"),
-            data=lambda: written(view_fields.current()),
+            data=partial(written, current),  # called later, outside of the session
             file_name="interventions.json",
             mime="application/json",
-            disabled=not has_entries,
+            disabled=not current.entries,
             on_click="ignore",
         )
         file = st.file_uploader(say("Load a stack"), type="json", key="interventions-file")

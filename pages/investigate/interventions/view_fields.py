@@ -40,8 +40,10 @@ VIEW = Field(
     PAGE, "view", "pattern", one_of("pattern", "source", "heads", "residual", "numbers", "sweep")
 )  # of the effects
 CELL = Field(PAGE, "cell", None, _cell, lambda cell: f"{cell[0]}.{cell[1]}")  # of the pattern
-TOKEN = Field(PAGE, "token", -1, int)  # of the output, which the sweep asks about; -1: the one that changes most
-PAIR = Field(PAGE, "pair", None, _pair, lambda pair: f"{pair[0]}.{pair[1]}")  # compared there; None: the usual one
+TOKEN = Field(PAGE, "token", -1, number)  # of the output, which the sweep asks about; -1: the one that changes most
+PAIR = Field(
+    PAGE, "pair", None, _pair, lambda pair: f"{pair[0]}.{pair[1]}", is_of_model=True
+)  # compared there; None: the usual one
 FIELDS: tuple[Field, ...] = (ADD, VIEW, CELL, TOKEN, PAIR)
 SCOPE = Kept("interventions-scope", "cell")  # of what is edited in a pattern
 GROUP = Kept("interventions-group", ())  # cells that are edited together

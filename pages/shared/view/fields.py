@@ -58,12 +58,15 @@ class Choice:
     def selectbox(self, label: str, options: Iterable[Any], **how: Any) -> None:
         """Draw a choice of one out of several, folded up."""
         how.setdefault("format_func", how.pop("name", str))
-        st.selectbox(prose.plain(label), options, **self._bound(how))
+        options = [*options]
+        among = None if how.get("accept_new_options") else options
+        st.selectbox(prose.plain(label), options, **self._bound(how, among))
 
     def multiselect(self, label: str, options: Iterable[Any], **how: Any) -> None:
         """Draw a choice of some out of several."""
         how.setdefault("format_func", how.pop("name", str))
-        st.multiselect(prose.plain(label), options, **self._bound(how))
+        options = [*options]
+        st.multiselect(prose.plain(label), options, **self._bound(how, options))
 
     def segmented(self, label: str, options: Iterable[Any], **how: Any) -> None:
         """Draw a choice of one out of a few, side by side."""
@@ -106,14 +109,23 @@ class Choice:
         """Draw what is folded up until it is asked for."""
         return st.expander(prose.plain(label), **self._bound(how))
 
-    def _bound(self, how: dict[str, Any]) -> dict[str, Any]:
-        """Return the options of a widget that shows this choice and takes it."""
+    def _bound(self, how: dict[str, Any], among: Sequence[Any] | None = None) -> dict[str, Any]:
+        """Return the options of a widget that shows this choice and takes it.
+
+        Args:
+            how: those that are given.
+            among: what can be chosen. A browser may still name what could be chosen before, on another text or in
+                another language: that is nobody's choice. None: whatever the widget says.
+        """
         shown, take, part = how.pop("shown", _VALUE), how.pop("take", None), how.pop("part", "box")
         key = f"{self.key}-{part}"
         st.session_state[key] = self.value if shown is _VALUE else shown
 
         def on_change() -> None:
             chosen = st.session_state[key]
+            every = chosen if isinstance(chosen, list) else [chosen]
+            if among is not None and not all(one is None or one in among for one in every):
+                return
             chosen = self.usual if chosen is None else chosen
             self.set(chosen) if take is None else take(chosen)
 
@@ -137,6 +149,7 @@ class Field(Choice):
     usual: Any
     read: Callable[[str], Any]  # from the URL; raises ValueError with what would be right
     write: Callable[[Any], str] = str
+    is_of_model: bool = False  # it names what only this model has, such as token ids: another model begins as usual
 
     @property
     def key(self) -> str:  # type: ignore[override]

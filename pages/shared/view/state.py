@@ -290,6 +290,9 @@ def on_model(cards: Mapping[str, ModelCard]) -> None:
     has_lost_its_blanks = card.config.architecture != "encoder_only" and WRITTEN_MASK.search(TEXT.value)
     if card.examples and (not TEXT.value or TEXT.value in of_others or has_lost_its_blanks or has_no_ids):
         TEXT.set(card.examples[0])
+    for field in _OWN.value:
+        if field.is_of_model:
+            field.set(field.usual)
     if _is_usual(ATTENTION, LAYER, HEAD):  # nobody chose it: the other model's will be shown
         ATTENTION.pop()
     TARGET.set(None)

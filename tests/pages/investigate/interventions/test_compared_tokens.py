@@ -154,6 +154,12 @@ def test_a_sweep_measures_the_two_tokens_that_are_chosen(open_app: OpenApp, thre
     assert "en-fr-sweep-encoder" not in figures_of(app)  # that was another question
 
 
+def test_another_model_begins_with_the_usual_pair(open_app: OpenApp):
+    app = opened(open_app, STACK, token="1", pair="5.9")
+    app.selectbox(key="model").set_value("tales").run()
+    assert url_of(app)["model"] == "tales" and "pair" not in url_of(app)
+
+
 def test_a_text_without_output_tokens_says_so(open_app: OpenApp):
     app = opened(open_app, model="gaps", text="The cat sees the dog.", view="sweep", pair="1.2")
     assert "This text has no output token to compare" in words_of(app)

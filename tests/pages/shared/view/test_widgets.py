@@ -103,3 +103,22 @@ def test_what_was_popped_is_as_usual_again(monkeypatch: pytest.MonkeyPatch):
     assert (note.is_chosen, note.pop()) == (False, "")
     note.set("said")
     assert (note.is_chosen, note.pop(), note.value, note.is_chosen) == (True, "said", "", False)
+
+
+@pytest.mark.parametrize(("kind", "key", "former"), [("selectbox", "n", 3), ("multiselect", "many", [3])])
+def test_a_name_that_could_be_chosen_on_another_text_is_nobodys_choice(kind: str, key: str, former: Any):
+    """A browser sends the names of what is chosen with every click, also of a widget whose options have changed."""
+
+    def labels() -> None:
+        from pages.shared.view.fields import Kept
+
+        Kept("n", 2).selectbox("Number", [1, 2], name=lambda n: f"{n} dog")
+        Kept("many", []).multiselect("Many", [1, 2], name=lambda n: f"{n} dog")
+
+    app = AppTest.from_function(labels).run()
+    usual = getattr(app, kind)(key=f"{key}-box").value
+    box = getattr(app, kind)(key=f"{key}-box")
+    box.options = ["3 dog"]
+    box.set_value(former).run()
+    assert not app.exception
+    assert key not in app.session_state and getattr(app, kind)(key=f"{key}-box").value == usual
