@@ -21,8 +21,14 @@ def attention(card: ModelCard, take: Callable[[str], None] | None = None) -> Non
         )
 
 
+def layer(card: ModelCard) -> None:
+    """Draw the choice of the layer in the attention that is shown."""
+    layers = range(card.n_layers(state.current().attention))
+    state.LAYER.selectbox(say("Layer"), layers, name="L{}".format, label_visibility="collapsed", width=74)
+
+
 def head(card: ModelCard) -> None:
     """Draw the choices of the layer and the head in the attention that is shown."""
-    layers, heads = card.n_layers(state.current().attention), card.config.n_heads
-    state.LAYER.selectbox(say("Layer"), range(layers), name="L{}".format, label_visibility="collapsed", width=74)
-    state.HEAD.selectbox(say("Head"), range(heads), name="H{}".format, label_visibility="collapsed", width=74)
+    layer(card)
+    heads = range(card.config.n_heads)
+    state.HEAD.selectbox(say("Head"), heads, name="H{}".format, label_visibility="collapsed", width=74)

@@ -137,7 +137,7 @@ def test_a_sweep_fills_its_map_in_a_window_of_1024(new_page: Callable[..., Page]
 
 def test_a_token_is_typed_to_compare_with_and_cells_are_clicked_into_a_group(page: Page):
     open_address(see_canvases(page), "interventions?model=en-fr&attention=encoder&layer=1&head=0")
-    page.get_by_role("button", name="Logit difference at 10 il: il − elle").click()
+    page.get_by_role("button", name="Logit difference at 10 “il”: “il” − “elle”").click()
     other = page.get_by_role("combobox", name="Other token")
     for typed in ("xyzzy", "la"):
         other.fill(typed)

@@ -10,6 +10,8 @@ from pages.investigate.interventions import view_fields, words
 from pages.investigate.interventions.data import InterventionsData
 from pages.learn import head_choice
 from pages.shared import prose
+from pages.shared.models import ModelCard
+from pages.shared.view import state
 from pages.shared.view.fields import Kept
 from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Entry, Patch, TokenSwap
 from transformer_core.errors import ConfigError, HeadlightError, mark
@@ -46,6 +48,7 @@ PICK_SOME = mark(
     "Click cells of the pattern, or drag a box over them, to add them to the group or remove them. Query and key add "
     "one, too."
 )
+OF_ATTENTION = ("head", "attention")  # kinds of components of one attention; the others are of the encoder or decoder
 _KIND, _POSITIONS = Kept("interventions-kind", "head"), Kept("interventions-positions", ())
 _METHOD, DIRECTION = Kept("interventions-method", "resample"), Kept("interventions-direction", "denoising")
 _OTHER = Kept("interventions-other", "")  # text; "": the first example that is not the text itself
@@ -106,7 +109,8 @@ def _component(data: InterventionsData) -> None:
     with st.popover(prose.plain(chosen[0].upper() + chosen[1:]), key="interventions-component", width="stretch"):
         _KIND.selectbox(say("Component"), _kinds(data), name=lambda kind: say(words.KINDS[kind]), shown=kind_of(data))
         with st.container(horizontal=True, gap="small"):
-            _head(data)
+            (head_choice.attention if kind_of(data) in OF_ATTENTION else _stack)(data.card)
+            (head_choice.head if kind_of(data) == "head" else head_choice.layer)(data.card)
         labels = _labels(data)
         _POSITIONS.multiselect(
             say("Positions"),
@@ -128,9 +132,19 @@ def _kinds(data: InterventionsData) -> list[str]:
     return [kind for kind in words.KINDS if kind != "feed_forward" or data.card.config.d_ff]
 
 
-def _head(data: InterventionsData) -> None:
-    head_choice.attention(data.card)
-    head_choice.head(data.card)
+def _stack(card: ModelCard) -> None:
+    """Draw the choice of the encoder or the decoder, where the model has both."""
+    names = {"encoder": say("Encoder"), "decoder": say("Decoder")}
+    if {*names} <= {*card.attentions}:
+        state.ATTENTION.selectbox(
+            say("Part of the model"),
+            [*names],
+            name=names.get,
+            shown=words.STACK_OF[state.ATTENTION.value],
+            part="stack",
+            label_visibility="collapsed",
+            width=140,
+        )
 
 
 def _labels(data: InterventionsData) -> Sequence[str]:
@@ -140,8 +154,7 @@ def _labels(data: InterventionsData) -> Sequence[str]:
 
 def _chosen(data: InterventionsData) -> Component:
     view, kind = data.view, kind_of(data)
-    of_stack = kind not in ("head", "attention")
-    attention: Any = "decoder" if view.attention == "cross" and of_stack else view.attention
+    attention: Any = view.attention if kind in OF_ATTENTION else words.STACK_OF[view.attention]
     n = len(_labels(data))
     positions = tuple(i for i in _POSITIONS.value if i < n) or None
     return Component(
@@ -160,7 +173,8 @@ def _other(data: InterventionsData) -> None:
 
 def _cells(data: InterventionsData) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        _head(data)
+        head_choice.attention(data.card)
+        head_choice.head(data.card)
     queries, keys = data.run.labels(data.view.attention)
     query, key = _cell(data)
     is_group = view_fields.SCOPE.value == "group"
@@ -282,8 +296,7 @@ def _tokens(data: InterventionsData) -> None:
 
 
 def _swap(data: InterventionsData, side: Any, position: int) -> Entry:
-    tokenizer = data.output_tokenizer if side == "target" else data.model()[1]
-    return TokenSwap(side=side, positions=(position,), tokens=(tokenizer.token_of(_WORD.value),))
+    return TokenSwap(side=side, positions=(position,), tokens=(data.input_tokenizer(side).token_of(_WORD.value),))
 
 
 def _button(make: Callable[[], Entry], *, after: Callable[[], None] = lambda: None) -> None:

@@ -21,7 +21,7 @@ def show(data: InterventionsData) -> None:
         return
     token, other = pair = data.result.pairs[data.index]
     told = {"label": labels[data.index], "token": data.label(token), "other": data.label(other)}
-    asked = say("Logit difference at {index} {label}: {token} − {other}", index=data.index, **told)
+    asked = say("Logit difference at {index} “{label}”: “{token}” − “{other}”", index=data.index, **told)
     with st.popover(prose.plain(asked), key="hl-interventions-pair", type="tertiary"):
         view_fields.TOKEN.selectbox(
             say("Output token"),

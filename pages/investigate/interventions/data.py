@@ -167,6 +167,11 @@ class InterventionsData:
         tokenizer: Tokenizer = self.model()[1]
         return tokenizer.target if self.run.architecture == "encoder_decoder" else tokenizer
 
+    def input_tokenizer(self, side: str) -> "Tokenizer":
+        """The tokenizer of what the model reads: "source", or "target" of the decoder."""
+        tokenizer: Tokenizer = self.output_tokenizer if side == "target" else self.model()[1]
+        return tokenizer
+
     def label(self, token: int) -> str:
         """Return the label of a token of the output."""
         return isolate(self.output_tokenizer.labels([token])[0])

@@ -10,11 +10,14 @@ from pages.investigate.interventions.components.stack_list import sent_stack, st
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import prose
 from pages.shared.view.fields import Kept
-from transformer_core.analysis.interventions import Stack, from_json, to_json
-from transformer_core.errors import HeadlightError, mark
+from transformer_core.analysis.interventions import Entry, Stack, from_json, to_json
+from transformer_core.analysis.interventions.checking import check_stack
+from transformer_core.config import ModelConfig
+from transformer_core.errors import ConfigError, HeadlightError, mark
 from transformer_core.language import say
 
 EMPTY = mark("No intervention yet: the model runs unchanged. Add one below.")
+ORDER = mark("They act from top to bottom: of two that replace the same activation, the lower one counts.")
 MOST_BYTES = 64_000  # of a file
 LIST = "interventions-list"  # the component's key
 _NOTE = Kept("interventions-stack-note")  # why the changed stack cannot be taken
@@ -34,7 +37,7 @@ def show(data: InterventionsData) -> None:
         if current.entries or can_undo or can_redo:
             stack_list(
                 current,
-                [words.sentence(entry) for entry in current.entries],
+                [words.sentence(entry, data) for entry in current.entries],
                 key=LIST,
                 can_undo=can_undo,
                 can_redo=can_redo,
@@ -42,9 +45,32 @@ def show(data: InterventionsData) -> None:
                 on_undo=view_fields.undo,
                 on_redo=view_fields.redo,
             )
-    for error in (data.error, _NOTE.pop()):
-        if error is not None:
-            prose.warning(prose.sentence(error))
+        if len(current.enabled) > 1:
+            prose.small(say(ORDER))
+    if data.error is not None:
+        prose.warning(_misfit(data, current, data.error))
+    if (error := _NOTE.pop()) is not None:
+        prose.warning(prose.sentence(error))
+
+
+def _misfit(data: InterventionsData, stack: Stack, error: HeadlightError) -> str:
+    """Return which intervention cannot be applied here, and what follows."""
+    entry = next((entry for entry in stack.enabled if not _fits(data.card.config, entry)), None)
+    if entry is None:
+        return say("None of the interventions is applied: {why}.", why=error)
+    return say(
+        "None of the interventions is applied, because of “{entry}”: {why}. Switch it off, or choose another model.",
+        entry=words.sentence(entry, data),
+        why=error,
+    )
+
+
+def _fits(config: ModelConfig, entry: Entry) -> bool:
+    try:
+        check_stack(config, Stack(entries=(entry,)))
+    except HeadlightError:
+        return False
+    return True
 
 
 def take() -> None:
@@ -86,10 +112,16 @@ def read(content: bytes) -> Stack:
     """Return the stack of a file.
 
     Raises:
-        ConfigError: it holds none.
+        ConfigError: it holds none, or one that makes no sense.
     """
+    if len(content) > MOST_BYTES:
+        raise ConfigError(
+            "this file has {n:,} bytes, and a saved stack at most {most:,}; choose another file",
+            n=len(content),
+            most=MOST_BYTES,
+        )
     try:
-        values = json.loads(content[:MOST_BYTES])[FILE]
-    except (ValueError, RecursionError, TypeError, LookupError):
-        values = None
+        values = json.loads(content)[FILE]
+    except (ValueError, RecursionError, TypeError, LookupError) as error:
+        raise ConfigError("this file holds no stack of interventions; choose one that was saved here") from error
     return from_json(json.dumps(values, ensure_ascii=False, separators=(",", ":")))

@@ -31,6 +31,7 @@ ABOUT = mark(
     "Each cell is one exact run: the component takes its values from the other text (resampled), all else stays. The "
     "metric is the logit difference of the two tokens; blue favors the first, orange the second."
 )
+WITH_STACK = mark("The stack stays active in every run: changes are relative to the model with the stack.")
 WAYS = {  # how each component's effect is found
     "exact": mark("Exact, one by one"),
     "sieve": mark("Estimate, then the top {n} exact"),
@@ -78,7 +79,9 @@ def show(data: InterventionsData) -> None:
     sweep = _current(data)
     token, other = map(data.label, data.result.pairs[data.index])
     names = {"token": token, "other": other, "text": adding.other_text(data)}
-    prose.small(say("Metric: logit of “{token}” − logit of “{other}”. Values from “{text}”.", **names))
+    prose.small(say("Metric: logit of “{token}” − logit of “{other}”; values from “{text}”", **names))
+    if data.stack.enabled:
+        prose.small(say(WITH_STACK))
     if sweep is None:
         prose.small(say(ABOUT) if _WAY.value == "exact" else say(ABOUT_SIEVE, n=N_TOP))
         return

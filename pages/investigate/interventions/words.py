@@ -1,9 +1,10 @@
 """Interventions in words, as the stack and the figures call them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from pages.investigate.interventions.data import InterventionsData
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Entry, Patch
+from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Entry, Patch, TokenSwap
 from transformer_core.errors import mark
 from transformer_core.figures import isolate
 from transformer_core.language import say, say_number
@@ -20,6 +21,13 @@ KINDS = {  # of components
     "feed_forward": mark("Feed-forward"),
     "resid_pre": mark("Residual stream before the layer"),
     "resid_post": mark("Residual stream after the layer"),
+}
+_INLINE = {  # the same within a sentence
+    "attention": mark("attention layer"),
+    "feed_forward": mark("feed-forward network"),
+    "resid_pre": mark("residual stream before the layer"),
+    "resid_mid": mark("residual stream before the feed-forward network"),
+    "resid_post": mark("residual stream after the layer"),
 }
 DIRECTIONS = {
     "denoising": mark("Denoising"),
@@ -41,12 +49,12 @@ _OF_CELLS = {
 }
 
 
-def sentence(entry: Entry) -> str:
-    """Return what an intervention does, after the name that a person gave it."""
-    return f"{entry.name}: {_does(entry)}" if entry.name else _does(entry)
+def sentence(entry: Entry, data: InterventionsData) -> str:
+    """Return what an intervention does to a text, after the name that a person gave it."""
+    return f"{entry.name}: {_does(entry, data)}" if entry.name else _does(entry, data)
 
 
-def _does(entry: Entry) -> str:
+def _does(entry: Entry, data: InterventionsData) -> str:
     match entry:
         case Ablation():
             text = _cut(" / ".join(entry.texts))
@@ -60,7 +68,8 @@ def _does(entry: Entry) -> str:
                 direction=say(DIRECTIONS[entry.direction]),
             )
         case CellEdit():
-            rest = say(", the rest of the row rescaled") if entry.renormalize else ""
+            is_part = any(key is not None for _, key in entry.cells or ())
+            rest = say(", the rest of the row rescaled") if entry.renormalize and is_part else ""
             return say(
                 _OF_CELLS[entry.operation],
                 cells=_cells(entry),
@@ -68,8 +77,17 @@ def _does(entry: Entry) -> str:
                 number=entry.number or 0,
                 rest=rest,
             )
-    swapped = ", ".join(f"{position} → {token}" for position, token in zip(entry.positions, entry.tokens, strict=True))
-    return say("swap input tokens (position → id): {swapped}", swapped=swapped)
+    return say("swap input tokens: {swapped}", swapped=", ".join(_swaps(entry, data)))
+
+
+def _swaps(entry: TokenSwap, data: InterventionsData) -> Iterator[str]:
+    """Yield position, token and new token of each swap; ids where this text or model has no such token."""
+    labels = data.run.source if entry.side == "source" else data.run.target
+    tokenizer = data.input_tokenizer(entry.side)
+    for position, token in zip(entry.positions, entry.tokens, strict=True):
+        before = f" “{labels[position]}”" if position < len(labels) else ""
+        after = f"“{isolate(tokenizer.labels([token])[0])}”" if token < tokenizer.vocab_size else str(token)
+        yield f"{position}{before} → {after}"
 
 
 def component(of: Component) -> str:
@@ -78,7 +96,7 @@ def component(of: Component) -> str:
         name = heads(of.attention, of.layer, of.heads)
     else:
         stack = say(ATTENTIONS[of.attention].inline) if of.kind == "attention" else say(STACKS[of.attention])
-        name = say("{kind} ({stack}, layer {layer})", kind=say(KINDS[of.kind]), stack=stack, layer=of.layer)
+        name = say("{kind} ({stack}, layer {layer})", kind=say(_INLINE[of.kind]), stack=stack, layer=of.layer)
     if of.positions is None:
         return name
     positions = ", ".join(map(str, of.positions))
@@ -92,6 +110,7 @@ def component(of: Component) -> str:
 
 
 STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder"), "cross": mark("decoder")}
+STACK_OF = {"encoder": "encoder", "decoder": "decoder", "cross": "decoder"}
 
 
 def heads(attention: str, layer: int, of: Sequence[int] | None) -> str:

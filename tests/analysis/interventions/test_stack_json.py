@@ -42,7 +42,7 @@ def test_any_text_survives(text: str, seed: int):
 @pytest.mark.parametrize(
     "stored, complaint",
     [
-        ("", "it is not valid JSON; export it again"),
+        ("", "it is not valid JSON; save it again"),
         ("[" * 5000, "it is not valid JSON"),
         ('"a"', "a list of at most 32 objects"),
         ("{}", "a list of at most 32 objects"),
@@ -50,7 +50,7 @@ def test_any_text_survives(text: str, seed: int):
         (json.dumps([{}] * 33), "a list of at most 32 objects"),
         ("[{}]", "an intervention is of type ablation, patch, cells, tokens; got 'None'"),
         ('[{"type":["a"]}]', "an intervention is of type"),
-        ('[{"type":"cells"}]', "CellEdit lacks attention, layer, operation; export the stack again"),
+        ('[{"type":"cells"}]', "CellEdit lacks attention, layer, operation; save the stack again"),
         ('[{"type":"cells","colour":1}]', "CellEdit has no field 'colour'"),
         ('[{"type":"ablation","component":{"kind":"head"}}]', "Component lacks attention, layer"),
         ('[{"type":"ablation","component":[1]}]', r"component must be a Component; got \[1\]"),

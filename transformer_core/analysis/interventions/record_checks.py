@@ -45,8 +45,8 @@ def check_seed(seed: object) -> None:
         raise ConfigError("a seed is a whole number from 0 to {last}; got {seed!r}", last=(1 << 32) - 1, seed=seed)
 
 
-def items_of(field: str, values: Any, most: int) -> tuple[Any, ...]:
-    """Return some values as a tuple.
+def items_of(field: str, values: Any, most: int | None) -> tuple[Any, ...]:
+    """Return some values as a tuple; `most`: so many are possible, None: any number.
 
     Raises:
         ConfigError: they are none, or too many.
@@ -54,7 +54,7 @@ def items_of(field: str, values: Any, most: int) -> tuple[Any, ...]:
     if not isinstance(values, Iterable) or isinstance(values, str | bytes):
         raise ConfigError("{field} must be a list; got {values!r}", field=field, values=values)
     items = tuple(values)
-    if len(items) > most:
+    if most is not None and len(items) > most:
         raise ConfigError(
             "{field} has {n:,} items; at most {most:,} are possible", field=field, n=len(items), most=most
         )
@@ -106,9 +106,9 @@ def texts_of(values: Any) -> tuple[str, ...]:
     for text in texts:
         if not isinstance(text, str) or not text.strip() or len(text) > MAX_TEXT_CHARS:
             raise ConfigError(
-                "a text to take values from must have 1 to {n:,} characters; got {text!r}",
-                n=MAX_TEXT_CHARS,
-                text=text[:40] if isinstance(text, str) else text,
+                "a text to take values from must have 1 to {most:,} characters; this one has {n:,}",
+                most=MAX_TEXT_CHARS,
+                n=len(text.strip()) if isinstance(text, str) else 0,
             )
     return texts
 

@@ -277,7 +277,14 @@ class Stack(_Written):
 
     def __post_init__(self) -> None:
         """Check the entries."""
-        object.__setattr__(self, "entries", items_of("entries", self.entries, MAX_ENTRIES))
+        entries = items_of("entries", self.entries, None)
+        if len(entries) > MAX_ENTRIES:
+            raise ConfigError(
+                "a stack holds at most {most} interventions and this one would have {n}; remove some first",
+                most=MAX_ENTRIES,
+                n=len(entries),
+            )
+        object.__setattr__(self, "entries", entries)
         for entry in self.entries:
             if not isinstance(entry, RECORDS):
                 raise ConfigError("a stack holds interventions; got {kind}", kind=type(entry).__name__)

@@ -41,15 +41,15 @@ def from_json(text: str) -> Stack:
     """
     if not isinstance(text, str) or len(text) > MAX_JSON_CHARS:
         raise ConfigError(
-            "a stack of interventions is a text of at most {most:,} characters; export it again", most=MAX_JSON_CHARS
+            "a stack of interventions is a text of at most {most:,} characters; save it again", most=MAX_JSON_CHARS
         )
     try:
         values = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
-        raise ConfigError("this is not a stack of interventions: it is not valid JSON; export it again") from error
+        raise ConfigError("this is not a stack of interventions: it is not valid JSON; save it again") from error
     if not isinstance(values, list) or len(values) > MAX_ENTRIES or not all(isinstance(one, dict) for one in values):
         raise ConfigError(
-            "this is not a stack of interventions, which is a list of at most {n} objects; export it again",
+            "this is not a stack of interventions, which is a list of at most {n} objects; save it again",
             n=MAX_ENTRIES,
         )
     return Stack(entries=tuple(_entry(one) for one in values))
@@ -101,11 +101,11 @@ def _record(kind: Any, given: Mapping[str, Any]) -> Any:
     for name in given:
         if name not in known:
             raise ConfigError(
-                "{kind} has no field {name!r}; export the stack again", kind=kind.__name__, name=_shortened(name)
+                "{kind} has no field {name!r}; save the stack again", kind=kind.__name__, name=_shortened(name)
             )
     missing = [name for name, field in known.items() if field.default is MISSING and name not in given]
     if missing:
-        raise ConfigError("{kind} lacks {names}; export the stack again", kind=kind.__name__, names=", ".join(missing))
+        raise ConfigError("{kind} lacks {names}; save the stack again", kind=kind.__name__, names=", ".join(missing))
     return kind(**{name: _listed(value) if name in _LISTS else value for name, value in given.items()})
 
 
@@ -123,7 +123,7 @@ def _numbers(text: str) -> tuple[float, ...]:
     try:
         return tuple(np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4").tolist())
     except (binascii.Error, ValueError) as error:
-        raise ConfigError("the constant of an ablation is damaged; export the stack again") from error
+        raise ConfigError("the constant of an ablation is damaged; save the stack again") from error
 
 
 def _shortened(value: object) -> str:

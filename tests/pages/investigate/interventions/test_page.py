@@ -214,6 +214,7 @@ def test_a_token_is_swapped_and_a_word_that_is_none_says_so(open_app: OpenApp, t
     app = press(app, "interventions-add-it")
     cat = tc.load(three_kinds / "en-fr")[1].encode("cat")
     assert stack_of(app).entries == (TokenSwap(side="source", positions=(1,), tokens=tuple(cat)),)
+    assert sentences(app) == ["swap input tokens: 1 “dog” → “cat”"]
     assert not app.warning
 
 
@@ -244,7 +245,8 @@ def test_what_an_address_cannot_ask_for_is_one_sentence(open_app: OpenApp, addre
 
 def test_a_stack_that_does_not_fit_the_model_says_why_and_stays(open_app: OpenApp):
     app = opened(open_app, BOTH, model="tales", text="The cat")
-    assert "This model has no cross-attention" in app.warning[0].value
+    (warning,) = [one.value for one in app.warning]
+    assert "because of “zero-ablate cross-attention L1.H0”: this model has no cross-attention" in warning
     assert stack_of(app) == BOTH and not changes(app).any()
 
 
@@ -335,6 +337,12 @@ def test_a_sieve_estimates_all_and_checks_the_largest_exactly(open_app: OpenApp,
 
 def test_files_hold_a_stack_and_strange_ones_say_so():
     assert stack_view.read(stack_view.written(BOTH)) == BOTH
-    for content in (b"", b"[]", b"\xff", b'{"headlight-interventions": 3}', b"[" * 100_000):
-        with pytest.raises(ConfigError, match="stack of interventions"):
-            stack_view.read(content)
+    strange = {
+        "holds no stack of interventions": (b"", b"[]", b"\xff", b"[" * 50_000),
+        "is not a stack of interventions, which is a list": (b'{"headlight-interventions": 3}',),
+        "has 100,000 bytes, and a saved stack at most 64,000": (b"[" * 100_000,),
+    }
+    for words, contents in strange.items():
+        for content in contents:
+            with pytest.raises(ConfigError, match=words):
+                stack_view.read(content)

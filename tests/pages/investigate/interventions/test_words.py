@@ -1,4 +1,4 @@
-"""Cells that are edited, in words."""
+"""Interventions in words."""
 
 from typing import Any
 
@@ -6,9 +6,10 @@ import pytest
 
 from pages.investigate.interventions import words
 from pages.languages import CATALOGUES
-from transformer_core.analysis.interventions import CellEdit
+from transformer_core.analysis.interventions import Ablation, CellEdit, Component
 from transformer_core.language import add_catalogues, speaking
 
+NO_TEXT: Any = None  # of which only swapped tokens say something
 CELLS = ((2, 1), (4, 4), (5, 0), (6, 1), (7, 7))
 
 
@@ -27,6 +28,18 @@ def test_cells_in_words(cells: Any, english: str, german: str):
     for folder in CATALOGUES:
         add_catalogues(folder)
     entry = CellEdit(attention="encoder", layer=0, heads=(1,), cells=cells, operation="knock_out")
-    assert words.sentence(entry).startswith(english)
+    assert words.sentence(entry, NO_TEXT).startswith(english)
     with speaking("de"):
-        assert words.sentence(entry).startswith(german)
+        assert words.sentence(entry, NO_TEXT).startswith(german)
+
+
+def test_a_whole_row_has_no_rest_to_be_rescaled():
+    edit = {"attention": "encoder", "layer": 0, "operation": "set", "number": 0.5, "renormalize": True}
+    said = [words.sentence(CellEdit(cells=(cell,), **edit), NO_TEXT) for cell in ((2, 1), (2, None), (None, 1))]
+    assert [", the rest of the row rescaled" in one for one in said] == [True, False, True]
+
+
+def test_a_component_stands_in_the_middle_of_a_sentence():
+    component = Component(kind="feed_forward", attention="encoder", layer=1)
+    said = words.sentence(Ablation(component=component, method="zero"), NO_TEXT)
+    assert said == "zero-ablate feed-forward network (encoder, layer 1)"
