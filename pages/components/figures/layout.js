@@ -5,7 +5,8 @@ import { roundStep } from "../kit/numbers.js";
 import { plain } from "./numbers.js";
 
 export const LAYOUT = {
-  beside: 190, // px, that labels, color bar and margins take from a figure's width
+  beside: 190, // px, that labels, color bar and margins take from a matrix's width at most
+  around: 104, // px, of which the labels of its rows are none
   least: { grid: 110, plain: 70 }, // px, that they take at least, of a matrix and of bars
   labels: [13, 12, 11, 10, 9, 8, 7], // px, the sizes of labels, of which the first that fits is taken
   legible: 9.3, // px, 7 pt: rather than become smaller, labels turn
@@ -63,11 +64,18 @@ export function fitColumns({ data, layout }, width) {
   const least = LAYOUT.least[isGrid ? "grid" : "plain"];
   const { l = 80, r = 80, t } = layout.margin ?? {};
   const roomOf = ({ domain, tickangle }) => {
-    const beside = isGrid && (!domain || layout.yaxis?.automargin) && tickangle !== 0 ? LAYOUT.beside : domain ? l + r : least;
+    const beside = isGrid && (!domain || layout.yaxis?.automargin) && tickangle !== 0 ? besideOf(layout) : domain ? l + r : least;
     return (width - beside) * spanOf({ domain });
   };
   const more = axesOf(layout, "x").map((name) => fitLabels(layout, name, roomOf(layout[name])));
   if (t) layout.margin = { ...layout.margin, t: t + Math.max(0, ...more) };
+}
+
+export function besideOf({ yaxis, font }) {
+  // px, that is beside the cells of a matrix: color bar, margins, the name and the labels of its rows.
+  if (!yaxis?.automargin || !yaxis.ticktext) return LAYOUT.beside;
+  const labels = Math.max(0, ...widths(yaxis.ticktext, font?.family)) * (yaxis.tickfont?.size ?? LAYOUT.labels[0]);
+  return Math.min(LAYOUT.beside, LAYOUT.around + labels);
 }
 
 export function fitRows({ data, layout }, height) {

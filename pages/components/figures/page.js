@@ -7,6 +7,7 @@ import { roundStep } from "../kit/numbers.js";
 import { PLOTLY } from "./figure.js";
 import {
   axesOf,
+  besideOf,
   dropTightTexts,
   evenHeight,
   fitColumns,
@@ -39,7 +40,7 @@ export async function makePage({ figure, templates, height, about }) {
     `const LAYOUT = ${JSON.stringify(LAYOUT)};`,
     `const WIDEST = ${WIDEST};`,
     ...[readGrids, rowsOf, fillInWords, layOut, fitTitle, titleForm, dropTightTexts].map(String),
-    ...[fitColumns, fitRows, axesOf, spanOf, evenHeight, fitLabels, brushOf, measureIn, widths, plain, turn, number, roundStep, legendOf, drawPage].map(String),
+    ...[fitColumns, besideOf, fitRows, axesOf, spanOf, evenHeight, fitLabels, brushOf, measureIn, widths, plain, turn, number, roundStep, legendOf, drawPage].map(String),
     `const templates = { light: ${inScript(templates.light)}, dark: ${inScript(templates.dark)} };`,
     `drawPage(${inScript(figure)}, templates, ${height});`,
   ].join("\n");

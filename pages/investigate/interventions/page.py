@@ -73,7 +73,7 @@ def interventions() -> None:
     with st.container(key="hl-interventions"):
         left, right = st.columns([6, 9], gap="medium")
         with right, st.container(gap="xsmall"):  # first: what has changed is seen before the browser draws the rest
-            above = st.container()
+            above = st.container(gap=None)
             effects.tokens(data)
             with above:
                 effects.outputs(data)

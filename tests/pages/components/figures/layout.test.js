@@ -116,6 +116,11 @@ test("each of several matrices and bars has its part of the width", () => {
   assert.deepEqual(form(size({}, "bar", 369)), [12, 0]);
   assert.deepEqual(form(size({ xaxis: axis(10, 4, { tickangle: 0 }) }, "heatmap", 410)), [13, 0]);
   assert.deepEqual(form(size({ xaxis: axis(10, 4, { tickangle: 0 }) }, "heatmap", 409)), [12, 0]);
+  // Row labels of 8 letters of 13 px take 52 px, and what else is beside them 104; long ones are not all waited for.
+  const rows = (letters, width) =>
+    form(size({ yaxis: { ...axis(3, letters), automargin: true, tickfont: { size: 13 } } }, "heatmap", width));
+  assert.deepEqual([rows(8, 456), rows(8, 455)], [[13, 0], [12, 0]]);
+  assert.deepEqual([rows(30, 490), rows(30, 489)], [[13, 0], [12, 0]]);
   // Half of what the margins leave.
   const half = (width) => form(size({ xaxis: axis(10, 4, { domain: [0.5, 1] }), margin: { l: 30, r: 20, t: 10 } }, "heatmap", width));
   assert.deepEqual([half(650), half(649)], [[13, 0], [12, 0]]);
