@@ -38,10 +38,11 @@ def show(card: ModelCard, model_run: "ModelRun | None") -> None:
     elif not model_run.predicts:
         line(mark("The model"), say(NO_HEAD), "hl-none")
     elif architecture == "encoder_only":
-        if model_run.blanks:
-            line(LABELS[architecture], model_run.output, more=_candidates(model_run.blanks))
+        if model_run.has_mask and not model_run.blanks:
+            line(LABELS[architecture], say(NO_BLANK), "hl-none")
         else:
-            line(LABELS[architecture], say(NO_MASK if card.reads_ids else NO_BLANK), "hl-none")
+            label = LABELS[architecture] if model_run.has_mask else mark("Output")
+            line(label, model_run.output, more=_candidates(model_run.blanks))
     elif state.current().target is None:
         _written(card, model_run, LABELS[architecture], model_run.output)
         st.button(

@@ -181,7 +181,7 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
         )
     if model_run.architecture == "encoder_decoder" and not model_run.is_complete and not continuing.is_awaited():
         remarks.append(say("No end-of-sequence token was generated; the output is truncated."))
-    if model_run.architecture == "encoder_only" and not model_run.blanks and WRITTEN_MASK.search(text):
+    if not model_run.has_mask and WRITTEN_MASK.search(text):
         remarks.append(say("This model has no mask token, so it reads a blank as it is written."))
     return [*remarks, *_detours(model_run)]
 

@@ -31,6 +31,7 @@ ABOUT_KINDS = mark(
     "keys. The rest of the model runs on the changed activations."
 )
 SAYS = {"encoder_decoder": mark("generates"), "decoder_only": mark("continues with"), "encoder_only": mark("fills in")}
+WITHOUT_MASK = mark("outputs")  # what an encoder-only model without a mask token does
 
 
 def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
@@ -100,7 +101,8 @@ def _says(side: Side, model_run: "ModelRun") -> str | prose.Markup:
     has_said = model_run.architecture != "encoder_only" or bool(model_run.blanks)
     said = model_run.output.rstrip("\ufffd").strip()
     is_forced = side.target is not None
-    verb = say("is teacher-forced on") if is_forced else say(SAYS[model_run.architecture])
+    does = SAYS[model_run.architecture] if model_run.has_mask else WITHOUT_MASK
+    verb = say("is teacher-forced on") if is_forced else say(does)
     shown = say("“{word}”", word=said) if said and has_said else say("nothing")
     unknown = ", ".join(say("“{word}”", word=word[:30]) for word in model_run.unknown[:3])
     remark = say(" Not in the vocabulary: {unknown}.", unknown=unknown) if unknown else ""

@@ -89,6 +89,7 @@ def numbers(data: InterventionsData) -> None:
     st.dataframe(
         {
             say("token"): [*result.labels],
+            say("most probable after"): [data.label(token) for token in result.best[1]],
             say("compared tokens"): [" − ".join(map(data.label, pair)) for pair in result.pairs],
             say("logit difference before"): before,
             say("logit difference after"): after,

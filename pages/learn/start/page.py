@@ -37,6 +37,7 @@ LOOK_FOR = {
 ENDED = mark("The model ended the text here (end-of-sequence token).")
 FULL = mark("All positions of this model are used, so no further token can be generated.")
 FILLED = mark("All blanks are filled.")
+WITHOUT_MASK = mark("This model has no mask token, so there is nothing to fill in.")
 BEYOND = mark("There is no blank among the tokens that are read here.")
 CODE = """
 for lane in lanes_of(model.config, zoom):
@@ -137,8 +138,11 @@ def _ended(data: StageData) -> str:
     if text.architecture == "encoder_only":
         if text.has_ended:
             return say(FILLED)
-        nothing = BEYOND if text.n_left_out else NO_MASK if data.card.reads_ids else NO_BLANK
-        return "" if text.rows else say(nothing)
+        if text.rows:
+            return ""
+        if data.source.load()[1].mask_id is not None:
+            return say(BEYOND if text.n_left_out else NO_BLANK)
+        return say(NO_MASK if data.card.reads_ids else WITHOUT_MASK)
     return say(ENDED) if text.has_ended else "" if text.next_tokens[-1] is not None else say(FULL)
 
 

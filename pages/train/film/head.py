@@ -123,7 +123,7 @@ def says(data: SnapshotData) -> None:
     remark = say("mean token probability {p} (geometric)", p=probability(own.mean_probability)) if fixed.target else ""
     said = own.output.strip() if has_said else ""
     instead = say("nothing") if has_said else say("Type ____ where the model should guess a word.")
-    label = say(WRITES[fixed.architecture], step=data.step)
+    label = say(WRITES[fixed.architecture if own.has_mask else "encoder_decoder"], step=data.step)
     prose.html(
         "<div class='hl-of-snapshot' data-step='{}'><div class='hl-label'>{}<span>{}</span></div>"
         "<div class='{}' dir='auto'>{}</div></div>",

@@ -1,6 +1,7 @@
 """Consequences of a stack, against whole forwards, decodings and plain loops."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import transformer_core as tc
 from tests.analysis.conftest import Made
 from tests.analysis.interventions.small_models import base_of, model_of, sources_of
 from tests.model.building import each_variation
+from tests.programs.compiled_examples import example
 from transformer_core.analysis.flow.divergence import js_distance
 from transformer_core.analysis.interventions import (
     Ablation,
@@ -20,12 +22,15 @@ from transformer_core.analysis.interventions import (
     TokenSwap,
     consequences,
     free_output,
+    head_components,
     read_base,
+    sweep,
 )
 from transformer_core.analysis.interventions.comparison import relative_changes
 from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.errors import ConfigError, InterventionError
+from transformer_core.programs import EXAMPLES
 
 TEXT = "The cat sees the dog."
 TEXTS = {"encoder_decoder": TEXT, "decoder_only": TEXT, "encoder_only": "The ____ sees the ____."}
@@ -98,6 +103,38 @@ def test_every_number_is_that_of_whole_forwards(architecture: str, make: Callabl
             change = (after[site] - before[site])[0].norm(dim=-1) / before[site][0].norm(dim=-1)
             np.testing.assert_allclose(found.residual_changes[stack_name][depth], change.numpy(), atol=1e-5)
     assert found.effect.kl.max() > 1e-4
+
+
+def test_every_token_of_a_program_is_an_output_token():
+    """The program "reverse" without one of its heads, and a sweep over all of them, against plain forwards."""
+    (model, tokenizer), tokens = example("reverse"), [*"abcde"]
+    base = read_base(model, tokenizer, " ".join(tokens))
+    assert base.outputs.positions == (1, 2, 3, 4, 5) and base.outputs.labels == tuple("edcba")
+    assert base.free_output == " ".join(tc.programs.run(EXAMPLES["reverse"], tokens))
+    heads = [*head_components(model.config, base, base.metric(0), by_position=False)]
+    inputs = torch.tensor(base.run.inputs)
+    logits = []
+    for head in [None, *heads]:
+        site = "" if head is None else f"encoder.blocks.{head.layer}.self_attn.hook_z"
+        with torch.no_grad(), tc.intervene(model, {site: tc.zero_heads(head.heads)} if head and head.heads else {}):
+            logits.append(model(inputs)[0, 1:-1].double())
+    template = Ablation(component=heads[0], method="zero")
+    swept = [*sweep(model, tokenizer, base, heads, template=template, metric=base.metric(0))]
+    has_changed = set()
+    for head, after, of_sweep in zip(heads, logits[1:], swept, strict=True):
+        found = consequences(model, tokenizer, base, Stack(entries=(replace(template, component=head),)))
+        words = tokenizer.tokens(after[:, 1:].argmax(-1) + 1)  # never <pad>, which is 0
+        assert free_output(model, tokenizer, base, found) == " ".join(words)
+        has_changed.add(words != [*"edcba"])
+        assert len(found.pairs) == len(tokens)
+        for i, (token, other) in enumerate(found.pairs):
+            pair = [float(each[i, token] - each[i, other]) for each in (logits[0], after)]
+            assert found.logit_differences[:, i] == pytest.approx(pair, abs=1e-3)
+            log_probs = [float(each[i].log_softmax(-1)[token]) for each in (logits[0], after)]
+            assert (found.effect.before[i], found.effect.after[i]) == pytest.approx(log_probs, abs=1e-4)
+            if i == 0:
+                assert of_sweep.change == pytest.approx(pair[1] - pair[0], abs=1e-3)
+    assert True in has_changed
 
 
 @each_variation

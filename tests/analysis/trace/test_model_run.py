@@ -1,6 +1,7 @@
 """A model run: the same numbers as the model run by hand, with a label for every row and column."""
 
 import math
+import random
 from collections.abc import Callable
 
 import numpy as np
@@ -13,9 +14,11 @@ from tokenizers import models, pre_tokenizers, processors
 
 import transformer_core as tc
 from tests.analysis.conftest import TEXTS, Made
+from tests.programs.compiled_examples import example
 from transformer_core.analysis import ModelRun, attentions_of, run_text
 from transformer_core.config import Architecture
 from transformer_core.errors import TextError
+from transformer_core.programs import EXAMPLES, INPUTS
 from transformer_core.text.foreign import ForeignTokenizer
 from transformer_core.text.ids import IdTokenizer
 
@@ -158,6 +161,30 @@ def test_a_text_without_blanks_has_patterns_only(made: dict[str, Made]):
     model_run = run_text(*made["encoder_only"], TEXTS[0])
     assert (model_run.blanks, model_run.output, model_run.target) == ((), TEXTS[0], ())
     assert model_run.source == ("<bos>", "The", "cat", "sees", "the", "dog", ".", "<eos>")
+
+
+@pytest.mark.parametrize("name", [name for name, program in EXAMPLES.items() if not program.is_causal])
+def test_without_a_mask_token_each_token_of_the_text_has_a_prediction(name: str):
+    """What a compiled model says is what its program computes, token for token."""
+    (model, tokenizer), rng = example(name), random.Random(3)
+    for _ in range(5):
+        tokens = INPUTS[name](rng)
+        model_run = run_text(model, tokenizer, " ".join(tokens))
+        output = [*map(str, tc.programs.run(EXAMPLES[name], tokens))]
+        assert model_run.output == " ".join(output) and not model_run.has_mask
+        assert [blank.position for blank in model_run.blanks] == [*range(1, len(tokens) + 1)]
+        assert [blank.candidates[0].label for blank in model_run.blanks] == output
+        assert all(blank.candidates[0].probability == pytest.approx(1, abs=1e-6) for blank in model_run.blanks)
+
+
+def test_where_no_token_is_known_as_a_mask_the_predictions_are_those_of_a_forward(made: dict[str, Made]):
+    model = made["encoder_only"][0]
+    ids = [5 + i % 7 for i in range(18)]
+    model_run = run_text(model, IdTokenizer.of(model.config), " ".join(map(str, ids)))
+    log_probs, _ = run(model, ids)
+    assert model_run.output.split() == [*map(str, log_probs.argmax(-1).tolist())]
+    found = [blank.candidates[0].probability for blank in model_run.blanks]
+    np.testing.assert_allclose(found, log_probs.exp().max(-1).values.numpy(), rtol=1e-4)
 
 
 def test_a_blank_that_begins_a_text_gets_a_capital(made: dict[str, Made]):

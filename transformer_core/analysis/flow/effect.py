@@ -25,6 +25,8 @@ class OutputTokens:
     def of(cls, model_run: ModelRun, eos_id: int | None) -> "OutputTokens":
         """Return what the model wrote: a target, a continuation (without one, the text itself), or the blanks.
 
+        An encoder-only model without a mask token predicts at each token of the text: all of them are its output.
+
         Args:
             model_run: of the unchanged model.
             eos_id: the token that ends an output, if there is one.

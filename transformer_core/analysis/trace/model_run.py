@@ -19,11 +19,12 @@ from transformer_core.text.grouping import word_places
 from transformer_core.text.interface import WRITTEN_MASK, Tokenizer
 
 N_CANDIDATES = 5  # for each blank
+_AT_ONCE = 64  # blanks whose predictions are in memory together
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A token that may stand in a blank."""
+    """A token that an encoder-only model may predict."""
 
     label: str
     probability: float  # in [0, 1]
@@ -31,7 +32,7 @@ class Candidate:
 
 @dataclass(frozen=True, kw_only=True)
 class Blank:
-    """A masked token, and what an encoder-only model would put there."""
+    """A place where an encoder-only model predicts, and what it would put there."""
 
     position: int  # among the tokens of the text
     candidates: tuple[Candidate, ...]  # the most probable first
@@ -58,11 +59,12 @@ class ModelRun:
     following: tuple[str, ...]  # label of the token after each one of `target`; what comes next, after the last
     predicted: tuple[str, ...]  # label of the token that the model finds most probable after each one of `target`
     log_probs: Float[np.ndarray, " target"]  # nats, of `following`
-    blanks: tuple[Blank, ...]  # in the order of the text
+    blanks: tuple[Blank, ...]  # in the order of the text: its masks; without a mask token, each token of the text
     unknown: tuple[str, ...]  # words that the model has no token for, each once
     left_out: range  # places of the tokens of the text that were not read, for want of room
     target_left_out: range  # the same of a typed target
     is_complete: bool  # the model ended its output by itself
+    has_mask: bool = True  # False: an encoder-only model without a mask token, whose output has a token for each token
     predicts: bool = True  # False: a checkpoint without a last layer, which has patterns and says nothing
     inputs: tuple[tuple[int, ...], ...]  # the tokens that the model was given: of the text, and of the decoder
     special: Mapping[str, tuple[bool, ...]]  # "source", "target": which of these tokens are no text, such as <bos>
@@ -133,7 +135,8 @@ def run_text(
     """Generate the output, then run the model once over text and output with hooks on.
 
     An encoder-decoder writes greedily, or is teacher-forced on a target. A decoder goes on greedily from the
-    text. An encoder fills in the blanks of the text, each by itself; one without a last layer says nothing.
+    text. An encoder fills in the blanks of the text, each by itself; one without a mask token predicts at each token of
+    the text, as a compiled program does; one without a last layer says nothing.
 
     Args:
         model: in evaluation mode, on any device and in any precision.
@@ -240,23 +243,27 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
 
 
 def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int) -> ModelRun:
-    """Read a text with an encoder, and say what may stand in each of its blanks, where it can say anything."""
+    """Read a text with an encoder, and say what it predicts, where it can say anything."""
     encoded = EncodedInput.of(tokenizer, text, "encoder_only", max_tokens)
     traced = TracedForward(model, tensor_of(encoded.ids, model))
-    blanks, best = [], []
-    predicts = model.config.unembed
-    for position in (place for place, i in enumerate(encoded.ids) if predicts and i == tokenizer.mask_id):
-        log_probs, ids = traced.log_probs_at([position])[0].topk(min(N_CANDIDATES, model.config.vocab_size))
-        candidates = [
-            Candidate(label=tokenizer.labels([i])[0], probability=probability)
-            for i, probability in zip(ids.tolist(), log_probs.exp().tolist(), strict=True)
-        ]
-        blanks.append(Blank(position=position, candidates=tuple(candidates)))
-        best.append(tokenizer.tokens([int(ids[0])])[0])
-    parts = [text] if tokenizer.mask_id is None else WRITTEN_MASK.split(text)
+    blanks = list[Blank]()
+    predicts, has_mask = model.config.unembed, tokenizer.mask_id is not None
+    around = tokenizer.encode_for("", "encoder_only")  # such as <bos> and <eos>
+    places = [place for place, i in enumerate(encoded.ids) if (i == tokenizer.mask_id if has_mask else i not in around)]
+    for first in range(0, len(places) if predicts else 0, _AT_ONCE):
+        positions = places[first : first + _AT_ONCE]
+        top = traced.log_probs_at(positions).topk(min(N_CANDIDATES, model.config.vocab_size))
+        for position, log_probs, ids in zip(positions, top.values, top.indices.tolist(), strict=True):
+            candidates = [
+                Candidate(label=tokenizer.labels([i])[0], probability=probability)
+                for i, probability in zip(ids, log_probs.exp().tolist(), strict=True)
+            ]
+            blanks.append(Blank(position=position, candidates=tuple(candidates)))
+    best = tokenizer.tokens(traced.best[place] for place in places) if predicts else []
+    parts = WRITTEN_MASK.split(text) if has_mask else [text]
     return ModelRun(
         architecture="encoder_only",
-        output=_filled_in(text, best),
+        output=_filled_in(text, best) if has_mask else " ".join(token.strip() for token in best),
         source=encoded.labels,
         target=(),
         n_given=0,
@@ -268,6 +275,7 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
         left_out=encoded.left_out,
         target_left_out=range(0),
         is_complete=True,
+        has_mask=has_mask,
         predicts=predicts,
         **_about(source=(tokenizer, encoded.ids)),
         attention_maps=traced.attention_maps,

@@ -240,6 +240,7 @@ BLANKS = {"architecture": "encoder_only"}
         (B, {"output": "u v\ufffd", "architecture": "decoder_only"}, "B, one, continues with “u v”"),
         (A, {"output": "u v", "blanks": (1,), **BLANKS}, "A, one, fills in “u v”"),
         (A, {"output": "u v", "blanks": (), **BLANKS}, "A, one, fills in nothing"),
+        (A, {"output": "u v", "blanks": (1,), "has_mask": False, **BLANKS}, "A, one, outputs “u v”"),
         (A, {"output": " "}, "A, one, generates nothing"),
         (side(target="t"), {"output": "t"}, "A, one, is teacher-forced on “t”, which it also generates on its own"),
         (A, {"output": "u", "unknown": ("k",)}, "A, one, generates “u” Not in the vocabulary: “k”."),

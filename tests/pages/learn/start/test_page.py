@@ -5,6 +5,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_plus
 
@@ -18,8 +19,10 @@ from pages.learn.start.components import stage
 from pages.shared.page import pages
 from tests.conftest import ROOT
 from tests.pages.conftest import component, shown_code, url_of, words_of
+from tests.programs.compiled_examples import example
 from transformer_core.analysis.blueprint.plan import blueprint_of
 from transformer_core.analysis.stage.panels import Panel, Zoom
+from transformer_core.checkpoints.compiled import save_compiled
 
 pytestmark = pytest.mark.slow
 
@@ -228,6 +231,15 @@ def test_every_shipped_text_with_blanks_has_its_prediction(open_app: OpenApp, n:
 def test_a_blank_beyond_what_is_read_is_told_as_such(open_app: OpenApp):
     header, *_ = sent(open_start(open_app, model="fill-in", text="One day Mia took her ball. " * 20 + "It was ____."))
     assert header["ended"] == "There is no blank among the tokens that are read here."
+
+
+def test_no_blank_is_asked_for_where_the_model_has_no_mask_token(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    save_compiled(tmp_path / "reverse", *example("reverse"), title="Reverse", examples=["a b c d e"])
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    header, *_ = sent(open_start(open_app, model="reverse"))
+    assert header["ended"] == "This model has no mask token, so there is nothing to fill in."
 
 
 def test_words_that_are_not_in_the_vocabulary_are_named(open_app: OpenApp):
