@@ -64,6 +64,11 @@ class InterventionsData:
         """The run of the unchanged model."""
         return self.base.run
 
+    @property
+    def only_reads(self) -> bool:
+        """Whether the model is a decoder-only one that is not asked to continue the text."""
+        return self.run.architecture == "decoder_only" and not self.source.continues
+
     @cached_property
     def base_recipe(self) -> Expression:
         """The unchanged run as code."""

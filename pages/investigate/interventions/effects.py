@@ -26,11 +26,16 @@ ABOUT_RESIDUAL = mark(
 
 
 def outputs(data: InterventionsData) -> None:
-    """Say what the model writes, without and with the stack, and the main figures."""
-    before, after = data.base.free_output, data.output
+    """Say what the model writes without and with the stack, or, where it only reads, the most probable next token."""
+    if data.only_reads:
+        name = say("Most probable next token")
+        before, after = (data.label(best[-1]) for best in data.result.best)
+    else:
+        name = say("Output of the unchanged model")
+        before, after = data.base.free_output, data.output
     changed = say("unchanged") if before == after else say("changed")
     rows = [
-        (say("Output of the unchanged model"), before),
+        (name, before),
         (say("With the stack ({changed})", changed=changed), after),
     ]
     prose.html(
@@ -154,9 +159,10 @@ def residual(data: InterventionsData) -> None:
 def code(data: InterventionsData) -> list[Print]:
     """Return the lines that print what is shown."""
     result = data.result_recipe
+    next_tokens = Print(result.best[:, -1], "[before and after], ids of the most probable next token")
+    written = [Print(data.base_recipe.free_output), Print(data.output_recipe)]
     return [
-        Print(data.base_recipe.free_output),
-        Print(data.output_recipe),
+        *([next_tokens] if data.only_reads else written),
         Print(result.logit_differences, "[before and after, token]"),
         Print(result.effect.change, "[token], nats"),
         Print(result.effect.kl, "[token], nats"),

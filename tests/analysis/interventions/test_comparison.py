@@ -137,6 +137,29 @@ def test_every_token_of_a_program_is_an_output_token():
     assert True in has_changed
 
 
+def test_where_nothing_is_written_the_next_token_is_an_output_token(make: Callable[..., Made]):
+    model, tokenizer = make("decoder_only")
+    ids = tokenizer.encode_for(TEXT, "decoder_only")
+    stack, logits = stack_for(model.config), []
+    for edits in ({}, hooks_for(model.config)):
+        with torch.no_grad(), tc.intervene(model, edits):
+            logits.append(model(torch.tensor([ids]))[0].double())
+    written = [each[:, 1:].argmax(-1) + 1 for each in logits]  # never <pad>, which is 0
+    base = read_base(model, tokenizer, TEXT, max_new_tokens=0)
+    assert base.run.inputs == (tuple(ids),) and base.outputs.positions == tuple(range(len(ids)))
+    assert base.tokens == base.outputs.tokens == (*ids[1:], int(written[0][-1]))
+    typed = tokenizer.labels_for(TEXT, "decoder_only")
+    assert base.outputs.labels == (*typed[1:], *tokenizer.labels(base.tokens[-1:])) and base.free_output == ""
+    found = consequences(model, tokenizer, base, stack)
+    assert (
+        found.best.tolist() == [each.tolist() for each in written] and free_output(model, tokenizer, base, found) == ""
+    )
+    token, other = found.pairs[-1]
+    differences = [float(each[-1, token] - each[-1, other]) for each in logits]
+    assert found.logit_differences[:, -1] == pytest.approx(differences, abs=1e-4)
+    assert base.metric().position == len(ids) - 1
+
+
 @each_variation
 def test_an_empty_stack_changes_nothing_at_all(variation: str):
     (model, tokenizer), base = model_of(variation), base_of(variation)

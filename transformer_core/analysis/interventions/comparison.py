@@ -10,7 +10,7 @@ decoding from the first token on at which that pass shows that the model goes on
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -127,6 +127,8 @@ def read_base(
 ) -> Base:
     """Run the unchanged model on a text, and keep what interventions are compared with.
 
+    Where a decoder-only model writes nothing, its output tokens are those of the text and the most probable next one.
+
     Args:
         model: in evaluation mode, with a last layer.
         tokenizer: the model's own.
@@ -144,17 +146,20 @@ def read_base(
     room: dict[str, Any] = {"max_tokens": max_tokens, "max_new_tokens": max_new_tokens}
     run = run_text(model, tokenizer, text, target=target, **room)
     outputs = OutputTokens.of(run, model.config.eos_id)
+    if run.architecture == "decoder_only" and not max_new_tokens:
+        outputs = replace(outputs, positions=tuple(range(len(run.target))), labels=run.following)
     forced = forced_pass(model, run.inputs, outputs.positions)
     log_probs = forced.log_probs
-    tokens = _best(model, log_probs) if outputs.tokens is None else torch.tensor(outputs.tokens).to(log_probs.device)
-    others = _best(model, log_probs.scatter(-1, tokens[:, None].long(), -torch.inf))
+    given = torch.tensor(outputs.tokens or (), dtype=torch.long, device=log_probs.device)
+    tokens = torch.cat([given, _best(model, log_probs)[len(given) :]])
+    others = _best(model, log_probs.scatter(-1, tokens[:, None], -torch.inf))
     return Base(
         text=text,
         target=target,
         max_tokens=max_tokens,
         max_new_tokens=max_new_tokens,
         run=run,
-        outputs=outputs,
+        outputs=replace(outputs, tokens=tuple(tokens.tolist())),
         tokens=tuple(tokens.tolist()),
         runners_up=tuple(others.tolist()),
         free_output=run.output if target is None else run_text(model, tokenizer, text, **room).output,

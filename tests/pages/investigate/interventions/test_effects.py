@@ -10,11 +10,12 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
-from tests.pages.conftest import values_of, words_of
+from tests.pages.conftest import shown_code, values_of, words_of
 from tests.pages.investigate.interventions.test_page import changes, figures_of, opened, press
 from tests.programs.compiled_examples import example
 from transformer_core.analysis.interventions import Ablation, Component, Stack
 from transformer_core.checkpoints.compiled import save_compiled
+from transformer_core.figures import isolate
 
 pytestmark = pytest.mark.slow
 OpenApp = Callable[..., AppTest]
@@ -61,3 +62,23 @@ def test_a_program_is_swept(open_app: OpenApp):
         app.run()
     swept = values_of(figures_of(app)["reverse-sweep-encoder"]["data"][-1])
     assert np.abs(swept[-1, 1]) > 1 and not np.abs(swept[-1, 2:-1]).any()  # the last head moves the token to place 1
+
+
+def test_where_the_text_is_only_read_the_next_token_is_shown(
+    open_app: OpenApp, three_kinds_here: Path, capsys: pytest.CaptureFixture[str]
+):
+    model, tokenizer = tc.load(three_kinds_here / "tales")
+    ids = tokenizer.encode_for("The cat sees the", "decoder_only")
+    best = []
+    for edits in ({}, {"decoder.blocks.0.self_attn.hook_z": tc.zero_heads([1])}):
+        with torch.no_grad(), tc.intervene(model, edits):
+            best.append(int(model(torch.tensor([ids]))[0, -1, 1:].argmax()) + 1)  # <pad>, which is 0, is never written
+    app = opened(open_app, off("decoder", 0, 1), model="tales", text="The cat sees the", **{"continue": "off"})
+    rows = unescape(words_of(app)).partition("hl-interventions-outputs")[2].partition("</div>")[0]
+    assert [part.partition("</bdi>")[0].strip() for part in rows.split("<bdi>")[1:]] == [
+        isolate(label).strip() for label in map(str, (tokenizer.labels([token])[0] for token in best))
+    ]
+    assert "Most probable next token" in rows
+    assert len(changes(app)) == len(ids)  # the tokens of the text after the first, and the next one
+    exec(shown_code(app), {})
+    assert str(np.array(best)) in capsys.readouterr().out
