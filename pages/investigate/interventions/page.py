@@ -33,6 +33,7 @@ VIEWS = {
     "numbers": mark("Numbers"),
     "sweep": mark("Sweep"),
 }
+OF_OUTPUT = ("numbers", "sweep")  # these need an output token
 DRAWN = {
     "pattern": pattern.show,
     "source": source_run.show,
@@ -70,18 +71,26 @@ def interventions() -> None:
         return
     if data is None:
         return
+    has_output, view = bool(data.result.labels), view_fields.VIEW.value
+    is_empty = not has_output and view in OF_OUTPUT
     with st.container(key="hl-interventions"):
         left, right = st.columns([6, 9], gap="medium")
         with right, st.container(gap="xsmall"):  # first: what has changed is seen before the browser draws the rest
             above = st.container(gap=None)
-            effects.tokens(data)
+            if has_output:
+                effects.tokens(data)
             with above:
-                effects.outputs(data)
-                compared_tokens.show(data)
+                if has_output:
+                    effects.outputs(data)
+                if not is_empty:
+                    compared_tokens.show(data)
             view_fields.VIEW.segmented(
                 say("Effects"), [*VIEWS], name=lambda name: say(VIEWS[name]), take=view_fields.look_at
             )
-            DRAWN[view_fields.VIEW.value](data)
+            if is_empty:
+                compared_tokens.show(data)  # which says why
+            else:
+                DRAWN[view](data)
         with left:
             stack.show(data)
             adding.show(data)

@@ -61,9 +61,7 @@ class Sweep:
 
 
 def show(data: InterventionsData) -> None:
-    """Draw what is swept, and the heat map as far as it is filled."""
-    if not data.result.labels:
-        return  # the page says so above
+    """Draw what is swept, and the heat map as far as it is filled; there is an output token."""
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         _SITE.selectbox(
             say("Component"), [*SITES], name=lambda name: say(SITES[name]), label_visibility="visible", width=230

@@ -160,7 +160,10 @@ def test_another_model_begins_with_the_usual_pair(open_app: OpenApp):
     assert url_of(app)["model"] == "tales" and "pair" not in url_of(app)
 
 
-def test_a_text_without_output_tokens_says_so(open_app: OpenApp):
-    app = opened(open_app, model="gaps", text="The cat sees the dog.", view="sweep", pair="1.2")
-    assert "This text has no output token to compare" in words_of(app)
-    assert not figures_of(app)["gaps-output-tokens"]["data"][0]["y"]
+@pytest.mark.parametrize("view", ["pattern", "heads", "numbers", "sweep"])
+def test_a_text_without_output_tokens_says_so_once_in_place_of_the_figure(open_app: OpenApp, view: str):
+    app = opened(open_app, model="gaps", text="The cat sees the dog.", view=view, pair="1.2")
+    html = words_of(app)
+    assert html.count("This text has no output token to compare") == 1
+    assert "Output of the unchanged model" not in html and not app.dataframe
+    assert "gaps-output-tokens" not in figures_of(app)
