@@ -33,7 +33,7 @@ def outputs(data: InterventionsData) -> None:
     else:
         name = say("Output of the unchanged model")
         before, after = data.base.free_output, data.output
-    changed = say("unchanged") if before == after else say("changed")
+    changed = say("not applied") if data.error else say("unchanged") if before == after else say("changed")
     rows = [
         (name, before),
         (say("With the stack ({changed})", changed=changed), after),

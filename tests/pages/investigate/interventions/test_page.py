@@ -246,6 +246,7 @@ def test_what_an_address_cannot_ask_for_is_one_sentence(open_app: OpenApp, addre
 def test_a_stack_that_does_not_fit_the_model_says_why_and_stays(open_app: OpenApp):
     app = opened(open_app, BOTH, model="tales", text="The cat")
     (warning,) = [one.value for one in app.warning]
+    assert "With the stack (not applied)" in words_of(app)
     assert "because of “zero-ablate cross-attention L1.H0”: this model has no cross-attention" in warning
     assert stack_of(app) == BOTH and not changes(app).any()
 
