@@ -23,7 +23,7 @@ TEXT_BOXES = {  # label and placeholder
     "decoder_only": (mark("Prompt"), mark("Type how a text begins, then press Enter")),
     "encoder_only": (mark("Text with blanks"), mark("Type a text with ____ for words to guess, then press Enter")),
 }
-WITHOUT_BLANKS = TEXT_BOXES["encoder_decoder"]  # for an encoder that has no head to fill in with
+WITHOUT_BLANKS = TEXT_BOXES["encoder_decoder"]  # for an encoder that has no head, or no mask token, to fill in with
 OF_IDS = mark("Type token ids such as 464 3290 318, then press Enter")
 MODEL_WIDTH = 220  # px
 
@@ -67,7 +67,8 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
         Whether there is a model run to show, or will be once there is a text.
     """
     card = cards[state.current().model]
-    label, placeholder = TEXT_BOXES[card.config.architecture] if card.config.unembed else WITHOUT_BLANKS
+    has_usual_box = card.config.unembed and not card.is_program
+    label, placeholder = TEXT_BOXES[card.config.architecture] if has_usual_box else WITHOUT_BLANKS
     placeholder = OF_IDS if card.reads_ids else placeholder
     with st.container(key="hl-bar"):
         with st.container(key="hl-bar-choices", horizontal=True, gap="small"):

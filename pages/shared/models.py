@@ -67,6 +67,7 @@ class ModelCard:
     success: str  # how well it does on what was held out, in a few words; "": not measured
     is_imported: bool  # somebody else trained it
     reads_ids: bool  # it came without a tokenizer, and its texts are token ids
+    is_program: bool  # compiled from a program, or trained to compute one: it has no mask token
     config: ModelConfig
 
     @property
@@ -291,13 +292,14 @@ def _card(place: Path) -> ModelCard:
 
     card, config, version = reading(place, read)
     values = json.loads(card)
+    corpus = str(values.get("corpus", {}).get("name", ""))
     return ModelCard(
         name=place.name,
         path=at_root(place),
         version=version,
         title=say_message(Message.from_json(values["title"])) if values.get("title") else place.name,
         description=say_message(Message.from_json(values.get("description", ""))),
-        corpus=str(values.get("corpus", {}).get("name", "")),
+        corpus=corpus,
         examples=tuple(map(str, values.get("examples", ()))),
         heads=tuple(map(_does, values.get("heads", ()))),
         guided_head=_guided_head(values, _config(config)),
@@ -305,6 +307,7 @@ def _card(place: Path) -> ModelCard:
         success=_success(values.get("metrics", {}), _config(config).architecture),
         is_imported="source" in values,
         reads_ids=values.get("tokenizer") == "ids",
+        is_program="program" in values or corpus.startswith("program:"),
         config=_config(config),
     )
 

@@ -44,7 +44,7 @@ def test_every_token_of_a_program_is_an_output_token(open_app: OpenApp):
             logits.append(model(ids)[0, 1:-1, 1:])  # <pad>, which is 0, is never written
     app = opened(open_app, off("encoder", layer, 0), model="reverse", text="a b c d e", view="numbers")
     html = unescape(words_of(app))
-    assert "type ____" not in html
+    assert "____" not in html + app.text_input(key="text").placeholder
     words = [" ".join(tokenizer.tokens(each.argmax(-1) + 1)) for each in logits]
     assert words[0] == "e d c b a" != words[1] and all(f"<bdi>{each}</bdi>" in html for each in words)
     table = app.dataframe[0].value
