@@ -43,10 +43,19 @@ COLUMNS_MEAN = mark(
     "distance of the heads that are matched in {n_untrained} untrained models of the same sizes. Accuracy lost: when "
     "the trained head writes its mean output instead (mean ablation)."
 )
-VERDICT = mark(
+BEYOND_CHANCE = mark(
     "Beyond chance: nearer than in each of these untrained models, and needed (at least 1% of accuracy is lost without "
-    "it). That does not make the two patterns equal: compare them. Where it says no, training has solved the task in "
-    "another way; a program is not its only solution."
+    "it). That does not make the two patterns equal: compare them."
+)
+LEARNED = mark(
+    "The trained model has learned the task: {accuracy:.2%} of its outputs for these inputs are correct ({least:.0%} "
+    "or more counts as learned). Where the table says no, it solves the task in another way; a program is not its only "
+    "solution."
+)
+NOT_LEARNED = mark(
+    "The trained model has not learned the task yet: {accuracy:.2%} of its outputs for these inputs are correct "
+    "({least:.0%} or more counts as learned). So a no in the table does not mean another solution: train again with "
+    "more steps, then compare."
 )
 CHOSEN = Kept("programs-matched-head", 0)  # which head of the program, counted in the order of its lines
 
@@ -70,9 +79,17 @@ def show(data: Shown) -> None:
         _table(match)
         _patterns(data, run, match)
         n_untrained = len(match.heads[0].untrained)
-        prose.paragraph(f"{say(COLUMNS_MEAN, n=match.n_inputs, n_untrained=n_untrained)} {say(VERDICT)}")
+        prose.paragraph(f"{say(COLUMNS_MEAN, n=match.n_inputs, n_untrained=n_untrained)} {say(BEYOND_CHANCE)}")
+        prose.paragraph(verdict(match))
     except HeadlightError as error:
         prose.warning(prose.sentence(error))
+
+
+def verdict(match: "ProgramMatch") -> str:
+    """Say whether the trained model has learned the task, and so what a head without a partner means."""
+    from transformer_core.analysis.heads.program_heads import LEAST_ACCURACY
+
+    return say(LEARNED if match.is_learned else NOT_LEARNED, accuracy=match.accuracy, least=LEAST_ACCURACY)
 
 
 def recipe(program: Program, run: Run) -> Expression:

@@ -51,6 +51,7 @@ class MatchedHead:
 
 
 LEAST_EFFECT = 0.01
+LEAST_ACCURACY = 0.99  # of a model that has learned its task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +61,11 @@ class ProgramMatch:
     heads: tuple[MatchedHead, ...]  # in the order of the program's heads
     accuracy: float  # of the trained model: share of right labels on the inputs that are compared, in [0, 1]
     n_inputs: int
+
+    @property
+    def is_learned(self) -> bool:
+        """Whether the trained model has learned the task: at least 99 % of its outputs are right."""
+        return self.accuracy >= LEAST_ACCURACY
 
 
 def match_program(

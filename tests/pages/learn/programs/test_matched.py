@@ -1,6 +1,7 @@
 """The table of matched heads and both patterns, of a training that has ended."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,18 @@ def test_both_patterns_are_those_of_the_models_on_the_input(bare: Bare, trained:
         np.testing.assert_allclose(weights, expected, atol=1e-5)
     titles = [bare.figures[f"programs-matched-{name}"].title for name in models]
     assert titles == ["Program, L0.H0", f"Trained, L0.H{matched_head.trained_head[1]}"]
+
+
+def test_only_a_model_that_has_learned_the_task_has_another_solution(bare: Bare, trained: Path):
+    matched.show(SHOWN)
+    run = training.training_of(SHOWN.program)
+    assert run is not None
+    match = value_of(matched.recipe(SHOWN.program, run))
+    assert f"has not learned the task yet: {match.accuracy:.2%} of its outputs" in bare.words
+    assert "in another way" not in bare.words and "more steps" in bare.words
+    learned, almost = (matched.verdict(replace(match, accuracy=accuracy)) for accuracy in (0.99, 0.9899))
+    assert "has learned the task: 99.00%" in learned and "in another way" in learned and "more steps" not in learned
+    assert "not learned the task yet: 98.99%" in almost and "in another way" not in almost
 
 
 def test_the_code_gives_the_same(trained: Path, capsys: pytest.CaptureFixture[str]):
