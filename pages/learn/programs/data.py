@@ -9,7 +9,7 @@ from pages.learn.programs import view_fields
 from pages.learn.programs.examples import EXAMPLES
 from pages.shared import cache
 from pages.shared.recipe import Expression, call, named, value_of
-from transformer_core.errors import HeadlightError, mark
+from transformer_core.errors import HeadlightError, ProgramError, mark
 from transformer_core.programs.language import MOST_LINES, Program
 
 if TYPE_CHECKING:
@@ -144,6 +144,8 @@ def _with_mistake(as_written: CompiledProgram, number: int, mistake: str) -> Com
     lines = as_written.program.source.splitlines()
     lines[number - 1] = " ".join(mistake.split())
     program = replace(as_written.program, source="\n".join(lines[:MOST_LINES]))
+    if number not in program.lines:
+        raise ProgramError("a comment computes nothing; write name = expression")
     found = CompiledProgram(program=program, tokens=as_written.tokens, side="_with_mistake")
     found.run.line(number)  # compiled and run here, where it may fail
     return found

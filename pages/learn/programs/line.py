@@ -39,6 +39,10 @@ COUNTS = mark("It also attends to <bos>: the weight there, 1 / (1 + n), tells ho
 SINK = mark("Where no key is selected, it attends to <bos>, which holds the default.")
 READS = mark("Reads {read} in the residual stream, and writes {written}, directions {first} to {last}.")
 READS_ONLY = mark("Reads {read} in the residual stream.")
+NO_EFFECT = mark(
+    "On this input, this mistake changes nothing: all values, outputs and patterns are the same as without it. Try "
+    "another mistake, or another input."
+)
 NO_HEAD = mark("No head is needed for this line: it acts on each token alone.")
 
 
@@ -141,6 +145,8 @@ def _mistake(data: ProgramsData) -> None:
         )
     if data.error is not None:
         prose.warning(prose.sentence(data.error))
+    if data.with_mistake and data.with_mistake.run.agrees_with(data.as_written.run):
+        prose.note(say(NO_EFFECT))
 
 
 def _difference(source: str, changed: str) -> str:

@@ -1,6 +1,7 @@
 """A program and its compiled model on one input: the lines, the heads that they became, and what those do."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -75,6 +76,28 @@ y = map(lambda n, x: (n, x), n, x)"""
     assert run.problem is not None and "different values" in str(run.problem)
     assert run.lines[1].values == (2, 2) and run.lines[2].values is None and run.output == ()
     assert run.patterns.shape[2:] == (4, 4) and len(run.predicted) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_same"),
+    [
+        ("indices, opposite, lambda", "opposite, indices, lambda", True),  # the opposite of the opposite is the index
+        ("n - 1 - i", "n - i - 1", True),
+        ("n - 1 - i", "n - 2 - i", False),
+        ("lambda key, query: True", "lambda key, query: key == 'a'", False),
+    ],
+)
+def test_runs_agree_where_values_outputs_and_patterns_are_the_same(old: str, new: str, is_same: bool):
+    program = EXAMPLES["reverse"]
+    run, other = (run_of(replace(program, source=program.source.replace(old, to)), [*"abc"]) for to in (old, new))
+    assert old in program.source and run.agrees_with(other) == is_same
+
+
+def test_runs_with_the_same_outputs_and_other_patterns_do_not_agree():
+    source = "x = aggregate(select(indices, indices, lambda key, query: {}), tokens)"
+    one, other = (run_of(Program(source=source.format(of)), [*"aa"]) for of in ("key == query", "key == 0"))
+    assert one.output == other.output and one.lines[0].values == other.lines[0].values
+    assert not one.agrees_with(other)
 
 
 @pytest.mark.parametrize(

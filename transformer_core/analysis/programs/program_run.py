@@ -19,6 +19,8 @@ from transformer_core.programs.language import Selector, Sequence, Step, inputs_
 from transformer_core.programs.layout import Subspace
 from transformer_core.text.tokenizer import OwnTokenizer
 
+SAME = 1e-4  # weights that differ by no more
+
 
 @dataclass(frozen=True, kw_only=True)
 class LineRun:
@@ -75,6 +77,20 @@ class ProgramRun:
     def line(self, number: int) -> LineRun:
         """Return a line by its number."""
         return next(line for line in self.lines if line.number == number)
+
+    def agrees_with(self, other: "ProgramRun") -> bool:
+        """Return True if another program, on the same input, gives the same values, outputs and patterns of heads."""
+        if (self.output, self.predicted) != (other.output, other.predicted) or len(self.lines) != len(other.lines):
+            return False
+        return all(
+            one.values == another.values
+            and len(one.heads) == len(another.heads)
+            and all(
+                np.allclose(self.patterns[head], other.patterns[others], atol=SAME)
+                for head, others in zip(one.heads, another.heads, strict=True)
+            )
+            for one, another in zip(self.lines, other.lines, strict=True)
+        )
 
     def subspace(self, space: Subspace, state: int) -> Float[np.ndarray, "direction pos"]:
         """Return what a subspace of the residual stream holds in a state, at each position."""

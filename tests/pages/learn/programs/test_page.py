@@ -105,6 +105,20 @@ def test_a_line_that_cannot_be_read_says_why_and_the_program_stays(open_app: Ope
     assert "output of program and model" in outputs(app) and "L0.H0 as written" in pictures(app)
 
 
+def test_a_comment_in_the_place_of_the_last_line_is_refused(open_app: OpenApp):
+    app = opened(open_app, program="induction", mistake="# nothing")
+    assert app.warning[0].value == "A comment computes nothing; write name = expression."
+    assert "output of program and model" in outputs(app)
+
+
+def test_a_mistake_that_changes_nothing_on_the_input_is_called_so(open_app: OpenApp):
+    swapped = tc.programs.EXAMPLES["reverse"].lines[3].replace("indices, opposite", "opposite, indices")
+    app = opened(open_app, program="reverse", mistake=swapped)
+    assert "this mistake changes nothing" in words_of(app)
+    app = opened(open_app, program="reverse", mistake=swapped.replace("==", "!="))
+    assert "this mistake changes nothing" not in words_of(app)
+
+
 def test_where_the_program_has_no_output_that_is_said_and_the_model_is_shown(open_app: OpenApp):
     app = opened(
         open_app,
