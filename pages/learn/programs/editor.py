@@ -4,7 +4,7 @@ import streamlit as st
 
 import transformer_core as tc
 from pages.learn.programs import view_fields
-from pages.learn.programs.data import MOST_TOKENS, current_program, input_tokens
+from pages.learn.programs.data import current_program, input_tokens
 from pages.learn.programs.examples import EXAMPLES
 from pages.models import model_store
 from pages.shared import prose
@@ -38,7 +38,7 @@ def choices() -> None:
         view_fields.INPUT.text(
             say("Input, tokens separated by spaces"),
             shown=" ".join(input_tokens()),
-            take=lambda typed: view_fields.INPUT.set(" ".join(typed.split()[: MOST_TOKENS + 1])),
+            take=lambda typed: view_fields.INPUT.set(" ".join(typed.split())),
             width=360,
         )
         with st.popover(say("Edit the program"), icon=":material/edit:", width="content"):

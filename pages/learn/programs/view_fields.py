@@ -9,7 +9,7 @@ PROGRAM = Field(PAGE, "program", "reverse", one_of(*EXAMPLES))  # that it begins
 SOURCE = TextField(PAGE, "source", has_lines=True)  # its lines; "": those of the example
 ATTENDS = Field(PAGE, "attends", "", one_of("", ALL, EARLIER))  # "": as in the example
 VOCABULARY = Field(PAGE, "vocabulary", "", text_up_to(1000))  # "": that of the example
-INPUT = Field(PAGE, "input", "", text_up_to(1000))  # "": that of the example
+INPUT = TextField(PAGE, "input")  # "": that of the example
 LINE = Field(PAGE, "line", 0, number)  # 0: the last one
 MISTAKE = Field(PAGE, "mistake", "", text_up_to(400))  # what stands in the line's place; "": the line itself
 FIELDS: tuple[Field, ...] = (PROGRAM, SOURCE, ATTENDS, VOCABULARY, INPUT, LINE, MISTAKE)

@@ -151,7 +151,9 @@ def _check(tokens: Tokens[str], vocab: Tokens[str], most: int) -> None:
     if not tokens:
         raise TextError("the input has no tokens; give at least one")
     if len(tokens) > most:
-        raise TextError("the input has {n} tokens; this model reads {most} at most", n=len(tokens), most=most)
+        raise TextError(
+            "the input has {n} tokens; this model reads {most} at most, so remove some", n=len(tokens), most=most
+        )
     for token in tokens:
         if token not in vocab:
             raise TextError(

@@ -144,6 +144,19 @@ odd = map(lambda n: n % 2, seen)"""
     assert {*url_of(app)} == {"program"} and not app.warning
 
 
+def test_an_input_that_is_too_long_stays_as_it_was_typed(open_app: OpenApp):
+    typed = " ".join("abcde" * 6)
+    app = opened(open_app)
+    app.text_input(key="programs-input-box").set_value(typed).run()
+    assert "The input has 30 tokens; this model reads 24 at most" in app.warning[0].value
+    assert app.text_input(key="programs-input-box").value == typed and url_of(app)["input"] == typed
+    longer = " ".join("abcde" * 300)
+    app.text_input(key="programs-input-box").set_value(longer).run()
+    again = opened(open_app, **url_of(app))
+    assert again.text_input(key="programs-input-box").value == longer
+    assert "The input has 1500 tokens" in again.warning[0].value.replace(",", "")
+
+
 @pytest.mark.parametrize(
     ("address", "words"),
     [
