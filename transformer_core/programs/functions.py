@@ -19,6 +19,7 @@ Value = Any
 
 MOST_NODES = 100  # of a function's tree
 LARGEST = 10**6  # whole number
+MOST_QUOTED = 48  # characters of code in an error
 MOST_REMEMBERED = 10_000  # values of one function
 _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul},
@@ -29,6 +30,11 @@ _COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     **{ast.Gt: operator.gt, ast.GtE: operator.ge, ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b},
 }
 _CALLS: Mapping[str, Callable[..., Any]] = {"abs": abs, "int": int, "max": max, "min": min, "str": str}
+
+
+def excerpt(code: str) -> str:
+    """Return code as an error quotes it: whole, or its beginning and "…"."""
+    return code if len(code) <= MOST_QUOTED else f"{code[: MOST_QUOTED - 1]}…"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +54,7 @@ class Function:
             ProgramError: it is none, or holds what a function may not hold.
         """
         if not isinstance(node, ast.Lambda):
-            raise ProgramError("“{code}” is not a function; write lambda x: …", code=ast.unparse(node)[:40])
+            raise ProgramError("“{code}” is not a function; write lambda x: …", code=excerpt(ast.unparse(node)))
         spec = node.args
         if spec.posonlyargs or spec.vararg or spec.kwonlyargs or spec.kwarg or spec.defaults or not spec.args:
             raise ProgramError("a function takes plain parameters only, such as lambda x, y: …")
@@ -109,7 +115,7 @@ class Function:
                 return
             case ast.operator() | ast.cmpop() | ast.boolop() | ast.unaryop() | ast.expr_context():
                 return
-        raise ProgramError("“{code}” cannot be used in a function", code=ast.unparse(node)[:40])
+        raise ProgramError("“{code}” cannot be used in a function", code=excerpt(ast.unparse(node)))
 
 
 def _value(node: ast.expr, given: Mapping[str, Value]) -> Value:

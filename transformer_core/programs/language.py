@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from transformer_core.errors import ProgramError
-from transformer_core.programs.functions import Function, Value
+from transformer_core.programs.functions import MOST_QUOTED, Function, Value, excerpt
 
 MOST_LINES = 60
 MOST_CHARACTERS = 400  # of a line
@@ -195,12 +195,20 @@ def _step(line: str, number: int, known: dict[str, Step]) -> Step:
         raise ProgramError("the name {name} is taken; choose another", name=name)
     try:
         tree = ast.parse(expression, mode="eval").body  # of statements with errors, Python would read a file
-    except SyntaxError:
-        raise ProgramError("“{code}” is not a Python expression", code=expression[:40]) from None
+    except SyntaxError as error:
+        code = _marked(expression, (error.offset or 1) - 1)
+        raise ProgramError("“{code}” is not a Python expression; check it at ▸", code=code) from None
     except (MemoryError, RecursionError, ValueError):
         raise ProgramError("this line is nested too deeply; split it") from None
     known[name] = step = _Reader(number, known).step(tree, name)
     return step
+
+
+def _marked(code: str, place: int) -> str:
+    """Return what stands around a place in code, with a mark there."""
+    first, last = max(0, place - MOST_QUOTED // 2), place + MOST_QUOTED // 2
+    before, after = f"{'…' if first else ''}{code[first:place]}", f"{code[place:last]}{'…' if code[last:] else ''}"
+    return f"{before}▸{after}"
 
 
 @dataclass(frozen=True)
@@ -229,20 +237,20 @@ class _Reader:
                 )
         raise ProgramError(
             "“{code}” is not a step of a program; the steps are {names}",
-            code=ast.unparse(node)[:40],
+            code=excerpt(ast.unparse(node)),
             names=", ".join(_CALLS),
         )
 
     def _sequence(self, node: ast.expr) -> Sequence:
         step = self.step(node)
         if not isinstance(step, Sequence):
-            raise ProgramError("“{code}” is a selector; a sequence is needed here", code=ast.unparse(node)[:40])
+            raise ProgramError("“{code}” is a selector; a sequence is needed here", code=excerpt(ast.unparse(node)))
         return step
 
     def _selector(self, node: ast.expr) -> Selector:
         step = self.step(node)
         if not isinstance(step, Selector):
-            raise ProgramError("“{code}” is a sequence; a selector is needed here", code=ast.unparse(node)[:40])
+            raise ProgramError("“{code}” is a sequence; a selector is needed here", code=excerpt(ast.unparse(node)))
         return step
 
     def _categorical(self, node: ast.expr, where: str) -> Sequence:

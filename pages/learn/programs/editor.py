@@ -1,6 +1,7 @@
 """Where a program is chosen or written, and its input; and where its model is saved."""
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 import transformer_core as tc
 from pages.learn.programs import view_fields
@@ -25,8 +26,8 @@ ATTENDS = {  # what a query may attend to
 _SAVED = Kept("programs-saved", "")  # what came of saving the model
 
 
-def choices() -> None:
-    """Draw the choice of the program, its input, and where both are written."""
+def choices() -> DeltaGenerator:
+    """Draw the choice of the program, its input, and where both are written; return the place beside the lines."""
     with st.container(key="hl-programs-bar", horizontal=True, vertical_alignment="bottom", gap="small"):
         view_fields.PROGRAM.selectbox(
             say("Program"),
@@ -42,15 +43,16 @@ def choices() -> None:
             width=360,
         )
         with st.popover(say("Edit the program"), icon=":material/edit:", width="content"):
-            _editor()
+            beside_lines = _editor()
         with st.popover(say("Save as model"), icon=":material/inventory_2:", width="content"):
             _saving()
     if not view_fields.SOURCE.value:
         prose.small(say(EXAMPLES[view_fields.PROGRAM.value].about))
+    return beside_lines
 
 
-def _editor() -> None:
-    """Draw the lines, the vocabulary, and what a query may attend to."""
+def _editor() -> DeltaGenerator:
+    """Draw the lines, the vocabulary, and what a query may attend to; return a place below the lines."""
     example = tc.programs.EXAMPLES[view_fields.PROGRAM.value]
     view_fields.SOURCE.text_area(
         say("Program"),
@@ -59,6 +61,7 @@ def _editor() -> None:
         height=240,
         label_visibility="collapsed",
     )
+    below = st.container()
     usual = view_fields.EARLIER if example.is_causal else view_fields.ALL
     view_fields.ATTENDS.segmented(
         say("A query may attend to"),
@@ -74,6 +77,7 @@ def _editor() -> None:
         take=lambda typed: view_fields.VOCABULARY.set("" if typed.split() == [*example.vocab] else typed.strip()),
     )
     prose.small(say(ABOUT))
+    return below
 
 
 def _saving() -> None:

@@ -8,7 +8,7 @@ from pages.shared import code_expander, prose, ticking
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import script
 from pages.shared.view import state
-from transformer_core.errors import HeadlightError, mark
+from transformer_core.errors import HeadlightError, ProgramError, mark
 from transformer_core.language import say
 
 LEAD = mark(
@@ -31,11 +31,14 @@ def page() -> None:
 def programs() -> None:
     """Draw the program; what is chosen on the page draws only this again."""
     with st.container(key="hl-programs"):
-        editor.choices()
+        beside_lines = editor.choices()
         try:
             data = ProgramsData.current()
         except HeadlightError as error:
             prose.warning(prose.sentence(error))
+            if isinstance(error, ProgramError):
+                with beside_lines:  # which cover the page
+                    prose.warning(prose.sentence(error))
             state.publish()
             return
         listed.show(data)
