@@ -33,6 +33,8 @@ def test_roles_of_examples():
         ("key == query - 1 and query > 3", True, ("other", None)),
         ("key < query", True, ("other", None)),
         ("key == 0", True, ("fixed", None)),
+        ("False", True, ("none", None)),
+        ("key == 99", False, ("none", None)),
     ],
 )
 def test_offsets(predicate: str, is_causal: bool, expected: tuple[str, int | None]):

@@ -7,7 +7,7 @@ from transformer_core.model.transformer import Transformer
 from transformer_core.programs.compiler import Compiled, compiled
 from transformer_core.programs.language import INDICES, TOKENS, Aggregate, Selector, SelectorWidth, Sequence
 
-Kind = Literal["offset", "same_token", "induction", "uniform", "fixed", "other"]
+Kind = Literal["offset", "same_token", "induction", "uniform", "fixed", "none", "other"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +19,8 @@ class Role:
         source: the line.
         name: what the line calls its result.
         kind: "offset": attends `offset` positions back; "same_token": to equal tokens; "induction": to the token after
-            an earlier equal one; "uniform": to all alike; "fixed": to the same keys whatever the query; "other".
+            an earlier equal one; "uniform": to all alike; "fixed": to the same keys whatever the query; "none": to
+            no key, and so to <bos> alone; "other".
         offset: 1 for the previous token; negative for later ones; None where the kind is another.
         counts: whether it counts the selected keys, and so attends to <bos>, too.
     """
@@ -62,6 +63,8 @@ def _kind(selector: Selector, origin: Compiled) -> tuple[Kind, int | None]:
     """Return what kind of head a selector makes, and its offset, where it has one."""
     keys, queries = (origin.layout.subspaces[of].values for of in (selector.keys, selector.queries))
     table = [[bool(selector.predicate(key, query)) for key in keys] for query in queries]
+    if not any(map(any, table)):
+        return "none", None
     if all(map(all, table)):
         return "uniform", None
     if (offset := offset_of(selector, origin)) is not None:

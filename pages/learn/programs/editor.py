@@ -23,6 +23,7 @@ ATTENDS = {  # what a query may attend to
     view_fields.ALL: mark("All tokens (encoder-only)"),
     view_fields.EARLIER: mark("Itself and earlier tokens (decoder-only)"),
 }
+OTHER_MASK = mark("This program is written for “{usual}”; as it is set now, it may compute something else.")
 _SAVED = Kept("programs-saved", "")  # what came of saving the model
 
 
@@ -47,7 +48,9 @@ def choices() -> DeltaGenerator:
         with st.popover(say("Save as model"), icon=":material/inventory_2:", width="content"):
             _saving()
     if not view_fields.SOURCE.value:
-        prose.small(say(EXAMPLES[view_fields.PROGRAM.value].about))
+        usual, attends = _usual_attends(), view_fields.ATTENDS.value
+        about = say(EXAMPLES[view_fields.PROGRAM.value].about)
+        prose.small(about if attends in ("", usual) else say(OTHER_MASK, usual=say(ATTENDS[usual])))
     return beside_lines
 
 
@@ -62,7 +65,7 @@ def _editor() -> DeltaGenerator:
         label_visibility="collapsed",
     )
     below = st.container()
-    usual = view_fields.EARLIER if example.is_causal else view_fields.ALL
+    usual = _usual_attends()
     view_fields.ATTENDS.segmented(
         say("A query may attend to"),
         [*ATTENDS],
@@ -78,6 +81,12 @@ def _editor() -> DeltaGenerator:
     )
     prose.small(say(ABOUT))
     return below
+
+
+def _usual_attends() -> str:
+    """Return what a query of the chosen example may attend to."""
+    is_causal = tc.programs.EXAMPLES[view_fields.PROGRAM.value].is_causal
+    return view_fields.EARLIER if is_causal else view_fields.ALL
 
 
 def _saving() -> None:

@@ -33,6 +33,7 @@ KINDS = {  # what a head of each kind attends to
     "induction": mark("Attends to the token after an earlier occurrence of the query’s token (an induction head)."),
     "uniform": mark("Attends to all tokens alike."),
     "fixed": mark("Attends to the same keys from every query."),
+    "none": mark("No key is selected, so it attends to <bos> alone."),
     "other": mark("Attends to the keys for which the predicate is true."),
 }
 COUNTS = mark("It also attends to <bos>: the weight there, 1 / (1 + n), tells how many keys are selected.")
@@ -91,18 +92,29 @@ def _words(data: ProgramsData, line: "LineRun") -> None:
     if not line.is_used:
         prose.text(say("The output does not need this line, so it is not compiled."))
         return
-    if line.heads:
-        role = roles(data.as_written.model[0])[line.heads[0]]
-        attends = _offset(role.offset or 0) if role.kind == "offset" else say(KINDS[role.kind])
-        prose.text(f"{attends} {say(COUNTS if role.counts else SINK)}")
+    as_written = _head_words(data.as_written, line)
+    mistake = data.with_mistake
+    changed = _head_words(mistake, mistake.run.line(line.number)) if mistake else as_written
+    if changed == as_written:
+        prose.text(as_written)
     else:
-        prose.text(say(NO_HEAD))
+        prose.text(say("As written: {words}", words=as_written))
+        prose.text(say("With the mistake: {words}", words=changed))
     *read, last = line.subspaces
     if line.is_selector:
         prose.text(say(READS_ONLY, read=_names([*read, last])))
         return
     ends = {"first": last.start, "last": last.start + last.size - 1}
     prose.text(say(READS, read=_names(read), written=_names([last]), **ends))
+
+
+def _head_words(compiled: CompiledProgram, line: "LineRun") -> str:
+    """Say what a line's head attends to."""
+    if not line.heads:
+        return say(NO_HEAD)
+    role = roles(compiled.model[0])[line.heads[0]]
+    attends = _offset(role.offset or 0) if role.kind == "offset" else say(KINDS[role.kind])
+    return attends if role.kind == "none" else f"{attends} {say(COUNTS if role.counts else SINK)}"
 
 
 def _offset(offset: int) -> str:

@@ -119,6 +119,21 @@ def test_a_mistake_that_changes_nothing_on_the_input_is_called_so(open_app: Open
     assert "this mistake changes nothing" not in words_of(app)
 
 
+def test_what_the_head_attends_to_with_the_mistake_is_said_too(open_app: OpenApp):
+    line = tc.programs.EXAMPLES["reverse"].lines[1]
+    app = opened(open_app, program="reverse", line="1", mistake=line.replace("True", "False"))
+    texts = [one.value for one in app.markdown]
+    assert any(text.startswith("As written: Attends to all tokens alike.") for text in texts)
+    assert "With the mistake: No key is selected, so it attends to" in " ".join(texts)
+
+
+def test_the_caption_of_an_example_goes_where_it_attends_to_other_tokens(open_app: OpenApp):
+    app = opened(open_app, program="reverse", attends="earlier")
+    assert EXAMPLES["reverse"].about not in words_of(app)
+    assert "written for “All tokens (encoder-only)”" in words_of(app)
+    assert EXAMPLES["reverse"].about in words_of(opened(open_app, program="reverse", attends="all"))
+
+
 def test_where_the_program_has_no_output_that_is_said_and_the_model_is_shown(open_app: OpenApp):
     app = opened(
         open_app,
