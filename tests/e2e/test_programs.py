@@ -47,3 +47,12 @@ def test_in_a_window_of_1024_nothing_is_cut_and_an_own_program_is_written(new_pa
     lines.press("Control+Enter")
     expect(page.locator(".st-key-programs-listing tbody tr")).to_have_count(2)
     expect(page).to_have_url(re.compile("source=same"))
+
+
+def test_the_longest_example_is_in_view_with_all_its_lines(page: Page):
+    open_address(see_canvases(page), "programs?program=addition")
+    table = page.locator(".st-key-programs-listing")
+    expect(table.locator("tbody tr.chosen")).to_contain_text("13")
+    wait(page)
+    chosen, below = (table.locator(part).bounding_box() for part in ("tbody tr.chosen", "tfoot tr"))
+    assert chosen and below and chosen["y"] + chosen["height"] <= below["y"] + 1
