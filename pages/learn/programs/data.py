@@ -9,7 +9,8 @@ from pages.learn.programs import view_fields
 from pages.learn.programs.examples import EXAMPLES
 from pages.shared import cache
 from pages.shared.recipe import Expression, call, named, value_of
-from transformer_core.errors import HeadlightError, ProgramError, mark
+from transformer_core.errors import HeadlightError, ProgramError, TextError, mark
+from transformer_core.programs.functions import excerpt
 from transformer_core.programs.language import MOST_LINES, Program
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from transformer_core.text.tokenizer import OwnTokenizer
 
 MOST_TOKENS = 24  # of an input
+UNKNOWN = mark("“{token}” is not in the vocabulary; use {vocab}, or add it: Edit the program → Vocabulary")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,6 +81,9 @@ class ProgramsData:
         """
         tokens = input_tokens()
         as_written = CompiledProgram(program=current_program(len(tokens)), tokens=tokens)
+        vocab = as_written.program.vocab
+        if unknown := next((token for token in tokens if token not in vocab), ""):
+            raise TextError(UNKNOWN, token=excerpt(unknown), vocab=", ".join(vocab[:40]))
         lines = as_written.run.lines
         line = next((line for line in lines if line.number == view_fields.LINE.value), lines[-1])
         view_fields.LINE.set(0 if line is lines[-1] else line.number)

@@ -59,12 +59,20 @@ def _editor() -> DeltaGenerator:
     example = tc.programs.EXAMPLES[view_fields.PROGRAM.value]
     view_fields.SOURCE.text_area(
         say("Program"),
-        shown=view_fields.SOURCE.value or example.source.strip(),
+        shown=(view_fields.SOURCE.value or example.source).strip(),
         take=view_fields.write_program,
         height=240,
         label_visibility="collapsed",
     )
     below = st.container()
+    if view_fields.SOURCE.value:
+        st.button(
+            say("Restore the example"),
+            key="programs-restore",
+            icon=":material/undo:",
+            on_click=view_fields.choose_program,
+            args=(view_fields.PROGRAM.value,),
+        )
     usual = _usual_attends()
     view_fields.ATTENDS.segmented(
         say("A query may attend to"),

@@ -39,6 +39,7 @@ KINDS = {  # what a head of each kind attends to
 COUNTS = mark("It also attends to <bos>: the weight there, 1 / (1 + n), tells how many keys are selected.")
 SINK = mark("Where no key is selected, it attends to <bos>, which holds the default.")
 READS = mark("Reads {read} in the residual stream, and writes {written}, directions {first} to {last}.")
+READS_ONE = mark("Reads {read} in the residual stream, and writes {written}, direction {first}.")
 READS_ONLY = mark("Reads {read} in the residual stream.")
 NO_EFFECT = mark(
     "On this input, this mistake changes nothing: all values, outputs and patterns are the same as without it. Try "
@@ -105,7 +106,7 @@ def _words(data: ProgramsData, line: "LineRun") -> None:
         prose.text(say(READS_ONLY, read=_names([*read, last])))
         return
     ends = {"first": last.start, "last": last.start + last.size - 1}
-    prose.text(say(READS, read=_names(read), written=_names([last]), **ends))
+    prose.text(say(READS if last.size > 1 else READS_ONE, read=_names(read), written=_names([last]), **ends))
 
 
 def _head_words(compiled: CompiledProgram, line: "LineRun") -> str:

@@ -23,8 +23,8 @@ def choose_program(name: str) -> None:
 
 
 def write_program(source: str) -> None:
-    """Take another program, as a person wrote it."""
-    SOURCE.set("\n".join(source.strip().splitlines()))
+    """Take another program, as a person wrote it, be it empty."""
+    SOURCE.set("\n".join(source.strip().splitlines()) or "\n")
     choose_line(0)
 
 

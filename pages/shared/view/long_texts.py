@@ -40,7 +40,7 @@ def asked(name: str, wanted: Mapping[str, str], *, has_lines: bool = False) -> s
             raise ValueError(say("it is damaged; ask for the link again"))
     if text is None:
         return None
-    return "\n".join(map(clean, text.splitlines()))[:MAX_CHARACTERS] if has_lines else clean(text)
+    return "\n".join(map(clean, text.split("\n")))[:MAX_CHARACTERS] if has_lines else clean(text)
 
 
 def clean(text: str) -> str:

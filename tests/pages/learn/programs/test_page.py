@@ -1,6 +1,7 @@
 """The page Programs: programs, their lines and inputs, mistakes, own programs, and models that are saved."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,23 @@ def test_what_the_head_attends_to_with_the_mistake_is_said_too(open_app: OpenApp
     assert "With the mistake: No key is selected, so it attends to" in " ".join(texts)
 
 
+def test_one_direction_is_named_once(open_app: OpenApp):
+    source = 'n = numerical(map(lambda t: t == "a", tokens))'
+    texts = " ".join(one.value for one in opened(open_app, source=source).markdown)
+    assert re.search(r"writes “n”, direction \d+\.", texts), texts
+
+
+def test_an_emptied_program_says_that_it_is_empty_and_the_example_can_be_restored(open_app: OpenApp):
+    app = opened(open_app, program="shift")
+    app.text_area(key="programs-source-box").set_value(" ").run()
+    assert app.warning[0].value == "The program is empty; write at least one line."
+    again = opened(open_app, **url_of(app))
+    assert again.warning[0].value == app.warning[0].value and again.text_area(key="programs-source-box").value == ""
+    next(button for button in again.button if button.label == "Restore the example").click().run()
+    assert not again.warning and {*url_of(again)} == {"program"}
+    assert "Restore the example" not in [button.label for button in again.button]
+
+
 def test_the_caption_of_an_example_goes_where_it_attends_to_other_tokens(open_app: OpenApp):
     app = opened(open_app, program="reverse", attends="earlier")
     assert EXAMPLES["reverse"].about not in words_of(app)
@@ -176,7 +194,10 @@ def test_an_input_that_is_too_long_stays_as_it_was_typed(open_app: OpenApp):
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        ({"input": "a b x"}, "“x” is not in the vocabulary; use a, b, c, d, e"),
+        (
+            {"input": "a b x"},
+            "not in the vocabulary; use a, b, c, d, e, or add it: Edit the program → Vocabulary",
+        ),
         ({"input": " ".join("a" * 30)}, "reads 24 at most"),
         ({"vocabulary": "A b", "input": "b"}, "“A” cannot be a token"),
         ({"source": "#"}, "the program is empty"),
