@@ -21,6 +21,7 @@ MOST_NODES = 100  # of a function's tree
 LARGEST = 10**6  # whole number
 MOST_QUOTED = 48  # characters of code in an error
 MOST_REMEMBERED = 10_000  # values of one function
+_UNDEFINED = object()
 _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul},
     **{ast.Div: Fraction, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod},
@@ -75,7 +76,12 @@ class Function:
         Raises:
             ProgramError: a number above a million.
         """
-        return self._remembered(*values)
+        value = self._remembered(*values)
+        return None if value is _UNDEFINED else value
+
+    def is_defined(self, *values: Value) -> bool:
+        """Return whether the function has a value; where it has none, it is called None."""
+        return self._remembered(*values) is not _UNDEFINED
 
     def _evaluate(self, *values: Value) -> Value:
         try:
@@ -83,7 +89,7 @@ class Function:
         except ProgramError:
             raise
         except (TypeError, ValueError, ArithmeticError, LookupError):
-            return None
+            return _UNDEFINED
         if isinstance(value, Fraction) and value.denominator == 1:
             return int(value)
         return value

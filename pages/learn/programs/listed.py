@@ -28,6 +28,8 @@ def show(data: ProgramsData) -> None:
     if data.with_mistake:
         outputs.insert(0, (say("output without the mistake"), before.predicted, ()))
     listing(tokens=data.tokens, rows=rows, outputs=outputs, chosen=data.line.number, key=KEY, on_line=_on_line)
+    if run.undefined:
+        prose.note(prose.sentence(run.undefined))
     if run.problem:
         prose.note(say(NO_OUTPUT, why=run.problem))
 

@@ -101,6 +101,35 @@ def test_runs_with_the_same_outputs_and_other_patterns_do_not_agree():
 
 
 @pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (
+            'y = map(lambda t: t + "!", tokens)',
+            "line 1: lambda t: t + '!' is not defined for 'b', so its value is None",
+        ),
+        ("y = map(lambda i: 1 // i, indices)", "line 1: lambda i: 1 // i is not defined for 0, so its value is None"),
+        ("y = map(lambda t: None, tokens)", None),
+        (
+            "n = selector_width(select(tokens, indices, lambda key, query: key < query))",
+            "line 1: lambda key, query: key < query is not defined for 'b', 0, so this key is not selected",
+        ),
+    ],
+)
+def test_the_first_value_for_which_a_line_is_not_defined_is_named(source: str, words: str | None):
+    undefined = run_of(Program(source=source), ["b", "a"]).undefined
+    assert str(undefined).startswith(words) if words else undefined is None
+
+
+def test_a_key_that_a_query_never_sees_need_not_be_defined():
+    source = """\
+late = map(lambda i: i if i < 1 else "late", indices)
+n = selector_width(select(late, indices, lambda key, query: key <= query and query < 1))"""
+    for is_causal in (True, False):
+        run = run_of(Program(source=source, is_causal=is_causal), ["a", "b"])
+        assert bool(run.undefined) != is_causal or "'late', 1" in str(run.undefined)
+
+
+@pytest.mark.parametrize(
     ("tokens", "words"),
     [([], "no tokens"), (["a"] * 11, "reads 10 at most"), (["x"], "“x” is not in the vocabulary; use a, b, c, d, e")],
 )

@@ -8,17 +8,19 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from transformer_core.errors import ProgramError, TextError
+from transformer_core.errors import Message, ProgramError, TextError, mark
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.sites import site
 from transformer_core.model.transformer import Transformer
 from transformer_core.programs.compiler import Compiled, compiled
-from transformer_core.programs.functions import Value
+from transformer_core.programs.functions import Value, excerpt
 from transformer_core.programs.interpreter import traced
-from transformer_core.programs.language import Selector, Sequence, Step, inputs_of, steps_of
+from transformer_core.programs.language import Map, Selector, Sequence, Step, inputs_of, steps_of
 from transformer_core.programs.layout import Subspace
 from transformer_core.text.tokenizer import OwnTokenizer
 
+UNDEFINED_VALUE = mark("line {number}: {code} is not defined for {values}, so its value is None")
+UNDEFINED_KEY = mark("line {number}: {code} is not defined for {values}, so this key is not selected")
 SAME = 1e-4  # weights that differ by no more
 
 
@@ -60,6 +62,7 @@ class ProgramRun:
         labels: of what the model reads: <bos>, the tokens, and <eos> where it is encoder-only.
         lines: of the program, in order.
         problem: why the program has no output for this input; None where it has one.
+        undefined: the first line whose function is not defined for values that occur, with those; None: all are.
         output: of the program at each token; () where there is none.
         predicted: by the model at each token.
         patterns: of every head.
@@ -69,6 +72,7 @@ class ProgramRun:
     labels: tuple[str, ...]
     lines: tuple[LineRun, ...]
     problem: ProgramError | None
+    undefined: Message | None
     output: tuple[str, ...]
     predicted: tuple[str, ...]
     patterns: Float[np.ndarray, "layer head query key"]
@@ -135,6 +139,7 @@ def program_run(model: Transformer, tokenizer: OwnTokenizer, tokens: Tokens[str]
         labels=tuple(tokenizer.labels(ids)),
         lines=tuple(_lines(origin, values)),
         problem=problem,
+        undefined=next(_undefined(values, is_causal=origin.program.is_causal), None),
         output=tuple(map(str, values.get(origin.program.output, ()))),
         predicted=tuple(tokenizer.tokens(predicted)),
         patterns=np.stack([acts[name][0].numpy() for name in patterns]),
@@ -159,6 +164,26 @@ def _check(tokens: Tokens[str], vocab: Tokens[str], most: int) -> None:
             raise TextError(
                 "“{token}” is not in the vocabulary; use {vocab}", token=token[:40], vocab=", ".join(vocab[:40])
             )
+
+
+def _undefined(values: Mapping[Step, list[Value]], *, is_causal: bool) -> Iterator[Message]:
+    """Yield a sentence for each case in which a function of the program is not defined for values that occur."""
+    for step in values:
+        match step:
+            case Map(function=function, inputs=inputs):
+                cases = list(zip(*(values[of] for of in inputs), strict=True))
+                template = UNDEFINED_VALUE
+            case Selector(keys=keys, queries=queries, predicate=function):
+                of_keys = values[keys]
+                seen = [of_keys[: q + 1] if is_causal else of_keys for q in range(len(of_keys))]
+                cases = [(key, query) for query, of in zip(values[queries], seen, strict=True) for key in of]
+                template = UNDEFINED_KEY
+            case _:
+                continue
+        for case in cases:
+            if not function.is_defined(*case):
+                named = ", ".join(repr(value) if isinstance(value, str) else str(value) for value in case)
+                yield Message(template, number=step.line, code=excerpt(function.source), values=named)
 
 
 def _lines(origin: Compiled, values: Mapping[Step, list[Value]]) -> Iterator[LineRun]:

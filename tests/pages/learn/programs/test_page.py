@@ -128,6 +128,12 @@ def test_what_the_head_attends_to_with_the_mistake_is_said_too(open_app: OpenApp
     assert "With the mistake: No key is selected, so it attends to" in " ".join(texts)
 
 
+def test_a_value_for_which_a_line_is_not_defined_is_named(open_app: OpenApp):
+    words = words_of(opened(open_app, source="y = map(lambda i: 1 // i, indices)"))
+    assert "Line 1: lambda i: 1 // i is not defined for 0, so its value is None." in words
+    assert "is not defined for" not in words_of(opened(open_app, program="addition"))
+
+
 def test_one_direction_is_named_once(open_app: OpenApp):
     source = 'n = numerical(map(lambda t: t == "a", tokens))'
     texts = " ".join(one.value for one in opened(open_app, source=source).markdown)
