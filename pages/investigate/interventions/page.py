@@ -79,11 +79,6 @@ def interventions() -> None:
             above = st.container(gap=None)
             if has_output:
                 effects.tokens(data)
-            with above:
-                if has_output:
-                    effects.outputs(data)
-                if not is_empty:
-                    compared_tokens.show(data)
             view_fields.VIEW.segmented(
                 say("Effects"), [*VIEWS], name=lambda name: say(VIEWS[name]), take=view_fields.look_at
             )
@@ -91,6 +86,11 @@ def interventions() -> None:
                 compared_tokens.show(data)  # which says why
             else:
                 DRAWN[view](data)
+            with above:  # decoding takes longer than the rest
+                if has_output:
+                    effects.outputs(data)
+                if not is_empty:
+                    compared_tokens.show(data)
         with left:
             stack.show(data)
             adding.show(data)
