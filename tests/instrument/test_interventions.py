@@ -458,7 +458,7 @@ def test_a_lazy_capture_will_do(model: tc.Transformer):
         (
             f"{ATTN}.hook_z",
             lambda: tc.zero(positions=[9]),
-            f"der Eingriff bei {ATTN}.hook_z nennt Position 9, aber es gab nur 9, gezählt ab 0; "
+            f"die Intervention bei {ATTN}.hook_z nennt Position 9, aber es gab nur 9, gezählt ab 0; "
             "dort wurde nichts geändert",
         ),
         (
