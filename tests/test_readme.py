@@ -28,7 +28,7 @@ def test_its_python_lines_run_as_they_stand(monkeypatch: pytest.MonkeyPatch, cap
     candidates, forked = capsys.readouterr().out.splitlines()
     assert candidates == "['il', 'elle']"
     exec(fourth, names)
-    assert capsys.readouterr().out == f"{translation.strip()} -> {forked}\n"
+    assert capsys.readouterr().out == f"{translation.strip()}\n{forked}\n"
     exec(fifth, names)
     outputs, roles = capsys.readouterr().out.splitlines()
     assert outputs == "['?', '?', '?', 'b']"

@@ -122,6 +122,15 @@ def test_another_model_knows_nothing_of_the_tokens_that_were_compared(page: Page
         wait(page)
         expect(page.get_by_role("button", name="Logit difference at")).to_be_visible()
         assert not faults(page) and "pair" not in page.url
+    box = page.locator(".st-key-hl-bar-choices input").first
+    for text in ("The dog sees the cat.", "She reads a book.", "We are tired."):
+        page.get_by_role("button", name="Logit difference at").click()
+        expect(page.get_by_role("combobox", name="Other token")).to_be_visible()
+        page.keyboard.press("Escape")
+        box.fill(text)
+        box.press("Enter")
+        wait(page)
+        assert not faults(page) and "pair" not in page.url
 
 
 def test_a_sweep_fills_its_map_in_a_window_of_1024(new_page: Callable[..., Page]):

@@ -6,7 +6,7 @@ import { plain } from "./numbers.js";
 
 export const LAYOUT = {
   beside: 190, // px, that labels, color bar and margins take from a matrix's width at most
-  around: 104, // px, of which the labels of its rows are none
+  around: 104, // px, that color bar, margins and the name of its rows take, without their labels
   least: { grid: 110, plain: 70 }, // px, that they take at least, of a matrix and of bars
   labels: [13, 12, 11, 10, 9, 8, 7], // px, the sizes of labels, of which the first that fits is taken
   legible: 9.3, // px, 7 pt: rather than become smaller, labels turn
@@ -72,7 +72,7 @@ export function fitColumns({ data, layout }, width) {
 }
 
 export function besideOf({ yaxis, font }) {
-  // px, that is beside the cells of a matrix: color bar, margins, the name and the labels of its rows.
+  // Returns the px that are beside the cells of a matrix; plotly makes room for the labels of its rows.
   if (!yaxis?.automargin || !yaxis.ticktext) return LAYOUT.beside;
   const labels = Math.max(0, ...widths(yaxis.ticktext, font?.family)) * (yaxis.tickfont?.size ?? LAYOUT.labels[0]);
   return Math.min(LAYOUT.beside, LAYOUT.around + labels);

@@ -31,12 +31,14 @@ def show(data: InterventionsData) -> None:
             take=_look_at,
         )
         before_and_after = data.result.candidates[:, data.index].ravel().tolist()
+        # A browser may send what it showed on another text as if a person had typed it: each text has its own widgets.
+        of = hash((data.view.model, data.view.text, data.view.target, data.index))
         names = {token: data.label(token) for token in (*pair, *before_and_after)}
         for place, (token, name) in enumerate(zip(pair, (say("Token"), say("Other token")), strict=True)):
             view_fields.PAIR.selectbox(
                 name,
                 [*names],
-                part=str(place),
+                part=f"{place}-{of}",
                 name=names.get,
                 shown=token,
                 take=lambda chosen, place=place: _choose(data, place, chosen),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Selectbox
 
 import transformer_core as tc
 from tests.pages.conftest import shown_code, url_of, values_of, words_of
@@ -39,6 +40,11 @@ def labels_of(folder: Path, pair: tuple[int, int]) -> list[str]:
     return tc.load(folder / "en-fr")[1].target.labels(pair)
 
 
+def box(app: AppTest, place: int) -> Selectbox:
+    """The choice of the first or the other token."""
+    return next(one for one in app.selectbox if str(one.key).startswith(f"interventions-pair-{place}-"))
+
+
 def title(app: AppTest) -> str:
     return str(figures_of(app)["en-fr-output-tokens"]["layout"]["title"]["text"])
 
@@ -50,7 +56,7 @@ def test_bars_numbers_and_code_compare_the_two_tokens_that_are_chosen(open_app: 
     assert "teacher-forced" in title(app) and "pair" not in url_of(app)
     first = int(before[INDEX].argmax())
     third = int(before[INDEX].topk(4).indices[3])  # never the usual one
-    app.selectbox(key="interventions-pair-1").set_value(third).run()
+    box(app, 1).set_value(third).run()
     assert not app.exception and url_of(app)["pair"] == f"{first}.{third}"
     expected = difference(after, (first, third)) - difference(before, (first, third))
     assert changes(app)[INDEX] == pytest.approx(expected, abs=1e-5) != pytest.approx(usual[INDEX], abs=1e-3)
@@ -81,21 +87,21 @@ def test_the_choices_are_the_best_candidates_before_and_after(open_app: OpenApp,
         for logits in (logits_of(three_kinds, {}), logits_of(three_kinds, OFF))
         for token in logits[INDEX].index_fill(-1, torch.tensor([0]), -torch.inf).topk(10).indices.tolist()
     }
-    offered = app.selectbox(key="interventions-pair-0").options
+    offered = box(app, 0).options
     assert sorted(offered) == sorted(label for token in best for label in labels_of(three_kinds, (token, token))[:1])
 
 
 def test_the_two_tokens_change_places_and_become_the_usual_ones_again(open_app: OpenApp):
     app = opened(open_app, STACK, token=str(INDEX))
     usual = changes(app)
-    first, other = (app.selectbox(key=f"interventions-pair-{place}").value for place in (0, 1))
-    app.selectbox(key="interventions-pair-0").set_value(other).run()
+    first, other = (box(app, place).value for place in (0, 1))
+    box(app, 0).set_value(other).run()
     assert url_of(app)["pair"] == f"{other}.{first}"
     assert changes(app)[INDEX] == pytest.approx(-usual[INDEX], abs=1e-6)
     app = press(app, "interventions-usual-pair")
     assert "pair" not in url_of(app) and url_of(app)["token"] == str(INDEX)
     np.testing.assert_array_equal(changes(app), usual)
-    app.selectbox(key="interventions-pair-0").set_value(other).run()
+    box(app, 0).set_value(other).run()
     app.selectbox(key="interventions-token-box").set_value(INDEX + 1).run()  # another output token, another pair
     assert "pair" not in url_of(app) and url_of(app)["token"] == str(INDEX + 1)
 
