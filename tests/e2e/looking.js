@@ -135,9 +135,19 @@
         return Math.max(...ofP) <= Math.min(...ofQ) || Math.max(...ofQ) <= Math.min(...ofP);
       }),
     );
+  // What is stuck to the edge of the box that scrolls it covers what is scrolled beneath it.
+  const isStuck = (e, style) => {
+    if (style.position !== "sticky") return false;
+    let scroller = elementAbove(e);
+    while (scroller && !/auto|scroll/.test(getComputedStyle(scroller).overflowY)) scroller = elementAbove(scroller);
+    if (!scroller?.scrollTop) return false;
+    const edge = scroller.getBoundingClientRect().top + parseFloat(style.top);
+    return Math.abs(e.getBoundingClientRect().top - edge) < 1;
+  };
   const floatOf = (element) => {
     for (let e = element; e instanceof Element; e = elementAbove(e)) {
-      if (getComputedStyle(e).position === "fixed" || e.matches("[role='tooltip'], .tip, .hoverlayer")) return e;
+      const style = getComputedStyle(e);
+      if (style.position === "fixed" || isStuck(e, style) || e.matches("[role='tooltip'], .tip, .hoverlayer")) return e;
     }
     return null;
   };

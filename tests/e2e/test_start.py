@@ -159,6 +159,18 @@ def test_each_zoom_level_of_each_model_is_drawn_and_no_text_lies_on_another_or_i
     assert not any(seen.values()), seen
 
 
+def test_the_steps_stay_in_sight_on_a_phone_and_cover_what_is_scrolled_beneath_them(new_page: Callable[..., Page]):
+    page = new_page(viewport={"width": PHONE[0], "height": PHONE[1]})
+    open_address(page, f"start?model=induction&zoom={HEADS['induction']}")
+    steps = page.locator(".steps > .player")
+    for top in range(400, 700, 60):
+        page.get_by_test_id("stMain").evaluate("(main, top) => { main.scrollTop = top; }", top)
+        assert steps.evaluate("(steps) => steps.getBoundingClientRect().top") == 0
+        assert not faults(page), top
+    steps.evaluate("(steps) => { steps.style.position = 'relative'; steps.style.top = '320px'; }")
+    assert faults(page)  # what lies on other texts without being stuck is still found
+
+
 def test_on_a_phone_nothing_is_wider_than_the_screen_and_all_can_be_reached(new_page: Callable[..., Page]):
     page = new_page(viewport={"width": 390, "height": 844}, reduced_motion="reduce")
     open_start(page)
