@@ -69,6 +69,24 @@ def test_a_pronoun_flips_and_what_was_done_is_undone_moved_shared_and_run_again(
     assert ran.stdout.splitlines()[:2] == [plain, flipped]
 
 
+def test_on_a_projector_the_change_stands_above_the_stack_and_is_in_sight_when_one_adds_to_it(
+    new_page: Callable[..., Page],
+):
+    page = new_page(viewport={"width": 1024, "height": 768})
+    open_address(page, "interventions?model=en-fr&attention=encoder&layer=1&head=0")
+    button = page.get_by_role("button", name="Add to the stack")
+    button.evaluate("(button) => button.scrollIntoView({ block: 'end' })")
+    add(page)
+    rows = page.locator(".stack_list .entry")
+    expect(rows).to_have_count(1)
+    wait(page)
+    button.evaluate("(button) => button.scrollIntoView({ block: 'end' })")
+    places = [part.bounding_box() for part in (page.locator(".hl-interventions-outputs"), rows.first, button)]
+    tops = [place["y"] for place in places if place]
+    assert 0 <= tops[0] < tops[1] < tops[2] < 768
+    expect(page.locator('[class*="st-key-interventions-tokens"] .barlayer')).to_be_in_viewport(ratio=1)
+
+
 def test_a_stack_acts_on_the_next_page_and_another_visitor_sees_nothing_of_it(
     page: Page, new_page: Callable[..., Page]
 ):

@@ -76,9 +76,10 @@ def interventions() -> None:
     with st.container(key="hl-interventions"):
         left, right = st.columns([6, 9], gap="medium")
         with right, st.container(gap="xsmall"):  # first: what has changed is seen before the browser draws the rest
-            above = st.container(gap=None)
-            if has_output:
-                effects.tokens(data)
+            with st.container(key="hl-interventions-change", gap="xsmall"):
+                above = st.container(gap=None)
+                if has_output:
+                    effects.tokens(data)
             view_fields.VIEW.segmented(
                 say("Effects"), [*VIEWS], name=lambda name: say(VIEWS[name]), take=view_fields.look_at
             )
