@@ -41,10 +41,9 @@ def is_slow(card: ModelCard) -> bool:
     return card.config.architecture != "encoder_only" and card.n_parameters >= LARGE
 
 
-def settle(card: ModelCard) -> None:
-    """Decide whether this run shows the output, or for now the text alone; once per run, before it is read."""
+def settle(card: ModelCard, source: Source) -> None:
+    """Decide whether this run shows the output, or for now the text alone; once per run, before `source` reads it."""
     view, awaited = state.current(), _AWAITED.value
-    source = view.source(card)
     is_given = not view.continues or view.target is not None  # nothing is to be written
     is_ready = is_given or not is_slow(card) or readings.read.holds(source, view.text)
     if awaited is not None and (is_ready or (awaited.source, awaited.text) != (source, view.text)):

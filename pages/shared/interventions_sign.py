@@ -10,13 +10,12 @@ from pages.shared.view import state
 from transformer_core.errors import mark
 from transformer_core.language import say, say_number
 
-PAGE = "interventions"  # which shows the stack itself
 MISFIT = mark("The interventions do not fit this model and are not active: {why}.")
 
 
-def show(card: ModelCard, page: str) -> None:
+def show(card: ModelCard) -> None:
     """Draw the sign, where an intervention is active."""
-    if not state.STACK.value or page == PAGE:
+    if not state.STACK.value:
         return
     from transformer_core.analysis.interventions import from_json
 

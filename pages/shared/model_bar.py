@@ -55,13 +55,14 @@ def sidebar(card: ModelCard) -> None:
         prose.html("<div class='hl-model'>{}</div><p class='hl-small'>{}.</p>", card.title, card.claim())
 
 
-def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, reads: bool) -> bool:
+def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, reads: bool, is_changed: bool) -> bool:
     """Draw the text and the choice of the model in one line, the model's answer below, and what there is to say.
 
     Args:
         cards: of the models that are here.
         notes: a sentence each, of what the address asks for and cannot be met.
         reads: the text is read here; without it the page reads it, and shows what the model says to it.
+        is_changed: interventions act on what is read here.
 
     Returns:
         Whether there is a model run to show, or will be once there is a text.
@@ -97,7 +98,7 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
             _other_texts(card)
         try:
             with place:
-                model_run = _model_run(card) if reads else None
+                model_run = _model_run(card, is_changed=is_changed) if reads else None
                 if reads:
                     answer.show(card, model_run)
         except HeadlightError as error:
@@ -110,7 +111,7 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
     return True
 
 
-def _model_run(card: ModelCard) -> "ModelRun | None":
+def _model_run(card: ModelCard, *, is_changed: bool) -> "ModelRun | None":
     """Return the model run of the view's text, and say what is done while that takes long."""
     view = state.current()
     loading = say(
@@ -121,9 +122,9 @@ def _model_run(card: ModelCard) -> "ModelRun | None":
     )
     with st.spinner(prose.plain(loading), show_time=True):
         models.load(card.path, card.version, view.device, view.precision)
-    continuing.settle(card)
+    continuing.settle(card, view.source(card, is_changed=is_changed))
     with st.spinner(say("Reading the text …"), show_time=True):
-        return readings.current(card)
+        return readings.current(card, is_changed=is_changed)
 
 
 def _other_texts(card: ModelCard) -> None:

@@ -116,8 +116,12 @@ def _shapes(model_run: "ModelRun") -> list[tuple[int, int, int, int]]:
     return [attention_maps.shape for attention_maps in model_run.attention_maps.values()]
 
 
-def current(card: ModelCard) -> "ModelRun | None":
+def current(card: ModelCard, *, is_changed: bool = True) -> "ModelRun | None":
     """Return the model run of the view's text, or None where there is nothing to read.
+
+    Args:
+        card: of the model.
+        is_changed: the view's interventions act.
 
     Raises:
         HeadlightError: the model cannot be loaded, or the text cannot be read by it.
@@ -125,4 +129,4 @@ def current(card: ModelCard) -> "ModelRun | None":
     view = state.current()
     if not view.text:
         return None
-    return read(view.source(card), view.text, view.target)
+    return read(view.source(card, is_changed=is_changed), view.text, view.target)

@@ -48,7 +48,7 @@ class InterventionsData:
         view = state.current()
         if not view.text:
             return None
-        source = view.unchanged_source(card)
+        source = view.source(card, is_changed=False)
         base: Base = value_of(base_recipe(source, view))
         data = cls(card=card, view=view, source=source, stack=view_fields.current(), base=base, error=None)
         try:

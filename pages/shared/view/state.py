@@ -79,20 +79,19 @@ class View:
     continues: bool
     stack: str
 
-    def source(self, card: ModelCard, *, continues: bool | None = None) -> Source:
-        """Return what reads the text; `continues`: whether it writes, whatever the view says.
+    def source(self, card: ModelCard, *, continues: bool | None = None, is_changed: bool = True) -> Source:
+        """Return what reads the text.
 
-        A stack of interventions that the model has no place for does not act.
+        Args:
+            card: of the model.
+            continues: whether it writes, whatever the view says; None: as the view says.
+            is_changed: the view's interventions act. A stack that the model has no place for does not.
         """
-        source = self.unchanged_source(card, continues=continues)
-        if not self.stack or misfit(card):
+        continues = self.continues if continues is None else continues
+        source = Source.of(card, self.device, self.precision, continues=continues)
+        if not is_changed or not self.stack or misfit(card):
             return source
         return replace(source, stack=self.stack, text=(self.text, self.target))
-
-    def unchanged_source(self, card: ModelCard, *, continues: bool | None = None) -> Source:
-        """Return what reads the text without interventions."""
-        continues = self.continues if continues is None else continues
-        return Source.of(card, self.device, self.precision, continues=continues)
 
 
 def current() -> View:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +38,7 @@ STACK = Stack(
     )
 )
 ON_MODELS = [
-    url for url, page in pages().items() if page.subject in ("text", "stage", "model") and url != "interventions"
+    url for url, page in pages().items() if page.subject in ("text", "stage", "model") and not page.shows_stack
 ]
 
 
@@ -72,6 +73,20 @@ def test_heads_shows_the_changed_patterns_until_it_is_turned_off(open_app: OpenA
     assert not app.exception and not badges(app)
     np.testing.assert_allclose(weights(app), patterns[1], atol=1e-6)
     assert [entry.enabled for entry in from_json(url_of(app)["stack"]).entries] == [False, False]
+
+
+def test_above_the_stack_itself_stands_what_the_unchanged_model_says(open_app: OpenApp, three_kinds: Path):
+    model, tokenizer = tc.load(three_kinds / "en-fr")
+    runs = (
+        run_text(model, tokenizer, TEXT),
+        run_text(with_interventions(model, tokenizer, STACK, TEXT), tokenizer, TEXT),
+    )
+    plain, changed = (run.output[:20] for run in runs)
+    assert plain != changed
+    for url, output in (("interventions", plain), ("heads", changed)):
+        app = open_app(url, model="en-fr", text=TEXT, stack=to_json(STACK))
+        answer = next(one.value for one in app.get("html") if "hl-said" in one.value)
+        assert f">{output}" in unescape(answer), url
 
 
 def test_a_model_without_such_a_place_says_so_and_runs_unchanged(open_app: OpenApp):
