@@ -47,9 +47,9 @@ def show_with_model(page: Page, cards: dict[str, models.ModelCard]) -> None:
     else:
         model_bar.sidebar(cards[state.current().model])
     is_usable = page.subject == "lessons" or model_bar.model_and_text(
-        cards, notes, reads=page.subject != "stage", is_changed=not page.shows_stack
+        cards, notes, reads=page.subject != "stage", is_changed=not page.is_unchanged
     )
-    if page.subject != "lessons" and not page.shows_stack:
+    if page.subject != "lessons" and not page.is_unchanged:
         interventions_sign.show(cards[state.current().model])
     machine.choose()
     if is_usable or page.subject == "models":  # where a damaged model can be deleted

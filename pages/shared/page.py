@@ -37,7 +37,7 @@ class Page:
     icon: str  # the name of one of Google's Material Symbols
     subject: Subject = "text"
     fields: Sequence[Field] = ()  # of its view, beside model, text and head
-    shows_stack: bool = False  # of interventions: what the model says above such a page is said without them
+    is_unchanged: bool = False  # interventions act neither on what it shows nor on the answer above it
     usual_head: Callable[[ModelCard], HeadName] | None = last_head  # until one is chosen; None: the page finds one
 
     @property

@@ -4,4 +4,4 @@ from pages.investigate.interventions.view_fields import FIELDS
 from pages.shared.page import Page
 from transformer_core.errors import mark
 
-PAGE = Page(package=__name__, place=0, title=mark("Interventions"), icon="tune", fields=FIELDS, shows_stack=True)
+PAGE = Page(package=__name__, place=0, title=mark("Interventions"), icon="tune", fields=FIELDS, is_unchanged=True)

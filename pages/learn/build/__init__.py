@@ -5,4 +5,12 @@ from pages.learn.steps.view_fields import usual_head
 from pages.shared.page import Page
 from transformer_core.errors import mark
 
-PAGE = Page(package=__name__, place=3, title=mark("Build"), icon="construction", fields=FIELDS, usual_head=usual_head)
+PAGE = Page(
+    package=__name__,
+    place=3,
+    title=mark("Build"),
+    icon="construction",
+    fields=FIELDS,
+    is_unchanged=True,
+    usual_head=usual_head,
+)

@@ -49,7 +49,7 @@ class BuildData:
         view = state.current()
         if not view.text:
             return None
-        source = view.source(card)
+        source = view.source(card, is_changed=False)  # one writes the model's own formula
         recipe = walkthroughs.recipe(source, card.config, view.text, view.target)
         walk_recipe = walkthroughs.walk(recipe, source, HeadName(view.attention, view.layer, view.head))
         inputs_recipe = named("inputs", call(attention_inputs, source.recipe()[0], walk_recipe))

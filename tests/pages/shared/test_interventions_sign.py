@@ -38,7 +38,7 @@ STACK = Stack(
     )
 )
 ON_MODELS = [
-    url for url, page in pages().items() if page.subject in ("text", "stage", "model") and not page.shows_stack
+    url for url, page in pages().items() if page.subject in ("text", "stage", "model") and not page.is_unchanged
 ]
 
 
@@ -75,7 +75,7 @@ def test_heads_shows_the_changed_patterns_until_it_is_turned_off(open_app: OpenA
     assert [entry.enabled for entry in from_json(url_of(app)["stack"]).entries] == [False, False]
 
 
-def test_above_the_stack_itself_stands_what_the_unchanged_model_says(open_app: OpenApp, three_kinds: Path):
+def test_above_a_page_that_shows_the_unchanged_model_stands_what_that_says(open_app: OpenApp, three_kinds: Path):
     model, tokenizer = tc.load(three_kinds / "en-fr")
     runs = (
         run_text(model, tokenizer, TEXT),
@@ -83,10 +83,11 @@ def test_above_the_stack_itself_stands_what_the_unchanged_model_says(open_app: O
     )
     plain, changed = (run.output[:20] for run in runs)
     assert plain != changed
-    for url, output in (("interventions", plain), ("heads", changed)):
+    for url, output in (("interventions", plain), ("build", plain), ("heads", changed)):
         app = open_app(url, model="en-fr", text=TEXT, stack=to_json(STACK))
-        answer = next(one.value for one in app.get("html") if "hl-said" in one.value)
+        answer = next(one for one in words_of(app).splitlines() if "hl-said" in one)
         assert f">{output}" in unescape(answer), url
+        assert bool(badges(app)) == (output == changed), url
 
 
 def test_a_model_without_such_a_place_says_so_and_runs_unchanged(open_app: OpenApp):

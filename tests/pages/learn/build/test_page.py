@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from pages.learn.build import view_fields
 from tests.pages.conftest import EXAMPLES, PROMPTS, component, shown_code, url_of, words_of
+from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Stack, to_json
 from transformer_core.config import Positions
 
 pytestmark = pytest.mark.slow
@@ -58,6 +59,19 @@ def test_twelve_lines_lead_from_step_to_step_to_the_models_output(open_build: Op
     assert "'hl-proof hl-proved'" in words_of(app) and "Your program computes the model’s attention output" in words_of(
         app
     )
+
+
+def test_a_right_line_stays_right_while_interventions_are_active_elsewhere(open_build: OpenApp):
+    head = Component(kind="head", attention="encoder", layer=1, heads=(0,))
+    edit = CellEdit(attention="encoder", layer=1, operation="set", heads=(0,), cells=((1, 2),), number=0.9)
+    stack = Stack(entries=(Ablation(component=head, method="zero"), edit))
+    place = {"model": "en-fr", "attention": "encoder", "layer": "1", "head": "0"}
+    app = open_build(stack=to_json(stack), **place)
+    for step in (8, 9, 10, 12):
+        app.segmented_control(key="build-step-segments").set_value(step).run()
+        assert "data-right='True'" in words_of(write(app, step, LINES[step - 1])), (step, words_of(app))
+    assert not any("active" in one.value for one in app.markdown)
+    assert "changed_model" not in shown_code(app)
 
 
 def test_a_line_is_kept_while_other_steps_heads_and_pages_are_seen(open_build: OpenApp):
