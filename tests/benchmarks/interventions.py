@@ -15,9 +15,9 @@ from transformer_core.analysis.interventions import (
     attribution,
     consequences,
     free_output,
-    head_components,
     read_base,
     sweep,
+    sweep_components,
 )
 from transformer_core.analysis.interventions.records import AttentionName
 
@@ -90,7 +90,7 @@ def _sweep() -> Callable[[], object]:
     model, tokenizer = tc.load("checkpoints/en-fr")
     text, other = TEXTS["en-fr"]
     base, sources = read_base(model, tokenizer, text), SourceRuns(model, tokenizer)
-    components = [*head_components(model.config, base)][:3]
+    components = [*sweep_components(model.config, base)][:3]
     template = Patch(component=components[0], text=other, direction="noising", continuation="same")
     return lambda: [*sweep(model, tokenizer, base, components, template=template, sources=sources)]
 
@@ -99,6 +99,6 @@ def _attribution() -> Callable[[], object]:
     model, tokenizer = tc.load("checkpoints/en-fr")
     text, other = TEXTS["en-fr"]
     base, sources = read_base(model, tokenizer, text), SourceRuns(model, tokenizer)
-    components = [*head_components(model.config, base)]
+    components = [*sweep_components(model.config, base)]
     template = Patch(component=components[0], text=other, direction="noising", continuation="same")
     return lambda: attribution(model, tokenizer, base, components, template=template, sources=sources)

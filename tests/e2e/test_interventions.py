@@ -156,7 +156,7 @@ def test_a_sweep_fills_its_map_in_a_window_of_1024(new_page: Callable[..., Page]
     open_address(see_canvases(page), "interventions?model=en-fr&view=sweep&token=10")
     page.get_by_role("button", name="Run the sweep").click()
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
-    expect(page.get_by_text("Cross-attention: change of the logit difference")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("Head outputs, cross-attention: Δ logit difference")).to_be_visible(timeout=60_000)
     expect(page.get_by_role("button", name="Run the sweep")).to_be_visible(timeout=120_000)
     wait(page)
     assert not faults(page)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pages.investigate.interventions.data import InterventionsData
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Entry, Patch, TokenSwap
+from transformer_core.analysis.interventions.records import OF_HEADS
 from transformer_core.errors import mark
 from transformer_core.figures import isolate
 from transformer_core.language import say, say_number
@@ -22,7 +23,11 @@ KINDS = {  # of components
     "resid_pre": mark("Residual stream before the layer"),
     "resid_post": mark("Residual stream after the layer"),
 }
-_INLINE = {  # the same within a sentence
+_INLINE = {  # the same within a sentence, and those that only a sweep or a stack in an address names
+    "query": mark("queries"),
+    "key": mark("keys"),
+    "value": mark("values"),
+    "pattern": mark("attention pattern"),
     "attention": mark("attention layer"),
     "feed_forward": mark("feed-forward network"),
     "resid_pre": mark("residual stream before the layer"),
@@ -94,6 +99,8 @@ def component(of: Component) -> str:
     """Return what is replaced, and where."""
     if of.kind == "head":
         name = heads(of.attention, of.layer, of.heads)
+    elif of.kind in OF_HEADS:
+        name = say("{kind} of {heads}", kind=say(_INLINE[of.kind]), heads=heads(of.attention, of.layer, of.heads))
     else:
         stack = say(ATTENTIONS[of.attention].inline) if of.kind == "attention" else say(STACKS[of.attention])
         name = say("{kind} ({stack}, layer {layer})", kind=say(_INLINE[of.kind]), stack=stack, layer=of.layer)

@@ -20,10 +20,9 @@ from transformer_core.analysis.interventions import (
     Stack,
     attribution,
     exact_top,
-    head_components,
     read_base,
-    residual_components,
     sweep,
+    sweep_components,
 )
 from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.errors import ConfigError
@@ -47,7 +46,7 @@ def components(variation: str) -> list[Component]:
     (model, _), base = model_of(variation), base_of(variation)
     if not base.tokens:  # an encoder's text without blanks
         return []
-    return [*head_components(model.config, base), *residual_components(model.config, base)]
+    return [*sweep_components(model.config, base), *sweep_components(model.config, base, "resid_pre")]
 
 
 @each_variation
@@ -102,7 +101,7 @@ def test_it_is_the_slope_towards_the_source(variation: str):
     """A hundredth of the way, where every smooth model is linear, the exact change is a hundredth of the estimate."""
     (model, tokenizer), base = model_of(variation), base_of(variation)
     metric, sources = base.metric(1), sources_of(variation)
-    some = [*head_components(model.config, base, metric)][::7]
+    some = [*sweep_components(model.config, base, metric=metric)][::7]
     estimates = attribution(model, tokenizer, base, some, template=patch_from(OTHER), metric=metric, sources=sources)
     double = tc.build(model.config).eval().double()
     double.load_state_dict(model.state_dict())

@@ -22,9 +22,9 @@ from transformer_core.analysis.interventions import (
     TokenSwap,
     consequences,
     free_output,
-    head_components,
     read_base,
     sweep,
+    sweep_components,
 )
 from transformer_core.analysis.interventions.comparison import relative_changes
 from transformer_core.analysis.trace.attentions import attentions_of
@@ -111,7 +111,7 @@ def test_every_token_of_a_program_is_an_output_token():
     base = read_base(model, tokenizer, " ".join(tokens))
     assert base.outputs.positions == (1, 2, 3, 4, 5) and base.outputs.labels == tuple("edcba")
     assert base.free_output == " ".join(tc.programs.run(EXAMPLES["reverse"], tokens))
-    heads = [*head_components(model.config, base, base.metric(0), by_position=False)]
+    heads = [*sweep_components(model.config, base, metric=base.metric(0), by_position=False)]
     inputs = torch.tensor(base.run.inputs)
     logits = []
     for head in [None, *heads]:

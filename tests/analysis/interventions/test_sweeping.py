@@ -1,5 +1,9 @@
 """Sweeps, against one whole forward for each component."""
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -12,61 +16,216 @@ from transformer_core.analysis.interventions import (
     Metric,
     Patch,
     Stack,
-    head_components,
     read_base,
-    residual_components,
+    source_difference,
     sweep,
+    sweep_components,
 )
-from transformer_core.analysis.interventions.records import STEMS
+from transformer_core.analysis.interventions.records import OF_HEADS, OF_STACK, STEMS, Continuation, Kind
+from transformer_core.analysis.trace.attentions import attentions_of
+from transformer_core.errors import InterventionError
 from transformer_core.programs.hand_wired import copying_pair, or_model
 from transformer_core.text.ids import IdTokenizer
 
 OTHER = text_of(7, seed=5)
+HEAD_OF = {
+    "encoder_decoder": Component(kind="head", attention="cross", layer=0),
+    "decoder_only": Component(kind="head", attention="decoder", layer=0),
+    "encoder_only": Component(kind="head", attention="encoder", layer=0),
+}
+EACH_KIND = ["the paper's", "rotary, groups", "decoder, rotary", "decoder, parallel", "encoder, buckets, groups"]
 SWEPT = ["the paper's", "buckets", "decoder, rotary", "decoder, parallel"]
 
 
-@pytest.mark.parametrize("variation", SWEPT)
-@pytest.mark.parametrize("kind", ["heads", "residual"])
-def test_each_result_is_that_of_a_whole_forward_with_one_patch(variation: str, kind: str):
+def metric_of(variation: str) -> Metric:
+    """A logit difference in the middle of the output; of an encoder without blanks, within the text."""
+    base = base_of(variation)
+    return base.metric(1) if base.tokens else Metric(position=3, token=5, other=7)
+
+
+PLACES = {  # where torch's own hooks see a kind of component: at a module's input or its output
+    "head": ("{attention}.out", "input"),
+    "pattern": ("{attention}.out", "input"),  # as pattern @ v
+    "query": ("{attention}.q", "output"),
+    "key": ("{attention}.k", "output"),
+    "value": ("{attention}.v", "output"),
+    "attention": ("{attention}", "output"),
+    "feed_forward": ("{block}.mlp", "output"),
+    "resid_pre": ("{block}", "input"),
+}
+
+
+def module_of(component: Component, template: str) -> str:
+    block = f"{'encoder' if component.attention == 'encoder' else 'decoder'}.blocks.{component.layer}"
+    name = "cross_attn" if component.attention == "cross" else "self_attn"
+    return template.format(block=block, attention=f"{block}.{name}")
+
+
+@torch.no_grad()
+def hooked(
+    model: tc.Transformer, inputs: list[torch.Tensor], path: str, end: str, edit: Callable[[torch.Tensor], torch.Tensor]
+) -> torch.Tensor:
+    """The logits of a run in which a torch hook edits what goes into a module, or comes out of it."""
+    module = model.get_submodule(path)
+    if end == "input":
+        handle = module.register_forward_pre_hook(lambda _, args: (edit(args[0]), *args[1:]))
+    else:
+        handle = module.register_forward_hook(lambda _, args, output: edit(output))
+    try:
+        return model(*inputs)[0]
+    finally:
+        handle.remove()
+
+
+def seen(model: tc.Transformer, inputs: list[torch.Tensor], path: str, end: str) -> torch.Tensor:
+    """What goes into a module, or comes out of it."""
+    values: list[torch.Tensor] = []
+    hooked(model, inputs, path, end, lambda value: values.append(value) or value)  # type: ignore[func-returns-value]
+    return values[0]
+
+
+def naively_patched(
+    model: tc.Transformer, component: Component, here: list[torch.Tensor], there: list[torch.Tensor]
+) -> torch.Tensor:
+    """The logits of a run with one component of another one, by nothing but torch's hooks on the modules."""
+    config, (place, end) = model.config, PLACES[component.kind]
+    path = module_of(component, place)
+    if component.kind == "pattern":  # the other run's pattern, and this run's values
+        with torch.no_grad(), tc.capture(model, "*.hook_pattern") as acts:
+            model(*there)
+        pattern = acts[tc.site("pattern", layer=component.layer, attention=component.attention)]
+        values = seen(model, here, module_of(component, PLACES["value"][0]), "output")
+        values = values.unflatten(-1, (config.n_kv_heads, -1)).transpose(1, 2)
+        values = values.repeat_interleave(config.n_heads // config.n_kv_heads, dim=1)
+        new = (pattern @ values).transpose(1, 2).flatten(2)
+    else:
+        new = seen(model, there, path, end)
+
+    def edit(value: torch.Tensor) -> torch.Tensor:
+        value = value.clone()
+        width = value.shape[-1] if component.heads is None else config.d_head
+        start = width * (component.heads or (0,))[0]
+        for position in component.positions or range(value.shape[1]):
+            value[:, position, start : start + width] = new[:, position, start : start + width]
+        return value
+
+    return hooked(model, here, path, end, edit)
+
+
+@pytest.mark.parametrize("variation", EACH_KIND)
+@pytest.mark.parametrize("kind", PLACES)
+@pytest.mark.parametrize("by_position", [False, True])
+def test_each_result_is_that_of_a_forward_with_torchs_own_hooks(variation: str, kind: Kind, by_position: bool):
     (model, tokenizer), base = model_of(variation), base_of(variation)
-    metric = base.metric(1)
-    config, inputs = model.config, tensors_of(base)
-    components = [*(head_components if kind == "heads" else residual_components)(config, base, metric)][::5]
+    metric, inputs = metric_of(variation), tensors_of(base)
+    components = [*sweep_components(model.config, base, kind, metric, by_position=by_position)]
+    components = components[:: 5 if by_position else 1]
     patch = Patch(component=components[0], text=OTHER, direction="noising", continuation="same")
     results = [*sweep(model, tokenizer, base, components, template=patch, metric=metric, sources=sources_of(variation))]
     other = [torch.tensor([ids]) for ids in sources_of(variation).run(OTHER, "same", here=base.run).inputs]
-    with torch.no_grad(), tc.capture(model, "*") as acts:
-        model(*other)
     with torch.no_grad():
-        before = model(*inputs)[0, metric.position]
+        before = model(*inputs)[0]
     for result in results:
-        where = result.component
-        name = tc.site(STEMS[where.kind], layer=where.layer, attention=where.attention)
-        edit = tc.patch({name: acts[name]}, heads=where.heads, positions=where.positions)
-        with torch.no_grad(), tc.intervene(model, {name: edit}):
-            after = model(*inputs)[0, metric.position]
-        assert metric.other is not None
+        after = naively_patched(model, result.component, inputs, other)
         for logits, measured in ((before, result.before), (after, result.after)):
-            assert measured == pytest.approx(float(logits[metric.token] - logits[metric.other]), abs=1e-4)
+            assert measured == pytest.approx(metric.of(logits[metric.position]), abs=1e-4)
     assert [result.component for result in results] == components
     assert max(abs(result.change) for result in results) > 1e-3
 
 
-@pytest.mark.parametrize("variation", SWEPT)
-def test_components_are_all_heads_and_all_places_that_can_matter(variation: str):
+@pytest.mark.parametrize("variation", EACH_KIND)
+def test_components_are_all_parts_and_all_places_that_can_matter(variation: str):
     model, _ = model_of(variation)
-    base, config = base_of(variation), model.config
-    metric = base.metric(1)
-    heads = [*head_components(config, base, metric)]
+    base, config, metric = base_of(variation), model.config, metric_of(variation)
     n_target = metric.position + 1
-    n_positions = {"encoder": len(base.run.source), "decoder": n_target, "cross": n_target}
-    has = [name for name in n_positions if config.has_encoder or name == "decoder"]
-    assert len(set(heads)) == len(heads) == sum(2 * config.n_heads * n_positions[name] for name in has)
-    whole = [*head_components(config, base, metric, attentions=["decoder"], by_position=False)]
-    assert [(each.layer, each.heads) for each in whole] == [(i, (h,)) for i in range(2) for h in range(config.n_heads)]
-    stacks = [name for name in has if name != "cross"]
-    residual = [*residual_components(config, base, metric)]
-    assert len(set(residual)) == len(residual) == sum(2 * n_positions[name] for name in stacks)
+    n_of = {"encoder": len(base.run.source), "decoder": n_target, "cross": n_target}
+    has: Any = [*attentions_of(config)]
+    n_heads = dict.fromkeys(("head", "query", "pattern"), config.n_heads)
+    n_heads |= dict.fromkeys(("key", "value"), config.n_kv_heads)
+    for kind in STEMS:
+        names = [name for name in has if name != "cross" or kind not in OF_STACK]
+        n_keys = n_of | ({"cross": n_of["encoder"]} if kind in ("key", "value") else {})
+        placed = [*sweep_components(config, base, kind, metric)]
+        n_parts = n_heads.get(kind, 1)
+        assert len(set(placed)) == len(placed) == sum(2 * n_parts * n_keys[name] for name in names)
+        whole = [*sweep_components(config, base, kind, metric, attentions=[names[-1]], by_position=False)]
+        heads = [(head,) for head in range(n_parts)] if kind in OF_HEADS else [None]
+        expected = [(names[-1], layer, part, None) for layer in range(2) for part in heads]
+        assert [(each.attention, each.layer, each.heads, each.positions) for each in whole] == expected
+
+
+def test_components_come_in_the_order_of_the_forward_pass():
+    (model, _), base = model_of("the paper's"), base_of("the paper's")
+    order = [*dict.fromkeys((each.attention, each.layer) for each in sweep_components(model.config, base))]
+    of_decoder = [("decoder", 0), ("cross", 0), ("decoder", 1), ("cross", 1)]
+    assert order == [("encoder", 0), ("encoder", 1), *of_decoder]
+
+
+# The difference of both texts, of which a change is a fraction
+
+
+@pytest.mark.parametrize("variation", EACH_KIND)
+@pytest.mark.parametrize("continuation", ["own", "same"])
+def test_the_difference_is_that_of_plain_forwards_on_both_texts(variation: str, continuation: Continuation):
+    (model, tokenizer), base, metric = model_of(variation), base_of(variation), metric_of(variation)
+    patch = Patch(component=HEAD_OF[model.config.architecture], text=OTHER, direction="denoising")
+    options: dict[str, Any] = {"template": replace(patch, continuation=continuation), "metric": metric}
+    difference = source_difference(model, tokenizer, base, **options, sources=sources_of(variation))
+    there = sources_of(variation).run(OTHER, continuation, here=base.run).inputs
+    assert len(there[-1]) == len(base.run.inputs[-1])  # so the place is the same
+    with torch.no_grad():
+        of_source, of_base = (
+            model(*inputs)[0, metric.position] for inputs in ([torch.tensor([ids]) for ids in there], tensors_of(base))
+        )
+    assert metric.other is not None
+    gaps = [float(row[metric.token] - row[metric.other]) for row in (of_source, of_base)]
+    assert difference == pytest.approx(gaps[0] - gaps[1], abs=1e-4) and abs(difference or 0) > 1e-3
+
+
+def test_the_metric_of_a_shorter_text_is_read_where_its_continuation_has_the_same_token():
+    (model, tokenizer), base, metric = model_of("decoder"), base_of("decoder"), metric_of("decoder")
+    patch = Patch(
+        component=HEAD_OF["decoder_only"], text=text_of(5, seed=5), direction="denoising", continuation="same"
+    )
+    difference = source_difference(model, tokenizer, base, template=patch, metric=metric, sources=sources_of("decoder"))
+    (ids,) = base.run.inputs
+    n_given = base.run.n_given
+    shorter = [*tokenizer.encode_for(patch.text, "decoder_only"), *ids[n_given:]]
+    n_fewer = len(ids) - len(shorter)
+    assert n_fewer == 2 and metric.position >= n_given
+    with torch.no_grad():
+        of_source = metric.of(model(torch.tensor([shorter]))[0, metric.position - n_fewer])
+        of_base = metric.of(model(torch.tensor([ids]))[0, metric.position])
+    assert difference == pytest.approx(of_source - of_base, abs=1e-4)
+
+
+def test_replacing_all_that_the_metric_reads_recovers_all_of_it_whatever_is_given():
+    (model, tokenizer), base, metric = model_of("decoder"), base_of("decoder"), metric_of("decoder")
+    last = Component(kind="resid_post", attention="decoder", layer=1, positions=(metric.position,))
+    for given in (Stack(), off(0, 0)):
+        options: dict[str, Any] = {"metric": metric, "given": given}
+        options["template"] = Patch(component=last, text=OTHER, direction="denoising", continuation="same")
+        difference = source_difference(model, tokenizer, base, **options)
+        (result,) = sweep(model, tokenizer, base, [last], **options)
+        assert difference is not None and result.change / difference == pytest.approx(1, abs=1e-4)
+
+
+def test_where_the_other_text_has_no_such_token_or_the_same_metric_there_is_no_fraction():
+    (model, tokenizer), base = model_of("decoder"), base_of("decoder")
+    beginning = " ".join(base.text.split()[:4])
+    patch = Patch(component=HEAD_OF["decoder_only"], text=beginning, direction="denoising")
+    for position in (2, 5):  # read by both, up to rounding; and after the other one's end
+        metric = Metric(position=position, token=5, other=7)
+        assert source_difference(model, tokenizer, base, template=patch, metric=metric) is None
+    assert source_difference(model, tokenizer, base, template=replace(patch, text=base.text)) is None
+
+
+def test_patterns_of_other_lengths_are_refused_before_anything_is_run():
+    (model, tokenizer), base = model_of("the paper's"), base_of("the paper's")
+    components = [*sweep_components(model.config, base, "pattern", by_position=False)]
+    patch = Patch(component=components[0], text=text_of(5), direction="denoising")
+    with pytest.raises(InterventionError, match="a pattern can only be patched between texts of the same length"):
+        next(sweep(model, tokenizer, base, components[::-1], template=patch))
 
 
 def test_a_later_position_of_the_decoder_has_no_effect():
@@ -90,7 +249,7 @@ def test_a_sweep_can_be_left_at_any_time():
         model,
         tokenizer,
         base,
-        head_components(model.config, base),
+        sweep_components(model.config, base),
         template=Ablation(component=Component(kind="head", attention="decoder", layer=0), method="zero"),
     )
     next(results)
@@ -105,7 +264,7 @@ def test_an_equal_source_changes_nothing():
     for variation in SWEPT:
         (model, tokenizer), base = model_of(variation), base_of(variation)
         name = last_attention(model.config)
-        components = [*head_components(model.config, base, attentions=[name])][::3]
+        components = [*sweep_components(model.config, base, attentions=[name])][::3]
         patch = Patch(component=components[0], text=base.text, direction="denoising")
         results = sweep(model, tokenizer, base, components, template=patch, sources=sources_of(variation))
         assert all(result.change == 0 for result in results)
@@ -122,7 +281,7 @@ def swept(model: tc.Transformer, ids: list[int], given: Stack) -> dict[tuple[int
         model,
         tokenizer,
         base,
-        head_components(model.config, base, by_position=False),
+        sweep_components(model.config, base, by_position=False),
         template=Ablation(component=Component(kind="head", attention="decoder", layer=0), method="zero"),
         metric=Metric(position=len(ids) - 2, token=ids[1]),
         given=given,

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from transformer_core.analysis.interventions.standing import with_interventions
     from transformer_core.analysis.interventions.sweeping import (
         SweepResult,
-        head_components,
-        residual_components,
+        source_difference,
         sweep,
+        sweep_components,
     )
 
 __all__ = [
@@ -70,12 +70,12 @@ __all__ = [
     "fit_constant",
     "free_output",
     "from_json",
-    "head_components",
     "prepare",
     "read_base",
-    "residual_components",
     "run_with_edges",
+    "source_difference",
     "sweep",
+    "sweep_components",
     "to_json",
     "with_interventions",
 ]
@@ -90,7 +90,7 @@ _HOMES = {
     "run_comparison": ("RunComparison", "compare_with_source"),
     "source_runs": ("Pairing", "SourceRuns"),
     "standing": ("with_interventions",),
-    "sweeping": ("SweepResult", "head_components", "residual_components", "sweep"),
+    "sweeping": ("SweepResult", "source_difference", "sweep", "sweep_components"),
 }
 
 

@@ -71,6 +71,12 @@ def head_count(config: ModelConfig, component: Component) -> int:
     return config.n_kv_heads if component.kind in ("key", "value") else config.n_heads
 
 
+def side_of(component: Component) -> str:
+    """Return the side whose positions those of a component are, "source" or "target"."""
+    attention = ATTENTIONS[component.attention]
+    return attention.keys_from if component.kind in ("key", "value") else attention.queries_from
+
+
 def _check_constant(config: ModelConfig, entry: Ablation) -> None:
     component = entry.component
     n = len(component.heads or range(head_count(config, component)))

@@ -13,7 +13,7 @@ from threading import local
 import torch
 from torch import Tensor
 
-from transformer_core.analysis.interventions.checking import check_stack, head_count
+from transformer_core.analysis.interventions.checking import check_stack, head_count, side_of
 from transformer_core.analysis.interventions.records import (
     STEMS,
     Ablation,
@@ -25,7 +25,6 @@ from transformer_core.analysis.interventions.records import (
     TokenSwap,
 )
 from transformer_core.analysis.interventions.source_runs import Pairing, SourceRun, SourceRuns, pair_positions
-from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.analysis.trace.model_run import ModelRun
 from transformer_core.errors import InterventionError
 from transformer_core.instrument.edit import Edit
@@ -186,7 +185,7 @@ def _hooks_of(
                     "the positions of both; give run"
                 )
             there = sources.run(text, entry.continuation if isinstance(entry, Patch) else "own", here=run)
-            pairing = pair_positions(SourceRun.of(run), there, _side(entry))
+            pairing = pair_positions(SourceRun.of(run), there, side_of(component))
             acts_there = sources.activations(there, [name])
             uses.append(SourceUse(entry=index, text=text, pairing=pairing))
             if component.kind == "pattern":
@@ -221,12 +220,6 @@ def constant_value(model: Transformer, component: Component, constant: Tensor) -
     heads = torch.tensor(component.heads or range(n_heads), device=constant.device)
     values = constant.new_zeros(n_heads, model.config.d_head)
     return values.index_copy(0, heads, constant.view(len(heads), -1))[:, None]
-
-
-def _side(entry: Ablation | Patch) -> str:
-    """Return the side whose positions the rows of a component are."""
-    attention = ATTENTIONS[entry.component.attention]
-    return attention.keys_from if entry.component.kind in ("key", "value") else attention.queries_from
 
 
 def _check_shapes(there: Tensor, run: ModelRun, attention: str) -> None:

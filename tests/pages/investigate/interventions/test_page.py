@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.investigate.interventions import stack as stack_view
-from pages.investigate.interventions import view_fields
+from pages.investigate.interventions import sweeps, view_fields
 from tests.pages.conftest import shown_code, url_of, values_of, words_of
 from transformer_core.analysis.interventions import (
     Ablation,
@@ -29,11 +29,13 @@ from transformer_core.analysis.interventions import (
     consequences,
     free_output,
     from_json,
-    head_components,
     read_base,
+    source_difference,
     sweep,
+    sweep_components,
     to_json,
 )
+from transformer_core.analysis.interventions.records import Kind
 from transformer_core.errors import ConfigError
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
@@ -301,13 +303,88 @@ def test_a_sweep_fills_its_map_and_can_be_cancelled(open_app: OpenApp, three_kin
     model, tokenizer = tc.load(three_kinds / "en-fr")
     base = read_base(model, tokenizer, TEXT)
     metric = base.metric(1)
-    components = [*head_components(model.config, base, metric, attentions=["encoder"])]
+    components = [*sweep_components(model.config, base, metric=metric, attentions=["encoder"])]
     template = Ablation(component=components[0], texts=("The cat sees the dog.",))
     exact = [result.change for result in sweep(model, tokenizer, base, components, template=template, metric=metric)]
     shown = values_of(figures_of(app)["en-fr-sweep-encoder"]["data"][-1])
     np.testing.assert_allclose(shown.ravel(), exact, atol=1e-5)
     app.text_input(key="interventions-other-box").set_value("The cat sleeps.").run()
     assert "en-fr-sweep-encoder" not in figures_of(app)  # that was another question
+
+
+def swept(app: AppTest, site: tuple[Kind, bool]) -> AppTest:
+    """The page after a sweep over the components of one kind, by position or not."""
+    app.selectbox(key="interventions-sites-box").set_value(site).run()
+    app = press(app, "interventions-run-sweep")
+    while any(button.key == "interventions-cancel" for button in app.button):
+        app.run()
+    assert not app.exception
+    return app
+
+
+@pytest.mark.parametrize("model", ["en-fr", "tales"])
+def test_each_kind_is_swept_and_shown_in_nats_and_as_the_fraction_recovered(
+    open_app: OpenApp, three_kinds: Path, model: str
+):
+    text, other = ("The dog sees the cat.", "The cat sees the dog.") if model == "en-fr" else ("The cat", "The dog")
+    app = opened(open_app, model=model, text=text, view="sweep", token="0")
+    app.text_input(key="interventions-other-box").set_value(other).run()
+    loaded, tokenizer = tc.load(three_kinds / model)
+    base = read_base(loaded, tokenizer, text)
+    metric = base.metric(0)
+    for site in sweeps.SITES:
+        kind, by_position = site
+        components = [*sweep_components(loaded.config, base, kind, metric, by_position=by_position)]
+        of: dict[str, Any] = {
+            "template": Patch(component=components[0], text=other, direction="denoising"),
+            "metric": metric,
+        }
+        app = swept(app, site)
+        difference = source_difference(loaded, tokenizer, base, **of)
+        assert difference is not None
+        results = [*sweep(loaded, tokenizer, base, components, **of)]
+        for unit, scale in (("fraction", difference), ("change", 1.0)):
+            app.segmented_control(key="interventions-sweep-unit-segments").set_value(unit).run()
+            for name in dict.fromkeys(component.attention for component in components):
+                expected = [one.change / scale for one in results if one.component.attention == name]
+                shown = values_of(figures_of(app)[f"{model}-sweep-{name}"]["data"][0])
+                if not by_position:
+                    n_layers = len({one.component.layer for one in results})
+                    assert shown.shape == (n_layers, len(expected) // n_layers)
+                n_columns = len(expected) // shown.shape[0]  # positions after the metric's are 0
+                np.testing.assert_allclose(shown[:, :n_columns].ravel(), expected, atol=1e-4)
+                assert not shown[:, n_columns:].any()
+
+
+def test_a_sweep_that_is_done_at_once_has_nothing_left_to_cancel(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sweeps, "SLICE", 60.0)
+    app = press(opened(open_app, view="sweep", token="1"), "interventions-run-sweep")
+    keys = [button.key for button in app.button]
+    assert "interventions-run-sweep" in keys and "interventions-cancel" not in keys
+    assert np.isfinite(values_of(figures_of(app)["en-fr-sweep-encoder"]["data"][-1])).all()
+
+
+def test_where_there_is_no_fraction_or_no_such_pattern_one_sentence_says_why(open_app: OpenApp):
+    app = opened(open_app, view="sweep", token="1")
+    app.text_input(key="interventions-other-box").set_value(TEXT).run()
+    app = swept(app, ("query", False))
+    assert "There is no fraction recovered here" in words_of(app)
+    assert not any(one.key == "interventions-sweep-unit-segments" for one in app.segmented_control)
+    app.text_input(key="interventions-other-box").set_value("The cat sees the dog and the cat.").run()
+    app = swept(app, ("pattern", False))
+    (warning,) = [one.value for one in app.warning]
+    assert "a pattern can only be patched between texts of the same length" in warning
+    assert "en-fr-sweep-encoder" not in figures_of(app)
+
+
+def test_what_was_not_run_before_a_sweep_was_cancelled_is_left_blank(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sweeps, "SLICE", 0.01)
+    app = press(opened(open_app, view="sweep", token="1"), "interventions-run-sweep")
+    app = press(app, "interventions-cancel")
+    shown = values_of(figures_of(app)["en-fr-sweep-encoder"]["data"][-1])
+    assert np.isfinite(shown).any() and np.isnan(shown).any()
 
 
 def test_a_sieve_estimates_all_and_checks_the_largest_exactly(open_app: OpenApp, three_kinds: Path):
@@ -320,7 +397,7 @@ def test_a_sieve_estimates_all_and_checks_the_largest_exactly(open_app: OpenApp,
     model, tokenizer = tc.load(three_kinds / "en-fr")
     base = read_base(model, tokenizer, TEXT)
     metric = base.metric(1)
-    components = [*head_components(model.config, base, metric)]
+    components = [*sweep_components(model.config, base, metric=metric)]
     of: dict[str, Any] = {
         "template": Ablation(component=components[0], texts=("The cat sees the dog.",)),
         "metric": metric,
