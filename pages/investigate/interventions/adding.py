@@ -15,7 +15,7 @@ from pages.shared.view import state
 from pages.shared.view.fields import Kept
 from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Entry, Patch, TokenSwap
 from transformer_core.errors import ConfigError, HeadlightError, mark
-from transformer_core.language import say
+from transformer_core.language import say, say_number
 
 TABS = {
     "ablate": mark("Ablate"),
@@ -38,6 +38,7 @@ ABOUT_DIRECTION = {
     "denoising": mark("Clean into corrupted: is the component sufficient? Your text is the corrupted one."),
     "noising": mark("Corrupted into clean: is the component necessary? Your text is the clean one."),
 }
+SAME_TEXT = mark("Both texts have the same tokens, so this changes nothing by itself. Type another text.")
 SCOPES = {"cell": mark("Cell"), "row": mark("Row"), "column": mark("Column"), "group": mark("Group")}
 ABOUT_CELLS = mark(
     "Before the softmax, the other keys share the weight of a cell that is knocked out, so another head or cell can "
@@ -82,6 +83,8 @@ def _ablate(data: InterventionsData) -> None:
     prose.small(say(ABOUT_METHOD[_METHOD.value]))
     if _METHOD.value != "zero":
         _other(data)
+    if _METHOD.value == "resample":
+        _counterparts(data, Ablation(component=_chosen(data), method="resample", texts=(other_text(data),)))
     _button(lambda: _ablation(data))
 
 
@@ -98,9 +101,14 @@ def _ablation(data: InterventionsData) -> Entry:
 def _patch(data: InterventionsData) -> None:
     _component(data)
     _other(data)
+    _counterparts(data, _patching(data))
     DIRECTION.segmented(say("Direction"), [*words.DIRECTIONS], name=lambda name: say(words.DIRECTIONS[name]))
     prose.small(say(ABOUT_DIRECTION[DIRECTION.value]))
-    _button(lambda: Patch(component=_chosen(data), text=other_text(data), direction=DIRECTION.value))
+    _button(lambda: _patching(data))
+
+
+def _patching(data: InterventionsData) -> Patch:
+    return Patch(component=_chosen(data), text=other_text(data), direction=DIRECTION.value)
 
 
 def _component(data: InterventionsData) -> None:
@@ -169,6 +177,32 @@ def _chosen(data: InterventionsData) -> Component:
 def _other(data: InterventionsData) -> None:
     """Draw the choice of the text that values are taken from."""
     _OTHER.text(say("Take values from the text"), shown=other_text(data), take=lambda typed: _OTHER.set(typed.strip()))
+
+
+def _counterparts(data: InterventionsData, entry: Ablation | Patch) -> None:
+    """Say which positions take the values of a random position of the other text, or that both texts are the same."""
+    try:
+        pairing, is_same = data.source_of(entry)
+    except HeadlightError as error:
+        prose.warning(prose.sentence(error))
+        return
+    positions = entry.component.positions or range(pairing.n_here)
+    n = sum(position in pairing.positions for position in positions)
+    if is_same:
+        prose.small(say(SAME_TEXT))
+    elif n == len(positions):
+        prose.small(say("Every position takes the activation of its counterpart in the other text."))
+    else:
+        prose.small(
+            say_number(
+                n,
+                "{n} of {n_positions} positions has a counterpart in the other text; the rest take the activation of "
+                "a random position of it.",
+                "{n} of {n_positions} positions have a counterpart in the other text; the rest take the activation of "
+                "a random position of it.",
+                n_positions=len(positions),
+            )
+        )
 
 
 def _cells(data: InterventionsData) -> None:

@@ -14,13 +14,13 @@ from pages.shared.recipe import Expression, call, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
-from transformer_core.analysis.interventions import Stack
+from transformer_core.analysis.interventions import Ablation, Patch, Stack
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate
 
 if TYPE_CHECKING:
     from transformer_core.analysis import ModelRun
-    from transformer_core.analysis.interventions import Base, Consequences, Metric
+    from transformer_core.analysis.interventions import Base, Consequences, Metric, Pairing
     from transformer_core.text.interface import Tokenizer
 
 STORE = mark("interventions")
@@ -115,6 +115,28 @@ class InterventionsData:
         """What the model writes by itself with the stack; decoded when it is first asked for."""
         written: str = value_of(self.output_recipe)
         return written
+
+    def source_of(self, entry: Ablation | Patch) -> "tuple[Pairing, bool]":
+        """Return what an intervention would take its values from, were it the only one.
+
+        Args:
+            entry: that takes values from one other text.
+
+        Returns:
+            Which positions are paired, and whether the other text's run is that of the text itself.
+
+        Raises:
+            HeadlightError: the model cannot read that text.
+        """
+        from transformer_core.analysis.interventions import prepare
+
+        model, tokenizer = self.source.recipe()
+        stack, run = Stack(entries=(entry,)), self.base_recipe.run
+        ready = call(prepare, model, tokenizer, stack, run=run, sources=self.sources_recipe)
+        (use,) = value_of(self.source.forward(model, ready)).source_uses
+        is_same = value_of(self.sources_recipe).run(use.text).inputs == self.run.inputs
+        cache.measure(STORE, self.sources_recipe)
+        return use.pairing, is_same
 
     def comparison_recipe(self, text: str, kind: str) -> Expression:
         """Return as code what another text's run does differently.

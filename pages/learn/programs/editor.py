@@ -1,5 +1,8 @@
 """Where a program is chosen or written, and its input; and where its model is saved."""
 
+from collections.abc import Sequence
+from random import Random
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -12,6 +15,7 @@ from pages.shared import prose
 from pages.shared.view.fields import Kept
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
+from transformer_core.programs.language import Program
 
 ABOUT = mark(
     "name = expression on each line; the last line is the output. select(keys, queries, predicate) chooses keys for "
@@ -24,6 +28,7 @@ ATTENDS = {  # what a query may attend to
     view_fields.EARLIER: mark("Itself and earlier tokens (decoder-only)"),
 }
 OTHER_MASK = mark("This program is written for “{usual}”; as it is set now, it may compute something else.")
+N_INPUTS = 4  # that a saved model has as its examples
 _SAVED = Kept("programs-saved", "")  # what came of saving the model
 
 
@@ -114,8 +119,20 @@ def _save(wanted: str) -> str:
 
     tokens = input_tokens()
     try:
-        model, tokenizer = compile_program(current_program(len(tokens)))
-        name = model_store.keep_compiled(model, tokenizer, wanted or view_fields.PROGRAM.value, [" ".join(tokens)])
+        program = current_program(len(tokens))
+        model, tokenizer = compile_program(program)
+        name = model_store.keep_compiled(
+            model, tokenizer, wanted or view_fields.PROGRAM.value, _inputs(program, tokens)
+        )
     except HeadlightError as error:
         return say("The model was not saved: {error}.", error=error)
     return say("Saved as “{name}”; choose it in the model bar of any page.", name=name)
+
+
+def _inputs(program: Program, tokens: Sequence[str]) -> list[str]:
+    """Return a few different inputs of a program, the one that is shown first."""
+    example, draw = EXAMPLES[view_fields.PROGRAM.value], Random(0)
+    drawn = [draw.choices(program.vocab, k=len(tokens)) for _ in range(N_INPUTS)]
+    inputs = [tokens, *(each.split() for each in (example.tokens, *example.more)), *drawn]
+    fitting = [each for each in inputs if {*each} <= {*program.vocab} and len(each) <= program.max_len]
+    return [*dict.fromkeys(map(" ".join, fitting))][:N_INPUTS]

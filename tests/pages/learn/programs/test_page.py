@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from pages.learn.programs.examples import EXAMPLES
 from tests.pages.conftest import component, shown_code, url_of, values_of, words_of
+from transformer_core.analysis.programs.program_run import program_run
 from transformer_core.checkpoints.compiled import load_compiled
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
@@ -225,16 +226,55 @@ def test_the_code_prints_what_is_shown(open_app: OpenApp, capsys: pytest.Capture
     assert printed.count("('b', 'a')") == 2 and "[" in printed
 
 
-def test_the_model_is_saved_with_its_program(
-    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, three_kinds: Path
-):
+@pytest.fixture
+def models_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, three_kinds: Path) -> Path:
+    """A folder that models can be saved in."""
     folder = tmp_path / "models"
     folder.mkdir()
     (folder / "en-fr").symlink_to(three_kinds / "en-fr")
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(folder))
-    app = opened(open_app, program="shift")
-    app.text_input(key="programs-name").set_value("My shift")
+    return folder
+
+
+def save(app: AppTest, name: str) -> AppTest:
+    app.text_input(key="programs-name").set_value(name)
     next(button for button in app.button if button.label == "Save as model").click().run()
-    assert not app.exception and "Saved as “my-shift”" in words_of(app)
-    model, _ = load_compiled(folder / "my-shift")
+    assert not app.exception and f"Saved as “{name}”" in words_of(app)
+    return app
+
+
+def test_the_model_is_saved_with_its_program(open_app: OpenApp, models_folder: Path):
+    save(opened(open_app, program="shift"), "my-shift")
+    model, _ = load_compiled(models_folder / "my-shift")
     assert tc.programs.roles(model)[0, 0].offset == 1
+
+
+@pytest.mark.parametrize("name", [*EXAMPLES])
+def test_an_example_has_different_inputs_that_its_model_reads_as_the_program_does(name: str):
+    example, program = EXAMPLES[name], tc.programs.EXAMPLES[name]
+    model, tokenizer = tc.programs.compile(program)
+    inputs = [each.split() for each in (example.tokens, *example.more)]
+    assert len(inputs) == len({*map(tuple, inputs)}) == 4 and len(inputs[0]) == len(inputs[1])
+    for tokens in inputs:
+        expected = [str(value) for value in tc.programs.run(program, tokens)]
+        assert [*program_run(model, tokenizer, tokens).predicted] == expected
+
+
+@pytest.mark.parametrize(
+    ("address", "first"),
+    [
+        ({"program": "shift"}, "a b c d e"),
+        ({"program": "shift", "input": "a b"}, "a b"),
+        ({"source": "x = map(lambda t: t, tokens)", "vocabulary": "ja nein", "input": "ja nein ja"}, "ja nein ja"),
+        ({"program": "shift", "vocabulary": "ja", "input": "ja"}, "ja"),
+    ],
+)
+def test_a_saved_model_has_different_inputs_as_its_examples(
+    open_app: OpenApp, models_folder: Path, address: dict[str, str], first: str
+):
+    save(opened(open_app, **address), "saved")
+    examples = json.loads((models_folder / "saved" / "card.json").read_text())["examples"]
+    n_possible = 1 if address.get("vocabulary") == "ja" else 4
+    assert examples[0] == first and len({*examples}) == len(examples) >= min(n_possible, 2)
+    _, tokenizer = load_compiled(models_folder / "saved")
+    assert not any(tokenizer.unknown_words(example) for example in examples)
