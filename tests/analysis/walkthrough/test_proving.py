@@ -1,11 +1,19 @@
 """The proof finds what is wrong, and only that."""
 
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests.analysis.walkthrough.small_walks import each_place, inputs_of, model_of, walked
+from transformer_core.analysis.interventions import Ablation, Component, Stack, with_interventions
+from transformer_core.analysis.interventions.records import Kind
 from transformer_core.analysis.walkthrough import Walkthrough, walk
 from transformer_core.analysis.walkthrough.proving import largest_error
+from transformer_core.errors import ConfigError
+from transformer_core.text.ids import IdTokenizer
 
 
 @each_place
@@ -20,6 +28,57 @@ def test_every_number_is_proved(kind: str, attention: str, layer: int):
     assert proof.torch_largest < 5e-5
     assert {"pattern", "z"} <= set(proof.torch_errors) <= {"pattern", "z", "concat", "attn_out"}
     assert (proof.torch_reason is None) == (proof.torch_function == "torch.nn.MultiheadAttention")
+
+
+IN_ATTENTION: Mapping[Kind, str] = {  # the quantity that each of them sets
+    "head": "z",
+    "query": "q",
+    "key": "k",
+    "value": "v",
+    "pattern": "pattern",
+    "attention": "attn_out",
+}
+AROUND: tuple[Kind, ...] = ("feed_forward", "resid_pre", "resid_mid", "resid_post")
+
+
+def with_ablation(kind: str, component: Component, *, attention: str, layer: int) -> Walkthrough | None:
+    """A walk through the last head where a component is always 0; None where the model has none."""
+    model, stack = model_of(kind), Stack(entries=(Ablation(component=component, method="zero"),))
+    try:
+        changed = with_interventions(model, IdTokenizer.of(model.config), stack, "")
+    except ConfigError:
+        return None
+    return walk(changed, inputs_of(kind), attention=attention, layer=layer, head=2)
+
+
+@pytest.mark.slow
+@each_place
+def test_what_an_intervention_changes_is_proved_and_what_it_sets_is_named(kind: str, attention: Any, layer: int):
+    """Torch's attention, which knows none, is left out where one acts inside the attention."""
+    for part, name in IN_ATTENTION.items():
+        there = with_ablation(
+            kind, Component(kind=part, attention=attention, layer=layer), attention=attention, layer=layer
+        )
+        assert there and there.proof().holds and not there.proof().torch_errors, part
+        assert "an intervention acts inside this attention" in str(there.proof().torch_reason)
+        assert set(there.intervened) == ({name, "concat"} if part == "head" else {name})
+        row, column = map(int, np.argwhere(there.intervened[name])[0])
+        assert there.number(name, row, column).value == 0
+        assert "set by an intervention" in str(there.number(name, row, column).note)
+    stack: Any = "decoder" if attention == "cross" else attention
+    for part, at in product(AROUND, range(2)):
+        there = with_ablation(kind, Component(kind=part, attention=stack, layer=at), attention=attention, layer=layer)
+        if there is not None:
+            assert there.proof().holds and there.proof().torch_errors, (part, at)
+            handed_on = [("resid_pre", layer)] + [("resid_post", layer - 1)] * there.outline.is_pre_norm
+            assert "x" in there.intervened or attention != stack or (part, at) not in handed_on, (part, at)
+
+
+def test_another_heads_ablation_leaves_the_numbers_of_this_head_as_their_formulas_give_them():
+    head = Component(kind="head", attention="encoder", layer=1, heads=(0,))
+    there = with_ablation("the paper's", head, attention="encoder", layer=1)
+    assert there and there.proof().holds and set(there.intervened) == {"concat"}
+    assert there.number("concat", 1, 0).note and not there.number("z", 1, 0).note
 
 
 def spoilt(there: Walkthrough, name: str, *, by: float) -> Walkthrough:

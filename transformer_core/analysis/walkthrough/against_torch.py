@@ -21,6 +21,7 @@ FUNCTION = "torch.nn.functional.scaled_dot_product_attention"
 
 TURNS = mark("torch.nn.MultiheadAttention does not apply rotary embeddings")
 NORMS = mark("torch.nn.MultiheadAttention does not normalize queries and keys")
+INTERVENED = mark("torch.nn.MultiheadAttention is not compared, as an intervention acts inside this attention")
 WIDTH = mark("torch.nn.MultiheadAttention requires a head width of d_model / n_heads, which this model does not have")
 
 
@@ -29,12 +30,17 @@ class TorchNumbers:
     """What torch makes of the same inputs."""
 
     function: str  # MODULE or FUNCTION
-    reason: str | None  # English, marked: why it is not MODULE
+    reason: str | None  # English, marked: why it is not MODULE, or why there are no values
     values: Mapping[str, Float[np.ndarray, "_ _"]]  # by quantity; NaN where a query may look at nothing
 
 
 def torch_numbers(
-    outline: Outline, weights: Weights, values: Mapping[str, Float[np.ndarray, "_ _"]], bias: Bias
+    outline: Outline,
+    weights: Weights,
+    values: Mapping[str, Float[np.ndarray, "_ _"]],
+    bias: Bias,
+    *,
+    is_intervened: bool = False,
 ) -> TorchNumbers:
     """Return pattern, z and what comes of them, in float32, as torch computes them.
 
@@ -46,7 +52,10 @@ def torch_numbers(
         weights: of its block.
         values: the model's numbers, by quantity.
         bias: what the distance adds to the scores of all heads, in float64; None: nothing.
+        is_intervened: an intervention acts inside of the attention: torch's gives nothing to compare with.
     """
+    if is_intervened:
+        return TorchNumbers(function=MODULE, reason=INTERVENED, values={})
     reason = _why_not(outline)
     sees_nothing = ~values["mask"].astype(bool).any(axis=-1)  # [query]
     with torch.inference_mode():

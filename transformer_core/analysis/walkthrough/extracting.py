@@ -38,7 +38,7 @@ def quantities_of(
         captured: of the first text of a batch, on the CPU, by site.
     """
     sites = outline.sites()
-    quantities = {name: _of_head(outline, name, captured[site]) for name, site in sites.items() if site is not None}
+    quantities = {name: of_head(outline, name, captured[site]) for name, site in sites.items() if site is not None}
     if outline.is_projected_in_steps:
         parameter = next(attention.parameters())
         read = captured[sites["x_normalized" if outline.is_pre_norm else "x"] or ""]
@@ -67,8 +67,8 @@ def distance_bias(model: Transformer, outline: Outline, n_positions: int) -> Flo
     return bias.write_out()[0].cpu()
 
 
-def _of_head(outline: Outline, name: str, captured: Float[Tensor, "..."]) -> Float[Tensor, "_ _"]:
-    """Return what was captured of a text, of the walk's head where there are heads."""
+def of_head(outline: Outline, name: str, captured: Float[Tensor, "..."]) -> Float[Tensor, "_ _"]:
+    """Return what was captured of a text at the site of a quantity, of the walk's head where there are heads."""
     of_text = captured[0]
     if name.endswith("concat"):
         return of_text.transpose(0, 1).flatten(start_dim=1)

@@ -19,6 +19,7 @@ class Origin:
 
     sites: tuple[str, ...]  # added up
     norm: str | None  # path of the normalization of the sum; None: there is none
+    hook_point: str | None = None  # that the sum passes before
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,4 +210,5 @@ class Outline:
         if not self.is_pre_norm:
             return Origin(sites=(f"{block}.{last.sum}",), norm=f"{block}.{last.norm}")
         before = earlier[-1].sum if earlier else "hook_resid_pre"
-        return Origin(sites=(f"{block}.{before}", f"{block}.{last.adds}"), norm=None)
+        sites = (f"{block}.{before}", f"{block}.{last.adds}")
+        return Origin(sites=sites, norm=None, hook_point=f"{block}.hook_resid_post")

@@ -49,6 +49,8 @@ def prove(values: Matrices, recomputed: Matrices, torch: "TorchNumbers", *, dtyp
     }
     shares = {name: error / (tolerance * sizes[name]) for name, error in errors.items()}
     worst = max(shares, key=shares.__getitem__)
+    torch_shares = {name: error / (tolerance * sizes[name]) for name, error in torch_errors.items()}
+    torch_worst = max(torch_shares, key=torch_shares.__getitem__, default="")
     return Proof(
         n_numbers=n_numbers,
         errors=errors,
@@ -59,7 +61,8 @@ def prove(values: Matrices, recomputed: Matrices, torch: "TorchNumbers", *, dtyp
         torch_function=torch.function,
         torch_errors=torch_errors,
         torch_reason=torch.reason,
-        torch_share_of_tolerance=max(error / (tolerance * sizes[name]) for name, error in torch_errors.items()),
+        torch_worst=torch_worst,
+        torch_share_of_tolerance=torch_shares.get(torch_worst, 0.0),
         dtype=dtype,
         device=device,
     )

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from transformer_core.analysis.walkthrough.extracting import attention_of, distance_bias, quantities_of
+from transformer_core.analysis.walkthrough.extracting import attention_of, distance_bias, of_head, quantities_of
 from transformer_core.analysis.walkthrough.outline import Origin, Outline
 from transformer_core.instrument.capture import capture
 from transformer_core.model.stack import Stack
@@ -34,12 +35,15 @@ class Recomputed:
     attention: AllHeads
     cross: AllHeads | None  # the one that comes next in the block
     bias: Float[np.ndarray, "head query key"] | None  # what the distance adds to the scores; None: there is none
+    intervened: Mapping[str, Bool[np.ndarray, "_ _"]]  # by quantity, where there are any: numbers that a hook set
+    is_attention_intervened: bool  # a hook set numbers inside of the attention, of whichever head
 
     @property
     def n_bytes(self) -> int:
         """Memory that it takes, in bytes."""
         attentions = [heads for heads in (self.attention, self.cross) if heads is not None]
-        arrays = [*self.values.values(), *(part for one in attentions for part in (one.pattern, one.v)), self.bias]
+        parts = [part for one in attentions for part in (one.pattern, one.v)]
+        arrays = [*self.values.values(), *self.intervened.values(), *parts, self.bias]
         return sum(array.nbytes for array in arrays if array is not None)
 
 
@@ -56,6 +60,7 @@ def recompute(model: Transformer, outline: Outline, captured: Captured) -> Recom
     """Return the quantities of a walk as the model's own modules compute them in float64, on the CPU.
 
     The block starts from the sum of what was captured before it, and so does the encoder's output that it looks at.
+    Interventions that always act in the model (`with_interventions`) act here too.
 
     Args:
         model: whose modules are copied.
@@ -64,7 +69,9 @@ def recompute(model: Transformer, outline: Outline, captured: Captured) -> Recom
     """
     own, stack = outline.self_attention, model.get_submodule(outline.stack)
     assert isinstance(stack, Stack), "a block is part of a stack"
-    x = _origin(model, own.origin_of_x(), captured)
+    origin = own.origin_of_x()
+    handed_on = _origin(model, origin, captured)
+    x = in_float64(model.get_submodule(origin.hook_point))(handed_on) if origin.hook_point else handed_on
     inputs: list[Tensor | None] = [x, captured[f"{own.module}.hook_mask"].cpu()]
     memory: dict[str, Tensor] = {}
     if own.is_followed_by_cross:
@@ -77,8 +84,13 @@ def recompute(model: Transformer, outline: Outline, captured: Captured) -> Recom
     sites = {site for site in outline.sites().values() if site is not None and site not in memory}
     sites |= {f"{module}.hook_{stem}" for module in attentions for stem in ("pattern", "v")}
     block = in_float64(model.get_submodule(outline.block))
+    before: dict[str, Tensor] = {}  # by site, what the interventions there are given
+    for site in sites:
+        point = block.get_submodule(site.removeprefix(path))
+        point.register_forward_pre_hook(partial(_note, before, site), prepend=True)
     with capture(block, *(site.removeprefix(path) for site in sites)) as activations:
         block(*inputs, rotation=rotation, bias=bias)
+    before[f"{outline.block}.hook_resid_pre"] = handed_on
     known = memory | {f"{path}{site}": value.double() for site, value in activations.items()}
     biases = distance_bias(model, outline, x.shape[1])
 
@@ -90,7 +102,29 @@ def recompute(model: Transformer, outline: Outline, captured: Captured) -> Recom
         attention=of_all_heads(outline.module),
         cross=of_all_heads(outline.cross) if outline.is_followed_by_cross else None,
         bias=None if biases is None else biases.double().numpy(),
+        intervened=_intervened(outline, before, known),
+        is_attention_intervened=any(
+            not torch.equal(value, known[site])
+            for site, value in before.items()
+            if site.startswith(f"{outline.module}.hook_")
+        ),
     )
+
+
+def _note(before: dict[str, Tensor], site: str, _: nn.Module, values: tuple[Tensor]) -> None:
+    """Keep what a hook point was given."""
+    before[site] = values[0].double()
+
+
+def _intervened(outline: Outline, before: Captured, after: Captured) -> dict[str, Bool[np.ndarray, "_ _"]]:
+    """Return where the numbers of a quantity are not those that its hook point was given."""
+    found = {}
+    for name, site in outline.sites().items():
+        if site is not None and site in before:
+            is_set = of_head(outline, name, before[site]) != of_head(outline, name, after[site])
+            if is_set.any():
+                found[name] = is_set.numpy()
+    return found
 
 
 def in_float64(module: nn.Module) -> nn.Module:

@@ -104,7 +104,7 @@ class Number:
     over: str  # what the sum is over: a kind of place; "" where there is no sum
     terms: tuple[Term, ...]  # of the sum
     constants: Mapping[str, float]  # all other inputs, by their notation in the formula
-    note: str | None = None  # English, marked: why a query may look at a key, or may not
+    note: str | None = None  # English, marked: why a query may look at a key or not, or what set the number
 
     @property
     def difference(self) -> float:
@@ -121,7 +121,7 @@ class Number:
 
 @dataclass(frozen=True, kw_only=True)
 class Proof:
-    """All numbers of a walk, held against two other computations."""
+    """All numbers of a walk, held against two other computations; against float64 alone where torch has none."""
 
     n_numbers: int
     errors: Mapping[str, float]  # by quantity: the largest distance to float64; infinite where one is no number
@@ -130,8 +130,9 @@ class Proof:
     share_of_tolerance: float  # how much of what is allowed that quantity takes; above 1 the proof fails
     tolerance: float  # allowed for numbers of size 1; in proportion more for larger ones
     torch_function: str  # what torch's numbers come from, such as "torch.nn.MultiheadAttention"
-    torch_errors: Mapping[str, float]  # by quantity: the largest distance to torch's numbers
-    torch_reason: str | None  # English, marked: why it cannot be MultiheadAttention; None where it is
+    torch_errors: Mapping[str, float]  # by quantity: the largest distance to torch's numbers; empty where it has none
+    torch_reason: str | None  # English, marked: why MultiheadAttention is not compared; None where it is
+    torch_worst: str  # as `worst`, against torch; "" where it has no numbers
     torch_share_of_tolerance: float
     dtype: str  # that the model computes in, such as "float32"
     device: str
@@ -143,5 +144,5 @@ class Proof:
 
     @property
     def torch_largest(self) -> float:
-        """The largest distance to torch's numbers."""
-        return max(self.torch_errors.values())
+        """The largest distance to torch's numbers; 0 where it has none."""
+        return max(self.torch_errors.values(), default=0.0)

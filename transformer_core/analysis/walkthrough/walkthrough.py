@@ -1,10 +1,11 @@
 """A walk through one head on one text: the model's own matrices, each number with its formula, and their proof."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from transformer_core.analysis.walkthrough.against_torch import TorchNumbers, torch_numbers
 from transformer_core.analysis.walkthrough.numbers import Formulas
@@ -18,6 +19,7 @@ from transformer_core.analysis.walkthrough.weights import Weights
 from transformer_core.errors import SiteError, mark
 
 NO_QUANTITY = mark("this walkthrough has no quantity {name}; it has {there}")
+SET = mark("set by an intervention, so it does not follow from this formula")
 NO_PLACE = mark("{name} has rows 0 to {last_row} and columns 0 to {last_column}; got {row}, {column}")
 
 
@@ -61,6 +63,11 @@ class Walkthrough:
         return self._recomputed.values
 
     @property
+    def intervened(self) -> Mapping[str, Bool[np.ndarray, "_ _"]]:
+        """By quantity, which numbers an intervention set; without quantities that none acts on."""
+        return self._recomputed.intervened
+
+    @property
     def n_bytes(self) -> int:
         """Memory that it takes, in bytes; the weights are the model's."""
         parts = [*self._inputs.x_parts.values(), *self._inputs.memory_parts.values()]
@@ -94,8 +101,11 @@ class Walkthrough:
             raise SiteError(NO_PLACE, name=name, row=row, column=column, **last)
         described = PAIRS.get(name) or DESCRIPTIONS[name]
         by_torch = self._torch.values.get(name)
+        formula = self._formulas.of(name, row, column)
+        if name in self.intervened and self.intervened[name][row, column]:
+            formula = replace(formula, note=SET)
         return Number(
-            **vars(self._formulas.of(name, row, column)),
+            **vars(formula),
             name=name,
             symbol=described.symbol,
             row=row,
@@ -123,7 +133,9 @@ class Walkthrough:
 
     @cached_property
     def _torch(self) -> TorchNumbers:
-        return torch_numbers(self.outline, self._weights, self._values, self._recomputed.bias)
+        again = self._recomputed
+        is_intervened = again.is_attention_intervened
+        return torch_numbers(self.outline, self._weights, self._values, again.bias, is_intervened=is_intervened)
 
     @cached_property
     def _formulas(self) -> Formulas:

@@ -19,15 +19,17 @@ USUAL: dict[str, Any] = {
     "torch_function": "torch.nn.MultiheadAttention",
     "torch_errors": {"z": 3e-7, "output": 1e-7},
     "torch_reason": None,
+    "torch_worst": "output",
     "torch_share_of_tolerance": 0.25,
     "dtype": "float32",
     "device": "cpu",
 }
 
 
-def told(bare: Bare, **changes: Any) -> str:
+def told(bare: Bare, intervened: tuple[str, ...] = (), **changes: Any) -> str:
     made = Proof(**USUAL | changes)
-    walk = SimpleNamespace(proof=lambda: made, quantities={"z": SimpleNamespace(symbol="Z")})
+    symbols = {"z": SimpleNamespace(symbol="Z"), "pattern": SimpleNamespace(symbol="A")}
+    walk = SimpleNamespace(proof=lambda: made, quantities=symbols, intervened=intervened)
     proof.show(SimpleNamespace(walk=walk))  # type: ignore[arg-type]
     (words,) = bare.texts
     bare.clear()
@@ -44,23 +46,29 @@ def test_numbers_that_agree_are_verified_with_both_largest_errors(bare: Bare):
 
 
 def test_a_rounded_model_says_where_it_computes(bare: Bare):
-    words = told(bare, dtype="bfloat16", device="cuda", torch_reason="It has no biases.")
+    words = told(bare, dtype="bfloat16", device="cuda", torch_reason="It has no biases")
     assert words.index("It has no biases.") < words.index("The model computes in bfloat16 on cuda.")
 
 
 @pytest.mark.parametrize(
-    ("changes", "times"),
+    ("changes", "words"),
     [
-        ({"share_of_tolerance": 3.0}, "3.0"),
-        ({"torch_share_of_tolerance": 4.0}, "4.0"),
-        ({"share_of_tolerance": 1.5, "torch_share_of_tolerance": 1.25}, "1.5"),
+        ({"share_of_tolerance": 3.0}, "Z against float64, 2.0e-07, is 3.0 times"),
+        ({"torch_share_of_tolerance": 4.0}, "output against torch.nn.MultiheadAttention, 1.0e-07, is 4.0 times"),
+        ({"share_of_tolerance": 1.5, "torch_share_of_tolerance": 1.25}, "Z against float64, 2.0e-07, is 1.5 times"),
     ],
 )
-def test_numbers_that_do_not_agree_say_which_and_by_how_much(bare: Bare, changes: dict[str, Any], times: str):
-    words = told(bare, **changes)
-    assert "hl-unproved" in words and f"the error of Z against float64 is {times} times the tolerance" in words
-    assert "float32 on cpu (largest error 2.0e-07; against torch.nn.MultiheadAttention 3.0e-07)" in words
-    assert "the error of memory against" in told(bare, worst="memory", **changes)
+def test_numbers_that_do_not_agree_say_which_and_by_how_much(bare: Bare, changes: dict[str, Any], words: str):
+    failed = told(bare, **changes)
+    assert "hl-unproved" in failed and f"the error of {words} the tolerance of float32 on cpu." in failed
+
+
+def test_numbers_that_an_intervention_sets_are_named_and_torch_is_left_out(bare: Bare):
+    without = {"torch_errors": {}, "torch_worst": "", "torch_share_of_tolerance": 0.0}
+    words = told(bare, ("pattern", "z"), torch_reason="It is left out", **without)
+    assert "hl-proved" in words and "12,345 numbers, largest error 2.0e-07 against float64. It is left out." in words
+    assert "An intervention sets numbers of A, Z, which do not follow from their formulas." in words
+    assert "intervention" not in told(bare)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.0])
