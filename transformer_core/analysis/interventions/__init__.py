@@ -26,9 +26,9 @@ if TYPE_CHECKING:
         free_output,
         read_base,
     )
+    from transformer_core.analysis.interventions.constants import FittedConstant, corpus_mean, fit_constant
     from transformer_core.analysis.interventions.context import Applied, SourceUse, applied, prepare
     from transformer_core.analysis.interventions.metric import Metric
-    from transformer_core.analysis.interventions.optimal import FittedConstant, fit_constant
     from transformer_core.analysis.interventions.path_patching import Edge, Node, edges, run_with_edges
     from transformer_core.analysis.interventions.run_comparison import RunComparison, compare_with_source
     from transformer_core.analysis.interventions.source_runs import Pairing, SourceRuns
@@ -65,6 +65,7 @@ __all__ = [
     "attribution",
     "compare_with_source",
     "consequences",
+    "corpus_mean",
     "edges",
     "exact_top",
     "fit_constant",
@@ -82,10 +83,10 @@ __all__ = [
 
 _HOMES = {
     "attributing": ("Estimate", "attribution", "exact_top"),
+    "constants": ("FittedConstant", "corpus_mean", "fit_constant"),
     "context": ("Applied", "SourceUse", "applied", "prepare"),
     "comparison": ("Base", "Consequences", "consequences", "free_output", "read_base"),
     "metric": ("Metric",),
-    "optimal": ("FittedConstant", "fit_constant"),
     "path_patching": ("Edge", "Node", "edges", "run_with_edges"),
     "run_comparison": ("RunComparison", "compare_with_source"),
     "source_runs": ("Pairing", "SourceRuns"),

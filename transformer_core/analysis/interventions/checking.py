@@ -26,7 +26,7 @@ def check_stack(config: ModelConfig, stack: Stack) -> None:
             )
         else:
             check_component(config, entry.component)
-            if isinstance(entry, Ablation) and entry.method == "constant":
+            if isinstance(entry, Ablation) and entry.constant:
                 _check_constant(config, entry)
 
 

@@ -168,7 +168,7 @@ def _hooks_of(
         case Ablation(component=component, method="zero"):
             name = site(STEMS[component.kind], layer=component.layer, attention=component.attention)
             return {name: zero(heads=component.heads, positions=component.positions)}
-        case Ablation(component=component, method="constant"):
+        case Ablation(component=component) if entry.constant:
             name = site(STEMS[component.kind], layer=component.layer, attention=component.attention)
             value = constant_value(model, component, torch.tensor(entry.constant))
             return {name: replace(value, heads=component.heads, positions=component.positions)}

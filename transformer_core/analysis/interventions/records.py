@@ -123,9 +123,10 @@ class Ablation(_Written):
 
     component: Component
     method: Method = "resample"  # "constant": the values of `constant`, such as optimal ones (Li and Janson 2024)
-    texts: tuple[str, ...] = ()  # "resample": one other text; "mean": one or more
+    texts: tuple[str, ...] = ()  # "resample": one other text; "mean": one or more, or none and the mean in `constant`
     seed: int = 0  # "resample": of the draw at positions that have no counterpart in the other text
-    constant: tuple[float, ...] = ()  # "constant": one vector for each head, one after the other; float32
+    constant: tuple[float, ...] = ()  # "constant", "mean": one vector for each head, one after the other; float32
+    corpus: str = ""  # "mean": of whose texts `constant` is the mean
     name: str = ""
     enabled: bool = True
 
@@ -133,6 +134,7 @@ class Ablation(_Written):
         """Check the fields, each by itself and together."""
         check_fields(self)
         check_name(self.name)
+        check_name(self.corpus)
         check_type("component", self.component, Component)
         check_seed(self.seed)
         object.__setattr__(self, "texts", texts_of(self.texts))
@@ -142,14 +144,16 @@ class Ablation(_Written):
                 "the rows of a pattern depend on their own queries and keys, so it can only be set to zero; ablate the "
                 "head instead, or patch the pattern"
             )
-        needs_texts = self.method in ("resample", "mean")
+        if (self.method == "mean" and bool(self.constant)) != bool(self.corpus):
+            raise ConfigError("the mean over a corpus is in constant, and its name in corpus; give both or neither")
+        needs_texts = self.method == "resample" or (self.method == "mean" and not self.corpus)
         if needs_texts and not self.texts:
             raise ConfigError("{method} ablation takes its values from another text; name one", method=self.method)
         if self.method == "resample" and len(self.texts) > 1:
             raise ConfigError("resample ablation takes one other text, got {n}; name one", n=len(self.texts))
         if not needs_texts and self.texts:
             raise ConfigError("{method} ablation uses no other text; leave out texts", method=self.method)
-        if (self.method == "constant") != bool(self.constant):
+        if (self.method == "constant" or bool(self.corpus)) != bool(self.constant):
             raise ConfigError("the method constant and the values of constant belong together; give both or neither")
 
 

@@ -1,4 +1,7 @@
-"""Optimal ablation: the constant that replaces a component at the least cost, learned on some texts.
+"""Constants that replace a component: its mean over a corpus, or the one of the least cost, learned on some texts.
+
+>>> texts = [pair.source for pair in load_corpus("en-fr").held_out[:40]]
+>>> stack = Stack(entries=(corpus_mean(model, tokenizer, component, texts, corpus="en-fr"),))
 
 >>> fit = fit_constant(model, tokenizer, Component(kind="head", attention="cross", layer=1, heads=(2,)), texts)
 >>> stack = Stack(entries=(fit.ablation,))
@@ -16,6 +19,7 @@ from transformer_core.analysis.interventions.context import constant_value
 from transformer_core.analysis.interventions.record_checks import MAX_TEXTS
 from transformer_core.analysis.interventions.records import STEMS, Ablation, Component
 from transformer_core.analysis.interventions.source_runs import stepwise_attention
+from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.analysis.trace.traced_forward import captured, tensor_of
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.intervene import intervene
@@ -73,9 +77,7 @@ def fit_constant(
     Source: Li and Janson 2024, "Optimal ablation for interpretability", sec. 2, eq. (3).
     Differs: over a few named texts and not over the training distribution.
     """
-    check_component(model.config, component)
-    if component.kind == "pattern":
-        raise ConfigError("the rows of a pattern depend on their keys, so no constant stands for it; ablate the head")
+    _check(model, component)
     if not 1 <= len(texts) <= MAX_TEXTS:
         raise ConfigError("give 1 to {most} texts to fit a constant on; got {n}", most=MAX_TEXTS, n=len(texts))
     if not 0 <= n_steps <= 2000 or not learning_rate > 0:
@@ -105,6 +107,54 @@ def fit_constant(
         losses=tuple(losses),
         loss=min(losses),
     )
+
+
+def corpus_mean(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    component: Component,
+    texts: Sequence[str],
+    *,
+    corpus: str,
+    max_tokens: int = 64,
+) -> Ablation:
+    """Return mean ablation over the texts of a corpus: one vector for each head, the mean over all their positions.
+
+    An encoder-decoder writes its own output for each text; a decoder-only model reads the texts and writes nothing.
+
+    Args:
+        model: in evaluation mode.
+        tokenizer: the model's own.
+        component: is replaced at all its positions by one vector for each head, or by one for a whole sub-layer.
+        texts: of the corpus, at least one; each position counts the same.
+        corpus: its name, for the record.
+        max_tokens: of each text, as in `run_text`.
+
+    Raises:
+        ConfigError: no text, a component that the model does not have, or a pattern.
+        TextError: a text that the model cannot read.
+
+    Source: Wang et al. 2023, "Interpretability in the wild", sec. 2, knock-outs by the mean over a distribution.
+    Differs: one mean for all positions, since the texts of a corpus have different lengths.
+    """
+    _check(model, component)
+    if not texts:
+        raise ConfigError("the corpus {corpus} has no text to average over", corpus=corpus)
+    name = site(STEMS[component.kind], layer=component.layer, attention=component.attention)
+    n_written = max_tokens if model.config.architecture == "encoder_decoder" else 0
+    total, n = torch.zeros(()), 0
+    for text in texts:
+        run = run_text(model, tokenizer, text, max_tokens=max_tokens, max_new_tokens=n_written)
+        rows = _rows(model, component, [captured(model, run.inputs, name)[name]]).double().cpu()
+        total, n = total + rows.sum(dim=-2), n + rows.shape[-2]
+    return Ablation(component=component, method="mean", constant=tuple((total / n).flatten().tolist()), corpus=corpus)
+
+
+def _check(model: Transformer, component: Component) -> None:
+    """Check that a component is there, and that a constant can stand for it."""
+    check_component(model.config, component)
+    if component.kind == "pattern":
+        raise ConfigError("the rows of a pattern depend on their keys, so no constant stands for it; ablate the head")
 
 
 def _loss(model: Transformer, component: Component, name: str, bases: Sequence[Base], constant: Tensor) -> Tensor:

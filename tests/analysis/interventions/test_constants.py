@@ -1,4 +1,4 @@
-"""Optimal constants: never worse than the mean, and the true optimum where that is known."""
+"""Constants: the mean over a corpus is torch's own, and optimal ones are never worse than the mean."""
 
 import numpy as np
 import pytest
@@ -10,11 +10,13 @@ from transformer_core.analysis.interventions import (
     Component,
     Stack,
     consequences,
+    corpus_mean,
     fit_constant,
     from_json,
     read_base,
     to_json,
 )
+from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.errors import ConfigError
 from transformer_core.programs.hand_wired import or_model
 from transformer_core.text.ids import IdTokenizer
@@ -68,6 +70,52 @@ def test_n_steps_0_is_the_mean():
     rows = torch.cat([sources.activations(sources.run(text), [site])[site][0] for text in TEXTS])
     np.testing.assert_allclose(fit.ablation.constant, rows.mean(dim=0).numpy(), atol=1e-5)
     assert fit.losses == (fit.loss,)
+
+
+@pytest.mark.parametrize(
+    "variation, component, module",
+    [
+        ("decoder, rotary", Component(kind="resid_post", attention="decoder", layer=0), "decoder.blocks.0"),
+        ("the paper's", Component(kind="attention", attention="cross", layer=1), "decoder.blocks.1.cross_attn"),
+    ],
+)
+def test_the_mean_over_a_corpus_is_that_of_torch_s_own_hooks(variation: str, component: Component, module: str):
+    model, tokenizer = model_of(variation)
+    rows: list[torch.Tensor] = []
+    texts = [text_of(7), text_of(5, seed=3), text_of(6, seed=4)]
+    n_written = 16 if component.attention == "cross" else 0  # by an encoder-decoder alone
+    runs = [run_text(model, tokenizer, text, max_tokens=16, max_new_tokens=n_written) for text in texts]
+    handle = model.get_submodule(module).register_forward_hook(lambda _, __, output: rows.append(output[0]))
+    with torch.no_grad():
+        for run in runs:
+            model(*(torch.tensor([ids]) for ids in run.inputs))
+    handle.remove()
+    mean = corpus_mean(model, tokenizer, component, texts, corpus="some", max_tokens=16)
+    np.testing.assert_allclose(mean.constant, torch.cat(rows).mean(dim=0).numpy(), atol=1e-6)
+    assert (mean.method, mean.corpus, mean.texts) == ("mean", "some", ())
+    assert from_json(to_json(Stack(entries=(mean,)))).entries == (mean,)
+
+
+def test_the_mean_over_a_corpus_acts_as_the_mean_over_its_texts_does():
+    model, tokenizer = model_of("the paper's")
+    component = Component(kind="head", attention="cross", layer=1, heads=(1, 0), positions=(1, 2))
+    base = read_base(model, tokenizer, text_of(7))
+    changes = [
+        consequences(model, tokenizer, base, Stack(entries=(ablation,))).effect.change
+        for ablation in (
+            Ablation(component=component, method="mean", texts=tuple(TEXTS)),
+            corpus_mean(model, tokenizer, component, TEXTS, corpus="both"),
+        )
+    ]
+    assert np.abs(changes[0]).max() > 1e-3
+    np.testing.assert_allclose(*changes, atol=1e-5)
+
+
+def test_there_is_no_mean_over_a_corpus_without_texts():
+    model, tokenizer = model_of("decoder")
+    component = Component(kind="resid_post", attention="decoder", layer=0)
+    with pytest.raises(ConfigError, match="the corpus empty has no text to average over"):
+        corpus_mean(model, tokenizer, component, [], corpus="empty")
 
 
 @pytest.mark.parametrize(
