@@ -1,22 +1,14 @@
 """The texts that a head is looked at on: a model's examples, held-out texts of its corpus, or a pasted list."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-import streamlit as st
-
-from pages.explore.compare import view_fields
+from pages.explore.compare import corpus_texts, view_fields
 from pages.explore.compare.sides import Weights
-from pages.shared import analyses, cache, models, prose, runs
-from pages.shared.corpora import MADE_HERE
-from transformer_core.config import Architecture
-from transformer_core.corpora.reading import AS_MADE, CorpusReading
-from transformer_core.errors import CorpusError, HeadlightError, Message, mark
-from transformer_core.language import say
+from pages.shared import runs
+from transformer_core.corpora.reading import CorpusReading
+from transformer_core.errors import CorpusError, Message
 
 MOST_LINES = 200  # of a pasted list
-N_SAMPLED = 40  # of a corpus
 
 
 def texts_of(weights: Weights, kind: str) -> tuple[str, ...]:
@@ -59,41 +51,13 @@ def _sampled(weights: Weights) -> tuple[str, ...]:
         raise CorpusError(
             "the training corpus of {name} is unknown; paste texts, or use its examples", name=weights.name
         )
-    return _held_out(weights.corpus, *_drawn(weights), weights.config.architecture)
+    return corpus_texts.held_out(weights.corpus, *_drawn(weights), weights.config.architecture)
 
 
 def _drawn(weights: Weights) -> tuple[int, CorpusReading]:
     """Return what the corpus was drawn from, and how it was read: both tell what is held out."""
-    from transformer_core.checkpoints.checkpoint import read_card
-
-    try:
-        if weights.run:
-            run = runs.find(weights.run)
-            request = (run.request if run else None) or {}
-            corpus: Mapping[str, Any] = {"seed": request.get("corpus_seed", 0), "reading": request.get("reading", {})}
-        else:
-            corpus = read_card(models.place_of(weights.source.path))["corpus"]
-        return int(corpus.get("seed", 0)), CorpusReading(**corpus.get("reading", {}))
-    except (AttributeError, HeadlightError, KeyError, TypeError, ValueError):  # a card that somebody else wrote
-        return 0, AS_MADE
-
-
-def _held_out(corpus: str, seed: int, reading: CorpusReading, architecture: Architecture) -> tuple[str, ...]:
-    """Return some held-out texts from all parts of a corpus: of pairs, the sources."""
-    if corpus in MADE_HERE and seed == 0:
-        analyses.draw(corpus, architecture)
-    from transformer_core.corpora.corpus_stats import made_from
-
-    with st.spinner(prose.plain(say("Loading the corpus {corpus} …", corpus=Path(corpus).name)), show_time=True):
-        place = analyses.place_of(corpus)
-        key = (seed, *made_from(place, reading, architecture))
-        return cache.get(mark("samples of corpora"), key, lambda: _sample(place, seed, reading))
-
-
-def _sample(place: str, seed: int, reading: CorpusReading) -> tuple[str, ...]:
-    from transformer_core.corpora import load_corpus
-
-    held_out = load_corpus(place, seed=seed, reading=reading).held_out
-    n = len(held_out)
-    items = [held_out[i * n // N_SAMPLED] for i in range(N_SAMPLED)] if n > N_SAMPLED else list(held_out)
-    return tuple(item.source if hasattr(item, "source") else item.text for item in items)
+    if not weights.run:
+        return corpus_texts.of_checkpoint(weights.source.path)
+    run = runs.find(weights.run)
+    request = (run.request if run else None) or {}
+    return corpus_texts.drawn({"seed": request.get("corpus_seed", 0), "reading": request.get("reading", {})})

@@ -43,6 +43,7 @@ N_NAMED = 4  # cells of a group
 _METHOD_OF = {
     "resample": mark("resample-ablate {component}, values from “{text}”"),
     "mean": mark("mean-ablate {component}, over “{text}”"),
+    "corpus": mark("mean-ablate {component}, over texts of the corpus {corpus}"),
     "zero": mark("zero-ablate {component}"),
     "constant": mark("ablate {component} by the optimal constant"),
 }
@@ -62,8 +63,9 @@ def sentence(entry: Entry, data: InterventionsData) -> str:
 def _does(entry: Entry, data: InterventionsData) -> str:
     match entry:
         case Ablation():
-            text = _cut(" / ".join(entry.texts))
-            return say(_METHOD_OF[entry.method], component=component(entry.component), text=text)
+            method = "corpus" if entry.corpus else entry.method
+            told = {"component": component(entry.component), "text": _cut(" / ".join(entry.texts))}
+            return say(_METHOD_OF[method], **told, corpus=entry.corpus)
         case Patch():
             part = component(entry.component)
             return say(

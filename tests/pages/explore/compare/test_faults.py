@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from pages.explore.compare import data, mapped, samples
+from pages.explore.compare import corpus_texts, data, mapped
 from tests.pages.conftest import url_of, words_of
 from tests.pages.explore.compare.compare_page import OpenApp, figures_of, open_compare
 from tests.pages.train.small_films import STEPS, TEXTS, save_run
 from transformer_core.analysis import HeadName
-from transformer_core.corpora import CorpusReading
+from transformer_core.errors import CorpusError
 from transformer_core.training.run.launch import Launcher
 
 pytestmark = pytest.mark.slow
@@ -74,9 +74,9 @@ def test_models_of_other_kinds_are_shown_as_far_as_they_can_be(open_app: OpenApp
 @pytest.mark.usefixtures("checkpoints")
 def test_texts_of_a_corpus_that_is_not_here(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch):
     def no_corpus(*_: object) -> None:
-        raise samples.CorpusError("there is no corpus 'lost'")
+        raise CorpusError("there is no corpus 'lost'")
 
-    monkeypatch.setattr(samples, "_held_out", no_corpus)
+    monkeypatch.setattr(corpus_texts, "held_out", no_corpus)
     app = open_compare(open_app, view="texts", texts="corpus")
     assert "There is no corpus &#39;lost&#39;." in words_of(app)
 
@@ -129,10 +129,3 @@ def test_a_corpus_that_was_never_generated_here_is_not_waited_for(
     assert "The corpus en-fr is being generated for the first time; try again in a moment." in words_of(app)
     assert [button.label for button in app.button if button.key == "compare-look-again"] == ["Try again"]
     assert asked[0][:3] == ["inspect", "--corpus", "en-fr"]
-
-
-def test_a_sample_of_a_file_is_held_out_as_the_training_read_it(tmp_path: Path):
-    path = tmp_path / "lines.txt"
-    path.write_text("".join(f"This is line {i} of a text.\n" for i in range(100)))
-    sample = samples._held_out(str(path), 0, CorpusReading(division="stream"), "decoder_only")
-    assert all("line 9" in text for text in sample) and "line 99" in sample[-1]  # the last tenth

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
@@ -10,12 +11,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.investigate.interventions import stack as stack_view
 from pages.investigate.interventions import sweeps, view_fields
 from tests.pages.conftest import shown_code, url_of, values_of, words_of
+from transformer_core.analysis import run_text
 from transformer_core.analysis.interventions import (
     Ablation,
     CellEdit,
@@ -36,6 +39,7 @@ from transformer_core.analysis.interventions import (
     to_json,
 )
 from transformer_core.analysis.interventions.records import Kind
+from transformer_core.corpora import load_corpus
 from transformer_core.errors import ConfigError
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
@@ -189,6 +193,39 @@ def test_rows_and_columns_are_scaled_and_knocked_out(open_app: OpenApp):
     assert first == CellEdit(attention="encoder", layer=1, heads=(2,), cells=((3, None),), operation="knock_out")
     assert isinstance(second, CellEdit) and second.cells == ((None, 0),) and second.operation == "scale"
     assert second.renormalize
+
+
+def test_a_mean_is_taken_over_a_named_corpus_or_over_typed_texts(
+    open_app: OpenApp, three_kinds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    corpus = tmp_path / "mine.tsv"
+    corpus.write_text("".join(f"The dog sees the cat {n} times.\tLe chien voit le chat.\n" for n in range(60)))
+    folder = tmp_path / "checkpoints"
+    shutil.copytree(three_kinds / "en-fr", folder / "en-fr")
+    card = json.loads((folder / "en-fr" / "card.json").read_text())
+    (folder / "en-fr" / "card.json").write_text(json.dumps(card | {"corpus": {"name": str(corpus)}}))
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(folder))
+    app = opened(open_app)
+    app.segmented_control(key="interventions-method-segments").set_value("mean").run()
+    box = app.selectbox(key="interventions-corpus-box")
+    assert box.options[:2] == ["mine.tsv, 40 held-out texts", "Typed texts"]
+    app = press(app, "interventions-add-it")
+    (entry,) = stack_of(app).entries
+    assert isinstance(entry, Ablation)
+    model, tokenizer = tc.load(folder / "en-fr")
+    texts = [pair.source for pair in load_corpus(str(corpus)).held_out]
+    assert 1 < len(texts) < 40
+    rows = []
+    for text in texts:
+        with tc.capture(model, "decoder.blocks.1.cross_attn.hook_z") as acts:
+            model(*(torch.tensor([ids]) for ids in run_text(model, tokenizer, text).inputs))
+        rows.append(acts["decoder.blocks.1.cross_attn.hook_z"][0, 0])
+    np.testing.assert_allclose(entry.constant, torch.cat(rows).mean(dim=0).numpy(), atol=1e-5)
+    assert sentences(app) == ["mean-ablate cross-attention L1.H0, over texts of the corpus mine.tsv"]
+    app.selectbox(key="interventions-corpus-box").set_value("typed").run()
+    app.text_area(key="interventions-texts-box").set_value("The cat sleeps.\n\n A dog runs. \n").run()
+    app = press(app, "interventions-add-it")
+    assert stack_of(app).entries[1] == Ablation(component=HEAD, method="mean", texts=("The cat sleeps.", "A dog runs."))
 
 
 def test_a_patch_takes_values_from_another_text_and_says_its_direction(open_app: OpenApp, three_kinds: Path):
