@@ -19,6 +19,7 @@ from transformer_core.language import say
 EMPTY = mark("No intervention yet: the model runs unchanged. Add one below.")
 ORDER = mark("They act from top to bottom: of two that replace the same activation, the lower one counts.")
 MOST_BYTES = 64_000  # of a file
+MOST_CHARS = 1000  # of another text, where it is shown as a whole
 LIST = "interventions-list"  # the component's key
 _NOTE = Kept("interventions-stack-note")  # why the changed stack cannot be taken
 FILE = "headlight-interventions"  # what a saved stack says that it is
@@ -37,7 +38,8 @@ def show(data: InterventionsData) -> None:
         if current.entries or can_undo or can_redo:
             stack_list(
                 current,
-                [words.sentence(entry, data) for entry in current.entries],
+                [words.does(entry, data) for entry in current.entries],
+                [words.does(entry, data, most=MOST_CHARS) for entry in current.entries],
                 key=LIST,
                 can_undo=can_undo,
                 can_redo=can_redo,

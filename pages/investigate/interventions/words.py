@@ -57,21 +57,22 @@ _OF_CELLS = {
 
 def sentence(entry: Entry, data: InterventionsData) -> str:
     """Return what an intervention does to a text, after the name that a person gave it."""
-    return f"{entry.name}: {_does(entry, data)}" if entry.name else _does(entry, data)
+    return f"{entry.name}: {does(entry, data)}" if entry.name else does(entry, data)
 
 
-def _does(entry: Entry, data: InterventionsData) -> str:
+def does(entry: Entry, data: InterventionsData, *, most: int = 40) -> str:
+    """Return what an intervention does to a text, without its name; of other texts at most so many characters."""
     match entry:
         case Ablation():
             method = "corpus" if entry.corpus else entry.method
-            told = {"component": component(entry.component), "text": _cut(" / ".join(entry.texts))}
+            told = {"component": component(entry.component), "text": _cut(" / ".join(entry.texts), most)}
             return say(_METHOD_OF[method], **told, corpus=entry.corpus)
         case Patch():
             part = component(entry.component)
             return say(
                 "patch {component} from “{text}” ({direction})",
                 component=part,
-                text=_cut(entry.text),
+                text=_cut(entry.text, most),
                 direction=say(DIRECTIONS[entry.direction]),
             )
         case CellEdit():
@@ -148,5 +149,7 @@ def _cells(entry: CellEdit) -> str:
     return ", ".join(named)
 
 
-def _cut(text: str) -> str:
-    return isolate(text if len(text) <= 40 else f"{text[:39]}…")
+def _cut(text: str, most: int) -> str:
+    """Return the beginning and the end of a text: two texts often differ in their last words alone."""
+    n_last = most // 2
+    return isolate(text if len(text) <= most else f"{text[: most - n_last - 1]}…{text[-n_last:]}")

@@ -104,7 +104,8 @@ def act(app: AppTest, do: Callable[[], None], told: Stack | None = None) -> AppT
 def sentences(app: AppTest) -> list[str]:
     """What the list says of the interventions."""
     (told,) = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith(".stack_list")]
-    return [entry["sentence"] for entry in json.loads(told.json)["entries"]]
+    entries = json.loads(told.json)["entries"]
+    return [": ".join(filter(None, (one["entry"].get("name"), one["sentence"]))) for one in entries]
 
 
 def changes(app: AppTest) -> np.ndarray:

@@ -52,3 +52,13 @@ def test_parts_of_heads_that_only_an_address_names_have_words_too():
     sentences = [words.sentence(Patch(component=part, text="a", direction="noising"), NO_TEXT) for part in parts]
     named = [one.removeprefix("patch ").partition(" from")[0] for one in sentences]
     assert named == [f"{what} of cross-attention L1.H0" for what in ("queries", "keys", "values", "attention pattern")]
+
+
+def test_two_texts_that_differ_in_their_last_word_look_different():
+    component = Component(kind="head", attention="encoder", layer=0, heads=(0,))
+    start = "The animal didn't cross the street because it was too"
+    patches = [Patch(component=component, text=f"{start} {end}.", direction="noising") for end in ("wide", "tired")]
+    assert len({words.does(patch, NO_TEXT) for patch in patches}) == 2
+    short = words.does(patches[0], NO_TEXT)
+    assert "The animal didn't c…" in short and "it was too wide." in short and start not in short
+    assert f"{start} wide." in words.does(patches[0], NO_TEXT, most=100)

@@ -1,4 +1,4 @@
-"""The stack as a list: each intervention is switched on and off, dragged to another place, or removed.
+"""The stack as a list: each intervention is switched on and off, renamed, dragged to another place, or removed.
 
 A changed list comes back as a trigger of the component's key, for one run; `sent_stack` gives the stack. The whole list
 is one element, since a browser renders all elements of a page again whenever one changes.
@@ -15,6 +15,7 @@ from transformer_core.analysis.interventions import Stack, from_json, to_json
 def stack_list(
     stack: Stack,
     sentences: Sequence[str],
+    whole: Sequence[str],
     *,
     key: str,
     can_undo: bool,
@@ -27,7 +28,8 @@ def stack_list(
 
     Args:
         stack: its entries, in the order in which they act.
-        sentences: what each of them does.
+        sentences: what each of them does, in few words.
+        whole: the same with the whole texts that it names, shown where one points.
         key: the component's key.
         can_undo: whether there is a stack to go back to.
         can_redo: whether the last change was undone.
@@ -35,9 +37,9 @@ def stack_list(
         on_undo: called when a person goes back.
         on_redo: called when a person goes forward again.
     """
-    entries = zip(json.loads(to_json(stack)), sentences, strict=True)
+    entries = zip(json.loads(to_json(stack)), sentences, whole, strict=True)
     data = {
-        "entries": [{"entry": entry, "sentence": sentence} for entry, sentence in entries],
+        "entries": [{"entry": entry, "sentence": one, "whole": all_of_it} for entry, one, all_of_it in entries],
         "canUndo": can_undo,
         "canRedo": can_redo,
     }

@@ -1,17 +1,20 @@
-// The stack of interventions: each is switched, dragged to another place, or removed.
+// The stack of interventions: each is switched, renamed, dragged to another place, or removed.
 //
-// data: {entries: [{entry, sentence}], canUndo, canRedo}; an entry is an object of the stack's JSON. It sends the whole
-// changed stack as JSON, so that of two quick changes the second includes the first.
+// data: {entries: [{entry, sentence, whole}], canUndo, canRedo}; an entry is an object of the stack's JSON, and `whole`
+// is its sentence with nothing cut. It sends the whole changed stack as JSON, so that of two quick changes the second
+// includes the first.
 
 import { element } from "../../../../components/kit/elements.js";
 import { mount } from "../../../../components/kit/mount.js";
 import { say } from "../../../../components/kit/say.js";
 
+const MOST_CHARS = 60; // of a name
+
 export default await mount(import.meta.url, { styles: ["./stack_list.css"], make, update });
 
 function make(root) {
   /** @type {any} */
-  const view = { root, entries: [], dragged: null };
+  const view = { root, entries: [], dragged: null, renamed: null }; // renamed: {index, name} while a name is typed
   const bar = element("div", "bar");
   const tool = (/** @type {string} */ words, /** @type {() => void} */ act) => {
     const made = Object.assign(element("button", "tool", words), { type: "button", onclick: act });
@@ -33,6 +36,7 @@ function make(root) {
 function update(view, data, send) {
   view.send = send;
   view.entries = data.entries;
+  if (!view.entries[view.renamed?.index]) view.renamed = null;
   view.undo.disabled = !data.canUndo;
   view.redo.disabled = !data.canRedo;
   draw(view);
@@ -50,13 +54,17 @@ function draw(view) {
   const place = focused?.closest(".entry")?.dataset.index;
   view.dragged = null;
   view.clear.disabled = !view.entries.length;
-  view.list.replaceChildren(...view.entries.map((one, index) => row(view, one, index)));
+  const { renamed } = view;
+  const rows = view.entries.map((one, index) => row(view, one, index));
+  view.renamed = null; // a field that loses the focus because it is drawn again is no end of typing
+  view.list.replaceChildren(...rows);
+  view.renamed = renamed;
   if (place !== undefined) partOf(view, Math.min(place, view.entries.length - 1), focused.className)?.focus();
 }
 
 const partOf = (view, index, name) => view.list.querySelector(`.entry[data-index="${index}"] .${name}`);
 
-function row(view, { entry, sentence }, index) {
+function row(view, { entry }, index) {
   const isActive = entry.enabled !== false;
   const n = index + 1;
   const box = element("li", isActive ? "entry" : "entry off");
@@ -81,17 +89,72 @@ function row(view, { entry, sentence }, index) {
   const active = element("input", "switch");
   Object.assign(active, { type: "checkbox", role: "switch", checked: isActive });
   active.ariaLabel = say("Intervention {n} is active", { n });
-  active.addEventListener("change", () => change(view, view.entries.with(index, { entry: { ...entry, enabled: active.checked }, sentence })));
+  active.addEventListener("change", () => change(view, altered(view, index, { enabled: active.checked })));
+  const rename = button("rename", say("Rename intervention {n}", { n }), () => startNaming(view, index));
   const remove = button("remove", say("Remove intervention {n}", { n }), () => change(view, view.entries.toSpliced(index, 1)));
-  box.append(handle, active, element("span", "sentence", sentence), remove);
+  box.append(handle, active, view.renamed?.index === index ? field(view, index) : words(view, index), rename, remove);
   return box;
+}
+
+function words(view, index) {
+  const { entry, sentence, whole } = view.entries[index];
+  const name = entry.name ? `${entry.name}: ` : "";
+  const made = Object.assign(element("span", "sentence", name + sentence), { title: name + whole });
+  made.addEventListener("dblclick", () => startNaming(view, index));
+  return made;
+}
+
+function startNaming(view, index) {
+  view.renamed = { index, name: view.entries[index].entry.name ?? "" };
+  const made = field(view, index);
+  partOf(view, index, "sentence").replaceWith(made);
+  made.focus();
+  made.select();
+}
+
+/** The field that a name is typed in. */
+function field(view, index) {
+  const made = element("input", "name");
+  Object.assign(made, { type: "text", value: view.renamed.name, maxLength: MOST_CHARS, placeholder: say("Name (optional)") });
+  made.ariaLabel = say("Name of intervention {n}", { n: index + 1 });
+  made.addEventListener("input", () => (view.renamed.name = made.value));
+  made.addEventListener("blur", () => stopNaming(view, true));
+  made.addEventListener("keydown", (event) => {
+    event.stopPropagation(); // the page has keys of its own
+    if (event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
+    event.preventDefault(); // else Enter presses the button that has the focus next
+    stopNaming(view, event.key === "Enter");
+    partOf(view, index, "rename").focus();
+  });
+  return made;
+}
+
+function stopNaming(view, isTaken) {
+  if (!view.renamed) return;
+  const { index, name } = view.renamed;
+  view.renamed = null;
+  const typed = name.trim();
+  const isChanged = isTaken && typed !== (view.entries[index].entry.name ?? "");
+  if (isChanged) view.entries = altered(view, index, { name: typed });
+  partOf(view, index, "name").replaceWith(words(view, index)); // not the row: a click in it may have ended the typing
+  if (isChanged) tell(view);
+}
+
+/** The entries, with something of one changed. */
+function altered(view, index, changed) {
+  const one = view.entries[index];
+  return view.entries.with(index, { ...one, entry: { ...one.entry, ...changed } });
 }
 
 /** Shows the changed list, and sends it. */
 function change(view, entries) {
   view.entries = entries;
   draw(view);
-  view.send("stack", JSON.stringify(entries.map(({ entry }) => entry)));
+  tell(view);
+}
+
+function tell(view) {
+  view.send("stack", JSON.stringify(view.entries.map(({ entry }) => entry)));
 }
 
 function move(view, from, to) {

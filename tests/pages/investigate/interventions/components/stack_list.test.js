@@ -1,4 +1,4 @@
-// The stack as a list: what is switched, moved and removed, by pointer and keyboard, and what is sent to the server.
+// The stack as a list: what is switched, renamed, moved and removed, by pointer and keyboard, and what is sent to the server.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,10 +6,13 @@ import { test } from "node:test";
 import { areSame, place, point, press, shown } from "../../../dom.js";
 import show from "../../../../../pages/investigate/interventions/components/stack_list/stack_list.js";
 
-const one = (name, isActive = true) => ({ sentence: `does ${name}`, entry: { name, ...(isActive ? {} : { enabled: false }) } });
+const one = (name, isActive = true) => ({
+  ...{ sentence: "does something", whole: "does something with a long text" },
+  entry: { name, ...(isActive ? {} : { enabled: false }) },
+});
 const data = (entries, more = {}) => ({ entries, canUndo: true, canRedo: false, ...more });
 const list = () => shown(show, "stack_list", data([one("a"), one("b", false), one("c")]));
-const sentences = (view) => view.findAll(".sentence").map(({ textContent }) => textContent.replace("does ", "")).join("");
+const sentences = (view) => view.findAll(".sentence").map(({ textContent }) => textContent.replace(": does something", "")).join("");
 const handles = (view) => view.findAll(".handle");
 const told = (view) => view.told.map(([name, value]) => [name, name === "stack" ? marked(JSON.parse(value)) : value]);
 const marked = (entries) => entries.map(({ name, enabled }) => name + (enabled === false ? "!" : "")).join("");
@@ -93,5 +96,70 @@ test("what the server says is shown, and what has the focus keeps it", () => {
   assert.deepEqual(told(view), [["redo", true]]);
   view.update(data([one("a")]));
   assert.ok(handles(view)[0].hidden); // a single one has nowhere to go
+  view.leave();
+});
+
+const field = (view) => view.find(".name");
+const focused = (view) => view.root.getRootNode().activeElement;
+
+function type(view, text) {
+  field(view).value = text;
+  field(view).dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+test("one is renamed with Enter, in place and as one change, and the focus goes back to its button", () => {
+  const view = list();
+  view.findAll(".rename")[1].click();
+  assert.deepEqual([field(view).value, field(view).ariaLabel, view.findAll(".sentence").length], ["b", "Name of intervention 2", 2]);
+  assert.ok(areSame([focused(view)], [field(view)]));
+  type(view, " new ");
+  assert.ok(press(field(view), "Enter").defaultPrevented); // else it would press the button that has the focus next
+  assert.equal(field(view), null);
+  assert.equal(sentences(view), "anewc");
+  assert.ok(areSame([focused(view)], [view.findAll(".rename")[1]]));
+  assert.deepEqual(told(view), [["stack", "anew!c"]]);
+  view.findAll(".switch")[1].click(); // it was drawn before its name changed
+  assert.deepEqual(told(view)[1], ["stack", "anewc"]);
+  view.leave();
+});
+
+test("a double click begins a name too; Escape leaves it, and the same name is no change", () => {
+  const view = list();
+  const begin = () => view.findAll(".sentence")[0].dispatchEvent(new MouseEvent("dblclick", { bubbles: true }));
+  begin();
+  type(view, "new");
+  press(field(view), "Escape");
+  begin();
+  assert.equal(field(view).value, "a");
+  press(field(view), "Enter");
+  assert.deepEqual([field(view), sentences(view), view.told], [null, "abc", []]);
+  view.leave();
+});
+
+test("a name is taken when its field loses the focus, and an empty one is none", () => {
+  const view = list();
+  view.findAll(".rename")[2].click();
+  type(view, "");
+  view.findAll(".remove")[0].focus();
+  assert.deepEqual(told(view), [["stack", "ab!"]]);
+  assert.equal(view.findAll(".sentence")[2].textContent, "does something");
+  view.leave();
+});
+
+test("a name that is being typed stays while the server says something else, unless its intervention goes", () => {
+  const view = list();
+  view.findAll(".rename")[1].click();
+  type(view, "new");
+  view.update(data([one("a"), one("b"), one("c")]));
+  assert.ok(areSame([focused(view)], [field(view)]));
+  assert.deepEqual([field(view).value, view.told], ["new", []]);
+  view.update(data([one("a")]));
+  assert.deepEqual([field(view), sentences(view), view.told], [null, "a", []]);
+  view.leave();
+});
+
+test("a row shows its whole sentence where one points at it", () => {
+  const view = list();
+  assert.equal(view.findAll(".sentence")[0].title, "a: does something with a long text");
   view.leave();
 });
