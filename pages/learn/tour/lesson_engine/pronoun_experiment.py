@@ -42,10 +42,13 @@ def flips(run: Run, parts: Parts) -> Result:
         head = effect.heads[0]
         if head.attention == attention:
             array[head.layer, head.head] = effect.rates.lower
-    axes = ("layer", "head")
-    values = Values(array=array, axes=tuple(Axis(name=axis, size=n) for axis, n in zip(axes, array.shape, strict=True)))
+    axes = tuple(
+        Axis(name=name, size=n, labels=tuple(f"{name[0].upper()}{i}" for i in range(n)))
+        for name, n in zip(("layer", "head"), array.shape, strict=True)
+    )
+    values = Values(array=array, axes=axes)
     for axis, index in zip(axes, place, strict=False):
-        values = values.at(axis, index)
+        values = values.at(axis.name, index)
     return values
 
 

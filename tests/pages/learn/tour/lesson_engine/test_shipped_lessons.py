@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pages.learn.tour import lessons
@@ -79,6 +80,27 @@ def test_a_lesson_tells_the_truth(make_evidence: MakeEvidence, lesson: Lesson):
                         assert len(drawn.labels) == len(drawn.notes or drawn.labels) > 1
                     case Table():
                         assert {len(row) for row in drawn.rows} == {len(drawn.columns)}
+
+
+def test_the_chapter_of_patching_says_the_shares_that_its_figures_show(make_evidence: MakeEvidence):
+    lesson = next(one for one in ENGLISH if one.name == "il-or-elle")
+    evidence = make_evidence(lesson.model, lesson.text, other=lesson.other)
+    words = " ".join(prose(part, evidence) for part in lesson.parts if isinstance(part, Prose))
+    texts = set()
+    for part in lesson.parts:
+        if isinstance(part, FigureSpec) and part.kind == "matrix":
+            data = FigureData(lesson=lesson, spec=part, evidence=evidence, given=read_parameters(part), moved={})
+            figure = KINDS["matrix"].draw(data)
+            assert isinstance(figure, Plot) and [*figure.figure.layout.yaxis.ticktext] == ["L0", "L1"]
+            texts |= {text for trace in figure.figure.data if trace.text is not None for text in np.ravel(trace.text)}
+    told = re.findall(r"(\d+)% of the pronouns|L0\.H1 flips (\d+)%|L1\.H0 (\d+)%", words)
+    assert len(told) == 3 and {share for shares in told for share in shares if share} == texts - {"0", ""}
+
+
+@pytest.mark.parametrize(("language", "wrong"), [("en", r"[0-9}]\s%"), ("de", r"[0-9}] ?%")])
+def test_no_line_begins_with_a_percent_sign(language: str, wrong: str):
+    for file in sorted((FOLDER / language).glob("*.md")):
+        assert not re.findall(rf".*{wrong}", file.read_text()), file.name
 
 
 def test_german_lessons_say_the_same_of_the_same_numbers():
