@@ -167,3 +167,23 @@ def code(data: InterventionsData) -> list[Print]:
         Print(result.effect.change, "[token], nats"),
         Print(result.effect.kl, "[token], nats"),
     ]
+
+
+def heads_code(data: InterventionsData) -> list[Print]:
+    """Return the line that prints how much every head's pattern changes."""
+    return [Print(data.result_recipe.head_changes, "by attention: [layer, head], Jensen-Shannon distance")]
+
+
+def residual_code(data: InterventionsData) -> list[Print]:
+    """Return the line that prints how much the residual stream changes."""
+    return [Print(data.result_recipe.residual_changes, "by stack: [depth, position]")]
+
+
+def numbers_code(data: InterventionsData) -> list[Print]:
+    """Return the lines that print the numbers of the table that are not printed for the figure."""
+    result = data.result_recipe
+    return [
+        Print(result.ranks, "[before and after, token]"),
+        Print(result.effect.before, "[token], nats"),
+        Print(result.effect.after, "[token], nats"),
+    ]

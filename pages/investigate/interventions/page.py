@@ -42,6 +42,14 @@ DRAWN = {
     "numbers": effects.numbers,
     "sweep": sweeps.show,
 }
+CODE = {  # what prints the numbers of a view
+    "pattern": pattern.code,
+    "source": source_run.code,
+    "heads": effects.heads_code,
+    "residual": effects.residual_code,
+    "numbers": effects.numbers_code,
+    "sweep": sweeps.code,
+}
 LOOK_FOR = mark(
     "a head with a striking pattern may change nothing when it is ablated, and the effect depends on the method. "
     "Compare resample, mean and zero ablation before you call a head important."
@@ -101,7 +109,7 @@ def interventions() -> None:
             "activation-patching", "resample-ablation", "optimal-ablation", "logit-difference", "kl-divergence"
         ),
     )
-    code_expander.code(lambda: script(*effects.code(data)))
+    code_expander.code(lambda: script(*effects.code(data), *([] if is_empty else CODE[view](data))))
     state.publish()
 
 

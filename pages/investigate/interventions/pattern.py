@@ -8,6 +8,7 @@ import streamlit as st
 from pages.components import figures
 from pages.investigate.interventions import view_fields
 from pages.investigate.interventions.data import InterventionsData
+from pages.shared.recipe import Print
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.figures.heatmaps.attention import attention_heatmap
@@ -54,6 +55,13 @@ def show(data: InterventionsData) -> None:
                 stays_whole=True,
                 link="interventions",
             )
+
+
+def code(data: InterventionsData) -> list[Print]:
+    """Return the lines that print both patterns."""
+    attention, place = data.view.attention, (data.view.layer, data.view.head)
+    before, after = data.base_recipe.forced.patterns, data.result_recipe.patterns
+    return [Print(of[attention][place], "[query, key]") for of in (before, after)]
 
 
 def _choose(key: str) -> None:

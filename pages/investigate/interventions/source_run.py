@@ -10,7 +10,7 @@ from pages.investigate.interventions import adding, view_fields, words
 from pages.investigate.interventions.components.source_run import Board, Drop, Half, Step, sent_drop, source_run
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import prose
-from pages.shared.recipe import value_of
+from pages.shared.recipe import Print, value_of
 from pages.shared.view.fields import Kept
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Entry, Patch, RunComparison
@@ -53,6 +53,12 @@ def comparison(data: InterventionsData) -> RunComparison:
     """
     found: RunComparison = value_of(data.comparison_recipe(adding.other_text(data), _kind(data)))
     return found
+
+
+def code(data: InterventionsData) -> list[Print]:
+    """Return the line that prints where both runs differ."""
+    compared = data.comparison_recipe(adding.other_text(data), _kind(data))
+    return [Print(compared.differences, "by attention or stack: [layer, head, position], ‖there − here‖ / ‖here‖")]
 
 
 def _kind(data: InterventionsData) -> Any:

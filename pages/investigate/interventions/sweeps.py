@@ -12,6 +12,7 @@ from pages.components import figures
 from pages.investigate.interventions import adding, words
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import forwards, models, prose, ticking
+from pages.shared.recipe import Expression, Print, Unwritten, call, each, named, value_of
 from pages.shared.style import theme
 from pages.shared.view.fields import Kept
 from transformer_core.analysis import ATTENTIONS
@@ -195,6 +196,30 @@ def _cancel(sweep: Sweep) -> None:
 
 def _start(data: InterventionsData) -> None:
     """Begin a sweep; nothing is computed before the page is drawn."""
+    kind, by_position = _site(data)
+    runs, components, estimates, difference = _recipes(data)
+    of_model: tuple[Component, ...] = value_of(components)
+    is_sieve = _WAY.value == "sieve"
+
+    def results() -> "Iterator[SweepResult]":
+        sweep.difference = value_of(difference)
+        if is_sieve:
+            sweep.estimates = value_of(estimates)
+        yield from value_of(runs)
+
+    sweep = Sweep(
+        of=_identity(data),
+        kind=kind,
+        by_position=by_position,
+        components=of_model,
+        rest=results(),
+        n_runs=min(N_TOP, len(of_model)) if is_sieve else len(of_model),
+    )
+    _SWEEP.set(sweep)
+
+
+def _recipes(data: InterventionsData) -> tuple[Expression, Expression, Expression, Expression]:
+    """Return as code the exact runs, the components, their estimates, and the difference between both texts."""
     from transformer_core.analysis.interventions import (
         SourceRuns,
         attribution,
@@ -204,31 +229,30 @@ def _start(data: InterventionsData) -> None:
     )
     from transformer_core.analysis.interventions import sweep as sweep_over
 
-    model, tokenizer = data.model()
-    base, metric, (kind, by_position) = data.base, data.metric, _site(data)
-    components = tuple(sweep_components(model.config, base, kind, metric, by_position=by_position))
-    template = Patch(component=components[0], text=adding.other_text(data), direction="denoising")
-    sources = SourceRuns(model, tokenizer, max_tokens=base.max_tokens, max_new_tokens=base.max_new_tokens)
-    of: dict[str, Any] = {"template": template, "metric": metric, "given": data.stack, "sources": sources}
-    is_sieve = _WAY.value == "sieve"
+    model, tokenizer = data.source.recipe()
+    base, (kind, by_position) = data.base_recipe, _site(data)
+    token, other = data.result.pairs[data.index]
+    metric = named("metric", base.metric(index=data.index, token=token, other=other))
+    swept = call(sweep_components, model.config, base, kind, metric, by_position=by_position)
+    components = named("components", call(tuple, swept))
+    template = call(Patch, component=components[0], text=adding.other_text(data), direction="denoising")
+    sources = SourceRuns(*data.model(), max_tokens=data.base.max_tokens, max_new_tokens=data.base.max_new_tokens)
+    of: dict[str, Any] = {"template": named("template", template), "metric": metric, "sources": Unwritten(sources)}
+    if data.stack.enabled:
+        of["given"] = data.stack
+    estimates = named("estimates", call(attribution, model, tokenizer, base, components, **of))
+    if _WAY.value == "sieve":
+        runs = call(exact_top, model, tokenizer, base, estimates, N_TOP, **of)
+    else:
+        runs = call(sweep_over, model, tokenizer, base, components, **of)
+    return runs, components, estimates, call(source_difference, model, tokenizer, base, **of)
 
-    def results() -> "Iterator[SweepResult]":
-        sweep.difference = source_difference(model, tokenizer, base, **of)
-        if is_sieve:
-            sweep.estimates = attribution(model, tokenizer, base, components, **of)
-            yield from exact_top(model, tokenizer, base, sweep.estimates, N_TOP, **of)
-        else:
-            yield from sweep_over(model, tokenizer, base, components, **of)
 
-    sweep = Sweep(
-        of=_identity(data),
-        kind=kind,
-        by_position=by_position,
-        components=components,
-        rest=results(),
-        n_runs=min(N_TOP, len(components)) if is_sieve else len(components),
-    )
-    _SWEEP.set(sweep)
+def code(data: InterventionsData) -> list[Print]:
+    """Return the lines that print the changes of the metric that the sweep finds."""
+    runs, _, _, difference = _recipes(data)
+    changes = each("result", runs, lambda result: (result.component, result.change))
+    return [Print(changes, "nats"), Print(difference, "nats; a change divided by it is the fraction recovered")]
 
 
 def _advance(data: InterventionsData, sweep: Sweep) -> None:
@@ -281,9 +305,12 @@ def _checked(data: InterventionsData, sweep: Sweep) -> None:
 
 def _label(data: InterventionsData, component: Component) -> str:
     """Return a component in few letters."""
+    stack = f"{say(words.STACKS[component.attention])} " if len(data.card.attentions) > 1 else ""
+    if component.attention == "cross":
+        stack = f"{say(ATTENTIONS['cross'].inline)} "
     head = f".H{component.heads[0]}" if component.heads else ""
-    at = f" {_side(data, component)[component.positions[0]]}" if component.positions else ""
-    return f"{component.attention[0]}{component.layer}{head}{at}"
+    at = f", {component.positions[0]} {_side(data, component)[component.positions[0]]}" if component.positions else ""
+    return f"{stack}L{component.layer}{head}{at}"
 
 
 def _side(data: InterventionsData, component: Component) -> Sequence[str]:

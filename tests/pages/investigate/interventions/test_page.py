@@ -18,7 +18,7 @@ import transformer_core as tc
 from pages.investigate.interventions import stack as stack_view
 from pages.investigate.interventions import sweeps, view_fields
 from tests.pages.conftest import shown_code, url_of, values_of, words_of
-from transformer_core.analysis import run_text
+from transformer_core.analysis import ATTENTIONS, run_text
 from transformer_core.analysis.interventions import (
     Ablation,
     CellEdit,
@@ -330,6 +330,46 @@ def test_the_code_of_every_kind_of_intervention_prints_the_same_numbers(
     result = expected(three_kinds, every)
     assert str(result.logit_differences) in printed
     assert all(output in printed for output in outputs(three_kinds, every))
+
+
+def test_the_code_prints_the_numbers_of_the_view_that_is_shown(
+    open_app: OpenApp, three_kinds: Path, capsys: pytest.CaptureFixture[str]
+):
+    result = expected(three_kinds, BOTH)
+    app = opened(open_app, BOTH)
+    for view, numbers in {
+        "pattern": result.patterns["cross"][1, 0],
+        "heads": result.head_changes,
+        "residual": result.residual_changes,
+        "numbers": result.ranks,
+    }.items():
+        app.session_state["interventions-view"] = view
+        app.run()
+        exec(shown_code(app), {})
+        assert str(numbers) in capsys.readouterr().out, view
+
+
+@pytest.mark.parametrize("way", ["exact", "sieve"])
+def test_the_code_of_a_sweep_finds_the_changes_that_its_map_shows(
+    way: str, open_app: OpenApp, capsys: pytest.CaptureFixture[str]
+):
+    app = opened(open_app, Stack(entries=(EDIT,)), view="sweep", token="1")
+    app.text_input(key="interventions-other-box").set_value("The cat sees the dog.").run()
+    app.selectbox(key="interventions-sweep-way-box").set_value(way).run()
+    app = press(app, "interventions-run-sweep")
+    while any(button.key == "interventions-cancel" for button in app.button):
+        app.run()
+    exec(shown_code(app), {})
+    printed = dict(eval(capsys.readouterr().out.splitlines()[-2], {"Component": Component}))
+    if way == "exact":
+        shown = {name: values_of(figures_of(app)[f"en-fr-sweep-{name}"]["data"][-1]) for name in ATTENTIONS}
+        assert {component.attention for component in printed} == {*ATTENTIONS}
+        for at, change in printed.items():
+            assert at.heads and at.positions
+            assert shown[at.attention][4 * at.layer + at.heads[0], at.positions[0]] == pytest.approx(change, abs=1e-5)
+    else:
+        bars = bars_of(figures_of(app)["en-fr-sieve"]["data"][1])
+        np.testing.assert_allclose([*printed.values()], bars, atol=1e-5)
 
 
 def test_a_sweep_fills_its_map_and_can_be_cancelled(open_app: OpenApp, three_kinds: Path):
