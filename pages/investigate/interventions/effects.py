@@ -132,6 +132,7 @@ def residual(data: InterventionsData) -> None:
     """Draw how much the residual stream changes, by depth and position."""
     changes = data.result.residual_changes
     height = HEIGHT if len(changes) == 1 else 230
+    most = max(float(values[np.isfinite(values)].max(initial=0.0)) for values in changes.values()) or 1.0
     for stack, values in changes.items():
         labels = data.run.source if stack == "encoder" else data.run.target
         shown = np.where(np.isfinite(values), values, 0.0)
@@ -142,6 +143,7 @@ def residual(data: InterventionsData) -> None:
             title=say("Residual stream of the {stack}: relative change", stack=say(words.STACKS[stack])),
             row_name=say("depth"),
             column_name=say("position"),
+            limits=(0.0, most),  # one range of colors, so that both stacks can be compared
             theme=theme(),
             width=760,
             height=height,

@@ -47,6 +47,7 @@ COMPONENTS = {  # all of a kind
     "feed_forward": mark("Feed-forward outputs"),
     "resid_pre": mark("Residual stream"),
 }
+NAMES = {"encoder": mark("encoder"), "decoder": mark("decoder"), "cross": mark("cross")}  # of attentions
 BY_POSITION, BY_HEAD = mark("{components} × positions"), mark("{components}: layer × head")
 ABOUT = mark(
     "Each cell is one exact run: one component takes its values from the other text (activation patching), all else "
@@ -55,7 +56,7 @@ ABOUT = mark(
 WITH_STACK = mark("The stack stays active in every run: changes are relative to the model with the stack.")
 WAYS = {  # how each component's effect is found
     "exact": mark("Exact, one by one"),
-    "sieve": mark("Estimate, then the top {n} exact"),
+    "sieve": mark("Estimate, top {n} exact"),
 }
 ABOUT_SIEVE = mark(
     "Attribution patching (Nanda 2023) estimates all effects from one forward and one backward pass: the gradient "
@@ -304,13 +305,12 @@ def _checked(data: InterventionsData, sweep: Sweep) -> None:
 
 
 def _label(data: InterventionsData, component: Component) -> str:
-    """Return a component in few letters."""
-    stack = f"{say(words.STACKS[component.attention])} " if len(data.card.attentions) > 1 else ""
-    if component.attention == "cross":
-        stack = f"{say(ATTENTIONS['cross'].inline)} "
+    """Return a component in few letters; an axis cuts the end, which the hover text keeps."""
     head = f".H{component.heads[0]}" if component.heads else ""
-    at = f", {component.positions[0]} {_side(data, component)[component.positions[0]]}" if component.positions else ""
-    return f"{stack}L{component.layer}{head}{at}"
+    at = f", {component.positions[0]}" if component.positions else ""
+    of = say(words.STACKS[component.attention]) if component.kind in OF_STACK else say(NAMES[component.attention])
+    token = f" {_side(data, component)[component.positions[0]]}" if component.positions else ""
+    return f"L{component.layer}{head}{at}{f' {of}' if len(data.card.attentions) > 1 else ''}{token}"
 
 
 def _side(data: InterventionsData, component: Component) -> Sequence[str]:
@@ -322,6 +322,7 @@ def _side(data: InterventionsData, component: Component) -> Sequence[str]:
 def _picture(data: InterventionsData, sweep: Sweep) -> None:
     """Draw the change of the metric: by position a row for each head or layer, else a row for each layer."""
     values = {result.component: sweep.shown(result) for result in sweep.estimates or sweep.results}
+    most = max(map(abs, values.values())) or 1.0  # one range of colors, so that the maps can be compared
     for attention in dict.fromkeys(component.attention for component in sweep.components):
         of_attention = [component for component in sweep.components if component.attention == attention]
         rows = [*dict.fromkeys(_row(component, sweep) for component in of_attention)]
@@ -348,6 +349,7 @@ def _picture(data: InterventionsData, sweep: Sweep) -> None:
             row_name=say("head") if rows[0][1] else say("layer"),
             column_name=column_name,
             diverging=True,
+            limits=(-most, most),
             with_numbers=not sweep.by_position,
             with_colors=sweep.by_position or len(rows) > 4,  # beside fewer, a bar's numbers would overlap
             theme=theme(),

@@ -118,6 +118,12 @@ def bars_of(trace: dict[str, Any]) -> np.ndarray:
     return np.frombuffer(base64.b64decode(y["bdata"]), dtype=y["dtype"])
 
 
+def color_range(figure: dict[str, Any]) -> tuple[float, float]:
+    """The numbers at both ends of the colors."""
+    (colors,) = [axis for name, axis in figure["layout"].items() if name.startswith("coloraxis")]
+    return colors["cmin"], colors["cmax"]
+
+
 def test_what_the_stack_changes_is_what_the_core_computes(open_app: OpenApp, three_kinds: Path):
     app, result = opened(open_app, BOTH), expected(three_kinds, BOTH)
     np.testing.assert_allclose(changes(app), result.logit_differences[1] - result.logit_differences[0], atol=1e-5)
@@ -128,6 +134,9 @@ def test_what_the_stack_changes_is_what_the_core_computes(open_app: OpenApp, thr
         app.session_state["interventions-view"] = view
         app.run()
         assert not app.exception and name in figures_of(app)
+    most = max(float(np.nanmax(values)) for values in result.residual_changes.values())
+    for stack in ("encoder", "decoder"):
+        assert color_range(figures_of(app)[f"en-fr-residual-{stack}"]) == pytest.approx((0, most), abs=1e-5)
     app.session_state["interventions-view"] = "numbers"
     app.run()
     np.testing.assert_allclose(app.dataframe[0].value["KL (nats)"], result.effect.kl, atol=1e-5)
@@ -364,6 +373,9 @@ def test_the_code_of_a_sweep_finds_the_changes_that_its_map_shows(
     if way == "exact":
         shown = {name: values_of(figures_of(app)[f"en-fr-sweep-{name}"]["data"][-1]) for name in ATTENTIONS}
         assert {component.attention for component in printed} == {*ATTENTIONS}
+        ranges = {name: color_range(figures_of(app)[f"en-fr-sweep-{name}"]) for name in ATTENTIONS}
+        most = max(map(abs, printed.values()))
+        assert ranges == dict.fromkeys(ATTENTIONS, pytest.approx((-most, most), abs=1e-5))
         for at, change in printed.items():
             assert at.heads and at.positions
             assert shown[at.attention][4 * at.layer + at.heads[0], at.positions[0]] == pytest.approx(change, abs=1e-5)
