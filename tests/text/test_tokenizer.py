@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from transformer_core.config import Architecture
 from transformer_core.errors import ConfigError, TextError
+from transformer_core.text.load import load_foreign
 from transformer_core.text.tokenizer import MASK, SPECIAL_TOKENS, Kind, train_tokenizer
 
 KINDS: tuple[Kind, ...] = ("word", "character", "byte_bpe")
@@ -255,3 +256,27 @@ def test_a_word_that_a_person_types_is_one_token():
     assert letters.tokens([letters.token_of("b")]) == ["b"]
     pieces = train_tokenizer(["the red ball the red ball"], kind="byte_bpe", vocab_size=280, mask=True)
     assert pieces.tokens([pieces.token_of("red")]) == [" red"]
+
+
+def test_a_typed_token_begins_as_its_label_or_as_the_one_that_it_replaces():
+    tokenizer = train_tokenizer(["red red (red) red (red) red"], kind="byte_bpe", vocab_size=290, mask=True)
+    (bare,), (spaced,), (other,) = map(tokenizer.encode, ("red", " red", "("))
+    assert {tokenizer.token_of("·red", instead_of=each) for each in (bare, spaced, other, None)} == {spaced}
+    assert [tokenizer.token_of("red", instead_of=each) for each in (bare, other, spaced, None)] == [
+        bare,
+        bare,
+        *[spaced] * 2,
+    ]
+    assert tokenizer.token_of("·") == tokenizer.encode(" ")[0]
+    assert tokenizer.token_of("(", instead_of=spaced) in (other, *tokenizer.encode(" ("))
+
+
+def test_every_token_of_gpt2_can_be_typed_as_its_label_shows_it_or_in_its_place(shared_data: Path):
+    tokenizer = load_foreign(shared_data / "tokenizers" / "gpt2")
+    (spaced,), (bare,) = tokenizer.encode(" Paul"), tokenizer.encode("Paul")
+    assert tokenizer.labels([spaced]) == ["·Paul"] and tokenizer.token_of("·Paul", instead_of=bare) == spaced
+    assert [tokenizer.token_of("Paul", instead_of=each) for each in (bare, spaced)] == [bare, spaced]
+    assert len(tokenizer.encode(" ://")) > 1  # there is only the one without a space
+    assert [tokenizer.token_of("://", instead_of=spaced)] == tokenizer.encode("://")
+    with pytest.raises(TextError, match="“·Paulus” has 2 tokens"):
+        tokenizer.token_of("·Paulus")

@@ -61,14 +61,21 @@ class Tokenizer(ABC):
         begin, end = _special(self.bos_id, _NO_BEGIN, bos), _special(self.eos_id, _NO_END, eos)
         return begin + self._ids(encodable(text)) + end
 
-    def token_of(self, word: str) -> int:
-        """Return the token of a word that a person typed, the one after a space before the one without.
+    def token_of(self, word: str, *, instead_of: int | None = None) -> int:
+        """Return the token of a word that a person typed.
+
+        Args:
+            word: as labels show it, with "·" for its space: that token; else the one that begins with a space, or the
+                one that begins without, where there is only one of them.
+            instead_of: the token that it replaces, and begins as, where there are both; None: with a space.
 
         Raises:
             TextError: it is no single token, or has no token of its own.
         """
         word = word.strip()
-        ways = [self.encode(way) for way in (f" {word}", word)] if word else [[]]
+        has_space = instead_of is None or self._token(instead_of).text.startswith(b" ")
+        spellings = [word.replace("·", " "), word] if "·" in word else [f" {word}", word][:: 1 if has_space else -1]
+        ways = [self.encode(spelling) for spelling in spellings] if word else [[]]
         single = next((way[0] for way in ways if len(way) == 1), None)
         if single is None:
             n = min(map(len, ways))

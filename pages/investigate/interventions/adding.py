@@ -388,7 +388,11 @@ def _tokens(data: InterventionsData) -> None:
 
 
 def _swap(data: InterventionsData, side: Any, position: int) -> Entry:
-    return TokenSwap(side=side, positions=(position,), tokens=(data.input_tokenizer(side).token_of(_WORD.value),))
+    if not (typed := str(_WORD.value).strip()):
+        raise ConfigError("type the token that replaces it")
+    replaced = data.run.inputs[0 if side == "source" else -1][position]
+    token = data.input_tokenizer(side).token_of(typed, instead_of=replaced)
+    return TokenSwap(side=side, positions=(position,), tokens=(token,))
 
 
 def _button(make: Callable[[], Entry], *, after: Callable[[], None] = lambda: None) -> None:

@@ -69,12 +69,13 @@ def _choose(data: InterventionsData, place: int, chosen: int | str | None) -> No
     """Take a token, chosen by its id or typed; one that is the other of the two already: both change places."""
     if chosen is None:
         return
+    pair = [*data.result.pairs[data.index]]
+    tokenizer = data.output_tokenizer
     try:
-        token = data.output_tokenizer.token_of(chosen) if isinstance(chosen, str) else chosen
+        token = tokenizer.token_of(chosen, instead_of=pair[place]) if isinstance(chosen, str) else chosen
     except HeadlightError as error:
         _NOTE.set(prose.sentence(error))
         return
-    pair = [*data.result.pairs[data.index]]
     if token == pair[1 - place]:
         pair[1 - place] = pair[place]
     pair[place] = token

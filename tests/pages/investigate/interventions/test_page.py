@@ -253,6 +253,24 @@ def test_a_patch_takes_values_from_another_text_and_says_its_direction(open_app:
     np.testing.assert_allclose(changes(app), result.logit_differences[1] - result.logit_differences[0], atol=1e-5)
 
 
+@pytest.mark.parametrize(("place", "typed", "label"), [(2, "dog", "·dog"), (2, "·dog", "·dog"), (-1, "·dog", "·dog")])
+def test_a_token_with_a_space_is_swapped_in_as_its_label_shows_it(
+    open_app: OpenApp, three_kinds: Path, place: int, typed: str, label: str
+):
+    model, tokenizer = tc.load(three_kinds / "tales")
+    labels = read_base(model, tokenizer, "The cat sees the").run.target
+    app = opened(open_app, model="tales", text="The cat sees the", add="tokens")
+    app.selectbox(key="interventions-place-box").set_value(range(len(labels))[place]).run()
+    app.text_input(key="interventions-word-box").set_value(typed).run()
+    (entry,) = stack_of(press(app, "interventions-add-it")).entries
+    assert isinstance(entry, TokenSwap) and tokenizer.labels(entry.tokens) == [label]
+
+
+def test_without_a_token_to_swap_in_one_sentence_asks_for_it(open_app: OpenApp):
+    app = press(opened(open_app, add="tokens"), "interventions-add-it")
+    assert app.warning[0].value == "Type the token that replaces it." and not stack_of(app).entries
+
+
 def test_a_token_is_swapped_and_a_word_that_is_none_says_so(open_app: OpenApp, three_kinds: Path):
     app = opened(open_app, add="tokens")
     app.text_input(key="interventions-word-box").set_value("cat dog").run()
