@@ -8,7 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 import transformer_core as tc
 from pages.learn.programs import view_fields
-from pages.learn.programs.data import current_program, input_tokens
+from pages.learn.programs.data import ProgramsData, input_tokens
 from pages.learn.programs.examples import EXAMPLES
 from pages.models import model_store
 from pages.shared import prose
@@ -29,17 +29,20 @@ ATTENDS = {  # what a query may attend to
 }
 OTHER_MASK = mark("This program is written for “{usual}”; as it is set now, it may compute something else.")
 N_INPUTS = 4  # that a saved model has as its examples
+OWN, OWN_TITLE = "", mark("My program")  # a program that a person wrote
 _SAVED = Kept("programs-saved", "")  # what came of saving the model
 
 
 def choices() -> DeltaGenerator:
     """Draw the choice of the program, its input, and where both are written; return the place beside the lines."""
     with st.container(key="hl-programs-bar", horizontal=True, vertical_alignment="bottom", gap="small"):
+        is_own = bool(view_fields.SOURCE.value)
         view_fields.PROGRAM.selectbox(
             say("Program"),
-            [*EXAMPLES],
-            name=lambda name: say(EXAMPLES[name].title),
-            take=view_fields.choose_program,
+            [OWN, *EXAMPLES] if is_own else [*EXAMPLES],
+            name=lambda name: say(OWN_TITLE if name == OWN else EXAMPLES[name].title),
+            shown=OWN if is_own else view_fields.PROGRAM.value,
+            take=lambda name: None if name == OWN else view_fields.choose_program(name),
             width=230,
         )
         view_fields.INPUT.text(
@@ -104,26 +107,37 @@ def _usual_attends() -> str:
 
 def _saving() -> None:
     """Draw where the model is saved, and what came of it."""
+    usual = say(OWN_TITLE) if view_fields.SOURCE.value else str(view_fields.PROGRAM.value)
+    about = say("The model keeps its program, and every page can open it.")
+    if (number := _line_of_mistake()) is not None:
+        usual = say("{program} with a mistake", program=usual)
+        about = say("It is saved as shown, with the mistake in line {number}.", number=number) + " " + about
     name = Kept("programs-name")
     with st.form("save-program", border=False):
-        st.text_input(say("Name"), value=view_fields.PROGRAM.value, max_chars=60, key=name.key)
+        st.text_input(say("Name"), placeholder=usual, max_chars=60, key=name.key)
         st.form_submit_button(
-            say("Save as model"), type="primary", on_click=lambda: _SAVED.set(_save(" ".join(str(name.value).split())))
+            say("Save as model"),
+            type="primary",
+            on_click=lambda: _SAVED.set(_save(" ".join(str(name.value).split()) or usual)),
         )
-    prose.small(_SAVED.pop() or say("The model keeps its program, and every page can open it."))
+    prose.small(_SAVED.pop() or about)
 
 
-def _save(wanted: str) -> str:
-    """Save the model; return what came of it."""
-    from transformer_core.programs import compile as compile_program
-
-    tokens = input_tokens()
+def _line_of_mistake() -> int | None:
+    """Return the line with the mistake that is shown; None: there is none."""
     try:
-        program = current_program(len(tokens))
-        model, tokenizer = compile_program(program)
-        name = model_store.keep_compiled(
-            model, tokenizer, wanted or view_fields.PROGRAM.value, _inputs(program, tokens)
-        )
+        data = ProgramsData.current()
+    except HeadlightError:
+        return None
+    return data.line.number if data.with_mistake else None
+
+
+def _save(name: str) -> str:
+    """Save the model that is shown; return what came of it."""
+    try:
+        shown = ProgramsData.current().shown
+        model, tokenizer = shown.model
+        name = model_store.keep_compiled(model, tokenizer, name, _inputs(shown.program, shown.tokens))
     except HeadlightError as error:
         return say("The model was not saved: {error}.", error=error)
     return say("Saved as “{name}”; choose it in the model bar of any page.", name=name)

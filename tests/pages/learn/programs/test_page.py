@@ -236,8 +236,8 @@ def models_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, three_kinds: 
     return folder
 
 
-def save(app: AppTest, name: str) -> AppTest:
-    app.text_input(key="programs-name").set_value(name)
+def save(app: AppTest, name: str, *, is_typed: bool = True) -> AppTest:
+    app.text_input(key="programs-name").set_value(name if is_typed else "")
     next(button for button in app.button if button.label == "Save as model").click().run()
     assert not app.exception and f"Saved as “{name}”" in words_of(app)
     return app
@@ -278,3 +278,35 @@ def test_a_saved_model_has_different_inputs_as_its_examples(
     assert examples[0] == first and len({*examples}) == len(examples) >= min(n_possible, 2)
     _, tokenizer = load_compiled(models_folder / "saved")
     assert not any(tokenizer.unknown_words(example) for example in examples)
+
+
+def test_what_is_shown_is_saved_with_its_mistake(open_app: OpenApp, models_folder: Path):
+    app = opened(open_app, program="induction", line="1", mistake=TWO_BACK)
+    assert app.text_input(key="programs-name").placeholder == "induction with a mistake"
+    assert "It is saved as shown, with the mistake in line 1." in words_of(app)
+    save(app, "wrong")
+    assert tc.programs.roles(load_compiled(models_folder / "wrong")[0])[0, 0].offset == 2
+    app.text_input(key="programs-mistake-typed").set_value("nothing").run()  # cannot be read: the program is shown
+    assert app.text_input(key="programs-name").placeholder == "induction" and "It is saved as shown" not in words_of(
+        app
+    )
+    save(app, "right")
+    assert tc.programs.roles(load_compiled(models_folder / "right")[0])[0, 0].offset == 1
+
+
+def test_a_program_of_ones_own_has_a_name_of_its_own(open_app: OpenApp, models_folder: Path):
+    app = opened(open_app, program="shift")
+
+    def box() -> Any:
+        return app.selectbox(key="programs-program-box")
+
+    def name() -> str:
+        return app.text_input(key="programs-name").placeholder
+
+    assert (box().value, name()) == ("shift", "shift") and "My program" not in box().options
+    app.text_area(key="programs-source-box").set_value("x = map(lambda t: t, tokens)").run()
+    assert (box().options[box().index], name()) == ("My program", "My program")
+    save(app, "my-program", is_typed=False)
+    box().set_value("shift").run()
+    assert (box().value, name()) == ("shift", "shift") and {*url_of(app)} == {"program"}
+    assert "My program" not in box().options
