@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.shared import prose
 from pages.shared.models import ModelCard
-from pages.shared.view import state
+from pages.shared.view import stack_history, state
 from transformer_core.errors import mark
 from transformer_core.language import say, say_number
 
@@ -41,4 +41,5 @@ def _turn_off() -> None:
     from transformer_core.analysis.interventions import Stack, from_json, to_json
 
     entries = from_json(state.STACK.value).entries
+    stack_history.keep(state.STACK.value)
     state.STACK.set(to_json(Stack(entries=tuple(replace(entry, enabled=False) for entry in entries))))

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from pages.shared.view import stack_history
 from pages.shared.view.fields import Field, Kept, number, one_of
 from pages.shared.view.state import STACK
 from transformer_core.analysis.interventions import Entry, Stack, from_json, to_json
 from transformer_core.language import say
 
 PAGE = "interventions"
-MOST_STEPS = 100  # that can be undone
 
 
 def _cell(text: str) -> tuple[int, int]:
@@ -47,7 +47,6 @@ PAIR = Field(
 FIELDS: tuple[Field, ...] = (ADD, VIEW, CELL, TOKEN, PAIR)
 SCOPE = Kept("interventions-scope", "cell")  # of what is edited in a pattern
 GROUP = Kept("interventions-group", ())  # cells that are edited together
-_UNDONE, _DONE = Kept("interventions-undone", ()), Kept("interventions-done", ())  # stacks, the latest is the last
 
 
 def look_at(view: str) -> None:
@@ -81,8 +80,7 @@ def change(stack: Stack) -> None:
     """Take another stack; the one before can be had again."""
     written = to_json(stack) if stack.entries else ""
     if written != STACK.value:
-        _DONE.set((*_DONE.value, STACK.value)[-MOST_STEPS:])
-        _UNDONE.set(())
+        stack_history.keep(STACK.value)
         STACK.set(written)
 
 
@@ -93,22 +91,22 @@ def add(entry: Entry) -> None:
 
 def can_undo() -> bool:
     """Whether there is a stack before this one."""
-    return bool(_DONE.value)
+    return bool(stack_history.DONE.value)
 
 
 def can_redo() -> bool:
     """Whether the last change was undone."""
-    return bool(_UNDONE.value)
+    return bool(stack_history.UNDONE.value)
 
 
 def undo() -> None:
     """Take the stack before."""
-    _step(_DONE, _UNDONE)
+    _step(stack_history.DONE, stack_history.UNDONE)
 
 
 def redo() -> None:
     """Take the stack that was undone."""
-    _step(_UNDONE, _DONE)
+    _step(stack_history.UNDONE, stack_history.DONE)
 
 
 def _step(of: Kept, to: Kept) -> None:

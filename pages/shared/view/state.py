@@ -16,7 +16,7 @@ import streamlit as st
 
 from pages.shared.models import CPU, PRECISIONS, ModelCard
 from pages.shared.sources import Source
-from pages.shared.view import fields, locale, long_texts
+from pages.shared.view import fields, locale, long_texts, stack_history
 from pages.shared.view.address import Address
 from pages.shared.view.fields import Field, Kept, one_of
 from pages.shared.view.shared_value import SharedValue
@@ -160,7 +160,10 @@ def seed(
         else:  # the first model that is here
             wanted = {MODEL.key: name}
     if _ADDRESS.is_from_outside():
+        before = STACK.value
         of_page = fields.fill((*own, CONTINUE, STACK), wanted)  # which the head may depend on
+        if _ADDRESS.is_known and STACK.value != before:
+            stack_history.keep(before)
         notes += _fill(cards, wanted, usual_head or last_head) + of_page
         _ADDRESS.follow()
         _BY_LINK.set(True)

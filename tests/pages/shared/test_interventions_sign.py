@@ -13,6 +13,7 @@ import transformer_core as tc
 from pages.shared.models import PAPER_BASE
 from pages.shared.page import pages
 from pages.shared.sources import Source
+from pages.shared.view import stack_history
 from tests.pages.conftest import figure_of, url_of, values_of, words_of
 from transformer_core.analysis import run_text
 from transformer_core.analysis.interventions import (
@@ -73,6 +74,7 @@ def test_heads_shows_the_changed_patterns_until_it_is_turned_off(open_app: OpenA
     assert not app.exception and not badges(app)
     np.testing.assert_allclose(weights(app), patterns[1], atol=1e-6)
     assert [entry.enabled for entry in from_json(url_of(app)["stack"]).entries] == [False, False]
+    assert [from_json(stack) for stack in app.session_state[stack_history.DONE.key]] == [STACK], "it can be undone"
 
 
 def test_above_a_page_that_shows_the_unchanged_model_stands_what_that_says(open_app: OpenApp, three_kinds: Path):

@@ -17,6 +17,8 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from pages.investigate.interventions import stack as stack_view
 from pages.investigate.interventions import sweeps, view_fields
+from pages.shared.page import pages
+from pages.shared.view import stack_history
 from tests.pages.conftest import shown_code, url_of, values_of, words_of
 from transformer_core.analysis import ATTENTIONS, run_text
 from transformer_core.analysis.interventions import (
@@ -174,6 +176,21 @@ def test_interventions_are_added_switched_off_moved_undone_and_removed(open_app:
     app = act(app, stack_view.take, Stack())
     assert not stack_of(app).entries
     assert stack_of(act(app, view_fields.undo)).entries == (off, EDIT)
+
+
+@pytest.mark.parametrize("linked", [None, Stack(entries=(EDIT,))])
+def test_a_link_that_brings_another_stack_or_none_can_be_undone(open_app: OpenApp, linked: Stack | None):
+    app = opened(open_app, Stack(entries=(ZERO,)))
+    assert stack_history.DONE.key not in app.session_state
+    app.switch_page(pages()["tour"].script).run()
+    app.query_params.clear()
+    app.query_params["view"] = "heads"
+    if linked:
+        app.query_params["stack"] = to_json(linked)
+    app.switch_page(pages()["interventions"].script).run()
+    assert stack_of(app) == (linked or Stack())
+    assert stack_of(act(app, view_fields.undo)).entries == (ZERO,)
+    assert stack_of(act(app, view_fields.redo)) == (linked or Stack())
 
 
 def test_what_is_no_stack_is_refused_in_one_sentence_and_nothing_is_lost(
