@@ -1,4 +1,4 @@
-"""What says on every page that interventions are active in the model, leads to them, and turns them off."""
+"""What says above a page that interventions are active in the model that it shows, leads there, and turns them off."""
 
 from dataclasses import replace
 
