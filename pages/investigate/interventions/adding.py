@@ -17,6 +17,7 @@ from pages.shared.models import ModelCard
 from pages.shared.view import state
 from pages.shared.view.fields import Kept
 from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Entry, Patch, TokenSwap
+from transformer_core.analysis.interventions.records import OF_HEADS
 from transformer_core.corpora.reading import AS_MADE
 from transformer_core.errors import ConfigError, HeadlightError, mark
 from transformer_core.language import say, say_number
@@ -54,7 +55,10 @@ PICK_SOME = mark(
     "one, too."
 )
 TYPED = "typed"  # among the corpora: the texts that a person types
-OF_ATTENTION = ("head", "attention")  # kinds of components of one attention; the others are of the encoder or decoder
+OF_ATTENTION = (
+    *OF_HEADS,
+    "attention",
+)  # kinds of components of one attention; the others are of the encoder or decoder
 _KIND, _POSITIONS = Kept("interventions-kind", "head"), Kept("interventions-positions", ())
 _METHOD, DIRECTION = Kept("interventions-method", "resample"), Kept("interventions-direction", "denoising")
 _OTHER = Kept("interventions-other", "")  # text; "": the first example that is not the text itself
@@ -176,7 +180,7 @@ def _component(data: InterventionsData) -> None:
         _KIND.selectbox(say("Component"), _kinds(data), name=lambda kind: say(words.KINDS[kind]), shown=kind_of(data))
         with st.container(horizontal=True, gap="small"):
             (head_choice.attention if kind_of(data) in OF_ATTENTION else _stack)(data.card)
-            (head_choice.head if kind_of(data) == "head" else head_choice.layer)(data.card)
+            (head_choice.head if kind_of(data) in OF_HEADS else head_choice.layer)(data.card)
         labels = _labels(data)
         _POSITIONS.multiselect(
             say("Positions"),
@@ -195,7 +199,10 @@ def kind_of(data: InterventionsData) -> Any:
 
 
 def _kinds(data: InterventionsData) -> list[str]:
-    return [kind for kind in words.KINDS if kind != "feed_forward" or data.card.config.d_ff]
+    left_out = set() if data.card.config.d_ff else {"feed_forward"}
+    if view_fields.ADD.value != "patch":
+        left_out.add("pattern")  # its rows depend on their own queries and keys: cells are edited instead
+    return [kind for kind in words.KINDS if kind not in left_out]
 
 
 def _stack(card: ModelCard) -> None:
@@ -215,19 +222,21 @@ def _stack(card: ModelCard) -> None:
 
 def _labels(data: InterventionsData) -> Sequence[str]:
     """Return the labels of the positions of the chosen component."""
-    return data.run.labels(data.view.attention)[0]
+    queries, keys = data.run.labels(data.view.attention)
+    return keys if kind_of(data) in ("key", "value") else queries
 
 
 def _chosen(data: InterventionsData) -> Component:
     view, kind = data.view, kind_of(data)
     attention: Any = view.attention if kind in OF_ATTENTION else words.STACK_OF[view.attention]
-    n = len(_labels(data))
+    n, config = len(_labels(data)), data.card.config
     positions = tuple(i for i in _POSITIONS.value if i < n) or None
+    head = view.head * config.n_kv_heads // config.n_heads if kind in ("key", "value") else view.head
     return Component(
         kind=kind,
         attention=attention,
         layer=view.layer,
-        heads=(view.head,) if kind == "head" else None,
+        heads=(head,) if kind in OF_HEADS else None,
         positions=positions,
     )
 

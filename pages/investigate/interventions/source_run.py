@@ -14,6 +14,7 @@ from pages.shared.recipe import Print, value_of
 from pages.shared.view.fields import Kept
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Entry, Patch, RunComparison
+from transformer_core.analysis.interventions.records import OF_HEADS
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
@@ -63,7 +64,10 @@ def code(data: InterventionsData) -> list[Print]:
 
 def _kind(data: InterventionsData) -> Any:
     """Return the kind of the components that can be dragged; beside cells, one row for each attention layer."""
-    return adding.kind_of(data) if _PART.value == "heads" else "attention"
+    if _PART.value != "heads":
+        return "attention"
+    kind = adding.kind_of(data)
+    return "head" if kind in OF_HEADS else kind  # keys and values have no row for each query
 
 
 def _boards(data: InterventionsData, compared: RunComparison) -> list[tuple[Board, Sequence[Component]]]:

@@ -18,12 +18,16 @@ METHODS = {  # of ablation
 }
 KINDS = {  # of components
     "head": mark("Head"),
+    "query": mark("Queries of a head"),
+    "key": mark("Keys of a head"),
+    "value": mark("Values of a head"),
+    "pattern": mark("Pattern of a head"),
     "attention": mark("Attention layer"),
     "feed_forward": mark("Feed-forward"),
     "resid_pre": mark("Residual stream before the layer"),
     "resid_post": mark("Residual stream after the layer"),
 }
-_INLINE = {  # the same within a sentence, and those that only a sweep or a stack in an address names
+_INLINE = {  # the same within a sentence, and one that only a stack in an address names
     "query": mark("queries"),
     "key": mark("keys"),
     "value": mark("values"),

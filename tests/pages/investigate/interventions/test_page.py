@@ -255,6 +255,29 @@ def test_a_mean_is_taken_over_a_named_corpus_or_over_typed_texts(
     assert stack_of(app).entries[1] == Ablation(component=HEAD, method="mean", texts=("The cat sleeps.", "A dog runs."))
 
 
+def test_queries_keys_values_and_patterns_of_a_head_can_be_replaced(open_app: OpenApp, three_kinds: Path):
+    app = opened(open_app, add="ablate")
+    assert "Pattern of a head" not in app.selectbox(key="interventions-kind-box").options
+    app.segmented_control(key="interventions-method-segments").set_value("zero").run()
+    app.selectbox(key="interventions-kind-box").set_value("key").run()
+    assert app.multiselect(key="interventions-positions-box").options[-1].endswith("<eos>")  # keys are the source's
+    app = press(app, "interventions-add-it")
+    zeroed = Ablation(component=Component(kind="key", attention="cross", layer=1, heads=(0,)), method="zero")
+    assert stack_of(app).entries == (zeroed,)
+    app.session_state["interventions-add"] = "patch"
+    app.run()
+    app.text_input(key="interventions-other-box").set_value("The cat sees the dog.").run()
+    for kind in ("query", "value", "pattern"):
+        app.selectbox(key="interventions-kind-box").set_value(kind).run()
+        app = press(app, "interventions-add-it")
+    assert [entry.component.kind for entry in stack_of(app).entries if isinstance(entry, Patch)] == [
+        *("query", "value", "pattern")
+    ]
+    result = expected(three_kinds, stack_of(app))
+    np.testing.assert_allclose(changes(app), result.logit_differences[1] - result.logit_differences[0], atol=1e-5)
+    assert sentences(app)[0] == "zero-ablate keys of cross-attention L1.H0"
+
+
 def test_a_patch_takes_values_from_another_text_and_says_its_direction(open_app: OpenApp, three_kinds: Path):
     app = opened(open_app, add="patch")
     app.text_input(key="interventions-other-box").set_value("The cat sees the dog.").run()
