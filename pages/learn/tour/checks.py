@@ -39,6 +39,13 @@ print(pattern)
 BIASED = """acts[f"{{name}}.hook_attn_scores"][0, {head}]  # q @ k.T, scaled, and the position bias"""
 
 
+FLIPS = """
+found = pronoun_heads(model, tokenizer, n_pairs={n_pairs})
+for effect in found.single:  # the share of held-out pairs whose pronoun a head flips, in each direction
+    print(effect.heads[0], effect.rates)
+"""
+
+
 def show(lesson: "Lesson", seen: "Sequence[Part]", evidence: "Evidence") -> None:
     """Draw what was checked, and the attention in torch."""
     from pages.learn.tour.lesson_engine.lesson import Check
@@ -84,7 +91,21 @@ def code_of(lesson: "Lesson") -> str:
         if config.scale_scores
         else "q @ k.T",
     )
-    return script(Lines(lines, (source.recipe()[0], model_run), ("torch", "transformer_core as tc")))
+    attention_in_torch = Lines(lines, (source.recipe()[0], model_run), ("torch", "transformer_core as tc"))
+    return script(attention_in_torch, *_flips(lesson, source))
+
+
+def _flips(lesson: "Lesson", source: Source) -> list[Lines]:
+    """Return the lines that find which heads flip pronouns, where figures of the chapter show it."""
+    from pages.learn.tour.lesson_engine.lesson import FigureSpec
+
+    figures = [part for part in lesson.parts if isinstance(part, FigureSpec)]
+    if not any("flips[" in value for figure in figures for value in figure.parameters.values()):
+        return []
+    from pages.learn.tour.lesson_engine.pronoun_experiment import N_PAIRS
+    from transformer_core.analysis.pronouns.pronoun_heads import pronoun_heads
+
+    return [Lines(FLIPS.format(n_pairs=N_PAIRS), (*source.recipe(), pronoun_heads))]
 
 
 def _fault(lesson: "Lesson", check: "Check", evidence: "Evidence") -> str:

@@ -1,4 +1,4 @@
-"""A stack of interventions acts on the pages that show the chosen model, each says so, and it can be turned off there."""
+"""A stack of interventions acts on the pages that show the chosen model; each says so, and turns it off on demand."""
 
 from collections.abc import Callable
 from dataclasses import replace

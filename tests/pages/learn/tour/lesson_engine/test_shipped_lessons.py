@@ -5,11 +5,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from pages.learn.tour import lessons
+from pages.learn.tour import checks, lessons
 from pages.learn.tour.lesson_engine.catalogue import KINDS, read_parameters
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip, Table
 from pages.learn.tour.lesson_engine.expression import parse
@@ -82,7 +83,7 @@ def test_a_lesson_tells_the_truth(make_evidence: MakeEvidence, lesson: Lesson):
                         assert {len(row) for row in drawn.rows} == {len(drawn.columns)}
 
 
-def test_the_chapter_of_patching_says_the_shares_that_its_figures_show(make_evidence: MakeEvidence):
+def test_the_chapter_of_patching_says_the_shares_that_its_figures_and_its_code_show(make_evidence: MakeEvidence):
     lesson = next(one for one in ENGLISH if one.name == "il-or-elle")
     evidence = make_evidence(lesson.model, lesson.text, other=lesson.other)
     words = " ".join(prose(part, evidence) for part in lesson.parts if isinstance(part, Prose))
@@ -94,6 +95,11 @@ def test_the_chapter_of_patching_says_the_shares_that_its_figures_show(make_evid
             assert isinstance(figure, Plot) and [*figure.figure.layout.yaxis.ticktext] == ["L0", "L1"]
             texts |= {text for trace in figure.figure.data if trace.text is not None for text in np.ravel(trace.text)}
     told = re.findall(r"(\d+)% of the pronouns|L0\.H1 flips (\d+)%|L1\.H0 (\d+)%", words)
+    names: dict[str, Any] = {}
+    exec(checks.code_of(lesson), names)
+    drawn = [effect for effect in names["found"].single if effect.heads[0].attention != "decoder"]
+    by_code = {f"{100 * effect.rates.lower:.0f}" for effect in drawn}
+    assert by_code == texts - {""}
     assert len(told) == 3 and {share for shares in told for share in shares if share} == texts - {"0", ""}
 
 
