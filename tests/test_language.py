@@ -17,6 +17,7 @@ from transformer_core.language import (
     ask_for_language,
     grouped,
     messages,
+    percent,
     plural_forms,
     say,
     say_message,
@@ -105,6 +106,13 @@ def test_thousands_are_set_apart_as_the_reader_does():
     assert (grouped(66048), grouped(6283.19, ",.1f"), grouped(999)) == ("66,048", "6,283.2", "999")
     with speaking("de"):
         assert (grouped(66048), grouped(6283.19, ",.1f")) == ("66\u202f048", "6\u202f283.2")
+
+
+def test_a_percent_sign_stands_as_the_reader_writes_it():
+    assert (percent(0.125), percent(0.125, 1)) == ("12%", "12.5%")
+    with speaking("de"):
+        assert (percent(0.125), percent(0.125, 1)) == ("12\u00a0%", "12.5\u00a0%")
+        assert say("{share:.1%} of {n:,}", share=0.5, n=1000) == "50.0\u00a0% of 1\u202f000"
 
 
 def test_what_no_catalogue_has_stays_english(catalogue: Path):

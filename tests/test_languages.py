@@ -122,6 +122,13 @@ def test_thousands_are_set_apart_by_a_space_where_a_comma_stands_before_decimals
             assert say("{text}", text="1,000 cats") == "1,000 cats"  # a value that is a text stays as it is
 
 
+def test_no_line_breaks_before_a_percent_sign_and_english_has_no_space_there(german: Catalog):
+    for entry in german:
+        for words, wrong in ((entry.id, r"[\d}]\s+%"), (entry.string or "", r"[\d}] *%(?!\})")):
+            for text in (words,) if isinstance(words, str) else words:
+                assert not re.search(wrong, text), text
+
+
 def _is_core(place: str) -> bool:
     return place.startswith("transformer_core/") and place.endswith(".py")
 

@@ -26,6 +26,7 @@ LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}
 
 
 _THIN_SPACE = "\u202f"
+_SPACE = "\u00a0"
 
 
 def say(text: str, /, **values: Any) -> str:
@@ -64,6 +65,12 @@ def grouped(number: float, form: str = ",") -> str:
         form: as in `format`, with a comma.
     """
     written = format(number, form)
+    return written if language() == ENGLISH else _spaced(written)
+
+
+def percent(share: float, decimals: int = 0) -> str:
+    """Return a share in [0, 1] in percent, with so many decimals, as the reader's language writes it."""
+    written = f"{share:.{decimals}%}"
     return written if language() == ENGLISH else _spaced(written)
 
 
@@ -124,12 +131,12 @@ def _numbers(language: str) -> dict[str, int]:
 
 
 def _spaced(written: str) -> str:
-    """Return a number with a narrow space between thousands: a comma stands before decimals in other languages."""
-    return written.replace(",", _THIN_SPACE)
+    """Return a number with spaces that no line breaks at: between thousands, and before a percent sign."""
+    return written.replace(",", _THIN_SPACE).replace("%", f"{_SPACE}%")
 
 
 class _Localized(Formatter):
-    """Says messages in the reader's language, and sets thousands apart as other languages than English do."""
+    """Says messages in the reader's language, and spaces numbers as other languages than English do."""
 
     def convert_field(self, value: Any, conversion: Any) -> Any:
         is_message = isinstance(value, Message | HeadlightError)
@@ -137,7 +144,7 @@ class _Localized(Formatter):
 
     def format_field(self, value: Any, format_spec: str) -> str:
         written: str = super().format_field(value, format_spec)
-        return _spaced(written) if "," in format_spec else written
+        return _spaced(written) if "," in format_spec or format_spec.endswith("%") else written
 
 
 def _put_in(text: str, values: Mapping[str, Any], reader: str) -> str:

@@ -14,7 +14,7 @@ from pages.shared.view.fields import Kept
 from transformer_core.config import Architecture
 from transformer_core.corpora.watched import STAGES, WatchedFolder
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import grouped, say, say_message
+from transformer_core.language import grouped, percent, say, say_message
 
 if TYPE_CHECKING:
     from transformer_core.corpora.corpus_stats import CorpusStats
@@ -123,7 +123,7 @@ def facts(stats: "CorpusStats") -> list[tuple[str, str]]:
             say("{n:,} {tokens}", n=stats.vocab_size, tokens=say(TOKENS.get(stats.tokenizer_kind, FOREIGN))),
         ),
         *lengths,
-        (say("unknown tokens in held-out data"), f"{stats.unknown_share:.1%}"),
+        (say("unknown tokens in held-out data"), percent(stats.unknown_share, 1)),
         (say("unigram baseline"), say("{n:.2f} nats", n=stats.unigram_loss)),
         (say("bigram baseline"), say("{n:.2f} nats", n=stats.bigram_loss)),
     ]

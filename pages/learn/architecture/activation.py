@@ -20,7 +20,7 @@ from transformer_core.analysis.blueprint.shapes import PROBABILITIES, Stage, sta
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures.architecture.activation import activation_figure
-from transformer_core.language import grouped, say
+from transformer_core.language import grouped, percent, say
 
 if TYPE_CHECKING:
     from transformer_core.text.interface import Tokenizer
@@ -111,7 +111,7 @@ def _draw(data: ArchitectureData, stage: Stage) -> None:
         (say("elements"), grouped(shown.n_finite)),
         (say("mean"), f"{shown.mean:.4g}"),
         (say("standard deviation"), f"{shown.deviation:.4g}"),
-        (say("exactly 0"), f"{shown.share_of_zeros:.1%}"),
+        (say("exactly 0"), percent(shown.share_of_zeros, 1)),
     ]
     prose.facts(facts, "hl-arch-facts")
     remarks = [say("Each cell shows the value with the largest magnitude in its block.")] if shown.is_pooled else []

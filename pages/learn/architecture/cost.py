@@ -26,7 +26,7 @@ from transformer_core.errors import mark
 from transformer_core.figures.architecture.cost import cost_curves, share_areas
 from transformer_core.figures.architecture.hues import COST_HUES
 from transformer_core.figures.hues import FAINT, STRONG, WARM
-from transformer_core.language import grouped, say
+from transformer_core.language import grouped, percent, say
 
 NAMES = {
     "projections": mark("projections"),
@@ -189,6 +189,6 @@ def _sentences(data: ArchitectureData, crossed: int | None, here: int) -> list[s
         found += [say(BEYOND, most=grouped(config.max_seq_len))] if crossed > config.max_seq_len else []
     if config.has_decoder:
         cached, uncached = (writing_cost(config, here, cached=is_cached) for is_cached in (True, False))
-        found.append(say(SPARES, n=here, share=f"{1 - cached / uncached:.0%}"))
+        found.append(say(SPARES, n=here, share=percent(1 - cached / uncached)))
     found += [say(ONE_TEXT, n=grouped(data.batch))] if data.batch > 1 else []
     return [*found, say(COUNTED)]

@@ -21,7 +21,7 @@ from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 from transformer_core.figures.architecture.parameters import in_words, parameter_bars, parameter_shares
-from transformer_core.language import grouped, say
+from transformer_core.language import grouped, percent, say
 from transformer_core.model.presets import transformer_base, transformer_big
 
 PAPER = {mark("the paper’s base"): transformer_base, mark("the paper’s big"): transformer_big}
@@ -169,7 +169,7 @@ def _shares(data: ArchitectureData) -> None:
 
 def _table(counts: Mapping[tuple[str, str], int], total: int) -> None:
     """List all parts with their shares."""
-    rows = [[in_words(*key), grouped(n), f"{n / total:.1%}"] for key, n in counts.items()]
+    rows = [[in_words(*key), grouped(n), percent(n / total, 1)] for key, n in counts.items()]
     rows.append([prose.markup("<b>{}</b>", say("total")), prose.markup("<b>{}</b>", grouped(total)), ""])
     table([say("part"), say("parameters"), say("share")], rows, kind="hl-arch-counts")
 

@@ -8,7 +8,7 @@ from pages.learn.laboratory import Laboratory
 from pages.shared import prose
 from transformer_core.errors import mark
 from transformer_core.figures.curves.experiment_curves import variant_hues
-from transformer_core.language import say
+from transformer_core.language import percent, say
 from transformer_core.training.experiments.experiment import ExperimentRequest
 
 if TYPE_CHECKING:
@@ -62,13 +62,13 @@ def _samples(experiment: Experiment, reading: "ExperimentReading") -> None:
     prose.html("{}", prose.table(heads, lines, "hl-experiment-samples"))
     right, losses = reading.last("exact_match"), reading.last("loss")
     results = [
-        (named[variant], reading.smoothed_losses()[variant].values[-1], losses[variant], right[variant])
+        (named[variant], reading.smoothed_losses()[variant].values[-1], losses[variant], percent(right[variant]))
         for variant in names
         if variant in right and variant in reading.losses
     ]
     if results:
         titles = ("", say("training loss"), say("held-out loss"), say("exact match (free-running)"))
-        lines = prose.each("<tr><td>{}</td><td>{:.3f}</td><td>{:.3f}</td><td>{:.0%}</td></tr>", results)
+        lines = prose.each("<tr><td>{}</td><td>{:.3f}</td><td>{:.3f}</td><td>{}</td></tr>", results)
         prose.html("{}", prose.table(titles, lines, "hl-experiment-results"))
 
 

@@ -19,7 +19,7 @@ from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.corpora import load_corpus
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures.heatmaps.attention import attention_heatmap
-from transformer_core.language import say
+from transformer_core.language import percent, say
 from transformer_core.programs.language import Program
 
 if TYPE_CHECKING:
@@ -126,13 +126,13 @@ def _table(match: "ProgramMatch") -> None:
             _name(head.trained_head),
             head.distance,
             head.by_chance,
-            head.effect,
+            percent(head.effect, 1),
             say("yes") if head.is_convincing else say("no"),
         )
         for head in match.heads
     ]
     cells = prose.each(
-        "<tr><td><code>{}</code></td><td>{}</td><td>{}</td><td>{:.2f}</td><td>{:.2f}</td><td>{:.1%}</td><td>{}</td></tr>",
+        "<tr><td><code>{}</code></td><td>{}</td><td>{}</td><td>{:.2f}</td><td>{:.2f}</td><td>{}</td><td>{}</td></tr>",
         rows,
     )
     prose.html("{}", prose.table([say(column) for column in COLUMNS], cells, "hl-experiment-results"))

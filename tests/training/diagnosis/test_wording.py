@@ -23,6 +23,6 @@ def test_nats(value: float, text: str):
 def test_other_numbers():
     assert number(3) == "3.00"
     assert [str(count(n)) for n in (7, 12_345, 1_500_000, 2e9)] == ["7", "12,345", "1.5 million", "2.0 billion"]
-    assert [percent(s) for s in (0, 0.5, 0.997, 1, 0.004)] == ["0%", "50%", "99.7%", "100%", "0.4%"]
+    assert [str(percent(s)) for s in (0, 0.5, 0.997, 1, 0.004)] == ["0%", "50%", "99.7%", "100%", "0.4%"]
     assert [str(times(r)) for r in (1, 2.34, 40, 1e7)] == ["once", "2.3 times", "40 times", "10.0 million times"]
     assert [setting(v) for v in (0.4123, 30, 0.00312)] == ["0.41", "30", "0.0031"]

@@ -20,7 +20,7 @@ from transformer_core.figures.layout import (
     note,
 )
 from transformer_core.figures.theme import LIGHT, Theme
-from transformer_core.language import grouped, say
+from transformer_core.language import grouped, percent, say
 
 _LEGEND = LEGEND_ABOVE | {"bgcolor": "rgba(0,0,0,0)", "itemwidth": 30, "traceorder": "normal"}
 
@@ -117,7 +117,7 @@ def share_areas(
                 mode="lines",
                 line={"color": hue, "width": 1.2},
                 fillcolor=translucent(hue, 0.55),
-                **hover([f"{escape(name)}: {share:.1%}" for share in shares.tolist()]),
+                **hover([f"{escape(name)}: {percent(share, 1)}" for share in shares.tolist()]),
             )
         )
     layout = _layout(title, lengths, marks or {}, theme, height) | {

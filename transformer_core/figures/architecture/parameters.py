@@ -13,7 +13,7 @@ from transformer_core.figures.hues import FAINT
 from transformer_core.figures.labels import escape
 from transformer_core.figures.layout import LEGEND_BELOW, figure_layout, figure_of, hover, label_axis
 from transformer_core.figures.theme import LIGHT, Theme
-from transformer_core.language import grouped, say
+from transformer_core.language import grouped, percent, say
 
 STACKS = {
     "encoder": mark("encoder"),
@@ -62,7 +62,7 @@ def parameter_bars(
         y=np.arange(len(values)),
         orientation="h",
         marker={"color": [PART_HUES[part] for _, part in counts], "line": {"width": 0}},
-        text=[f"{_short(value)} · {value / total:.1%}" for value in values],
+        text=[f"{_short(value)} · {percent(value / total, 1)}" for value in values],
         textposition="outside",
         cliponaxis=False,
         **hover(hover_texts),
@@ -133,7 +133,7 @@ def _hover_texts(part: str, part_counts: Sequence[int], totals: Sequence[int], n
             model=escape(name),
             part=say(PARTS[part]),
             n=grouped(count),
-            share=f"{count / total:.1%}",
+            share=percent(count / total, 1),
         )
         for name, count, total in zip(names, part_counts, totals, strict=True)
     ]

@@ -11,7 +11,7 @@ from transformer_core.figures.hues import FAINT, STRONG, WARM, translucent
 from transformer_core.figures.labels import escape, isolate, shorten
 from transformer_core.figures.layout import LEGEND_ABOVE, axis_title, figure_layout, figure_of, hover, label_axis
 from transformer_core.figures.theme import LIGHT, Theme
-from transformer_core.language import say
+from transformer_core.language import percent, say
 
 MOST_LINES = 32  # positions up to which each has a line of its own
 _LABEL = 14  # characters of a token
@@ -138,7 +138,7 @@ def _additions(
     low, high = np.quantile(shares, _MIDDLE, axis=1)
     form = say("{place} adds a vector of norm {length} (median), {share} of the residual stream’s norm")
     hover_texts = [
-        form.format(place=escape(name), length=f"{length:.3g}", share=f"{share:.0%}")
+        form.format(place=escape(name), length=f"{length:.3g}", share=percent(share))
         for name, length, share in zip(places, np.median(added, axis=1).tolist(), middle.tolist(), strict=True)
     ]
     return go.Bar(

@@ -29,9 +29,10 @@ def count(value: int | float) -> Message | str:
     return f"{value:,.0f}"
 
 
-def percent(share: int | float) -> str:
+def percent(share: int | float) -> Message:
     """Write a share in [0, 1]; all and nothing only where it is exactly that."""
-    return f"{share:.1%}" if 0.99 < share < 1 or 0 < share < 0.01 else f"{share:.0%}"
+    is_nearly = 0.99 < share < 1 or 0 < share < 0.01
+    return Message("{share:.1%}" if is_nearly else "{share:.0%}", share=share)
 
 
 def times(ratio: int | float) -> Message:
