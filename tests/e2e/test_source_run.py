@@ -1,6 +1,7 @@
 """Dragging from the source run in a real Chromium: what is dropped is patched, and only what was shaded changes."""
 
 import re
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -116,3 +117,10 @@ def test_a_weight_is_dragged_into_a_cell_and_a_row_of_components_by_keyboard(pag
     assert isinstance(patch, Patch)
     part = patch.component
     assert (part.kind, part.attention, part.layer, part.positions) == ("attention", "encoder", 1, None)
+
+
+def test_the_tokens_of_long_texts_do_not_lie_on_each_other(page: Page):
+    end = "and the dog didn't see the big cat near the old house."
+    open_address(page, f"interventions?model=en-fr&view=source&add=patch&text={quote(f'{TEXT[:-1]} {end}')}")
+    expect(page.locator(".source_run .there .column").first).to_be_attached()
+    assert not faults(page)
