@@ -138,7 +138,7 @@ def residual(data: InterventionsData) -> None:
         shown = np.where(np.isfinite(values), values, 0.0)
         figure = number_panels(
             {"": shown},
-            [str(depth) for depth in range(len(shown))],
+            [say("depth {depth}", depth=depth) for depth in range(len(shown))],
             labels,
             title=say("Residual stream of the {stack}: relative change", stack=say(words.STACKS[stack])),
             row_name=say("depth"),

@@ -139,6 +139,8 @@ def test_what_the_stack_changes_is_what_the_core_computes(open_app: OpenApp, thr
     most = max(float(np.nanmax(values)) for values in result.residual_changes.values())
     for stack in ("encoder", "decoder"):
         assert color_range(figures_of(app)[f"en-fr-residual-{stack}"]) == pytest.approx((0, most), abs=1e-5)
+        rows = figures_of(app)[f"en-fr-residual-{stack}"]["layout"]["yaxis"]["ticktext"]
+        assert rows == ["depth 0", "depth 1", "depth 2"]
     app.session_state["interventions-view"] = "numbers"
     app.run()
     np.testing.assert_allclose(app.dataframe[0].value["KL (nats)"], result.effect.kl, atol=1e-5)
