@@ -107,7 +107,7 @@ def _usual_attends() -> str:
 
 def _saving() -> None:
     """Draw where the model is saved, and what came of it."""
-    usual = say(OWN_TITLE) if view_fields.SOURCE.value else str(view_fields.PROGRAM.value)
+    usual = say(OWN_TITLE if view_fields.SOURCE.value else EXAMPLES[view_fields.PROGRAM.value].title)
     about = say("The model keeps its program, and every page can open it.")
     if (number := _line_of_mistake()) is not None:
         usual = say("{program} with a mistake", program=usual)

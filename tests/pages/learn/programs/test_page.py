@@ -282,12 +282,12 @@ def test_a_saved_model_has_different_inputs_as_its_examples(
 
 def test_what_is_shown_is_saved_with_its_mistake(open_app: OpenApp, models_folder: Path):
     app = opened(open_app, program="induction", line="1", mistake=TWO_BACK)
-    assert app.text_input(key="programs-name").placeholder == "induction with a mistake"
+    assert app.text_input(key="programs-name").placeholder == "Induction with a mistake"
     assert "It is saved as shown, with the mistake in line 1." in words_of(app)
     save(app, "wrong")
     assert tc.programs.roles(load_compiled(models_folder / "wrong")[0])[0, 0].offset == 2
     app.text_input(key="programs-mistake-typed").set_value("nothing").run()  # cannot be read: the program is shown
-    assert app.text_input(key="programs-name").placeholder == "induction" and "It is saved as shown" not in words_of(
+    assert app.text_input(key="programs-name").placeholder == "Induction" and "It is saved as shown" not in words_of(
         app
     )
     save(app, "right")
@@ -303,10 +303,10 @@ def test_a_program_of_ones_own_has_a_name_of_its_own(open_app: OpenApp, models_f
     def name() -> str:
         return app.text_input(key="programs-name").placeholder
 
-    assert (box().value, name()) == ("shift", "shift") and "My program" not in box().options
+    assert (box().value, name()) == ("shift", "Shift by one") and "My program" not in box().options
     app.text_area(key="programs-source-box").set_value("x = map(lambda t: t, tokens)").run()
     assert (box().options[box().index], name()) == ("My program", "My program")
     save(app, "my-program", is_typed=False)
     box().set_value("shift").run()
-    assert (box().value, name()) == ("shift", "shift") and {*url_of(app)} == {"program"}
+    assert (box().value, name()) == ("shift", "Shift by one") and {*url_of(app)} == {"program"}
     assert "My program" not in box().options
