@@ -68,6 +68,7 @@ def test_a_name_takes_the_place_of_a_path():
     assert str(outer.replaced("/tmp/a/", "").replaced("/tmp/a", Message("it"))) == "no: config.json is it, 1"
 
 
+@pytest.mark.slow
 @given(values=st.dictionaries(st.sampled_from("abc"), nested))
 def test_json_brings_back_what_it_got(values: dict[str, Any]):
     message = Message(" ".join(f"{{{name}}}" for name in values), **values)

@@ -52,6 +52,7 @@ def faults(source: str) -> Iterator[tuple[int, str]]:
                     yield node.lineno, ast.unparse(node)
 
 
+@pytest.mark.slow
 def test_no_limit_is_taken_for_too_much():
     found = [f"{path.relative_to(ROOT)}:{line}: {code}" for path in FILES for line, code in faults(path.read_text())]
     assert not found, "\n".join(found)

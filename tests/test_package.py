@@ -167,6 +167,7 @@ def imported_packages(folder: Path) -> Iterator[str]:
             yield from {module.partition(".")[0] for module in modules} - {*sys.stdlib_module_names, "transformer_core"}
 
 
+@pytest.mark.slow
 def test_all_that_the_library_imports_is_declared_and_nothing_else():
     declared = {Requirement(line).name for line in PROJECT["project"]["dependencies"]}
     assert {*imported_packages(ROOT / "transformer_core")} - {"plotly"} == declared  # plotly: in two of the extras

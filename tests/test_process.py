@@ -44,6 +44,7 @@ assert dict(os.environ) == before, {name for name in os.environ if os.environ[na
 """
 
 
+@pytest.mark.slow
 def test_importing_the_library_leaves_the_environment_alone():
     without = {name: value for name, value in os.environ.items() if name not in WAITING}
     subprocess.run([sys.executable, "-c", LEFT_ALONE], check=True, env=without)
@@ -52,6 +53,7 @@ def test_importing_the_library_leaves_the_environment_alone():
 IN_COMMANDS = "import sys; sys.argv = ['headlight', '--help']; import transformer_core.__main__"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "run, asked, expected",
     [

@@ -58,6 +58,7 @@ def test_every_family_has_a_small_model_to_be_compared_with():
     assert all(FAMILIES[name].model_type == name for name in FAMILIES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", foreign.SMALL)
 def test_the_table_uses_every_key_once_and_fills_every_parameter_once(name: str, folder_of: FolderOf):
     values, weights = foreign.read(folder_of(name))
@@ -74,6 +75,7 @@ def test_the_table_uses_every_key_once_and_fills_every_parameter_once(name: str,
     assert not model.training
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", foreign.SMALL)
 def test_tensors_are_read_one_by_one_and_not_more_often_than_needed(name: str, folder_of: FolderOf):
     values, weights = foreign.read(folder_of(name))
@@ -110,6 +112,7 @@ def test_a_key_too_many_is_named(name: str, folder_of: FolderOf):
         convert(values, {**weights, "layers.9.adapter": torch.ones(3)}, where="somewhere")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", foreign.LIBRARY)
 def test_a_tensor_of_another_shape_is_named_with_both_shapes(name: str, folder_of: FolderOf):
     values, weights = foreign.read(folder_of(name))
@@ -121,6 +124,7 @@ def test_a_tensor_of_another_shape_is_named_with_both_shapes(name: str, folder_o
             convert(values, {**weights, key: other}, where="somewhere")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", foreign.LIBRARY)
 def test_a_copy_of_the_embedding_in_the_file_changes_nothing(name: str, folder_of: FolderOf):
     values, weights = foreign.read(folder_of(name))
@@ -167,6 +171,7 @@ def test_a_family_that_is_not_supported_is_named_with_those_that_are(values: dic
         convert(values, {}, where="somewhere")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
 @pytest.mark.parametrize("name", ["gpt2", "marian", "qwen3", "t5-v1.1", "bert"])
 def test_weights_keep_their_precision(name: str, dtype: torch.dtype, folder_of: FolderOf):
@@ -226,6 +231,7 @@ def test_each_parameter_is_placed_once(folder_of: FolderOf):
     assert model.unembed.weight is model.get_parameter("encoder.embed.weight")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", foreign.SMALL)
 def test_the_model_can_be_written_as_ours_and_its_configuration_read_again(
     name: str, folder_of: FolderOf, tmp_path: Path

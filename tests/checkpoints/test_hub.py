@@ -65,6 +65,7 @@ def logits(model: tc.Transformer) -> torch.Tensor:
         return model(torch.tensor([[5, 6, 7, 8], [9, 4, 3, 0]]))
 
 
+@pytest.mark.slow
 def test_a_model_comes_whole_and_only_once(hub: LocalHub, folder: Path):
     model, tokenizer = tc.load(NAME)
     assert torch.equal(logits(model), logits(tc.load(folder)[0]))
@@ -233,6 +234,7 @@ def test_a_model_that_is_a_pickle_only(hub: LocalHub, folder: Path):
     assert set(hub.downloads()) == {"config.json"}
 
 
+@pytest.mark.slow
 def test_a_connection_that_is_lost_goes_on_where_it_was(hub: LocalHub, folder: Path):
     hub.cut_off_once.add("model.safetensors")
     told: list[int] = []

@@ -56,6 +56,7 @@ def refusal(folder: Path, **options: Any) -> str:
     return sentence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt2", "bert", "t5-v1.1"])
 def test_a_hugging_face_folder(name: str, folder_of: FolderOf, tmp_path: Path):
     shutil.copytree(folder_of(name), tmp_path / name)
@@ -155,6 +156,7 @@ def test_a_folder_without_a_tokenizer_reads_token_ids(folder: Path):
     assert "tokenizer.json is damaged" in refusal(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stored", [torch.float16, torch.bfloat16, torch.float32])
 def test_precision(stored: torch.dtype, folder: Path):
     weights = load_file(folder / "model.safetensors")
@@ -226,6 +228,7 @@ def test_a_foreign_model_with_blocks_on_the_disk(name: str, folder_of: FolderOf,
         assert torch.equal(*written)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["llama", "bert", "t5", "marian-own-head", "gpt2"])
 def test_a_foreign_model_becomes_a_checkpoint_of_ours(name: str, folder_of: FolderOf, tmp_path: Path):
     shutil.copytree(folder_of(name), tmp_path / name)

@@ -41,6 +41,7 @@ def pickled(folder_of: FolderOf, name: str, folder: Path) -> Path:
     return add_tokenizer(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt2", "bert", "bert-classifier"])
 def test_a_folder_with_pytorch_model_bin(name: str, folder_of: FolderOf, tmp_path: Path):
     model, _ = tc.load(pickled(folder_of, name, tmp_path / name))

@@ -66,6 +66,7 @@ def saved(tmp_path: Path) -> Any:
     return save
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(  # in the precision in which it is saved, and in others
     ("name", "dtype"), [*((name, "float32") for name in MODELS), ("sines", "bfloat16"), ("learned", "float64")]
 )

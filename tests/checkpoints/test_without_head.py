@@ -18,6 +18,7 @@ from transformer_core.decoding.filling import FillingTree
 from transformer_core.errors import ConfigError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bert-bare", "roberta-classifier", "distilbert-classifier"])
 def test_it_goes_everywhere_a_model_goes(
     name: str, folder_of: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]

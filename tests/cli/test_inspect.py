@@ -42,6 +42,7 @@ def test_a_table_for_people(lines: str, capsys: pytest.CaptureFixture[str]):
     assert shown[end + 2].startswith("  The held-out set is very small (2)")
 
 
+@pytest.mark.slow
 def test_of_a_corpus_that_is_made_here_nothing_is_worth_knowing(capsys: pytest.CaptureFixture[str]):
     assert main(["inspect", "--corpus", "copy"]) == 0
     assert "Worth knowing" not in capsys.readouterr().out

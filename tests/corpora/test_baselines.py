@@ -66,6 +66,7 @@ def losses_by_hand(train: Steps, held_out: Steps, vocab_size: int) -> tuple[floa
     )
 
 
+@pytest.mark.slow
 @given(texts, texts, st.integers(0, 1), st.integers(1, 7))
 @settings(max_examples=60)
 def test_the_losses_are_those_of_counting_by_hand(

@@ -98,6 +98,7 @@ def test_where_nothing_can_be_kept(texts: str, cache: Path, monkeypatch: pytest.
     assert kept_stats(texts, AS_MADE, "decoder_only") is None
 
 
+@pytest.mark.slow
 def test_a_kept_one_is_found_without_torch(texts: str):
     stats_of(texts)
     program = f"""

@@ -117,6 +117,7 @@ def test_rows_of_texts_are_filled_up_where_nothing_reads_them(like_gpt2: Path, t
             assert {*tokens[n:]} <= {end}
 
 
+@pytest.mark.slow
 def test_generated_pairs_are_read_so_too(like_gpt2: Path):
     corpus = load_corpus("en-fr", reading=CorpusReading(tokens=str(like_gpt2)))
     assert corpus.train[0].alignment is None  # it counts in words
@@ -168,6 +169,7 @@ def test_its_vocabulary_is_its_own():
         CorpusReading(tokens="some/one", vocab_size=300)
 
 
+@pytest.mark.slow
 def test_gpt2(shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
     folder = shutil.copytree(shared_data / "tokenizers" / "gpt2", tmp_path / "gpt2")

@@ -54,6 +54,7 @@ def test_one_batch_for_a_decoder_by_hand(tokenizer: Tokenizer):
     assert {batch.inputs[0].dtype, batch.targets.dtype} == {torch.int64}
 
 
+@pytest.mark.slow
 @given(texts, st.integers(1, 12), st.integers(1, 9))
 def test_a_decoder_learns_every_token_once_an_epoch(
     tokenizer: Tokenizer, texts: list[str], max_seq_len: int, batch_size: int
@@ -80,6 +81,7 @@ def test_a_decoder_learns_every_token_once_an_epoch(
     assert batches.position == BatchPosition(epoch=1, index=0)
 
 
+@pytest.mark.slow
 @given(texts, st.integers(3, 12), st.integers(1, 9))
 def test_an_encoder_sees_every_token_once_an_epoch(
     tokenizer: Tokenizer, texts: list[str], max_seq_len: int, batch_size: int

@@ -45,6 +45,7 @@ def kept(level: tuple[BeamCandidate, ...]) -> list[BeamCandidate]:
     return [one for one in level if one.fate == "kept"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_it_finds_what_the_search_without_a_tree_finds(architecture: str):
     """Many models, beams and penalties; texts that end, and texts that run out of room."""
@@ -102,6 +103,7 @@ def check(searched: BeamTree, n_beams: int) -> None:
     assert searched.best is searched.finished[0].step
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_beams, penalty", [(2, 0.0), (4, 1.0), (5, 2.0)])
 def test_it_is_the_search_of_transformers(n_beams: int, penalty: float):
     transformers = pytest.importorskip("transformers")

@@ -58,6 +58,7 @@ def test_what_was_written_is_what_is_repeated():
     assert torch.equal(store.written, torch.cat([k, v], dim=1).repeat_interleave(3, dim=0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parts",
     [

@@ -40,6 +40,7 @@ def check(together: Decoding, each_alone: list[Decoding], filler: int = PAD) -> 
         assert not together.log_probs[i, n - 1 :].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variation", [name for name in VARIATIONS if name.startswith("decoder")])
 @pytest.mark.parametrize("use_cache", [True, False])
 def test_each_row_is_what_it_is_alone(variation: str, use_cache: bool):
@@ -123,6 +124,7 @@ def test_half_of_the_bits(decode: Callable[..., Decoding]):
     assert decoding.log_probs.dtype == torch.float32 and decoding.log_probs.isfinite().all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variation", [name for name in VARIATIONS if not name.startswith("encoder")])
 def test_the_cache_changes_nothing(variation: str):
     """One source, or prompt, is shorter than the others; a source may be padding only."""

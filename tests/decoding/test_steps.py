@@ -50,6 +50,7 @@ def test_a_step_gives_the_log_probabilities_of_a_whole_reading(model: tc.Transfo
         whole.write(written)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use_cache", [True, False])
 def test_what_is_begun_is_gone_on_with(model: tc.Transformer, use_cache: bool):
     """As if the model had written it itself."""
@@ -64,6 +65,7 @@ def test_what_is_begun_is_gone_on_with(model: tc.Transformer, use_cache: bool):
         torch.testing.assert_close(decoding.log_probs, whole.log_probs, rtol=0, atol=1e-4)
 
 
+@pytest.mark.slow
 @torch.no_grad()
 def test_many_steps_of_many_beams(model: tc.Transformer):
     """Beams change their places, more steps than a chunk of the cache has positions; somebody looks in between."""

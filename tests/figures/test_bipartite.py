@@ -51,6 +51,7 @@ def test_the_stronger_the_more_opaque_and_strong_lines_lie_on_top():
     assert opacities == sorted(opacities) and 0 < opacities[0] <= opacities[-1] <= 1
 
 
+@pytest.mark.slow
 def test_a_head_has_few_shapes_and_its_hue_and_name():
     patterns = [a_pattern(60, 60, seed) ** 0.1 for seed in range(3)]
     figure = bipartite_lines(patterns, ["x"] * 60, ["y"] * 60, names=["one", "<two>", "three"])

@@ -49,6 +49,7 @@ def first_example(windows: tuple[Tensor, Tensor]) -> tuple[tc.Activations, Tenso
     return acts, probabilities
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text, published",
     [

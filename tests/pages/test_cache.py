@@ -87,6 +87,7 @@ def test_what_was_not_asked_for_longest_is_left_out_first():
     assert keys_of(store, "a", "b", "c", "d", "e") == ["d", "e"] and mib_of(store) == 3
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(("texts", "models")), st.integers(0, 5), st.integers(0, 5)), max_size=20))
 def test_all_that_is_kept_is_never_more_than_the_budget_but_for_one_large_thing(asked: list[tuple[str, int, int]]):
     """Against a list in the order of use, whatever the kinds are."""

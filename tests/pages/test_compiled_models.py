@@ -21,6 +21,7 @@ def compiled_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("url", SHOWN)
 @pytest.mark.parametrize("name", STACKS)
 def test_each_page_shows_it(url: str, name: str, compiled_models: Path, monkeypatch: pytest.MonkeyPatch):

@@ -125,6 +125,7 @@ def unsafe(source: str) -> Iterator[tuple[str, int]]:
                 yield name, node.lineno
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(PAGES.rglob("*.py")), ids=lambda path: path.relative_to(PAGES).as_posix())
 def test_only_prose_draws_words(path: Path):
     name = path.relative_to(PAGES).as_posix()
@@ -235,6 +236,7 @@ def drawn(words: str) -> list[Shown]:
     return [Shown(element.proto.body) for element in app.get("html")]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(st.text(st.characters(codec="utf-8"), min_size=1) | st.text("<>&'\"/=! ;#abx`{}0", min_size=1, max_size=30))
 def test_any_words_are_shown_as_they_are(words: str):

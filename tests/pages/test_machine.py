@@ -20,6 +20,7 @@ OpenApp = Callable[..., AppTest]
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 
 
+@pytest.mark.slow
 def test_precision_is_chosen_beside_the_page(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(machine.st, "popover", lambda *_, **__: nullcontext(SimpleNamespace(open=True)))
     app = open_app("heads", text="The cat.")
@@ -65,6 +66,7 @@ def test_a_fault_of_ours_stays_one():
         raise RuntimeError("shapes cannot be multiplied")
 
 
+@pytest.mark.slow
 def test_the_frame_does_not_wait_for_torch():
     """What is drawn before the answer needs no torch."""
     code = "import sys; from pages.shared import model_bar, models; models.available(); print('torch' in sys.modules)"

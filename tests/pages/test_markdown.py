@@ -73,6 +73,7 @@ def hostile_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "parameters"),
     [
@@ -101,6 +102,7 @@ def test_hostile_words_are_text_on_every_page(
     assert not [words for words in hostile if "[open your results]" in words or "https://" in words]
 
 
+@pytest.mark.slow
 def test_no_page_starts_a_process_itself():
     """Only the launcher of the core does."""
     for path in PAGES.rglob("*.py"):

@@ -42,6 +42,7 @@ def test_a_page_is_drawn_twice_under_its_title_and_its_address_names_nothing_tha
         assert {*url_of(app)} <= ({"attention", "layer", "head"} if pages()[url].usual_head is None else set())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("three_kinds_here")
 def test_the_address_names_a_head_that_another_page_begins_with(open_app: Callable[..., AppTest]):
     """Steps begins with the first head of the encoder, and the others with one of the last layer."""

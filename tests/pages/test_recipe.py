@@ -252,6 +252,7 @@ literals = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(literals | st.frozensets(st.text()) | st.sets(st.integers()))
 def test_what_is_written_is_read_as_the_same(value: Any):
     assert eval(written(value), {"Wish": Wish, "HeadName": HeadName}) == value

@@ -31,6 +31,7 @@ def activations(name: str, tokens: list[str]) -> tuple[tc.Transformer, dict[str,
     return model, {site: values[0].numpy() for site, values in acts.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_each_head_attends_to_what_its_line_selects(name: str):
     rng = random.Random(name)

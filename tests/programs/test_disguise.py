@@ -295,6 +295,7 @@ def test_heads_and_orders_that_are_not_there_are_named():
     assert german != english
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_disguised_program_computes_the_same(name: str):
     model, tokenizer = example(name)

@@ -89,12 +89,14 @@ def test_each_example_has_an_expectation():
     assert len(EXAMPLES) >= 16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_interpreter_computes_what_plain_python_does(name: str):
     for tokens in drawn(name):
         assert run(EXAMPLES[name], tokens) == EXPECTED[name](tokens), tokens
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_compiled_model_computes_what_the_interpreter_does(name: str):
     model, tokenizer = example(name)

@@ -35,6 +35,7 @@ def test_without_a_place_for_a_mistake_there_is_none():
     assert mutations("x = map(lambda x: , tokens)") == mutations("") == mutations("x = " + "(" * 500) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*EXAMPLES])
 def test_some_mistake_in_each_example_is_seen_in_its_output(name: str):
     program, rng = EXAMPLES[name], random.Random(0)

@@ -31,6 +31,7 @@ ANY_TEXT = st.lists(st.text() | st.sampled_from([*WRITTEN, *LETTERS, *" ".join(h
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(text=ANY_TEXT)
 @example(text="")

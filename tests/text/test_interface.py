@@ -69,6 +69,7 @@ def test_what_is_no_tokenizer_of_ours(tmp_path: Path):
     assert refusal(load_tokenizer, tmp_path).endswith("cannot be read (Is a directory)")
 
 
+@pytest.mark.slow
 def test_a_foreign_tokenizer(shared_data: Path):
     assert "is not a Headlight tokenizer" in refusal(
         load_tokenizer, shared_data / "tokenizers" / "gpt2" / "tokenizer.json"

@@ -165,6 +165,7 @@ def test_names_are_made_visible_too():
     assert labels([Token(name="<a b>"), Token(name="\n")]) == ["<a·b>", "↵"]
 
 
+@pytest.mark.slow
 @given(ANY_TEXT)
 def test_visible_text_gives_the_text_back(text: str):
     shown = visible(text)

@@ -39,6 +39,7 @@ def loss_and_gradients(model: Transformer, *, bfloat16: bool, is_watched: bool =
     return loss.detach(), [gradient.clone() for gradient in gradients if gradient is not None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("positions", ["alibi", "relative_buckets", "rotary_halves"])
 @pytest.mark.parametrize("qk_norm", [False, True], ids=["", "q/k norm"])
 @pytest.mark.parametrize("norm", ["layer", "rms"])

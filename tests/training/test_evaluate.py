@@ -37,6 +37,7 @@ def half_trained(model: Transformer, batches: PairBatches, config: TrainingConfi
     return model.eval()
 
 
+@pytest.mark.slow
 def test_it_agrees_with_a_naive_loop(turns: Corpus, half_trained: Transformer, tokenizer: Tokenizer):
     measures: dict[str, Callable[[Pair, str], bool | None]] = {"begins_with_a": begins_with_a, "never": never}
     corpus = replace(turns, measures=measures)
@@ -90,6 +91,7 @@ WRITTEN_ANYHOW = [  # as people write: lower case, capitals inside, spaces, punc
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["word", "character", "byte_bpe"])
 def test_a_perfect_model_matches_exactly_however_its_targets_are_written(kind: Kind):
     """Greedy decoding reads what teacher forcing reads as long as it is right, so all tokens right is all texts right.

@@ -31,6 +31,7 @@ def begin(path: Path, corpus: Path, folder: Path, **training: object) -> Job:
     return beginning.begin(path, corpus_name=str(corpus), preset="tiny-decoder", settings=settings)
 
 
+@pytest.mark.slow
 def test_a_run_records_its_tokenizer_and_goes_on_exactly(tmp_path: Path, corpus: Path, folder: Path):
     work(begin(tmp_path / "whole", corpus, folder, stride=3))
     work(begin(tmp_path / "broken", corpus, folder, stride=3), until=5)

@@ -157,6 +157,7 @@ def patterns_by_hand(model: Transformer, source: Tensor, layer: int) -> Tensor:
     return kept[0][0]
 
 
+@pytest.mark.slow
 def test_the_whole_gradient_is_the_slope_of_both_losses(model: Transformer, batch: Batch):
     """Each matrix moved along its gradient, against finite differences, through the model's own pattern."""
     model = model.to(torch.float64)
@@ -197,6 +198,7 @@ def test_only_the_guided_head_learns_from_the_guidance(model: Transformer, batch
     assert value is not None and value.abs().max() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "accumulate"), [(1, 1), (1, 2), (1, 5), (2, 2), (3, 1)])
 def test_however_a_batch_is_divided_the_gradients_are_the_same(
     model: Transformer, batch: Batch, size: int, accumulate: int
@@ -387,6 +389,7 @@ def test_a_head_that_is_not_there_is_refused(tmp_path: Path, begin: Callable[...
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_a_corpus_that_knows_nothing_of_pronouns_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
     settings = Settings(model={}, training=TRAINING | GUIDED)

@@ -47,6 +47,7 @@ def test_the_first_record_by_hand(model: Transformer, batches: PairBatches, conf
     assert record.tokens_per_second > 0
 
 
+@pytest.mark.slow
 def test_the_same_call_gives_the_same_losses(model: Transformer, batches: PairBatches, config: TrainingConfig):
     assert losses(model, batches, config) == losses(model, batches, config)
     assert losses(model, batches, config) != losses(model, batches, replace(config, seed=1))  # other dropout

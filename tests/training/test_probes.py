@@ -42,6 +42,7 @@ def batch_of(items: list, tokenizer: OwnTokenizer, architecture: Architecture) -
     return next(batches_for(items, tokenizer, architecture, max_seq_len=24, batch_size=64, seed=0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["word", "character", "byte_bpe"])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_causal_model_never_fails_the_test_of_leakage(kind: Kind, seed: int):
@@ -69,6 +70,7 @@ def answer_in(batch: Batch, model: Transformer) -> None:
         optimizer.step()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mistake", "architecture"),
     [("not shifted", "decoder_only"), ("no mask", "decoder_only"), ("not masked", "encoder_only")],
@@ -113,6 +115,7 @@ def test_the_rest_against_a_naive_loop(turns: Corpus):
     assert 0 <= found["cut_outputs"] <= 1
 
 
+@pytest.mark.slow
 def test_a_source_is_worth_what_its_absence_costs(turns: Corpus):
     tokenizer = train_tokenizer(turns.training_texts(), kind="word")
     pairs = list(turns.train)

@@ -51,6 +51,7 @@ def test_however_a_batch_is_divided_its_mean_loss_is_the_same(rows: list[int], s
     assert math.isclose(sum(means) / size, float(losses[counting].mean()), rel_tol=1e-9)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=9).filter(any), st.integers(1, 4), st.integers(1, 5))
 def test_however_a_batch_is_divided_each_pronoun_counts_alike(rows: list[int], size: int, n_parts: int):
     """As many pronouns in each row as the list says; each has two antecedents and a loss of its own."""

@@ -49,6 +49,7 @@ def components(variation: str) -> list[Component]:
     return [*sweep_components(model.config, base), *sweep_components(model.config, base, "resid_pre")]
 
 
+@pytest.mark.slow
 @each_variation
 def test_equal_inputs_give_exactly_0(variation: str):
     (model, tokenizer), base = model_of(variation), base_of(variation)
@@ -125,6 +126,7 @@ def test_it_is_the_slope_towards_the_source(variation: str):
 # Integrated gradients
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variation", ["attention only", "decoder", "decoder, rotary"])
 @pytest.mark.parametrize("kind", ["head", "key", "resid_post"])
 def test_integrated_gradients_of_a_site_sum_to_the_exact_change_of_replacing_it(variation: str, kind: str):

@@ -102,6 +102,7 @@ def test_tracr_models_compute_their_programs():
     torch.testing.assert_close(tracr_xproportion()(tokens)[:, 1:, 0], shares, rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [4, 5])
 def test_tracr_reverse_takes_2_edges_by_resampling(length: int):
     """As in `reverse_official.py`: of equally long texts, only the tokens differ, and they take one path."""
@@ -110,6 +111,7 @@ def test_tracr_reverse_takes_2_edges_by_resampling(length: int):
     assert smallest_circuit(model, tokens, resample=True, length=length) == REVERSE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [3, 4])
 def test_tracr_reverse_takes_10_edges_by_zeros(length: int):
     """The 10 edges of `tracr_reverse_acdc_edges`, one by one: how long the text is has to be computed, too."""
@@ -117,6 +119,7 @@ def test_tracr_reverse_takes_10_edges_by_zeros(length: int):
     assert circuit == REVERSE | LOOKED_UP | COUNTED | {"start -> M0"}
 
 
+@pytest.mark.slow
 def test_tracr_reverse_takes_8_edges_by_zeros_for_the_longest_texts():
     """Two of the 10 can be spared for texts of 5 tokens, the longest and those of auto-circuit's data set.
 
@@ -148,6 +151,7 @@ reversed = aggregate(select(indices, opposite, lambda key, query: key == query),
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resample, has_eos, n_edges", [(True, True, 2), (False, True, 11), (False, False, 9)])
 def test_reverse_in_the_same_blocks(resample: bool, has_eos: bool, n_edges: int):
     """Compiled by us into Tracr's blocks A1 M M M A1, by zeros it takes 11 edges where Tracr has 10.
@@ -164,6 +168,7 @@ def test_reverse_in_the_same_blocks(resample: bool, has_eos: bool, n_edges: int)
     assert len(circuit) == n_edges
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resample", [True, False])
 def test_the_example_reverse(resample: bool):
     """Our example computes n - 1 - i in one step, not in two: blocks A1 M M A1, and one edge less than above."""
@@ -185,6 +190,7 @@ fraction = aggregate(select(indices, indices, lambda key, query: key <= query), 
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resample", [True, False])
 def test_xproportion_in_the_same_blocks(resample: bool):
     """Compiled by us into the blocks M A1, it takes Tracr's 3 and 5 edges, the same ones."""
@@ -195,6 +201,7 @@ def test_xproportion_in_the_same_blocks(resample: bool):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resample", [True, False])
 def test_the_example_fraction_of_previous(resample: bool):
     """Our example is causal, and its head selects by the tokens instead of the positions: the same 3 and 5 edges."""

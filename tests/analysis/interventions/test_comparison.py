@@ -160,6 +160,7 @@ def test_where_nothing_is_written_the_next_token_is_an_output_token(make: Callab
     assert base.metric().position == len(ids) - 1
 
 
+@pytest.mark.slow
 @each_variation
 def test_an_empty_stack_changes_nothing_at_all(variation: str):
     (model, tokenizer), base = model_of(variation), base_of(variation)
@@ -171,6 +172,7 @@ def test_an_empty_stack_changes_nothing_at_all(variation: str):
     assert np.array_equal(found.ranks[0], found.ranks[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", TEXTS)
 def test_the_output_is_that_of_a_run_with_the_stack(architecture: str, make: Callable[..., Made]):
     """Where the most probable tokens stay the same nothing is decoded, and where one changes the text is."""

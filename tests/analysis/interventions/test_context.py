@@ -72,6 +72,7 @@ def components(variation: str) -> Iterator[Component]:
 # What changes nothing changes no bit
 
 
+@pytest.mark.slow
 @each_variation
 def test_no_entry_and_disabled_entries_change_no_bit(variation: str):
     model, _ = model_of(variation)
@@ -81,6 +82,7 @@ def test_no_entry_and_disabled_entries_change_no_bit(variation: str):
     assert torch.equal(logits_with(variation, *off, step_by_step=False), plain)
 
 
+@pytest.mark.slow
 @each_variation
 def test_a_patch_from_the_same_text_changes_no_bit(variation: str):
     plain = logits_with(variation)
@@ -159,6 +161,7 @@ def edited_by_hand(scores: np.ndarray, edit: CellEdit) -> np.ndarray:
     return pattern
 
 
+@pytest.mark.slow
 @each_variation
 @pytest.mark.parametrize("edit", EDITS)
 def test_an_edited_pattern_weighs_the_values_as_by_hand(variation: str, edit: str):
@@ -189,6 +192,7 @@ def test_an_edited_pattern_weighs_the_values_as_by_hand(variation: str, edit: st
 # Components, against plain tensors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variation", ["the paper's", "rotary, groups", "decoder, parallel", "encoder"])
 def test_what_a_component_is_replaced_by(variation: str):
     model, tokenizer = model_of(variation)
@@ -255,6 +259,7 @@ def test_swapped_tokens_equal_other_input_ids(variation: str):
 GENERATING = [name for name in VARIATIONS if not name.startswith("encoder")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variation", GENERATING)
 def test_decoding_with_the_cache_and_without_gives_the_same(variation: str):
     (model, tokenizer), base = model_of(variation), base_of(variation)

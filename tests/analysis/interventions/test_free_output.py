@@ -111,6 +111,7 @@ def entries(made: Writing) -> list[Entry]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variation", WRITING)
 def test_it_is_what_a_plain_loop_writes(variation: str):
     made, places = writing(variation), set[int | None]()
@@ -122,6 +123,7 @@ def test_it_is_what_a_plain_loop_writes(variation: str):
     assert len(places) > 3  # nowhere, early, late
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("variation", "of_wave"), [("the paper's", 11), ("decoder", 30)])
 def test_an_output_may_end_before_and_after(variation: str, of_wave: int):
     """Each token that is written is once the one that ends an output, so nothing may come after the changed token."""
@@ -139,6 +141,7 @@ def test_an_output_may_end_before_and_after(variation: str, of_wave: int):
     assert {(True, True, True), (True, False, False), (False, True, False)} <= ends
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variation", ["the paper's", "decoder"])
 def test_only_what_comes_after_the_changed_token_is_written_anew(variation: str, monkeypatch: pytest.MonkeyPatch):
     made, n_read, decode = writing(variation), list[int](), tc.Transformer.decode

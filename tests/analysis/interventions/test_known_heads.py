@@ -56,6 +56,7 @@ def logits_with(model: tc.Transformer, text: Tensor, *entries: Entry, sources: S
 # T4: the effect of each head of the induction circuit, by method
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layer, index", [(0, 0), (0, 1), (1, 0), (1, 1)])
 @pytest.mark.parametrize("method", ["zero", "resample", "mean"])
 def test_what_a_head_of_the_induction_circuit_costs(layer: int, index: int, method: str):

@@ -70,6 +70,7 @@ def test_with_all_edges_ablated_it_is_the_other_run(variation: str):
     assert not close(logits, model(*inputs))
 
 
+@pytest.mark.slow
 @each_sum
 @pytest.mark.parametrize("is_zero", [True, False])
 def test_all_edges_of_a_sender_together_are_a_patch_of_its_site(variation: str, is_zero: bool):
@@ -85,6 +86,7 @@ def test_all_edges_of_a_sender_together_are_a_patch_of_its_site(variation: str, 
         assert not is_zero or not close(expected, model(*inputs)), sender
 
 
+@pytest.mark.slow
 @each_sum
 def test_all_edges_into_a_receiver_together_are_a_patch_of_its_site(variation: str):
     model, inputs, other = run_of(variation)

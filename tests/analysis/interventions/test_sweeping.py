@@ -260,6 +260,7 @@ def test_a_sweep_can_be_left_at_any_time():
         assert torch.equal(model(*tensors_of(base)), plain)
 
 
+@pytest.mark.slow
 def test_an_equal_source_changes_nothing():
     for variation in SWEPT:
         (model, tokenizer), base = model_of(variation), base_of(variation)

@@ -3,6 +3,7 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 import torch
 
 from tests.analysis.interventions.small_models import base_of, last_attention, model_of, tensors_of, text_of
@@ -19,6 +20,7 @@ from transformer_core.analysis.interventions import (
 N_RUNS = 100  # of each of two
 
 
+@pytest.mark.slow
 def test_two_stacks_on_one_model_in_two_threads():
     variation = "the paper's"
     (model, tokenizer), base = model_of(variation), base_of(variation)

@@ -20,6 +20,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", TEXTS)
 def test_it_is_the_text_that_is_read_elsewhere(make, architecture: str):
     model, tokenizer = make(architecture)
@@ -73,6 +74,7 @@ def test_without_a_blank_an_encoder_is_asked_for_every_token(make):
     assert text.expected_labels == text.labels["source"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["stories", "induction"])
 def test_a_target_is_a_token_that_follows(name: str):
     """Where the text is cut, nobody knows what follows the last token, and it has no target; else <eos> follows."""

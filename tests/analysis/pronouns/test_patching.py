@@ -52,6 +52,7 @@ def check(outcome: Outcome, expected: list[float], is_flipped: list[bool]) -> No
     assert outcome.rates == FlipRates(sum(is_flipped[:n]) / n, sum(is_flipped[n:]) / n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("head", "part", "role"),
     [
@@ -121,6 +122,7 @@ def test_a_held_head_blocks_the_path_through_it(loaded: Loaded, batch: PairBatch
     assert outcome.difference == pytest.approx(np.array(expected), abs=2e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("same_pronoun", [True, False])
 @pytest.mark.parametrize("same_antecedent", [True, False])
 def test_donors_are_as_asked_and_their_values_come_from_their_own_position(

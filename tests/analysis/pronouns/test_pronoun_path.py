@@ -44,6 +44,7 @@ def forms(pronoun: str) -> Mapping[str, str]:
     return {name: getattr(adjective, gender) for name, adjective in ADJECTIVES.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", HEADS[:2])
 def test_what_is_written_is_that_of_each_sentence_by_itself(
     runs: PronounRuns, batch: PairBatch, en_fr: Loaded, head: HeadName
@@ -74,6 +75,7 @@ def test_what_is_written_is_that_of_each_sentence_by_itself(
     assert found.exact == pytest.approx(np.mean(is_exact))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("head", "key"), [(QUALITY_TO_IT, "quality"), (IT_TO_NOUN, "antecedent"), (IT_TO_NOUN, "other noun")]
 )
@@ -98,6 +100,7 @@ def test_a_cell_is_knocked_out_as_in_each_sentence_by_itself(
         assert rates == pytest.approx((masculine.mean(), feminine.mean()))
 
 
+@pytest.mark.slow
 def test_the_positions_are_it_and_the_one_that_predicts_the_pronoun(path: PronounPath, runs: PronounRuns):
     effects = {(one.head, one.role): one.rates for one in path.positions}
     assert len(effects) == 5 + 5 + 2

@@ -34,6 +34,7 @@ def config_of(folder: Path) -> ModelConfig:
     return ModelConfig.from_dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_first_view_is_what_the_model_computes(name: str):
     folder = ROOT / "checkpoints" / name
@@ -51,6 +52,7 @@ def test_a_shipped_first_view_is_what_the_model_computes(name: str):
         assert label == tokenizer.target.labels([token])[0]
 
 
+@pytest.mark.slow
 def test_it_is_read_without_torch():
     command = [sys.executable, "-c", WITHOUT_TORCH, str(ROOT / "checkpoints/en-fr")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)

@@ -257,6 +257,7 @@ def test_only_an_encoder_decoder_takes_a_target(made: dict[str, Made]):
         run_text(*made["decoder_only"], TEXTS[0], target="Le chat")
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(text=st.text(min_size=1, max_size=40), architecture=st.sampled_from(ARCHITECTURES))
 def test_any_text_can_be_read(made: dict[str, Made], text: str, architecture: Architecture):

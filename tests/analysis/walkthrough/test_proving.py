@@ -16,6 +16,7 @@ from transformer_core.errors import ConfigError
 from transformer_core.text.ids import IdTokenizer
 
 
+@pytest.mark.slow
 @each_place
 def test_every_number_is_proved(kind: str, attention: str, layer: int):
     there = walked(kind, attention, layer)

@@ -26,6 +26,7 @@ def by_its_formula(number: Number) -> float:
     return found[0]
 
 
+@pytest.mark.slow
 @each_place
 def test_terms_and_constants_make_each_number(kind: str, attention: str, layer: int):
     """In every quantity a corner and a cell at random; the value is the model's, and the recomputed."""

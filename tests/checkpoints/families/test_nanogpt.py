@@ -72,6 +72,7 @@ def save(path: Path, weights: dict[str, Tensor], *, prefix: str = "", **args: An
     torch.save(checkpoint, path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("prefix", ["", "_orig_mod.", "module."])
 def test_the_logits_are_nanogpts(bias: bool, prefix: str, tmp_path: Path):

@@ -73,6 +73,7 @@ def pair(request: pytest.FixtureRequest, pair_of: Callable[[str], Pair]) -> Pair
     return pair_of(request.param)
 
 
+@pytest.mark.slow
 def test_logits_are_the_same_watched_and_unwatched(pair: Pair):
     real = pair.real(pair.stacks[-1])
     if not pair.ours.config.unembed:
@@ -158,6 +159,7 @@ def without(values: Mapping[str, Any], left_out: str) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name != left_out}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", foreign.DECODERS)
 def test_greedy_decoding_writes_the_same_tokens(name: str, pair_of: Callable[[str], Pair]):
     """In one padded batch, where neither writes padding; prompts the library wants padded on the left."""

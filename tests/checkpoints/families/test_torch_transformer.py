@@ -71,6 +71,7 @@ def one_seed() -> None:
     torch.manual_seed(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_safe", [True, False])
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_an_encoder_decoder(norm_first: bool, is_safe: bool, tmp_path: Path):
@@ -116,6 +117,7 @@ def refusal(folder: Path, **changes: Any) -> str:
     return str(caught.value)
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_asked_for_by_name(tmp_path: Path):
     torch.save(Translator().state_dict(), tmp_path / "model.pt")
     add_tokenizer(tmp_path)

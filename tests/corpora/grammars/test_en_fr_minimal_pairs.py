@@ -30,6 +30,7 @@ def antecedent(side: Side) -> str:
     return source[noun]
 
 
+@pytest.mark.slow
 def test_the_two_sides_differ_in_their_last_word_alone(pairs: tuple[MinimalPair, ...]):
     qualities = ADJECTIVES | SENSATIONS
     for pair in pairs:
@@ -81,6 +82,7 @@ def test_no_sentence_comes_twice_and_a_seed_gives_the_same_pairs(pairs: tuple[Mi
     assert draw_minimal_pairs(20, seed=2) != pairs[:20]
 
 
+@pytest.mark.slow
 def test_the_plural_says_they_ils_and_elles():
     plurals = {noun.english_plural: noun for noun in NOUNS.values()}
     for pair in draw_minimal_pairs(30, plural=True):

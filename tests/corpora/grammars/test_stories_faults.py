@@ -160,6 +160,7 @@ DAMAGES: dict[str, tuple[Damage, float]] = {  # and the least share that is to b
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damage_is_noticed(damage: str) -> None:
     """Measured on 1,000 tales: more than 0.99, but of sentences left out 0.91, of other orders and missing ends 0.98.

@@ -91,6 +91,7 @@ def test_how_much_nanogpt_trains_on(folder: Path, n: int, expected: int, monkeyp
     assert (sum(map(len, train)), sum(map(len, held_out))) == (expected, n - expected)
 
 
+@pytest.mark.slow
 @given(documents, st.sampled_from(KINDS))
 @settings(max_examples=60)
 @pytest.mark.usefixtures("small")

@@ -283,6 +283,7 @@ def test_a_file_without_bad_lines_is_marked_by_nothing(tmp_path: Path):
     assert [path.name for path in text.path.parent.iterdir()] == ["a.txt"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
     [
@@ -356,6 +357,7 @@ def test_several_at_once(tmp_path: Path):
     assert found[0].read_text() == LINES and len(list(tmp_path.iterdir())) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokens", ["word", "character", "byte_bpe"])
 @pytest.mark.parametrize("division", ["auto", "lines", "stream"])
 @pytest.mark.parametrize("content", [LINES, LINES * 30, "a line\nand another\n" * 20])

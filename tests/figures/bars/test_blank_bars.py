@@ -70,6 +70,7 @@ def test_filled_ones_stay_in_their_places_and_are_grey():
     assert drawn.layout.xaxis3.domain == figure().layout.xaxis3.domain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [200, 450, 1000, 1600])
 @pytest.mark.parametrize("n", [1, 2, 7, 24])
 def test_no_two_panels_lie_on_each_other(n: int, width: int):

@@ -168,6 +168,7 @@ def test_a_model_s_seed_and_new_weights_are_told(tmp_path: Path):
         assert model() == told
 
 
+@pytest.mark.slow
 def test_pandas_is_there_before_any_figure_is_made():
     """Plotly takes pandas for loaded as soon as another session has begun to load it, and then fails for want of it."""
     script = "import sys, pages.components.figures; sys.exit(not hasattr(sys.modules.get('pandas'), 'Series'))"

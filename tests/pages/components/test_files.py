@@ -29,6 +29,7 @@ def test_no_color_is_written_into_a_style(path: Path):
     assert not re.search(r"#[0-9a-fA-F]{3,8}\b", path.read_text(encoding="utf-8"))  # colors come from the theme
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.js")), ids=lambda path: str(path.relative_to(FOLDER)))
 def test_what_a_module_asks_for_is_there(path: Path, client: TestClient):
     address = modules.address(path, "en")

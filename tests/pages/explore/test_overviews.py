@@ -21,6 +21,7 @@ def source_of(name: str) -> Source:
     return Source.of(models.available()[name])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("three_kinds_here")
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_head_has_its_picture_and_its_strongest_cell(name: str):

@@ -43,6 +43,7 @@ def test_one_file_alone_imports_what_is_private():
     assert imported == PUBLIC
 
 
+@pytest.mark.slow
 def test_the_parts_of_a_page_are_called_as_styles_and_components_call_them():
     ours = [path for kind in ("*.py", "*.js", "*.css") for path in (ROOT / "pages").rglob(kind)]
     named = {

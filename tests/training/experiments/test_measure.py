@@ -41,6 +41,7 @@ def variant(data: ExperimentData) -> Variant:
     return variant
 
 
+@pytest.mark.slow
 def test_each_length_is_as_if_it_were_measured_alone(variant: Variant, data: ExperimentData):
     variant.model.eval()
     some = {n: data.by_length[n] for n in (3, 8, 16, 24)}

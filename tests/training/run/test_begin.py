@@ -112,6 +112,7 @@ def break_position(run: Path) -> None:
     path.write_text(json.dumps(values | {"position": {"epoch": 0, "index": 10**6}}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("break_it", [break_metrics, break_optimizer, break_weights, break_position])
 def test_a_run_that_cannot_go_on_says_why_and_lets_go(tmp_path: Path, corpus: Path, break_it: Any):
     work(begin(tmp_path / "run", corpus), until=6)
@@ -123,6 +124,7 @@ def test_a_run_that_cannot_go_on_says_why_and_lets_go(tmp_path: Path, corpus: Pa
         assert (state, step, reason) == ("failed", 6, str(caught.value))
 
 
+@pytest.mark.slow
 def test_a_run_that_was_begun_and_never_trained_can_go_on(tmp_path: Path, corpus: Path):
     begin(tmp_path / "whole", corpus).directory.release()
     job = begin(tmp_path / "run", corpus)
@@ -133,6 +135,7 @@ def test_a_run_that_was_begun_and_never_trained_can_go_on(tmp_path: Path, corpus
     assert standing(tmp_path / "run") == ("finished", 12, "")
 
 
+@pytest.mark.slow
 def test_who_begins_a_run_that_another_has_just_begun_is_told(tmp_path: Path, corpus: Path):
     job = begin(tmp_path / "run", corpus)
     with pytest.raises(RunError, match="already contains a run"):

@@ -131,6 +131,7 @@ def test_a_folder_without_a_run_cannot_be_opened(tmp_path: Path, directory: RunD
             RunDirectory.open(directory.path)
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_whatever_run_json_holds_it_is_a_request_or_told(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject):
     """One value anywhere in it is another one, or gone."""
@@ -198,6 +199,7 @@ def test_a_damaged_status_does_not_keep_a_run_from_going_on(directory: RunDirect
     assert (status.state, status.pid) == ("queued", os.getpid())
 
 
+@pytest.mark.slow
 def test_a_live_run_is_not_taken_over(directory: RunDirectory, another_process: int):
     say(directory, pid=another_process, state="running", step=5, heartbeat=0.0)  # a step may take an hour
     with pytest.raises(RunError, match=rf"being trained by process {another_process} \(step 5\)"):

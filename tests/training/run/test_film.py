@@ -224,6 +224,7 @@ def test_the_snapshots_of_a_run_are_those_models_that_were_trained(tmp_path: Pat
     assert same(saved.model, film.load(12)[0])
 
 
+@pytest.mark.slow
 def test_broken_off_and_gone_on_with_the_film_is_that_of_an_unbroken_run(tmp_path: Path, corpus: Path):
     told: list[int] = []
     work(begin(tmp_path / "whole", corpus))

@@ -130,6 +130,7 @@ def test_only_what_was_appended_is_read_again(file: RecordFile, n_read: Callable
     assert file.read()[-1] == {"step": 2_001, "loss": 1.5}
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(["append", "tear", "rewind", "replace", "delete"]), st.integers(0, 9))))
 def test_whatever_happens_to_the_file_a_viewer_reads_what_it_holds(
     tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[str, int]]

@@ -160,6 +160,7 @@ def test_a_lock_that_cannot_be_asked_leaves_the_word_of_the_process(run: Path):
         assert found.state == state
 
 
+@pytest.mark.slow
 def test_a_claim_is_one_process_s_own_until_it_is_released(run: Path):
     first, second = WorkDirectory(run), WorkDirectory(run)
     assert first.take()

@@ -74,6 +74,7 @@ def logged(path: Path) -> list[dict[str, float]]:
     return [{name: value for name, value in record.items() if name not in clocked} for record in records]
 
 
+@pytest.mark.slow
 def test_a_run_from_beginning_to_end(tmp_path: Path, turns: Corpus):
     job = begin(tmp_path / "first")
     events = work(job)
@@ -145,6 +146,7 @@ def test_after_a_kill_it_goes_on_from_the_last_save(tmp_path: Path, unbroken: Pa
     assert logged(tmp_path / "killed") == logged(unbroken)
 
 
+@pytest.mark.slow
 def test_a_finished_run_can_train_longer(tmp_path: Path, unbroken: Path):
     work(begin(tmp_path / "short", steps=12))
     work(go_on(tmp_path / "short", steps=20))

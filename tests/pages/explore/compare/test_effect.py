@@ -71,6 +71,7 @@ def ablated(two_models: Path) -> Iterator[ComparisonData]:
     yield found[0]
 
 
+@pytest.mark.slow
 def test_bars_are_the_changes_of_log_probability_from_a_to_b(
     ablated: ComparisonData, by_hand: ByHand, drawings: dict[str, Drawing]
 ):
@@ -107,6 +108,7 @@ def test_one_line_says_the_losses_and_how_far_the_distributions_are_apart(ablate
     assert (f"Free-running, B generates “{by_hand.own}”" if said else "B generates the same") in words
 
 
+@pytest.mark.slow
 def test_the_lines_print_the_change_the_losses_and_what_b_writes_by_itself(ablated: ComparisonData, by_hand: ByHand):
     lines = effect.code(ablated)
     assert len(lines) == 2 + 4
@@ -134,6 +136,7 @@ def test_what_b_writes_by_itself_is_named_where_it_differs(
     assert effect._own_output(comparison(run({}, output=output), run({}, output="forced"))) == said
 
 
+@pytest.mark.slow
 def test_what_b_writes_by_itself_is_not_what_it_was_forced_to(ablated: ComparisonData, by_hand: ByHand):
     assert ablated.b.target == ablated.model_runs[0].output
     free = value_of(effect._free_running(ablated))
@@ -218,6 +221,7 @@ def test_ablated_heads_are_to_be_predicted_by_the_output_tokens_probabilities(ab
     assert made[1].name != edit.name
 
 
+@pytest.mark.slow
 def test_without_ablated_heads_there_is_nothing_to_predict(two_models: Path):
     made: list[Any] = []
 

@@ -53,6 +53,7 @@ def matrix(a: list[np.ndarray], b: list[np.ndarray]) -> list[list[float]]:
     return [[cka(one, other) for other in b] for one in a]
 
 
+@pytest.mark.slow
 def test_rows_are_states_of_a_and_columns_states_of_b(two_models: Path, drawings: dict[str, Drawing]):
     data = read(loaded("A", two_models, text=LONG), loaded("B", two_models, "other", text=LONG))
     shown(lambda: layers.show(data))

@@ -248,6 +248,7 @@ def test_three_maps_have_rows_of_one_height(open_app: OpenApp):
     assert "cat→dog" in [*figures][2]["layout"]["xaxis"]["ticktext"]
 
 
+@pytest.mark.slow
 def test_an_ablation_is_predicted_before_its_effect_is_shown(open_app: OpenApp):
     app = open_compare(open_app, view="effect", bchange="off:encoder.1.0")
     assert "Effect of B’s change" in words_of(app) and len(figures_of(app)) == 1

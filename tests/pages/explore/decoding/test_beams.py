@@ -61,6 +61,7 @@ def search(**session: Any) -> Search:
     return found[0]
 
 
+@pytest.mark.slow
 def test_each_token_is_as_probable_as_a_forward_says(three_kinds: Path):
     found = search()
     tokenizer = tc.load(three_kinds / "en-fr")[1].target
@@ -80,6 +81,7 @@ def test_each_token_is_as_probable_as_a_forward_says(three_kinds: Path):
         assert found.paths[parent.id] == tuple(before)
 
 
+@pytest.mark.slow
 def test_what_a_search_keeps_drops_and_ends_with_is_that_of_a_naive_one(three_kinds: Path):
     """At each step the 2 k best that are one longer; of those the k best go on, and at the last step all k end."""
     found, alpha = search(penalty=1.0, form="length"), 1.0
@@ -113,6 +115,7 @@ def test_what_a_search_keeps_drops_and_ends_with_is_that_of_a_naive_one(three_ki
     assert found.dropped == {node.id for node in found.nodes if node.kind == "dropped"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("temperature", [0.0, 5.0])
 def test_greedy_decoding_takes_the_best_token_each_time_however_the_text_is_sampled(
     temperature: float, three_kinds: Path
@@ -128,6 +131,7 @@ def test_greedy_decoding_takes_the_best_token_each_time_however_the_text_is_samp
     assert total == pytest.approx(sum_by_hand, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_ends_are_told_with_their_numbers_and_where_one_looks_is_marked(sent: dict[str, Any], three_kinds: Path):
     app = drawn(beams.show, step=2)
     decode = tc.load(three_kinds / "en-fr")[1].target.decode

@@ -167,6 +167,7 @@ def test_that_only_some_blanks_are_drawn_is_told(drawings: dict[str, Drawing], m
     assert drawings[BARS].title == "Predictions for each blank"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mean", "whose"), [("", "L1.H1"), ("layer", "L1, mean over heads"), ("all", "mean of all heads")]
 )

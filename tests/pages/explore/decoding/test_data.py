@@ -205,6 +205,7 @@ def test_a_table_of_rows_names_each_row_and_token(folder: Path):
     assert [float(line.rpartition(",")[2]) for line in lines] == pytest.approx(arrays["rows"].ravel().tolist())
 
 
+@pytest.mark.slow
 def test_beams_are_scored_by_the_penalty_that_is_chosen_now():
     """What another penalty found is kept, and is not shown."""
     app = decoding_parts.opened("beams", **PAIR, part="beams", beams="3")

@@ -11,6 +11,7 @@ from pages.explore.decoding.nodes import given_nodes, numbers, signed, text_of
 from pages.shared.models import ROOT
 
 
+@pytest.mark.slow
 def test_a_place_in_a_tree_has_one_number_in_every_run_and_no_other_place_has_it():
     one, other = numbers(0, [5, 6, 7]), numbers(0, [5, 7, 7, 6])
     assert [len(one), len(other)] == [4, 5]

@@ -77,6 +77,7 @@ def test_branches_have_an_end():
     assert written(view_fields.FIELDS) == {"step": "0"}
 
 
+@pytest.mark.slow
 @given(strategies.lists(strategies.tuples(TOKENS, strategies.sets(strategies.integers(0, 19))), min_size=1, max_size=9))
 def test_branches_are_read_as_they_are_written(drawn: list[tuple[list[int], set[int]]]):
     branches = tuple(

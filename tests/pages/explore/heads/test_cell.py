@@ -76,6 +76,7 @@ def test_of_a_window_only_its_keys_are_in_the_row_each_at_its_place(expected: np
     assert grid.title == "“sees” → “dog” in every head"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("quantity", "has_entropy"), [("pattern", True), ("log", True), ("scores", False), ("values", False)]
 )
@@ -116,6 +117,7 @@ def test_without_a_query_there_is_a_hint_and_without_a_key_the_row_alone(drawing
     assert [*drawings] == ["heads-row"] and framed(drawings["heads-row"]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("most", "is_short", "is_drawn"),
     [(31, False, True), (30, False, False), (30, True, True)],  # the decoder reads 31 tokens
@@ -136,6 +138,7 @@ def test_a_cell_of_a_long_text_is_not_asked_of_every_head(
     assert (f"limited to texts of {most} tokens" in words_of(app)) == (not is_drawn)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("clicked", "is_opened"), [((0, 3), True), ((0, 0), True), (None, False)])
 def test_a_head_that_is_clicked_is_seen_alone(clicked: tuple[int, int] | None, is_opened: bool):
     mix = (HeadShare(layer=0, head=1), HeadShare(layer=1, head=1))

@@ -20,6 +20,7 @@ def chosen(app: AppTest, field: Field) -> Any:
     return app.session_state[field.key]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("view", "label"),
     [
@@ -144,6 +145,7 @@ def test_a_window_of_all_is_none(side: int, span: tuple[int, int], window: Any):
     assert chosen(app, view_fields.WINDOW) == window
 
 
+@pytest.mark.slow
 def test_heads_that_are_combined_have_weights():
     app = shown(controls._mix, mix=(OTHER, ONE))
     heads_of = app.multiselect(key="heads-mix-box")

@@ -54,6 +54,7 @@ def test_with_a_heatmap_go_its_numbers_and_the_places_of_its_tokens(expected: np
     assert ("query: source" in axes.yaxis.title.text, "key: source" in axes.xaxis.title.text) == (True, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "key", "cell"), [(2, 4, (2, 4)), (0, 0, (0, 0)), (2, None, None), (None, 4, None), (None, None, None)]
 )
@@ -82,6 +83,7 @@ def test_what_is_chosen_in_the_heatmap_is_what_was_sent(drawings: dict[str, Draw
 MIX = (HeadShare(layer=0, head=1), HeadShare(layer=1, head=2, weight=0.5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("view", "has_preview"),
     [

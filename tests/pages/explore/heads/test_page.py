@@ -113,6 +113,7 @@ def test_a_url_that_asks_for_what_does_not_exist(open_app: OpenApp, parameters: 
     assert sentence not in words_of(app)  # said once
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["", " ", "\t\n  ", "\x00"])
 def test_nothing_to_read(open_app: OpenApp, text: str):
     app = open_app("heads", text=text)

@@ -86,6 +86,7 @@ def test_of_many_tokens_the_most_probable_are_drawn_and_all_are_counted(bare: Ba
     assert tokenizer.labels([chosen[0]])[0][:4] in str(drawn.figure.to_json())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("block", "site", "shown"),
     [

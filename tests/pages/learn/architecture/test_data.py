@@ -40,6 +40,7 @@ def test_a_captured_activation_is_the_models_own(look: Look):
     np.testing.assert_allclose(data.values(site), activations[site][0], atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "batch", "lengths", "is_typed"),
     [

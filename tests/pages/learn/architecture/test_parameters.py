@@ -64,6 +64,7 @@ def test_shares_are_of_the_model_and_the_papers_two_all_stacks_together(bare: Ba
     assert told in bare.words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sharing", "more"), [("none", 2 * VOCAB * D), ("target", VOCAB * D), ("", 0)])
 def test_another_sharing_says_how_many_more_parameters_it_has(bare: Bare, look: Look, sharing: str, more: int):
     data = look("en-fr", text=TEXT, sharing=sharing)

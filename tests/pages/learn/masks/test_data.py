@@ -22,6 +22,7 @@ TEXT = "The cat sleeps."
 LONG = " ".join(["the cat sees the dog"] * 15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("preset", "padding", "attention", "source", "target"),
     [

@@ -59,6 +59,7 @@ def test_a_model_of_one_stack_has_no_joins(bare: Bare, look: Look):
     assert header["joins"] == {} and header["note"] == "" and len(header["items"]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("chosen", "edited"),
     [
@@ -84,6 +85,7 @@ def test_an_attention_whose_mask_is_not_its_own_says_by_which_preset(
         assert mask[0, 1] and not mask[0, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sent_name", "chosen"), [("encoder", "encoder"), ("nothing", "decoder"), (None, "decoder"), (3, "decoder")]
 )
@@ -96,6 +98,7 @@ def test_an_attention_is_chosen_by_its_name_and_others_are_refused(
     assert state.ATTENTION.value == chosen
 
 
+@pytest.mark.slow
 def test_the_button_leads_to_the_editor(bare: Bare, look: Look):
     which.show(look("en-fr", text=TEXT, attention="decoder", part="which"))
     bare.buttons["masks-edit-this"]["on_click"]()

@@ -85,6 +85,7 @@ def test_the_shares_are_of_variance_around_each_rows_mean(bare: Bare, look: Look
     assert (scale["cmin"], scale["cmax"]) == (-1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("clicked", "head"), [((2, 3), (2, 3)), ((4, 0), (0, 1)), ((0, 4), (0, 1)), (None, (0, 1))])
 def test_a_click_on_the_grid_chooses_a_head_that_there_is(
     bare: Bare, look: Look, clicked: tuple[int, int] | None, head: tuple[int, int]

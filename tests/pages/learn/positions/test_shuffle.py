@@ -47,6 +47,7 @@ def test_a_self_attention_reads_the_tokens_in_the_other_order(bare: Bare, look: 
     assert own.arrays["mask"].all()
 
 
+@pytest.mark.slow
 def test_cross_attention_reads_the_shuffled_source_and_the_decoders_own_input(bare: Bare, look: Look):
     data = look("en-fr", "sinusoidal_halves", "model", text=TEXT, in_="shuffle", attention="cross", layer=0, head=1)
     shuffle.show(data)

@@ -40,6 +40,7 @@ def test_before_a_training_nothing_is_drawn(bare: Bare, tmp_path: Path, monkeypa
     assert matched.code(SHOWN) == []
 
 
+@pytest.mark.slow
 def test_each_head_of_the_program_has_a_row(bare: Bare, trained: Path):
     matched.show(SHOWN)
     model, tokenizer = tc.load(trained / "mine" / "last")
@@ -91,6 +92,7 @@ def test_only_a_model_that_has_learned_the_task_has_another_solution(bare: Bare,
     assert "not learned the task yet: 98.99%" in almost and "in another way" not in almost
 
 
+@pytest.mark.slow
 def test_the_code_gives_the_same(trained: Path, capsys: pytest.CaptureFixture[str]):
     run = training.training_of(SHOWN.program)
     assert run is not None
@@ -99,6 +101,7 @@ def test_the_code_gives_the_same(trained: Path, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.strip() == str(match.heads)
 
 
+@pytest.mark.slow
 def test_a_program_without_heads(bare: Bare, trained: Path):
     program = Program(source="same = map(lambda token: token, tokens)", vocab=("a", "b"), max_len=3)
     train(runs.folder() / "other", program)

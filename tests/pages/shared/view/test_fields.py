@@ -114,6 +114,7 @@ def test_any_address_gives_values_or_notes(wanted: dict[str, str]):
     holds_whatever_the_address_says(OWN, wanted)
 
 
+@pytest.mark.slow
 @given(wanted_of(heads_fields.FIELDS))
 @example({"mix": "0.1+1.3:0.5", "window": "3-3.0-0", "hide": "special+sinks", "measure": "entropy"})
 @example({"mix": "0.1:0.000+1.3:1.000", "mean": "layer"})
@@ -130,11 +131,13 @@ def test_any_address_of_the_page_heads_gives_values_or_notes(wanted: dict[str, s
     assert all(0 <= share.weight <= 1 for share in mix)
 
 
+@pytest.mark.slow
 @given(wanted_of(view_fields.FIELDS))
 def test_any_address_of_the_page_compare_gives_values_or_notes(wanted: dict[str, str]):
     holds_whatever_the_address_says(view_fields.FIELDS, wanted)
 
 
+@pytest.mark.slow
 @given(wanted_of(decoding_fields.FIELDS))
 @example({"branches": "~12.!44.7", "branch": "1", "step": "3", "temperature": "0.75", "top_p": "0.9"})
 @example({"branches": "~~1~01", "temperature": "1e-3", "min_p": "nan", "top_p": "0", "penalty": "inf"})

@@ -79,6 +79,7 @@ def test_standardized_vectors_are_what_layer_norm_makes_before_its_weights(make_
     np.testing.assert_allclose(found.array, by_hand, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_every_quantity_can_be_asked_for(make_evidence: MakeEvidence):
     """In its right form it is there; with something else in its brackets it says what to write."""
     given = {

@@ -113,6 +113,7 @@ def test_there_are_twelve_ideas_each_with_an_oracle():
     assert [idea.name for idea in IDEAS] == [*ORACLES] and len(IDEAS) == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ORACLES)
 @pytest.mark.parametrize("when", WHENS)
 def test_each_question_of_200_seeds_has_exactly_one_right_answer_which_is_the_oracles(
