@@ -141,7 +141,7 @@ def residual(data: InterventionsData) -> None:
             [say("depth {depth}", depth=depth) for depth in range(len(shown))],
             labels,
             title=say("Residual stream of the {stack}: relative change", stack=say(words.STACKS[stack])),
-            row_name=say("depth"),
+            row_name="",
             column_name=say("position"),
             limits=(0.0, most),  # one range of colors, so that both stacks can be compared
             theme=theme(),

@@ -346,7 +346,7 @@ def _picture(data: InterventionsData, sweep: Sweep) -> None:
                 components=say(COMPONENTS[sweep.kind]),
                 where=say(where),
             ),
-            row_name=say("head") if rows[0][1] else say("layer"),
+            row_name="",
             column_name=column_name,
             diverging=True,
             limits=(-most, most),

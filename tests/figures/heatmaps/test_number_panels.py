@@ -110,3 +110,8 @@ def test_a_marked_cell_has_a_frame_in_each_panel():
     frames = [(shape.xref, shape.yref, shape.x0, shape.x1, shape.y0, shape.y1) for shape in figure.layout.shapes]
     assert frames == [("x", "y", 1.5, 2.5, 0.5, 1.5), ("x2", "y2", 1.5, 2.5, 0.5, 1.5)]
     assert not draw({"": VALUES}).layout.shapes
+
+
+def test_a_row_whose_label_says_what_it_is_is_called_by_it():
+    figure = number_panels({"": np.array([[0.25]])}, ["L1.H0"], ["the"], title="T", row_name="", column_name="position")
+    assert figure.data[0].customdata[0][0] == "L1.H0, position 0 'the': 0.25"

@@ -48,7 +48,7 @@ def number_panels(
         rows: the labels of the rows, from top to bottom; () for their numbers.
         columns: the labels of the columns; () for their numbers.
         title: names the quantity.
-        row_name: what a row is.
+        row_name: what a row is; "" where its label says it.
         column_name: what a column is.
         diverging: colors around zero; else from zero, or from the lower limit, on.
         limits: the ends of the range of colors; None: the numbers' own.
@@ -165,6 +165,8 @@ def _places(name: str, labels: Sequence[str], n: int) -> list[str]:
     """Return each row or column in words."""
     if not labels:
         return [f"{escape(name)} {i}" for i in range(n)]
+    if not name:
+        return [escape(isolate(label)) for label in labels]
     return [f"{escape(name)} {i} '{escape(isolate(label))}'" for i, label in enumerate(labels)]
 
 
