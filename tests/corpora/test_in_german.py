@@ -143,7 +143,7 @@ def test_what_a_corpus_is(tmp_path: Path):
         (
             "lines.txt",
             CorpusReading(division="stream"),
-            "Ein durchgehender Text aus lines.txt (10.9 kB); die letzten 10 % sind zurückgehalten.",
+            "Ein durchgehender Text aus lines.txt (10.9 kB); die letzten 10\u00a0% sind zurückgehalten.",
         ),
         ("two.tsv", CorpusReading(), "1 Paar aus two.tsv (0.0 kB); zurückgehalten ist 1 mehr."),
         (

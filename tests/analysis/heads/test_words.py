@@ -24,7 +24,7 @@ def test_the_sentence_is_the_readers():
         attention="cross", layer=1, head=2, aligned=0.84, previous=None, first=None, near=None, effect=0.3
     )
     assert in_german(score.sentence()) == (
-        "Cross-Attention L1.H2: legt 84% seiner Attention auf das Token, das das nächste "
+        "Cross-Attention L1.H2: legt 84\u00a0% seiner Attention auf das Token, das das nächste "
         "bestimmt; ohne ihn steigt der Loss um 0.30 nats."
     )
     assert str(score.sentence()).startswith("Cross-attention L1.H2: puts 84% of its attention on ")
