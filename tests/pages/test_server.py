@@ -62,7 +62,6 @@ def test_everything_else_goes_to_streamlit(path: str):
     assert ask(FrontPage(streamlit_itself), "/heads", method="POST")[1] == "behind"
 
 
-@pytest.mark.slow
 def test_start_asks_for_its_modules_in_the_readers_language():
     """Of the URL, else of the browser; both are words of a stranger."""
     cases = {("/start?language=de", "en"): "de", ("/start", "de-AT,en;q=0.9"): "de", ("/", "fr"): "en", ("/", ""): "en"}
@@ -88,7 +87,6 @@ def test_plotly_is_what_a_browser_asks_for_last(monkeypatch: pytest.MonkeyPatch)
     assert is_asked_for.is_set()
 
 
-@pytest.mark.slow
 def test_torch_waits_for_the_page_that_does_without_it(monkeypatch: pytest.MonkeyPatch):
     """A visitor of Start is served before torch is imported; for any other page it is imported at once."""
     for path, waits in (("/", True), ("/start", True), ("/heads", False)):

@@ -113,7 +113,6 @@ def run_of(name: str) -> Run:
     return run
 
 
-@pytest.mark.slow
 def test_all_that_is_read_of_a_run_is_of_the_one_that_was_trained_last_under_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -171,7 +170,6 @@ def put_model(place: Path, seed: int) -> None:
     new.rename(place)
 
 
-@pytest.mark.slow
 def test_all_that_is_read_of_a_model_is_of_the_one_that_came_last_to_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

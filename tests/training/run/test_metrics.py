@@ -115,11 +115,12 @@ def test_only_what_was_appended_is_read_again(file: RecordFile, n_read: Callable
     n_read()
     for _ in range(3):
         assert len(file.read()) == 2_000
-    assert n_read() == 3 * len(last)  # it is compared: does it still stand there?
+    first = min(io.DEFAULT_BUFFER_SIZE, file.path.stat().st_size)  # what is read for the first line
+    assert n_read() == 3 * (first + len(last))  # both are compared: do they still stand there?
     before = file.path.stat().st_size
     file.append({"step": 2_000, "loss": 0.125})
     assert file.read() == independent(file)
-    assert n_read() == file.path.stat().st_size - before + len(last)
+    assert n_read() == file.path.stat().st_size - before + first + len(last)
     with file.path.open("a") as handle:
         handle.write('{"step": 2001, "lo')
     assert file.read() == independent(file)
@@ -160,3 +161,14 @@ def test_whatever_happens_to_the_file_a_viewer_reads_what_it_holds(
             assert viewer.read() == []
             viewer.path.touch()
         assert viewer.read() == independent(viewer)
+
+
+def test_a_file_that_took_the_place_of_another_is_read_whole_though_its_inode_and_its_last_line_are_the_same(
+    file: RecordFile,
+):
+    for loss in (0.5, 0.7):
+        lines = [{"step": 1, "loss": loss}, {"step": 2, "loss": 0.125}]
+        inode = file.path.stat().st_ino if file.path.exists() else None
+        file.path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        assert inode in (None, file.path.stat().st_ino)
+        assert file.read() == independent(file)

@@ -64,22 +64,27 @@ class RecordFile:
     def _forget(self) -> None:
         self._records: list[dict[str, Any]] = []
         self._n_bytes = 0  # of the lines that were read
-        self._last_line = b""
+        self._first_line = self._last_line = b""
         self._inode = -1
 
     def _catch_up(self, file: BufferedIOBase) -> None:
-        """Read on from where the last reading ended, if what was read last still stands there; else all anew."""
+        """Read on from where the last reading ended, if its first and its last line still stand there; else all anew.
+
+        A file that took the place of another one may have its inode, too.
+        """
         inode = os.fstat(file.fileno()).st_ino
-        if inode == self._inode:
+        is_same = inode == self._inode and file.read(len(self._first_line)) == self._first_line
+        if is_same:
             file.seek(self._n_bytes - len(self._last_line))
             content = file.read()
-        if inode != self._inode or not content.startswith(self._last_line):
+        if not is_same or not content.startswith(self._last_line):
             self._forget()
             file.seek(0)
             content = file.read()
         lines = _complete_lines(content[len(self._last_line) :])
         self._records += self._parsed(lines)
         self._n_bytes += sum(map(len, lines))
+        self._first_line = self._first_line or (lines[0] if lines else b"")
         self._last_line = lines[-1] if lines else self._last_line
         self._inode = inode
 
