@@ -2,23 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from pages.explore.compare import corpus_texts
-from pages.investigate.interventions import view_fields, words
+from pages.investigate.interventions import averaging, view_fields, words
 from pages.investigate.interventions.data import InterventionsData
 from pages.learn import head_choice
-from pages.shared import forwards, models, prose
-from pages.shared.corpora import MADE_HERE
+from pages.shared import prose
 from pages.shared.models import ModelCard
 from pages.shared.view import state
 from pages.shared.view.fields import Kept
 from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Entry, Patch, TokenSwap
 from transformer_core.analysis.interventions.records import OF_HEADS
-from transformer_core.corpora.reading import AS_MADE
 from transformer_core.errors import ConfigError, HeadlightError, mark
 from transformer_core.language import say, say_number
 
@@ -54,16 +50,10 @@ PICK_SOME = mark(
     "Click cells of the pattern, or drag a box over them, to add them to the group or remove them. Query and key add "
     "one, too."
 )
-TYPED = "typed"  # among the corpora: the texts that a person types
-OF_ATTENTION = (
-    *OF_HEADS,
-    "attention",
-)  # kinds of components of one attention; the others are of the encoder or decoder
+OF_ATTENTION = (*OF_HEADS, "attention")  # kinds of components of one attention; others are of the encoder or decoder
 _KIND, _POSITIONS = Kept("interventions-kind", "head"), Kept("interventions-positions", ())
 _METHOD, DIRECTION = Kept("interventions-method", "resample"), Kept("interventions-direction", "denoising")
 _OTHER = Kept("interventions-other", "")  # text; "": the first example that is not the text itself
-_CORPUS = Kept("interventions-corpus", "")  # of the mean; "": the first one that is offered
-_TEXTS = Kept("interventions-texts", "")  # of the mean, one a line
 _OPERATION = Kept("interventions-operation", "set")
 _NUMBER, RENORMALIZE = Kept("interventions-number", 0.0), Kept("interventions-renormalize", True)
 _QUERY, _KEY = Kept("interventions-query", 0), Kept("interventions-cell-key", 0)
@@ -93,7 +83,7 @@ def _ablate(data: InterventionsData) -> None:
     _METHOD.segmented(say("Method"), [*words.METHODS], name=lambda name: say(words.METHODS[name]))
     prose.small(say(ABOUT_METHOD[_METHOD.value]))
     if _METHOD.value == "mean":
-        _averaged(data)
+        averaging.choose(data, other_text(data))
     elif _METHOD.value != "zero":
         _other(data)
     if _METHOD.value == "resample":
@@ -109,55 +99,8 @@ def _ablation(data: InterventionsData) -> Entry:
         model, tokenizer = data.model()
         return fit_constant(model, tokenizer, component, [other_text(data)]).ablation
     if method == "mean":
-        return _mean(data, component)
+        return averaging.mean(data, component, other_text(data))
     return Ablation(component=component, method=method, texts=() if method == "zero" else (other_text(data),))
-
-
-def _averaged(data: InterventionsData) -> None:
-    """Draw the choice of the texts that a mean is taken over: of a corpus, or typed."""
-    options = _corpora(data.card)
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        _CORPUS.selectbox(
-            say("Mean over"),
-            options,
-            name=lambda corpus: _corpus_name(corpus, data.card),
-            shown=_corpus(data.card),
-            label_visibility="visible",
-        )
-    if _corpus(data.card) == TYPED:
-        _TEXTS.text_area(say("Texts, one per line"), shown=_TEXTS.value or other_text(data), height=100)
-
-
-def _corpora(card: ModelCard) -> list[str]:
-    """Return what a mean can be taken over: the corpus that a model was trained on, typed texts, and other corpora."""
-    own = [card.corpus] if card.corpus else []
-    return [*own, TYPED, *(corpus for corpus in MADE_HERE if corpus != card.corpus)]
-
-
-def _corpus(card: ModelCard) -> str:
-    return _CORPUS.value if _CORPUS.value in (offered := _corpora(card)) else offered[0]
-
-
-def _corpus_name(corpus: str, card: ModelCard) -> str:
-    if corpus == TYPED:
-        return say("Typed texts")
-    name = say(MADE_HERE[corpus][0]) if corpus in MADE_HERE else Path(corpus).name
-    return say("{corpus}, {n} held-out texts", n=corpus_texts.N_SAMPLED, corpus=name)
-
-
-def _mean(data: InterventionsData, component: Component) -> Ablation:
-    """Return mean ablation over what is chosen."""
-    corpus, card = _corpus(data.card), data.card
-    if corpus == TYPED:
-        lines = str(_TEXTS.value or other_text(data)).splitlines()
-        return Ablation(component=component, method="mean", texts=tuple(filter(None, map(str.strip, lines))))
-    from transformer_core.analysis.interventions import corpus_mean
-
-    drawn = corpus_texts.of_checkpoint(card.path) if corpus == card.corpus else (0, AS_MADE)
-    texts = corpus_texts.held_out(corpus, *drawn, card.config.architecture)
-    model, tokenizer = data.model()
-    with forwards.one_of_few(), models.on(data.source.device):
-        return corpus_mean(model, tokenizer, component, texts, corpus=Path(corpus).name)
 
 
 def _patch(data: InterventionsData) -> None:

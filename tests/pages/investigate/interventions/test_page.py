@@ -237,7 +237,7 @@ def test_a_mean_is_taken_over_a_named_corpus_or_over_typed_texts(
     app = opened(open_app)
     app.segmented_control(key="interventions-method-segments").set_value("mean").run()
     box = app.selectbox(key="interventions-corpus-box")
-    assert box.options[:2] == ["mine.tsv, 40 held-out texts", "Typed texts"]
+    assert box.options[:2] == ["mine.tsv, up to 40 held-out texts", "Typed texts"]
     app = press(app, "interventions-add-it")
     (entry,) = stack_of(app).entries
     assert isinstance(entry, Ablation)
