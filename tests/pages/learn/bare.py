@@ -1,9 +1,11 @@
 """Parts of pages drawn without an app: a session that is a mapping, and all that is drawn, kept as it is given."""
 
 import html
+import io
 import json
+import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,10 +99,24 @@ class Bare:
         self.clear()
         self.session.clear()
         self.look_at(card, **{name: value for name, value in chosen.items() if name in OF_THE_VIEW})
-        by_name = {field.name: field for field in fields}
+        by_name = {field.name: field for field in (*fields, state.STACK)}
         for name, value in chosen.items():
             if name not in OF_THE_VIEW:
                 by_name[name].set(value)
+
+
+def unpacked(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """The header that a component is sent, and the numbers after it."""
+    (length,) = struct.unpack("<I", data[:4])
+    return json.loads(data[4 : 4 + length]), data[4 + length :]
+
+
+def run_lines(lines: str) -> tuple[dict[str, Any], str]:
+    """Run the lines of "Show the code"; return what they define, and what they print."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with redirect_stdout(io.StringIO()) as printed:
+        exec(compile(lines, "the code of the page", "exec"), names)  # in the tests alone: it is what the page shows
+    return names, printed.getvalue()
 
 
 class Place:

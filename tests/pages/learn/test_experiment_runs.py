@@ -60,15 +60,12 @@ def test_the_last_one_of_a_kind_is_shown(ended: Ended):
     assert shown.request == request()
 
 
-@pytest.mark.parametrize("name", ["", "..", "masks", "masks-20260101-120000/..", "../secret", "norms-20260101-120000"])
-def test_a_name_of_no_experiment_finds_nothing(name: str, ended: Ended):
+def test_a_name_of_no_experiment_finds_nothing_and_no_address_names_one_of_another_page(ended: Ended):
     ended("masks-20260101-120000")
-    assert experiment_runs.find(name) is None
-    with pytest.raises(ValueError, match="masks-20260101-120000"):
-        experiment_runs.MASKS.read(name)
-
-
-def test_the_address_of_one_page_names_no_experiment_of_the_other():
+    for name in ("", "..", "masks", "masks-20260101-120000/..", "../secret", "norms-20260101-120000"):
+        assert experiment_runs.find(name) is None
+        with pytest.raises(ValueError, match="masks-20260101-120000"):
+            experiment_runs.MASKS.read(name)
     assert experiment_runs.POSITIONS.read("positions-20260101-120000") == "positions-20260101-120000"
     with pytest.raises(ValueError, match="its name looks like positions-"):
         experiment_runs.POSITIONS.read("masks-20260101-120000")
@@ -91,6 +88,8 @@ def test_who_starts_one_more_too_many_is_told(place: Path, monkeypatch: pytest.M
     assert [experiment.name[-1] for experiment in experiment_runs.at_work()] == [*"01234"]
     with pytest.raises(RunError, match="4 experiments are already queued"):
         experiment_runs.start(request())
+    experiment_runs.stop(experiment_runs.at_work()[1])
+    assert commands.waiting(waiting[1].path) == ["stop"]
     waiting[0].write_status("finished", step=20)
     asked: list[list[str]] = []
     monkeypatch.setattr(Launcher, "start", lambda self, run, arguments: asked.append([run.name, *arguments]))
@@ -119,16 +118,6 @@ def test_the_oldest_that_have_ended_go(ended: Ended, place: Path, monkeypatch: p
     assert left == ["masks-20250101-000000", "masks-20260105-120000", "positions-20260104-120000"]
     assert [*(place / ".logs").iterdir()] == []
     at_work.release()
-
-
-def test_a_wish_to_stop_reaches_the_experiment(place: Path):
-    directory = ExperimentDirectory.create(place / "masks-20260101-120000", request())
-    experiment = experiment_runs.find("masks-20260101-120000")
-    assert experiment is not None
-    assert experiment.is_at_work
-    experiment_runs.stop(experiment)
-    assert commands.waiting(experiment.path) == ["stop"]
-    directory.release()
 
 
 def test_the_pace_of_the_last_one_is_expected_of_the_next(ended: Ended):

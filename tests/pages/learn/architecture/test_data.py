@@ -37,19 +37,16 @@ def test_a_captured_activation_is_the_models_own(look: Look):
     site = "encoder.blocks.1.hook_resid_post"
     with torch.inference_mode(), tc.capture(model, site) as activations:
         model(torch.tensor([data.model_run.inputs[0]]))
-    np.testing.assert_allclose(data.values(site), activations[site][0], atol=1e-4)
+    np.testing.assert_allclose(data.values(site), activations[site][0], rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "batch", "lengths", "is_typed"),
     [
         ({}, 1, {"encoder": 5, "decoder": 5}, False),
         ({"src": TokensShape(3, 7)}, 3, {"encoder": 7, "decoder": 5}, True),
-        ({"tgt": TokensShape(4, 9)}, 4, {"encoder": 5, "decoder": 9}, True),
         ({"tgt": TokensShape(1, 5)}, 1, {"encoder": 5, "decoder": 5}, False),
         ({"src": TokensShape(2, 5)}, 2, {"encoder": 5, "decoder": 5}, True),
-        ({"src": TokensShape(1, 6)}, 1, {"encoder": 6, "decoder": 5}, True),
     ],
 )
 def test_typed_shapes_stand_in_for_the_texts(look: Look, typed: dict, batch: int, lengths: dict, is_typed: bool):
@@ -58,23 +55,13 @@ def test_typed_shapes_stand_in_for_the_texts(look: Look, typed: dict, batch: int
     assert data.batch == batch and data.shape_lengths == lengths and data.has_typed_shapes == is_typed
 
 
-@pytest.mark.parametrize(
-    ("model", "config", "sharings"),
-    [
-        ("en-fr", {}, ("three_way", "target", "none")),
-        ("fill-in", {}, ("target", "none")),
-        ("stories", {}, ("target", "none")),
-        ("fill-in", {"unembed": False, "tie_embeddings": "none"}, ()),
-    ],
-)
-def test_embeddings_can_be_shared_as_far_as_there_are_several(look: Look, model: str, config: dict, sharings: tuple):
-    assert look(model, config=config, text=TEXT).sharings == sharings
-
-
-def test_the_chosen_sharing_is_taken_where_the_model_can_have_it(look: Look):
-    assert look("en-fr", text=TEXT, sharing="none").shared_config.tie_embeddings == "none"
+def test_embeddings_are_shared_as_chosen_where_the_model_has_several(look: Look):
+    pair = look("en-fr", text=TEXT, sharing="none")
+    assert pair.sharings == ("three_way", "target", "none") and pair.shared_config.tie_embeddings == "none"
     assert look("en-fr", text=TEXT).shared_config.tie_embeddings == "three_way"
-    assert look("fill-in", text=TEXT, sharing="three_way").shared_config.tie_embeddings == "target"
+    one = look("fill-in", text=TEXT, sharing="three_way")
+    assert one.sharings == ("target", "none") and one.shared_config.tie_embeddings == "target"
+    assert look("fill-in", config={"unembed": False, "tie_embeddings": "none"}, text=TEXT).sharings == ()
 
 
 def test_a_block_after_the_last_stack_has_the_last_stacks_positions(look: Look):

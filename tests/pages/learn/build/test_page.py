@@ -5,13 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.learn.build import view_fields
-from tests.pages.conftest import EXAMPLES, PROMPTS, component, shown_code, url_of, words_of
-from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Stack, to_json
+from tests.pages.conftest import EXAMPLES, PROMPTS, component, url_of, words_of
 from transformer_core.config import Positions
 
 pytestmark = pytest.mark.slow
@@ -45,7 +43,7 @@ def write(app: AppTest, step: int, line: str) -> AppTest:
     return app
 
 
-@pytest.mark.parametrize("model", ["en-fr", "tales", "gaps"])
+@pytest.mark.parametrize("model", ["en-fr", "tales"])
 def test_twelve_lines_lead_from_step_to_step_to_the_models_output(open_build: OpenApp, model: str):
     app = open_build(model=model)
     for number, line in enumerate(LINES, start=1):
@@ -59,19 +57,6 @@ def test_twelve_lines_lead_from_step_to_step_to_the_models_output(open_build: Op
     assert "'hl-proof hl-proved'" in words_of(app) and "Your program computes the model’s attention output" in words_of(
         app
     )
-
-
-def test_a_right_line_stays_right_while_interventions_are_active_elsewhere(open_build: OpenApp):
-    head = Component(kind="head", attention="encoder", layer=1, heads=(0,))
-    edit = CellEdit(attention="encoder", layer=1, operation="set", heads=(0,), cells=((1, 2),), number=0.9)
-    stack = Stack(entries=(Ablation(component=head, method="zero"), edit))
-    place = {"model": "en-fr", "attention": "encoder", "layer": "1", "head": "0"}
-    app = open_build(stack=to_json(stack), **place)
-    for step in (8, 9, 10, 12):
-        app.segmented_control(key="build-step-segments").set_value(step).run()
-        assert "data-right='True'" in words_of(write(app, step, LINES[step - 1])), (step, words_of(app))
-    assert not any("active" in one.value for one in app.markdown)
-    assert "changed_model" not in shown_code(app)
 
 
 def test_a_line_is_kept_while_other_steps_heads_and_pages_are_seen(open_build: OpenApp):
@@ -90,11 +75,6 @@ def test_a_line_is_kept_while_other_steps_heads_and_pages_are_seen(open_build: O
     assert app.text_input(key="build-line-4-box").value == "k @ q.T"
 
 
-def test_the_steps_show_what_is_solved(open_build: OpenApp):
-    app = write(open_build(), 1, LINES[0])
-    assert app.segmented_control(key="build-step-segments").options[:3] == ["✓ 1", "2", "3"]
-
-
 def test_both_pictures_and_the_hints_of_a_step_are_there(open_build: OpenApp):
     app = write(open_build(step="5"), 5, "scores")
     figures = [c.proto for c in app.get("bidi_component") if c.proto.component_name.split(".")[1] == "figure"]
@@ -102,21 +82,21 @@ def test_both_pictures_and_the_hints_of_a_step_are_there(open_build: OpenApp):
     assert "The scaling is missing" in words_of(app) and "Largest difference at query" in words_of(app)
     codes = [code.value for code in app.code]
     assert "scaled = scores / sqrt(d_k)" in codes and any(code.startswith("scores [") for code in codes)
+    write(app, 5, "scores / sqrt(d_k)")
+    assert app.segmented_control(key="build-step-segments").options[3:6] == ["4", "✓ 5", "6"]
 
 
-@pytest.mark.parametrize(
-    "line", ["__import__('os').system('true')", "q.__class__", "9**9**9", "(" * 300, "ｑ", "lambda: q"]
-)
-def test_what_is_not_allowed_gets_one_calm_sentence(open_build: OpenApp, line: str):
-    words = words_of(write(open_build(step="4"), 4, line))
-    assert "data-right='False'" in words and "Traceback" not in words
+def test_what_is_not_allowed_gets_one_calm_sentence(open_build: OpenApp):
+    app = open_build(step="4")
+    for line in ("__import__('os').system('true')", "9**9**9", "(" * 300, "ｑ"):
+        words = words_of(write(app, 4, line))
+        assert "data-right='False'" in words and "Traceback" not in words
 
 
-@pytest.mark.parametrize("step", ["0", "13", "x", "²", "-1", "00121", "01"])
-def test_a_step_that_is_not_there_is_told(open_build: OpenApp, step: str):
-    app = open_build(step=step)
-    assert "asks for step" in words_of(app) and "step" not in url_of(app)
-    assert view_fields.STEP.usual == 1
+@pytest.mark.parametrize("step", ["0", "13", "²", "01"])
+def test_a_step_that_is_not_there_is_refused(step: str):
+    with pytest.raises(ValueError, match="from 1 to 12"):
+        view_fields.STEP.read(step)
 
 
 def test_cross_attention_reads_keys_and_values_from_memory(open_build: OpenApp):
@@ -124,64 +104,42 @@ def test_cross_attention_reads_keys_and_values_from_memory(open_build: OpenApp):
     assert "Keys come from memory" in words_of(app)
     assert "In cross-attention, keys and values come from memory" in words_of(write(app, 2, LINES[1]))
     assert "data-right='True'" in words_of(write(app, 2, "memory @ W_K + b_K"))
+    app = open_build(step="13")
+    assert "asks for step" in words_of(app) and "step" not in url_of(app)
 
 
 @pytest.mark.parametrize("positions", ["rotary_interleaved", "relative_buckets"])
-def test_grouped_heads_without_biases_are_built_and_their_code_runs(
+def test_grouped_heads_without_biases_are_built(
     open_app: OpenApp, three_kinds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, positions: Positions
 ):
-    _, tokenizer = tc.load(three_kinds / "tales")
-    config = tc.ModelConfig(
-        vocab_size=tokenizer.vocab_size,
-        architecture="decoder_only",
-        d_model=16,
-        d_ff=16,
-        n_heads=4,
-        n_kv_heads=2,
-        n_encoder_layers=0,
-        n_decoder_layers=2,
-        tie_embeddings="target",
-        positions=positions,
-        attention_bias="none",
-        norm_position="pre",
-    )
-    card = tc.read_card(three_kinds / "tales") | {"name": "grouped", "title": "Grouped"}
-    tc.save(tmp_path / "grouped", tc.build(config, seed=1), tokenizer, card)
+    grouped = {"n_heads": 4, "n_kv_heads": 2, "n_decoder_layers": 2, "attention_bias": "none", "norm_position": "pre"}
+    save(three_kinds, tmp_path, positions=positions, **grouped)
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
     app = open_app("build", layer="1", head="3", attention="decoder", text=PROMPTS[0])
-    is_rotated = positions == "rotary_interleaved"
-    changed = {1: "rotate(x @ W_Q)", 2: "rotate(x @ W_K)"} if is_rotated else {5: "scores / sqrt(d_k) + bias"}
-    if not is_rotated:
-        changed[10] = "softmax(where(mask, Q @ K.mT / sqrt(d_k) + biases, -inf), dim=-1) @ V"
+    changed = {1: "rotate(x @ W_Q)", 2: "rotate(x @ W_K)"}
+    if positions == "relative_buckets":
+        changed = {5: "scores / sqrt(d_k) + bias", 10: LINES[9].replace("sqrt(d_k)", "sqrt(d_k) + biases")}
     for number, line in enumerate(LINES, start=1):
         app.session_state[f"build-line-{number}"] = changed.get(number, line)
+    app.session_state["build-step"] = 12
     app.run()
     assert not app.exception and "'hl-proof hl-proved'" in words_of(app)
-    for step, line in ((10, changed.get(10, LINES[9])), (12, LINES[11])):
-        app.session_state["build-step"] = step
-        *before, last = shown_code(app).rstrip().splitlines()
-        scope: dict[str, Any] = {"softmax": torch.softmax, "where": torch.where, "inf": torch.inf}
-        exec("\n".join([*before, f"result = {last.removeprefix('print')}"]), scope)
-        torch.testing.assert_close(scope["result"], eval(line, scope), check_dtype=False)
+
+
+def save(three_kinds: Path, folder: Path, **changes: Any) -> None:
+    """Write a small decoder."""
+    _, tokenizer = tc.load(three_kinds / "tales")
+    sizes = {"vocab_size": tokenizer.vocab_size, "d_model": 16, "d_ff": 16, "n_heads": 2, "tie_embeddings": "target"}
+    layers = {"architecture": "decoder_only", "n_encoder_layers": 0, "n_decoder_layers": 1}
+    model = tc.build(tc.ModelConfig(**sizes | layers | changes), seed=1)
+    card = tc.read_card(three_kinds / "tales") | {"name": "small", "title": "Small"}
+    tc.save(folder / "small", model, tokenizer, card)
 
 
 def test_a_head_that_the_papers_formula_does_not_give_is_named_in_one_sentence(
     open_app: OpenApp, three_kinds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    _, tokenizer = tc.load(three_kinds / "tales")
-    config = tc.ModelConfig(
-        vocab_size=tokenizer.vocab_size,
-        architecture="decoder_only",
-        d_model=16,
-        d_ff=16,
-        n_heads=2,
-        n_encoder_layers=0,
-        n_decoder_layers=1,
-        tie_embeddings="target",
-        qk_norm=True,
-    )
-    card = tc.read_card(three_kinds / "tales") | {"name": "normed", "title": "Normed"}
-    tc.save(tmp_path / "normed", tc.build(config, seed=1), tokenizer, card)
+    save(three_kinds, tmp_path, qk_norm=True)
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
     app = open_app("build", text=PROMPTS[0])
     assert not app.exception

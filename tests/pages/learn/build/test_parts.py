@@ -11,6 +11,8 @@ from pages.learn.build import code, pictures, program, verdict
 from pages.learn.build.data import BuildData
 from tests.pages.learn.bare import Bare
 from tests.pages.learn.build.conftest import Look
+from transformer_core.analysis.interventions.records import Ablation, CellEdit, Component, Stack
+from transformer_core.analysis.interventions.stack_json import to_json
 
 TEXT = "The red ball rolled away"
 
@@ -50,9 +52,8 @@ def test_a_cell_of_all_heads_is_named_with_its_head(look: Look, bare: Bare):
     }
 
 
-@pytest.mark.parametrize(("value", "words"), [(-1.23456, "−1.235"), (float("-inf"), "−∞"), (float("nan"), "NaN")])
-def test_numbers_are_written_with_four_digits(value: float, words: str):
-    assert verdict.written(value) == words
+def test_numbers_are_written_with_four_digits():
+    assert [*map(verdict.written, (-1.23456, float("-inf"), float("nan")))] == ["−1.235", "−∞", "NaN"]
 
 
 def test_both_pictures_have_one_scale_and_frame_the_same_cell(look: Look, bare: Bare):
@@ -80,23 +81,16 @@ def test_a_result_of_another_shape_is_drawn_as_it_is(look: Look, bare: Bare, lin
     assert bare.figures["build-expected"].figure.data[0].z.shape == (8, 32)
 
 
-def test_without_a_result_there_is_one_picture(look: Look, bare: Bare):
+def test_without_a_result_that_can_be_drawn_there_is_one_picture(look: Look, bare: Bare):
     for line, words in (
         ("", "will be drawn here"),
         ("q +", "will be drawn here"),
         ("q[None, None]", "A result with 4"),
+        ("q.reshape(-1, 1) * q.reshape(1, -1)", "A result with 65,536 numbers is not drawn."),
+        ("q[None][0:0]", "A result with 0 numbers is not drawn."),
     ):
-        bare.clear()
-        pictures.show(look("stories", {2: line}, step=2, text=TEXT))
+        pictures.show(look("stories", {2: line}, step=2, text=TEXT, continues=False))
         assert [*bare.figures] == ["build-expected"] and words in said(bare)
-
-
-@pytest.mark.parametrize(
-    ("line", "n"), [("q.reshape(-1, 1) * q.reshape(1, -1)", "65,536"), ("q[0:0]", "0"), ("q[None][0:0]", "0")]
-)
-def test_too_many_cells_or_none_are_not_drawn(look: Look, bare: Bare, line: str, n: str):
-    pictures.show(look("stories", {2: line}, step=2, text=TEXT, continues=False))
-    assert [*bare.figures] == ["build-expected"] and f"A result with {n} numbers is not drawn." in said(bare)
 
 
 def test_twelve_lines_are_a_program_that_gives_the_models_output(look: Look, bare: Bare):
@@ -128,17 +122,11 @@ def test_a_line_that_holds_for_one_head_alone_is_seen_in_the_program(look: Look,
     assert "'hl-proof hl-unproved'" in said(bare) and words in said(bare)
 
 
-MODELS = [
-    ("en-fr", "encoder"),
-    ("en-fr", "cross"),
-    ("stories", "decoder"),
-    ("induction", "decoder"),
-    ("fill-in", "encoder"),
-]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("model", "attention"), MODELS)
+@pytest.mark.parametrize(
+    ("model", "attention"),
+    [("en-fr", "cross"), ("stories", "decoder"), ("induction", "decoder"), ("fill-in", "encoder")],
+)
 def test_the_code_of_each_step_gives_what_is_expected(look: Look, model: str, attention: str):
     for number in range(1, 13):
         data = look(model, step=number, attention=attention, layer=1, head=2)
@@ -153,3 +141,13 @@ def test_the_code_of_each_step_gives_what_is_expected(look: Look, model: str, at
         np.testing.assert_allclose(result, expected, atol=1e-5 * max(1, largest), rtol=1e-4, err_msg=data.step.name)
         names = {node.id for node in ast.walk(ast.parse(data.step.line)) if isinstance(node, ast.Name)}
         assert names & {*data.bench.given(data.place)} <= {*scope}
+
+
+def test_lines_are_compared_with_the_model_as_it_is_whatever_interventions_act(look: Look, bare: Bare):
+    head = Component(kind="head", attention="encoder", layer=1, heads=(0,))
+    edit = CellEdit(attention="encoder", layer=1, operation="set", heads=(0,), cells=((1, 2),), number=0.9)
+    stack = to_json(Stack(entries=(Ablation(component=head, method="zero"), edit)))
+    place = {"attention": "encoder", "layer": 1, "head": 0}
+    lines = solved(look("en-fr", **place))
+    data = look("en-fr", lines, stack=stack, **place)
+    assert data.view.stack == stack and not data.open_steps and "changed_model" not in code.lines(data)

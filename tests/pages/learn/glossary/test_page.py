@@ -24,24 +24,13 @@ def titles(app: AppTest) -> list[str]:
     return [element.value.split("\n")[0].strip("*") for element in app.markdown if element.value.startswith("**")]
 
 
-def test_all_terms_stand_under_their_topics(open_app: OpenApp):
-    app = opened(open_app)
-    assert len(titles(app)) == len(TERMS) == len({*titles(app)})
-    for title, _ in TOPICS.values():
-        assert f"<h2 class='hl-subtitle'>{title}</h2>" in words_of(app)
-    assert "term" not in url_of(app)
-
-
-def test_the_term_of_a_link_stands_above_all_others(open_app: OpenApp):
+def test_all_terms_stand_under_their_topics_and_the_term_of_a_link_above_them(open_app: OpenApp):
     app = opened(open_app, term="jensen-shannon-distance")
-    assert titles(app)[0] == "Jensen-Shannon distance"
-    assert len(titles(app)) == len(TERMS) + 1
-    first = app.markdown[0].value
-    assert r"\log_2" in first and "Endres & Schindelin 2003" in first.replace("\\", "")
+    first, *others = titles(app)
+    assert first == "Jensen-Shannon distance" and len(others) == len(TERMS) == len({*others})
+    assert all(f"<h2 class='hl-subtitle'>{title}</h2>" in words_of(app) for title, _ in TOPICS.values())
+    assert r"\log_2" in app.markdown[0].value
     assert url_of(app)["term"] == "jensen-shannon-distance"
-
-
-def test_a_term_that_is_not_there_is_said_calmly(open_app: OpenApp):
     app = opened(open_app, term="<b>none</b>")
     assert "There is no term “&lt;b&gt;none&lt;/b&gt;” in the glossary." in words_of(app)
     assert len(titles(app)) == len(TERMS)
@@ -60,21 +49,15 @@ def test_a_search_finds_what_is_meant_and_a_link_restores_it(open_app: OpenApp):
     assert "No term matches “xyzzy”." in words_of(app)
 
 
-def test_a_topic_lists_its_own_terms(open_app: OpenApp):
-    app = opened(open_app, topic="positions")
+def test_a_topic_lists_its_terms_and_links_keep_the_chosen_model_unless_a_term_needs_another(open_app: OpenApp):
+    app = opened(open_app, model="tales", text="The dog", topic="positions")
     assert titles(app) == [term.title for term in TOPICS["positions"][1]]
-    app.selectbox(key="glossary-topic-box").set_value("training").run()
-    assert titles(app) == [term.title for term in TOPICS["training"][1]]
-    assert url_of(app)["topic"] == "training"
-
-
-def test_what_shows_a_term_keeps_the_chosen_model_unless_it_needs_another(open_app: OpenApp):
-    app = opened(open_app, model="tales", text="The dog", topic="heads")
+    app.selectbox(key="glossary-topic-box").set_value("heads").run()
+    assert titles(app) == [term.title for term in TOPICS["heads"][1]] and url_of(app)["topic"] == "heads"
     links = [link.proto.query_string for link in app.get("page_link")]
-    assert len(links) == len(TOPICS["heads"][1])
+    assert len(links) == len(titles(app)) and not any("topic" in link for link in links)
     assert links[0].startswith("model=tales&text=The+dog&") and links[0].endswith("&measure=entropy")
     assert "model=induction&measure=induction" in links
-    assert not any("topic" in link for link in links)
 
 
 def test_german_is_searched_in_either_language(open_app: OpenApp):

@@ -22,12 +22,10 @@ TEXT = "The cat sleeps."
 LONG = " ".join(["the cat sees the dog"] * 15)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("preset", "padding", "attention", "source", "target"),
     [
         ("own", None, "decoder", 0, 0),
-        ("own", 2, "decoder", 0, 2),
         ("own", 2, "cross", 2, 0),
         ("padding", None, "cross", 3, 0),
         ("padding", 0, "cross", 0, 0),
@@ -49,13 +47,10 @@ def test_padding_stands_after_the_keys_side_as_chosen_or_as_the_preset_needs(
     assert data.text.inputs["source"].count(pad) == source and data.text.inputs["target"].count(pad) == target
 
 
-@pytest.mark.parametrize(("padding", "n_real"), [(0, 48), (1, 47), (8, 40)])
-def test_a_long_text_is_cut_so_that_it_and_its_padding_have_room(look: Look, padding: int, n_real: int):
-    data = look("fill-in", text=LONG, padding=padding)
-    assert data.text.n_real["source"] == n_real and len(data.text.inputs["source"]) == 48
-
-
-def test_a_model_with_fewer_positions_reads_no_more_than_it_has(look: Look, cards: Mapping[str, ModelCard]):
+def test_a_long_text_is_cut_so_that_it_and_its_padding_have_room(look: Look, cards: Mapping[str, ModelCard]):
+    for padding, n_real in ((0, 48), (1, 47), (8, 40)):
+        data = look("fill-in", text=LONG, padding=padding)
+        assert data.text.n_real["source"] == n_real and len(data.text.inputs["source"]) == 48
     few = replace(cards["fill-in"], config=replace(cards["fill-in"].config, max_seq_len=30))
     assert len(look(few, text=LONG, padding=2).text.inputs["source"]) == 30
 
@@ -66,24 +61,16 @@ def test_a_preset_that_the_model_has_not_gives_way_to_its_own_masks(look: Look):
     assert look("en-fr", text=TEXT, preset="cross", attention="cross").preset.name == "cross"
 
 
-@pytest.mark.parametrize(("preset", "chosen", "size"), [("window", None, 4), ("window", 2, 2), ("own", None, 1)])
-def test_the_size_is_the_chosen_one_or_what_is_usual_of_the_preset(
-    look: Look, preset: str, chosen: int | None, size: int
-):
-    assert look("fill-in", text=TEXT, preset=preset, size=chosen).size == size
-
-
-def test_masks_are_the_models_own_without_a_preset_and_without_an_edited_cell(look: Look):
-    assert look("fill-in", text=TEXT).is_own
-    assert not look("fill-in", text=TEXT, edits=((0, 1),)).is_own
-    assert not look("fill-in", text=TEXT, preset="none").is_own
-
-
-def test_the_choice_names_the_attention_the_cells_and_the_layer_where_it_is_one(look: Look):
+def test_the_choice_has_the_attention_the_size_the_cells_and_the_layer_where_it_is_one(look: Look):
     chosen = {"text": TEXT, "preset": "block", "size": 3, "edits": ((1, 0), (2, 1)), "attention": "cross", "layer": 1}
     data = look("en-fr", **chosen)
     assert data.choice == MaskChoice(preset="block", size=3, attention="cross", layer=None, turned=((1, 0), (2, 1)))
     assert look("en-fr", layers="one", **chosen).choice.layer == 1
+    own = look("fill-in", text=TEXT)
+    assert own.is_own and own.size == 1
+    assert not look("fill-in", text=TEXT, edits=((0, 1),)).is_own
+    window = look("fill-in", text=TEXT, preset="window")
+    assert not window.is_own and window.size == 4
 
 
 def test_a_cell_beyond_the_text_is_let_go(look: Look):
@@ -106,29 +93,22 @@ def test_the_decoder_is_given_what_it_has_to_say_where_targets_are_not_shifted(l
     assert shifted.given is shifted.text
 
 
-def test_the_chosen_head_is_run_with_the_chosen_mask(look: Look):
+def test_the_chosen_head_is_run_with_the_chosen_mask_and_what_is_written_too(look: Look):
     """Under the causal mask an encoder's later keys have no weight; its own mask lets it see them."""
     data = look("fill-in", text=TEXT, preset="look_ahead", layer=2, head=3, layers="one")
-    _, tokenizer = tc.load("checkpoints/fill-in")
-    model, _ = tc.load("checkpoints/fill-in")
-    ids = torch.tensor([list(tokenizer.encode_for(TEXT, "encoder_only"))])
+    model, tokenizer = tc.load("checkpoints/fill-in")
     site = "encoder.blocks.2.self_attn"
     with torch.inference_mode(), tc.capture(model, f"{site}.hook_*") as activations:
-        model(ids)
+        model(torch.tensor([list(tokenizer.encode_for(TEXT, "encoder_only"))]))
         scores, pattern = (activations[f"{site}.hook_{stem}"][0, 3] for stem in ("attn_scores", "pattern"))
     np.testing.assert_allclose(data.outcome.head_before.pattern, pattern, atol=1e-5)
     causal = torch.ones_like(scores).tril().bool()
     expected = scores.masked_fill(~causal, float("-inf")).softmax(dim=-1)
     np.testing.assert_allclose(data.outcome.head.pattern, expected, atol=1e-5)
-    np.testing.assert_array_equal(data.outcome.head.allowed, causal)
-
-
-def test_what_is_written_under_the_own_masks_is_what_greedy_decoding_writes(look: Look):
-    data = look("en-fr", text=TEXT)
+    pair = look("en-fr", text=TEXT)
     model, tokenizer = tc.load("checkpoints/en-fr")
-    source = torch.tensor([data.alone.inputs["source"]])
-    written = tc.greedy_decode(model, source, max_new_tokens=30).tokens[0, 1:].tolist()
-    assert value_of(data.written(data.choice)) == tokenizer.target.decode(written)
+    written = tc.greedy_decode(model, torch.tensor([pair.alone.inputs["source"]]), max_new_tokens=30).tokens[0, 1:]
+    assert value_of(pair.written(pair.choice)) == tokenizer.target.decode(written.tolist())
 
 
 def test_each_presets_mask_has_its_own_padding(look: Look):
@@ -157,6 +137,7 @@ def test_each_attentions_mask_is_shown_with_padding_after_all_sides(look: Look, 
         assert mask[-1, :n_real].all() and mask[0, 1] == (name != "decoder")
 
 
+@pytest.mark.usefixtures("fresh_caches")
 @pytest.mark.parametrize("model", ["en-fr", "stories"])
 def test_with_the_mask_a_cache_changes_nothing_and_as_much_is_written_as_the_text_has(
     look: Look, monkeypatch: pytest.MonkeyPatch, model: str
@@ -185,22 +166,12 @@ def test_dropout_and_leaks_are_of_the_text_without_padding(look: Look):
     assert value_of(data.leak("own", (4,) * n)).moved.shape == (n, n)
 
 
-@pytest.mark.parametrize(
-    ("model", "side", "name"),
-    [("en-fr", "source", "the text"), ("en-fr", "target", "the decoder’s input"), ("stories", "target", "the text")],
-)
-def test_a_side_is_called_after_what_it_is_in_the_architecture(look: Look, model: str, side: str, name: str):
-    assert look(model, text=TEXT).side(side) == name
-
-
-def test_queries_and_keys_come_from_the_sides_of_the_attention(bare: Bare):
-    assert masks_data.ends("cross") == ("target", "source")
-    assert masks_data.ends("encoder") == ("source", "source") and masks_data.ends("decoder") == ("target", "target")
-    assert not bare.texts
-
-
-def test_a_file_is_named_after_the_model_the_figure_and_the_preset(look: Look):
-    assert look("fill-in", text=TEXT, preset="block").file_name("leak") == "fill-in-leak-block"
+def test_sides_and_files_have_their_names(look: Look):
+    data = look("en-fr", text=TEXT, preset="block")
+    assert (data.side("source"), data.side("target")) == ("the text", "the decoder’s input")
+    assert look("stories", text=TEXT).side("target") == "the text"
+    assert masks_data.ends("cross") == ("target", "source") and masks_data.ends("encoder") == ("source", "source")
+    assert data.file_name("leak") == "en-fr-leak-block"
 
 
 def test_a_target_that_was_typed_is_read(look: Look):

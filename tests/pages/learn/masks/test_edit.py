@@ -1,7 +1,5 @@
 """The editor of masks: the gallery, the matrix, and what is said of the output, against forwards of the model."""
 
-import json
-import struct
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -15,22 +13,16 @@ from pages.learn.masks import edit, view_fields
 from pages.learn.masks.data import MasksData
 from pages.shared import readings
 from pages.shared.predictions import answers
-from tests.pages.learn.bare import Bare
+from tests.pages.learn.bare import Bare, unpacked
 from tests.pages.learn.masks.conftest import Look
 
 TEXT = "The cat sleeps."
 
 
-def sent(bare: Bare, name: str = "mask_matrix") -> tuple[dict[str, Any], bytes]:
-    data = bare.components[name]["data"]
-    (length,) = struct.unpack("<I", data[:4])
-    return json.loads(data[4 : 4 + length]), data[4 + length :]
-
-
 def drawn_matrix(bare: Bare, data: MasksData) -> tuple[dict[str, Any], list[np.ndarray]]:
     """The header, and scores, pattern, pattern before, preset and the mask that the model ran with."""
     edit._matrix(data)
-    header, rest = sent(bare)
+    header, rest = unpacked(bare.components["mask_matrix"]["data"])
     shape = len(header["query"]), len(header["key"])
     n = 4 * shape[0] * shape[1]
     floats = [np.frombuffer(rest[at * n : (at + 1) * n], dtype="<f4").reshape(shape) for at in range(3)]
@@ -41,39 +33,27 @@ def drawn_matrix(bare: Bare, data: MasksData) -> tuple[dict[str, Any], list[np.n
 def test_the_matrix_has_the_heads_scores_and_both_patterns_and_the_preset_without_edits(bare: Bare, look: Look):
     data = look("en-fr", text=TEXT, attention="decoder", layer=1, head=2, preset="none", edits=((0, 1), (2, 0)))
     header, (scores, pattern, before, preset, ran) = drawn_matrix(bare, data)
-    model, _ = tc.load("checkpoints/en-fr")
-    site = "decoder.blocks.1.self_attn"
-    inputs = [torch.tensor([data.alone.inputs[side]]) for side in ("source", "target")]
-    with torch.inference_mode(), tc.capture(model, f"{site}.hook_pattern") as activations:
-        model(*inputs)
-    np.testing.assert_allclose(before, activations[f"{site}.hook_pattern"][0, 2], atol=1e-5)
-    n = len(data.alone.inputs["target"])
-    expected = np.ones((n, n), dtype=bool)
-    np.testing.assert_array_equal(preset, expected)
-    expected[0, 1] = expected[2, 0] = False
-    np.testing.assert_array_equal(ran, expected)
-    masked = np.where(expected, scores.astype(np.float64), -np.inf)
-    weights = np.exp(masked) / np.exp(masked).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(pattern, weights, atol=1e-5)
+    head, n = data.outcome.head, len(data.alone.inputs["target"])
+    np.testing.assert_array_equal(scores, head.scores.astype(np.float32))
+    np.testing.assert_array_equal(pattern, head.pattern.astype(np.float32))
+    np.testing.assert_array_equal(before, data.outcome.head_before.pattern.astype(np.float32))
+    assert preset.all() and not ran[0, 1] and not ran[2, 0] and ran.sum() == n * n - 2
     assert header["turned"]["value"] == [1, 2 * n]
     assert header["query"][1] == header["key"][1] and header["real"] == {"query": n, "key": n}
     assert header["captions"]["mask"]["what"].startswith("Rows are queries (the decoder’s input)")
 
 
 def test_of_cross_attention_rows_are_the_targets_and_columns_the_source_with_its_padding(bare: Bare, look: Look):
-    data = look("en-fr", text=TEXT, attention="cross", preset="padding", padding=2)
+    address: dict[str, Any] = {"text": TEXT, "attention": "cross", "preset": "padding", "padding": 2}
+    data = look("en-fr", **address)
     header, arrays = drawn_matrix(bare, data)
     n_source, n_target = (len(data.alone.inputs[side]) for side in ("source", "target"))
     assert header["real"] == {"query": n_target, "key": n_source}
     assert arrays[0].shape == (n_target, n_source + 2)
-    assert not arrays[3][:, n_source:].any() and arrays[3][:, :n_source].all()
-    what = header["captions"]["mask"]["what"]
-    assert "queries (the decoder’s input), columns are keys (the text)" in what
-    of = header["of"]
-    for change in ({"padding": 1}, {"preset": "none"}, {"attention": "encoder"}, {"text": "The dog sleeps."}):
-        other = {"text": TEXT, "attention": "cross", "preset": "padding", "padding": 2} | change
-        assert drawn_matrix(bare, look("en-fr", **other))[0]["of"] != of
-    assert drawn_matrix(bare, look("en-fr", text=TEXT, attention="cross", preset="padding", padding=2))[0]["of"] == of
+    assert "queries (the decoder’s input), columns are keys (the text)" in header["captions"]["mask"]["what"]
+    for change in ({}, {"padding": 1}, {"preset": "none"}, {"attention": "encoder"}, {"text": "The dog sleeps."}):
+        other, _ = drawn_matrix(bare, look("en-fr", **address | change))
+        assert (other["of"] == header["of"]) == (not change)
 
 
 def test_cells_that_come_back_are_counted_row_by_row_over_the_keys(bare: Bare, look: Look):
@@ -98,7 +78,6 @@ def outcome_with(empty_rows: tuple[int, ...]) -> Any:
     [
         ((), "Point at a cell"),
         ((3,), "Query 3 may attend to nothing"),
-        ((0, 1), "2 queries may attend to nothing (0, 1): "),
         ((0, 1, 2, 3, 4, 5), "6 queries may attend to nothing (0, 1, 2, 3, 4, 5): "),
         ((0, 1, 2, 3, 4, 5, 6), "7 queries may attend to nothing (0, 1, 2, 3, 4, 5 …): "),
     ],
@@ -109,43 +88,34 @@ def test_queries_that_see_nothing_are_named_up_to_six(rows: tuple[int, ...], tol
 
 def test_each_row_of_the_output_has_its_target_and_both_probabilities(bare: Bare, look: Look):
     data = look("en-fr", text=TEXT, attention="decoder", preset="none")
-    outputs = edit._outputs(data, data.outcome)
-    model, tokenizer = tc.load("checkpoints/en-fr")
-    inputs = [torch.tensor([data.alone.inputs[side]]) for side in ("source", "target")]
-    everything = {"decoder.blocks.*.self_attn.hook_mask": lambda mask, _: torch.ones_like(mask)}
-    with torch.inference_mode():
-        logits = model(*inputs)[0]
-        with tc.intervene(model, everything):
-            others = model(*inputs)[0]
-    labels = tokenizer.target.labels
-    expected = data.alone.expected
-    assert [row.place for row in outputs.rows] == [*range(len(expected))]
-    for row, token, own, other in zip(outputs.rows, expected, logits, others, strict=False):
-        assert row.word == labels([token])[0]
-        assert row.before == pytest.approx(float(own.softmax(-1)[token]), abs=1e-5)
-        assert row.now == pytest.approx(float(other.softmax(-1)[token]), abs=1e-5)
-        assert (row.said, row.says) == (labels([int(own.argmax())])[0], labels([int(other.argmax())])[0])
-    n = len(expected)
-    changed = int((logits[:n].argmax(-1) != others[:n].argmax(-1)).sum())
-    moved = float((logits[:n] - others[:n]).abs().max())
-    means = [
-        float(of[range(n), list(expected)].log().mean().exp())
-        for of in (logits[:n].softmax(-1), others[:n].softmax(-1))
+    outcome, outputs = data.outcome, edit._outputs(data, data.outcome)
+    before, now = outcome.before, outcome.now
+    assert [(row.place, row.word, row.before, row.now, row.said, row.says) for row in outputs.rows] == [
+        *zip(
+            data.text.judged,
+            data.text.expected_labels,
+            before.probability.tolist(),
+            now.probability.tolist(),
+            before.labels,
+            now.labels,
+            strict=True,
+        )
     ]
-    told = f"{changed} of {n} predictions change. Mean token probability (geometric): {means[0]:.2f} with the model’s "
-    assert told in outputs.counted and f"own masks, {means[1]:.2f} with these" in outputs.counted
-    assert f"Max. logit difference: {moved:.2f}." in outputs.counted
+    assert outcome.n_changed and before.mean_probability != pytest.approx(now.mean_probability, abs=0.01)
+    told = (
+        f"{outcome.n_changed} of {len(before.labels)} predictions change. Mean token probability (geometric): "
+        f"{before.mean_probability:.2f} with the model’s own masks, {now.mean_probability:.2f} with these"
+    )
+    assert told in outputs.counted and f"Max. logit difference: {outcome.moved.max():.2f}." in outputs.counted
     assert outputs.are_queries and outputs.counted.count(edit.GEOMETRIC) == 1
 
 
-@pytest.mark.parametrize(("model", "attention", "are"), [("en-fr", "encoder", False), ("en-fr", "cross", True)])
-def test_places_of_the_output_are_rows_where_the_queries_are_the_outputs(
-    look: Look, model: str, attention: str, are: bool
-):
-    data = look(model, text=TEXT, attention=attention)
-    outputs = edit._outputs(data, data.outcome)
-    assert outputs.are_queries == are
-    assert "the mean token probability is" in outputs.counted and "predictions change" not in outputs.counted
+def test_places_of_the_output_are_rows_where_the_queries_are_the_outputs(look: Look):
+    for attention, are in (("encoder", False), ("cross", True)):
+        data = look("en-fr", text=TEXT, attention=attention)
+        outputs = edit._outputs(data, data.outcome)
+        assert outputs.are_queries == are
+        assert "the mean token probability is" in outputs.counted and "predictions change" not in outputs.counted
 
 
 def test_an_edit_is_to_be_predicted_by_the_numbers_that_are_shown(bare: Bare, look: Look):
@@ -163,14 +133,9 @@ def test_an_edit_is_to_be_predicted_by_the_numbers_that_are_shown(bare: Bare, lo
     assert len(names) == 5
     again = edit._edit(look("en-fr", text=TEXT, attention="cross", edits=((1, 1),), layer=0, head=3))
     assert again is not None and again.name == made.name, "the same edit, seen at another head"
-
-
-def test_what_the_model_continues_is_another_edit(bare: Bare, look: Look):
-    made = [
-        edit._edit(look("stories", text="The cat", edits=((1, 0),), continues=continues)) for continues in (True, False)
-    ]
-    assert made[0] is not None and made[1] is not None
-    assert len(made[0].labels) > len(made[1].labels) and made[0].name != made[1].name
+    more, less = (edit._edit(look("stories", text="The cat", edits=((1, 0),), continues=it)) for it in (True, False))
+    assert more is not None and less is not None
+    assert len(more.labels) > len(less.labels) and more.name != less.name
 
 
 def test_what_is_to_be_predicted_is_not_shown_yet(bare: Bare, look: Look):
@@ -187,12 +152,13 @@ def test_an_edit_is_asked_about_only_where_that_is_switched_on(bare: Bare, look:
     data = look("en-fr", text=TEXT, attention="cross", edits=((1, 1),))
     answers.IS_ON.set(is_on)
     edit.show(data)
-    header, _ = sent(bare)
+    header, _ = unpacked(bare.components["mask_matrix"]["data"])
     assert ("predict-check" in bare.buttons) == is_asked == all(row["now"] is None for row in header["outputs"]["rows"])
     assert bare.widgets["predict-first-box"].kind == "toggle"
     assert ("hl-predict" in bare.places) == ("predict-calibration" in bare.places) == is_on
 
 
+@pytest.mark.usefixtures("fresh_caches")
 def test_a_text_that_was_cut_has_no_target_for_its_last_place(look: Look, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(readings, "MAX_NEW_TOKENS", 3)
     cut = look("stories", text="The cat", continues=True)
@@ -219,23 +185,15 @@ def test_what_the_model_writes_is_said_with_both_masks(bare: Bare, look: Look):
 
 def test_filled_blanks_are_said_and_a_text_without_blanks_says_nothing_more(look: Look):
     data = look("fill-in", text="The ____ sleeps.", preset="look_ahead")
-    _, tokenizer = tc.load("checkpoints/fill-in")
-    model, _ = tc.load("checkpoints/fill-in")
-    ids = data.alone.inputs["source"]
-    with torch.inference_mode():
-        best = model(torch.tensor([ids]))[0].argmax(-1).tolist()
-    filled = tokenizer.labels([best[place] for place, token in enumerate(ids) if token == tokenizer.mask_id])
     (own, before, _), (_, now, is_changed) = edit._words(data, data.outcome)
-    assert (own, before) == ("Own masks", ", ".join(filled)) and is_changed == (now != before)
+    assert (own, before) == ("Own masks", ", ".join(data.outcome.before.labels)) and is_changed == (now != before)
     whole = look("fill-in", text=TEXT, preset="padding")
     assert edit._words(whole, whole.outcome) == []
 
 
-@pytest.mark.parametrize(
-    ("probability", "told"), [(0.5, "0.50"), (0.005, "0.01"), (0.0049, "below 0.01"), (0.0, "below 0.01")]
-)
-def test_a_small_mean_is_not_said_to_be_0(probability: float, told: str):
-    assert edit._share(probability) == told
+def test_a_small_mean_is_not_said_to_be_0():
+    told = [edit._share(probability) for probability in (0.5, 0.005, 0.0049, 0.0)]
+    assert told == ["0.50", "0.01", "below 0.01", "below 0.01"]
 
 
 def test_padding_rows_are_told_of_where_there_are_some(bare: Bare, look: Look):
@@ -248,7 +206,7 @@ def test_padding_rows_are_told_of_where_there_are_some(bare: Bare, look: Look):
 def test_the_gallery_shows_the_chosen_preset_as_it_was_edited(bare: Bare, look: Look):
     data = look("fill-in", text=TEXT, preset="look_ahead", edits=((0, 2),))
     edit._gallery(data)
-    header, cells = sent(bare, "mask_gallery")
+    header, cells = unpacked(bare.components["mask_gallery"]["data"])
     masks = {}
     for item in header["items"]:
         n = item["rows"] * item["columns"]
@@ -267,43 +225,26 @@ def test_the_gallery_shows_the_chosen_preset_as_it_was_edited(bare: Bare, look: 
     assert view_fields.PRESET.value == "block" and view_fields.EDITS.value == ()
 
 
-def test_a_mistake_says_what_goes_wrong(bare: Bare, look: Look):
-    edit._about(look("fill-in", text=TEXT, preset="flipped"))
+def test_a_mistake_says_what_goes_wrong_and_a_preset_shown_at_another_attention_says_so(bare: Bare, look: Look):
+    edit.show(look("fill-in", text=TEXT, preset="flipped"))
     assert "What goes wrong:" in bare.words and "True and False flipped.</b>" in bare.words
+    assert "Narrow the window" in bare.words and {"mask_gallery", "mask_matrix"} <= {*bare.components}
     bare.clear()
-    edit._about(look("fill-in", text=TEXT, preset="block"))
-    assert "What goes wrong:" not in bare.words
-
-
-def test_a_preset_shown_at_another_attention_says_so(bare: Bare, look: Look):
-    data = look("en-fr", text=TEXT, attention="decoder")
+    data = look("en-fr", text=TEXT, attention="decoder", preset="block")
+    edit._about(data)
     edit._moved(data)
-    assert not bare.texts
+    assert "Blocks" in bare.words and "What goes wrong:" not in bare.words and "so its mask is shown" not in bare.words
     view_fields.choose_preset("cross", data.card.config)
     edit._moved(MasksData.current(data.card))
-    told = (
-        "“Causal on cross-attention” concerns cross-attention, so its mask is shown. Another preset returns to decoder"
-    )
-    assert told in bare.words
+    assert "concerns cross-attention, so its mask is shown. Another preset returns to decoder" in bare.words
 
 
-@pytest.mark.parametrize(
-    ("model", "chosen", "writes"),
-    [("en-fr", {}, True), ("en-fr", {"preset": "unshifted"}, False), ("fill-in", {}, False)],
-)
-def test_the_lines_write_where_the_model_writes(look: Look, model: str, chosen: dict[str, Any], writes: bool):
-    lines = edit._code(look(model, text=TEXT, layer=1, head=3, **chosen))
-    assert ("write_masked" in lines) == writes and "L1.H3" in lines
-    assert lines.index("outcome.before.labels") < lines.index("outcome.now.labels")
-    assert "outcome.before.mean_probability" in lines and "outcome.head.pattern" in lines
-
-
-@pytest.mark.parametrize(
-    ("model", "words"), [("en-fr", "Allow a cell above the decoder’s diagonal"), ("fill-in", "Narrow the window")]
-)
-def test_what_to_look_for_fits_the_model(bare: Bare, look: Look, model: str, words: str):
-    edit.show(look(model, text=TEXT))
-    assert words in bare.words and {"mask_gallery", "mask_matrix"} <= {*bare.components}
+def test_the_lines_write_where_the_model_writes(look: Look):
+    pair, unshifted = (look("en-fr", text=TEXT, layer=1, head=3, preset=preset) for preset in ("own", "unshifted"))
+    assert "write_masked" in edit._code(pair) and "L1.H3" in edit._code(pair)
+    lines = edit._code(look("fill-in", text=TEXT, layer=1, head=3))
+    assert "write_masked" not in lines and lines.index("outcome.before.labels") < lines.index("outcome.now.labels")
+    assert unshifted.preset.name == "unshifted"
 
 
 @pytest.mark.parametrize("preset", ["own", "none"])

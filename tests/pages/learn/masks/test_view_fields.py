@@ -50,11 +50,9 @@ def test_what_is_no_edit_is_refused_in_a_sentence(text: str):
     ("name", "text"),
     [
         ("preset", "x"),
-        ("part", "x"),
         ("size", "0"),
         ("size", "65"),
         ("padding", "9"),
-        ("layers", "2"),
         ("dropout", "0.95"),
         ("seed", "-1"),
     ],
@@ -111,27 +109,21 @@ def test_a_preset_that_shows_another_attention_says_so_and_gives_the_chosen_one_
     view_fields.choose_preset("window", odd_config())
     assert st.session_state[state.ATTENTION.key] == "decoder" and view_fields.moved_from() is None
     view_fields.choose_preset("cross", odd_config())
-    view_fields.choose_attention("encoder")
-    view_fields.choose_preset("window", odd_config())
-    assert st.session_state[state.ATTENTION.key] == "encoder" and view_fields.moved_from() is None
-
-
-def test_what_is_no_preset_changes_nothing():
-    view_fields.turn([10], 9)
-    view_fields.choose_preset("x", odd_config())
-    view_fields.choose_preset(None, odd_config())
-    assert view_fields.EDITS.value == ((1, 1),) and view_fields.PRESET.value == "own"
-
-
-def test_a_mistake_is_looked_at_where_it_shows():
-    view_fields.choose_preset("forgotten", odd_config())
-    assert st.session_state[state.ATTENTION.key] == "cross"
     view_fields.choose_attention("decoder")
     view_fields.choose_preset("forgotten", odd_config(**DECODER))
-    assert st.session_state[state.ATTENTION.key] == "decoder"
+    assert st.session_state[state.ATTENTION.key] == "decoder" and view_fields.moved_from() is None
 
 
-def test_edits_beyond_the_text_are_left_out():
+def test_what_is_no_preset_changes_nothing_and_edits_beyond_the_text_are_left_out():
     view_fields.EDITS.set(((2, 2), (8, 9), (9, 8)))
+    view_fields.choose_preset("x", odd_config())
+    view_fields.choose_preset(None, odd_config())
     view_fields.fit("a text", 9, 9)
-    assert view_fields.EDITS.value == ((2, 2),)
+    assert view_fields.EDITS.value == ((2, 2),) and view_fields.PRESET.value == "own"
+
+
+def test_a_link_to_another_text_keeps_its_edits(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(state, "came_by_link", lambda: True)
+    view_fields.turn([10], 9)
+    view_fields.fit("another text", 9, 9)
+    assert view_fields.EDITS.value == ((1, 1),)

@@ -12,7 +12,7 @@ import transformer_core as tc
 from pages.learn.programs import matched, training
 from pages.shared import runs
 from pages.shared.recipe import script, value_of
-from tests.pages.learn.bare import Bare
+from tests.pages.learn.bare import Bare, run_lines
 from tests.pages.learn.programs.small_runs import Shown, few_inputs, train
 from transformer_core.analysis.heads.program_heads import match_program
 from transformer_core.corpora import load_corpus
@@ -40,7 +40,6 @@ def test_before_a_training_nothing_is_drawn(bare: Bare, tmp_path: Path, monkeypa
     assert matched.code(SHOWN) == []
 
 
-@pytest.mark.slow
 def test_each_head_of_the_program_has_a_row(bare: Bare, trained: Path):
     matched.show(SHOWN)
     model, tokenizer = tc.load(trained / "mine" / "last")
@@ -92,16 +91,13 @@ def test_only_a_model_that_has_learned_the_task_has_another_solution(bare: Bare,
     assert "not learned the task yet: 98.99%" in almost and "in another way" not in almost
 
 
-@pytest.mark.slow
-def test_the_code_gives_the_same(trained: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_code_gives_the_same(trained: Path):
     run = training.training_of(SHOWN.program)
     assert run is not None
     match = value_of(matched.recipe(SHOWN.program, run))
-    exec(script(*matched.code(SHOWN)), {})
-    assert capsys.readouterr().out.strip() == str(match.heads)
+    assert run_lines(script(*matched.code(SHOWN)))[1].strip() == str(match.heads)
 
 
-@pytest.mark.slow
 def test_a_program_without_heads(bare: Bare, trained: Path):
     program = Program(source="same = map(lambda token: token, tokens)", vocab=("a", "b"), max_len=3)
     train(runs.folder() / "other", program)

@@ -1,6 +1,8 @@
 """Training on a program's task, from the page: what is started, and what is said of how it stands."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,12 @@ from transformer_core.programs import EXAMPLES, Program
 from transformer_core.training.program_task import train_arguments
 
 OWN = Program(source='first = map(lambda token: "a" if token == "b" else token, tokens)', vocab=("a", "b"), max_len=3)
+OTHERS: dict[str, Any] = {
+    "source": OWN.source.replace("first", "last"),
+    "vocab": ("b", "a"),
+    "max_len": 4,
+    "is_causal": not OWN.is_causal,
+}
 SHIFT = EXAMPLES["shift"]
 
 
@@ -57,7 +65,8 @@ def test_a_program_of_ones_own_is_written_where_its_training_finds_it(bare: Bare
     corpus = load_corpus(words[words.index("--corpus") + 1])
     assert corpus.name == training.corpus_of(OWN)
     assert {item.text: item.labels for item in corpus.train}.get("b b", ("a", "a")) == ("a", "a")
-    assert training.corpus_of(Program(source=OWN.source, vocab=OWN.vocab, max_len=4)) != corpus.name
+    others = [replace(OWN, **{name: value}) for name, value in OTHERS.items()]
+    assert len({corpus.name, *map(training.corpus_of, others)}) == 1 + len(OTHERS)
 
 
 def test_a_training_that_cannot_start_is_explained(bare: Bare, asked: list[list[str]], tmp_path: Path):
@@ -82,12 +91,6 @@ def test_a_finished_training_says_how_good_its_model_is_and_offers_to_save_it(
     model, tokenizer = training.trained(runs.available()["mine"])
     assert tokenizer.to_json() == Shown.of(SHIFT).compiled[1].to_json()
     assert model.config.n_decoder_layers == 1
-
-
-def test_the_training_of_another_program_is_not_shown(
-    bare: Bare, asked: list[list[str]], offered: list[tuple[str, int]]
-):
-    train(runs.folder() / "mine", SHIFT)
+    offered.clear()
     training.show(Shown.of(OWN, "a b"))
-    assert training.training_of(OWN) is None
-    assert not offered
+    assert training.training_of(OWN) is None and not offered, "it is of another program"

@@ -15,10 +15,10 @@ Look = Callable[..., StepsData]
 
 @pytest.fixture
 def look(bare: Bare, cards: Mapping[str, ModelCard]) -> Look:
-    """Returns what is seen of a shipped model, with fields of the page by their names in the URL."""
+    """Returns what is seen of a model, a shipped one or a card, with fields of the page by their names in the URL."""
 
-    def look_at(model: str, **chosen: Any) -> StepsData:
-        card = cards[model]
+    def look_at(model: str | ModelCard, **chosen: Any) -> StepsData:
+        card = cards[model] if isinstance(model, str) else model
         bare.begin(card, view_fields.FIELDS, chosen)
         data = StepsData.current(card)
         assert data is not None

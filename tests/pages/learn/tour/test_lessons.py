@@ -10,7 +10,7 @@ import transformer_core as tc
 from pages.learn.tour import lessons
 from pages.learn.tour.lesson_engine.six_words import train_six_words
 from tests.pages.learn.tour.conftest import MakeLesson
-from transformer_core.analysis import run_text
+from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.errors import HeadlightError
 
 

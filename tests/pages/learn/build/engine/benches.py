@@ -7,9 +7,9 @@ import pytest
 import transformer_core as tc
 from pages.learn.build.engine.workbench import Workbench
 from pages.shared import models
-from transformer_core.analysis import ModelRun, run_text
-from transformer_core.analysis.walkthrough import Walkthrough, walk
+from transformer_core.analysis.trace.model_run import ModelRun, run_text
 from transformer_core.analysis.walkthrough.attention_inputs import attention_inputs
+from transformer_core.analysis.walkthrough.walkthrough import Walkthrough, walk
 
 MODELS = ("en-fr", "dates", "stories", "induction", "fill-in")
 
@@ -46,5 +46,6 @@ def places() -> list[tuple[str, str, int]]:
     ]
 
 
-each_attention = pytest.mark.parametrize(("name", "attention", "layer"), places())
-each_kind = pytest.mark.parametrize(("name", "attention"), [(n, a) for n, a, layer in places() if layer == 0])
+LAST = {(name, attention): layer for name, attention, layer in places()}
+each_attention = pytest.mark.parametrize(("name", "attention", "layer"), [(*of, layer) for of, layer in LAST.items()])
+each_kind = pytest.mark.parametrize(("name", "attention"), LAST)

@@ -22,20 +22,7 @@ CALLED = (
     "filter zip range sorted eval isinstance classmethod property staticmethod callable chr ord format "
     "hasattr slice set dict list tuple float int complex budget"
 ).split()
-ARGUMENTS = (
-    "'/etc/passwd'",
-    "'os'",
-    "q",
-    "q, '__class__'",
-    "1",
-    "'1+1', {}",
-    "*q",
-    "**q",
-    "lambda: 1",
-    "",
-    "-1",
-    "10**12",
-)
+ARGUMENTS = "'/etc/passwd'|'os'|q|q, '__class__'|1|'1+1', {}|*q|**q|lambda: 1||-1|10**12".split("|")
 WHOLE = (
     "import os|from os import system|import os as q|q; import os|def f(): pass|class A: pass|@q|with q: pass|"
     "while 1: pass|for i in q: pass|try: q|del q|global q|nonlocal q|return q|yield q|await q|raise q|"
@@ -104,18 +91,8 @@ def giant(rng: random.Random) -> str:
 
 def nested(rng: random.Random) -> str:
     n = rng.choice((5, 20, 30, 90, 190, 250, 3000, 20_000))
-    before, after = rng.choice(
-        (
-            ("(", ")"),
-            ("[", "]"),
-            ("-", ""),
-            ("~", ""),
-            ("sqrt(", ")"),
-            ("q[", "]"),
-            ("", ".T"),
-            ("q @ (", ")"),
-            ("not ", ""),
-        )
+    before, _, after = rng.choice(("( )", "[ ]", "- ", "~ ", "sqrt( )", "q[ ]", " .T", "q@( )", "not\t ")).partition(
+        " "
     )
     return before * n + rng.choice(("q", "0", "")) + after * n
 
@@ -134,20 +111,7 @@ def look_alike(rng: random.Random) -> str:
 
 
 def keywords(rng: random.Random) -> str:
-    names = (
-        "dim",
-        "axis",
-        "keepdim",
-        "keepdims",
-        "out",
-        "dtype",
-        "where",
-        "budget",
-        "input",
-        "self",
-        "initial",
-        "like",
-    )
+    names = "dim axis keepdim keepdims out dtype where budget input self initial like".split()
     given = ", ".join(
         f"{rng.choice(names)}{rng.choice(('', rng.randint(0, 99)))}={rng.choice(('-1', 'q', 'True', 'None', '10**9'))}"
         for _ in range(rng.choice((1, 2, 3, 12)))

@@ -1,17 +1,14 @@
 """The component that edits a mask: what is sent to the browser, and what comes back from it."""
 
-import json
-import struct
 from typing import Any
 
 import numpy as np
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from pages.learn.masks.components.masks.matrix import Arrays, OutputRow, Outputs, mask_matrix, sent_turned
 from pages.learn.masks.components.masks.pictures import sent_name
-from tests.pages.conftest import component
+from tests.pages.learn.bare import Bare, unpacked
 
 
 def arrays(rows: int = 2, columns: int = 3) -> Arrays:
@@ -36,30 +33,17 @@ def given() -> dict[str, Any]:
     }
 
 
-def show() -> None:
-    """The page of these tests."""
-    from pages.learn.masks.components.masks.matrix import mask_matrix
-    from tests.pages.learn.masks.components.test_masks import arrays, given
-
+def test_all_numbers_arrive_and_text_stays_text(bare: Bare):
     mask_matrix(arrays(), **given(), key="matrix", on_turned=lambda: None)
-
-
-def test_all_numbers_arrive_and_text_stays_text():
-    app = AppTest.from_function(show).run()
-    assert not app.exception
-    data = component(app, "mask_matrix").bytes
-    (length,) = struct.unpack("<I", data[:4])
-    header, rest = json.loads(data[4 : 4 + length]), data[4 + length :]
+    header, rest = unpacked(bare.components["mask_matrix"]["data"])
+    sent = arrays()
     floats = np.frombuffer(rest[: 4 * 18], dtype="<f4").reshape(3, 2, 3)
     cells = np.frombuffer(rest[4 * 18 :], dtype=np.uint8).reshape(2, 2, 3)
-    sent = arrays()
     np.testing.assert_array_equal(floats, [sent.scores, sent.pattern, sent.before])
     np.testing.assert_array_equal(cells, [sent.preset, sent.ran])
-    assert header["turned"]["value"] == [1, 5]
+    assert header["turned"]["value"] == [1, 5] and header["real"] == {"query": 2, "key": 2}
     assert header["query"] == ["a", "<b>"] and header["key"][2] == "\u2068שלום\u2069"
-    assert header["real"] == {"query": 2, "key": 2}
     assert header["outputs"]["words"] == [{"name": "own", "text": "<i>", "isChanged": False}]
-    assert set(header["colors"]) == {"light", "dark"}
 
 
 def test_what_does_not_fit_together_is_refused():

@@ -11,8 +11,10 @@ import transformer_core as tc
 from pages.learn.steps.components.steps.number import number_data
 from tests.analysis.walkthrough.formula_values import node, values
 from tests.e2e.browser import ROOT
-from transformer_core.analysis import attentions_of, run_text
-from transformer_core.analysis.walkthrough import Walkthrough, formula_tree, walk
+from transformer_core.analysis.trace.attentions import attentions_of
+from transformer_core.analysis.trace.model_run import run_text
+from transformer_core.analysis.walkthrough.formulas import formula_tree
+from transformer_core.analysis.walkthrough.walkthrough import Walkthrough, walk
 
 MODELS = ("dates", "en-fr", "fill-in", "induction", "stories")
 each_model = pytest.mark.parametrize("name", MODELS)

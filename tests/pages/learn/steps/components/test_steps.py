@@ -2,7 +2,6 @@
 
 import json
 import math
-import struct
 from dataclasses import replace
 from typing import Any
 
@@ -10,11 +9,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.learn.steps.components.steps import SHORT, At, attention_steps
-from pages.learn.steps.step_texts import TITLES
+from pages.learn.steps.components.steps import At, attention_steps
 from pages.shared.view.shared_value import SharedValue
 from tests.pages.conftest import component
-from transformer_core.analysis.walkthrough import Number, Quantity, Stage, Term
+from transformer_core.analysis.walkthrough.records import Number, Quantity, Stage, Term
 
 RANDOM = np.random.default_rng(3)
 SIZES = {"query": 2, "key": 3, "d_head": 4}
@@ -82,9 +80,8 @@ def figure(**options: Any) -> None:
 def show() -> None:
     """The page of these tests."""
     from pages.learn.steps.components.steps.number import steps_number
-    from tests.pages.learn.steps.components.test_steps import NUMBER, figure
+    from tests.pages.learn.steps.components.test_steps import NUMBER
 
-    figure()
     steps_number(NUMBER, torch_name="torch.nn.MultiheadAttention", key="number")
 
 
@@ -93,44 +90,6 @@ def app() -> AppTest:
     app = AppTest.from_function(show).run()
     assert not app.exception
     return app
-
-
-def sent(app: AppTest) -> tuple[dict[str, Any], bytes]:
-    """The figure's header and its numbers."""
-    data = component(app, "steps").bytes
-    (length,) = struct.unpack("<I", data[:4])
-    return json.loads(data[4 : 4 + length]), data[4 + length :]
-
-
-def test_every_number_is_sent_once_and_as_it_is(app: AppTest):
-    header, rest = sent(app)
-    numbers = np.frombuffer(rest, dtype="<f4")
-    start = 0
-    for told, of in zip(header["quantities"], QUANTITIES, strict=True):
-        n_rows, n_columns = told["shape"]
-        values = numbers[start : start + n_rows * n_columns].reshape(n_rows, n_columns)
-        np.testing.assert_array_equal(values, of.values)
-        start += n_rows * n_columns
-    assert start == len(numbers)
-    assert np.isneginf(numbers).sum() == 1  # bytes say what JSON cannot
-
-
-def test_the_header_says_places_shapes_and_hues(app: AppTest):
-    header, _ = sent(app)
-    assert header["first"] == {"query": 12, "key": 6}
-    assert header["query"] == ["a", "\u2068שלום\u2069"] and header["key"] == ["a", "<b>", "c"]
-    told = {of["name"]: of for of in header["quantities"]}
-    assert told["q"]["size"] == "query 30, d_head 4"  # of the whole text
-    assert told["pattern"]["size"] == "query 30, key 40"
-    assert [told[name]["hue"] for name in ("q", "k", "v", "pattern", "attn_scores")] == [
-        *("query", "key", "value", "weight", "")
-    ]
-    assert header["at"]["value"] == {"stage": "product", "query": 13, "key": 7, "cell": ["q", 13, 3]}
-    assert header["stages"][0]["formula"][0] == "mrow"
-
-
-def test_every_stage_has_a_short_name():
-    assert SHORT.keys() == TITLES.keys()
 
 
 def test_what_does_not_fit_the_tokens_is_refused():

@@ -119,34 +119,9 @@ def test_a_number_may_be_grouped_in_thousands(text: str, readings: list[float]):
 
 
 def test_simple_arithmetic_is_a_number():
-    root = 11.313708498984761
     for text in ("√128", "sqrt(128)", "√(2*64)", "2^3,5", "128 ** 0.5", "8 × √2", "exp(ln(128)/2)"):
-        assert number_typed(text) == pytest.approx(root, rel=1e-12), text
+        assert number_typed(text) == pytest.approx(128**0.5, rel=1e-12), text
     assert number_typed("1/3 + -(2 - 1)") == pytest.approx(-2 / 3)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *(
-            "nan",
-            "inf",
-            "1e999",
-            "1/0",
-            "sqrt(-1)",
-            "9^9^9^9",
-            "√",
-            "2 2",
-            "(1",
-            "1, 2, 3",
-            "True",
-            "x",
-            "[1]",
-            "'a'*9",
-        ),
-        *("__import__('os').getcwd()", "abs(1)", "sqrt", "sqrt(1, 2)", "(lambda: 1)()", "1 if 1 else 2", "1" * 200),
-        "(" * 90,
-    ],
-)
-def test_what_is_no_arithmetic_is_no_number(text: str):
-    assert number_typed(text) is None
+    refused = "nan|inf|1e999|1/0|sqrt(-1)|9^9^9^9|√|2 2|(1|1, 2, 3|True|x|[1]|'a'*9|__import__('os').getcwd()|abs(1)|"
+    refused += f"sqrt|sqrt(1, 2)|(lambda: 1)()|1 if 1 else 2|{'1' * 200}|{'(' * 90}"
+    assert [number_typed(text) for text in refused.split("|")] == [None] * 22

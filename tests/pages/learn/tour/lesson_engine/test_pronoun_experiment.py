@@ -10,7 +10,6 @@ from pages.learn.tour.lesson_engine.pronoun_experiment import N_PAIRS
 from pages.learn.tour.lesson_engine.value import Values
 from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence, load
 from transformer_core.corpora.grammars.en_fr.minimal_pairs import draw_minimal_pairs
-from transformer_core.errors import HeadlightError
 
 pytestmark = pytest.mark.slow
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -52,8 +51,3 @@ def test_a_matrix_a_row_and_a_number_agree_and_other_names_say_what_there_is(mak
     for source, words in (("flips[middle]", "no attention"), ("flips[cross, 5]", "5"), ("pronouns[all]", "only pairs")):
         with pytest.raises(ExpressionError, match=words):
             evidence.ask(source)
-
-
-def test_another_model_says_that_it_translates_no_such_pairs(make_evidence: MakeEvidence):
-    with pytest.raises(HeadlightError):
-        make_evidence("dates", "Jan 5, 2024").ask("flips[encoder]")

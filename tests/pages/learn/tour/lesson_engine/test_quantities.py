@@ -14,7 +14,6 @@ from pages.learn.tour.lesson_engine.quantities import QUANTITIES
 from pages.learn.tour.lesson_engine.searching import searched
 from pages.learn.tour.lesson_engine.value import Values
 from tests.pages.learn.tour.lesson_engine.conftest import ROOT, MakeEvidence, load, train
-from transformer_core.hooks import active_hooks, named_hook_points
 from transformer_core.model.transformer import Transformer
 
 CAT = "The cat sees the dog."
@@ -61,7 +60,7 @@ def test_a_quantity_is_what_the_model_held(make_evidence: MakeEvidence, acts, so
 
 
 def test_probabilities_and_tables(make_evidence: MakeEvidence, acts):
-    evidence = make_evidence("en-fr", CAT)
+    evidence = make_evidence("en-fr", CAT, other="The dog sees the cat.")
     probs = evidence.ask("probs")
     assert isinstance(probs, Values)
     np.testing.assert_allclose(probs.array, torch.tensor(acts["logits"]).softmax(dim=-1).numpy(), atol=1e-6)
@@ -69,6 +68,7 @@ def test_probabilities_and_tables(make_evidence: MakeEvidence, acts):
     assert evidence.told("positions[10, 6] at pos 4, d_model 3", 4) == f"{math.cos(4 / 10000 ** (2 / 6)):.4f}"
     assert evidence.told("d_head * n_heads - d_model") == "0"
     assert evidence.ask("output") == "Le chat voit le chien."
+    assert evidence.ask("other output") == "Le chien voit le chat."
 
 
 def test_standardized_vectors_are_what_layer_norm_makes_before_its_weights(make_evidence: MakeEvidence, acts):
@@ -120,102 +120,56 @@ def test_every_quantity_can_be_asked_for(make_evidence: MakeEvidence):
         ("output_without[encoder, 0, 9]", "no head “9”, only 0 to 3"),
         ("probs_looking[encoder, 7, 0, 1, 2]", "no layer “7”, only 0 to 1"),
         ("output_looking[encoder, 0, 0, cat, mouse]", "there is no key “mouse”"),
+        ("output_patched[encoder, 1, 0]", "same number of tokens"),
         ("card[metrics, charm]", "no number “charm” in “metrics”"),
         ("loss_rise[decoder, 0, 9]", "no head decoder L0.H9"),
         ("loss_rise[decoder, all, 0]", "whole numbers"),
+        *((f"probs_after[{n}]", "1 to 7 tokens") for n in ("0", "8", "voit")),
     ],
 )
 def test_what_the_model_has_not_is_said(make_evidence: MakeEvidence, source: str, part: str):
     with pytest.raises(ExpressionError, match=part):
-        make_evidence("en-fr", CAT).ask(source)
+        make_evidence("en-fr", CAT, other=FAMOUS).ask(source)
 
 
-def test_a_head_that_is_switched_off_is_one_whose_output_weights_are_zero(make_evidence: MakeEvidence):
-    """The oracle is a copy of the model in which nothing of the head reaches the residual stream."""
-    model, tokenizer = tc.load(ROOT / "checkpoints" / "en-fr")
-    weight = model.get_parameter("encoder.blocks.1.self_attn.out.weight")
-    with torch.no_grad():
-        weight.unflatten(-1, (4, -1))[:, 0] = 0
-    evidence = make_evidence("en-fr", FAMOUS)
-    src = torch.tensor([tokenizer.encode_for(FAMOUS, "encoder_decoder")])
-    written = tokenizer.decode(tc.greedy_decode(model, src).tokens[0].tolist())
-    assert evidence.ask("output_without[encoder, 1, 0]") == written != evidence.ask("output")
-    tgt = torch.tensor([tokenizer.encode(str(evidence.ask("output")), bos=True)])
-    with torch.inference_mode():
-        expected = model(src, tgt).softmax(dim=-1)[0].numpy()
-    found = evidence.ask("probs_without[encoder, 1, 0]")
-    assert isinstance(found, Values)
-    np.testing.assert_allclose(found.array, expected, atol=1e-5)
-
-
-def test_a_head_that_is_made_to_look_writes_the_value_of_that_key(make_evidence: MakeEvidence):
-    """The oracle puts the key's value in the place of the query's weighted sum."""
+@torch.inference_mode()
+def test_a_head_is_ablated_made_to_look_at_a_key_and_patched_from_the_other_text(make_evidence: MakeEvidence):
+    """The oracle writes into z: 0, the value of the key, or what it was on the other text."""
     model, tokenizer = load("en-fr")
-    evidence = make_evidence("en-fr", FAMOUS)
-    src = torch.tensor([tokenizer.encode_for(FAMOUS, "encoder_decoder")])
+    evidence = make_evidence("en-fr", FAMOUS, other=FAMOUS.replace("tired", "wide"))
+    here, there = (torch.tensor([list(run.model_run.inputs[0])]) for run in (evidence.run, evidence.other_run))
     tgt = torch.tensor([tokenizer.encode(str(evidence.ask("output")), bos=True)])
-    points = named_hook_points(model)
-    values: list[torch.Tensor] = []
-
-    def keep(v: torch.Tensor) -> torch.Tensor:
-        values.append(v)
-        return v
-
-    def put(z: torch.Tensor) -> torch.Tensor:
-        z = z.clone()
-        z[:, 0, 7] = values[-1][:, 0, 5]  # "it" is at place 7, "street" at 5
-        return z
-
     site = "encoder.blocks.1.self_attn"
-    with torch.inference_mode(), active_hooks({points[f"{site}.hook_v"]: keep, points[f"{site}.hook_z"]: put}):
-        expected = model(src, tgt).softmax(dim=-1)[0].numpy()
-    for places in ("it, street", "7, 5"):
-        found = evidence.ask(f"probs_looking[encoder, 1, 0, {places}]")
+    with tc.capture(model, f"{site}.hook_*") as own:
+        model(here, tgt)
+    with tc.capture(model, f"{site}.hook_*") as other:
+        model(there, tgt)
+    v, z = own[f"{site}.hook_v"], other[f"{site}.hook_z"]
+    queries = {"": slice(None), ", it": slice(7, 8)}  # "it" is at place 7, "street" at 5
+    cases = {"probs_without[encoder, 1, 0]": (slice(None), torch.zeros_like(z[0, 0]))}
+    cases |= {
+        f"probs_looking[encoder, 1, 0, {places}]": (slice(7, 8), v[0, 0, 5:6]) for places in ("it, street", "7, 5")
+    }
+    cases |= {f"probs_patched[encoder, 1, 0{query}]": (places, z[0, 0, places]) for query, places in queries.items()}
+    for source, (places, values) in cases.items():
+
+        def put(z: torch.Tensor, _: object, places: slice = places, values: torch.Tensor = values) -> torch.Tensor:
+            z = z.clone()
+            z[:, 0, places] = values
+            return z
+
+        with tc.intervene(model, {f"{site}.hook_z": put}):
+            expected = model(here, tgt).softmax(dim=-1)[0].numpy()
+            written = tokenizer.decode(tc.greedy_decode(model, here).tokens[0].tolist())
+        found = evidence.ask(source)
         assert isinstance(found, Values)
         np.testing.assert_allclose(found.array, expected, atol=1e-5)
+        assert evidence.ask(source.replace("probs", "output")) == written or "patched" in source
+    assert evidence.ask("output_without[encoder, 1, 0]") != evidence.ask("output")
+    assert "qu'elle était trop fatiguée" in evidence.told("output_patched[encoder, 1, 0, it]")
+    assert "qu'il était trop large" in evidence.told("other output_patched[encoder, 1, 0, it]")
     pairs = tc.read_card(ROOT / "checkpoints" / "en-fr")["guidance"]["pairs"]
     assert evidence.told("card[guidance, pairs]") == str(pairs)
-
-
-def test_a_head_is_patched_from_the_other_text(make_evidence: MakeEvidence):
-    model, tokenizer = load("en-fr")
-    other = FAMOUS.replace("tired", "wide")
-    evidence = make_evidence("en-fr", FAMOUS, other=other)
-    here, there = (torch.tensor([tokenizer.encode_for(text, "encoder_decoder")]) for text in (FAMOUS, other))
-    tgt = torch.tensor([tokenizer.encode(str(evidence.ask("output")), bos=True)])
-    point = named_hook_points(model)["encoder.blocks.1.self_attn.hook_z"]
-    kept: list[torch.Tensor] = []
-    for positions, parts in ((slice(None), "encoder, 1, 0"), (slice(7, 8), "encoder, 1, 0, it")):
-
-        def keep(z: torch.Tensor) -> torch.Tensor:
-            kept.append(z)
-            return z
-
-        def put(z: torch.Tensor, positions: slice = positions) -> torch.Tensor:
-            z = z.clone()
-            z[:, 0, positions] = kept[-1][:, 0, positions]
-            return z
-
-        with torch.inference_mode(), active_hooks({point: keep}):
-            model(there, tgt)
-        with torch.inference_mode(), active_hooks({point: put}):
-            expected = model(here, tgt).softmax(dim=-1)[0].numpy()
-        found = evidence.ask(f"probs_patched[{parts}]")
-        assert isinstance(found, Values)
-        np.testing.assert_allclose(found.array, expected, atol=1e-5)
-        assert "qu'elle était trop fatiguée" in evidence.told(f"output_patched[{parts}]")
-        assert "qu'il était trop large" in evidence.told(f"other output_patched[{parts}]")
-
-
-def test_a_patch_from_a_text_of_another_length_says_why(make_evidence: MakeEvidence):
-    with pytest.raises(ExpressionError, match="same number of tokens"):
-        make_evidence("en-fr", FAMOUS, other=CAT).ask("output_patched[encoder, 1, 0]")
-
-
-def test_the_other_text(make_evidence: MakeEvidence):
-    evidence = make_evidence("en-fr", CAT, other="The dog sees the cat.")
-    assert evidence.ask("other output") == "Le chien voit le chat."
-    assert evidence.ask("output") == "Le chat voit le chien."
 
 
 @pytest.mark.slow
@@ -258,6 +212,21 @@ def test_the_loss_rises_as_where_the_heads_output_weights_are_zero(make_evidence
         assert float(found.replace("\u2212", "-")) == pytest.approx(loss(*heads) - loss(), abs=1e-4)
 
 
+def test_the_probabilities_after_so_many_tokens_are_those_of_a_model_that_read_no_more(make_evidence: MakeEvidence):
+    model, tokenizer = load("en-fr")
+    src = torch.tensor([tokenizer.encode_for(CAT, "encoder_decoder")])
+    for n in (1, 7):
+        with torch.inference_mode():
+            tokens = tc.greedy_decode(model, src).tokens[:, :n]
+            by_hand = model(src, tokens)[0, -1].softmax(dim=-1)
+        found = make_evidence("en-fr", CAT).ask(f"probs_after[{n}]")
+        assert isinstance(found, Values)
+        np.testing.assert_allclose(found.array, by_hand.numpy(), atol=1e-6)
+        assert found.axes[0].name == "vocab" and len(found.axes[0].labels) == model.config.vocab_size
+    with pytest.raises(ExpressionError, match="does not generate"):
+        make_evidence("fill-in", CAT).ask("probs_after[1]")
+
+
 OF_ONE_RUN = (
     *(f"loss_rise[{head}]" for head in ("encoder, 1, 0", "decoder, 1, 0", "decoder, 0, 0", "decoder, 0, 0, 1")),
     *(f"output_without[{head}]" for head in ("encoder, 1, 0", "cross, 1, 0")),
@@ -265,33 +234,6 @@ OF_ONE_RUN = (
     *(f"probs_looking[encoder, 1, 0, {places}]" for places in ("4, 5", "4, 1", "5, 1")),
     *(f"beam_text[1, {n}]" for n in (1, 2)),
 )
-
-
-@pytest.mark.parametrize("n", [1, 4, 7])
-def test_the_probabilities_after_so_many_tokens_are_those_of_a_model_that_read_no_more(make_evidence, n: int):
-    model, tokenizer = load("en-fr")
-    src = torch.tensor([tokenizer.encode_for(CAT, "encoder_decoder")])
-    with torch.inference_mode():
-        tokens = tc.greedy_decode(model, src).tokens[:, :n]
-        by_hand = model(src, tokens)[0, -1].softmax(dim=-1)
-    found = make_evidence("en-fr", CAT).ask(f"probs_after[{n}]")
-    assert isinstance(found, Values)
-    np.testing.assert_allclose(found.array, by_hand.numpy(), atol=1e-6)
-    assert found.axes[0].name == "vocab" and len(found.axes[0].labels) == model.config.vocab_size
-
-
-@pytest.mark.parametrize(
-    ("name", "source", "part"),
-    [
-        ("en-fr", "probs_after[0]", "1 to 7 tokens"),
-        ("en-fr", "probs_after[8]", "1 to 7 tokens"),
-        ("en-fr", "probs_after[voit]", "1 to 7 tokens"),
-        ("fill-in", "probs_after[1]", "does not generate"),
-    ],
-)
-def test_a_decoder_reads_only_what_there_is(make_evidence: MakeEvidence, name: str, source: str, part: str):
-    with pytest.raises(ExpressionError, match=part):
-        make_evidence(name, CAT).ask(source)
 
 
 def test_what_was_computed_before_is_not_told_of_anything_else(make_evidence: MakeEvidence):

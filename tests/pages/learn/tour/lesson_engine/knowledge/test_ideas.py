@@ -3,18 +3,18 @@
 import math
 import re
 from collections.abc import Callable, Mapping
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pages.learn.tour.lesson_engine.knowledge.ideas import IDEAS
 from pages.learn.tour.lesson_engine.knowledge.item import Item
 from pages.learn.tour.lesson_engine.knowledge.sheet import WHENS, When, questions
 from transformer_core.language import add_catalogues, say_message, speaking
 
 NUMBER = re.compile(r"[−-]?\d+(?:\.\d+)?")
-SEEDS = range(200)
+SEEDS = range(40)
 Sheets = Mapping[tuple[int, When], Mapping[str, Item]]
 
 
@@ -109,16 +109,9 @@ ORACLES: dict[str, Callable[[Item], float | str]] = {
 }
 
 
-def test_there_are_twelve_ideas_each_with_an_oracle():
-    assert [idea.name for idea in IDEAS] == [*ORACLES] and len(IDEAS) == 12
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ORACLES)
 @pytest.mark.parametrize("when", WHENS)
-def test_each_question_of_200_seeds_has_exactly_one_right_answer_which_is_the_oracles(
-    sheets: Sheets, name: str, when: When
-):
+def test_each_question_has_exactly_one_right_answer_which_is_the_oracles(sheets: Sheets, name: str, when: When):
     for seed in SEEDS:
         item = sheets[seed, when][name]
         expected = ORACLES[name](item)
@@ -136,14 +129,6 @@ def test_each_question_of_200_seeds_has_exactly_one_right_answer_which_is_the_or
         assert not item.judge(None).is_right
 
 
-def test_before_and_after_differ_in_every_question(sheets: Sheets):
-    for seed in SEEDS:
-        before, after = (sheets[seed, when] for when in WHENS)
-        assert [*before] == [*after] == [*ORACLES]
-        for name in ORACLES:
-            assert str(before[name].ask) != str(after[name].ask)
-
-
 def test_the_same_seed_asks_the_same(sheets: Sheets):
     questions.cache_clear()
     again = questions(3, "after")
@@ -151,24 +136,12 @@ def test_the_same_seed_asks_the_same(sheets: Sheets):
 
 
 def test_seeds_ask_different_questions_and_the_right_choice_stands_everywhere(sheets: Sheets):
-    asked = {tuple(str(item.ask) for item in sheets[seed, "before"].values()) for seed in SEEDS}
-    assert len(asked) == len(SEEDS)
+    asked = {tuple(str(item.ask) for item in sheet.values()) for sheet in sheets.values()}
+    assert len(asked) == 2 * len(SEEDS) and all([*sheet] == [*ORACLES] for sheet in sheets.values())
+    for seed, name in product(SEEDS, ORACLES):
+        assert str(sheets[seed, "before"][name].ask) != str(sheets[seed, "after"][name].ask)
     for name in ("cross-attention", "temperature", "shifted-right"):
         assert {sheet[name].right for sheet in sheets.values()} == {0, 1, 2, 3}
-
-
-def test_no_question_gives_its_answer_away():
-    for idea in IDEAS:
-        for variant in idea.variants:
-            item = idea.make(*variant)
-            if not item.choices and idea.name != "layer-norm":
-                assert not any(item.judge(one).is_right for one in NUMBER.findall(str(item.ask))), item.ask
-            assert "exp(1)/3" not in str(item.ask) or not item.judge("exp(1)/3").is_right
-
-
-def test_variants_of_an_idea_are_all_different():
-    for idea in IDEAS:
-        assert len({str(idea.make(*variant).ask) for variant in idea.variants}) == len(idea.variants) >= 8
 
 
 def test_a_question_is_judged_in_the_readers_language():
