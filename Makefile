@@ -1,6 +1,6 @@
 # Headlight. Each target sets up what it needs by itself, on any machine with Python 3.11+ and make.
 # Stamps in .venv remember what is installed, so a second call costs seconds. To start afresh, delete .venv.
-.PHONY: run test check docs bench
+.PHONY: run test test-all mutants check docs bench
 .DELETE_ON_ERROR:
 
 PYTHON := .venv/bin/python
@@ -10,8 +10,6 @@ PIP := $(PYTHON) -m pip install --disable-pip-version-check --no-compile
 # Python keeps what it compiled, whatever the machine says: without that each of the many processes of the tests begins late.
 export PYTHONDONTWRITEBYTECODE :=
 
-SLOW := browser or training or faults or slow
-
 # A .venv whose Python is missing or gone (half made, or Python was upgraded) is made anew.
 $(shell test -x $(PYTHON) || rm -rf .venv)
 
@@ -19,22 +17,39 @@ $(shell test -x $(PYTHON) || rm -rf .venv)
 run: .venv/app.stamp
 	$(PYTHON) -m streamlit run app.py
 
-# All tests: first the fast ones, on all cores, then those that train, use a real browser, or take long, two at a time.
+# All tests: those of the JavaScript, then those of Python and of the pages in a browser, side by side.
 test: .venv/dev.stamp .venv/node.stamp
-	$(NODE) --test "tests/**/*.test.js"
 	$(PYTHON) -m tests.e2e.browser
-	$(PYTHON) -m pytest -n auto --maxprocesses 4 --dist loadfile -m "not ($(SLOW))"
-	$(PYTHON) -m pytest -n auto --maxprocesses 2 --dist loadfile --no-loadscope-reorder -m "$(SLOW)"
+	$(NODE) --test --test-concurrency=2 "tests/**/*.test.js"
+	$(PYTHON) -m pytest -n auto --dist worksteal $(PYTEST_OPTIONS)
 
-# Lint, format, types, and the direction of imports.
+# The same with the tests that try every combination, where the others try each value once; for a release.
+test-all:
+	$(MAKE) test PYTEST_OPTIONS=--full
+
+# Plants faults in a copy, one at a time, and runs the tests that should catch each; for a release.
+mutants: .venv/dev.stamp .venv/node.stamp
+	$(PYTHON) -m tests.e2e.browser
+	$(PYTHON) -m tests.mutants --jobs 2
+
+# Lint, format, types, and the project's own lints.
+CHECKS := check-mypy check-eslint check-tsc check-tsc-kit check-ruff check-own
+.PHONY: $(CHECKS)
 check: .venv/dev.stamp .venv/node.stamp
+	@$(MAKE) --no-print-directory --jobs=2 $(CHECKS)
+check-mypy:
+	$(PYTHON) -m mypy
+check-eslint:
+	$(NODE) node_modules/eslint/bin/eslint.js
+check-tsc:
+	$(NODE) node_modules/typescript/bin/tsc --project .
+check-tsc-kit:
+	$(NODE) node_modules/typescript/bin/tsc --project pages/components/kit
+check-ruff:
 	$(PYTHON) -m ruff check
 	$(PYTHON) -m ruff format --check
-	$(PYTHON) -m mypy
-	$(NODE) node_modules/eslint/bin/eslint.js
-	$(NODE) node_modules/typescript/bin/tsc --project .
-	$(NODE) node_modules/typescript/bin/tsc --project pages/components/kit
-	$(PYTHON) -m pytest -q tests/test_arrows.py
+check-own:
+	$(PYTHON) -m tests.lints
 
 # Writes the API reference to docs/api/index.html.
 docs: .venv/dev.stamp

@@ -19,7 +19,7 @@ export default [
       "no-new-func": "error",
       "no-var": "error",
       "prefer-const": "error",
-      // What is called most is still allowed, and so is what is called least: see tests/test_limit_signs.py.
+      // What is called most is still allowed, and so is what is called least: see tests/lints/limit_signs.py.
       "no-restricted-syntax": [
         "error",
         ...["right", "right.left", "right.right"].flatMap((side) => [

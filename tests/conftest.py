@@ -10,6 +10,8 @@ import torch
 
 from tests import shapes
 
+pytest_plugins = ["tests.schedule"]
+
 if "PYTEST_XDIST_WORKER" in os.environ:  # tests that run side by side take one thread each, and so does what they start
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     torch.set_num_threads(1)
