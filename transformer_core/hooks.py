@@ -7,27 +7,21 @@ Active handlers are not stored on the model but in a context variable: a thread,
 own handlers, and all sessions of a server can share a model.
 """
 
-import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Lock
-from types import FrameType
 from typing import Any, TypeVar
 
 import torch
 from torch import nn
 from torch.compiler import is_compiling
 
-from transformer_core.errors import SiteError
-
 Handler = Callable[[Any], Any]
 """Takes the value at a site, a tensor, and returns the value that the model goes on with."""
 
 Value = TypeVar("Value")
-
-_GENERATOR = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 
 class HookPoint(nn.Module):
@@ -85,17 +79,14 @@ def active_hooks(handlers: Mapping[HookPoint, Handler]) -> Iterator[None]:
 
     Compiled models run eagerly meanwhile, so that every hook point is called.
 
+    A generator shares its caller's context. So one that yields inside this block leaves the handlers active for its
+    caller until it is resumed or closed, as `torch.no_grad` does: leave the block before yielding.
+
     Args:
         handlers: one function for each site.
-
-    Raises:
-        SiteError: from a forward pass outside a generator that was suspended within this context: a context variable
-            that is set in a generator is seen by its caller too.
     """
-    owner = _enclosing_generator(inspect.currentframe())
     active = dict(_active_handlers.get() or {})
     for hook_point, handler in handlers.items():
-        handler = handler if owner is None else _only_within(owner, handler)
         active[hook_point] = (*active.get(hook_point, ()), handler)
     token = _active_handlers.set(active)
     try:
@@ -133,41 +124,6 @@ class _EagerExecution:
 
 
 _EAGER = _EagerExecution()
-
-
-def _enclosing_generator(frame: FrameType | None) -> FrameType | None:
-    """Return the frame of the generator whose `with` statement enters the context that `frame` belongs to, or None.
-
-    Generators that are context managers themselves are passed over: their callers are those who enter.
-    """
-    while frame is not None:
-        caller = frame.f_back
-        while caller is not None and caller.f_code.co_flags & _GENERATOR:  # one that delegates to this one
-            caller = caller.f_back
-        if caller is None or caller.f_globals.get("__name__") != "contextlib":
-            return frame if frame.f_code.co_flags & _GENERATOR else None
-        while caller is not None and caller.f_globals.get("__name__") == "contextlib":
-            caller = caller.f_back
-        frame = caller
-    return None
-
-
-def _only_within(owner: FrameType, handler: Handler) -> Handler:
-    """Return a handler that acts while a generator runs, and refuses to where it is suspended."""
-
-    def act(value: Any) -> Any:
-        frame = inspect.currentframe()
-        while frame is not None and frame is not owner:
-            frame = frame.f_back
-        if frame is None:
-            raise SiteError(
-                "the generator {name} is suspended inside capture or intervene, which would also affect "
-                "this forward pass; exit the context before yielding, or close the generator",
-                name=owner.f_code.co_qualname,
-            )
-        return handler(value)
-
-    return act
 
 
 def position_offset() -> int:

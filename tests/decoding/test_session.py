@@ -11,13 +11,12 @@ from torch import Tensor
 
 import transformer_core as tc
 from tests.model.building import DECODER, random_tokens, shaken_model, small_config
-from transformer_core.decoding.contrast import contrasted
 from transformer_core.decoding.decoding_step import DecodingStep
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.session import DecodingSession
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.decoding.tree import DecodingTree
-from transformer_core.errors import ConfigError, TextError
+from transformer_core.errors import TextError
 from transformer_core.hooks import active_hooks, named_hook_points
 
 PAD, BOS, EOS, VOCAB = 0, 1, 2, 13
@@ -272,49 +271,6 @@ def test_led_and_free(architecture: str):
     assert tokens_of(same.shared) == free and same.parting is None
     nothing = session.beside_free_running([])
     assert nothing.shared == nothing.a == nothing.b == ()
-
-
-@each_architecture
-def test_with_an_amateur_the_contrast_chooses(architecture: str):
-    given, n_changed = text(), 0
-    able = endless(architecture)
-    alone = tokens_of(DecodingSession(able, given).to_end().path())
-    for seed in range(4):
-        weak = endless(architecture, seed=seed, n_decoder_layers=1)
-        amateur = DecodingTree(weak, given)
-        session = DecodingSession(able, given, amateur=amateur)
-        tokens = tokens_of(session.to_end().path())
-        start = session.tree.start.position
-        with torch.no_grad():
-            now = torch.tensor([tokens[:-1]])
-            logits = [(model(given, now) if model.encoder else model(now))[0] for model in (able, weak)]
-        for one in logits:
-            one[:, PAD] = -math.inf
-        scores = [contrasted(*pair) for pair in zip(*logits, strict=True)]
-        assert tokens[start + 1 :] == [int(one.argmax()) for one in scores[start:]]
-        n_changed += tokens != alone
-        beside = DecodingSession.of(session.tree)  # reads the same steps without the amateur
-        assert [beside.choice(step) for step in session.at.path()[start:-1]] == [
-            int(one.argmax()) for one in logits[0][start:]
-        ]
-        drawing = DecodingSession.of(session.tree, sampling=Sampling(seed=1), amateur=amateur)
-        found = drawing.distribution(session.tree.start)
-        torch.testing.assert_close(found, scores[start].log_softmax(dim=-1), rtol=0, atol=1e-5)
-    assert n_changed, "else nothing was seen of it"
-
-
-def test_an_amateur_that_does_not_fit():
-    given = text()
-    tree = DecodingTree(endless(), given)
-    for name, mine, others in (("vocab_size", 13, 14), ("eos_id", 2, 3), ("pad_id", 0, None)):
-        amateur = DecodingTree(endless(**{name: others}), given)
-        with pytest.raises(
-            ConfigError, match=rf"^the amateur's {name} \({others}\) must match the model's \({mine}\);"
-        ):
-            DecodingSession.of(tree, amateur=amateur)
-    short = DecodingTree(endless(), given, max_new_tokens=5)
-    with pytest.raises(ConfigError, match=r"room for 5 new tokens, fewer than the model's 8; .* max_new_tokens=5$"):
-        DecodingSession.of(tree, amateur=short)
 
 
 def test_the_prediction_is_there_wherever_one_stands():

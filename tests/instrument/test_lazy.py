@@ -70,7 +70,9 @@ def both_ways(model: tc.Transformer, *texts: Tensor) -> tuple[tc.Activations, di
 
 
 def assert_near(one: Tensor, other: Tensor) -> None:
-    torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
+    """Both are the same but for rounding, of which sums of larger numbers have more (float32: 1.2e-7 of each)."""
+    largest = other[other.isfinite()].abs().max() if other.isfinite().any() else 0.0
+    torch.testing.assert_close(one, other, rtol=0, atol=1e-6 * max(1.0, float(largest)))
 
 
 @pytest.mark.slow

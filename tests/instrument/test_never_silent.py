@@ -1,8 +1,8 @@
-"""An instrument has its effect or raises: compiled models, copies, threads, torch's hooks, suspended generators."""
+"""An instrument has its effect or raises: compiled models, copies, threads, torch's hooks, generators."""
 
 import subprocess
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from copy import deepcopy
@@ -81,34 +81,19 @@ def test_hooks_that_torch_registers_fire_and_can_change_the_value(model: tc.Tran
     assert torch.equal(model(TOKENS), before)
 
 
-def suspended(model: tc.Transformer) -> Generator[Tensor]:
-    with tc.intervene(model, WITHOUT_HEADS):
-        yield model(TOKENS)
-        yield model(TOKENS)
+def test_a_generator_shares_its_caller_s_context(model: tc.Transformer):
+    """As with torch.no_grad: what is active where it yields is active for its caller too, until it has left the block."""
 
+    def logits_without_heads() -> Iterator[Tensor]:
+        with tc.intervene(model, WITHOUT_HEADS):
+            yield model(TOKENS)
 
-def test_a_suspended_generator_does_not_act_on_its_caller(model: tc.Transformer):
     before = model(TOKENS)
-    generator = suspended(model)
-    inside = next(generator)
-    assert (inside - before).abs().max() > 0.1
-    with pytest.raises(SiteError, match="the generator suspended is suspended"):
-        model(TOKENS)
-    assert torch.equal(next(generator), inside)
-    generator.close()
+    steps = logits_without_heads()
+    inside = next(steps)
+    assert (inside - before).abs().max() > 0.1 and torch.equal(model(TOKENS), inside)
+    assert next(steps, None) is None
     assert torch.equal(model(TOKENS), before)
-
-
-def test_a_generator_that_has_left_its_context_is_alright(model: tc.Transformer):
-    def patterns() -> Iterator[Tensor]:
-        for _ in range(2):
-            with tc.capture(model) as acts:
-                model(TOKENS)
-            yield acts[PATTERN]
-
-    for pattern in patterns():
-        model(TOKENS)
-        assert pattern.shape == (1, 2, 5, 5)
 
 
 @contextmanager
@@ -125,14 +110,3 @@ def test_a_context_manager_of_ones_own_acts_on_its_block(model: tc.Transformer):
     with ExitStack() as stack:
         stack.enter_context(without_heads(model))
         assert torch.equal(model(TOKENS), expected)
-
-    def generator() -> Iterator[None]:
-        with without_heads(model):
-            yield
-
-    steps = generator()
-    next(steps)
-    with pytest.raises(SiteError, match="generator is suspended"):
-        model(TOKENS)
-    with pytest.raises(SiteError, match="no forward pass reached"):
-        next(steps)

@@ -61,7 +61,7 @@ def test_fused_equals_written_out(n_queries: int, n_keys: int, d_head: int, mask
         "causal": torch.ones(n_queries, n_keys, dtype=torch.bool).tril()[None, None],
     }[masking]
     z_written, z_fused = written_out(q, k, v, mask), scaled_dot_product_attention(q, k, v, mask)
-    torch.testing.assert_close(z_fused, z_written, rtol=0, atol=1e-6)
+    torch.testing.assert_close(z_fused, z_written, rtol=1e-5, atol=1e-6)
     upstream = torch.randn_like(z_written)
     upstream /= upstream.norm(dim=-1, keepdim=True)
     for fused, written in zip(

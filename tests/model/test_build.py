@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 import transformer_core as tc
 from tests.model.building import (
@@ -192,3 +193,13 @@ def test_the_sinusoidal_table_is_in_no_checkpoint():
     state = tc.build(odd_config()).state_dict()
     assert not any("pos_embed" in name for name in state)
     assert any("pos_embed" in name for name in tc.build(odd_config(positions="learned")).state_dict())
+
+
+def test_each_part_has_its_dropout_probability():
+    """A published mistake: a dropout argument that is accepted and never used."""
+    model = tc.build(odd_config(dropout=0.3, dropout_pattern=0.2))
+    probabilities = {name: part.p for name, part in model.named_modules() if isinstance(part, nn.Dropout)}
+    assert {p for name, p in probabilities.items() if name.endswith("dropout_pattern")} == {0.2}
+    assert {p for name, p in probabilities.items() if not name.endswith("dropout_pattern")} == {0.3}
+    # Each of the 6 attentions has both kinds; each of the 4 feed-forward networks and each stack's embedding has one.
+    assert len(probabilities) == 2 * 6 + 4 + 2

@@ -246,7 +246,7 @@ def test_each_site_may_be_watched_alone(norm_position: str):
     unwatched = model(src, tgt)
     for site in tc.site_names(model):
         with tc.capture(model, site) as acts:
-            torch.testing.assert_close(model(src, tgt), unwatched, rtol=0, atol=1e-6)
+            torch.testing.assert_close(model(src, tgt), unwatched, rtol=1e-5, atol=1e-6)
         assert list(acts) == [site]
 
 

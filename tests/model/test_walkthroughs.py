@@ -120,7 +120,7 @@ def test_only_the_decoder_s_self_attention_is_causal(first_example: tuple[tc.Act
 def test_probabilities_sum_to_one(first_example: tuple[tc.Activations, Tensor]):
     acts, probabilities = first_example
     assert probabilities.shape == (4, 10, 50257)
-    torch.testing.assert_close(probabilities.sum(dim=-1), torch.ones(4, 10), rtol=0, atol=1e-5)
+    torch.testing.assert_close(probabilities.sum(dim=-1), torch.ones(4, 10), rtol=1e-5, atol=1e-5)
     for attn in ATTENTIONS:
         torch.testing.assert_close(acts[f"{attn}.hook_pattern"].sum(dim=-1), torch.ones(4, 2, 10))
 

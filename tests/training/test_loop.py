@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 from transformer_core.corpora.batching import IGNORED, PairBatches
 from transformer_core.errors import RunError
-from transformer_core.model.dropout import Dropout
 from transformer_core.model.transformer import Transformer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.loop import train
@@ -37,20 +37,14 @@ def test_the_first_record_by_hand(model: Transformer, batches: PairBatches, conf
     norm = math.sqrt(sum(gradient.double().pow(2).sum().item() for gradient in gradients))
 
     for module in model.modules():
-        if isinstance(module, Dropout):
-            module.probability = 0.0
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
     record = next(train(model, batches, config))
     assert record.step == 1
     assert record.loss == pytest.approx(loss.item(), rel=1e-5)
     assert record.gradient_norm == pytest.approx(norm, rel=1e-4)
     assert record.learning_rate == pytest.approx(0.5 * 16**-0.5 * 6**-1.5)
     assert record.tokens_per_second > 0
-
-
-@pytest.mark.slow
-def test_the_same_call_gives_the_same_losses(model: Transformer, batches: PairBatches, config: TrainingConfig):
-    assert losses(model, batches, config) == losses(model, batches, config)
-    assert losses(model, batches, config) != losses(model, batches, replace(config, seed=1))  # other dropout
 
 
 def test_what_happens_between_two_steps_changes_nothing(
@@ -63,15 +57,14 @@ def test_what_happens_between_two_steps_changes_nothing(
         torch.rand(record.step)
         model.eval()
     assert disturbed == expected
+    assert losses(model, batches, replace(config, seed=1)) != expected  # other dropout
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {},
-        {"optimizer": "adamw", "weight_decay": 0.1},
+        {"optimizer": "adamw", "weight_decay": 0.1, "accumulate": 3},
         {"schedule": "cosine", "learning_rate_floor": 0.1, "rate_changes": ((4, 0.5), (7, 2.0))},
-        {"accumulate": 3},
     ],
 )
 def test_after_a_break_the_losses_are_those_of_an_unbroken_run(
@@ -100,29 +93,18 @@ def test_the_gradient_is_no_longer_than_allowed(model: Transformer, batches: Pai
         assert norm == pytest.approx(0.01 if clip_norm else record.gradient_norm, rel=1e-3)
 
 
-def test_a_loss_that_is_no_number_stops_before_it_spoils_the_weights(
-    model: Transformer, batches: PairBatches, config: TrainingConfig
-):
-    steps = train(model, batches, config)
-    for _ in range(3):
-        next(steps)
-    with torch.no_grad():
-        next(model.parameters()).fill_(math.inf)
-    before = [parameter.clone() for parameter in model.parameters()]
-    with pytest.raises(RunError, match=r"the loss became nan at step 4; .* smaller learning_rate_factor \(now 0.5\)"):
-        next(steps)
-    for parameter, former in zip(model.parameters(), before, strict=True):
-        assert torch.equal(parameter, former)
-
-
-def test_a_gradient_that_is_no_number_stops_before_it_spoils_the_weights(
-    model: Transformer, batches: PairBatches, config: TrainingConfig
+@pytest.mark.parametrize("part", ["loss", "gradient"])
+def test_a_number_that_is_not_finite_stops_before_it_spoils_the_weights(
+    model: Transformer, batches: PairBatches, config: TrainingConfig, part: str
 ):
     steps = train(model, batches, replace(config, clip_norm=None))
     next(steps)
-    next(model.parameters()).register_hook(lambda gradient: gradient * math.inf)
+    if part == "loss":
+        next(model.parameters()).data.fill_(math.inf)
+    else:
+        next(model.parameters()).register_hook(lambda gradient: gradient * math.inf)
     before = [parameter.clone() for parameter in model.parameters()]
-    with pytest.raises(RunError, match=r"the gradient norm became (inf|nan) at step 2; .*, or clip_norm 1$"):
+    with pytest.raises(RunError, match=rf"the {part}.* became (inf|nan) at step 2; .*\(now 0.5\) .*, or clip_norm 1$"):
         next(steps)
     for parameter, former in zip(model.parameters(), before, strict=True):
         assert torch.equal(parameter, former)
@@ -156,35 +138,9 @@ def test_a_loss_that_stays_far_above_that_of_guessing_stops_the_training(
         RunError, match=rf"exploded: at step 12 .* has been above {limit:.1f} for 5 steps\. Start a new run"
     ):
         next(steps)
-
-
-def test_a_model_may_begin_with_a_high_loss(model: Transformer, batches: PairBatches, config: TrainingConfig):
-    stretch(model, 50.0)
-    records = list(train(model, batches, replace(config, learning_rate_factor=1e-9, steps=6)))
-    assert records[0].loss > 3 * math.log(model.config.vocab_size)
-    assert len(records) == 6
-
-
-def test_the_rate_is_the_scheduled_one_times_what_was_changed(
-    model: Transformer, batches: PairBatches, config: TrainingConfig
-):
-    config = replace(config, steps=8)
-    plain = [record.learning_rate for record in train(deepcopy(model), deepcopy(batches), config)]
-    changed = [
-        record.learning_rate for record in train(model, batches, replace(config, rate_changes=((3, 0.5), (7, 4.0))))
-    ]
-    assert [new / old for new, old in zip(changed, plain, strict=True)] == pytest.approx(
-        [1] * 2 + [0.5] * 4 + [4.0] * 2
-    )
-
-
-def test_a_training_in_parts_is_the_same_training(model: Transformer, batches: PairBatches, config: TrainingConfig):
-    for module in model.modules():
-        if isinstance(module, Dropout):
-            module.probability = 0.0
-    config = replace(config, steps=4)
-    expected = losses(model, batches, config)
-    assert losses(model, batches, replace(config, accumulate=3)) == pytest.approx(expected, rel=1e-4)
+    high = list(train(model, batches, replace(config, steps=6)))  # a model may begin with a high loss
+    assert high[0].loss > 3 * math.log(model.config.vocab_size)
+    assert len(high) == 6
 
 
 def test_products_of_half_precision_and_weights_of_full(

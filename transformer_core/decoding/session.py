@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transformer_core.decoding.contrast import contrasted
 from transformer_core.decoding.decoding_step import DecodingStep
 from transformer_core.decoding.prediction import NextTokenPrediction
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.decoding.tree import DecodingTree
-from transformer_core.errors import ConfigError, TextError
+from transformer_core.errors import TextError
 from transformer_core.model.transformer import Transformer
 
 
@@ -49,8 +48,7 @@ class DecodingSession:
     Attributes:
         tree: all that was written by all who share it.
         sampling: how the next token is chosen.
-        amateur: a weaker model's tree; with one, tokens are chosen by what the tree's model says more than this one.
-        at: the step that is looked at.
+        at: the current step.
         tips: the last step of each branch that was begun here; the first branch is what was written first.
     """
 
@@ -60,7 +58,6 @@ class DecodingSession:
         tokens: Int[Tensor, "one pos"],
         *,
         sampling: Sampling = GREEDY,
-        amateur: DecodingTree | None = None,
     ) -> None:
         """Read the source, or take in the prompt.
 
@@ -68,32 +65,22 @@ class DecodingSession:
             model: in evaluation mode, with a decoder.
             tokens: one source, ending in <eos>, or one prompt.
             sampling: how the next token is chosen; greedily if nothing is said.
-            amateur: of a weaker model with the same vocabulary, for contrastive decoding (see `contrast.py`); None:
-                the model alone has its say.
 
         Raises:
             TextError: more than one text, an empty one, a source that is too long, or a token that cannot be read.
-            ConfigError: a model that does not write or has no room to, or an amateur that does not fit it.
+            ConfigError: a model that does not write or has no room to.
         """
-        self._begin(DecodingTree(model, tokens), sampling, amateur)
+        self._begin(DecodingTree(model, tokens), sampling)
 
     @classmethod
-    def of(
-        cls, tree: DecodingTree, *, sampling: Sampling = GREEDY, amateur: DecodingTree | None = None
-    ) -> "DecodingSession":
-        """Return a session at the beginning of a tree that is there already.
-
-        Raises:
-            ConfigError: an amateur that does not fit the tree's model.
-        """
+    def of(cls, tree: DecodingTree, *, sampling: Sampling = GREEDY) -> "DecodingSession":
+        """Return a session at the beginning of an existing tree."""
         session = cls.__new__(cls)
-        session._begin(tree, sampling, amateur)
+        session._begin(tree, sampling)
         return session
 
-    def _begin(self, tree: DecodingTree, sampling: Sampling, amateur: DecodingTree | None) -> None:
-        if amateur is not None:
-            _check_amateur(tree, amateur)
-        self.tree, self.sampling, self.amateur = tree, sampling, amateur
+    def _begin(self, tree: DecodingTree, sampling: Sampling) -> None:
+        self.tree, self.sampling = tree, sampling
         self.at = tree.start
         self.tips = [tree.start]
 
@@ -177,8 +164,6 @@ class DecodingSession:
         Raises:
             TextError: the text has ended there.
         """
-        if self.amateur is not None:
-            return self._chosen_after(step)
         if self.sampling not in step.choices:  # a page asks for the same branches again and again
             step.choices[self.sampling] = self._chosen_after(step)
         return step.choices[self.sampling]
@@ -190,8 +175,6 @@ class DecodingSession:
             TextError: the text has ended there.
         """
         logits = self.prediction_after(step).logits
-        if self.amateur is not None:
-            logits = contrasted(logits, _logits_after(self.amateur, step.written()))
         return next_log_probs(logits, [one.token for one in step.path()], self.sampling)
 
     def follow(
@@ -254,35 +237,3 @@ class DecodingSession:
             if self.at in path[:-1]:
                 return path[self.at.position + 1]
         return None
-
-
-def _check_amateur(tree: DecodingTree, amateur: DecodingTree) -> None:
-    """Refuse an amateur that cannot read all that the tree can hold."""
-    config, other = tree.model.config, amateur.model.config
-    for name in ("vocab_size", "pad_id", "eos_id"):
-        mine, others = getattr(config, name), getattr(other, name)
-        if mine != others:
-            raise ConfigError(
-                "the amateur's {name} ({others}) must match the model's ({mine}); choose two models with the same "
-                "vocabulary",
-                name=name,
-                others=others,
-                mine=mine,
-            )
-    room, other_room = tree.room_after(tree.start), amateur.room_after(amateur.start)
-    if other_room < room:
-        raise ConfigError(
-            "the amateur has room for {other_room:,} new tokens, fewer than the model's {room:,}; begin the "
-            "model's tree with max_new_tokens={n}",
-            other_room=other_room,
-            room=room,
-            n=other_room,
-        )
-
-
-def _logits_after(tree: DecodingTree, written: Sequence[DecodingStep]) -> Float[Tensor, " vocab"]:
-    """Return what another tree's model says after the same tokens."""
-    step = tree.teacher_force(tree.start, [one.token for one in written])
-    tree.read(step)
-    assert step.prediction is not None, "it was read just now"
-    return step.prediction.logits

@@ -158,8 +158,7 @@ def capture(
 
     Raises:
         SiteError: on entering: a name or glob that no site has; the message names the nearest ones. On leaving: one of
-            which no forward pass reached a site: another model or copy ran, or another thread, or nothing. From a
-            forward pass: the context belongs to a generator that is suspended within it.
+            which no forward pass reached a site: another model or copy ran, or another thread, or nothing.
     """
     wanted = wanted or (sites("pattern"),)
     return _capturing_lazily(model, wanted, detach, every) if lazy else _capturing(model, wanted, detach, every)

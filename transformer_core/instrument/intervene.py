@@ -51,8 +51,7 @@ def intervene(
         InterventionError: from the forward, where an intervention does not fit its site or returns something else; on
             leaving, where a ready one names a position that the text has not (asked after a single forward only: a
             text that is being written may end early).
-        SiteError: besides, on leaving, a name or glob of which no forward pass reached a site; from a forward pass, the
-            context belongs to a generator that is suspended within it.
+        SiteError: besides, on leaving, a name or glob of which no forward pass reached a site.
     """
     model = uncompiled(model)
     hook_points = named_hook_points(model)

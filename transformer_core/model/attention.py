@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from transformer_core.config import ModelConfig
 from transformer_core.hooks import HookPoint, LazyPatternPoint, has_hooks
 from transformer_core.model.distance_bias import PositionBias
-from transformer_core.model.dropout import Dropout
 from transformer_core.model.norms import build_norm
 from transformer_core.model.rotary import Rotation
 from transformer_core.model.sdpa import Bias, Mask, WrittenMask, mask_of_each, rows_of, scaled_dot_product_attention
@@ -91,8 +90,8 @@ class MultiHeadAttention(nn.Module):
         self.out = nn.Linear(width, config.d_model, bias=config.attention_bias == "all")
         self.q_norm = build_norm(config, self.d_head) if config.qk_norm else None
         self.k_norm = build_norm(config, self.d_head) if config.qk_norm else None
-        self.dropout = Dropout(config.dropout)
-        self.dropout_pattern = Dropout(config.dropout_pattern)
+        self.dropout = nn.Dropout(config.dropout)
+        self.dropout_pattern = nn.Dropout(config.dropout_pattern)
         self.hook_q, self.hook_k, self.hook_v = HookPoint(), HookPoint(), HookPoint()
         self.hook_mask, self.hook_attn_scores, self.hook_pattern = HookPoint(), HookPoint(), HookPoint()
         self.pattern_inputs = LazyPatternPoint()
@@ -133,7 +132,8 @@ class MultiHeadAttention(nn.Module):
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: PositionBias | None) -> Tensor:
         """Return z, by the fused kernel unless scores or pattern are needed."""
         keys, values, pattern = self._for_each_head(k), self._for_each_head(v), None
-        if has_hooks(self.hook_attn_scores, self.hook_pattern) or self.dropout_pattern.is_active:
+        drops_weights = self.dropout_pattern.training and self.dropout_pattern.p > 0
+        if drops_weights or has_hooks(self.hook_attn_scores, self.hook_pattern):
             written_bias = None if bias is None else bias.write_out().to(q.dtype)
             attn_scores = attention_scores(q, keys, rows_of(mask, slice(None)), bias=written_bias, scale=self.scale)
             pattern = self.hook_pattern(attention_pattern(self.hook_attn_scores(attn_scores)))

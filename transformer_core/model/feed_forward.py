@@ -6,7 +6,6 @@ from torch import Tensor, nn
 from transformer_core.config import ModelConfig
 from transformer_core.hooks import HookPoint
 from transformer_core.model.activations import ACTIVATIONS
-from transformer_core.model.dropout import Dropout
 
 
 class FeedForward(nn.Module):
@@ -27,7 +26,7 @@ class FeedForward(nn.Module):
         self.down = nn.Linear(config.d_ff, config.d_model, bias=config.feed_forward_bias)
         self.is_gated = config.gated
         self.activation = ACTIVATIONS[config.activation]
-        self.dropout = Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
         self.hook_pre = HookPoint()
         self.hook_post = HookPoint()
 

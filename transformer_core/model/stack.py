@@ -11,7 +11,6 @@ from transformer_core.errors import TextError
 from transformer_core.hooks import HookPoint, has_hooks
 from transformer_core.model.block import Block
 from transformer_core.model.distance_bias import PositionBias, build_position_bias
-from transformer_core.model.dropout import Dropout
 from transformer_core.model.embeddings import SegmentEmbedding, TokenEmbedding
 from transformer_core.model.masks import AttentionMask
 from transformer_core.model.norms import build_norm
@@ -53,7 +52,7 @@ class Stack(nn.Module):
         bases = {one.rotary_base for one in self.configs} if config.has_rotary_positions else ()
         self.rotary = {base: RotaryPositions(replace(config, rotary_base=base)) for base in bases}
         self.position_bias = build_position_bias(config, is_causal=is_causal)
-        self.dropout = Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
         self.blocks = nn.ModuleList(
             Block(config, has_cross_attention=has_cross_attention, is_first=i == 0) for i in range(n_layers)
         )

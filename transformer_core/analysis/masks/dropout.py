@@ -12,7 +12,6 @@ from transformer_core.analysis.masks.text import MaskText
 from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.sites import Site
-from transformer_core.model.dropout import keep_mask
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
 
@@ -43,7 +42,7 @@ def run_dropout(
 ) -> DropoutOutcome:
     """Run a model without dropout, and with dropout on the pattern of each of its attentions, in all layers.
 
-    The masks are those that the model's own `Dropout` modules draw in training on a CPU, with torch seeded so, where
+    The masks are those that the model's own dropout modules draw in training on a CPU, with torch seeded so, where
     `dropout_pattern` is their only dropout. The model is not changed, and nobody else's random numbers are.
 
     Args:
@@ -66,9 +65,7 @@ def run_dropout(
     seen: list[tuple[Tensor, Tensor]] = []
 
     def drop(pattern: Tensor, site: Site) -> Tensor:
-        keep = torch.ones(pattern.shape)
-        if probability > 0:
-            keep = keep_mask(pattern.shape, probability, generator)
+        keep = torch.empty(pattern.shape).bernoulli_(1 - probability, generator=generator).div_(1 - probability)
         if site.name == looked_at:
             seen.append((pattern[0, head].float().cpu().clone(), keep[0, head].clone()))
         return pattern * keep.to(pattern)
