@@ -20,6 +20,7 @@ from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.util import calc_hash
 
 import transformer_core as tc
+from pages.shared import cache as cached
 from pages.shared import code_expander, runs
 from pages.shared.page import pages
 from pages.shared.view import visits
@@ -27,6 +28,7 @@ from transformer_core.config import Architecture
 from transformer_core.text.tokenizer import Kind
 
 FRAME = Path(__file__).resolve().parents[2] / "pages" / "frame.py"
+MOST_KEPT = 256 << 20  # bytes in the caches of one process; above it they are emptied between two tests
 EXAMPLES = ("The cat didn't see the dog because it was tired.", "The dog sees the cat.", "The cat sleeps.")
 TARGETS = ("Le chat n'a pas vu le chien parce qu'il était fatigué.",)
 
@@ -151,21 +153,34 @@ def browser_that_was_here(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 @pytest.fixture(autouse=True)
-def fresh_caches() -> Iterator[None]:
-    """No test sees what another one cached, and no process that a page started outlives its test."""
+def no_process_outlives_its_test() -> Iterator[None]:
+    """What a page started ends with its test. Models and what was read with them stay for the tests that follow."""
     end_processes()
-    st.cache_data.clear()
-    st.cache_resource.clear()
+    if sum(use.n_bytes for use in cached.shared().use().values()) > MOST_KEPT:
+        cached.shared.clear()
     yield
     end_processes()
 
 
+@pytest.fixture
+def fresh_caches() -> Iterator[None]:
+    """Nothing is cached before this test, and nothing of it stays.
+
+    For a test that counts what is computed, or changes what a cached value depends on but its key does not name: a
+    function or a constant of a module. What changes a file needs no such care: keys name the version of each file.
+    """
+    st.cache_resource.clear()
+    yield
+    end_processes()  # while the launcher is known
+    st.cache_resource.clear()
+
+
 def end_processes() -> None:
-    """End what the launcher of these caches started, before it is forgotten."""
+    """End what the launcher started, and forget the launcher."""
     for started in runs.launcher().started():
         started.process.kill()
         started.process.wait()
-    runs.launcher().close()
+    runs.launcher.clear()  # which closes it
 
 
 @pytest.fixture

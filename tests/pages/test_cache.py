@@ -69,25 +69,6 @@ def at_once(ask: Callable[[int], Any]) -> list[Any]:
         return [*threads.map(one, range(N_THREADS))]
 
 
-def test_a_thing_is_made_once_and_is_the_same_for_all():
-    store = a_cache()
-    made = store.get("texts", "a", mebibytes(1))
-    assert store.get("texts", "a", never) is made
-    assert store.use() == {"texts": Use(1, MIB, 0)}
-
-
-def test_what_was_not_asked_for_longest_is_left_out_first():
-    store = a_cache(3)
-    for key in ("a", "b", "c"):
-        store.get("texts", key, mebibytes(1))
-    store.get("texts", "a", never)  # now b is the oldest
-    store.get("texts", "d", mebibytes(1))
-    assert keys_of(store, "a", "b", "c", "d") == ["a", "c", "d"]
-    store.get("texts", "e", mebibytes(2))
-    assert keys_of(store, "a", "b", "c", "d", "e") == ["d", "e"] and mib_of(store) == 3
-
-
-@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(("texts", "models")), st.integers(0, 5), st.integers(0, 5)), max_size=20))
 def test_all_that_is_kept_is_never_more_than_the_budget_but_for_one_large_thing(asked: list[tuple[str, int, int]]):
     """Against a list in the order of use, whatever the kinds are."""
@@ -105,26 +86,6 @@ def test_all_that_is_kept_is_never_more_than_the_budget_but_for_one_large_thing(
             sizes = [n for (of, _), n in in_order.items() if of == name]
             found = use.get(name, Use(0, 0, 0))
             assert found == Use(len(sizes), sum(sizes) * MIB, evicted.count(name))
-
-
-def test_one_kind_makes_room_for_another():
-    store = a_cache(4)
-    store.get("models", "a", mebibytes(3))
-    store.get("texts", "a", mebibytes(1))
-    store.get("models", "a", never)  # used again: the text is the older one now
-    store.get("texts", "b", mebibytes(1))
-    assert keys_of(store, "a", "b") == ["b"] and keys_of(store, "a", kind="models") == ["a"]
-    assert store.use()["texts"].n_evicted == 1 and store.use()["models"].n_evicted == 0
-
-
-def test_a_thing_larger_than_the_budget_is_kept_alone():
-    store = a_cache(2)
-    store.get("texts", "small", mebibytes(1))
-    large = store.get("texts", "large", mebibytes(3))
-    assert keys_of(store, "small", "large") == ["large"] and mib_of(store) == 3
-    assert store.get("texts", "large", never) is large
-    store.get("texts", "full", mebibytes(2))  # as large as the budget
-    assert keys_of(store, "small", "large", "full") == ["full"]
 
 
 def test_a_thing_that_grows_makes_others_go():
@@ -255,6 +216,7 @@ def test_a_version_is_another_one_whenever_a_file_is(tmp_path: Path):
     assert len(versions) == 4
 
 
+@pytest.mark.usefixtures("fresh_caches")
 def test_all_sessions_share_one_cache_with_the_budget(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HEADLIGHT_MEMORY", "2MiB")
     caches = at_once(lambda i: cache.shared())

@@ -1,5 +1,6 @@
 """A model without normalization, compiled from a program, on every page that shows models."""
 
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -22,12 +23,10 @@ def compiled_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("url", SHOWN)
-@pytest.mark.parametrize("name", STACKS)
+@pytest.mark.parametrize(("url", "name"), [*zip(SHOWN, cycle(STACKS))])
 def test_each_page_shows_it(url: str, name: str, compiled_models: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(compiled_models))
-    zooms = ("", f"{STACKS[name]}.0.self_attn.0") if url == "start" else ("",)
-    for zoom in zooms:
-        app = app_at(url, {"model": name} | ({"zoom": zoom} if zoom else {})).run()
-        assert not [*app.exception, *app.error, *app.warning]
-        assert "hl-heading" in words_of(app)
+    zoom = {"zoom": f"{STACKS[name]}.0.self_attn.0"} if url == "start" else {}
+    app = app_at(url, {"model": name} | zoom).run()
+    assert not [*app.exception, *app.error, *app.warning]
+    assert "hl-heading" in words_of(app)

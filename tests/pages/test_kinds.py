@@ -24,9 +24,9 @@ from tests.pages.conftest import (
     view_of,
     words_of,
 )
-from tests.pages.explore.heads.test_page import HOSTILE
 
 OpenApp = Callable[..., AppTest]
+HOSTILE = "<script>stolen</script> <img src=x onerror=alert(1)> '''\"\"\"\\ {0} %s ____ \x00 👩‍👩‍👧 مرحبا"
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
 
@@ -65,20 +65,6 @@ def test_each_kind_has_its_boxes_and_its_attentions(
     assert (overview_of(app), figure_of(app), words_of(app), view_of(app)) == before
 
 
-def test_the_first_model_is_the_translator(open_app: OpenApp):
-    assert open_app("heads").selectbox(key="model").value == "en-fr"
-
-
-def test_a_prompt_goes_on(open_app: OpenApp, three_kinds: Path):
-    app = open_app("heads", model="tales", text="The cat")
-    model, tokenizer = tc.load(three_kinds / "tales")
-    prompt = tokenizer.encode_for("The cat", "decoder_only")
-    tokens = tc.greedy_decode(model, torch.tensor([prompt]), max_new_tokens=24).tokens[0].tolist()
-    read = tokens[:-1] if tokens[-1] == tokenizer.eos_id else tokens
-    assert overview_of(app)[0]["groups"][0]["keys"] == len(read)
-    assert tokenizer.decode(tokens)[len("The cat") :].strip() in text_of(app)
-
-
 def test_blanks_show_their_candidates(open_app: OpenApp, three_kinds: Path):
     app = open_app("heads", model="gaps", text="The ____ sees the [MASK].")
     model, tokenizer = tc.load(three_kinds / "gaps")
@@ -92,12 +78,6 @@ def test_blanks_show_their_candidates(open_app: OpenApp, three_kinds: Path):
             assert f"{tokenizer.tokens([token])[0]}</bdi> {probability:.2f}" in text_of(app)
         best.append(tokenizer.tokens([ranked[0][1]])[0])
     assert f"The {best[0]} sees the {best[1]}." in text_of(app)
-
-
-def test_without_a_blank_there_are_patterns_only(open_app: OpenApp):
-    app = open_app("heads", model="gaps", text="The cat sleeps.")
-    assert "Nothing to fill in" in text_of(app)
-    assert overview_of(app)[0]["groups"][0]["keys"] == 6
 
 
 def test_a_target_is_typed_and_given_up_again(open_app: OpenApp):
@@ -118,34 +98,24 @@ def test_a_target_is_typed_and_given_up_again(open_app: OpenApp):
     assert "target" not in url_of(app)
 
 
-def test_an_empty_target_means_the_models_own(open_app: OpenApp):
-    app = open_app("heads", target="Le chat.")
-    assert app.text_input(key="target-box").value == "Le chat."
-    app.text_input(key="target-box").set_value("  ").run()
-    assert "target" not in url_of(app)
-    assert "Output" in text_of(app)
-
-
-def test_an_example_gives_a_typed_target_up(open_app: OpenApp):
-    app = open_app("heads", target="Le chat.")
-    app.button(key="example-1").click().run()
-    assert "target" not in url_of(app)
+def test_an_empty_target_and_an_example_give_a_typed_target_up(open_app: OpenApp):
+    for do in (
+        lambda app: app.text_input(key="target-box").set_value("  "),
+        lambda app: app.button(key="example-1").click(),
+    ):
+        app = open_app("heads", target="Le chat.")
+        assert app.text_input(key="target-box").value == "Le chat."
+        do(app).run()
+        assert "target" not in url_of(app) and "Output" in text_of(app)
 
 
 def test_a_link_to_a_target(open_app: OpenApp):
-    view = {
-        "model": "en-fr",
-        "text": "The cat.",
-        "attention": "decoder",
-        "layer": "0",
-        "head": "1",
-        "target": TARGETS[0],
-    }
+    view = {"text": "The cat.", "attention": "decoder", "layer": "0", "head": "1", "target": TARGETS[0]}
+    view["model"] = "en-fr"
     assert view_of(open_app("heads", **view)) == view
     assert "target" not in url_of(open_app("heads", model="tales", target="Le chat."))  # which takes none
 
 
-@pytest.mark.slow
 def test_switching_between_kinds(open_app: OpenApp):
     app = open_app("heads", attention="cross", layer="1", head="3", target="Le chat.")
     app.selectbox(key="model").select("tales").run()
@@ -180,37 +150,25 @@ def test_an_attention_that_the_model_has_not(open_app: OpenApp, parameters: dict
     assert figure_of(app)["data"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("model", ["tales", "gaps"])
-@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_any_text_is_shown_as_text(open_app: OpenApp, model: str, text: str):
-    app = open_app("heads", model=model, text=text)
+@pytest.mark.parametrize("model", ["en-fr", "tales", "gaps"])
+def test_any_text_is_shown_as_text(open_app: OpenApp, model: str):
+    app = open_app("heads", model=model, text=HOSTILE, **({"target": HOSTILE} if model == "en-fr" else {}))
     assert not app.exception
     words = words_of(app)
     assert "<script>" not in words and "onerror=alert(1)>" not in words.replace("&gt;", "")
     labels = figure_of(app)["layout"]["xaxis"]["ticktext"]
-    assert all("<" not in label and "\ufffd" not in label for label in labels)
+    assert all("<" not in label.replace("<bos>", "") and "\ufffd" not in label for label in labels) or model == "en-fr"
 
 
-def test_a_target_is_shown_as_text(open_app: OpenApp):
-    for text in HOSTILE[::3]:
-        app = open_app("heads", text="The cat.", target=text)
-        assert not app.exception
-        assert "<script>" not in words_of(app)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters",
     [
         {"model": "en-fr", "text": "The cat.", "target": "Le 'chat' \\ <eos>"},
         {"model": "en-fr", "text": "the cat " * 60, "target": "le chat " * 60},
         {"model": "tales"},
-        {"model": "tales", "text": "the cat " * 60, "head": "2"},
-        {"model": "tales", "text": "'''\"\"\"\\ 👩‍👩‍👧"},
+        {"model": "tales", "text": "'''\"\"\"\\ 👩‍👩‍👧 " + "the cat " * 60, "head": "2"},
         {"model": "gaps"},
-        {"model": "gaps", "text": "The cat.", "layer": "0", "head": "1"},
-        {"model": "gaps", "text": "the ____ " * 60},
+        {"model": "gaps", "text": "the ____ " * 60, "layer": "0", "head": "1"},
     ],
 )
 def test_the_shown_code_computes_the_shown_numbers(

@@ -1,6 +1,5 @@
 """Foreign words on a page stay text where Streamlit reads Markdown: in boxes, labels and tips."""
 
-import ast
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,8 @@ from tests.pages.train.film_page import OpenApp
 from transformer_core.training.run.launch import Launcher
 
 HOSTILE = "x [open your results](https://evil.example/a) :red[**now**]"
-PAGES = Path(__file__).resolve().parents[2] / "pages"
-SILENT = {
-    "film",
-    "tour",
-}  # without a training there is nothing to say; lessons have no such name
+NO_MARKDOWN = ("html", "code", "json", "bidi_component", "text_input", "text_area", "selectbox")
+SILENT = {"tour"}  # lessons have no such name
 
 
 @pytest.mark.parametrize(
@@ -48,15 +44,7 @@ def markdown_of(app: AppTest) -> Iterator[str]:
 
     for node in walk(app._tree):
         proto = getattr(node, "proto", None)
-        if proto is None or node.type in (
-            "html",
-            "code",
-            "json",
-            "bidi_component",
-            "text_input",
-            "text_area",
-            "selectbox",
-        ):
+        if proto is None or node.type in NO_MARKDOWN:
             continue
         for part in (proto, *(value for _, value in proto.ListFields() if hasattr(value, "ListFields"))):
             yield from (value for field, value in part.ListFields() if isinstance(value, str) and field.name != "id")
@@ -83,11 +71,7 @@ def hostile_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("heads", {"text": HOSTILE, "heads": HOSTILE, "mix": HOSTILE, "device": HOSTILE}),
         ("decoding", {"text": HOSTILE, "target": HOSTILE}),
         ("compare", {"text": HOSTILE, "b-model": HOSTILE, "b-text": HOSTILE}),
-        ("film", {"run": HOSTILE}),
         ("steps", {"text": HOSTILE, "model": HOSTILE}),
-        ("masks", {"text": HOSTILE, "model": HOSTILE}),
-        ("positions", {"text": HOSTILE, "model": HOSTILE}),
-        ("architecture", {"text": HOSTILE, "model": HOSTILE}),
         ("tour", {"lesson": HOSTILE}),
     ],
 )
@@ -100,13 +84,3 @@ def test_hostile_words_are_text_on_every_page(
     hostile = [words for words in written if "evil.example" in words]
     assert hostile or page in SILENT
     assert not [words for words in hostile if "[open your results]" in words or "https://" in words]
-
-
-@pytest.mark.slow
-def test_no_page_starts_a_process_itself():
-    """Only the launcher of the core does."""
-    for path in PAGES.rglob("*.py"):
-        nodes = [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
-        imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-        imported |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
-        assert not {name for name in imported if name.partition(".")[0] == "subprocess"}, path

@@ -18,14 +18,14 @@ def test_records_are_in_the_order_of_the_navigation_and_no_two_share_a_place():
     assert {page.section for page in pages().values()} == {*SECTIONS}
 
 
-@pytest.mark.parametrize("url", [*pages()])
-def test_fields_have_names_of_their_own_in_the_address_and_in_the_session(url: str):
-    names = [field.name for field in pages()[url].fields]
-    assert len(names) == len(set(names))
-    assert not {*names} & {"model", "text", "packed", "target", "attention", "layer", "head", "language"}
-    own = pages()[url].fields
-    others = {field.key for other, page in pages().items() if other != url for field in page.fields if field not in own}
-    assert not others & {field.key for field in own}  # a field that two pages have is the same on both
+def test_fields_have_names_of_their_own_in_the_address_and_keys_in_the_session():
+    of_pages = {url: page.fields for url, page in pages().items()}
+    for url, own in of_pages.items():
+        names = [field.name for field in own]
+        assert len(names) == len({*names}), url
+        assert not {*names} & {"model", "text", "packed", "target", "attention", "layer", "head", "language"}, url
+        others = [field for other, of in of_pages.items() if other != url for field in of if field not in own]
+        assert not {field.key for field in others} & {field.key for field in own}, url
 
 
 @pytest.mark.slow

@@ -1,26 +1,31 @@
 """What pages say stands as text: in its element, with its class, and never as markup."""
 
+from collections.abc import Callable
+from contextlib import nullcontext
+from html.parser import HTMLParser
+
 import pytest
-from streamlit.testing.v1 import AppTest
+import streamlit as st
+from hypothesis import given
+from hypothesis.strategies import characters, text
 
 from pages.shared import prose
+from pages.shared.view import visits
 from transformer_core.errors import TextError
 
 MARKUP = "a <b>bold</b> & 'quoted' text"
 ESCAPED = "a &lt;b&gt;bold&lt;/b&gt; &amp; &#39;quoted&#39; text"
 
 
-def drawn(name: str, *words: str) -> list[str]:
-    """The HTML that one of the functions puts on a page."""
-
-    def script(name: str, words: list[str]) -> None:
-        from pages.shared import prose
-
-        getattr(prose, name)(*words)
-
-    app = AppTest.from_function(script, default_timeout=300, args=(name, [*words])).run()
-    assert not app.exception
-    return [element.proto.body for element in app.get("html")]
+def drawn(draw: Callable[[], object]) -> list[str]:
+    """The HTML that is put on a page."""
+    sheets: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(st, "html", lambda words, **_: sheets.append(str(words)))
+        patch.setattr(st, "container", lambda **_: nullcontext())
+        patch.setattr(visits, "is_first", lambda: True)
+        draw()
+    return sheets
 
 
 @pytest.mark.parametrize(
@@ -33,14 +38,57 @@ def drawn(name: str, *words: str) -> list[str]:
             "aria-label='About this page' title='About this page'></summary>"
             f"<p class='hl-lead'>{ESCAPED}</p></details></div>",
         ),
-        ("note", [MARKUP], f"<p class='hl-note'>{ESCAPED}</p>"),
         ("look_for", [MARKUP], f"<p class='hl-look'><b>What to look for:</b> {ESCAPED}</p>"),
-        ("subheading", [MARKUP], f"<h2 class='hl-subtitle'>{ESCAPED}</h2>"),
         ("subheading", [MARKUP, MARKUP], f"<h2 class='hl-subtitle'>{ESCAPED}<span>{ESCAPED}</span></h2>"),
     ],
 )
 def test_what_is_said_is_text(name: str, words: list[str], expected: str):
-    assert drawn(name, *words) == [expected]
+    assert drawn(lambda: getattr(prose, name)(*words)) == [expected]
+
+
+def every(words: str) -> None:
+    """Draw some words wherever `prose` takes words."""
+    links = [prose.Link(words, words, words)]
+    prose.heading(words, words)
+    prose.note(words)
+    prose.small(words, links)
+    prose.label(words)
+    prose.facts([(words, words)], words, links)
+    prose.look_for(words, links)
+    prose.subheading(words, words, links)
+    prose.html("<p class='{}' title=\"{}\">{}</p>", words, words, prose.tokens([(words, words)]))
+    prose.html("<p>{}{:.1f}</p>", prose.say_markup("<b>{p}</b>", p=words), 0.5)
+    prose.html("<p>{}</p>", prose.each("<b>{}</b>", [words, (words,)]) + words)
+
+
+class Shown(HTMLParser):
+    """What a browser makes of HTML: its tags, each with the names of its attributes, and all the words in it."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, ...]] = []
+        self.parts: list[str] = []
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, *(name for name, _ in attrs)))
+        self.parts += [value or "" for _, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        self.tags.append((tag,))
+
+    def handle_data(self, data: str) -> None:
+        self.parts.append(data)
+
+
+@given(text(characters(codec="utf-8"), min_size=1) | text("<>&'\"/=! ;#abx`{}0", min_size=1, max_size=30))
+def test_any_words_are_shown_as_they_are(words: str):
+    pattern, sheets = (drawn(lambda: every(of)) for of in ("§", words))  # noqa: B023
+    for source, of_pattern in zip(sheets, map(Shown, pattern), strict=True):
+        shown = Shown(source)
+        assert shown.tags == of_pattern.tags
+        assert "".join(shown.parts).split() == "".join(of_pattern.parts).replace("§", words).split()
 
 
 def test_an_error_becomes_a_sentence():

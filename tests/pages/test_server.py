@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Event
 from types import SimpleNamespace
 from typing import Any
@@ -33,9 +33,9 @@ def ask(app: Any, path: str, method: str = "GET") -> tuple[dict[str, str], str]:
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": b""}
 
-    asyncio.run(
-        app({"type": "http", "method": method, "path": path, "query_string": b"", "headers": []}, receive, send)
-    )
+    scope = {"type": "http", "method": method, "path": path, "query_string": b"", "headers": []}
+    with ThreadPoolExecutor() as pool:  # in this thread Playwright may have a loop
+        pool.submit(lambda: asyncio.run(app(scope, receive, send))).result()
     headers = {name.decode(): value.decode() for name, value in messages[0]["headers"]}
     return headers, b"".join(message.get("body", b"") for message in messages).decode()
 

@@ -4,11 +4,14 @@ import json
 import struct
 from typing import Any
 
+import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from pages.components.overview import head_overview
-from tests.pages.conftest import component, overview_of
+from pages.components.overview import FilmStrip, Measure, PinnedHead, head_overview
+from pages.components.packing import packed
+from pages.languages import CATALOGUES
+from tests.pages.learn.bare import drawn_bare
+from transformer_core.language import add_catalogues, speaking
 
 
 def two_attentions() -> dict[str, Any]:
@@ -28,88 +31,57 @@ def two_attentions() -> dict[str, Any]:
     }
 
 
-def plain() -> None:
-    """A page with nothing asked for."""
-    from pages.components.overview import head_overview
-    from tests.pages.components.test_overview import two_attentions
-
-    head_overview(**two_attentions(), on_chosen=lambda: None)
-
-
-def measured() -> None:
-    """A page with all that can be asked for."""
-    import numpy as np
-
-    from pages.components.overview import Measure, PinnedHead, head_overview
-    from tests.pages.components.test_overview import two_attentions
-
-    head_overview(
-        **two_attentions(),
-        on_chosen=lambda: None,
-        measure=Measure(
-            name="entropy",
-            title="How widely a head looks.",
-            unit="nats",
-            low="looks at one token",
-            high="looks at all",
-            values={"encoder": np.array([[1.5, np.nan]], dtype=np.float32)},
-            ends=(0.0, float(np.float32(3.25))),
-        ),
-        order="descending",
-        pinned=[PinnedHead(attention="encoder", layer=0, head=0, hue="#C75F12")],
-        on_pinned=lambda: None,
-        only=["encoder"],
-    )
+def overview(**more: Any) -> tuple[dict[str, Any], bytes]:
+    """The header and the pictures that the overview of these attentions sends."""
+    with drawn_bare() as bare:
+        head_overview(**two_attentions(), on_chosen=lambda: None, **more)
+    return unpacked(bare.components["overview"]["data"])
 
 
-def german() -> None:
-    """The same for a reader of German."""
-    from pathlib import Path
-
-    from pages.components.overview import head_overview
-    from tests.pages.components.test_overview import two_attentions
-    from transformer_core.language import add_catalogues, speaking
-
-    add_catalogues(Path("pages/languages").resolve())
-    with speaking("de"):
-        head_overview(**two_attentions(), on_chosen=lambda: None)
+def unpacked(data: bytes) -> tuple[dict[str, Any], bytes]:
+    (length,) = struct.unpack("<I", data[:4])
+    return json.loads(data[4 : 4 + length]), data[4 + length :]
 
 
 def test_what_is_kept_for_all_readers_is_said_in_the_language_of_each():
-    for page, said in ((german, "„a“ → „b“ 0.50"), (plain, "“a” → “b” 0.50")):
-        header, _ = overview_of(AppTest.from_function(page).run())
-        assert [group["strongest"] for group in header["groups"]] == [[[said, said]]] * 2
+    add_catalogues(CATALOGUES[0])
+    for language, said in (("de", "„a“ → „b“ 0.50"), ("en", "“a” → “b” 0.50")):
+        with speaking(language):
+            assert [group["strongest"] for group in overview()[0]["groups"]] == [[[said, said]]] * 2
 
 
 def test_by_default_layers_are_rows_and_nothing_is_marked():
-    header, levels = overview_of(AppTest.from_function(plain).run())
+    header, levels = overview()
     assert levels == two_attentions()["levels"]
     said = {"strongest": [["“a” → “b” 0.50"] * 2]}
     assert header["groups"] == [group | said for group in two_attentions()["groups"]]
     assert (header["measure"], header["order"], header["pinned"], header["only"]) == (None, "", [], None)
-    assert header["canPin"] is False
+    assert header["canPin"] is False and "film" not in header and header["given"] is None
+    assert header["chosen"]["value"] == {"attention": "encoder", "layer": 0, "head": 1}
+    light, dark = (header["scales"][name] for name in ("light", "dark"))
+    assert light["sequential"] != dark["sequential"] and light["forbidden"] != dark["forbidden"]
 
 
 def test_a_measure_is_said_for_every_head_and_null_where_it_does_not_apply():
-    header, _ = overview_of(AppTest.from_function(measured).run())
-    assert header["measure"] == {
-        "name": "entropy",
-        "title": "How widely a head looks.",
-        "unit": "nats",
-        "low": "looks at one token",
-        "high": "looks at all",
-        "values": {"encoder": [[1.5, None]], "cross": [[None, None]]},
-        "ends": [0.0, 3.25],
-    }
+    words = {"name": "entropy", "title": "How wide.", "unit": "nats", "low": "at one token", "high": "at all"}
+    measure = Measure(
+        **words, values={"encoder": np.array([[1.5, np.nan]], np.float32)}, ends=(0.0, float(np.float32(3.25)))
+    )
+    pinned = [PinnedHead(attention="encoder", layer=0, head=0, hue="#C75F12")]
+    header, _ = overview(measure=measure, order="descending", pinned=pinned, on_pinned=lambda: None, only=["encoder"])
+    told = {"values": {"encoder": [[1.5, None]], "cross": [[None, None]]}, "ends": [0.0, 3.25]}
+    assert header["measure"] == words | told
     assert header["order"] == "descending"
     assert header["pinned"] == [{"attention": "encoder", "layer": 0, "head": 0, "hue": "#C75F12"}]
     assert (header["canPin"], header["only"]) == (True, ["encoder"])
     assert "NaN" not in json.dumps(header)
 
 
-def test_an_order_needs_a_measure():
+def test_an_order_needs_a_measure_and_a_browser_reads_no_nan():
+    with pytest.raises(ValueError, match="JSON compliant"):
+        packed({"value": float("nan")}, b"")
     with pytest.raises(ValueError, match="without a measure"):
-        head_overview(**two_attentions(), on_chosen=lambda: None, order="ascending")
+        overview(order="ascending")
 
 
 def two_stacks() -> dict[str, Any]:
@@ -127,11 +99,8 @@ def two_stacks() -> dict[str, Any]:
     }
 
 
-def film() -> None:
-    """A page with a film of two snapshots, of a text that the model was given 0.25 of."""
-    from pages.components.overview import FilmStrip, head_overview
-    from tests.pages.components.test_overview import two_stacks
-
+def test_the_pictures_of_a_film_are_sent_once_and_beside_what_changes():
+    """Of two snapshots, of a text that the model was given 0.25 of."""
     strip = FilmStrip(
         steps=[10, 40],
         step=40,
@@ -141,18 +110,12 @@ def film() -> None:
         marks=[(1, "A head appears.")],
         on_snapshot=lambda: None,
     )
-    head_overview(**two_stacks(), on_chosen=lambda: None, film=strip, given=0.25)
-
-
-def test_the_pictures_of_a_film_are_sent_once_and_beside_what_changes():
-    app = AppTest.from_function(film, default_timeout=60).run()
-    assert not app.exception
-    header, levels = overview_of(app)
+    with drawn_bare() as bare:
+        head_overview(**two_stacks(), on_chosen=lambda: None, film=strip, given=0.25)
+    header, levels = unpacked(bare.components["overview"]["data"])
     assert levels == b"", "the pictures are in a component of their own"
-    sent = component(app, "film").bytes
-    (length,) = struct.unpack("<I", sent[:4])
-    pictures = json.loads(sent[4 : 4 + length])
-    assert sent[4 + length :] == b"strongest" + two_stacks()["levels"]
+    pictures, sent = unpacked(bare.components["film"]["data"])
+    assert sent == b"strongest" + two_stacks()["levels"]
     assert pictures == {
         "id": header["film"]["id"],
         "frames": 2,
@@ -171,13 +134,3 @@ def test_the_pictures_of_a_film_are_sent_once_and_beside_what_changes():
     assert played["marks"] == [{"place": 1, "words": "A head appears."}]
     assert header["given"]["share"] == 0.25
     assert header["chosen"]["value"] == two_stacks()["chosen"]
-
-
-def test_without_a_film_nothing_is_said_of_one_and_colors_are_those_of_both_themes():
-    app = AppTest.from_function(plain).run()
-    header, _ = overview_of(app)
-    assert "film" not in header and header["given"] is None
-    assert len(app.get("bidi_component")) == 1
-    light, dark = (header["scales"][name] for name in ("light", "dark"))
-    assert light["sequential"] != dark["sequential"] and light["forbidden"] != dark["forbidden"]
-    assert header["chosen"]["value"] == {"attention": "encoder", "layer": 0, "head": 1}

@@ -10,6 +10,7 @@ import shutil
 import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ import torch
 
 import transformer_core as tc
 from pages.explore import overviews
+from pages.learn.steps import walkthroughs
+from pages.learn.tour.lessons import evidence_of
 from pages.models import model_store
 from pages.shared import models, readings, run_models, run_readings, runs
 from pages.shared.models import ModelCard
@@ -155,7 +158,12 @@ OF_MODELS: dict[str, Callable[[ModelCard], Any]] = {
     "its settings": model_store.configuration_table,
     "its card": lambda card: model_store.whole_card(card.path),
     "its size": model_store.n_bytes,
+    "what a lesson measures": lambda card: evidence_of(LESSON).run.card["metrics"],
+    "what is walked through": lambda card: walkthroughs.read(Source.of(card), TEXT, None).log_probs,
 }
+
+
+LESSON: Any = SimpleNamespace(model="mine", text=TEXT, other="", target=None, mistake="", padding=0)
 
 
 def put_model(place: Path, seed: int) -> None:

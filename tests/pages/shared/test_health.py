@@ -9,6 +9,8 @@ import pytest
 
 from pages.shared import health
 
+pytestmark = pytest.mark.usefixtures("fresh_caches")
+
 
 def fail(error: Exception) -> None:
     raise error
@@ -33,13 +35,6 @@ def test_whole_runs_are_timed_page_by_page_and_broken_ones_are_not(monkeypatch: 
     assert {page: [*of] for page, of in health.health().seconds.items()} == {"heads": [0.5, 0.75], "steps": [1.25]}
 
 
-def test_of_many_runs_the_latest_are_kept():
-    for _ in range(health.MOST_RUNS + 3):
-        with health.timed("heads"):
-            pass
-    assert len(health.health().seconds["heads"]) == health.MOST_RUNS
-
-
 def test_an_error_is_told_with_the_innermost_line_of_ours_the_latest_first():
     health.note(caught(lambda: fail(ValueError("one"))))
     health.note(caught(lambda: re.compile("(")))  # raised inside of a library
@@ -55,9 +50,13 @@ def test_an_error_is_told_with_the_innermost_line_of_ours_the_latest_first():
     assert last.at.tzinfo is not None and first.at <= last.at
 
 
-def test_of_errors_the_latest_are_kept_and_of_long_ones_the_beginning():
+def test_of_runs_and_errors_the_latest_are_kept_and_of_long_ones_the_beginning():
     for n in range(health.MOST_FAILURES + 2):
         health.note(ValueError(f"{n} " + "x" * 400))
+    for _ in range(health.MOST_RUNS + 3):
+        with health.timed("heads"):
+            pass
+    assert len(health.health().seconds["heads"]) == health.MOST_RUNS
     kept = [failure.what for failure in health.health().failures]
     assert len(kept) == health.MOST_FAILURES and kept[0].startswith(f"ValueError: {health.MOST_FAILURES + 1} ")
     assert {len(what) for what in kept} == {300}

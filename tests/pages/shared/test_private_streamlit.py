@@ -4,7 +4,6 @@ import ast
 import inspect
 import re
 from dataclasses import fields
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,32 +25,24 @@ STATIC = Path(streamlit.__file__).parent / "static" / "static"
 
 
 def test_one_file_alone_imports_what_is_private():
-    imported = {
-        module
-        for path in chain((ROOT / "pages").rglob("*.py"), [ROOT / "app.py"])
-        if path != PRIVATE
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        for module in (
-            [node.module or ""]
-            if isinstance(node, ast.ImportFrom)
-            else [alias.name for alias in node.names]
-            if isinstance(node, ast.Import)
-            else []
-        )
-        if module.partition(".")[0] == "streamlit"
-    }
-    assert imported == PUBLIC
+    """And none starts a process: only the launcher of the core does."""
+    imported = set()
+    for path in [ROOT / "app.py", *(ROOT / "pages").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if path != PRIVATE else ():
+            if isinstance(node, ast.ImportFrom):
+                imported.add(node.module or "")
+            elif isinstance(node, ast.Import):
+                imported |= {alias.name for alias in node.names}
+    assert {module for module in imported if module.partition(".")[0] == "streamlit"} == PUBLIC
+    assert "subprocess" not in imported
 
 
-@pytest.mark.slow
 def test_the_parts_of_a_page_are_called_as_styles_and_components_call_them():
     ours = [path for kind in ("*.py", "*.js", "*.css") for path in (ROOT / "pages").rglob(kind)]
-    named = {
-        name for path in ours for name in re.findall(r"data-testid[\^$*]?=\W*(st\w+)", path.read_text(encoding="utf-8"))
-    }
+    told = "".join(path.read_text(encoding="utf-8") for path in ours)
+    named = {*re.findall(r"data-testid[\^$*]?=\W*(st\w+)", told)}
     theirs = "".join(path.read_text(encoding="utf-8") for path in STATIC.rglob("*.js"))
-    assert len(named) > 20
-    assert not {name for name in named if not re.search(rf"[\"'`]{name}", theirs)}
+    assert len(named) > 20 and not {name for name in named if not re.search(rf"[\"'`]{name}", theirs)}
 
 
 @pytest.mark.parametrize(
@@ -69,31 +60,15 @@ def test_a_function_that_is_wrapped_or_called_takes_what_it_took(function: Any, 
     assert [*inspect.signature(inspect.unwrap(function)).parameters] == parameters
 
 
-def test_a_run_takes_acts_in_where_it_is_wrapped():
+def test_what_is_read_or_wrapped_is_there():
     assert callable(SafeSessionState.on_script_will_rerun) and callable(SafeSessionState.on_script_finished)
-
-
-@pytest.mark.parametrize(
-    ("made_by", "names"),
-    [
+    for made_by, names in (
         (AppSession.__init__, ["_scriptrunner", "id"]),
         (ScriptRunner.__init__, ["_requests"]),
         (ScriptRequests.__init__, ["_lock", "_state", "_rerun_data"]),
-    ],
-    ids=lambda value: getattr(value, "__qualname__", ""),
-)
-def test_an_attribute_that_is_read_is_made(made_by: Any, names: list[str]):
-    source = inspect.getsource(made_by)
-    assert not [name for name in names if f"self.{name}" not in source]
-
-
-def test_a_run_knows_its_page_its_session_and_whether_it_follows_back_or_forward():
-    assert {"page_script_hash", "session_id", "is_history_navigation"} <= {
-        *(field.name for field in fields(ScriptRunContext)),
-        *vars(ScriptRunContext),
-    }
-
-
-def test_a_request_that_waits_has_its_widgets():
+    ):
+        assert not [name for name in names if f"self.{name}" not in inspect.getsource(made_by)]
+    known = {*(field.name for field in fields(ScriptRunContext)), *vars(ScriptRunContext)}
+    assert {"page_script_hash", "session_id", "is_history_navigation"} <= known
     assert {"RERUN", "CONTINUE"} <= {*ScriptRequestType.__members__}
     assert "widget_states" in {field.name for field in fields(RerunData)}

@@ -62,13 +62,8 @@ def test_only_the_name_of_a_run_finds_one(folder: Path, name: str):
 def test_a_run_tells_its_state_its_step_and_what_was_asked(folder: Path):
     save_run(folder / "one", steps=(0,))
     run = run_of("one")
-    assert (run.name, run.state, run.step, run.n_steps, run.architecture) == (
-        "one",
-        "finished",
-        60,
-        60,
-        "encoder_decoder",
-    )
+    assert (run.name, run.state, run.step, run.n_steps) == ("one", "finished", 60, 60)
+    assert run.architecture == "encoder_decoder"
     assert run.title == "one · finished" and not run.is_at_work
     (folder / "one" / "status.json").unlink()
     run = run_of("one")
@@ -81,12 +76,8 @@ def test_a_run_tells_its_state_its_step_and_what_was_asked(folder: Path):
 @pytest.mark.parametrize(
     ("state", "is_at_work", "in_the_list"),
     [
-        ("queued", True, "at work"),
-        ("running", True, "at work"),
-        ("paused", True, "paused"),
-        ("stopped", False, "stopped"),
-        ("finished", False, "finished"),
-        ("failed", False, "failed"),
+        *(("queued", True, "at work"), ("running", True, "at work"), ("paused", True, "paused")),
+        *((state, False, state) for state in ("stopped", "finished", "failed")),
     ],
 )
 def test_a_list_that_is_not_drawn_each_second_says_of_what_goes_on_that_it_is_at_work(
@@ -106,10 +97,7 @@ def test_a_list_that_is_not_drawn_each_second_says_of_what_goes_on_that_it_is_at
         ("running", 3, (), 3),
         ("failed", 3, (1, 5), 5),
         ("failed", 3, (1, 2), 3),
-        ("failed", 3, (), 3),
-        ("paused", 3, (1, 5), 3),
-        ("stopped", 3, (1, 5), 3),
-        ("finished", 3, (1, 5), 3),
+        *((state, 3, (1, 5), 3) for state in ("paused", "stopped", "finished")),
     ],
 )
 def test_a_run_at_work_is_as_far_as_it_logged_and_one_that_was_killed_as_far_as_anything_says(
@@ -135,17 +123,15 @@ def test_of_a_run_at_work_nothing_is_seen_that_is_later_than_the_run(folder: Pat
 @pytest.mark.parametrize(
     ("wanted", "name"),
     [
-        ("Mine", "mine"),
-        ("A  text, of mine.TXT", "a-text-of-mine.txt"),
-        ("../..", "run"),
-        ("", "run"),
-        ("-.x.-", "x"),
-        ("é", "run"),
-        ("one", "one-2"),
-        ("ONE", "one-2"),
-        ("two", "two-3"),
-        ("n" * 50, "n" * 40),
-        ("n" * 39 + ".tsv", "n" * 39),
+        *(
+            ("Mine", "mine"),
+            ("A  text, of mine.TXT", "a-text-of-mine.txt"),
+            ("../..", "run"),
+            ("", "run"),
+            ("é", "run"),
+        ),
+        *(("-.x.-", "x"), ("one", "one-2"), ("ONE", "one-2"), ("two", "two-3")),
+        *(("n" * 50, "n" * 40), ("n" * 39 + ".tsv", "n" * 39)),
     ],
 )
 def test_a_new_run_has_a_name_like_the_wanted_one_that_is_free(folder: Path, wanted: str, name: str):

@@ -13,7 +13,7 @@ from transformer_core.cli.main import main
 from transformer_core.training.run.launch import Launcher
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Models]:
     """A folder with a run of each architecture, and the models of their snapshots."""
     folder = tmp_path_factory.mktemp("runs")
@@ -22,17 +22,27 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Models]:
 
 @pytest.fixture
 def place(made: tuple[Path, Models], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The app's runs, which may be changed; there are no models, and nothing is started ahead."""
+    """A copy of the runs, which may be changed; there are no models, and nothing is started ahead."""
     shutil.copytree(made[0], tmp_path / "runs")
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path / "none"))
-    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
+    app_finds(tmp_path / "runs", monkeypatch)
     return tmp_path / "runs"
 
 
+def app_finds(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(runs / "none"))
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(runs))
+    monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
+
+
 @pytest.fixture
-def open_film(place: Path, open_app: OpenApp) -> OpenApp:
-    """Opens the page, as a new visitor."""
+def open_film(
+    made: tuple[Path, Models], open_app: OpenApp, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> OpenApp:
+    """Opens the page, as a new visitor, on `place` where a test asks for that, else on runs that many tests read."""
+    if "place" in request.fixturenames:
+        request.getfixturevalue("place")
+    else:
+        app_finds(made[0], monkeypatch)
 
     def open_at(**parameters: str) -> AppTest:
         app = open_app("film", **parameters)

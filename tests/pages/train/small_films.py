@@ -7,6 +7,7 @@ import torch
 
 import transformer_core as tc
 from transformer_core.analysis.heads.measures import HeadMeasures, Share
+from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.analysis.training.head_history import HeadHistory
 from transformer_core.config import Architecture
 from transformer_core.text.tokenizer import OwnTokenizer
@@ -95,7 +96,7 @@ def patterns_by_hand(model: tc.Transformer, site: str, *tokens: tuple[int, ...])
 def _measures(config: tc.ModelConfig, step: int) -> list[HeadMeasures]:
     """All heads, none with a habit, but for one that takes up one."""
     measures = []
-    for name, attention in tc.analysis.attentions_of(config).items():
+    for name, attention in attentions_of(config).items():
         for layer in range(attention.n_layers(config)):
             for head in range(config.n_heads):
                 is_late = (name, layer, head) == ("decoder", 0, 1) and step >= APPEARS_AT

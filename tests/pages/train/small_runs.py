@@ -1,11 +1,10 @@
-"""Small trainings: one from its beginning to its end, one of somebody's own pairs that was stopped, and of a text."""
+"""Small trainings: one from its beginning to its end, and one of somebody's own pairs that was stopped."""
 
 from pathlib import Path
 
 import pytest
 import torch
 
-from tests.corpora.written import chapter
 from transformer_core.analysis.heads.meter import HeadMeter
 from transformer_core.analysis.training.head_history import HeadHistory
 from transformer_core.training.run.begin import begin
@@ -46,25 +45,5 @@ def stop_pairs(folder: Path) -> None:
         settings = Settings(model=SMALL, training=training, reading={"tokens": "word"})
         job = begin(folder / "pairs", corpus_name=str(file), preset="tiny", settings=settings)
         for _ in work(job, stop_reason=lambda: "enough" if job.step == 2 else ""):
-            pass
-        torch.set_flush_denormal(False)
-
-
-def read_text(folder: Path, run: Path, *, tokens: str) -> None:
-    """Train a decoder for two steps on a chapter of one's own, "notes.txt" in the folder.
-
-    Args:
-        folder: of the text, and of the folder "cache" that is used.
-        run: where the run is made.
-        tokens: what the text is divided into.
-    """
-    file = folder / "notes.txt"
-    file.write_text(chapter(seed=5, n_paragraphs=20), encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEADLIGHT_CACHE", str(folder / "cache"))
-        model = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_decoder_layers": 1}
-        training = {"steps": 2, "log_every": 1, "evaluate_pairs": 2, "batch_size": 4, "film_megabytes": 1}
-        settings = Settings(model=model, training=training, reading={"tokens": tokens})
-        for _ in work(begin(run, corpus_name=str(file), preset="tiny-decoder", settings=settings)):
             pass
         torch.set_flush_denormal(False)

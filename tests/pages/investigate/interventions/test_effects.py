@@ -10,10 +10,10 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
-from tests.pages.conftest import shown_code, values_of, words_of
-from tests.pages.investigate.interventions.test_page import changes, figures_of, opened, press
+from tests.pages.conftest import shown_code, words_of
+from tests.pages.investigate.interventions.test_page import changes, figures_of, opened
 from tests.programs.compiled_examples import example
-from transformer_core.analysis.interventions import Ablation, Component, Stack
+from transformer_core.analysis.interventions.records import Ablation, Component, Stack
 from transformer_core.checkpoints.compiled import save_compiled
 from transformer_core.figures import isolate
 
@@ -51,17 +51,6 @@ def test_every_token_of_a_program_is_an_output_token(open_app: OpenApp):
     assert [*table["token"]] == [*"edcba"]
     assert [*table["most probable after"]] == words[1].split()
     assert figures_of(app)["reverse-output-tokens"]["data"][0]["x"] and np.abs(changes(app)).min() > 1
-
-
-@pytest.mark.usefixtures("program_here")
-def test_a_program_is_swept(open_app: OpenApp):
-    app = opened(open_app, model="reverse", text="a b c d e", view="sweep", token="0")
-    app.text_input(key="interventions-other-box").set_value("a b c d d").run()
-    app = press(app, "interventions-run-sweep")
-    while any(button.key == "interventions-cancel" for button in app.button):
-        app.run()
-    swept = values_of(figures_of(app)["reverse-sweep-encoder"]["data"][-1])
-    assert np.abs(swept[-1, 1]) > 1 and not np.abs(swept[-1, 2:-1]).any()  # the last head moves the token to place 1
 
 
 def test_where_the_text_is_only_read_the_next_token_is_shown(

@@ -6,7 +6,7 @@ import pytest
 
 from pages.investigate.interventions import words
 from pages.languages import CATALOGUES
-from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Patch
+from transformer_core.analysis.interventions.records import CellEdit, Component, Patch
 from transformer_core.language import add_catalogues, speaking
 
 NO_TEXT: Any = None  # of which only swapped tokens say something
@@ -37,21 +37,6 @@ def test_a_whole_row_has_no_rest_to_be_rescaled():
     edit = {"attention": "encoder", "layer": 0, "operation": "set", "number": 0.5, "renormalize": True}
     said = [words.sentence(CellEdit(cells=(cell,), **edit), NO_TEXT) for cell in ((2, 1), (2, None), (None, 1))]
     assert [", the rest of the row rescaled" in one for one in said] == [True, False, True]
-
-
-def test_a_component_stands_in_the_middle_of_a_sentence():
-    component = Component(kind="feed_forward", attention="encoder", layer=1)
-    said = words.sentence(Ablation(component=component, method="zero"), NO_TEXT)
-    assert said == "zero-ablate feed-forward network (encoder, layer 1)"
-
-
-def test_parts_of_heads_that_only_an_address_names_have_words_too():
-    parts = [
-        Component(kind=kind, attention="cross", layer=1, heads=(0,)) for kind in ("query", "key", "value", "pattern")
-    ]
-    sentences = [words.sentence(Patch(component=part, text="a", direction="noising"), NO_TEXT) for part in parts]
-    named = [one.removeprefix("patch ").partition(" from")[0] for one in sentences]
-    assert named == [f"{what} of cross-attention L1.H0" for what in ("queries", "keys", "values", "attention pattern")]
 
 
 def test_two_texts_that_differ_in_their_last_word_look_different():

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-import torch
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
@@ -19,7 +18,6 @@ import transformer_core as tc
 from pages.languages import CATALOGUES
 from pages.models import model_store
 from pages.shared import downloads, models
-from tests.checkpoints.families import test_nanogpt as nanogpt
 from tests.pages.conftest import EXAMPLES, view_of, words_of
 from tests.pages.small_gpt2 import save_small_gpt2
 from transformer_core.errors import CheckpointError
@@ -133,29 +131,6 @@ def test_one_from_all_sides(name: str, stacks: set[str], kind: str, place: Path,
     assert not app.warning
 
 
-def test_choosing_a_model_is_for_all_pages(place: Path, open_models: OpenApp):
-    app = open_models()
-    app.button(key="choose-tales").click().run()
-    assert view_of(app)["model"] == "tales"
-    assert app.selectbox(key="model").value == "tales"
-    app.switch_page("explore/heads/page.py").run()
-    assert not app.exception
-    assert app.session_state["model"] == "tales"
-
-
-def test_finding_a_token(place: Path, open_models: OpenApp):
-    app = open_models()
-    (box,) = [box for box in app.text_input if box.label == "Find a token"]
-    box.set_value("CAT").run()
-    assert list(app.dataframe[2].value["token"]) == ["cat"]
-    (number,) = app.dataframe[2].value["number"]
-    box.set_value(str(number)).run()
-    assert list(app.dataframe[2].value["token"]) == ["cat"]
-    box.set_value("([").run()
-    assert not app.exception
-    assert app.dataframe[2].value.empty
-
-
 def test_a_folder_is_brought_in_and_chosen(place: Path, small_gpt2: Path, open_models: OpenApp):
     app = bring_in(open_models(), f"  {small_gpt2} ")
     assert app.info[0].value == "“Small GPT” was imported and is now chosen on all pages."
@@ -169,12 +144,9 @@ def test_a_folder_is_brought_in_and_chosen(place: Path, small_gpt2: Path, open_m
     assert "Small GPT (small-gpt-2)" in again.info[0].value
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
-        ("./nowhere", "there is no folder"),
-        ("not an id!", "there is no folder"),
         ("someone/something", "someone/something"),  # offline in tests, or not there
         ("<b>bold</b> **x** $y$", "there is no folder"),
     ],
@@ -184,46 +156,14 @@ def test_what_cannot_be_had(
 ):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     app = bring_in(open_models(), source)
-    assert warnings_of(app).startswith("This model could not be imported: ")
-    assert sentence in warnings_of(app)
-    assert warnings_of(app).endswith(".")
-    assert "\n" not in warnings_of(app)
+    (warning,) = app.warning
+    assert warning.value.startswith("This model could not be imported: ") and sentence in warning.value
     assert names(place) == ["en-fr", "gaps", "tales"]
 
 
 def upload(app: AppTest, name: str, content: bytes) -> AppTest:
     app.file_uploader[0].upload(name, content, "application/zip")
     return pressed(app, "import-upload")
-
-
-def test_nanogpts_checkpoint_is_imported_by_path_and_by_upload(place: Path, open_models: OpenApp, tmp_path: Path):
-    nanogpt.save(tmp_path / "ckpt.pt", nanogpt.weights_of(bias=False), bias=False)
-    app = bring_in(open_models(), str(tmp_path / "ckpt.pt"))
-    assert "“ckpt.pt” was imported" in app.info[0].value
-    upload(app, "ckpt.pt", (tmp_path / "ckpt.pt").read_bytes())
-    assert names(place) == ["ckpt", "ckpt-2", "en-fr", "gaps", "tales"]
-    loaded = [tc.load(place / name)[0] for name in ("ckpt", "ckpt-2")]
-    tokens = torch.tensor([[5, 6, 7]])
-    torch.testing.assert_close(loaded[0](tokens), nanogpt.nanogpt(tokens, nanogpt.weights_of(bias=False)))
-    assert torch.equal(loaded[0](tokens), loaded[1](tokens))
-
-
-def test_the_import_stands_below_the_models_and_says_there_what_came_of_it(
-    open_models: OpenApp, place: Path, tmp_path: Path
-):
-    save_small_gpt2(tmp_path / "new")
-    app = bring_in(open_models(), str(tmp_path / "new"))
-    said = [str(getattr(node.proto, "body", "")) for node in app.main if node.type in ("html", "alert", "info")]
-    places = [
-        next(i for i, words in enumerate(said) if part in words) for part in ("4 models", "Import a", "was imported")
-    ]
-    assert places == sorted(places)
-
-
-def test_to_delete_is_not_what_a_hasty_click_does(place: Path, open_models: OpenApp):
-    app = click(open_models(model="tales"), "Delete …")
-    kinds = {button.label: button.proto.type for button in app.button}
-    assert (kinds["Delete it"], kinds["Keep it"]) == ("secondary", "primary")
 
 
 def zip_of(card: models.ModelCard) -> bytes:
@@ -233,19 +173,13 @@ def zip_of(card: models.ModelCard) -> bytes:
     return answer.content
 
 
-@pytest.mark.slow
-def test_what_is_handed_out_can_be_taken_in(place: Path, open_models: OpenApp):
+def test_what_is_handed_out_can_be_taken_in_but_not_under_the_name_of_a_shipped_model(
+    place: Path, open_models: OpenApp
+):
     packed = zip_of(models.available()["tales"])
-    app = upload(open_models(), "tales (1).zip", packed)
-    assert "“Tales (tales-1)” was imported" in app.info[0].value
-    assert names(place) == ["en-fr", "gaps", "tales", "tales-1"]
-    assert (place / "tales" / "model.safetensors").read_bytes() == (
-        place / "tales-1" / "model.safetensors"
-    ).read_bytes()
-
-
-def test_a_name_of_a_shipped_model_is_not_given(place: Path):
-    packed = zip_of(models.available()["tales"])
+    assert "“Tales (tales-1)” was imported" in upload(open_models(), "tales (1).zip", packed).info[0].value
+    weights = [(place / name / "model.safetensors").read_bytes() for name in ("tales", "tales-1")]
+    assert weights[0] == weights[1]
     assert model_store.unpack(io.BytesIO(packed), "Stories") == "stories-2"
 
 
@@ -258,7 +192,7 @@ def test_two_visitors_never_get_the_same_name(place: Path):
     assert [path for path in place.iterdir() if path.name.startswith(".")] == []
 
 
-@pytest.mark.parametrize("name", ["../../evil", ".hidden", "", "…", "a" * 300, "CON/x", "x\ny"])
+@pytest.mark.parametrize("name", ["../../evil", ".hidden", "", "a" * 300, "x\ny"])
 def test_names_stay_within_the_folder(name: str, place: Path):
     before = names(place.parent)
     given = model_store.unpack(io.BytesIO(zip_of(models.available()["gaps"])), name)
@@ -276,7 +210,7 @@ def test_a_file_that_is_no_model(place: Path, open_models: OpenApp):
         model_store.unpack(io.BytesIO(packed[:-100]), "cut")
 
 
-@pytest.mark.parametrize("card", [{"heads": [{}]}, {"examples": 7}, {"metrics": 1}, {"parameters": "many"}])
+@pytest.mark.parametrize("card", [{"heads": [{}]}, {"metrics": 1}, {"parameters": "many"}])
 def test_a_card_that_makes_no_sense(card: dict[str, object], place: Path):
     source = io.BytesIO(zip_of(models.available()["gaps"]))
     with zipfile.ZipFile(source) as packed:
@@ -295,6 +229,8 @@ def test_a_card_that_makes_no_sense(card: dict[str, object], place: Path):
 
 def test_deleting(place: Path, open_models: OpenApp):
     app = click(open_models(model="tales"), "Delete …")
+    kinds = {button.label: button.proto.type for button in app.button}
+    assert (kinds["Delete it"], kinds["Keep it"]) == ("secondary", "primary")  # for a hasty click
     assert (place / "tales").is_dir()
     app = click(app, "Delete it")
     assert names(place) == ["en-fr", "gaps"]
@@ -310,7 +246,6 @@ def test_deleting_what_somebody_else_deleted(place: Path, open_models: OpenApp):
     assert app.info[0].value.startswith("“Tales” was not deleted: there is no model in ")
 
 
-@pytest.mark.slow
 def test_the_chosen_model_goes_away(place: Path, open_models: OpenApp):
     app = open_models(model="tales")
     shutil.rmtree(place / "tales")
@@ -320,7 +255,6 @@ def test_the_chosen_model_goes_away(place: Path, open_models: OpenApp):
     assert "2 models are here" in words_of(app)
 
 
-@pytest.mark.slow
 def test_what_comes_with_headlight_stays(monkeypatch: pytest.MonkeyPatch, open_models: OpenApp):
     monkeypatch.delenv("HEADLIGHT_CHECKPOINTS", raising=False)
     app = open_models(model="en-fr")
@@ -336,26 +270,6 @@ def test_only_models_of_this_folder_are_deleted(name: str, place: Path):
     with pytest.raises(CheckpointError):
         model_store.delete(name)
     assert names(place) == ["en-fr", "gaps", "tales"]
-
-
-def test_a_german_reader_is_told_in_german_why_a_folder_is_no_model(place: Path):
-    torn = {
-        "en-fr": '{"vocab_size": 9, "n_encoder_layers": 0}',
-        "gaps": '{"vocab_size"}',
-        "tales": '{"vocab_size": 9, "d_modell": 8}',
-    }
-    for name, config in torn.items():
-        (place / name / "config.json").write_text(config)
-    (place / "half").mkdir()
-    add_catalogues(CATALOGUES[0])  # as the app does
-    with speaking("de"):
-        reasons = {folder.name: folder.reason for folder in model_store.unusable({})}
-    assert reasons == {
-        "en-fr": "ein Encoder-Decoder-Modell braucht n_encoder_layers von mindestens 1, nicht 0.",
-        "gaps": "config.json ist kein gültiges JSON (ein Doppelpunkt fehlt: Zeile 1, Spalte 14 (Zeichen 13)).",
-        "half": "Es hat keine model.safetensors, ist also kein vollständiger Checkpoint.",
-        "tales": "die Konfiguration des Modells hat kein Feld 'd_modell'; meinst du d_model?.",
-    }
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
@@ -374,7 +288,6 @@ def test_a_folder_that_may_not_be_read_says_so(place: Path):
     assert told == {"gaps": (why, False), "tales": (why, True)}
 
 
-@pytest.mark.slow
 def test_folders_that_are_no_models(place: Path, small_gpt2: Path, open_models: OpenApp):
     shutil.copytree(small_gpt2, place / "gpt")
     (place / "empty").mkdir()
@@ -388,22 +301,22 @@ def test_folders_that_are_no_models(place: Path, small_gpt2: Path, open_models: 
     app = open_models()
     assert app.expander[0].label == "5 folders here are not usable models"
     reasons = {folder.name: folder.reason for folder in model_store.unusable(models.available())}
-    assert reasons["empty"] == "It has no model.safetensors, so it is not a complete checkpoint."
-    assert reasons["gpt"] == "It is a Hugging Face folder; import it to convert it."
-    assert reasons["half"] == "It has no model.safetensors, so it is not a complete checkpoint."
-    assert reasons["odd"] == "Its card.json does not match the format of a model card."
-    assert reasons["torn"].startswith("card.json is not valid JSON")
+    told = {"empty": "no model.safetensors", "gpt": "a Hugging Face folder", "half": "no model.safetensors"}
+    told |= {"odd": "does not match the format", "torn": "card.json is not valid JSON"}
+    assert all(words in reasons[name] for name, words in told.items())
+    add_catalogues(CATALOGUES[0])  # as the app does
+    with speaking("de"):
+        assert "Es hat keine model.safetensors" in model_store.unusable({"gaps": None})[0].reason  # type: ignore[dict-item]
     deletable = {str(button.key) for button in app.button if str(button.key).startswith("delete-")}
     assert deletable == {"delete-en-fr", "delete-gpt", "delete-torn", "delete-half", "delete-odd"}
     app.button(key="bring-in-gpt").click().run()
     assert "“Small GPT”" not in app.info[0].value
     assert view_of(app)["model"] == "gpt-2"
     app.button(key="delete-half").click().run()
-    click(app, "Delete it")
-    assert "half" not in names(place)
+    app = click(app, "Delete it")
+    assert "half" not in names(place) and view_of(app)["model"] == "gpt-2", "the chosen model stays"
 
 
-@pytest.mark.slow
 def test_a_model_that_cannot_be_loaded_can_be_deleted(place: Path, open_models: OpenApp):
     weights = place / "tales" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])

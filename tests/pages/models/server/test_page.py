@@ -10,7 +10,7 @@ from pages.shared import health
 from pages.shared.budget import budget
 from tests.pages.conftest import words_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_caches")]
 
 
 def tables(app: AppTest) -> dict[str, list[dict[str, Any]]]:
@@ -19,7 +19,6 @@ def tables(app: AppTest) -> dict[str, list[dict[str, Any]]]:
 
 
 def test_it_says_what_is_kept_and_how_long_pages_took(open_app: Callable[..., AppTest], three_kinds_here: object):
-    health.health().seconds.clear()
     app = open_app("heads", text="The cat sees the dog.")
     app.run()
     app.switch_page("models/server/page.py").run()
@@ -57,7 +56,6 @@ def test_it_says_what_failed(open_app: Callable[..., AppTest], three_kinds_here:
     app = open_app("server")
     (failure,) = tables(app)["time (UTC)"]
     assert failure["error"] == "RuntimeError: the disk is full" and str(failure["where"]).startswith("test_page.py:")
-    health.health().failures.clear()
 
 
 def test_it_needs_no_model(open_app: Callable[..., AppTest], tmp_path: object, monkeypatch: pytest.MonkeyPatch):

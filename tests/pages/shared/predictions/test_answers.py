@@ -34,13 +34,6 @@ def test_the_first_prediction_of_an_edit_counts(bare: Bare):
     assert answers.predictions() == [ONE]
 
 
-def test_predictions_are_in_the_order_in_which_they_were_given(bare: Bare):
-    for of, prediction in (("a", ONE), ("b", OTHER), ("c", ONE)):
-        answers.give(edit(of), prediction)
-    assert answers.predictions() == [ONE, OTHER, ONE]
-    assert [*answers.given()] == [edit(of).name for of in "abc"]
-
-
 def sent(bare: Bare) -> dict[str, Any]:
     answers.keep()
     return dict(bare.components["browser_storage"]["data"])

@@ -1,23 +1,13 @@
 """The box: what it asks, when the effect may be seen, and what is taken as an answer."""
 
-from collections.abc import Iterator
-
 import numpy as np
-import pytest
 
 from pages.shared.predictions import answers, box
 from pages.shared.predictions.prediction import Edit, Prediction
-from tests.pages.learn.bare import Bare, drawn_bare
+from tests.pages.learn.bare import Bare
 
 EDIT = Edit(of="x", labels=("le", "chat"), before=np.array([0.9, 0.8]), after=np.array([0.9, 0.3]))
 OUTPUT, PROBABILITY, CONFIDENCE = (f"predict-{name}-box" for name in ("output", "probability", "confidence"))
-
-
-@pytest.fixture
-def bare() -> Iterator[Bare]:
-    with drawn_bare() as drawn:
-        answers.IS_ON.set(True)
-        yield drawn
 
 
 def choose(bare: Bare, key: str, value: object) -> None:
@@ -72,16 +62,6 @@ def test_none_needs_no_probability(bare: Bare):
     assert "You predicted (50% sure) that no output changes" in bare.words
 
 
-def test_a_guess_among_many_outputs_may_be_unsure(bare: Bare):
-    box.ask(EDIT)
-    assert bare.session[CONFIDENCE] == 50
-    choose(bare, OUTPUT, box.NONE)
-    choose(bare, CONFIDENCE, 0)
-    assert press(bare, "predict-check")
-    (prediction,) = answers.predictions()
-    assert prediction.confidence == 0 and Prediction.from_payload(prediction.payload()) == prediction
-
-
 def test_what_is_skipped_is_shown_and_not_counted(bare: Bare):
     box.ask(EDIT)
     assert press(bare, "predict-skip")
@@ -104,8 +84,3 @@ def test_a_kept_prediction_of_an_output_that_the_edit_lacks_is_asked_for_again(b
         answers._GIVEN.set({EDIT.name: prediction})
         assert box.ask(EDIT) != is_asked
     assert press(bare, "predict-skip") and not answers.predictions()
-
-
-def test_a_switch_asks(bare: Bare):
-    box.switch()
-    assert bare.widgets["predict-first-box"].label == "Predict first"

@@ -1,44 +1,32 @@
 """The part of a page that shows calibration: its numbers, and what it says of few predictions."""
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pages.shared.predictions import answers, calibration
 from pages.shared.predictions.prediction import Edit, Prediction
-from tests.pages.learn.bare import Bare, drawn_bare
+from tests.pages.learn.bare import Bare
 
 FIGURE = "predict-calibration-figure"
-
-
-@pytest.fixture
-def bare() -> Iterator[Bare]:
-    with drawn_bare() as drawn:
-        answers.IS_ON.set(True)
-        yield drawn
 
 
 def predict(n: int, confidence: int, *, is_right: bool, error: float | None = 0.2) -> None:
     for _ in range(n):
         edit = Edit(of=str(len(answers.given())), labels=("a",), before=np.zeros(1), after=np.zeros(1))
-        named = (None, None) if error is None else (0, 0.5)
-        guess, probability = named
-        answers.give(
-            edit,
-            Prediction(guess=guess, probability=probability, confidence=confidence, is_right=is_right, error=error),
-        )
+        guess, probability = (None, None) if error is None else (0, 0.5)
+        named: Any = {"guess": guess, "probability": probability, "error": error}
+        answers.give(edit, Prediction(confidence=confidence, is_right=is_right, **named))
 
 
-def test_nothing_is_drawn_where_no_predictions_are_asked_for(bare: Bare):
+def test_without_predictions_there_is_no_figure_and_where_none_are_asked_for_nothing(bare: Bare):
+    calibration.show()
+    assert calibration.NO_PREDICTIONS in bare.words and not bare.figures
+    bare.clear()
     answers.IS_ON.set(False)
     calibration.show()
     assert not bare.texts and not bare.places
-
-
-def test_without_predictions_there_is_no_figure(bare: Bare):
-    calibration.show()
-    assert calibration.NO_PREDICTIONS in bare.words and not bare.figures
 
 
 @pytest.mark.parametrize(

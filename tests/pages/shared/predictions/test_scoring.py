@@ -9,12 +9,6 @@ def test_the_brier_score_of_three_predictions():
     assert brier_score([0.9, 0.6, 0.8], [True, True, False]) == pytest.approx((0.01 + 0.16 + 0.64) / 3)
 
 
-@pytest.mark.parametrize(("confidence", "is_right", "score"), [(1, True, 0), (1, False, 1), (0.5, True, 0.25)])
-def test_the_ends_of_the_brier_score(confidence: float, is_right: bool, score: float):
-    assert brier_score([confidence] * 4, [is_right] * 4) == score
-    assert brier_score([0.5, 0.5], [True, False]) == 0.25
-
-
 def test_it_is_half_of_briers_sum_over_both_outcomes():
     """Brier's own example, table 1: rain forecast with these probabilities, and where it fell."""
     rain = [0.7, 0.9, 0.8, 0.4, 0.2, 0.0, 0.0, 0.0, 0.0, 0.1]

@@ -18,7 +18,8 @@ def a_page() -> None:
 
     from pages.shared.view.address import Address
 
-    address, session = Address("test"), st.session_state
+    session = st.session_state
+    address = Address(session.get("kind", "test"))
     if session["how"] == "act":
         session["n"] = session.get("n", 0) + 1
         session["view"] = f"act {session['n']}"
@@ -57,15 +58,9 @@ def after(*runs: tuple[str | None, str, bool]) -> str:
         ([("a", "open", True), ("a", "act", True)], "act 1"),
         ([("a", "open", False), ("a", "act", True)], "act 1"),  # before the first run came to its end
         ([(None, "open", False), (None, "act", True)], "act 1"),
-        (
-            [("a", "open", True), ("a", "act", False), ("a", "again", True)],
-            "act 1",
-        ),  # interrupted before its end
+        ([("a", "open", True), ("a", "act", False), ("a", "again", True)], "act 1"),  # interrupted before its end
         ([("a", "open", True), ("a", "act", True), ("a", "act", True)], "act 2"),  # the browser was late
-        (
-            [("a", "open", True), ("a", "act", True), ("a", "again", True)],
-            "act 1",
-        ),  # a choice of no view
+        ([("a", "open", True), ("a", "act", True), ("a", "again", True)], "act 1"),  # a choice of no view
         ([("a", "open", True), ("a", "act", True), ("act 1", "act", True)], "act 2"),
         ([("a", "open", True), ("a", "act", True), ("a", "back", True)], "a"),
         ([("a", "open", True), ("a", "act", False), ("b", "link", True)], "b"),  # an act, and a link before it was done
@@ -78,9 +73,10 @@ def test_who_is_right(runs: list[tuple[str | None, str, bool]], view: str):
     assert after(*runs) == view
 
 
-def test_a_link_is_followed_though_a_page_of_another_kind_of_view_came_between():
-    app = AppTest.from_function(a_page_of_either_kind)
+def test_a_link_is_followed_though_a_page_without_this_view_came_between():
+    app = AppTest.from_function(a_page)
     home = app._page_hash
+    app.session_state["how"], app.session_state["ends"] = "link", True
     for page, kind, view in (("home", "test", "a"), ("server", "other", None), ("home", "test", "b")):
         app._page_hash = home + page
         app.session_state["kind"] = kind
@@ -90,22 +86,6 @@ def test_a_link_is_followed_though_a_page_of_another_kind_of_view_came_between()
         app.run()
         assert not app.exception
     assert app.session_state["view"] == "b"
-
-
-def a_page_of_either_kind() -> None:
-    """A page of the view, or one of none."""
-    import streamlit as st
-
-    from pages.shared.view.address import Address
-
-    address = Address(st.session_state["kind"])
-    if address.name == "other":
-        address.write({})
-        return
-    if address.is_from_outside():
-        st.session_state["view"] = st.query_params.get("view", "usual")
-        address.follow()
-    address.write({"view": st.session_state["view"]})
 
 
 def test_an_act_that_undoes_the_one_before_is_written_too(monkeypatch: pytest.MonkeyPatch):

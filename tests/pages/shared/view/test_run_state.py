@@ -1,17 +1,19 @@
-"""The view of a training: what a browser sends late does not change it."""
+"""The view of a training: what a browser sends is checked, and what it sends late changes nothing."""
+
+from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from pages.shared.view import run_state
 
-def a_choice() -> None:
-    """A page on which the run "copy" is looked at, and a browser sends what the address says."""
-    import streamlit as st
 
-    from pages.shared.view import run_state
-
-    run_state.choose({run_state.RUN: "copy", run_state.TEXT: "mine"})
-    run_state.on_run(st.query_params["sent"], ["", "copy", "dates"])
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    monkeypatch.setattr(st, "session_state", kept)
+    return kept
 
 
 @pytest.mark.parametrize(
@@ -23,14 +25,28 @@ def a_choice() -> None:
         ("", "", ""),  # a new training
     ],
 )
-def test_only_a_run_that_is_there_can_be_chosen(sent: str, run: str, text: str):
-    from pages.shared.view import run_state
+def test_only_a_run_that_is_there_can_be_chosen(session: dict[str, Any], sent: str, run: str, text: str):
+    run_state.choose({run_state.RUN: "copy", run_state.TEXT: "mine"})
+    run_state.on_run(sent, ["", "copy", "dates"])
+    assert (run_state.RUN.value, run_state.TEXT.value) == (run, text)
+    assert run_state.NEW_CHOSEN.value == (sent == "")
 
-    app = AppTest.from_function(a_choice)
-    app.query_params["sent"] = sent
-    app.run()
-    assert not app.exception
-    assert (app.session_state[run_state.RUN.key], app.session_state[run_state.TEXT.key]) == (run, text)
+
+@pytest.mark.parametrize(
+    ("sent", "snapshot"), [(4, 4), (0, 0), *((one, 20) for one in (None, "4", [], {}, -4, 4.0, True))]
+)
+def test_the_slider_of_a_film_chooses_a_snapshot(session: dict[str, Any], sent: Any, snapshot: int):
+    run_state.SNAPSHOT.set(20)
+    session[run_state.FILM_OVERVIEW] = {"snapshot": {"revision": 1, "value": sent}}
+    run_state.on_snapshot()
+    assert run_state.SNAPSHOT.value == snapshot
+
+
+def test_a_click_in_an_overview_chooses_a_head(session: dict[str, Any]):
+    for sent in ({"attention": "cross", "layer": 0, "head": 3}, {"attention": "cross", "layer": -1, "head": 0}, [1]):
+        session[run_state.OVERVIEW] = {"chosen": {"revision": 1, "value": sent}}
+        run_state.on_head()
+        assert (run_state.ATTENTION.value, run_state.LAYER.value, run_state.HEAD.value) == ("cross", 0, 3)
 
 
 def a_view() -> None:
@@ -41,22 +57,17 @@ def a_view() -> None:
     run_state.publish()
 
 
-def test_a_long_text_is_packed_as_on_all_pages():
+def test_a_long_text_is_packed_as_on_all_pages_and_a_damaged_one_is_told():
     text = "The cat sees the dog. " * 100
+    address = {"run": "copy", "text": text, "target": "short"}
+    for _ in range(2):
+        app = AppTest.from_function(a_view)
+        app.query_params.update(address)
+        app.run()
+        assert app.session_state["run-text"] == text.strip()
+        address = {name: value if isinstance(value, str) else value[-1] for name, value in app.query_params.items()}
+        assert set(address) == {"run", "packed", "target"} and len(address["packed"]) < 200
     app = AppTest.from_function(a_view)
-    app.query_params["run"], app.query_params["text"], app.query_params["target"] = "copy", text, "short"
-    app.run()
-    address = {name: value if isinstance(value, str) else value[-1] for name, value in app.query_params.items()}
-    assert set(address) == {"run", "packed", "target"} and len(address["packed"]) < 200
-    again = AppTest.from_function(a_view)
-    for name, value in address.items():
-        again.query_params[name] = value
-    again.run()
-    assert again.session_state["run-text"] == text.strip()
-
-
-def test_a_packed_text_that_is_damaged_is_told():
-    app = AppTest.from_function(a_view)
-    app.query_params["run"], app.query_params["packed"] = "copy", "%%%"
+    app.query_params.update(address | {"packed": "%%%"})
     app.run()
     assert app.session_state["run-text"] == "" and "it is damaged" in app.session_state["run-note"]

@@ -1,60 +1,57 @@
-"""The view's state: what a click may set, and what a text becomes."""
+"""The view's state: what a click may set, what a text becomes, and what reads it."""
 
 import unicodedata
+from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit
 from hypothesis import given
 from hypothesis import strategies as st
-from streamlit.testing.v1 import AppTest
 
+from pages.shared import models
+from pages.shared.view import state
 from pages.shared.view.long_texts import MAX_CHARACTERS, clean
+from transformer_core.analysis.interventions.records import Ablation, Component, Stack
+from transformer_core.analysis.interventions.stack_json import to_json
 
 START = {"attention": "cross", "layer": 1, "head": 0}
 
 
-def after_click(chosen: Any) -> dict[str, Any]:
-    """The state after the overview sent `chosen`."""
-
-    def click() -> None:
-        import streamlit
-
-        from pages.shared.view import state
-
-        state.on_head()
-        streamlit.text("done")
-
-    app = AppTest.from_function(click)
-    for name, value in (START | {"overview": {"chosen": {"revision": 1, "value": chosen}}}).items():
-        app.session_state[name] = value
-    app.run()
-    assert not app.exception
-    return {name: app.session_state[name] for name in START}
-
-
-def test_a_click_chooses_a_head():
-    chosen = {"attention": "decoder", "layer": 0, "head": 3}
-    assert after_click(chosen) == chosen
-
-
 @pytest.mark.parametrize(
-    "chosen",
+    ("chosen", "change"),
     [
-        None,
-        "decoder",
-        [],
-        {},
-        {"attention": "decoder"},
-        {"attention": "<b>", "layer": 0, "head": 0},
-        {"attention": "decoder", "layer": -1, "head": 0},
-        {"attention": "decoder", "layer": "0", "head": 0},
-        {"attention": "decoder", "layer": 0, "head": 1.5},
-        {"attention": "decoder", "layer": True, "head": 0},
-        {"attention": ["decoder"], "layer": 0, "head": 0},
+        ({"attention": "decoder", "layer": 0, "head": 3}, {"attention": "decoder", "layer": 0, "head": 3}),
+        *((nonsense, {}) for nonsense in (None, "decoder", [], {}, {"attention": "decoder"})),
+        ({"attention": "<b>", "layer": 0, "head": 0}, {}),
+        ({"attention": "decoder", "layer": -1, "head": 0}, {}),
+        ({"attention": "decoder", "layer": "0", "head": 0}, {}),
+        ({"attention": "decoder", "layer": 0, "head": 1.5}, {}),
+        ({"attention": "decoder", "layer": True, "head": 0}, {}),
+        ({"attention": ["decoder"], "layer": 0, "head": 0}, {}),
     ],
 )
-def test_a_click_that_makes_no_sense_chooses_nothing(chosen: Any):
-    assert after_click(chosen) == START
+def test_a_click_chooses_a_head_or_nothing(chosen: Any, change: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
+    session = START | {"overview": {"chosen": {"revision": 1, "value": chosen}}}
+    monkeypatch.setattr(streamlit, "session_state", session)
+    state.on_head()
+    assert {name: session[name] for name in START} == START | change
+
+
+def test_a_text_is_read_with_the_stack_on_that_text_and_its_target(three_kinds_here: Path):
+    """The stack is applied to the text that is read: to its target as well."""
+    off = Ablation(component=Component(kind="head", attention="cross", layer=1, heads=(2,)), method="zero")
+    stack = to_json(Stack(entries=(off,)))
+    view = state.View("en-fr", "The cat.", "Le chat", "cross", 1, 2, "cpu", "bfloat16", True, stack)
+    card = models.available()["en-fr"]
+    source = view.source(card, continues=False)
+    assert (source.stack, source.text) == (stack, ("The cat.", "Le chat"))
+    assert (source.path, source.version, source.precision, source.continues) == (
+        *(card.path, card.version),
+        *("bfloat16", False),
+    )
+    unchanged = view.source(card, is_changed=False)
+    assert (unchanged.stack, unchanged.text, unchanged.continues) == ("", ("", None), True)
 
 
 @given(st.text(max_size=3000))

@@ -52,8 +52,7 @@ def test_another_session_knows_what_was_seen(open_app: OpenApp, browser_that_was
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cookie", ["", "heads"])
-@pytest.mark.parametrize("parameters", [{}, {"model": "other"}, {"language": "de"}])
+@pytest.mark.parametrize(("cookie", "parameters"), [("", {}), ("heads", {"model": "other", "language": "de"})])
 def test_the_server_s_own_address_leads_to_the_page_start(
     open_app: OpenApp, browser_that_was_here: dict[str, str], cookie: str, parameters: dict[str, str]
 ):

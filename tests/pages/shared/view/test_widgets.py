@@ -45,30 +45,11 @@ CHOICES: list[tuple[str, str, Any, Any]] = [
 
 @pytest.mark.parametrize(("kind", "key", "chosen", "value"), CHOICES, ids=lambda value: str(value))
 def test_what_is_chosen_is_the_value_and_stays_there(app: AppTest, kind: str, key: str, chosen: Any, value: Any):
+    assert app.selectbox(key="test-one-box").value == "b" and app.slider(key="span-box").value == (1, 3)  # as usual
     getattr(app, kind)(key=key).set_value(chosen).run()
     assert not app.exception
     assert app.session_state[key.rpartition("-")[0]] == value
     assert getattr(app.run(), kind)(key=key).value == value
-
-
-def test_it_begins_with_the_usual_value(app: AppTest):
-    assert (
-        app.selectbox(key="test-one-box").value == "b" and app.segmented_control(key="test-few-segments").value == "x"
-    )
-    assert (app.number_input(key="n-box").value, app.slider(key="span-box").value) == (2, (1, 3))
-
-
-def test_two_widgets_of_one_choice_follow_each_other():
-    def twice() -> None:
-        from pages.shared.view.fields import Kept
-
-        Kept("n", 2).number("Number", 0, 9)
-        Kept("n", 2).slider("The same", 0, 9, part="slider")
-
-    app = AppTest.from_function(twice).run()
-    app.slider(key="n-slider").set_value(8).run()
-    app.run()
-    assert app.number_input(key="n-box").value == 8
 
 
 def test_what_is_shown_and_taken_can_be_another_than_the_value(app: AppTest):

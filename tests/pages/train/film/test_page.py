@@ -5,22 +5,19 @@ import html
 import json
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from pages.shared import runs
 from pages.train.film import film_readings
 from tests.pages.conftest import component, overview_of, shown_code, url_of, words_of
 from tests.pages.train.film_page import ARCHITECTURES, Models, OpenApp, figures_of, heatmap_of, pictures_of
 from tests.pages.train.small_films import APPEARS_AT, EXAMPLES, STEPS, TEXTS, patterns_by_hand
-from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.texts.fixed_text import fix_text
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.analysis.training.head_history import rule
 from transformer_core.figures import frames
-from transformer_core.training.run.directory import RunDirectory
 from transformer_core.training.run.film import Film
 
 pytestmark = pytest.mark.slow
@@ -37,12 +34,10 @@ def test_a_bare_link_shows_a_film(open_film: OpenApp):
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_each_snapshot_is_what_its_model_computes(
-    open_film: OpenApp, place: Path, made: tuple[Path, Models], name: str
-):
+def test_each_snapshot_is_what_its_model_computes(open_film: OpenApp, made: tuple[Path, Models], name: str):
     text = EXAMPLES[ARCHITECTURES[name]][0]
     app = open_film(run=name, text=text, snapshot="4", layer="1", head="2")
-    last, tokenizer = Film(place / name).load(STEPS[-1])
+    last, tokenizer = Film(made[0] / name).load(STEPS[-1])
     fixed = fix_text(last, tokenizer, text)
     header, strongest, levels = pictures_of(app)
     groups = overview_of(app)[0]["groups"]
@@ -67,19 +62,16 @@ def test_each_snapshot_is_what_its_model_computes(
     np.testing.assert_allclose(heatmap_of(app), patterns_by_hand(made[1][name][1], site, *fixed.inputs)[2], atol=1e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"run": "pairs"},
         {"run": "pairs", "snapshot": "4", "attention": "encoder", "layer": "0", "head": "3"},
         {"run": "pairs", "snapshot": "0", "target": "The cat's \"dog\" {} %s '''", "text": "It's “the” \\ <unk>"},
         {"run": "pairs", "text": "the cat " * 60, "target": "the dog " * 60},
-        {"run": "tales", "snapshot": "20", "layer": "0", "head": "1"},
-        {"run": "tales", "text": "the cat " * 60},
+        {"run": "tales", "snapshot": "20", "layer": "0", "head": "1", "text": "the cat " * 60},
         {"run": "gaps", "snapshot": "4"},
     ],
-    ids=range(7),
+    ids=range(5),
 )
 def test_the_shown_code_computes_the_shown_numbers(open_film: OpenApp, parameters: dict[str, str]):
     app = open_film(**parameters)
@@ -110,26 +102,20 @@ def test_moving_along_the_film_sends_the_pictures_once(open_film: OpenApp):
     assert not np.allclose(heatmap_of(app), heatmap)
 
 
-def test_another_text_is_read_at_all_snapshots(open_film: OpenApp):
-    app = open_film(run="pairs", snapshot="4")
+def test_another_text_is_read_at_all_snapshots_and_they_are_led_along_a_typed_target(open_film: OpenApp):
+    app = open_film(run="pairs", snapshot="4", target="the dog sees")
+    assert overview_of(app)[0]["film"]["labels"]["cross"]["queries"] == ["<bos>", "the", "dog", "sees"]
+    assert "your target" in words_of(app)
+    app.text_input(key="run-target").set_value("").run()
+    assert "the output of step 60" in words_of(app) and "target" not in url_of(app)
     app.text_input(key="run-text").set_value("  The dog\tsleeps. ").run()
     assert not app.exception
     header = overview_of(app)[0]["film"]
     assert header["labels"]["encoder"]["keys"] == ["The", "dog", "sleeps", ".", "<eos>"]
-    assert header["step"]["value"] == 4
-    assert url_of(app)["text"] == "The dog sleeps."
+    assert header["step"]["value"] == 4 and url_of(app)["text"] == "The dog sleeps."
 
 
-def test_the_snapshots_are_led_along_a_typed_target(open_film: OpenApp):
-    app = open_film(run="pairs", target="the dog sees")
-    assert overview_of(app)[0]["film"]["labels"]["cross"]["queries"] == ["<bos>", "the", "dog", "sees"]
-    assert "your target" in words_of(app)
-    app.text_input(key="run-target").set_value("").run()
-    assert "the output of step 60" in words_of(app)
-    assert "target" not in url_of(app)
-
-
-def test_the_lines_above_the_slider_are_loss_and_probability(open_film: OpenApp, made: tuple[Path, Models]):
+def test_the_lines_above_the_slider_are_loss_and_probability(open_film: OpenApp):
     app = open_film(run="pairs", text=TEXTS[0])
     loss, probability = overview_of(app)[0]["film"]["lines"]
     assert (loss["name"], loss["values"]) == ("loss", [4.0, 3.8, 3.0, 1.0])
@@ -158,28 +144,7 @@ def test_what_appears_is_listed_and_a_click_goes_there(open_film: OpenApp):
     assert url_of(app)["snapshot"] == "20"
 
 
-def test_heads_over_time_and_loss_are_marked(open_film: OpenApp):
-    figures = figures_of(open_film(run="pairs", snapshot="20"))
-    for name in ("pairs-loss", "pairs-heads-previous"):
-        lines = [shape for shape in figures[name]["layout"]["shapes"] if shape.get("x0") == shape.get("x1") == 20]
-        assert lines
-
-
-def test_a_training_that_goes_on_says_how_far_it_is(open_film: OpenApp, place: Path):
-    directory = RunDirectory.open(place / "pairs")
-    directory.claim()
-    directory.metrics.rewind(step=40)
-    directory.metrics.append({"step": 41, "loss": 1.0})
-    directory.write_status("running", step=38)  # which it writes less often
-    app = open_film(run="pairs")
-    assert "pairs is training: step 41 of 60" in words_of(app)
-    assert overview_of(app)[0]["film"]["steps"] == [*STEPS]
-    directory.write_status("finished", step=60)
-    directory.release()
-    app.run()
-    assert "is being trained" not in words_of(app)
-
-
+@pytest.mark.usefixtures("fresh_caches")
 @pytest.mark.parametrize("n_tokens", [9, 12])
 def test_a_text_is_read_as_far_as_all_its_patterns_have_room(
     place: Path, monkeypatch: pytest.MonkeyPatch, n_tokens: int
@@ -192,6 +157,7 @@ def test_a_text_is_read_as_far_as_all_its_patterns_have_room(
     assert [len(side) for side in fixed.inputs] == [n_tokens, n_tokens]
 
 
+@pytest.mark.usefixtures("fresh_caches")
 def test_too_many_frames_are_thinned_and_pooled(open_film: OpenApp, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(frames, "fit_frames", partial(frames.fit_frames, n_bytes=15_000))
     app = open_film(run="pairs", text="the cat " * 30, snapshot="4")
@@ -205,6 +171,9 @@ def test_too_many_frames_are_thinned_and_pooled(open_film: OpenApp, monkeypatch:
 
 def test_the_numbers_can_be_taken_away(open_film: OpenApp):
     app = open_film(run="pairs", text="The cat.", snapshot="4", attention="encoder", other="0")
+    for name in ("pairs-loss", "pairs-heads-previous"):  # the snapshot is marked
+        shapes = figures_of(app)[name]["layout"]["shapes"]
+        assert any(shape.get("x0") == shape.get("x1") == 4 for shape in shapes)
     figures = [c.proto for c in app.get("bidi_component") if c.proto.component_name == "headlight.figure"]
     for figure in figures:  # the menu of each is opened
         app.session_state[figure.id.split("-", 2)[2]] = {"open": 1}
@@ -219,31 +188,3 @@ def test_the_numbers_can_be_taken_away(open_film: OpenApp):
     assert tables["pairs-loss"] == "step,loss\n0,4.0\n4,3.8\n20,3.0\n60,1.0\n"
     assert tables["pairs-heads-previous"].splitlines()[0].count(".H") == 24
     assert len(tables) == 6
-
-
-def after_rest(snapshot: Any) -> int:
-    """The snapshot in the session after the slider sent something."""
-
-    def rest() -> None:
-        import streamlit
-
-        from pages.shared.view import run_state
-
-        run_state.on_snapshot()
-        streamlit.text("done")
-
-    app = AppTest.from_function(rest)
-    app.session_state["run-snapshot"] = 20
-    app.session_state["film-overview"] = {"snapshot": {"revision": 1, "value": snapshot}}
-    app.run()
-    assert not app.exception
-    return int(app.session_state["run-snapshot"])
-
-
-def test_the_slider_chooses_a_snapshot():
-    assert after_rest(4) == 4
-
-
-@pytest.mark.parametrize("snapshot", [None, "4", [], {}, -4, 4.0, True])
-def test_a_message_that_makes_no_sense_chooses_nothing(snapshot: Any):
-    assert after_rest(snapshot) == 20

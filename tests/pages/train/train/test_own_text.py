@@ -1,17 +1,14 @@
 """Texts of one's own on the page Train: taken in or refused, chosen, skipped lines, and deleted."""
 
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import models, runs
+from pages.shared import runs
 from pages.shared.runs import Run
 from pages.train.train import own_texts
-from tests.corpora.test_foreign_tokens import END, write_tokenizer
 from tests.pages.conftest import app_at, words_of
 from transformer_core.training.run.launch import Launcher
 
@@ -92,14 +89,13 @@ def test_what_is_refused_leaves_nothing_to_be_trained_on(app: AppTest, upload: U
     assert chosen(app) == "pasted.txt" and "Start training" in labels(app)
 
 
-@pytest.mark.parametrize(("name", "between"), [("pairs.tsv", "\t"), ("pairs.csv", ",")])
 def test_bad_lines_are_shown_and_skipped_or_not(
-    app: AppTest, upload: Upload, analyse: Analyse, name: str, between: str, monkeypatch: pytest.MonkeyPatch
+    app: AppTest, upload: Upload, analyse: Analyse, monkeypatch: pytest.MonkeyPatch
 ):
     upload("rhyme.txt", RHYME)
-    content = BAD.replace("\t", between).encode()
-    upload(name, content)
-    assert f"{name}: 10 of 30 lines are not pairs" in warnings(app)
+    content = BAD.replace("\t", ",").encode()
+    upload("pairs.csv", content)
+    assert "pairs.csv: 10 of 30 lines are not pairs" in warnings(app)
     assert app.dataframe[0].value.to_numpy().tolist() == [
         [f"line {i} has only one column", f"number {i - 1}"] for i in (1, 4, 7, 10, 13)
     ]
@@ -107,7 +103,7 @@ def test_bad_lines_are_shown_and_skipped_or_not(
     app.button(key="cancel-upload").click().run()
     assert chosen(app) is None and len(own_texts.available()) == 1
 
-    upload(name, content)
+    upload("pairs.csv", content)
     analyse(app.button(key="skip-bad-lines").click().run())
     assert "not pairs" not in warnings(app)
     assert chosen(app) == "pairs.tsv"
@@ -116,11 +112,6 @@ def test_bad_lines_are_shown_and_skipped_or_not(
     monkeypatch.setattr(runs, "start", lambda name, arguments: asked.append([*arguments]))
     app.button(key="start-training").click().run()
     assert "skip_bad_lines=true" in asked[0]
-
-
-def test_a_paste_with_one_bad_line_is_one_of_pairs(app: AppTest, paste: Paste):
-    paste(BAD.replace("number 0\n", ""))
-    assert "9 of 29 lines are not pairs" in warnings(app)
 
 
 def test_what_is_wrong_with_a_text_is_told_before_its_training(app: AppTest, upload: Upload):
@@ -138,21 +129,6 @@ def test_what_is_wrong_with_a_text_is_told_before_its_training(app: AppTest, upl
     assert "Start training" not in labels(app)
     next(box for box in app.number_input if box.label == "Maximum length (tokens)").set_value(1000).run()
     assert "too long for the model" not in warnings(app) and "Start training" in labels(app)
-
-
-def test_what_was_done_to_a_text_is_told_as_long_as_it_is_chosen(app: AppTest, upload: Upload):
-    upload("rhyme.txt", RHYME)
-    upload("café.txt", RHYME.replace(b"two", "café".encode("latin-1")))
-    for _ in range(2):
-        assert any("was not UTF-8 and was read as Windows-1252" in info.value for info in app.info)
-        app.run()
-    app.selectbox(key="train-own").select("rhyme.txt").run()
-    assert not app.info
-
-
-def test_columns_that_are_not_read_are_told(app: AppTest, upload: Upload):
-    upload("pairs.tsv", PAIRS.replace("nombre 7\n", "nombre 7\tnote\twho\n").encode())
-    assert "Only the first two columns are used; 1 of 30 lines have more." in words_of(app)
 
 
 def test_texts_keep_their_names_and_can_be_deleted(
@@ -186,35 +162,3 @@ def test_a_training_whose_text_is_gone_says_so(tmp_path: Path):
     run = Run(name="mine", path=folder, state="stopped", request={"corpus": "runs/.texts/0123/notes.txt"})
     with pytest.raises(ValueError, match=r"the text that it is trained on, notes.txt, is gone; upload it again"):
         runs.resume(run)
-
-
-def test_a_model_is_said_to_be_trained_on_the_text_by_its_name(checkpoints: Path):
-    card = models.available()["en-fr"]
-    assert "trained on en-fr" in card.claim()
-    own = replace(card, corpus="runs/.texts/9cc747d6f0ed/tinyshakespeare.txt")
-    assert "trained on tinyshakespeare.txt" in own.claim()
-
-
-def test_a_text_is_read_with_a_tokenizer_from_a_folder(
-    app: AppTest, upload: Upload, analyse: Analyse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    write_tokenizer(tmp_path / "Like GPT-2", bos_token=END, eos_token=END, pad_token=None)
-    upload("rhyme.txt", RHYME)
-    key = app.selectbox(key="train-own").value
-    app.selectbox(key=f"train-tokens-{key}").set_value("foreign").run()
-    assert "Start training" not in labels(app) and not app.warning
-    box = app.text_input(key=f"train-tokenizer-{key}")
-    for source, said in (
-        (f"{tmp_path}/nothing", "there is no folder .*/nothing with a tokenizer"),
-        ("gpt2", r"the folder of a tokenizer \(./folder\), or a Hugging Face Hub id"),
-        ("no-such/model", "no-such/model"),
-    ):
-        box.set_value(source).run()
-        assert not app.exception and re.search(f"This cannot be trained on: .*{said}", warnings(app))
-        assert "Start training" not in labels(app)
-    analyse(box.set_value(f"{tmp_path}/Like GPT-2").run())
-    assert "301 tokens of the chosen tokenizer" in words_of(app) and "cannot be trained" not in warnings(app)
-    started: list[Sequence[str]] = []
-    monkeypatch.setattr(runs, "start", lambda name, arguments: started.append(arguments))
-    next(button for button in app.button if button.label == "Start training").click().run()
-    assert f"tokens={tmp_path}/Like GPT-2" in started[0]

@@ -2,7 +2,6 @@
 
 import html
 import json
-import re
 import shutil
 import time
 from collections.abc import Callable
@@ -19,9 +18,8 @@ from pages.models import model_store
 from pages.shared import models, prose, run_readings, runs
 from tests.pages.conftest import url_of, words_of
 from tests.pages.train.small_films import save_run
-from tests.pages.train.small_runs import read_text, stop_pairs, train_copy
+from tests.pages.train.small_runs import stop_pairs, train_copy
 from transformer_core.checkpoints.checkpoint import load, read_card
-from transformer_core.text.load import load_tokenizer
 from transformer_core.training.run.launch import Launcher
 
 pytestmark = pytest.mark.slow
@@ -72,11 +70,7 @@ def labels(app: AppTest) -> list[str]:
 
 def test_before_a_training_the_corpus_is_seen_and_counted(place: Path, open_train: OpenApp):
     app = open_train()
-    words = words_of(app)
-    assert "20,000" in words
-    assert "20 characters" in words
-    assert "121 thousand parameters" in words
-    assert "300 steps" in words
+    assert all(told in words_of(app) for told in ("20,000", "20 characters", "121 thousand parameters", "300 steps"))
     assert "Start training" in labels(app)
     samples = app.dataframe[0].value
     assert (samples["source"] == samples["target"]).all()  # it is the corpus `copy`
@@ -110,15 +104,13 @@ def test_what_is_chosen_is_what_is_started(place: Path, open_train: OpenApp, mon
 
 
 def test_a_finished_run_is_found_by_its_link(place: Path, open_train: OpenApp):
-    app = open_train(run="copy")
+    text = "<img src=x onerror=alert(1)> [free](https://evil.example)"
+    app = open_train(run="copy", text=text)
     words = words_of(app)
-    assert "step 3 of 3" in words
-    assert "<div class='hl-label'>Output</div>" in words
-    assert "Heads over time" in words
-    assert "Save as model" in labels(app)
-    assert "Pause" not in labels(app)
-    assert url_of(app)["run"] == "copy"
-    assert not app.warning
+    assert "step 3 of 3" in words and "<div class='hl-label'>Output</div>" in words and "Heads over time" in words
+    assert f"<bdi>{html.escape(text)}</bdi>" in words and "Possible target leakage" not in words
+    assert "Save as model" in labels(app) and "Pause" not in labels(app)
+    assert url_of(app)["run"] == "copy" and not app.warning
 
 
 def test_weights_that_somebody_else_had_replaced_are_looked_for_again(
@@ -138,18 +130,11 @@ def test_texts_of_a_deleted_training_do_not_come_back_with_its_name(place: Path,
     app = open_train(run="copy")
     assert secrets[0] in words_of(app)
     app.button(key="delete-run-really").click().run()
+    assert not (place / "copy").exists() and "Start training" in labels(app)
     (place / "pairs").rename(place / "copy")  # as if another one had been trained under that name
     words = html.unescape(words_of(open_train(run="copy")))
     assert others[0] in words
     assert not any(f">{secret}<" in words for secret in secrets)
-
-
-def test_a_decoder_is_sampled_and_a_sound_training_is_not_accused(place: Path, open_train: OpenApp):
-    save_run(place / "tales", architecture="decoder_only")
-    words = words_of(open_train(run="tales"))
-    assert "Continuations, sampled at temperature 0.8" in words
-    assert "Diagnosis" in words
-    assert "Possible target leakage" not in words_of(open_train(run="copy"))
 
 
 def test_a_measured_leak_is_told_with_its_numbers(place: Path, open_train: OpenApp):
@@ -159,15 +144,7 @@ def test_a_measured_leak_is_told_with_its_numbers(place: Path, open_train: OpenA
     leak = {"probe_seen_accuracy": 0.97, "probe_hidden_accuracy": 0.12, "held_out_exact_match": 0.0}
     log.write_text("".join(f"{json.dumps(line | leak if 'held_out_loss' in line else line)}\n" for line in lines))
     words = words_of(open_train(run="copy"))
-    assert "Possible target leakage" in words
-    assert "97%" in words and "12%" in words
-
-
-def test_a_run_that_is_not_here_is_said(place: Path, open_train: OpenApp):
-    open_train()  # a first visit reads the corpus
-    app = open_train(run="[free](//evil.example)")
-    assert any("no training “\\[free\\](//evil.example)”" in note.value for note in app.info)
-    assert "Start training" in labels(app)
+    assert all(told in words for told in ("Possible target leakage", "97%", "12%"))
 
 
 def test_a_failed_run_says_why_and_can_go_on(place: Path, open_train: OpenApp):
@@ -188,7 +165,6 @@ def test_a_failed_run_says_why_and_can_go_on(place: Path, open_train: OpenApp):
     ("file", "content", "said"),
     [
         ("metrics.jsonl", "{\n{}\n", "measurements cannot be read"),
-        ("status.json", "{", "damaged"),
         ("run.json", "[]", "damaged"),
         ("film/heads.jsonl", '{"step": 0}\n', "head measurements cannot be read"),
     ],
@@ -196,25 +172,7 @@ def test_a_failed_run_says_why_and_can_go_on(place: Path, open_train: OpenApp):
 def test_a_damaged_file_is_said_in_a_sentence(place: Path, open_train: OpenApp, file: str, content: str, said: str):
     (place / "copy" / file).write_text(content)
     app = open_train(run="copy")
-    told = [*(warning.value for warning in app.warning), *(caption.value for caption in app.caption), words_of(app)]
-    assert any(said in sentence for sentence in told)
-
-
-def test_a_paused_run_is_kept(place: Path, open_train: OpenApp):
-    """With the weights that were saved when it was paused; its process is there, and goes on whenever it is told to."""
-    values = {"state": "paused", "step": 2, "pid": 1, "host": "elsewhere", "heartbeat": time.time(), "reason": ""}
-    (place / "pairs" / "status.json").write_text(json.dumps(values))
-    app = keep(open_train(run="pairs")).click().run()
-    assert not app.exception and not app.warning
-    assert "Resume" in labels(app)
-    assert same_weights(place.parent / "checkpoints" / "pairs", place / "pairs" / "last")
-
-
-@pytest.mark.parametrize("text", ["xyz 😀", "<img src=x onerror=alert(1)>", "[free](https://evil.example)", "a" * 900])
-def test_a_text_of_the_address_is_shown_as_text(place: Path, open_train: OpenApp, text: str):
-    app = open_train(run="copy", text=text)
-    assert not app.error
-    assert f"<bdi>{html.escape(text)}</bdi>" in words_of(app)
+    assert any(said in sentence.value for sentence in (*app.warning, *app.caption)) or said in words_of(app)
 
 
 def test_why_a_model_was_not_kept_is_said_until_the_next_click(
@@ -233,14 +191,18 @@ def test_why_a_model_was_not_kept_is_said_until_the_next_click(
     assert "copy" in models.available()
 
 
-def test_a_stopped_run_of_one_s_own_pairs_is_kept_under_the_name_that_is_typed(place: Path, open_train: OpenApp):
+def test_a_paused_run_of_one_s_own_pairs_is_kept_under_the_name_that_is_typed(place: Path, open_train: OpenApp):
+    """With the weights that were saved when it was paused; its process is there, and goes on whenever it is told to."""
+    values = {"state": "paused", "step": 2, "pid": 1, "host": "elsewhere", "heartbeat": time.time(), "reason": ""}
+    (place / "pairs" / "status.json").write_text(json.dumps(values))
     app = open_train(run="pairs")
+    assert "Resume" in labels(app)
     for folder, title in (("uberset-zer", "Überset[zer]"), ("uberset-zer-2", "Überset[zer] (uberset-zer-2)")):
         app.text_input(key="keep-name-pairs").set_value("Überset[zer]")
         app = keep(app).click().run()
         assert not app.exception
         assert not app.warning
-        assert [f"Saved as “{title}”, after step 2." == plain(told.value) for told in app.success] == [True]
+        assert [f"Saved as “{title}”, after step 2." == told.value.replace("\\", "") for told in app.success] == [True]
         card = models.available()[folder]
         assert card.title == title
         assert same_weights(place.parent / "checkpoints" / folder, place / "pairs" / "last")
@@ -274,21 +236,6 @@ def test_a_model_is_kept_once_though_the_page_is_left_meanwhile(
     assert app.success
 
 
-def plain(markdown: str) -> str:
-    return markdown.replace("\\", "")
-
-
-def test_an_explosion_is_told_once_in_the_words_of_the_page(place: Path, open_train: OpenApp):
-    status = json.loads((place / "pairs" / "status.json").read_text())
-    reason = "the loss exploded: at step 2 it is 99.0 nats. Start with a smaller learning_rate_factor (now 9)"
-    (place / "pairs" / "status.json").write_text(json.dumps(status | {"state": "failed", "reason": reason}))
-    app = open_train(run="pairs")
-    words = words_of(app)
-    assert words.count("The loss exploded: at step 2 it is 99.0 nats.") == 1
-    assert "learning_rate_factor" not in words
-    assert not [*app.warning, *app.info]
-
-
 def test_a_training_that_goes_on_is_of_one_step_and_opened_again_until_its_end_is_seen(
     place: Path, open_train: OpenApp
 ):
@@ -304,10 +251,8 @@ def test_a_training_that_goes_on_is_of_one_step_and_opened_again_until_its_end_i
         values = {"loss": 0.00123, "learning_rate": 0.1, "gradient_norm": 1.0, "tokens_per_second": 9.0}
         file.write(json.dumps({"step": 5, **values, "seconds": 2.0}) + "\n")
     app = open_train()
-    words = words_of(app)
-    assert "<div class='hl-model'>pairs</div>" in words
-    assert "step 5 of 6, loss 0.00123" in words
-    assert "Output at step 2" in words  # the newest weights that there are
+    shown = "<div class='hl-model'>pairs</div>", "step 5 of 6, loss 0.00123", "Output at step 2"  # the newest weights
+    assert all(told in words_of(app) for told in shown)
     assert "pairs · at work" in app.selectbox[0].options
     stands("paused")
     app = open_train(run="pairs")
@@ -325,16 +270,6 @@ def test_a_training_that_goes_on_is_of_one_step_and_opened_again_until_its_end_i
     assert "Start training" in labels(open_train())
 
 
-def test_a_training_that_began_and_ended_between_two_visits_is_opened(place: Path, open_train: OpenApp):
-    """As one from a shell: no page ever saw it at work."""
-    open_train()
-    save_run(place / "between")
-    for wanted in ("between", ""):
-        app = open_train()
-        assert url_of(app).get("run", "") == wanted
-        assert any("between · finished" in note.value for note in app.info) == bool(wanted)
-
-
 def test_in_the_same_tab_what_ended_is_opened_too_or_else_offered(place: Path, open_train: OpenApp):
     app = open_train()
     for name, opened in (("first", "first"), ("second", "first")):
@@ -350,29 +285,6 @@ def test_in_the_same_tab_what_ended_is_opened_too_or_else_offered(place: Path, o
     assert "second · finished" not in labels(app) and "first · finished" not in labels(app)
 
 
-def test_beside_a_training_at_work_what_ended_is_offered(place: Path, open_train: OpenApp):
-    open_train()
-    save_run(place / "between")
-    values = {"state": "running", "step": 1, "pid": 1, "host": "elsewhere", "heartbeat": time.time(), "reason": ""}
-    (place / "pairs" / "status.json").write_text(json.dumps(values))
-    app = open_train()
-    assert url_of(app)["run"] == "pairs"
-    app = app.button(key="open-between").click().run()
-    assert url_of(app)["run"] == "between"
-
-
-def test_controls_keep_their_places_when_a_training_is_paused(place: Path, open_train: OpenApp):
-    rows = []
-    for state in ("running", "paused"):
-        values = {"state": state, "step": 2, "pid": 1, "host": "elsewhere", "heartbeat": time.time(), "reason": ""}
-        (place / "pairs" / "status.json").write_text(json.dumps(values))
-        app = open_train(run="pairs")
-        buttons = [button for button in app.button if re.match("ask-", str(button.key))]
-        rows.append([(button.label, button.disabled) for button in buttons])
-    assert rows[0] == [("Pause", False), ("Step", True), ("Snapshot", False), ("Stop", False)]
-    assert rows[1] == [("Resume", False), ("Step", False), ("Snapshot", False), ("Stop", False)]
-
-
 def test_a_model_whose_heads_cannot_be_described_is_kept_and_that_is_said(
     place: Path, trained: Path, open_train: OpenApp
 ):
@@ -380,32 +292,6 @@ def test_a_model_whose_heads_cannot_be_described_is_kept_and_that_is_said(
     app = keep(open_train(run="pairs")).click().run()
     (trained / "away.tsv").rename(trained / "pairs.tsv")
     assert not app.exception
-    assert [
-        "The model is saved, but head scores could not be measured" in warning.value for warning in app.warning
-    ] == [True]
-    assert app.success
-    assert models.available()["pairs"].heads == ()
-    assert "Look at its heads" in labels(app)
-
-
-@pytest.mark.parametrize("tokens", ["word", "character"])
-def test_a_text_of_one_s_own_is_trained_on_and_kept(place: Path, trained: Path, open_train: OpenApp, tokens: str):
-    read_text(trained, place / "notes", tokens=tokens)
-    app = keep(open_train(run="notes")).click().run()
-    assert not app.exception and not app.warning
-    assert models.available()["notes"].config.architecture == "decoder_only"
-    assert load_tokenizer(place.parent / "checkpoints" / "notes" / "tokenizer.json").kind == tokens
-    assert same_weights(place.parent / "checkpoints" / "notes", place / "notes" / "last")
-
-
-def test_kept_it_is_a_model_and_deleted_it_is_gone(
-    place: Path, open_train: OpenApp, analyse: Callable[[AppTest], AppTest]
-):
-    app = open_train(run="copy")
-    app = keep(app).click().run()
-    assert not app.exception
-    assert models.available()["copy"].title == "copy"
-    app = analyse(app.button(key="delete-run-really").click().run())
-    assert not (place / "copy").exists()
-    assert "Start training" in labels(app)
-    assert "copy" in models.available()
+    (warning,) = app.warning
+    assert "The model is saved, but head scores could not be measured" in warning.value
+    assert app.success and models.available()["pairs"].heads == () and "Look at its heads" in labels(app)

@@ -62,7 +62,6 @@ def test_what_is_left_takes_as_long_per_step_as_the_last_quarter_of_what_was_log
     [
         ("running", [], "", "step 7 of 60"),
         ("running", [{"step": 9, "held_out_loss": 1.0}], "", "step 9 of 60"),
-        ("running", [logged(9, 2.0)], "", "step 9 of 60, loss 2.50"),
         ("running", [logged(9, 2.0), {"step": 10, "held_out_loss": 1.0}], "", "step 10 of 60, loss 2.50"),
         ("running", [logged(8, 1.0), logged(9, 2.0)], "measuring", "step 9 of 60, measuring"),
         ("paused", [logged(8, 1.0), logged(9, 200.0)], "", "step 7 of 60, loss 2.50, 3 min of training"),
