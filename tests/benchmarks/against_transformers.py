@@ -1,8 +1,6 @@
 """Plain forwards and captures at GPT-2-small size, beside transformers and TransformerLens, with the same weights."""
 
 import gc
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -12,8 +10,8 @@ from typing import Any
 import torch
 
 import transformer_core as tc
-from tests.benchmarks.interleaved import Row, interleaved, speed_up
-from tests.benchmarks.interleaved import percentile_95 as slowest
+from tests.benchmarks.interleaved import Row, interleaved, row_of, speed_up
+from tests.benchmarks.own_process import measured, report
 
 TITLE = "GPT-2-small size: plain forward and capture of all 144 patterns, 128 and 512 tokens"
 LENGTHS = (128, 512)
@@ -94,30 +92,20 @@ def run() -> list[Row]:
 
 
 def _rows(times: dict[str, list[float]], length: int) -> list[Row]:
-    """Return a row a contestant with the ratios that count."""
+    """Return a row per contestant with the ratios that count."""
     rows = []
     for name, values in times.items():
         to_plain = speed_up(values, times["ours, plain"])
         note = "" if name == "ours, plain" else f"{to_plain:.2f} times the time of our plain forward"
         if name.endswith("capture") and not name.startswith("ours"):
             note += f"; our capture is {speed_up(values, times['ours, capture']):.2f} times as fast"
-        ordered = sorted(values)
-        rows.append(
-            Row(
-                name=f"{length} tokens: {name}",
-                median_ms=ordered[len(ordered) // 2],
-                slowest_ms=slowest(values),
-                note=note,
-            )
-        )
+        rows.append(row_of(f"{length} tokens: {name}", values, note))
     return rows
 
 
 def _memory(name: str, folder: str) -> Row:
     """Measure the memory that a capture of `MEMORY_LENGTH` tokens takes above the loaded model, in a fresh process."""
-    command = [sys.executable, "-m", "tests.benchmarks.against_transformers", name, folder]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ))
-    mebibytes = float(done.stdout.split()[-1])
+    _, mebibytes = measured("tests.benchmarks.against_transformers", name, folder)
     return Row(
         name=f"{MEMORY_LENGTH} tokens: {name}, capture",
         median_ms=float("nan"),
@@ -126,20 +114,13 @@ def _memory(name: str, folder: str) -> Row:
     )
 
 
-def _peak(name: str, folder: str) -> float:
-    """Return the peak of memory, in MiB, that a capture adds to this process."""
-    import resource
-
+@torch.inference_mode()
+def _measure(name: str, folder: str) -> None:
     tokens = torch.randint(0, VOCAB_SIZE, (1, MEMORY_LENGTH), generator=torch.Generator().manual_seed(0))
     _, capture = CONTESTANTS[name](folder)
-    with torch.inference_mode():
-        capture(tokens[:, :16])
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        kept = capture(tokens)
-        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    del kept
-    return (after - before) / 1024
+    capture(tokens[:, :16])
+    report(lambda: capture(tokens))
 
 
 if __name__ == "__main__":
-    print(_peak(sys.argv[1], sys.argv[2]))
+    _measure(sys.argv[1], sys.argv[2])

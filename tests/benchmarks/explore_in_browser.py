@@ -7,18 +7,17 @@ cells are those of the text, one each.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from urllib.parse import urlencode
 
-from playwright.sync_api import Browser, Page, WebSocket, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from pages.shared.model_bar import TEXT_BOXES
 from pages.shared.models import SHIPPED, available
 from pages.shared.view import long_texts, state
-from tests.benchmarks.imported_gpt2 import imported_gpt2
 from tests.benchmarks.in_browser import UNTIL, ask, click, head_names, row, wait_for_heatmap
 from tests.benchmarks.interleaved import Row
-from tests.benchmarks.wide_model import checkpoints, text_of, wide_model
+from tests.benchmarks.wide_model import checkpoints, imported_gpt2, text_of, wide_model
 from tests.e2e.browser import Server, launch, serve
 from transformer_core.text.tokenizer import OwnTokenizer
 
@@ -43,38 +42,27 @@ AFTER_BOX = f"""() => {{
 }}"""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What it took to show a text."""
-
-    ms: float  # from Enter to all heads drawn
-    sent_until_drawn: int  # bytes
-    sent_in_all: int
-
-
 class Visitor:
     """Somebody who explores a decoder, and what reaches their browser."""
 
-    def __init__(self, browser: Browser, server: Server) -> None:
+    def __init__(self, browser: Browser, server: Server, address: str = "") -> None:
         """Open the page Heads, with the model's example."""
         self.page = browser.new_page(viewport={"width": 1440, "height": 900})
         self.page.set_default_timeout(PATIENCE)
         self.received = 0  # bytes
-        self.page.on("websocket", self._listen)
-        self.page.goto(f"{server.url}/heads")
+        self.page.on("websocket", lambda socket: socket.on("framereceived", self._add))
+        self.page.goto(f"{server.url}/heads{address}")
         wait_for_heatmap(self.page)
         rest(self.page)
 
-    def ask(self, text: str) -> Asked:
-        """Ask for a text, and return when the server has sent everything."""
+    def ask(self, text: str) -> tuple[float, int, int]:
+        """Ask for a text; return the ms from Enter to all heads drawn, and the bytes sent until then, and in all."""
         before = self.received
         ms = ask(self.page, text, label=TEXT_BOXES["decoder_only"][0])
         at_drawn = self.received
+        self.page.wait_for_function(WRITTEN)
         rest(self.page)
-        return Asked(ms=ms, sent_until_drawn=at_drawn - before, sent_in_all=self.received - before)
-
-    def _listen(self, socket: WebSocket) -> None:
-        socket.on("framereceived", self._add)
+        return ms, at_drawn - before, self.received - before
 
     def _add(self, frame: bytes | str) -> None:
         self.received += len(frame)
@@ -128,12 +116,12 @@ def wide(browser: Browser, server: Server, tokenizer: OwnTokenizer, n_tokens: in
     boxes = list(drawn_boxes(page))
     page.context.close()
     of_text = f"GPT-2-small size, {n_tokens:,} tokens"
-    all_heads = row(f"{of_text}: Enter to all heads, once it is read", [one.ms for one in read])
+    all_heads = row(f"{of_text}: Enter to all heads, once it is read", [ms for ms, *_ in read])
     another_head = row(f"{of_text}: click on another head to its heatmap", clicks)
-    most_sent = max(read, key=lambda one: one.sent_in_all)
-    sent = f"{most_sent.sent_until_drawn / 1e6:.2f} MB sent, {most_sent.sent_in_all / 1e6:.2f} with the heatmap"
+    _, until_drawn, in_all = max(read, key=lambda one: one[2])
+    sent = f"{until_drawn / 1e6:.2f} MB sent, {in_all / 1e6:.2f} with the heatmap"
     return [
-        row(f"{of_text}: Enter to all heads, forward passes included", [one.ms for one in unread]),
+        row(f"{of_text}: Enter to all heads, forward passes included", [ms for ms, *_ in unread]),
         replace(all_heads, note=f"{all_heads.note}; {sent}"),
         replace(another_head, note=f"{another_head.note}; {sent_a_click / 1e6:.2f} MB sent each"),
         row(f"{of_text}: box drawn to its exact cells", boxes),
@@ -144,18 +132,12 @@ def imported(browser: Browser, server: Server) -> list[Row]:
     """Measure short texts of token ids that nobody has read, alone and with what the model writes after them."""
     rows = []
     for of_text, address in (("the text alone", ""), ("continued, its text first", "?continue=on")):
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.set_default_timeout(PATIENCE)
-        page.goto(f"{server.url}/heads{address}")
-        wait_for_heatmap(page)
-        rest(page)
+        visitor = Visitor(browser, server, address)
         times = []
         for i in range(SHORT_TEXTS):
             ids = range(1000 * i + len(address), 50_000, 4_100)
-            times.append(ask(page, " ".join(map(str, [*ids][:SHORT])), label=TEXT_BOXES["decoder_only"][0]))
-            page.wait_for_function(WRITTEN)
-            rest(page)
-        page.context.close()
+            times.append(visitor.ask(" ".join(map(str, [*ids][:SHORT])))[0])
+        visitor.page.context.close()
         rows.append(row(f"imported GPT-2 small, {SHORT} tokens, {of_text}: Enter to all heads", times))
     return rows
 

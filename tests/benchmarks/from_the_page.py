@@ -5,7 +5,6 @@ answers freely; for `induction` (random words, told twice), that the loss has fa
 head has appeared.
 """
 
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from pages.shared.corpora import MADE_HERE
 from tests.benchmarks.interleaved import Row
+from tests.benchmarks.wide_model import environment
 from tests.e2e.browser import launch, serve
 from transformer_core.analysis.training.head_history import HeadHistory, appearances
 from transformer_core.training.run.directory import RunDirectory
@@ -32,7 +32,11 @@ def run() -> list[Row]:
     """Train one after the other, and watch."""
     rows: list[Row] = []
     for corpus in ("copy", "en-fr", "induction"):
-        with folders(), sync_playwright() as playwright, serve() as server:  # a page with trainings opens the last one
+        with (
+            folders() as runs,
+            sync_playwright() as playwright,
+            serve() as server,
+        ):  # a page with trainings opens the last one
             page = launch(playwright).new_page(viewport={"width": 1440, "height": 900})
             page.goto(f"{server.url}/train")
             choose(page, corpus)
@@ -43,22 +47,17 @@ def run() -> list[Row]:
             rows.append(row(f"{corpus}: first loss, in words", time.perf_counter() - clicked))
             page.locator(CURVES).first.wait_for(state="attached", timeout=PATIENCE * 1000)
             rows.append(row(f"{corpus}: first loss, as a curve", time.perf_counter() - clicked))
-            rows += watched(page, corpus, clicked)
+            rows += watched(page, runs / corpus, clicked)
     return rows
 
 
 @contextmanager
-def folders() -> Iterator[None]:
-    """Give the app a place of its own, with nothing in it yet."""
+def folders() -> Iterator[Path]:
+    """Give the app a place of its own, with nothing in it yet; give the folder of its trainings."""
     with tempfile.TemporaryDirectory(prefix="headlight-bench-") as folder:
-        places = {f"HEADLIGHT_{name}": str(Path(folder, name.lower())) for name in ("RUNS", "CACHE")}
-        before = {name: os.environ.get(name) for name in places}
-        os.environ.update(places)
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                os.environ.pop(name) if value is None else os.environ.update({name: value})
+        runs, cache = (Path(folder, name) for name in ("runs", "cache"))
+        with environment(runs=runs, cache=cache):
+            yield runs
 
 
 def choose(page: Page, corpus: str) -> None:
@@ -72,9 +71,9 @@ def choose(page: Page, corpus: str) -> None:
     page.get_by_role("button", name="Start training").wait_for(timeout=PATIENCE * 1000)
 
 
-def watched(page: Page, corpus: str, clicked: float) -> list[Row]:
+def watched(page: Page, path: Path, clicked: float) -> list[Row]:
     """Wait until the training is over, and note when it had come so far."""
-    path = Path(os.environ["HEADLIGHT_RUNS"], corpus)
+    corpus = path.name
     aims: dict[str, Callable[[], str]] = (
         {"loss below 3 nats": lambda: fallen(path), "an induction head": lambda: appeared(path)}
         if corpus == "induction"

@@ -6,8 +6,7 @@ from functools import partial
 import torch
 
 import transformer_core as tc
-from tests.benchmarks.interleaved import Row, interleaved, speed_up
-from tests.benchmarks.interleaved import percentile_95 as slowest
+from tests.benchmarks.interleaved import Row, interleaved, row_of, speed_up
 from tests.decoding.foreign import as_gpt2
 
 TITLE = "200 tokens from a tiny decoder (4 layers, d_model 128), against transformers' generate"
@@ -49,8 +48,5 @@ def run() -> list[Row]:
         ratio = speed_up(times["generate"], times["ours"])
         for who, values in times.items():
             note = f"ours is {ratio:.2f} times as fast" if who == "generate" else ""
-            ordered = sorted(values)
-            rows.append(
-                Row(name=f"{name}: {who}", median_ms=ordered[len(ordered) // 2], slowest_ms=slowest(values), note=note)
-            )
+            rows.append(row_of(f"{name}: {who}", values, note))
     return rows

@@ -8,12 +8,13 @@ import time
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.benchmarks.interleaved import Row, percentile_95
+from tests.benchmarks.interleaved import Row, row_of
 from tests.e2e.browser import launch, serve
 
 TITLE = "In the browser (goals: stage 5,000 ms, first figure 6,000 ms, another head 300 ms, another text 600 ms)"
 
 STARTS, CLICKS, TEXTS = 5, 24, 12
+HEATMAP = ".plot .gtitle"
 WORDS = ("cat", "dog", "bird", "animal", "woman", "boy")
 
 # Waits, frame by frame, until `isThere()` holds; returns the ms since `start`.
@@ -42,7 +43,11 @@ def run() -> list[Row]:
     """Measure, with one server for all clicks and texts."""
     with sync_playwright() as playwright:
         browser = launch(playwright)
-        stage, overview, heatmap = zip(*((stage_drawn(browser), *start(browser)) for _ in range(STARTS)), strict=True)
+        starts = [
+            start(browser, "", ".stage .picture") + start(browser, "heads", "button.head", HEATMAP)
+            for _ in range(STARTS)
+        ]
+        stage, overview, heatmap = zip(*starts, strict=True)
         with serve() as server:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.goto(f"{server.url}/heads")
@@ -62,42 +67,27 @@ def run() -> list[Row]:
 
 def row(name: str, times: list[float]) -> Row:
     """A line of the table."""
-    return Row(
-        name=name, median_ms=sorted(times)[len(times) // 2], slowest_ms=percentile_95(times), note=f"{len(times)} times"
-    )
+    return row_of(name, times, f"{len(times)} times")
 
 
-def stage_drawn(browser: Browser) -> float:
-    """The ms from `make run` to the stage drawn, on the page that opens first."""
+def start(browser: Browser, address: str, *seen: str) -> list[float]:
+    """The ms from `make run` to each of these things drawn on a page, in turn."""
     began = time.perf_counter()
     with serve(["make", "run"]) as server:
         context = browser.new_context(viewport={"width": 1440, "height": 900})
         page = context.new_page()
-        page.goto(server.url, wait_until="commit")
-        page.locator(".stage .picture").first.wait_for()
-        drawn = time.perf_counter() - began
+        page.goto(f"{server.url}/{address}", wait_until="commit")
+        times = []
+        for selector in seen:
+            page.locator(selector).first.wait_for()
+            times.append((time.perf_counter() - began) * 1e3)
         context.close()
-    return drawn * 1e3
-
-
-def start(browser: Browser) -> tuple[float, float]:
-    """The ms from `make run` to all heads drawn, and to the heatmap drawn."""
-    began = time.perf_counter()
-    with serve(["make", "run"]) as server:
-        context = browser.new_context(viewport={"width": 1440, "height": 900})
-        page = context.new_page()
-        page.goto(f"{server.url}/heads", wait_until="commit")
-        page.locator("button.head").first.wait_for()
-        overview = time.perf_counter() - began
-        wait_for_heatmap(page)
-        heatmap = time.perf_counter() - began
-        context.close()
-    return overview * 1e3, heatmap * 1e3
+    return times
 
 
 def wait_for_heatmap(page: Page) -> None:
     """Return when the heatmap is drawn."""
-    page.locator(".plot .gtitle").wait_for()
+    page.locator(HEATMAP).wait_for()
 
 
 def head_names(page: Page) -> list[str]:

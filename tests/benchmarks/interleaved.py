@@ -19,7 +19,7 @@ class Row:
 def interleaved(
     contestants: Mapping[str, Callable[[], object]], *, rounds: int, warm_up: int = 2
 ) -> dict[str, list[float]]:
-    """Run every contestant once a round and return the milliseconds of each, warm-up rounds left out."""
+    """Run every contestant once per round and return the milliseconds of each, warm-up rounds left out."""
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for i in range(warm_up + rounds):
         for name, run in contestants.items():
@@ -30,14 +30,18 @@ def interleaved(
     return times
 
 
+def row_of(name: str, values: list[float], note: str = "") -> Row:
+    """Return a row of some times in ms."""
+    return Row(name=name, median_ms=median(values), slowest_ms=percentile_95(values), note=note)
+
+
 def rows(times: Mapping[str, list[float]], reference: str) -> list[Row]:
-    """Return a row a contestant; the note says how many times as fast as each the `reference` is, round by round."""
+    """Return a row per contestant; the note says how many times as fast as each the `reference` is, round by round."""
     return [
-        Row(
-            name=name,
-            median_ms=median(values),
-            slowest_ms=percentile_95(values),
-            note="" if name == reference else f"{reference} is {speed_up(values, times[reference]):.2f} times as fast",
+        row_of(
+            name,
+            values,
+            "" if name == reference else f"{reference} is {speed_up(values, times[reference]):.2f} times as fast",
         )
         for name, values in times.items()
     ]

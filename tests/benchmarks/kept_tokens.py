@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -51,16 +52,7 @@ def run() -> list[Row]:
             }
             of_batches = interleaved(batches, rounds=200)
             for what, timed in (("encoded and kept", times), ("a batch", of_batches)):
-                lines = rows(timed, "ours")
-                found += [
-                    Row(
-                        name=f"{kind}, {what}: {row.name}",
-                        median_ms=row.median_ms,
-                        slowest_ms=row.slowest_ms,
-                        note=row.note,
-                    )
-                    for row in lines
-                ]
+                found += [replace(row, name=f"{kind}, {what}: {row.name}") for row in rows(timed, "ours")]
     return found
 
 

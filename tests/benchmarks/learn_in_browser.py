@@ -22,26 +22,18 @@ const one = (selector, words) => all(selector).find((e) => e.textContent.trim().
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
-    """Something to click, and what is to be seen then; both in JavaScript."""
-
-    click: str
-    seen: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class LearnPage:
     """A page, its first figure, and changes that one makes on it, which lead back to the beginning."""
 
     address: str
-    figure: str
+    figure: str  # JavaScript that holds once it is drawn
     what: str  # that changes
-    changes: tuple[Change, ...]
+    changes: tuple[tuple[str, str], ...]  # what to click, and what is to be seen then; both in JavaScript
 
 
-def part(words: str, seen: str) -> Change:
+def part(words: str, seen: str) -> tuple[str, str]:
     """A part of a page, by its name in the row of parts."""
-    return Change(click=f'one("[data-testid=stButtonGroup] button", "{words}")', seen=seen)
+    return f'one("[data-testid=stButtonGroup] button", "{words}")', seen
 
 
 def titled(words: str) -> str:
@@ -49,23 +41,21 @@ def titled(words: str) -> str:
     return f'all(".plot .gtitle").some((e) => e.textContent.includes("{words}"))'
 
 
-def stage(words: str) -> Change:
+def stage(words: str) -> tuple[str, str]:
     """A stage of the walk through a head."""
-    return Change(click=f'one(".stop", "{words}")', seen=f'one(".stop[aria-current]", "{words}") !== undefined')
+    return f'one(".stop", "{words}")', f'one(".stop[aria-current]", "{words}") !== undefined'
 
 
-def block(name: str, heading: str) -> Change:
+def block(name: str, heading: str) -> tuple[str, str]:
     """A block of the drawing."""
     seen = f'all(".hl-arch-block h2")[0]?.textContent.startsWith("{heading}")'
-    return Change(click=f"""all('.sheet .node[data-box="{name}"]')[0]""", seen=seen)
+    return f"""all('.sheet .node[data-box="{name}"]')[0]""", seen
 
 
-def chapter(title: str) -> Change:
+def chapter(title: str) -> tuple[str, str]:
     """A chapter of the tour."""
-    return Change(
-        click=f'one("button", "{title}") ?? all("button").find((e) => e.textContent.includes("{title}"))',
-        seen=f'all(".hl-tour-title")[0]?.textContent === "{title}"',
-    )
+    seen = f'all(".hl-tour-title")[0]?.textContent === "{title}"'
+    return f'one("button", "{title}") ?? all("button").find((e) => e.textContent.includes("{title}"))', seen
 
 
 def zoomed(title: str) -> str:
@@ -79,27 +69,22 @@ PAGES = (
         figure='all(".stage .picture").length > 0',
         what="zoom level",
         changes=(
-            Change(click="""all('.block-title[data-zoom="decoder.0"]')[0]""", seen=zoomed("Decoder block 0")),
-            Change(click="""all('.map[data-zoom="decoder.0.cross_attn"]')[0]""", seen=zoomed("Cross-attention")),
-            Change(click='all(".crumb")[0]', seen=zoomed("Overview")),
+            ("""all('.block-title[data-zoom="decoder.0"]')[0]""", zoomed("Decoder block 0")),
+            ("""all('.map[data-zoom="decoder.0.cross_attn"]')[0]""", zoomed("Cross-attention")),
+            ('all(".crumb")[0]', zoomed("Overview")),
         ),
     ),
     LearnPage(
         address="tour",
         figure='all("[class*=st-key-hl-tour-figure-] .plot .gtitle").length > 0',
         what="chapter",
-        changes=(chapter("Scaled dot-product attention"), chapter("Multi-head attention"), chapter("Why attention?")),
+        changes=tuple(map(chapter, ("Scaled dot-product attention", "Multi-head attention", "Why attention?"))),
     ),
     LearnPage(
         address="steps",
         figure='all(".lens .number").length > 0',
         what="stage",
-        changes=(
-            stage("q, k, v"),
-            stage("softmax"),
-            stage("W_O"),
-            stage("input"),
-        ),
+        changes=tuple(map(stage, ("q, k, v", "softmax", "W_O", "input"))),
     ),
     LearnPage(
         address="positions",
@@ -161,8 +146,8 @@ def measured(page: Page, of: LearnPage) -> list[Row]:
             page.wait_for_timeout(800)
     times = []
     for again in range(ROUNDS):
-        for change in of.changes:
-            took = after_click(page, change.click, change.seen)
+        for target, seen in of.changes:
+            took = after_click(page, target, seen)
             page.wait_for_timeout(800)
             if again:
                 times.append(took)

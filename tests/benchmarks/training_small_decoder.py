@@ -1,4 +1,4 @@
-"""A step of our training of a small decoder beside the usual loop in plain PyTorch, and beside its matrix products.
+"""A step of our training of a small decoder beside the usual loop in plain PyTorch.
 
 The model is that of nanoGPT's example for a CPU: four layers, four heads, d_model 128, 64 characters of context, 12
 windows a step, no dropout, no biases. A step is all of it: data, forward, loss, backward, clipping, optimizer, record.
@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 import transformer_core as tc
 from tests.benchmarks.interleaved import Row, interleaved, rows, speed_up
-from tests.benchmarks.matrix_products import PRODUCTS_ALONE, beside_products, products_of
 from tests.benchmarks.plain_gpt import PlainGPT, PlainTraining
 from transformer_core.corpora import CorpusReading, load_corpus
 from transformer_core.corpora.batching import Batches, batches_for
@@ -69,9 +68,8 @@ def run() -> list[Row]:
             seconds_to_compile = perf_counter() - start
         contestants["plain PyTorch"] = plain_training(fused=False)
         contestants["the same, with fused AdamW"] = plain_training(fused=True)
-        contestants[PRODUCTS_ALONE] = products_of(contestants["ours"])
         times = interleaved(contestants, rounds=ROUNDS, warm_up=10)
-    return beside_products([with_note(row, times, seconds_to_compile) for row in rows(times, "ours")], times)
+    return [with_note(row, times, seconds_to_compile) for row in rows(times, "ours")]
 
 
 def with_note(row: Row, times: dict[str, list[float]], seconds_to_compile: float) -> Row:

@@ -4,8 +4,7 @@ Both have three layers, d_model 256, d_ff 1024, 8 heads, a vocabulary of 8,000 w
 of standard deviation d_model^-0.5, label smoothing 0.1 and the paper's Adam; a batch has 64 pairs of 24 tokens. The
 peer comes three times: as torch gives it (with dropout on the pattern and inside the feed-forward network too); with
 the paper's dropout alone, as ours has it; and with that and torch's fused Adam. Ours is the loop as it is, which also
-measures the gradient and may shorten it. The last row takes the matrix products
-of our step alone, forward and backward: what the machine would need if nothing else were to be done.
+measures the gradient and may shorten it.
 """
 
 import math
@@ -17,7 +16,6 @@ from torch import Tensor, nn
 
 import transformer_core as tc
 from tests.benchmarks.interleaved import Row, interleaved, rows
-from tests.benchmarks.matrix_products import PRODUCTS_ALONE, beside_products, products_of
 from transformer_core.corpora.batching import Batch
 from transformer_core.model.positions import sinusoidal_table
 from transformer_core.training.config import TrainingConfig
@@ -108,6 +106,4 @@ def run() -> list[Row]:
         "the same, the paper's dropout alone": PeerStep(batch, paper_dropout=True),
         "the same, and fused Adam": PeerStep(batch, paper_dropout=True, fused=True),
     }
-    contestants[PRODUCTS_ALONE] = products_of(contestants["ours"])
-    times = interleaved(contestants, rounds=12)
-    return beside_products(rows(times, "ours"), times)
+    return rows(interleaved(contestants, rounds=12), "ours")

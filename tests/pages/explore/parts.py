@@ -1,4 +1,4 @@
-"""A part of a page of Explore by itself: drawn in a session of Streamlit, and each of its figures with its files."""
+"""A part of a page of Explore on its own: drawn in a session of Streamlit, and each of its figures with its files."""
 
 import io
 from collections.abc import Callable, Mapping
@@ -66,6 +66,12 @@ class Drawing:
     def cells(self, name: str = "") -> np.ndarray:
         """The numbers of a heatmap; 0 where it has none."""
         return np.nan_to_num(np.array(self.trace(name).z, dtype=np.float64))
+
+    def check(self, name: str, header: list[str], values: Any, *, atol: float = 1e-6) -> None:
+        """These numbers are taken away, as an array of this name and in the last column of a table."""
+        np.testing.assert_allclose(self.arrays[name], values, atol=atol)
+        assert self.csv[0] == header
+        np.testing.assert_allclose([float(line[-1]) for line in self.csv[1:]], np.ravel(values), atol=atol)
 
     def column(self, number: int) -> list[str]:
         """A column of the table, without its head."""

@@ -11,8 +11,8 @@ from pages.explore import overviews
 from pages.shared import models, readings
 from pages.shared.sources import Source
 from tests.pages.conftest import EXAMPLES, GAPS, PROMPTS
-from transformer_core.analysis import ModelRun, run_text
 from transformer_core.analysis.heads.text_measures import MEASURES
+from transformer_core.analysis.trace.model_run import ModelRun, run_text
 
 TEXTS = {"en-fr": EXAMPLES[0], "tales": PROMPTS[0], "gaps": GAPS[0]}
 
@@ -21,7 +21,6 @@ def source_of(name: str) -> Source:
     return Source.of(models.available()[name])
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("three_kinds_here")
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_head_has_its_picture_and_its_strongest_cell(name: str):
@@ -81,6 +80,8 @@ def test_the_measures_know_whose_tokens_are_no_text(name: str):
         np.testing.assert_allclose(of_heads["special"], on_special, atol=1e-5)
 
 
+@pytest.mark.usefixtures("fresh_caches")
+@pytest.mark.usefixtures("fresh_caches")
 def test_a_text_is_read_once_for_both(three_kinds_here: Path, monkeypatch: pytest.MonkeyPatch):
     source, asked, run = source_of("tales"), list[str](), readings.run
 

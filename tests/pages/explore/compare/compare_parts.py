@@ -1,6 +1,7 @@
-"""Two sides of the page Compare: with chosen patterns and no model that runs, or with a small model."""
+"""Two sides of the page Compare: with given patterns and no model that runs, or with a small model."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,9 +17,10 @@ from pages.shared.sources import Source
 from tests.pages.conftest import EXAMPLES
 from tests.pages.explore import parts
 from tests.pages.explore.compare.test_sides import side
-from transformer_core.analysis import HeadName
+from transformer_core.analysis.heads.measures import HeadName
 
 HEAD = HeadName("encoder", 0, 0)
+NUMBERS = count()
 VIEW = {"model": "one", "text": "a b", "target": None, "attention": "encoder", "layer": 0, "head": 0}
 
 
@@ -60,7 +62,8 @@ def comparison(run_a: Any, run_b: Any, a: Side | None = None, b: Side | None = N
     """Two sides with these runs; without anything else, they are one model on two texts."""
 
     def recipe(name: str, of: Any) -> Any:
-        return named(name, Expression(lambda: f"run_{name}_{id(of)}", lambda: of))
+        number = next(NUMBERS)  # so that nothing is cached for the runs of another test
+        return named(name, Expression(lambda: f"run_{name}_{number}", lambda: of))
 
     return ComparisonData(
         a=a or side("A", head=HEAD),

@@ -5,32 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from pages.explore.compare import corpus_texts, data, mapped
+from pages.explore.compare import data
 from tests.pages.conftest import url_of, words_of
 from tests.pages.explore.compare.compare_page import OpenApp, figures_of, open_compare
 from tests.pages.train.small_films import STEPS, TEXTS, save_run
-from transformer_core.analysis import HeadName
-from transformer_core.errors import CorpusError
+from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.training.run.launch import Launcher
 
-pytestmark = pytest.mark.slow
-
 WRONG = {
-    ("with", "nosuch"): "There is no model or training run “nosuch”; English to French is shown instead.",
-    ("with", "nosuch@12"): "There is no model or training run “nosuch@12”",
     ("with", "../../etc@1"): "There is no model or training run",
-    ("at", "nosuch"): "There is no model or training run “nosuch”",
-    (
-        "bhead",
-        "cross.9.9",
-    ): "B (English to French) has no head cross.9.9; B shows cross-attention L1.H3 instead.",
+    ("at", "nosuch"): "There is no model or training run “nosuch”; English to French is shown instead.",
+    ("bhead", "cross.9.9"): "B (English to French) has no head cross.9.9; B shows cross-attention L1.H3 instead.",
     ("bhead", "cross"): "the format is attention.layer.head: cross.1.2",
-    ("bhead", "sideways.0.0"): "B (English to French) has no head sideways.0.0",
     ("bchange", "off:cross.7.7"): "B (English to French) has none of the heads to ablate",
     ("change", "off"): "the format is off or even, a colon, and heads joined by +",
     ("cell", "x"): "the format is query.key as positions: 7.12",
     ("view", "sideways"): "it must be one of one, changed, effect, map, layers, texts",
-    ("measure", "beauty"): "it must be one of entropy, distance, share_on_first, strongest_weight",
 }
 
 
@@ -71,16 +61,6 @@ def test_models_of_other_kinds_are_shown_as_far_as_they_can_be(open_app: OpenApp
         assert "B (Tales) has no head cross.1.0; B shows decoder self-attention L0.H0 instead." in words
 
 
-@pytest.mark.usefixtures("checkpoints")
-def test_texts_of_a_corpus_that_is_not_here(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch):
-    def no_corpus(*_: object) -> None:
-        raise CorpusError("there is no corpus 'lost'")
-
-    monkeypatch.setattr(corpus_texts, "held_out", no_corpus)
-    app = open_compare(open_app, view="texts", texts="corpus")
-    assert "There is no corpus &#39;lost&#39;." in words_of(app)
-
-
 def test_a_snapshot_that_is_gone_gives_way_to_the_nearest(
     open_app: OpenApp, checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -110,14 +90,7 @@ def test_long_texts_are_refused_where_all_pairs_are_needed(open_app: OpenApp, mo
     assert figures_of(open_compare(open_app, view="texts"))
 
 
-@pytest.mark.usefixtures("checkpoints")
-def test_a_map_that_would_take_too_long_is_refused(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(mapped, "MOST_WORK", 8 * 8 * 10 * 10)
-    app = open_compare(open_app, view="map", heads="a", attention="encoder")
-    assert "A map of 8 heads is limited to texts of 10 tokens; shorten the text." in words_of(app)
-
-
-@pytest.mark.usefixtures("checkpoints")
+@pytest.mark.usefixtures("checkpoints", "fresh_caches")
 def test_a_corpus_that_was_never_generated_here_is_not_waited_for(
     open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -1,4 +1,4 @@
-"""What a person's acts make of the view of the page Compare: of heads, of what is changed in them, and of a list."""
+"""How clicks change the view of the page Compare: heads, what is changed in them, and a list."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 import streamlit as st
 
 from pages.explore.compare import view_fields
-from transformer_core.analysis import HeadName
+from transformer_core.analysis.heads.measures import HeadName
 
 
 @pytest.fixture(autouse=True)

@@ -1,9 +1,11 @@
-"""A part of the page Decoding by itself: opened by a link, and what it drew read back."""
+"""A part of the page Decoding on its own: opened by a link or drawn in a session, and what it drew read back."""
 
 import base64
 import io
 import json
 import runpy
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,15 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from pages.explore.decoding.data import DecodingData
+from pages.shared import models
 from pages.shared.models import ROOT
+from tests.pages.conftest import EXAMPLES
+from tests.pages.explore.parts import shown
 from transformer_core.figures import Figure
+
+VIEW = {"model": "en-fr", "text": EXAMPLES[0], "attention": "cross", "layer": 1, "head": 0, "continues": True}
+N_NEW = 4  # tokens that `drawn` has written
 
 
 def script(part: str) -> None:
@@ -46,6 +55,18 @@ def opened(part: str, /, **parameters: Any) -> AppTest:
     for name, value in parameters.items():
         app.query_params[name] = str(value)
     return again(app)
+
+
+def drawn(draw: Callable[[DecodingData], object], **session: Any) -> AppTest:
+    """Draw something of a text that is being written; the session holds fields by their names."""
+
+    def part() -> None:
+        data = DecodingData.current(models.available()[str(session.get("model", VIEW["model"]))])
+        assert data is not None
+        draw(data)
+
+    values = {name if name in VIEW else f"decoding-{name}": value for name, value in session.items()}
+    return shown(part, **VIEW | {"decoding-beams": 2, "decoding-length": N_NEW} | values)
 
 
 def again(app: AppTest) -> AppTest:
@@ -104,6 +125,22 @@ def check_redrawn(app: AppTest, key: str, tmp_path: Path, monkeypatch: pytest.Mo
     defined = redrawn(files_of(app, key), tmp_path, monkeypatch)
     assert json.loads(defined["figure"].to_json()) == json.loads(drawn.to_json())
     return defined
+
+
+_load = cache(tc.load)
+
+
+def loaded(folder: Path, name: str = "en-fr", text: str = EXAMPLES[0]) -> tuple[tc.Transformer, Any, torch.Tensor]:
+    """A model, its tokenizer, and a text as the model reads it."""
+    model, tokenizer = _load(folder / name)
+    return model, tokenizer, torch.tensor([tokenizer.encode_for(text, model.config.architecture)])
+
+
+@torch.inference_mode()
+def log_probs(folder: Path, written: tuple[int, ...]) -> torch.Tensor:
+    """Of all tokens after these, in nats, by a plain forward of "en-fr" on the first example."""
+    model, _, src = loaded(folder)
+    return model(src, torch.tensor([[model.config.bos_id, *written]]))[0, -1].log_softmax(-1)
 
 
 @torch.inference_mode()

@@ -4,39 +4,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
-import transformer_core as tc
 from pages.explore.decoding import beams, view_fields
 from pages.explore.decoding.beams import Search
 from pages.explore.decoding.components.branches import Node
 from pages.explore.decoding.data import DecodingData
-from pages.shared import models
 from pages.shared.recipe import value_of
-from tests.pages.conftest import EXAMPLES, PROMPTS, words_of
-from tests.pages.explore.parts import shown
+from tests.pages.conftest import PROMPTS, words_of
+from tests.pages.explore.decoding.decoding_parts import N_NEW, drawn, loaded, log_probs
+from transformer_core import language
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
-VIEW = {"model": "en-fr", "text": EXAMPLES[0], "attention": "cross", "layer": 1, "head": 0, "continues": True}
-N_BEAMS, N_NEW = 2, 4
+N_BEAMS = 2
 
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts of few tokens, so that a search is short."""
     monkeypatch.setattr(beams, "FIRST_LENGTH", {"encoder_decoder": N_NEW, "decoder_only": N_NEW})
-
-
-def drawn(draw: Any, **session: Any) -> Any:
-    """Draw something of a text that is being written; fields by their names."""
-
-    def part() -> None:
-        data = DecodingData.current(models.available()[session.get("model", VIEW["model"])])
-        assert data is not None
-        draw(data)
-
-    values = {name if name in VIEW else f"decoding-{name}": value for name, value in session.items()}
-    return shown(part, **VIEW | {"decoding-beams": N_BEAMS, "decoding-length": N_NEW} | values)
 
 
 @pytest.fixture
@@ -47,75 +32,57 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return found
 
 
-@torch.inference_mode()
-def log_probs(folder: Path, written: tuple[int, ...]) -> torch.Tensor:
-    """Of all tokens behind these, in nats, by a plain forward."""
-    model, tokenizer = tc.load(folder / "en-fr")
-    src = torch.tensor([tokenizer.encode(EXAMPLES[0], eos=True)])
-    return model(src, torch.tensor([[model.config.bos_id, *written]]))[0, -1].log_softmax(-1)
-
-
 def search(**session: Any) -> Search:
     found: list[Search] = []
     drawn(lambda data: found.append(beams._search(data)), **session)
     return found[0]
 
 
-@pytest.mark.slow
-def test_each_token_is_as_probable_as_a_forward_says(three_kinds: Path):
-    found = search()
-    tokenizer = tc.load(three_kinds / "en-fr")[1].target
+def test_each_token_is_as_probable_as_a_forward_says_and_the_best_text_has_the_highest_score(three_kinds: Path):
+    found = search(penalty=1.0, form="length")
+    tokenizer = loaded(three_kinds)[1].target
+    nodes = {node.id: node for node in found.nodes}
     written = [node for node in found.nodes if found.paths[node.id]]
     assert len(written) > N_NEW
     for node in written:
-        *before, token = found.paths[node.id]
-        behind = log_probs(three_kinds, tuple(before))
-        best = behind.topk(5)
-        assert node.log_prob == pytest.approx(float(behind[token]), abs=1e-4)
-        assert node.rank == int((behind > behind[token]).sum())
-        assert node.position == len(before) + 1
-        assert node.label == tokenizer.labels([*before, token])[-1]
+        *before, token = path = found.paths[node.id]
+        after = log_probs(three_kinds, tuple(before))
+        best = after.topk(5)
+        assert node.log_prob == pytest.approx(float(after[token]), abs=1e-4)
+        assert node.rank == int((after > after[token]).sum())
+        assert node.position == len(path)
+        assert node.label == tokenizer.labels(path)[-1]
         assert [label for label, _ in node.alternatives] == [tokenizer.labels([t])[0] for t in best.indices.tolist()]
         assert [p for _, p in node.alternatives] == pytest.approx(best.values.exp().tolist(), abs=1e-5)
-        parent = next(one for one in found.nodes if one.id == node.parent)
-        assert found.paths[parent.id] == tuple(before)
-
-
-@pytest.mark.slow
-def test_what_a_search_keeps_drops_and_ends_with_is_that_of_a_naive_one(three_kinds: Path):
-    """At each step the 2 k best that are one longer; of those the k best go on, and at the last step all k end."""
-    found, alpha = search(penalty=1.0, form="length"), 1.0
-    eos_id = tc.load(three_kinds / "en-fr")[0].config.eos_id
-    kept: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
-    ended: dict[tuple[int, ...], float] = {}
+        assert found.paths[node.parent or 0] == tuple(before)
+        assert node.on_path == (path == found.best[: len(path)])
+        total = sum(float(log_probs(three_kinds, path[:n])[path[n]]) for n in range(len(path)))
+        assert node.score == pytest.approx(total / len(path), abs=1e-4)
+        if node.kind == "ended":
+            assert found.ends[node.id] == pytest.approx((total, total / len(path)), abs=1e-4)
     for length in range(1, N_NEW + 1):
-        longer = [
-            (total + value, (*path, token))
-            for total, path in kept
-            for token, value in enumerate(log_probs(three_kinds, path).tolist())
-        ]
-        considered = sorted(longer, key=lambda one: -one[0])[: 2 * N_BEAMS]
-        ends = {path: total for total, path in considered[:N_BEAMS] if path[-1] == eos_id or length == N_NEW}
-        kept = [one for one in considered if one[1][-1] != eos_id][:N_BEAMS] if length < N_NEW else []
-        ended |= ends
-        fates = {path: "ended" if path in ends else "dropped" for _, path in considered} | {
-            path: "kept" for _, path in kept
-        }
-        nodes = {found.paths[node.id]: node for node in found.nodes if len(found.paths[node.id]) == length}
-        assert {path: node.kind for path, node in nodes.items()} == fates
-        for total, path in considered:
-            assert nodes[path].score == pytest.approx(total / length**alpha, abs=1e-4)
-    assert {found.paths[node]: total for node, (total, _) in found.ends.items()} == pytest.approx(ended, abs=1e-4)
-    for node, (total, score) in found.ends.items():
-        assert score == pytest.approx(total / len(found.paths[node]) ** alpha, abs=1e-4)
-    assert found.best == max(ended, key=lambda path: ended[path] / len(path) ** alpha)
-    assert {found.paths[node.id] for node in found.nodes if node.on_path and node.kind != "given"} == {
-        found.best[:n] for n in range(1, len(found.best) + 1)
-    }
-    assert found.dropped == {node.id for node in found.nodes if node.kind == "dropped"}
+        kinds = [node.kind for node in written if node.position == length]
+        assert len(kinds) <= 2 * N_BEAMS
+        assert kinds.count("kept") <= N_BEAMS
+    assert found.dropped == {node.id for node in written if node.kind == "dropped"}
+    assert {*found.ends} == {node.id for node in written if node.kind == "ended"}
+    best_end = max(found.ends, key=lambda node: found.ends[node][1] or 0)
+    assert found.paths[best_end] == found.best and nodes[best_end].on_path
 
 
-@pytest.mark.slow
+def test_a_beam_that_goes_on_stands_first_among_its_siblings(sent: dict[str, Any]):
+    drawn(beams.show, beams=4)
+    children: dict[int, list[Node]] = {}
+    for node in sent["nodes"]:
+        if node.parent is not None:
+            children.setdefault(node.parent, []).append(node)
+    for siblings in children.values():
+        if any(node.kind != "dropped" for node in siblings):
+            assert siblings[0].kind != "dropped"
+        if any(node.on_path for node in siblings):
+            assert siblings[0].on_path
+
+
 @pytest.mark.parametrize("temperature", [0.0, 5.0])
 def test_greedy_decoding_takes_the_best_token_each_time_however_the_text_is_sampled(
     temperature: float, three_kinds: Path
@@ -123,21 +90,20 @@ def test_greedy_decoding_takes_the_best_token_each_time_however_the_text_is_samp
     tokens, total = search(temperature=temperature).greedy
     by_hand: tuple[int, ...] = ()
     sum_by_hand = 0.0
-    eos_id = tc.load(three_kinds / "en-fr")[0].config.eos_id
+    eos_id = loaded(three_kinds)[0].config.eos_id
     while len(by_hand) < N_NEW and eos_id not in by_hand:
-        behind = log_probs(three_kinds, by_hand)
-        by_hand, sum_by_hand = (*by_hand, int(behind.argmax())), sum_by_hand + float(behind.max())
+        after = log_probs(three_kinds, by_hand)
+        by_hand, sum_by_hand = (*by_hand, int(after.argmax())), sum_by_hand + float(after.max())
     assert tokens == by_hand
     assert total == pytest.approx(sum_by_hand, abs=1e-4)
 
 
-@pytest.mark.slow
-def test_ends_are_told_with_their_numbers_and_where_one_looks_is_marked(sent: dict[str, Any], three_kinds: Path):
+def test_ends_come_with_their_numbers_and_the_shown_step_is_marked(sent: dict[str, Any], three_kinds: Path):
     app = drawn(beams.show, step=2)
-    decode = tc.load(three_kinds / "en-fr")[1].target.decode
+    decode = loaded(three_kinds)[1].target.decode
     of_ends = {end.id: end for end in sent["ends"]}
-    assert of_ends
     found = search()
+    assert of_ends.keys() == found.ends.keys() != set()
     for node, (total, score) in found.ends.items():
         end = of_ends[node]
         assert (end.total, end.score, end.n_tokens) == (total, score, len(found.paths[node]))
@@ -147,9 +113,27 @@ def test_ends_are_told_with_their_numbers_and_where_one_looks_is_marked(sent: di
     assert "Beam search" in words_of(app)
     drawn(beams.show, step=0)
     assert found.paths[sent["at"]] == ()
+    unlikely = int(log_probs(three_kinds, ()).argmin())
+    drawn(beams.show, branches=(view_fields.Branch((unlikely,), (0,)),), step=3)
+    assert found.paths[sent["at"]] == (), "where the search has not been, the place where it was left"
 
 
-def test_beams_of_a_prompt_begin_behind_its_last_token(sent: dict[str, Any]):
+def test_a_search_is_kept_for_each_penalty_and_for_readers_of_both_languages(
+    sent: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+):
+    for alpha, form in ((1.0, "paper"), (1.0, "length"), (2.0, "length")):
+        drawn(beams.show, penalty=alpha, form=form)
+        assert sent["ends"]
+        for end in sent["ends"]:
+            divided_by = ((5 + end.n_tokens) / 6) ** alpha if form == "paper" else end.n_tokens**alpha
+            assert end.score == pytest.approx(end.total / divided_by, abs=1e-4)
+    nodes = sent["nodes"]
+    monkeypatch.setattr(language, "_ask", lambda: "de")
+    drawn(beams.show, penalty=2.0, form="length")
+    assert sent["nodes"] is nodes
+
+
+def test_beams_of_a_prompt_begin_after_its_last_token(sent: dict[str, Any]):
     given: list[int] = []
 
     def draw(data: DecodingData) -> None:
@@ -163,25 +147,24 @@ def test_beams_of_a_prompt_begin_behind_its_last_token(sent: dict[str, Any]):
     assert all(end.n_tokens <= N_NEW for end in sent["ends"])
 
 
-@pytest.mark.parametrize(("penalty", "used"), [(0.6, 0.6), (2.0, 2.0), (4.5, 2.0)])
-def test_a_penalty_beyond_what_can_be_chosen_is_the_largest(penalty: float, used: float):
+def test_the_controls_search_within_what_can_be_chosen(monkeypatch: pytest.MonkeyPatch):
     found: list[dict[str, Any]] = []
 
     def draw(data: DecodingData) -> None:
         found.append(beams._arguments(data))
         beams._controls()
 
-    app = drawn(draw, penalty=penalty, form="length")
-    arguments = {"n_beams": N_BEAMS, "length_penalty": used, "penalty_form": "length", "max_new_tokens": N_NEW}
-    assert found == [arguments]
-    assert app.slider(key="decoding-penalty-box").value == used
-
-
-def test_a_search_writes_no_more_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch):
+    for penalty, used in ((0.6, 0.6), (4.5, 2.0)):
+        app = drawn(draw, penalty=penalty, form="length")
+        arguments = {"n_beams": N_BEAMS, "length_penalty": used, "penalty_form": "length", "max_new_tokens": N_NEW}
+        assert found[-1] == arguments
+        assert app.slider(key="decoding-penalty-box").value == used
+    app.slider(key="decoding-beams-box").set_value(5).run()
+    app.slider(key="decoding-penalty-box").set_value(1.5).run()
+    assert found[-1] == arguments | {"n_beams": 5, "length_penalty": 1.5}
     monkeypatch.setattr(beams, "FIRST_LENGTH", {"encoder_decoder": 99, "decoder_only": 99})
-    found: list[int] = []
-    drawn(lambda data: found.append(beams._arguments(data)["max_new_tokens"]))
-    assert found == [32 - 1], "<bos> takes one of its positions"
+    drawn(draw)
+    assert found[-1]["max_new_tokens"] == 32 - 1, "<bos> takes one of the positions"
 
 
 SEARCH = Search(
@@ -194,20 +177,13 @@ SEARCH = Search(
 )
 
 
-def in_words(search: Search, monkeypatch: pytest.MonkeyPatch) -> str:
+def test_the_best_text_stands_beside_the_greedy_one(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(beams, "text_of", lambda _, tokens: " ".join(map(str, tokens)))
-    nothing: Any = None
-    return beams._in_words(nothing, search).replace("\u2068", "").replace("\u2069", "")
-
-
-def test_the_best_text_is_told_beside_the_greedy_one(monkeypatch: pytest.MonkeyPatch):
-    assert in_words(SEARCH, monkeypatch) == (
-        "Beam search finds “10 11” (−2.00 nats, score −1.00); greedy decoding finds “10 12” (−1.50 nats)."
-    )
     same = Search(**{**vars(SEARCH), "greedy": ((10, 11), -2.0)})
-    assert in_words(same, monkeypatch) == (
-        "Beam search and greedy decoding both find “10 11” (−2.00 nats, score −1.00)."
-    )
+    nothing: Any = None
+    said = [beams._in_words(nothing, one).replace("\u2068", "").replace("\u2069", "") for one in (SEARCH, same)]
+    assert "“10 11” (−2.00 nats, score −1.00); greedy decoding finds “10 12” (−1.50 nats)" in said[0]
+    assert "both find “10 11” (−2.00 nats, score −1.00)" in said[1]
 
 
 @pytest.mark.parametrize(
@@ -229,7 +205,7 @@ def test_a_click_opens_what_was_written_and_a_dropped_token_is_forced(
 def test_the_lines_give_what_was_found_and_the_greedy_text(three_kinds: Path):
     found: list[Any] = []
     drawn(lambda data: found.extend(value_of([line.value for line in beams.code(data)])))
-    by_page, decode = search(), tc.load(three_kinds / "en-fr")[1].target.decode
+    by_page, decode = search(), loaded(three_kinds)[1].target.decode
     ends = sorted(((total, score) for total, score in by_page.ends.values()), key=lambda one: -(one[1] or 0))[:N_BEAMS]
     texts, (greedy, total) = found
     assert [one[1:] for one in texts] == ends

@@ -1,4 +1,4 @@
-"""The KV cache at one moment: what it holds and costs, against the model's own caches."""
+"""The KV cache at one step: what it holds and costs, against the model's own caches."""
 
 import re
 from pathlib import Path
@@ -7,13 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from tests.pages.conftest import EXAMPLES, PROMPTS, words_of
-from tests.pages.explore.decoding.decoding_parts import arrays_of, cells, check_redrawn, figure, files_of, opened
+from tests.pages.explore.decoding.decoding_parts import (
+    arrays_of,
+    cells,
+    check_redrawn,
+    figure,
+    files_of,
+    loaded,
+    opened,
+)
 from transformer_core.decoding.cache import KeyValueCache
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
 PART = "cache"
 STEP = 3
 
@@ -22,24 +31,29 @@ def facts_of(app: Any) -> dict[str, str]:
     return dict(re.findall(r"<div><span>(.*?)</span>(.*?)</div>", words_of(app)))
 
 
-def kib(text: str) -> float:
-    return float(text.removesuffix(" KiB"))
+@torch.inference_mode()
+def check_sizes(app: AppTest, model: tc.Transformer, src: torch.Tensor, tokens: torch.Tensor) -> None:
+    """The sizes that are shown are those of the cache that a forward over these tokens fills."""
+    cache = KeyValueCache(model.config.n_decoder_layers)
+    model.decode(tokens, model.encode(src), src, cache)
+    of_self = sum(block.self_attn.written.nbytes for block in cache.blocks)
+    of_source = sum(part.nbytes for block in cache.blocks for part in block.cross_attn.complete or ())
+    sizes = {
+        "cache size": of_self + of_source,
+        "of which source (fixed)": of_source,
+        "size per token": of_self / tokens.shape[1],
+    }
+    shown = facts_of(app)
+    for name, n_bytes in sizes.items():
+        assert float(shown[name].removesuffix(" KiB")) == pytest.approx(n_bytes / 1024, abs=0.051)
 
 
 @torch.inference_mode()
 def test_bytes_and_cells_are_those_of_the_models_own_cache(three_kinds: Path):
-    model, tokenizer = tc.load(three_kinds / "en-fr")
-    src = torch.tensor([tokenizer.encode_for(EXAMPLES[0], "encoder_decoder")])
+    app, (model, _, src) = opened(PART, model="en-fr", text=EXAMPLES[0], step=STEP), loaded(three_kinds)
     tokens = tc.greedy_decode(model, src, max_new_tokens=STEP).tokens
-    cache = KeyValueCache(2)
-    model.decode(tokens, model.encode(src), src, cache)
-    of_self = sum(block.self_attn.written.nbytes for block in cache.blocks)
-    of_source = sum(part.nbytes for block in cache.blocks for part in block.cross_attn.complete or ())
-    app = opened(PART, model="en-fr", text=EXAMPLES[0], step=STEP)
+    check_sizes(app, model, src, tokens)
     facts = facts_of(app)
-    assert kib(facts["cache size"]) == pytest.approx((of_self + of_source) / 1024, abs=0.051)
-    assert kib(facts["of which source (fixed)"]) == pytest.approx(of_source / 1024, abs=0.051)
-    assert kib(facts["size per token"]) == pytest.approx(of_self / (STEP + 1) / 1024, abs=0.051)
     assert "×" in facts["without a cache"] and facts["step time"].endswith(" ms")
     drawn = figure(app, "decoding-cache")
     source, read = (trace for trace in drawn.data if trace.type == "heatmap")
@@ -64,23 +78,16 @@ def test_what_ends_a_text_is_not_read(three_kinds: Path):
     assert len(read.customdata[0]) == 2  # <bos> and one token
 
 
-def test_the_step_is_marked_among_the_costs():
+def test_the_saved_lines_give_the_same_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     app = opened(PART, model="en-fr", text=EXAMPLES[0], step=STEP)
-    drawn = figure(app, "decoding-cost")
-    (mark,) = drawn.layout.shapes
+    (mark,) = figure(app, "decoding-cost").layout.shapes
     assert mark.x0 == STEP
-
-
-@pytest.mark.parametrize("key", ["decoding-cache", "decoding-cost"])
-def test_what_is_taken_away_gives_the_same_numbers(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    app = opened(PART, model="en-fr", text=EXAMPLES[0], step=STEP)
-    arrays = arrays_of(files_of(app, key))
-    defined = check_redrawn(app, key, tmp_path, monkeypatch)
-    if key == "decoding-cost":
-        np.testing.assert_array_equal(defined["cached"], arrays["cached"])
-        np.testing.assert_array_equal(defined["uncached"], arrays["uncached"])
-        facts = facts_of(app)
-        assert facts["multiply-adds"] == f"{arrays['cached'][STEP]:,}"
-        assert facts["without a cache"].startswith(f"{arrays['uncached'][STEP]:,} ")
-    else:
-        assert list(arrays["state"]) == ["stored"] * STEP + ["new"]
+    arrays = arrays_of(files_of(app, "decoding-cost"))
+    defined = check_redrawn(app, "decoding-cost", tmp_path, monkeypatch)
+    for name in ("cached", "uncached"):
+        np.testing.assert_array_equal(defined[name], arrays[name])
+    facts = facts_of(app)
+    assert facts["multiply-adds"] == f"{arrays['cached'][STEP]:,}"
+    assert facts["without a cache"].startswith(f"{arrays['uncached'][STEP]:,} ")
+    check_redrawn(app, "decoding-cache", tmp_path, monkeypatch)
+    assert list(arrays_of(files_of(app, "decoding-cache"))["state"]) == ["stored"] * STEP + ["new"]

@@ -1,9 +1,10 @@
-"""The next-token distribution on the page Decoding: against the model's own numbers, and what a person writes."""
+"""The next-token distribution on the page Decoding: against the model's own numbers, and what a person types."""
 
 import json
 import struct
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,14 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from pages.explore.decoding import candidates, view_fields
 from tests.pages.conftest import EXAMPLES, PROMPTS, component, url_of, words_of
 from tests.pages.explore.decoding import decoding_parts
+from tests.pages.explore.decoding.decoding_parts import loaded
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
 opened = partial(decoding_parts.opened, "candidates")
 OWN = "decoding-own"
-
-
-def alright(app: AppTest) -> AppTest:
-    assert not app.exception
-    return app
 
 
 def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
@@ -34,18 +32,17 @@ def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
 
 
 @torch.inference_mode()
-def logits_behind(folder: Path, text: str, *tokens: int) -> tuple[torch.Tensor, list[int]]:
-    """What the encoder-decoder says behind these tokens, and <bos> with them."""
-    model, tokenizer = tc.load(folder / "en-fr")
+def logits_after(folder: Path, *tokens: int) -> tuple[torch.Tensor, list[int]]:
+    """What the encoder-decoder says after these tokens, and <bos> with them."""
+    model, _, src = loaded(folder)
     target = [model.config.bos_id, *tokens]
-    logits = model(torch.tensor([tokenizer.encode(text, eos=True)]), torch.tensor([target]))[0, -1]
-    return logits, target
+    return model(src, torch.tensor([target]))[0, -1], target
 
 
 def test_bars_are_what_the_model_says(three_kinds: Path):
     app = opened(text=EXAMPLES[0], step="2")
     header, scores = sent(app)
-    logits, _ = logits_behind(three_kinds, EXAMPLES[0], *written(app, 2))
+    logits, _ = logits_after(three_kinds, *written(app, 2))
     log_probs = logits.log_softmax(dim=-1)
     for row in header["rows"]:
         assert row["log_prob"] == pytest.approx(float(log_probs[row["token"]]), abs=1e-4)
@@ -53,19 +50,16 @@ def test_bars_are_what_the_model_says(three_kinds: Path):
     assert np.ptp(shifts) < 1e-4  # the logits, but for a constant
     assert header["next"] == header["rows"][0]["token"]  # greedy
     assert header["name"].startswith("after “")
-
-
-def test_the_moments_before_and_behind_this_one_are_sent_as_well(three_kinds: Path):
-    here = sent(opened(text=EXAMPLES[0], step="2"))[0]["distributions"]
-    assert [moment["nWritten"] for moment in here] == [2, 1, 3]
-    before, behind = (sent(opened(text=EXAMPLES[0], step=step))[0]["distributions"][0] for step in ("1", "3"))
-    assert here[1:] == [before, behind]
+    here = header["distributions"]
+    assert [step["nWritten"] for step in here] == [2, 1, 3]
+    before, after = (sent(opened(text=EXAMPLES[0], step=step))[0]["distributions"][0] for step in ("1", "3"))
+    assert here[1:] == [before, after], "those before and after this one are sent as well"
 
 
 def test_the_repetition_penalty_acts_on_what_is_there(three_kinds: Path):
     app = opened(text=EXAMPLES[0], step="3", repetition="1.5", temperature="1")
     header, _ = sent(app)
-    logits, target = logits_behind(three_kinds, EXAMPLES[0], *written(app, 3))
+    logits, target = logits_after(three_kinds, *written(app, 3))
     wanted = logits.tolist()
     for token in set(target):
         wanted[token] = wanted[token] / 1.5 if wanted[token] > 0 else wanted[token] * 1.5
@@ -78,12 +72,12 @@ def test_numbers_without_a_slider_have_boxes():
     app = opened(text=EXAMPLES[0], step="1")
     repetition, seed = app.number_input
     assert (repetition.value, seed.value, seed.disabled) == (1.0, 0, True)  # greedy: nothing is drawn
-    alright(repetition.set_value(1.3).run())
+    repetition.set_value(1.3).run()
     assert url_of(app)["repetition"] == "1.3"
     app = opened(text=EXAMPLES[0], step="1", temperature="1")
     seed = app.number_input[1]
     assert not seed.disabled
-    alright(seed.set_value(11).run())
+    seed.set_value(11).run()
     assert url_of(app)["seed"] == "11"
 
 
@@ -91,7 +85,7 @@ def test_own_words_lead_the_model_along_from_this_moment_on(three_kinds: Path):
     _, tokenizer = tc.load(three_kinds / "en-fr")
     app = opened(text=EXAMPLES[0], step="2")
     before = written(app, 2)
-    alright(app.text_input(key=OWN).set_value("le chien").run())
+    app.text_input(key=OWN).set_value("le chien").run()
     ids = tokenizer.target.encode("le chien")
     branch = ".".join([*map(str, before), *(f"!{token}" for token in ids)])
     assert url_of(app)["branches"].split("~")[1] == branch
@@ -101,13 +95,13 @@ def test_own_words_lead_the_model_along_from_this_moment_on(three_kinds: Path):
 
 def test_words_that_are_not_known_or_have_no_room_are_told():
     app = opened(text=EXAMPLES[0], step="1")
-    alright(app.text_input(key=OWN).set_value("xyzzy").run())
+    app.text_input(key=OWN).set_value("xyzzy").run()
     assert "is replaced by the unknown token" in words_of(app)
     app = opened(text=EXAMPLES[0], step="1")
-    alright(app.text_input(key=OWN).set_value("le chien " * 40).run())
+    app.text_input(key=OWN).set_value("le chien " * 40).run()
     assert "This text has 80 tokens, but only" in words_of(app)
     assert "branches" not in url_of(app)
-    alright(app.text_input(key=OWN).set_value("   ").run())
+    app.text_input(key=OWN).set_value("   ").run()
     assert "branches" not in url_of(app) and "but only" not in words_of(app)
 
 
@@ -117,11 +111,31 @@ def test_a_space_counts_where_tokens_have_one():
     assert opened(text=EXAMPLES[0], step="0").text_input(key=OWN).placeholder == "Type text, then press Enter"
 
 
-def test_where_the_text_has_ended_it_says_so(three_kinds: Path):
-    model, _ = tc.load(three_kinds / "en-fr")
-    app = opened(text=EXAMPLES[0], branches=f"!{model.config.eos_id}", step="1")
-    assert "The model ended the text at once" in words_of(app)
-    assert not app.get("bidi_component") and not app.text_input
+def data_at(text: str = "a b", source: str = "one", *tokens: int, room: bool = True) -> Any:
+    """A step of a text that is being written; what it was read with plays no part."""
+    steps = [SimpleNamespace(token=token) for token in tokens]
+    at = SimpleNamespace(path=lambda: steps)
+    tree = SimpleNamespace(has_room=lambda _: room)
+    config = SimpleNamespace(vocab_size=9)
+    view, card = SimpleNamespace(text=text), SimpleNamespace(config=config)
+    return SimpleNamespace(source=source, view=view, card=card, tree=tree, at=at)
+
+
+def test_each_step_of_each_text_and_model_has_a_version_of_its_own():
+    """Else a late click would force a token into another text."""
+    steps = [data_at(), data_at("a c"), data_at("a b", "two"), data_at("a b", "one", 5), data_at("a b", "one", 5, 6)]
+    versions = [candidates._version(data, data.at) for data in steps]
+    assert len({*versions}) == len(versions)
+    assert candidates._version(data_at(), data_at().at) == versions[0]
+
+
+def test_only_a_token_of_the_vocabulary_is_taken_and_only_where_there_is_room(monkeypatch: pytest.MonkeyPatch):
+    taken: list[list[int]] = []
+    monkeypatch.setattr(view_fields, "fork", taken.append)
+    for token in (0, 8, 9, None):
+        candidates._take(data_at(), token)
+    candidates._take(data_at(room=False), 3)
+    assert taken == [[0], [8]]
 
 
 def written(app: AppTest, n: int) -> list[int]:

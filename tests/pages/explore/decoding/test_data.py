@@ -1,9 +1,8 @@
 """What the page Decoding shows at one time: which step comes first, how far is written, and where writing ends.
 
-The model of these tests has other numbers of layers, heads and shared heads on every side.
+Layers, heads and shared heads of the model of these tests differ in number on every side.
 """
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,17 +14,16 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from pages.components import figures
 from pages.explore.decoding import data as decoding_data
 from pages.explore.decoding import view_fields
 from pages.explore.decoding.data import AHEAD, FIRST_LENGTH, DecodingData
 from pages.explore.decoding.writing import N_NEARBY
 from tests.pages.conftest import EXAMPLES, TARGETS, url_of, words_of
 from tests.pages.explore.decoding import decoding_parts
-from tests.pages.explore.decoding.decoding_parts import again, arrays_of, cells, figure, files_of, opened, rows_of
-from tests.pages.explore.decoding.test_cache import facts_of, kib
-from tests.pages.explore.decoding.test_rows import clicked
+from tests.pages.explore.decoding.decoding_parts import again, cells, figure, opened, rows_of
+from tests.pages.explore.decoding.test_cache import check_sizes
 from tests.pages.explore.decoding.test_writing import sent
-from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.decoding.looking import Aim
 
 N_LAYERS, N_HEADS, N_KV_HEADS, ROOM = 3, 6, 2, 20
@@ -64,13 +62,12 @@ def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def loaded(folder: Path) -> tuple[tc.Transformer, Any, torch.Tensor]:
-    model, tokenizer = tc.load(folder / "grouped")
-    return model, tokenizer, torch.tensor([tokenizer.encode_for(EXAMPLES[1], "encoder_decoder")])
+    return decoding_parts.loaded(folder, "grouped", EXAMPLES[1])
 
 
 @torch.inference_mode()
 def entropies(folder: Path) -> list[float]:
-    """In nats, of what comes after each number of tokens that the model wrote by itself, by a plain forward."""
+    """In nats, of what comes after each number of tokens that the model wrote on its own, by a plain forward."""
     model, _, src = loaded(folder)
     tokens = tc.greedy_decode(model, src, max_new_tokens=ROOM - 1).tokens
     log_probs = model(src, tokens)[0].log_softmax(-1).double()
@@ -101,12 +98,9 @@ def test_the_step_shown_first_is_where_the_model_is_least_sure(folder: Path):
         ({"LENGTH": 3}, 3),
         ({"LENGTH": 150}, 150),
         ({"LENGTH": 150, "LIMIT": 140}, 140),
-        ({"STEP": 5}, FIRST_LENGTH["decoder_only"]),  # this and what lies ahead is written anyway
         ({"STEP": 5, "LENGTH": 6}, 5 + AHEAD),
-        ({"STEP": 0, "LENGTH": 1}, AHEAD),
         ({"STEP": 40}, 40 + AHEAD),
         ({"STEP": 40, "LIMIT": 44}, 44),
-        ({"STEP": 400}, view_fields.LIMIT_STEP),
         ({"STEP": 3, "LENGTH": 2, "LIMIT": 3}, 3),
     ],
 )
@@ -120,40 +114,27 @@ def test_so_much_is_written_that_a_step_forward_waits_for_nothing(
     assert decoding_data._length(card) == n_tokens
 
 
-def ended(**address: Any) -> str | None:
-    """What is said where one stands."""
-    said = words_of(opened("candidates", **PAIR, **address))
-    sentences = (
-        "The model ended the text at once: its first token is the end-of-sequence token.",
-        "The model ended the text here (end-of-sequence token).",
-        f"All {ROOM} positions of this model are used, so no further token can be generated.",
-        "The limit of 4 tokens is reached; the model could continue.",
-    )
-    return next((sentence for sentence in sentences if sentence in said), None)
-
-
-def test_where_writing_ends_it_is_told_why_and_not_a_step_before(folder: Path):
+def test_where_writing_ends_the_reason_is_given_and_not_a_step_before(folder: Path):
     eos = loaded(folder)[0].config.eos_id
-    assert "ended the text at once" in str(ended(branches=f"!{eos}", step=1))
-    assert "ended the text here" in str(ended(branches=f"5.!{eos}", step=2))
-    assert ended(branches=f"5.!{eos}", step=1) is None
-    assert "All 20 positions" in str(ended(branches=UNENDED, step=19))
-    assert ended(branches=UNENDED, step=18) is None
-    assert "The limit of 4 tokens" in str(ended(branches="5.6.7.8", step=4, limit=4))
-    assert ended(branches="5.6.7.8", step=3, limit=4) is None
-    assert "ended the text here" in str(ended(branches=f"5.6.7.!{eos}", step=4, limit=4)), "more cannot be allowed"
-
-
-def test_a_step_beyond_what_is_written_is_the_last_one(folder: Path):
-    eos = loaded(folder)[0].config.eos_id
-    app = opened("writing", **PAIR, branches=f"5.6.!{eos}", step=9)
-    assert step_of(app) == 3
-    assert step_of(opened("writing", **PAIR, branches="5.6", step=0)) == 0
+    for branches, step, limit, reason in (
+        (f"!{eos}", 1, 200, "ended the text at once"),
+        (f"5.!{eos}", 2, 200, "ended the text here"),
+        (f"5.!{eos}", 1, 200, None),
+        (UNENDED, 19, 200, f"All {ROOM} positions"),
+        (UNENDED, 18, 200, None),
+        ("5.6.7.8", 4, 4, "The limit of 4 tokens"),
+        ("5.6.7.8", 3, 4, None),
+        (f"5.6.7.!{eos}", 4, 4, "ended the text here"),  # more cannot be allowed
+    ):
+        said = words_of(opened("candidates", **PAIR, branches=branches, step=step, limit=limit))
+        for one in ("ended the text at once", "ended the text here", f"All {ROOM} positions", "The limit of 4 tokens"):
+            assert (one in said) == (one == reason), (branches, step)
 
 
 def test_steps_nearby_are_those_on_both_sides_but_none_behind_the_end(folder: Path):
     eos = loaded(folder)[0].config.eos_id
     address = {**PAIR, "branches": f"5.6.7.8.9.10.!{eos}"}
+    assert step_of(opened("writing", **address, step=9)) == 7, "beyond what is written, the last one"
     for step in (0, 2, 5, 6, 7):
         here, *others = sent(opened("writing", **address, step=step))[0]["steps"]
         assert here["output"] == (0 if step == 7 else step + 1)  # <bos> and what was written is looked at
@@ -161,21 +142,29 @@ def test_steps_nearby_are_those_on_both_sides_but_none_behind_the_end(folder: Pa
         assert sorted(moment["output"] for moment in others) == [n + 1 for n in nearby]
 
 
-@torch.inference_mode()
 def test_of_shared_heads_the_cache_holds_as_many_bytes_as_the_model_s_own(folder: Path):
     model, _, src = loaded(folder)
     tokens = torch.tensor([[model.config.bos_id, 5, 6, 7, 8]])
-    cache = KeyValueCache(N_LAYERS)
-    model.decode(tokens, model.encode(src), src, cache)
-    of_self = sum(block.self_attn.written.nbytes for block in cache.blocks)
-    of_source = sum(part.nbytes for block in cache.blocks for part in block.cross_attn.complete or ())
-    facts = facts_of(opened("cache", **PAIR, branches="5.6.7.8", step=4))
-    assert kib(facts["cache size"]) == pytest.approx((of_self + of_source) / 1024, abs=0.051)
-    assert kib(facts["of which source (fixed)"]) == pytest.approx(of_source / 1024, abs=0.051)
-    assert kib(facts["size per token"]) == pytest.approx(of_self / 5 / 1024, abs=0.051)
+    check_sizes(opened("cache", **PAIR, branches="5.6.7.8", step=4), model, src, tokens)
 
 
-def test_a_click_on_the_means_of_layers_chooses_a_layer(folder: Path, monkeypatch: pytest.MonkeyPatch):
+def clicked(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AppTest calls no component's callbacks: call the one of the figure in the run that follows."""
+    draw = figures.live_figure
+
+    def click(*args: Any, on_cell: Any, **more: Any) -> None:
+        draw(*args, on_cell=on_cell, **more)
+        if more["key"] == "decoding-rows-cross":
+            on_cell()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(figures, "live_figure", click)
+        again(app)
+    del app.session_state["decoding-rows-cross"]
+    again(app)
+
+
+def test_a_click_on_a_row_chooses_a_layer_a_head_or_the_mean(folder: Path, monkeypatch: pytest.MonkeyPatch):
     """Of 3 layers the rows are 0 to 2 and the mean of all, 3; of 6 heads 0 to 5 and their mean, 6."""
     app = opened("rows", **PAIR, branches="5.6.7", step=3, layer=0, head=4, mean="all")
     model, _, src = loaded(folder)
@@ -183,41 +172,12 @@ def test_a_click_on_the_means_of_layers_chooses_a_layer(folder: Path, monkeypatc
     drawn = cells(figure(app, "decoding-rows-cross"))
     np.testing.assert_allclose(drawn, [*rows.mean(axis=1), rows.mean(axis=(0, 1))], atol=1e-5)
     expected = [(3, "0", "4", "all"), (2, "2", "4", "layer"), (7, "2", "4", "layer"), (5, "2", "5", "")]
-    for row, layer, head, mean in expected:
-        app.session_state["decoding-rows-cross"] = {"cell": {"query": row, "key": 1}}
+    for row, layer, head, mean in (*expected, (6, "2", "5", "layer"), (None, "2", "5", "layer")):
+        cell = None if row is None else {"query": row, "key": 1}  # None: let go
+        app.session_state["decoding-rows-cross"] = {"cell": cell}
         clicked(app, monkeypatch)
         state = [str(app.session_state[name]) for name in ("layer", "head", "decoding-mean")]
         assert state == [layer, head, mean]
-    app.session_state["decoding-rows-cross"] = {"cell": None}  # let go
-    clicked(app, monkeypatch)
-    assert app.session_state["decoding-mean"] == "layer"
-
-
-def test_a_table_of_rows_names_each_row_and_token(folder: Path):
-    _, tokenizer, _ = loaded(folder)
-    app = opened("rows", **PAIR, branches="5.6.7", step=3, layer=1, head=4, mean="")
-    files = files_of(app, "decoding-rows-decoder")
-    arrays = arrays_of(files)
-    assert arrays["rows"].shape == (N_HEADS + 1, 4) and len(arrays["row_labels"]) == N_HEADS + 1
-    assert arrays["key_tokens"].tolist() == ["<bos>", *tokenizer.target.labels([5, 6, 7])]
-    lines = files["csv"].decode().splitlines()[1:]
-    assert len(lines) == arrays["rows"].size
-    assert [float(line.rpartition(",")[2]) for line in lines] == pytest.approx(arrays["rows"].ravel().tolist())
-
-
-@pytest.mark.slow
-def test_beams_are_scored_by_the_penalty_that_is_chosen_now():
-    """What another penalty found is kept, and is not shown."""
-    app = decoding_parts.opened("beams", **PAIR, part="beams", beams="3")
-    for alpha, form in ((0.0, "paper"), (1.0, "paper"), (1.0, "length"), (2.0, "length"), (0.0, "length")):
-        app.session_state["decoding-penalty"], app.session_state["decoding-form"] = alpha, form
-        again(app)
-        (drawn,) = (json.loads(c.proto.json) for c in app.get("bidi_component"))
-        assert drawn["ends"]
-        for end in drawn["ends"]:
-            n = end["n_tokens"]
-            divided_by = ((5 + n) / 6) ** alpha if form == "paper" else n**alpha
-            assert end["score"] == pytest.approx(end["total"] / divided_by, abs=1e-4)
 
 
 @pytest.mark.parametrize(

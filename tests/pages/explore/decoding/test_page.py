@@ -1,7 +1,5 @@
 """The page Decoding as a whole: its one code gives what is shown, and what becomes of branches with another text."""
 
-import json
-import re
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from io import StringIO
@@ -18,17 +16,15 @@ from pages.explore.decoding import view_fields
 from tests.pages.conftest import (
     EXAMPLES,
     PROMPTS,
-    component,
     shown_code,
     through_history,
     url_of,
     view_of,
-    words_of,
 )
-from tests.pages.explore.decoding import test_cache, test_candidates, test_writing
-from tests.pages.explore.decoding.decoding_parts import cells, figure, numbers
+from tests.pages.explore.decoding import test_candidates, test_writing
+from tests.pages.explore.decoding.decoding_parts import cells, figure
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]
 FORKED = {"model": "en-fr", "text": EXAMPLES[0], "branches": "~5.!6", "branch": "1", "step": "2"}
 
@@ -56,18 +52,7 @@ def run_shown(app: AppTest) -> tuple[dict[str, Any], str]:
     return defined, printed.getvalue()
 
 
-def signed(nats: float) -> str:
-    return f"{nats:.2f}".replace("-", "−")
-
-
-@pytest.fixture
-def forked(open_app: OpenApp) -> AppTest:
-    """The page, at a link to a fork."""
-    return opened(open_app, **FORKED)
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "sampling"), [*zip(KINDS, SAMPLINGS, strict=True)])
 def test_the_shown_code_gives_what_is_written_what_comes_next_and_where_heads_look(
     open_app: OpenApp, kind: dict[str, str], sampling: dict[str, str]
 ):
@@ -96,8 +81,7 @@ def test_the_shown_code_gives_what_is_written_what_comes_next_and_where_heads_lo
     assert str(defined["prediction"].entropy) in printed
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "sampling"), [*zip(KINDS, SAMPLINGS[::-1], strict=True)])
 def test_the_shown_code_gives_the_table_of_branches(open_app: OpenApp, kind: dict[str, str], sampling: dict[str, str]):
     app = opened(open_app, **kind, **sampling, part="tree")
     table, (defined, printed) = app.dataframe[0].value, run_shown(app)
@@ -107,54 +91,27 @@ def test_the_shown_code_gives_the_table_of_branches(open_app: OpenApp, kind: dic
     assert str([*zip(map(len, defined["branches"]), totals, strict=True)]) in printed
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_shown_code_gives_the_beams_that_were_found(open_app: OpenApp, kind: dict[str, str]):
-    app = opened(open_app, **kind, part="beams", beams="3")
-    drawn = json.loads(component(app, "branches").json)
-    defined, _ = run_shown(app)
-    assert len(app.code) == 2  # the other is the plain text
-    found = {(one.total, one.score) for one in defined["found"].finished}
-    ends = [(end["total"], end["score"]) for end in drawn["ends"]]
-    assert found and all(any(one == pytest.approx(end, abs=1e-4) for end in ends) for one in found)
-    words = words_of(app)
-    assert signed(defined["found"].best.total_log_prob) in words
-    assert signed(defined["greedy"][-1].total_log_prob) in words
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_shown_code_gives_what_the_cache_holds_and_costs(open_app: OpenApp, kind: dict[str, str]):
-    app = opened(open_app, **kind, part="cache")
-    facts, (defined, printed) = test_cache.facts_of(app), run_shown(app)
-    drawn = figure(app, "decoding-cost")
-    for name, trace in zip(("uncached", "cached"), drawn.data, strict=True):
-        np.testing.assert_array_equal(defined[name], numbers(trace.y))
-    costs = [int(facts[name].split()[0].replace(",", "")) for name in ("multiply-adds", "without a cache")]
-    assert str(costs) in printed
-    held = [int(n) for n in re.findall(r"_attn=(\d+)", printed)]
-    assert f"{sum(held) / 1024:,.1f} KiB" == facts["cache size"]
-
-
-def test_the_shown_code_gives_the_alignment(open_app: OpenApp):
-    app = opened(open_app, **KINDS[0], part="alignment")
-    defined, _ = run_shown(app)
-    np.testing.assert_allclose(defined["weights"][:4], cells(figure(app, "decoding-alignment")), atol=1e-6)
-
-
-@pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("step", ["0", "2"])
+@pytest.mark.parametrize(("part", "step"), [*zip(PARTS, "202020", strict=True)])
 def test_the_shown_code_runs_at_both_ends_of_a_text(open_app: OpenApp, three_kinds: Path, part: str, step: str):
     eos = tc.load(three_kinds / "en-fr")[0].config.eos_id
-    ended = {"model": "en-fr", "text": EXAMPLES[0], "branches": f"5.!{eos}", "step": step}
-    defined, printed = run_shown(opened(open_app, **ended, part=part))
+    app = opened(open_app, model="en-fr", text=EXAMPLES[0], branches=f"5.!{eos}", step=step, part=part)
+    defined, printed = run_shown(app)
     assert [step.token for step in defined["branch"]] == [5, eos] and "'<eos>'" in printed
     assert ("prediction" in defined) == (step == "0")
+
+
+@pytest.mark.parametrize(("part", "name"), [("beams", "found"), ("cache", "cached"), ("alignment", "weights")])
+def test_the_shown_code_has_the_lines_of_the_part_that_is_shown(open_app: OpenApp, part: str, name: str):
+    defined, _ = run_shown(opened(open_app, **KINDS[0], part=part, beams="3"))
+    assert name in defined
 
 
 def branches(app: AppTest) -> str:
     return view_fields.BRANCHES.write(app.session_state[view_fields.BRANCHES.key])
 
 
-def test_another_text_has_no_branches_and_back_they_are_there_again(forked: AppTest):
+def test_another_text_has_no_branches_and_back_they_are_there_again(open_app: OpenApp):
+    forked = opened(open_app, **FORKED)
     assert branches(forked) == "~5.!6"
     before = view_of(forked)
     forked.text_input(key="text").set_value(EXAMPLES[1]).run()
@@ -169,11 +126,8 @@ def test_another_text_has_no_branches_and_back_they_are_there_again(forked: AppT
     assert not forked.exception
     assert branches(forked) == "~5.!6"
     assert view_of(forked) == before
-
-
-def test_a_text_that_was_typed_on_another_page_has_none_either(forked: AppTest):
     forked.switch_page("explore/heads/page.py").run()
     forked.text_input(key="text").set_value(EXAMPLES[1]).run()
     forked.switch_page("explore/decoding/page.py").run()
     assert not forked.exception
-    assert branches(forked) == ""
+    assert branches(forked) == "", "nor where it was typed on another page"

@@ -1,19 +1,19 @@
-"""What the page Decoding is computed from: how much of a text is read, how long branches are, and how drawn."""
+"""What the page Decoding is computed from: how much of a text is read, and how long branches are."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 import transformer_core as tc
-from pages.explore.decoding import recipes, view_fields
-from pages.explore.decoding.recipes import BlanksRecipe, DecodingRecipe, given, tokens_of
+from pages.explore.decoding import recipes
+from pages.explore.decoding.recipes import DecodingRecipe, given, tokens_of
 from pages.explore.decoding.view_fields import Branch
 from pages.shared import models
 from pages.shared.recipe import value_of
 from pages.shared.sources import Source
-from tests.pages.conftest import EXAMPLES, GAPS, PROMPTS
+from tests.pages.conftest import EXAMPLES
+from tests.pages.explore.decoding.decoding_parts import loaded, log_probs
 from tests.pages.explore.parts import shown
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
@@ -52,40 +52,15 @@ def test_of_a_long_text_as_much_is_read_as_there_is_room_for(name: str, n_read: 
 
 
 def test_branches_are_as_long_as_is_asked_for_or_as_they_begin(three_kinds: Path):
-    model, tokenizer = tc.load(three_kinds / "en-fr")
-    src = torch.tensor([tokenizer.encode(EXAMPLES[0], eos=True)])
+    model, _, src = loaded(three_kinds)
     greedy = tc.greedy_decode(model, src, max_new_tokens=31).tokens[0, 1:].tolist()
-    begun = tuple(token for token in range(10, 15))
+    begun = tuple(range(10, 15))
     made = recipe("en-fr", EXAMPLES[0], 3, branches=(Branch(), Branch(begun, (0,)), Branch((10,))), branch=1)
     own, long, short = ([step.token for step in branch] for branch in value_of(made.branches))
     assert own == greedy[:3]
     assert long == [*begun], "not cut to 3"
-    with torch.inference_mode():
-        written = torch.tensor([[model.config.bos_id, 10]])
-        for _ in range(2):
-            written = torch.cat([written, model(src, written)[:, -1:].argmax(-1)], dim=1)
-    assert short == written[0, 1:].tolist()
+    assert short[0] == 10
+    for n in (1, 2):
+        assert short[n] == int(log_probs(three_kinds, tuple(short[:n])).argmax())
     assert [step.token for step in value_of(made.branch)] == long, "the one that is looked at"
     assert value_of(tokens_of(made.branch)) == long
-
-
-def test_a_session_draws_as_was_chosen_and_begins_with_the_text():
-    usual = value_of(recipe("tales", PROMPTS[0], 2).session)
-    assert usual.sampling.temperature == 0
-    drawn = value_of(recipe("tales", PROMPTS[0], 2, temperature=1.5, top_k=3, seed=7).session)
-    assert (drawn.sampling.temperature, drawn.sampling.top_k, drawn.sampling.seed) == (1.5, 3, 7)
-    made = recipe("tales", PROMPTS[0], 2)
-    tree, ids = value_of(made.tree), value_of(made.given).ids
-    assert [step.token for step in tree.start.path()] == [*ids]
-    assert value_of(made.session).tree is tree
-    assert view_fields.SAMPLING["temperature"].usual == 0
-
-
-def test_blanks_are_the_masks_of_the_text(three_kinds: Path):
-    tokenizer = tc.load(three_kinds / "gaps")[1]
-    ids = tokenizer.encode_for(GAPS[1], "encoder_only")
-
-    def masks(cards: Any) -> Any:
-        return value_of(BlanksRecipe.of(Source.of(cards["gaps"]), cards["gaps"].config, GAPS[1]).tree).masks
-
-    assert computed(masks) == tuple(place for place, token in enumerate(ids) if token == tokenizer.mask_id)

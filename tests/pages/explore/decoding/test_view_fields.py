@@ -1,4 +1,6 @@
-"""The branches of the page Decoding: how they stand in the address, and what a person's acts make of them."""
+"""The branches of the page Decoding: how they stand in the address, and how clicks change them."""
+
+from collections.abc import Sequence
 
 import pytest
 import streamlit as st
@@ -19,17 +21,13 @@ def session(monkeypatch: pytest.MonkeyPatch) -> None:
     view_fields.drawn([(5, 6, 7, 8, 2)], 3, 0)
 
 
-def test_a_fork_leaves_what_was_written_a_branch_of_its_own():
-    view_fields.fork([9])
-    assert view_fields.BRANCHES.value == (Branch(), Branch((5, 6, 7, 9), forced=(3,)))
-    assert (view_fields.BRANCH.value, view_fields.STEP.value) == (1, 4)
-    assert written(view_fields.FIELDS)["branches"] == "~5.6.7.!9"
-
-
-def test_a_fork_into_what_there_is_goes_there():
-    view_fields.fork([8])
-    assert view_fields.BRANCHES.value == (Branch(),)
-    assert (view_fields.BRANCH.value, view_fields.STEP.value) == (0, 4)
+@pytest.mark.parametrize(("token", "is_new"), [(9, True), (8, False)])
+def test_a_fork_is_a_branch_of_its_own_unless_the_text_goes_there(token: int, is_new: bool):
+    view_fields.fork([token])
+    forked = Branch((5, 6, 7, 9), forced=(3,))
+    assert view_fields.BRANCHES.value == ((Branch(), forked) if is_new else (Branch(),))
+    assert (view_fields.BRANCH.value, view_fields.STEP.value) == (int(is_new), 4)
+    assert written(view_fields.FIELDS).get("branches", "") == ("~5.6.7.!9" if is_new else "")
 
 
 def test_other_settings_leave_what_was_written_up_to_here():
@@ -44,21 +42,23 @@ def test_other_settings_leave_what_was_written_up_to_here():
     assert view_fields.BRANCHES.value[1] == Branch((5, 6, 7, 9, 10), forced=(3, 4))  # it was led there by hand
 
 
-def test_going_on_asks_for_more_and_the_limit_can_be_moved():
-    view_fields.go_on(8)
-    assert (view_fields.STEP.value, view_fields.LENGTH.value) == (11, 11)
-    before = view_fields.LIMIT.value
-    view_fields.allow_more()
-    assert view_fields.LIMIT.value == before + view_fields.LIMIT_STEP
-
-
 def test_another_text_forgets_it_all_and_the_same_one_does_not():
-    view_fields.fork([9])
+    of_text = {
+        view_fields.STEP: 2,
+        view_fields.LENGTH: 9,
+        view_fields.LIMIT: 400,
+        view_fields.BRANCHES: (Branch(), Branch((5, 9))),
+        view_fields.BRANCH: 1,
+        view_fields.CONTINUATION: "and on",
+        view_fields.FILLED: "3:5",
+    }
+    for field, value in (of_text | {view_fields.SEED: 4}).items():
+        field.set(value)
     view_fields.fit("a text")
-    assert len(view_fields.BRANCHES.value) == 2
+    assert all(field.value == value for field, value in of_text.items())
     view_fields.fit("another text")
-    assert view_fields.BRANCHES.value == (Branch(),)
-    assert view_fields.STEP.value is None
+    assert all(field.value == field.usual for field in of_text)
+    assert view_fields.path() == () and view_fields.SEED.value == 4, "how tokens are sampled stays"
 
 
 def test_branches_have_an_end():
@@ -77,7 +77,6 @@ def test_branches_have_an_end():
     assert written(view_fields.FIELDS) == {"step": "0"}
 
 
-@pytest.mark.slow
 @given(strategies.lists(strategies.tuples(TOKENS, strategies.sets(strategies.integers(0, 19))), min_size=1, max_size=9))
 def test_branches_are_read_as_they_are_written(drawn: list[tuple[list[int], set[int]]]):
     branches = tuple(
@@ -93,14 +92,13 @@ def test_branches_are_read_as_they_are_written(drawn: list[tuple[list[int], set[
 
 def test_what_is_chosen_stays_within_what_there_is():
     view_fields.fork([9])
-    for wanted, shown in ((0, 0), (1, 1), (2, 1), (99, 1)):
-        view_fields.BRANCH.set(wanted)
+    for field, wanted, kept in (
+        *((view_fields.BRANCH, *pair) for pair in ((0, 0), (1, 1), (2, 1), (99, 1))),
+        *((view_fields.N_BEAMS, *pair) for pair in ((0, 1), (1, 1), (8, 8), (9, 8))),
+    ):
+        field.set(wanted)
         view_fields.fit("a text")
-        assert view_fields.BRANCH.value == shown
-    for wanted, shown in ((0, 1), (1, 1), (8, 8), (9, 8)):
-        view_fields.N_BEAMS.set(wanted)
-        view_fields.fit("a text")
-        assert view_fields.N_BEAMS.value == shown
+        assert field.value == kept
 
 
 def test_a_branch_is_deleted_and_no_other_and_never_the_first():
@@ -134,13 +132,16 @@ def test_of_branches_that_begin_alike_the_one_that_is_looked_at_stays():
 
 
 @pytest.mark.parametrize(
-    ("temperature", "is_taken"),
-    [("0", True), ("0.001", True), ("0.0009", False), ("5", True), ("5.01", False), ("-1", False)],
+    ("field", "taken", "refused"),
+    [
+        ("temperature", ("0", "0.001", "5"), ("0.0009", "5.01", "-1")),
+        ("top_p", ("0.001", "1"), ("0",)),  # a share that keeps no token
+        ("min_p", ("0",), ()),
+    ],
 )
-def test_a_temperature_is_greedy_or_what_logits_can_be_divided_by(temperature: str, is_taken: bool):
-    notes = fill([view_fields.SAMPLING["temperature"]], {"temperature": temperature})
-    assert (notes == []) == is_taken
-    assert view_fields.SAMPLING["temperature"].value == (float(temperature) if is_taken else 0)
+def test_sampling_is_such_that_a_token_can_be_chosen(field: str, taken: Sequence[str], refused: Sequence[str]):
+    for asked in (*taken, *refused):
+        assert (fill(view_fields.FIELDS, {field: asked}) == []) == (asked in taken)
 
 
 def test_no_step_lies_before_the_beginning_and_going_on_never_asks_for_less():
@@ -149,16 +150,8 @@ def test_no_step_lies_before_the_beginning_and_going_on_never_asks_for_less():
     view_fields.LENGTH.set(40)
     view_fields.go_on(2)
     assert (view_fields.STEP.value, view_fields.LENGTH.value) == (2, 40)
+    view_fields.go_on(50)
+    assert (view_fields.STEP.value, view_fields.LENGTH.value) == (52, 52)
     view_fields.STEP.set(None)
     view_fields.allow_more()
     assert (view_fields.STEP.value, view_fields.LIMIT.value) == (1, 2 * view_fields.LIMIT_STEP)
-
-
-def test_a_share_of_the_probability_that_keeps_no_token_is_refused():
-    for field, asked, is_taken in (
-        ("top_p", "0", False),
-        ("top_p", "0.001", True),
-        ("top_p", "1", True),
-        ("min_p", "0", True),
-    ):
-        assert (fill(view_fields.FIELDS, {field: asked}) == []) == is_taken

@@ -1,4 +1,4 @@
-"""The text as it is written, on the page: against a plain forward over all of it, and what the player's wishes do."""
+"""The text as it is written, on the page: against a plain forward over all of it, and what the player asks for."""
 
 import json
 import struct
@@ -17,8 +17,9 @@ from pages.explore.decoding import view_fields, writing
 from pages.explore.decoding.data import AHEAD
 from tests.pages.conftest import EXAMPLES, PROMPTS, component
 from tests.pages.explore.decoding import decoding_parts
+from tests.pages.explore.decoding.decoding_parts import loaded
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
 opened = partial(decoding_parts.opened, "writing")
 N_ALTERNATIVES = 5
 
@@ -59,8 +60,7 @@ def check_numbers(app: AppTest, model: tc.Transformer, tokenizer: tc.Tokenizer, 
 
 
 def test_every_number_is_that_of_a_plain_forward(three_kinds: Path):
-    model, tokenizer = tc.load(three_kinds / "en-fr")
-    src = torch.tensor([tokenizer.encode_for(EXAMPLES[0], "encoder_decoder")])
+    model, tokenizer, src = loaded(three_kinds)
     written = tc.greedy_decode(model, src, max_new_tokens=2 + AHEAD).tokens
     app = opened(model="en-fr", text=EXAMPLES[0], length="4", step="2")
     check_numbers(app, model, tokenizer, src, written)
@@ -74,8 +74,7 @@ def test_every_number_is_that_of_a_plain_forward(three_kinds: Path):
 
 
 def test_a_prompt_is_given_and_known_to_the_model_too(three_kinds: Path):
-    model, tokenizer = tc.load(three_kinds / "tales")
-    prompt = torch.tensor([tokenizer.encode_for(PROMPTS[0], "decoder_only")])
+    model, tokenizer, prompt = loaded(three_kinds, "tales", PROMPTS[0])
     app = opened(model="tales", text=PROMPTS[0], length="6", step="6")
     header, rows, weights_source, weights_output = sent(app)
     written = tc.greedy_decode(model, prompt, max_new_tokens=6 + AHEAD).tokens[:, : header["nOutput"]]
@@ -100,7 +99,7 @@ def test_the_end_of_the_branch_is_told_wherever_one_stands_in_it(three_kinds: Pa
     eos = tc.load(three_kinds / "en-fr")[0].config.eos_id
     address = {"model": "en-fr", "text": EXAMPLES[0], "branches": f"5.!{eos}"}
     at_end, before = (sent(opened(**address, step=step))[0] for step in ("2", "1"))
-    assert at_end["ended"] == before["ended"] == "The model ended the text here (end-of-sequence token)."
+    assert "ended the text here" in at_end["ended"] == before["ended"]
     assert [at_end["steps"][0][side] for side in ("source", "output")] == [0, 0]  # nothing comes next
     assert before["steps"][0]["output"] == 2
     assert sent(opened(model="en-fr", text=EXAMPLES[0], branches="5.6", length="2", step="2"))[0]["ended"] is None
@@ -110,7 +109,7 @@ def test_the_end_of_the_branch_is_told_wherever_one_stands_in_it(three_kinds: Pa
     ("n", "at", "length"),
     [(1, 1, None), (0, 0, None), (3, 3, None), (5, 5, 5), (10**6, 2 + writing.MOST_AT_ONCE, 66), (-4, 2, None)],
 )
-def test_wishes_of_the_player_move_the_step(monkeypatch: pytest.MonkeyPatch, n: int, at: int, length: int | None):
+def test_the_player_moves_the_step(monkeypatch: pytest.MonkeyPatch, n: int, at: int, length: int | None):
     wish = {"at": {"revision": 1, "value": n}}
     session = {writing.KEY: wish, "decoding-step": 2, "decoding-paths": ((5, 6, 7),)}
     monkeypatch.setattr(st, "session_state", session)

@@ -1,4 +1,4 @@
-"""Parts of the page Heads by themselves: of a small model, or of a run of which only what is asked for is there."""
+"""Parts of the page Heads on their own: with a small model, or with a run that holds only what a test asks for."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +13,8 @@ import transformer_core as tc
 from pages.explore.heads.data import HeadsData
 from pages.shared import models
 from tests.pages.explore import parts
-from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.picture import HeadShare, ViewSpec
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 
 TEXT = "The cat sees the dog."
 TOKENS = ["The", "cat", "sees", "the", "dog", ".", "<eos>"]
@@ -41,10 +41,10 @@ def shown(draw: Callable[[HeadsData], object], **session: Any) -> AppTest:
     return parts.shown(part, **VIEW | values)
 
 
-def weights(folder: Path, attention: str = "encoder") -> np.ndarray:
-    """All weights of an attention on the text, by a plain forward [layer, head, query, key]."""
+def weights(folder: Path, attention: str = "encoder", text: str = TEXT) -> np.ndarray:
+    """All weights of an attention on a text, by a plain forward [layer, head, query, key]."""
     model, tokenizer = tc.load(folder / "en-fr")
-    src = torch.tensor([tokenizer.encode_for(TEXT, "encoder_decoder")])
+    src = torch.tensor([tokenizer.encode_for(text, "encoder_decoder")])
     tokens = tc.greedy_decode(model, src, max_new_tokens=31).tokens[:, :-1]
     with torch.inference_mode(), tc.capture(model, "*.hook_pattern") as acts:
         model(src, tokens)

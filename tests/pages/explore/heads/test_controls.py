@@ -20,37 +20,22 @@ def chosen(app: AppTest, field: Field) -> Any:
     return app.session_state[field.key]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("view", "label"),
-    [
-        ({}, "Tokens"),
-        ({"unit": "word"}, "Tokens (1)"),
-        ({"hide": "special+sinks"}, "Tokens (1)"),
-        ({"window": WINDOW}, "Tokens (1)"),
-        ({"unit": "word", "hide": "sinks", "window": WINDOW}, "Tokens (3)"),
-        ({"rest": "share", "mix": (ONE, OTHER)}, "Tokens"),
-    ],
-)
-def test_how_many_choices_about_the_text_are_not_as_usual_is_told(view: dict[str, Any], label: str):
-    found: list[str] = []
-    shown(lambda data: found.append(controls._tokens_label(data)), **view)
-    assert found == [label]
+def labels(**view: Any) -> list[str]:
+    """What the two menus above the head are called."""
+    return [str(block.proto.popover.label) for block in shown(controls.over_head, **view).get("popover")]
 
 
 @pytest.mark.parametrize(
-    ("view", "label"),
+    ("view", "said"),
     [
-        ({}, "Combine heads"),
-        ({"mix": (ONE, OTHER)}, "2 heads combined"),
-        ({"mix": (ONE, OTHER), "mean": "layer"}, "Layer mean"),
-        ({"mean": "all"}, "Mean of all heads"),
+        ({"rest": "share"}, ["Tokens", "Combine heads"]),
+        ({"unit": "word", "mix": (ONE, OTHER)}, ["Tokens (1)", "2 heads combined"]),
+        ({"hide": "special+sinks", "mix": (ONE, OTHER), "mean": "layer"}, ["Tokens (1)", "Layer mean"]),
+        ({"unit": "word", "hide": "sinks", "window": WINDOW, "mean": "all"}, ["Tokens (3)", "Mean of all heads"]),
     ],
 )
-def test_which_heads_are_combined_is_told(view: dict[str, Any], label: str):
-    found: list[str] = []
-    shown(lambda _: found.append(controls._mix_label()), **view)
-    assert found == [label]
+def test_the_menus_say_what_is_not_as_usual(view: dict[str, Any], said: list[str]):
+    assert labels(**view) == said
 
 
 def test_heads_are_sorted_one_way_after_the_other():
@@ -59,14 +44,9 @@ def test_heads_are_sorted_one_way_after_the_other():
     for _ in range(3):
         button = app.button(key="heads-order-next")
         assert not button.disabled
-        seen.append((button.help, chosen(app, view_fields.ORDER) if view_fields.ORDER.key in app.session_state else ""))
         button.click().run()
-    assert seen == [
-        ("Sorting: by layer. Click to change: descending", ""),
-        ("Sorting: descending. Click to change: ascending", "descending"),
-        ("Sorting: ascending. Click to change: by layer", "ascending"),
-    ]
-    assert chosen(app, view_fields.ORDER) == ""
+        seen.append(chosen(app, view_fields.ORDER))
+    assert seen == ["descending", "ascending", ""]
     assert drawn(controls._order).button(key="heads-order-next").disabled, "no measure to sort by"
 
 
@@ -114,38 +94,23 @@ def test_the_ends_of_queries_and_of_keys_are_those_of_each():
     assert chosen(app, view_fields.WINDOW) == ((3, 7), (2, 5))
     app.button(key="heads-whole").click().run()
     assert chosen(app, view_fields.WINDOW) is None
+    app.slider(key="heads-window-Keys").set_value((0, 5)).run()
+    assert chosen(app, view_fields.WINDOW) == ((0, 30), (0, 5))
+    app.slider(key="heads-window-Keys").set_value((0, 6)).run()
+    assert chosen(app, view_fields.WINDOW) is None, "all of both is the whole text"
 
 
-def test_a_window_that_reaches_beyond_the_text_ends_with_it():
-    app = shown(controls._spans, window=((2, 50), (1, 40)))
-    assert app.slider(key="heads-window-Queries").value == (2, 6)
-    assert app.slider(key="heads-window-Keys").value == (1, 6)
-
-
-def test_one_token_has_no_ends_to_choose():
+def test_one_token_has_no_ends_to_choose_and_no_range_goes_beyond_the_text():
     class Maps:
         shape = (2, 3, 1, 2)
 
     spec = ViewSpec(heads=(ONE,))
     app = drawn(lambda: controls._spans(heads(run={"attention_maps": {"encoder": Maps}}, spec=spec)))
     assert [slider.key for slider in app.slider] == ["heads-window-Keys"]
+    app = shown(controls._spans, window=((2, 50), (1, 40)))
+    assert [slider.value for slider in app.slider] == [(2, 6), (1, 6)], "it ends with the text"
 
 
-@pytest.mark.parametrize(
-    ("side", "span", "window"),
-    [
-        (0, (0, 6), None),  # with all keys, the whole text
-        (0, (0, 5), ((0, 5), (0, 8))),
-        (0, (1, 6), ((1, 6), (0, 8))),
-        (1, (0, 7), ((0, 6), (0, 7))),
-    ],
-)
-def test_a_window_of_all_is_none(side: int, span: tuple[int, int], window: Any):
-    app = drawn(lambda: controls._choose_span((7, 9), ((0, 6), (0, 8)), side, span))
-    assert chosen(app, view_fields.WINDOW) == window
-
-
-@pytest.mark.slow
 def test_heads_that_are_combined_have_weights():
     app = shown(controls._mix, mix=(OTHER, ONE))
     heads_of = app.multiselect(key="heads-mix-box")

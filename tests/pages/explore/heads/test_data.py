@@ -1,5 +1,6 @@
-"""What the page Heads shows of a head, in words and as a wish: names, titles, files, and which heads they are of."""
+"""What the page Heads shows of a head: names, titles, files, and which heads the controls ask for."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,20 +24,17 @@ def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return kept
 
 
-@pytest.mark.parametrize(
-    ("architecture", "attention", "names"),
-    [
-        ("encoder_decoder", "encoder", ("query: source", "key: source")),
-        ("encoder_decoder", "decoder", ("query: decoder input", "key: decoder input")),
-        ("encoder_decoder", "cross", ("query: decoder input", "key: source")),
-        ("encoder_only", "encoder", ("query: text", "key: text")),
-        ("decoder_only", "decoder", ("query: text", "key: text")),
-    ],
-)
-def test_axes_say_which_tokens_ask_and_which_are_looked_at(architecture: str, attention: str, names: tuple[str, str]):
-    data = heads(attention=attention, run={"architecture": architecture, "n_given": 2})
-    assert data.axis_names == {"query_name": names[0], "key_name": names[1]}
-    assert heads(run={"architecture": architecture, "n_given": 2}).axis_names_of(attention) == data.axis_names
+def test_axes_say_where_queries_and_keys_come_from():
+    for architecture, attention, query, key in (
+        ("encoder_decoder", "encoder", "source", "source"),
+        ("encoder_decoder", "decoder", "decoder input", "decoder input"),
+        ("encoder_decoder", "cross", "decoder input", "source"),
+        ("encoder_only", "encoder", "text", "text"),
+    ):
+        run = {"architecture": architecture, "n_given": 2}
+        names = heads(attention=attention, run={**run}).axis_names
+        assert names == {"query_name": f"query: {query}", "key_name": f"key: {key}"}
+        assert heads(run=run).axis_names_of(attention) == names
 
 
 @pytest.mark.parametrize(
@@ -76,59 +74,42 @@ def test_a_title_says_whose_attention_it_is(mean: str, shares: tuple[HeadShare, 
     assert "pattern" not in heads(spec=spec(*shares, quantity="scores")).title
 
 
-@pytest.mark.parametrize(
-    ("of", "more", "name"),
-    [
+def test_files_are_called_after_the_head_and_the_quantity():
+    for of, more, name in (
         (spec(ONE), (), "one-encoder-layer1-head2"),
         (spec(ONE, quantity="scores"), (), "one-encoder-layer1-head2-scores"),
-        (spec(ONE, OTHER), ("lines",), "one-encoder-2heads-lines"),
         (spec(ONE, OTHER, quantity="log"), ("a", "b"), "one-encoder-2heads-log-a-b"),
-    ],
-)
-def test_files_are_called_after_the_head_and_the_quantity(of: ViewSpec, more: tuple[str, ...], name: str):
-    assert heads(spec=of).file_name(*more) == name
+    ):
+        assert heads(spec=of).file_name(*more) == name
 
 
-def wish(**chosen: Any) -> ViewSpec:
-    """What is drawn of the chosen head of an attention of 2 layers with 3 heads."""
-    for name, value in chosen.items():
-        getattr(view_fields, name).set(value)
+def test_the_spec_is_what_the_controls_ask_for():
+    """Each choice changes just one field, of an attention of 2 layers with 3 heads."""
     view: Any = SimpleNamespace(attention="cross", layer=1, head=2)
     run: Any = SimpleNamespace(
         attention_maps={"cross": SimpleNamespace(shape=(2, 3, 9, 8)), "encoder": SimpleNamespace(shape=(5, 5, 9, 9))}
     )
-    return heads_data._spec(view, run)
-
-
-def test_without_anything_else_the_chosen_head_is_drawn():
-    assert wish() == ViewSpec(heads=(HeadShare(layer=1, head=2),))
-
-
-def test_a_mean_is_of_all_heads_of_its_layer_or_of_the_attention():
+    usual = heads_data._spec(view, run)
+    assert usual == ViewSpec(heads=(ONE,))
     of_layer = tuple(HeadShare(layer=1, head=head) for head in range(3))
-    assert wish(MEAN="layer").heads == of_layer
-    assert wish(MEAN="all").heads == tuple(HeadShare(layer=0, head=head) for head in range(3)) + of_layer
-    assert wish(MEAN="all", MIX=(ONE, OTHER)).heads[0] == HeadShare(layer=0, head=0), "a mean goes before a mixture"
-    assert wish(MEAN="", MIX=(OTHER, ONE)).heads == (OTHER, ONE)
-
-
-@pytest.mark.parametrize(
-    ("chosen", "field", "value"),
-    [
-        ({"QUANTITY": "log"}, "quantity", "log"),
-        ({"UNIT": "word"}, "in_words", True),
-        ({"HIDDEN": "special"}, "hidden", {"special"}),
-        ({"HIDDEN": "special+sinks"}, "hidden", {"special", "sinks"}),
-        ({"REST": "share"}, "renormalise", True),
-        ({"WINDOW": ((1, 2), (3, 4))}, "window", ((1, 2), (3, 4))),
-    ],
-)
-def test_each_choice_changes_just_what_it_says(chosen: dict[str, Any], field: str, value: Any):
-    usual = wish()
-    changed = wish(**chosen)
-    assert getattr(changed, field) == value != getattr(usual, field)
-    others = ("heads", "quantity", "in_words", "hidden", "renormalise", "window")
-    assert all(getattr(changed, name) == getattr(usual, name) for name in others if name != field)
+    first = tuple(HeadShare(layer=0, head=head) for head in range(3))
+    for choice, value, changed in (
+        (view_fields.QUANTITY, "log", {"quantity": "log"}),
+        (view_fields.UNIT, "word", {"in_words": True}),
+        (view_fields.HIDDEN, "special", {"hidden": frozenset({"special"})}),
+        (view_fields.HIDDEN, "special+sinks", {"hidden": frozenset({"special", "sinks"})}),
+        (view_fields.REST, "share", {"renormalise": True}),
+        (view_fields.WINDOW, ((1, 2), (3, 4)), {"window": ((1, 2), (3, 4))}),
+        (view_fields.MEAN, "layer", {"heads": of_layer}),
+        (view_fields.MEAN, "all", {"heads": first + of_layer}),
+        (view_fields.MIX, (OTHER, ONE), {"heads": (OTHER, ONE)}),
+    ):
+        choice.set(value)
+        assert heads_data._spec(view, run) == replace(usual, **changed)
+        choice.set(choice.usual)
+    view_fields.MIX.set((ONE, OTHER))
+    view_fields.MEAN.set("all")
+    assert heads_data._spec(view, run).heads == first + of_layer, "a mean goes before a mixture"
 
 
 def test_a_chosen_token_is_marked_where_its_word_stands():

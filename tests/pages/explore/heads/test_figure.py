@@ -1,9 +1,8 @@
-"""The chosen head, large: what goes with its heatmap, what its lines are drawn from, and what may stand in for it."""
+"""The chosen head, large: its heatmap and the numbers that go with it, its lines, and the preview of another head."""
 
 import io
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +17,7 @@ from pages.explore.heads.data import HeadsData
 from tests.pages.conftest import PROMPTS, words_of
 from tests.pages.explore.heads.heads_parts import TOKENS, shown, weights
 from tests.pages.explore.parts import Drawing
-from transformer_core.analysis.heads.picture import HeadShare
+from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, Side
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
 HEATMAP = "heatmap"
@@ -38,15 +37,16 @@ def drawn_lines(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def test_with_a_heatmap_go_its_numbers_and_the_places_of_its_tokens(expected: np.ndarray, drawings: dict[str, Drawing]):
-    shown(figure.show, window=((1, 3), (3, 5)))
+    found: list[Any] = []
+    shown(lambda data: found.append(figure.show(data)), window=((1, 3), (3, 5)))
     drawn, cells = drawings[HEATMAP], expected[1, 2, 1:4, 3:6]
+    np.testing.assert_allclose(found[0].values, cells, atol=1e-6)
     np.testing.assert_allclose(drawn.cells("attention"), cells, atol=1e-6)
     assert drawn.title == "Attention pattern: encoder self-attention L1.H2"
     assert drawn.name == "en-fr-encoder-layer1-head2"
     places = [[str(query), TOKENS[query], str(key), TOKENS[key]] for query in range(1, 4) for key in range(3, 6)]
     assert [line[:4] for line in drawn.csv[1:]] == places
-    np.testing.assert_allclose([float(number) for number in drawn.column(5)], cells.ravel(), atol=1e-6)
-    np.testing.assert_allclose(drawn.arrays["pattern"], cells, atol=1e-6)
+    drawn.check("pattern", drawn.csv[0], cells)
     assert drawn.arrays["query_tokens"].tolist() == TOKENS[1:4] and drawn.arrays["key_tokens"].tolist() == TOKENS[3:6]
     assert (int(drawn.arrays["first_query"]), int(drawn.arrays["first_key"])) == (1, 3)
     assert drawn.options["is_window"] and drawn.options["cell"] is None
@@ -54,17 +54,22 @@ def test_with_a_heatmap_go_its_numbers_and_the_places_of_its_tokens(expected: np
     assert ("query: source" in axes.yaxis.title.text, "key: source" in axes.xaxis.title.text) == (True, True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("query", "key", "cell"), [(2, 4, (2, 4)), (0, 0, (0, 0)), (2, None, None), (None, 4, None), (None, None, None)]
-)
-def test_a_cell_is_told_where_both_its_tokens_are_chosen(
-    query: int | None, key: int | None, cell: tuple[int, int] | None, drawings: dict[str, Drawing]
-):
-    shown(figure.show, query=query, key=key)
-    assert drawings[HEATMAP].options["cell"] == cell
-    assert not drawings[HEATMAP].options["is_window"]
-    assert bool(drawings[HEATMAP].figure.layout.shapes) == (query is not None or key is not None)
+def test_each_attention_has_its_own_head_of_one_layer_and_number(two_models: Path, drawings: dict[str, Drawing]):
+    for attention in ("decoder", "cross"):
+        shown(figure.show, attention=attention)
+        np.testing.assert_allclose(
+            drawings[HEATMAP].cells("attention"), weights(two_models, attention)[1, 2], atol=1e-6
+        )
+        mask = np.tri(31, dtype=bool) if attention == "decoder" else np.ones((31, 7), dtype=bool)
+        np.testing.assert_array_equal(drawings[HEATMAP].arrays["mask"], mask)
+
+
+def test_a_cell_is_sent_where_both_its_tokens_are_chosen(drawings: dict[str, Drawing]):
+    for query, key, cell in ((0, 3, (0, 3)), (2, None, None), (None, 4, None), (None, None, None)):
+        shown(figure.show, query=query, key=key)
+        assert drawings[HEATMAP].options["cell"] == cell
+        assert not drawings[HEATMAP].options["is_window"]
+        assert bool(drawings[HEATMAP].figure.layout.shapes) == (query is not None or key is not None)
 
 
 def test_what_is_chosen_in_the_heatmap_is_what_was_sent(drawings: dict[str, Drawing], monkeypatch: pytest.MonkeyPatch):
@@ -83,48 +88,36 @@ def test_what_is_chosen_in_the_heatmap_is_what_was_sent(drawings: dict[str, Draw
 MIX = (HeadShare(layer=0, head=1), HeadShare(layer=1, head=2, weight=0.5))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("view", "has_preview"),
+    "view",
     [
-        ({}, True),
-        ({"query": 1, "key": 2}, True),
-        ({"rest": "share"}, True),  # nothing is left out
-        ({"show": "log"}, False),
-        ({"unit": "word"}, False),
-        ({"hide": "special"}, False),
-        ({"window": ((0, 2), (0, 2))}, False),
-        ({"mix": MIX}, False),
-        ({"mean": "layer"}, False),
+        *({"show": "log"}, {"unit": "word"}, {"hide": "special"}),
+        *({"window": ((0, 2), (0, 2))}, {"mix": MIX}, {"mean": "layer"}),
     ],
 )
-def test_another_head_can_be_drawn_at_once_only_where_one_whole_pattern_is(
-    view: dict[str, Any], has_preview: bool, drawings: dict[str, Drawing]
+def test_another_head_cannot_be_drawn_at_once_where_no_whole_pattern_is_shown(
+    view: dict[str, Any], drawings: dict[str, Drawing]
 ):
     shown(figure.show, **view)
+    assert drawings[HEATMAP].options["preview"] is None
+
+
+def test_the_heatmap_of_another_head_can_be_drawn_at_once(drawings: dict[str, Drawing]):
+    shown(figure.show, query=1, key=2, rest="share")  # nothing is left out
     preview = drawings[HEATMAP].options["preview"]
-    assert (preview is not None) == has_preview
-    if preview is not None:
-        assert (preview["attention"], preview["layer"], preview["head"]) == ("encoder", 1, 2)
-        assert {*preview["frames"]} == {"encoder", "decoder", "cross"}
-        layout = preview["frames"]["cross"]["layout"]
-        assert layout["title"]["text"] == "Attention pattern: cross-attention L{layer}.H{head}"
-        assert "query: decoder input" in str(layout["yaxis"]["title"])
-        assert "key: source" in str(layout["xaxis"]["title"])
-        assert [*layout["xaxis"]["ticktext"]][:2] == TOKENS[:2]
+    assert (preview["attention"], preview["layer"], preview["head"]) == ("encoder", 1, 2)
+    assert {*preview["frames"]} == {"encoder", "decoder", "cross"}
+    layout = preview["frames"]["cross"]["layout"]
+    assert layout["title"]["text"] == "Attention pattern: cross-attention L{layer}.H{head}"
+    assert "query: decoder input" in str(layout["yaxis"]["title"]) and "key: source" in str(layout["xaxis"]["title"])
+    assert [*layout["xaxis"]["ticktext"]][:2] == TOKENS[:2]
 
 
-def test_a_part_of_which_nothing_is_left_is_a_sentence(drawings: dict[str, Drawing]):
+def test_where_nothing_is_left_that_is_said(drawings: dict[str, Drawing]):
     found: list[Any] = []
     app = shown(lambda data: found.append(figure.show(data)), hide="special", window=((6, 6), (6, 6)))
     assert found == [None] and not drawings
     assert "All tokens in this range are excluded" in words_of(app)
-
-
-def test_what_was_drawn_is_handed_on(expected: np.ndarray, drawings: dict[str, Drawing]):
-    found: list[Any] = []
-    shown(lambda data: found.append(figure.show(data)))
-    np.testing.assert_allclose(found[0].values, expected[1, 2], atol=1e-6)
 
 
 def test_lines_are_of_the_window_and_their_choice_is_counted_within_it(
@@ -161,8 +154,12 @@ def test_lines_of_a_mixture_are_of_each_head_and_of_a_mean_of_all(expected: np.n
     np.testing.assert_allclose(drawn_lines["patterns"], [expected.mean(axis=(0, 1))], atol=1e-6)
 
 
-@pytest.mark.parametrize(("most", "has_lines"), [(7, True), (6, False)])
+@pytest.mark.parametrize(
+    ("attention", "most", "has_lines"),
+    [("encoder", 7, True), ("encoder", 6, False), ("cross", 30, False)],  # the decoder reads 31 tokens
+)
 def test_lines_of_a_long_text_give_way_to_the_heatmap(
+    attention: str,
     most: int,
     has_lines: bool,
     drawn_lines: dict[str, Any],
@@ -170,18 +167,9 @@ def test_lines_of_a_long_text_give_way_to_the_heatmap(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(figure, "MOST_LINES", most)
-    app = shown(figure.show, **{"as": "lines"})
+    app = shown(figure.show, **{"as": "lines", "attention": attention})
     assert bool(drawn_lines) == has_lines and (HEATMAP in drawings) == (not has_lines)
     assert (f"The line view is limited to {most} tokens" in words_of(app)) == (not has_lines)
-    assert "The line view" not in words_of(shown(figure.show))
-
-
-def test_the_longer_side_of_a_cross_attention_decides_about_lines(
-    drawn_lines: dict[str, Any], drawings: dict[str, Drawing], monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(figure, "MOST_LINES", 30)  # of 31 queries and 7 keys
-    shown(figure.show, **{"as": "lines", "attention": "cross"})
-    assert not drawn_lines and HEATMAP in drawings
 
 
 def test_a_saved_picture_of_lines_is_drawn_when_it_is_asked_for(
@@ -198,7 +186,9 @@ def test_a_saved_picture_of_lines_is_drawn_when_it_is_asked_for(
     assert drawn.options["opens"]
 
 
-def test_where_a_continuation_begins_is_told_as_far_as_it_is_shown(three_kinds_here: Path, drawn_lines: dict[str, Any]):
+def test_where_a_continuation_begins_is_shown(
+    three_kinds_here: Path, drawn_lines: dict[str, Any], drawings: dict[str, Drawing]
+):
     begins: list[Any] = []
 
     def draw(data: HeadsData) -> None:
@@ -207,22 +197,27 @@ def test_where_a_continuation_begins_is_told_as_far_as_it_is_shown(three_kinds_h
 
     tales = {"model": "tales", "text": PROMPTS[1], "attention": "decoder", "layer": 0, "as": "lines"}
     shown(draw, **tales)
+    shown(figure.show, **tales | {"as": "heatmap"})
+    assert drawings[HEATMAP].figure.layout.shapes, "the continuation is divided from the prompt"
     assert drawn_lines["generated_from"] == begins[0] is not None
+    np.testing.assert_array_equal(drawn_lines["masks"][0], np.tri(len(drawn_lines["query_tokens"]), dtype=bool))
     shown(draw, **tales, window=((1, 2), (0, begins[0])))
     assert drawn_lines["generated_from"] == begins[0]
     shown(draw, **tales, window=((1, 2), (0, begins[0] - 1)))
     assert drawn_lines["generated_from"] is None
 
 
-def test_in_an_overview_tokens_are_counted_by_blocks(monkeypatch: pytest.MonkeyPatch):
-    """Rows and columns of an overview stand for several tokens, so that none has a first place of its own."""
+def test_in_a_pooled_heatmap_rows_and_columns_are_named_after_the_places_of_their_block():
+    """They stand for several tokens, so none has a first place of its own."""
     taken: list[Mapping[str, bytes]] = []
-
-    def draw(data: HeadsData) -> None:
-        shown = data.picture
-        taken.append(figure.files(data, replace(shown, blocks=(7, 7), queries=replace(shown.queries, first=3))))
-
-    shown(draw)
+    sides = [
+        Side(labels=tuple("x" * n), tokens=tuple(range(i, i + 1) for i in range(first, first + n)), first=first)
+        for n, first in ((12, 7), (10, 0))
+    ]
+    cells = np.ones((5, 3))
+    pooled = HeadPicture(values=cells, mask=cells > 0, queries=sides[0], keys=sides[1], blocks=(5, 3), largest=None)
+    shown(lambda data: taken.append(figure.files(data, pooled)))
     with np.load(io.BytesIO(taken[0]["en-fr-encoder-layer1-head2.npz"])) as arrays:
         assert int(arrays["first_query"]) == int(arrays["first_key"]) == 0
-        assert arrays["query_tokens"].tolist()[:2] == ["3 to 3", "4 to 4"]
+        assert arrays["query_tokens"].tolist() == ["7 to 8", "9 to 10", "11 to 13", "14 to 15", "16 to 18"]
+        assert arrays["key_tokens"].tolist() == ["0 to 2", "3 to 5", "6 to 9"]

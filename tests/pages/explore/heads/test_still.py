@@ -9,19 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from streamlit.testing.v1 import AppTest
 
-import transformer_core as tc
-from pages.explore import overviews
 from pages.explore.heads import still as heads_still
-from pages.shared import models, readings
-from pages.shared.sources import Source
-from tests.pages.conftest import words_of
-from transformer_core.analysis import ATTENTIONS, attentions_of
-from transformer_core.analysis.heads.habits import induction_cells, mean_share
+from tests.pages.explore.heads.heads_parts import weights
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("checkpoints")]
+pytestmark = pytest.mark.usefixtures("checkpoints")
 OpenApp = Callable[..., AppTest]
 TEXT = "The cat didn't see the dog."
 VIEW = {"text": TEXT, "attention": "cross", "layer": "1", "head": "2"}
@@ -47,18 +41,10 @@ def files_of(app: AppTest) -> dict[str, bytes]:
 
 def patterns_by_hand(checkpoints: Any) -> dict[str, np.ndarray]:
     """[layer, head, query, key] by name of attention."""
-    model, tokenizer = tc.load(checkpoints / "en-fr")
-    src = torch.tensor([tokenizer.encode_for(TEXT, "encoder_decoder")])
-    tokens = tc.greedy_decode(model, src, max_new_tokens=31).tokens
-    with torch.inference_mode(), tc.capture(model, "*.hook_pattern") as acts:
-        model(src, tokens[:, :-1])
-    return {
-        name: np.stack([acts[attention.site(layer)][0].numpy() for layer in range(2)])
-        for name, attention in attentions_of(model.config).items()
-    }
+    return {name: weights(checkpoints, name, TEXT) for name in ("encoder", "decoder", "cross")}
 
 
-def test_nothing_is_drawn_until_it_is_asked_for(open_app: OpenApp):
+def test_nothing_is_drawn_until_it_is_asked_for_and_then_what_the_overview_shows(open_app: OpenApp):
     app = open_app("heads", **VIEW)
     assert not stills(app)
     (still,) = stills(opened(app))
@@ -68,6 +54,9 @@ def test_nothing_is_drawn_until_it_is_asked_for(open_app: OpenApp):
     assert still["height"] == figure["layout"]["height"] and still["name"] == "en-fr-heads"
     assert figure["layout"]["title"]["text"] == "Attention patterns of all heads"
     assert figure["layout"]["shapes"][-1]["type"] == "rect"  # around the chosen one
+    (still,) = stills(opened(open_app("heads", **VIEW, only="one")))
+    assert [note["text"] for note in json.loads(still["figure"])["layout"]["annotations"]] == ["<b>Cross-attention</b>"]
+    assert still["name"] == "en-fr-cross-heads"
 
 
 def test_what_is_taken_away_holds_every_head_and_the_lines_that_draw_them(
@@ -99,12 +88,6 @@ def test_what_is_taken_away_holds_every_head_and_the_lines_that_draw_them(
     assert (tmp_path / "en-fr-heads.html").read_text(encoding="utf-8").count("Plotly.newPlot") >= 1
 
 
-def test_the_chosen_attention_alone_where_the_overview_shows_no_other(open_app: OpenApp):
-    (still,) = stills(opened(open_app("heads", **VIEW, only="one")))
-    assert [note["text"] for note in json.loads(still["figure"])["layout"]["annotations"]] == ["<b>Cross-attention</b>"]
-    assert still["name"] == "en-fr-cross-heads"
-
-
 def test_of_a_long_text_the_largest_of_each_block(
     open_app: OpenApp, checkpoints: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ):
@@ -124,18 +107,3 @@ def test_of_a_long_text_the_largest_of_each_block(
     monkeypatch.chdir(tmp_path)
     exec(compile(files["py"], "redraw.py", "exec"), again := dict[str, Any]())
     assert again["of_all"].patterns.shape == (2, 4, 3, 3)
-
-
-def test_induction_marks_the_heads_by_the_tokens_of_their_own_side(open_app: OpenApp):
-    """It has no number for cross-attention, whose keys are other tokens."""
-    app = open_app("heads", **VIEW, measure="induction", order="descending")
-    assert not app.exception and "asks for" not in words_of(app)
-    source = Source.of(models.available()["en-fr"])
-    text, target = "The cat sees the dog. The cat sees.", "Le chat n'a pas vu le chien Le chat."
-    found, model_run = overviews.measures(source, text, target), readings.read(source, text, target)
-    assert "induction" not in found["cross"]
-    for name, ids in zip(("encoder", "decoder"), model_run.inputs, strict=True):
-        cells = induction_cells(np.array(ids), np.array(ids)[np.array(model_run.sides(name)["special"][0])].tolist())
-        shares = mean_share(model_run.patterns[name], cells & model_run.masks[name][0])
-        assert shares is not None
-        np.testing.assert_allclose(found[name]["induction"], shares, rtol=1e-4)

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.explore.decoding.components.branches import BranchEnd, Node, branches
+from pages.explore.decoding.components.branches import BranchEnd, Node, branches, sent_node
 from tests.pages.conftest import component
 
 
@@ -27,26 +28,18 @@ def page() -> None:
     """The page of these tests, with the tree that the session holds."""
     import streamlit as st
 
-    from pages.explore.decoding.components.branches import branches, sent_node
+    from pages.explore.decoding.components.branches import branches
 
     branches(key="tree", on_node=lambda: None, **st.session_state["tree-given"])
-    st.session_state["chosen"] = sent_node("tree")
-
-
-def run(sent: object = None, **given: Any) -> AppTest:
-    """Run the page, with what the browser sent for this run."""
-    app = AppTest.from_function(page)
-    app.session_state["tree-given"] = {"ends": [], **given}
-    if sent is not None:
-        app.session_state["tree"] = sent
-    app.run()
-    assert not app.exception
-    return app
 
 
 def data_of(**given: Any) -> dict[str, Any]:
     """What the browser gets."""
-    return json.loads(component(run(**given), "branches").json)
+    app = AppTest.from_function(page)
+    app.session_state["tree-given"] = {"ends": [], **given}
+    app.run()
+    assert not app.exception
+    return json.loads(component(app, "branches").json)
 
 
 def test_a_node_says_its_probability_rank_and_place():
@@ -59,12 +52,8 @@ def test_a_node_says_its_probability_rank_and_place():
     assert first["p"] == pytest.approx(0.5) and first["log"] == pytest.approx(-0.6931, abs=1e-4)
     assert (other["label"], other["rank"], other["score"]) == ("שלום", 1, -2.5)
     assert data["at"] == 11
-
-
-def test_alternatives_that_nodes_share_are_sent_once():
-    data = data_of(nodes=chain(6, n_given=1), at=10)
-    assert data["alternatives"] == [[], [["a", 0.5], ["b", 0.25]]]
-    assert [node["alternatives"] for node in data["nodes"]] == [0, 1, 1, 1, 1, 1]
+    assert data["alternatives"] == [[], [["a", 0.5], ["b", 0.25]]], "those that nodes share are sent once"
+    assert [node["alternatives"] for node in data["nodes"]] == [0, 1, 1, 0]
 
 
 def test_what_is_never_written_has_probability_zero_and_no_number_that_json_lacks():
@@ -83,11 +72,8 @@ def test_a_long_prompt_is_folded(n_given: int, labels: list[str]):
     for before, node in zip(data["nodes"], data["nodes"][1:], strict=False):
         assert node["parent"] == before["id"]
     assert len(data["nodes"]) == (6 if n_given == 4 else 1 + 3 + 2)
-
-
-def test_who_looks_into_a_folded_prompt_looks_at_the_fold():
-    data = data_of(nodes=chain(12, n_given=10), at=12)
-    assert data["at"] == data["nodes"][0]["id"]
+    data = data_of(nodes=chain(n_given + 2, n_given=n_given), at=11)
+    assert data["at"] == (11 if n_given == 4 else data["nodes"][0]["id"]), "what is folded is looked at as one"
 
 
 def test_only_leaves_have_ends():
@@ -99,21 +85,16 @@ def test_only_leaves_have_ends():
 @pytest.mark.parametrize(
     ("sent", "chosen"),
     [
-        ({"node": {"id": 11}}, 11),
-        ({"node": {"id": 0}}, 0),
-        ({"node": {"id": -1}}, None),
-        ({"node": {"id": 2**53}}, None),
-        ({"node": {"id": True}}, None),
-        ({"node": {"id": 1.5}}, None),
-        ({"node": {"id": "11"}}, None),
-        ({"node": 11}, None),
-        ({"node": None}, None),
-        ({}, None),
+        *((node, node) for node in (11, 0)),
+        *((node, None) for node in (-1, 2**53, True, 1.5, "11", None)),
     ],
 )
-def test_only_a_nodes_number_comes_back(sent: object, chosen: int | None):
-    app = run(sent, nodes=chain(3, n_given=1), at=10)
-    assert app.session_state["chosen"] == chosen
+def test_only_the_number_of_a_node_comes_back(sent: Any, chosen: int | None, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(st, "session_state", {"tree": {"node": {"id": sent}}})
+    assert sent_node("tree") == chosen
+    for other in ({"tree": {"node": sent}}, {"tree": {}}, {}):
+        monkeypatch.setattr(st, "session_state", other)
+        assert sent_node("tree") is None
 
 
 def test_what_is_no_tree_is_refused():

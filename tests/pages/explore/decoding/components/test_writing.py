@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 import streamlit as st
 from plotly.colors import hex_to_rgb
-from scipy.interpolate import interp1d  # type: ignore[import-untyped]
 from streamlit.testing.v1 import AppTest
 
-from pages.explore.decoding.components import writing as module
 from pages.explore.decoding.components.writing import Token, sent_at, writing
 from tests.pages.conftest import component
 from tests.test_config import contrast
@@ -40,11 +38,12 @@ def three_tokens() -> dict[str, Any]:
 
 
 def show() -> None:
-    """The page of these tests."""
+    """The page of these tests: also where the model looked one step earlier."""
     from pages.explore.decoding.components.writing import writing
     from tests.pages.explore.decoding.components.test_writing import three_tokens
 
-    writing(**three_tokens(), height=400)
+    here = tuple(three_tokens()[f"weights_{side}"] for side in ("source", "output"))
+    writing(**three_tokens(), height=400, nearby={0: (here[0][::-1], here[1][:1]), 1: here})
 
 
 def show_the_end() -> None:
@@ -69,7 +68,7 @@ def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
     return json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<f4")
 
 
-def test_each_token_is_told_by_a_row_and_its_labels_are_sent_once():
+def test_each_token_is_a_row_and_the_weights_of_this_step_and_of_others_follow():
     header, numbers = sent(AppTest.from_function(show).run())
     rows = numbers[: 3 * 9].reshape(3, 9)  # label, kind, three facts, and two alternatives
     labels = [*header["labels"], None]
@@ -82,30 +81,11 @@ def test_each_token_is_told_by_a_row_and_its_labels_are_sent_once():
     assert others == [[None, None], ["il", "elle"], ["\u2068שלום\u2069", None]]
     np.testing.assert_allclose(rows[:, 7:], [[np.nan, np.nan], [0.7788, 0.125], [1, np.nan]])
     assert len(header["labels"]) == len({*header["labels"]}) == 4
-
-
-def test_weights_follow_the_tokens_and_the_moment_is_told():
-    header, numbers = sent(AppTest.from_function(show).run())
-    np.testing.assert_array_equal(numbers[3 * 9 :], [0.5, 0.25, 0.25, 0.125, 0.875])
-    assert header["steps"] == [{"n": 1, "source": 3, "output": 2}]
+    np.testing.assert_array_equal(numbers[3 * 9 :], [0.5, 0.25, 0.25, 0.125, 0.875, 0.25, 0.25, 0.5, 0.125])
+    assert header["steps"] == [{"n": 1, "source": 3, "output": 2}, {"n": 0, "source": 3, "output": 1}]
     assert (header["nGiven"], header["at"]["value"], header["nOutput"]) == (1, 1, 3)
     assert header["source"] == ["The", "<b>", "\u2068שלום\u2069"]
     assert (header["ended"], header["height"]) == (None, 400)
-
-
-def show_with_the_moment_before() -> None:
-    """Where was looked one step earlier is sent as well."""
-    from pages.explore.decoding.components.writing import writing
-    from tests.pages.explore.decoding.components.test_writing import three_tokens
-
-    here = tuple(three_tokens()[f"weights_{side}"] for side in ("source", "output"))
-    writing(**three_tokens(), nearby={0: (here[0][::-1], here[1][:1]), 1: here})
-
-
-def test_other_moments_follow_the_one_that_is_shown():
-    header, numbers = sent(AppTest.from_function(show_with_the_moment_before).run())
-    assert [step["n"] for step in header["steps"]] == [1, 0]
-    np.testing.assert_array_equal(numbers[3 * 9 :], [0.5, 0.25, 0.25, 0.125, 0.875, 0.25, 0.25, 0.5, 0.125])
 
 
 def test_without_an_encoder_or_a_next_token_there_is_nothing_to_look_at():
@@ -116,22 +96,22 @@ def test_without_an_encoder_or_a_next_token_there_is_nothing_to_look_at():
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_every_chip_can_be_read_and_has_the_scales_color(theme):
+def test_every_chip_can_be_read_and_has_the_color_of_the_scale(theme):
     header, _ = sent(AppTest.from_function(show).run())
     shades = header["shades"][theme.name]
     assert all(contrast(ground, ink) >= 4.5 for ground, ink in shades)
-    assert (shades[0][0], shades[-1][0]) == (theme.sequential[0], theme.sequential[-1])
     values, colors = zip(*sequential_scale(theme), strict=True)
-    between = interp1d(values, [hex_to_rgb(color) for color in colors], axis=0)
     for place, (ground, _) in enumerate(shades):
-        np.testing.assert_allclose(hex_to_rgb(ground), between(place / (len(shades) - 1)), atol=0.51)
+        at = place / (len(shades) - 1)
+        channels = zip(*map(hex_to_rgb, colors), strict=True)
+        expected = [np.interp(at, values, channel) for channel in channels]
+        np.testing.assert_allclose(hex_to_rgb(ground), expected, atol=0.51)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"n_given": 0}, "3 tokens, 0 of them given and 1 written"),
-        ({"n_given": 4}, "3 tokens, 4 of them given"),
         ({"at": 3}, "3 tokens, 1 of them given and 3 written"),
         ({"at": -1}, "-1 written"),
         ({"weights_source": np.ones(2)}, r"3 tokens of the source to look at, but weights of shape \(2,\)"),
@@ -150,19 +130,4 @@ def test_what_does_not_fit_together_is_refused(changes: dict[str, Any], message:
 def test_what_comes_from_the_browser_is_checked(monkeypatch, value, at):
     monkeypatch.setattr(st, "session_state", {"writing": {"at": {"revision": 2, "value": value}}})
     assert sent_at("writing") == at
-
-
-def test_nothing_was_sent_before_there_is_a_component(monkeypatch):
-    monkeypatch.setattr(st, "session_state", {})
-    assert sent_at("writing") is None
-
-
-def test_a_thousand_tokens_are_packed_in_few_bytes():
-    others = tuple((f"token {place}", 0.1) for place in range(5))
-    output = [
-        Token(label=f"t{place}", log_prob=-1.0, rank=place, entropy=1.0, alternatives=others) for place in range(1000)
-    ]
-    labels, table = module._table(output)
-    assert table.nbytes <= 60_000
-    assert len(labels) == 1005
-    assert table[999, 3] == 999
+    assert sent_at("another") is None

@@ -41,24 +41,18 @@ def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
     return json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<u2").reshape(2, 3, 3)
 
 
-def test_weights_keep_their_digits_and_the_mask_is_told_from_zero():
+def test_weights_keep_their_digits_and_labels_are_sent_as_they_are():
     app = AppTest.from_function(show).run()
     assert not app.exception
-    _, weights = sent(app)
+    header, weights = sent(app)
     heads = causal_heads()
     for found, pattern, mask in zip(weights, heads["patterns"], heads["masks"], strict=True):
         np.testing.assert_array_equal(found == 65_535, ~mask)
         np.testing.assert_allclose(found[mask] / 65_534, pattern[mask], atol=1e-5)
-
-
-def test_labels_are_sent_as_they_are_and_kept_apart_where_they_run_leftward():
-    header, _ = sent(AppTest.from_function(show).run())
     assert header["query"] == header["key"] == ["The", "<b>", "\u2068שלום\u2069"]
     assert header["names"] == ["L0.H1", "L2.H0"]
     assert header["chosen"]["value"] == {"query": None, "key": 2}
-    assert (header["height"], header["tells"]) == (300, True)
-    assert header["titles"] == {"query": "query", "key": "key"}
-    assert header["first"] == {"query": 0, "key": 4}
+    assert (header["height"], header["tells"], header["first"]) == (300, True, {"query": 0, "key": 4})
 
 
 def test_what_does_not_fit_together_is_refused():
