@@ -6,13 +6,13 @@ import numpy as np
 
 from pages.shared import cache, readings
 from pages.shared.sources import Source
-from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.figures import isolate, levels
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import ModelRun
     from transformer_core.analysis.trace.attention_maps import PooledHeads
+    from transformer_core.analysis.trace.model_run import ModelRun
 
 LABEL_LENGTH = 30  # characters of a token in a tip
 

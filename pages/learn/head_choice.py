@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from pages.shared.models import ModelCard
 from pages.shared.view import state
-from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.language import say
 
 

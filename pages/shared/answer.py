@@ -14,7 +14,7 @@ from transformer_core.errors import mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import Blank, ModelRun
+    from transformer_core.analysis.trace.model_run import Blank, ModelRun
 
 LABELS = {
     "encoder_decoder": mark("Output"),

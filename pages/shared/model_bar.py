@@ -15,7 +15,7 @@ from transformer_core.text.interface import WRITTEN_MASK
 from transformer_core.text.labels import visible
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import ModelRun
+    from transformer_core.analysis.trace.model_run import ModelRun
 
 CLAIM = mark("See what every attention head does, step by step, in a model that you can train yourself.")
 TEXT_BOXES = {  # label and placeholder

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import transformer_core as tc
 from pages.shared import cache, forwards, prose
-from transformer_core.analysis import Attention, attentions_of
 from transformer_core.analysis.blueprint.weights import weights_of
+from transformer_core.analysis.trace.attentions import Attention, attentions_of
 from transformer_core.checkpoints.folder import reading
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, Message, mark

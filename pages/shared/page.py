@@ -10,7 +10,7 @@ from typing import Literal
 from pages.shared.models import ModelCard
 from pages.shared.view.fields import Field
 from pages.shared.view.state import last_head
-from transformer_core.analysis import HeadName
+from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.errors import mark
 
 FOLDER = Path(__file__).parents[1]

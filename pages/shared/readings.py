@@ -12,7 +12,7 @@ from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.overview import thumbnail_side
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import ModelRun
+    from transformer_core.analysis.trace.model_run import ModelRun
 
 MAX_TOKENS = 4096  # on each side, special ones and what the model wrote included
 MAX_NEW_TOKENS = 24  # after a prompt
@@ -80,7 +80,7 @@ def call_of(
     loaded: tuple[Expression, Expression], source: Source, text: str | Expression, target: str | None, most: int
 ) -> Expression:
     """Return the call that reads a text, of so many tokens at most; `loaded`: the model and its tokenizer."""
-    from transformer_core.analysis import run_text
+    from transformer_core.analysis.trace.model_run import run_text
 
     options = {} if target is None else {"target": target}
     return call(

@@ -14,7 +14,7 @@ import transformer_core as tc
 from pages.shared import cache, models
 from pages.shared.models import CPU, PAPER_BASE, PRECISIONS, ModelCard
 from pages.shared.recipe import Expression, call, named, through, value_of, within
-from transformer_core.analysis import ATTENTIONS, attentions_of
+from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError, mark
 from transformer_core.model.presets import transformer_base
@@ -94,7 +94,8 @@ class Source:
 
     def _with_stack(self, model: Expression, tokenizer: Expression, side: str) -> Expression:
         """Return the model in which the stack acts."""
-        from transformer_core.analysis.interventions import from_json, with_interventions
+        from transformer_core.analysis.interventions.stack_json import from_json
+        from transformer_core.analysis.interventions.standing import with_interventions
 
         text, target = self.text
         options = {} if target is None else {"target": target}

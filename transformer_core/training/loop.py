@@ -32,11 +32,6 @@ class StepRecord:
     tokens_per_second: float  # tokens that the model is given, without padding, per second
     guidance: float | None = None  # loss of the guided head, nats per pronoun; None without one, or without pronouns
 
-    @property
-    def perplexity(self) -> float:
-        """The exponential of the loss."""
-        return math.exp(min(self.loss, 700.0))
-
 
 def train(
     model: Transformer,

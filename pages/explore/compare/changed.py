@@ -10,9 +10,10 @@ from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.style import theme
-from transformer_core.analysis import ATTENTIONS, HeadName
+from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.texts.side_by_side import changes, ranked_heads
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.head_grid import head_grid
 from transformer_core.figures.hues import STRONG

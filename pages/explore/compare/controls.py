@@ -17,12 +17,12 @@ from pages.shared.runs import Run
 from pages.shared.sources import parse_change
 from pages.shared.view import state
 from pages.shared.view.fields import Field
-from transformer_core.analysis import HeadName
+from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import ModelRun
+    from transformer_core.analysis.trace.model_run import ModelRun
 
 KINDS = {"": mark("none"), "off": mark("zero ablation"), "even": mark("uniform attention")}
 SAME = ""  # in the place of a head: that of side A

@@ -17,7 +17,7 @@ from transformer_core.errors import mark
 from transformer_core.figures import Figure
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import ModelRun
+    from transformer_core.analysis.trace.model_run import ModelRun
 
 MOST_TOKENS = 512  # on a side: of longer texts, all pairs are too many to be looked at
 

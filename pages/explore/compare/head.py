@@ -16,10 +16,10 @@ from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.sources import parse_change
 from pages.shared.style import theme
-from transformer_core.analysis import ATTENTIONS, pattern_csv
-from transformer_core.analysis.heads.table import pattern_arrays
+from transformer_core.analysis.heads.table import pattern_arrays, pattern_csv
 from transformer_core.analysis.texts.side_by_side import SharedTokens, aligned_head, distance
 from transformer_core.analysis.texts.token_alignment import ELSEWHERE, AlignedPatterns, TokenAlignment
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.figures import Figure, attention_heatmap, difference_heatmap, isolate
 from transformer_core.figures.labels import shorten, text_width

@@ -11,12 +11,13 @@ from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Print
 from pages.shared.style import theme
-from transformer_core.analysis import ATTENTIONS, HeadName
 from transformer_core.analysis.heads.likeness import MIXED, ClusterName
+from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import ConfigError, mark
-from transformer_core.figures.categories import category_hues
 from transformer_core.figures.heatmaps.head_map import head_map_figure
+from transformer_core.figures.hues import category_hues
 from transformer_core.language import say, say_number
 
 HEIGHT = 520  # px

@@ -8,10 +8,11 @@ import numpy as np
 from pages.explore.compare import view_fields
 from pages.explore.compare.data import ComparisonData, kept
 from pages.shared.recipe import Expression, call, named, value_of
-from transformer_core.analysis import ATTENTIONS, HeadName
 from transformer_core.analysis.heads.likeness import ClusterName, HeadMap, clusters, head_map, name_clusters
+from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.heads.text_measures import MEASURES, measure_text
 from transformer_core.analysis.texts.side_by_side import distances_by_looking, distances_by_writing
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import ConfigError, mark
 from transformer_core.language import say
 

@@ -15,7 +15,7 @@ from pages.shared.models import ModelCard
 from pages.shared.predictions import answers, box, calibration
 from pages.shared.recipe import script
 from pages.shared.view import state
-from transformer_core.analysis import HeadName
+from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 

@@ -11,13 +11,14 @@ from pages.shared.models import ModelCard
 from pages.shared.recipe import Expression, call, named
 from pages.shared.sources import Source, parse_change
 from pages.shared.view import state
-from transformer_core.analysis import ATTENTIONS, HeadName, attentions_of
+from transformer_core.analysis.heads.measures import HeadName
+from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import ModelRun
+    from transformer_core.analysis.trace.model_run import ModelRun
 
 MUCH_LIKE = 0.6  # share of words in common, from which two texts are much alike
 Notes = list[str]

@@ -11,8 +11,8 @@ import streamlit as st
 from pages.shared.sources import parse_change
 from pages.shared.view import long_texts, state
 from pages.shared.view.fields import Field, Kept, one_of, text_up_to
-from transformer_core.analysis import HeadName
 from transformer_core.analysis.heads.many_texts import MEASURES
+from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.errors import ConfigError
 from transformer_core.language import say
 

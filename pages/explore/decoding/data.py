@@ -14,7 +14,7 @@ from pages.shared.recipe import Expression, Print, each, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
-from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.language import say
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from pages.shared.drawing import draw
 from pages.shared.recipe import Expression, Print, Unwritten, call, named, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
-from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.figures.bars.step_rows import LayerRows, layer_rows, step_rows
 from transformer_core.figures.labels import isolate, shorten

@@ -13,8 +13,7 @@ from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, Unwritten, call, named, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
-from transformer_core.analysis import pattern_csv
-from transformer_core.analysis.heads.table import pattern_arrays
+from transformer_core.analysis.heads.table import pattern_arrays, pattern_csv
 from transformer_core.errors import mark
 from transformer_core.figures import attention_heatmap
 from transformer_core.language import say

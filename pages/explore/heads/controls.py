@@ -10,9 +10,9 @@ from pages.explore.heads.still import save_overview
 from pages.shared import prose
 from pages.shared.view import state
 from pages.shared.view.fields import Span
-from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.picture import HeadShare
 from transformer_core.analysis.heads.text_measures import MEASURES
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import say

@@ -11,15 +11,15 @@ from pages.shared.recipe import Expression, Unpacked, call, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
-from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, ViewSpec, picture
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import ModelRun
     from transformer_core.analysis.trace.attention_maps import AttentionMaps
+    from transformer_core.analysis.trace.model_run import ModelRun
 
 NAMES = {  # of queries and keys, by architecture and by where they come from
     ("encoder_decoder", "source"): mark("source"),

@@ -16,15 +16,15 @@ from pages.shared import export, prose
 from pages.shared.recipe import Expression, Print, Unwritten, call, named, value_of
 from pages.shared.style import theme
 from pages.shared.view import state
-from transformer_core.analysis import ATTENTIONS, pattern_csv
 from transformer_core.analysis.heads.picture import HeadPicture, HeadShare
-from transformer_core.analysis.heads.table import pattern_arrays
+from transformer_core.analysis.heads.table import pattern_arrays, pattern_csv
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import attention_heatmap
 from transformer_core.figures.bipartite import bipartite_lines
-from transformer_core.figures.categories import category_hues
 from transformer_core.figures.heatmaps.attention import heatmap_frame
 from transformer_core.figures.heatmaps.cells import FORBIDDEN
+from transformer_core.figures.hues import category_hues
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import say
 

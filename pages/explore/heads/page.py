@@ -14,12 +14,12 @@ from pages.shared import code_expander, models, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Print, script
 from pages.shared.view import state
-from transformer_core.analysis import strongest_cell
 from transformer_core.analysis.heads.picture import HeadPicture
 from transformer_core.analysis.heads.text_measures import MEASURES
+from transformer_core.analysis.trace.cells import strongest_cell
 from transformer_core.errors import mark
 from transformer_core.figures import isolate
-from transformer_core.figures.categories import category_hues
+from transformer_core.figures.hues import category_hues
 from transformer_core.language import say
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pages.shared import cache
 from pages.shared.drawing import draw
 from pages.shared.recipe import Lines, Unwritten, call, literal, named, value_of
 from pages.shared.style import theme
-from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.all_heads import all_heads, fit_side
 from transformer_core.language import say

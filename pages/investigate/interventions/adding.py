@@ -13,8 +13,15 @@ from pages.shared import prose
 from pages.shared.models import ModelCard
 from pages.shared.view import state
 from pages.shared.view.fields import Kept
-from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Entry, Patch, TokenSwap
-from transformer_core.analysis.interventions.records import OF_HEADS
+from transformer_core.analysis.interventions.records import (
+    OF_HEADS,
+    Ablation,
+    CellEdit,
+    Component,
+    Entry,
+    Patch,
+    TokenSwap,
+)
 from transformer_core.errors import ConfigError, HeadlightError, mark
 from transformer_core.language import say, say_number
 
@@ -94,7 +101,7 @@ def _ablate(data: InterventionsData) -> None:
 def _ablation(data: InterventionsData) -> Entry:
     component, method = _chosen(data), _METHOD.value
     if method == "constant":
-        from transformer_core.analysis.interventions import fit_constant
+        from transformer_core.analysis.interventions.constants import fit_constant
 
         model, tokenizer = data.model()
         return fit_constant(model, tokenizer, component, [other_text(data)]).ablation

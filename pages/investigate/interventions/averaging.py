@@ -8,7 +8,7 @@ from pages.shared import forwards, models
 from pages.shared.corpora import MADE_HERE
 from pages.shared.models import ModelCard
 from pages.shared.view.fields import Kept
-from transformer_core.analysis.interventions import Ablation, Component
+from transformer_core.analysis.interventions.records import Ablation, Component
 from transformer_core.corpora.reading import AS_MADE
 from transformer_core.language import say
 
@@ -35,7 +35,7 @@ def mean(data: InterventionsData, component: Component, usual: str) -> Ablation:
     if corpus == TYPED:
         lines = str(_TEXTS.value or usual).splitlines()
         return Ablation(component=component, method="mean", texts=tuple(filter(None, map(str.strip, lines))))
-    from transformer_core.analysis.interventions import corpus_mean
+    from transformer_core.analysis.interventions.constants import corpus_mean
 
     drawn = corpus_texts.of_checkpoint(card.path) if corpus == card.corpus else (0, AS_MADE)
     texts = corpus_texts.held_out(corpus, *drawn, card.config.architecture)

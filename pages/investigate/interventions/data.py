@@ -14,13 +14,15 @@ from pages.shared.recipe import Expression, call, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
-from transformer_core.analysis.interventions import Ablation, Patch, Stack
+from transformer_core.analysis.interventions.records import Ablation, Patch, Stack
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import ModelRun
-    from transformer_core.analysis.interventions import Base, Consequences, Metric, Pairing
+    from transformer_core.analysis.interventions.comparison import Base, Consequences
+    from transformer_core.analysis.interventions.metric import Metric
+    from transformer_core.analysis.interventions.source_runs import Pairing
+    from transformer_core.analysis.trace.model_run import ModelRun
     from transformer_core.text.interface import Tokenizer
 
 STORE = mark("interventions")
@@ -77,7 +79,7 @@ class InterventionsData:
     @cached_property
     def sources_recipe(self) -> Expression:
         """The runs of other texts that the stack takes values from, as code."""
-        from transformer_core.analysis.interventions import SourceRuns
+        from transformer_core.analysis.interventions.source_runs import SourceRuns
 
         room = _room(self.source)
         return named("sources", cache.kept(STORE, call(SourceRuns, *self.source.recipe(), **room)))
@@ -85,7 +87,7 @@ class InterventionsData:
     @cached_property
     def result_recipe(self) -> Expression:
         """What the stack changes, as code."""
-        from transformer_core.analysis.interventions import consequences
+        from transformer_core.analysis.interventions.comparison import consequences
 
         pairs = {"pairs": self.pairs} if self.pairs else {}
         return self._computed("result", consequences, self.base_recipe, self.stack, **pairs)
@@ -93,7 +95,7 @@ class InterventionsData:
     @cached_property
     def output_recipe(self) -> Expression:
         """What the model writes by itself with the stack, as code."""
-        from transformer_core.analysis.interventions import free_output
+        from transformer_core.analysis.interventions.comparison import free_output
 
         return self._computed("output", free_output, self.base_recipe, self.result_recipe)
 
@@ -128,7 +130,7 @@ class InterventionsData:
         Raises:
             HeadlightError: the model cannot read that text.
         """
-        from transformer_core.analysis.interventions import prepare
+        from transformer_core.analysis.interventions.context import prepare
 
         model, tokenizer = self.source.recipe()
         stack, run = Stack(entries=(entry,)), self.base_recipe.run
@@ -145,7 +147,7 @@ class InterventionsData:
             text: that the source run reads.
             kind: of the components that are compared.
         """
-        from transformer_core.analysis.interventions import compare_with_source
+        from transformer_core.analysis.interventions.run_comparison import compare_with_source
 
         model, tokenizer = self.source.recipe()
         found = self.source.forward(
@@ -221,7 +223,7 @@ class InterventionsData:
 
 def base_recipe(source: Source, view: View) -> Expression:
     """Return the unchanged run of a text as code."""
-    from transformer_core.analysis.interventions import read_base
+    from transformer_core.analysis.interventions.comparison import read_base
 
     model, tokenizer = source.recipe()
     target = {} if view.target is None else {"target": view.target}

@@ -11,8 +11,8 @@ from pages.investigate.interventions.data import InterventionsData
 from pages.shared import prose
 from pages.shared.recipe import Print
 from pages.shared.style import theme
-from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.figures.bars.label_bars import label_bars
 from transformer_core.figures.heatmaps.head_grid import head_grid

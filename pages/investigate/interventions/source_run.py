@@ -12,9 +12,9 @@ from pages.investigate.interventions.data import InterventionsData
 from pages.shared import prose
 from pages.shared.recipe import Print, value_of
 from pages.shared.view.fields import Kept
-from transformer_core.analysis import ATTENTIONS
-from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Entry, Patch, RunComparison
-from transformer_core.analysis.interventions.records import OF_HEADS
+from transformer_core.analysis.interventions.records import OF_HEADS, Ablation, CellEdit, Component, Entry, Patch
+from transformer_core.analysis.interventions.run_comparison import RunComparison
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 

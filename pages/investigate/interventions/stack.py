@@ -10,8 +10,9 @@ from pages.investigate.interventions.components.stack_list import sent_stack, st
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import prose
 from pages.shared.view.fields import Kept
-from transformer_core.analysis.interventions import Entry, Stack, from_json, to_json
 from transformer_core.analysis.interventions.checking import check_stack
+from transformer_core.analysis.interventions.records import Entry, Stack
+from transformer_core.analysis.interventions.stack_json import from_json, to_json
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError, HeadlightError, mark
 from transformer_core.language import say

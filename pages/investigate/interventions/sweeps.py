@@ -15,11 +15,10 @@ from pages.shared import forwards, models, prose, ticking
 from pages.shared.recipe import Expression, Print, Unwritten, call, each, named, value_of
 from pages.shared.style import theme
 from pages.shared.view.fields import Kept
-from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.analysis.interventions import Component, Patch
 from transformer_core.analysis.interventions.checking import side_of
-from transformer_core.analysis.interventions.records import OF_HEADS, OF_STACK, Kind
+from transformer_core.analysis.interventions.records import OF_HEADS, OF_STACK, Component, Kind, Patch
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures.bars.label_bars import label_bars
 from transformer_core.figures.heatmaps.number_panels import number_panels
@@ -27,7 +26,8 @@ from transformer_core.figures.quantities import rounded
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.interventions import Estimate, SweepResult
+    from transformer_core.analysis.interventions.attributing import Estimate
+    from transformer_core.analysis.interventions.sweeping import SweepResult
 
 SLICE = 0.7  # s of one draw of the page that a sweep takes
 SITES: tuple[tuple[Kind, bool], ...] = (  # which kinds of components are swept, and whether by position
@@ -221,14 +221,10 @@ def _start(data: InterventionsData) -> None:
 
 def _recipes(data: InterventionsData) -> tuple[Expression, Expression, Expression, Expression]:
     """Return as code the exact runs, the components, their estimates, and the difference between both texts."""
-    from transformer_core.analysis.interventions import (
-        SourceRuns,
-        attribution,
-        exact_top,
-        source_difference,
-        sweep_components,
-    )
-    from transformer_core.analysis.interventions import sweep as sweep_over
+    from transformer_core.analysis.interventions.attributing import attribution, exact_top
+    from transformer_core.analysis.interventions.source_runs import SourceRuns
+    from transformer_core.analysis.interventions.sweeping import source_difference, sweep_components
+    from transformer_core.analysis.interventions.sweeping import sweep as sweep_over
 
     model, tokenizer = data.source.recipe()
     base, (kind, by_position) = data.base_recipe, _site(data)

@@ -3,9 +3,16 @@
 from collections.abc import Iterator, Sequence
 
 from pages.investigate.interventions.data import InterventionsData
-from transformer_core.analysis import ATTENTIONS
-from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Entry, Patch, TokenSwap
-from transformer_core.analysis.interventions.records import OF_HEADS
+from transformer_core.analysis.interventions.records import (
+    OF_HEADS,
+    Ablation,
+    CellEdit,
+    Component,
+    Entry,
+    Patch,
+    TokenSwap,
+)
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.figures import isolate
 from transformer_core.language import say, say_number

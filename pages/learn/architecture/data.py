@@ -21,8 +21,8 @@ from transformer_core.errors import mark
 if TYPE_CHECKING:
     import numpy as np
 
-    from transformer_core.analysis import ModelRun
     from transformer_core.analysis.blueprint.stream import Stream
+    from transformer_core.analysis.trace.model_run import ModelRun
 
 MOST_TOKENS = 512  # of a text, and of the decoder's input, that are captured
 KIND = mark("captured activations")

@@ -15,11 +15,11 @@ from pages.shared.recipe import Expression, call, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
-from transformer_core.analysis import HeadName
+from transformer_core.analysis.heads.measures import HeadName
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import ModelRun
-    from transformer_core.analysis.walkthrough import Walkthrough
+    from transformer_core.analysis.trace.model_run import ModelRun
+    from transformer_core.analysis.walkthrough.walkthrough import Walkthrough
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -12,7 +12,6 @@ from pages.shared.recipe import Expression, call, literal, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
-from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.masks.presets import (
     N_PADDING,
     PRESETS,
@@ -20,6 +19,7 @@ from transformer_core.analysis.masks.presets import (
     padded_sides,
     presets_of,
 )
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.language import say
 

@@ -14,8 +14,8 @@ from pages.shared.drawing import draw
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Expression, Print, Unwritten, call, script, value_of
 from pages.shared.style import theme
-from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.number_panels import number_panels
 from transformer_core.language import say, say_number

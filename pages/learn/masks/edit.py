@@ -15,8 +15,8 @@ from pages.shared.glossary.links import definitions
 from pages.shared.predictions import box, calibration
 from pages.shared.predictions.prediction import Edit
 from pages.shared.recipe import Print, script, value_of
-from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.masks.presets import presets_of
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.language import say, say_number
 

@@ -11,7 +11,7 @@ from pages.learn.masks.data import MasksData, ends
 from pages.shared import code_expander, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import Lines, script, value_of
-from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.language import say
 

@@ -15,8 +15,8 @@ from pages.shared import prose
 from pages.shared.glossary.links import definitions
 from pages.shared.recipe import value_of
 from pages.shared.style import theme
-from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.figures import head_grid
 from transformer_core.figures.curves.position_parts import part_shares, position_parts

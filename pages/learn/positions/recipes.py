@@ -1,7 +1,5 @@
 """What the parts of the page Positions compute, as code that is run and shown."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from pages.learn.positions import view_fields
@@ -9,9 +7,6 @@ from pages.learn.positions.data import USUAL_HEADS, PositionsData, chosen_tokens
 from pages.shared import cache, readings
 from pages.shared.recipe import Expression, Lines, Print, call, named, script
 from transformer_core.errors import mark
-
-if TYPE_CHECKING:
-    pass
 
 WAVES = """
 for column in table.columns:

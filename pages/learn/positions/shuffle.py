@@ -12,8 +12,8 @@ from pages.learn.positions.drawing import draw, draw_heads
 from pages.shared import prose
 from pages.shared.recipe import value_of
 from pages.shared.style import theme
-from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.figures import attention_heatmap, head_grid
 from transformer_core.language import say

@@ -14,9 +14,8 @@ from pages.shared.glossary.links import definitions
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import mark
-from transformer_core.figures.categories import category_hues
 from transformer_core.figures.curves.position_curves import Line, position_curves
-from transformer_core.figures.hues import STRONG, WARM
+from transformer_core.figures.hues import STRONG, WARM, category_hues
 from transformer_core.language import grouped, say
 
 if TYPE_CHECKING:

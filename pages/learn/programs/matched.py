@@ -164,7 +164,7 @@ def _pattern(
     data: Shown, source: "tuple[Transformer, Tokenizer]", place: tuple[int, int], title: str, name: str
 ) -> None:
     """Draw what a head attends to on the input."""
-    from transformer_core.analysis import run_text
+    from transformer_core.analysis.trace.model_run import run_text
 
     model_run = run_text(*source, " ".join(data.tokens), max_new_tokens=0)
     ((attention, maps),) = model_run.attention_maps.items()

@@ -16,12 +16,12 @@ from pages.shared.recipe import Expression, call, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
-from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.blueprint.shapes import PROBABILITIES
 from transformer_core.analysis.flow.divergence import entropy
 from transformer_core.analysis.stage import first_view
 from transformer_core.analysis.stage.panels import Lane, Zoom, lanes_of, sites_of
 from transformer_core.analysis.stage.stage_text import StageText
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.errors import mark

@@ -11,7 +11,7 @@ from pages.learn.steps.data import StepsData
 from pages.shared import prose
 from pages.shared.view import state
 from pages.shared.view.fields import Choice
-from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.language import say
 

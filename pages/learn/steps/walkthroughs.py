@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 from pages.shared import cache, readings
 from pages.shared.recipe import Expression, call, named, through
 from pages.shared.sources import Source
-from transformer_core.analysis import HeadName
+from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import ModelRun
+    from transformer_core.analysis.trace.model_run import ModelRun
 
 MOST_TOKENS = 256  # on each side: a walk holds several matrices of all queries and keys
 
@@ -47,7 +47,7 @@ def walk(model_run: Expression, source: Source, head: HeadName) -> Expression:
         source: the model.
         head: which one; `value_of` raises HeadlightError where the model has no such head.
     """
-    from transformer_core.analysis import walkthrough
+    from transformer_core.analysis.walkthrough import walkthrough
 
     model, labels = source.recipe()[0], model_run.labels(head.attention)
     made = source.forward(model, call(walkthrough.walk, model, model_run.inputs, **head._asdict(), labels=labels))

@@ -16,7 +16,7 @@ from transformer_core.figures.quantities import rounded
 from transformer_core.language import say, say_message
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.walkthrough.sources import ScoreSources
+    from transformer_core.analysis.flow.sources import ScoreSources
 
 ABOUT = mark(
     "The query’s and the key’s inputs are sums: token embedding, position, and the outputs of all earlier heads and "

@@ -10,7 +10,7 @@ from pages.shared import code_expander, prose, readings
 from pages.shared.recipe import Lines, script
 from pages.shared.sources import Source
 from pages.shared.view import state
-from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_message, say_number
 

@@ -7,7 +7,7 @@ from pages.shared.runs import Run
 from pages.shared.style import theme
 from pages.shared.view.run_state import RunView
 from pages.train.film.film_readings import FilmRead
-from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.language import say
 
 

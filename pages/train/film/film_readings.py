@@ -12,7 +12,8 @@ import numpy as np
 from pages.shared import cache, models, run_models, run_readings, runs
 from pages.shared.readings import MAX_NEW_TOKENS, max_tokens
 from pages.shared.runs import Run
-from transformer_core.analysis import ATTENTIONS, attentions_of, strongest_cells
+from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
+from transformer_core.analysis.trace.cells import strongest_cells
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, RunError, mark
 from transformer_core.figures import isolate

@@ -9,7 +9,9 @@ from pages.shared import prose, run_readings
 from pages.shared.answer import probability
 from pages.shared.view import run_state
 from pages.train.film.data import SnapshotData, head_in_words
-from transformer_core.analysis import ATTENTIONS, pattern_csv, strongest_cell
+from transformer_core.analysis.heads.table import pattern_csv
+from transformer_core.analysis.trace.attentions import ATTENTIONS
+from transformer_core.analysis.trace.cells import strongest_cell
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import attention_heatmap, isolate
 from transformer_core.figures.heatmaps.attention import heatmap_frame

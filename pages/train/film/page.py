@@ -10,7 +10,7 @@ from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train.film import stage
 from pages.train.film.data import far_in_words
-from transformer_core.analysis import attentions_of
+from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_number

@@ -9,7 +9,7 @@ from pages.shared import prose
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train.film.data import SnapshotData, head_in_words
-from transformer_core.analysis import pattern_csv
+from transformer_core.analysis.heads.table import pattern_csv
 from transformer_core.figures import attention_heatmap, difference_heatmap
 from transformer_core.language import say
 

@@ -16,7 +16,8 @@ from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train.film import film_readings
 from pages.train.film.data import SnapshotData, far_in_words
-from transformer_core.analysis import ATTENTIONS, pattern_csv
+from transformer_core.analysis.heads.table import pattern_csv
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import attention_heatmap, head_matrix
 from transformer_core.language import say, say_number

@@ -22,7 +22,7 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import language, say, say_message
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import ModelRun
+    from transformer_core.analysis.trace.model_run import ModelRun
     from transformer_core.analysis.training.head_history import Appearance, HeadHistory
     from transformer_core.figures import Figure
 

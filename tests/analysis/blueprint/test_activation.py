@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from transformer_core.analysis.blueprint.activation import N_BINS, most_probable, picture_of
+from transformer_core.analysis.blueprint.activation import N_BINS, picture_of
 from transformer_core.errors import SiteError
 
 
@@ -38,10 +38,3 @@ def test_what_the_mask_forbids_is_no_number():
     np.testing.assert_array_equal(booleans.cells, [[1, 0]])
     with pytest.raises(SiteError, match="two or three axes"):
         picture_of(np.zeros(3))
-
-
-def test_the_most_probable_tokens_stand_in_the_order_of_their_places():
-    values = np.array([[0.1, 0.7, 0.2], [0.9, 0.05, 0.05]], dtype=np.float32)
-    found, tokens = most_probable(values, 2)
-    assert tokens.tolist() == [1, 0]  # 0.7 at the first place, 0.9 at the second
-    np.testing.assert_array_equal(found, values[:, [1, 0]])

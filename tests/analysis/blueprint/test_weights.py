@@ -40,10 +40,3 @@ def test_published_sizes(preset: object, millions: int):
     """Vaswani et al. 2017, table 3: 65 and 213 million, the big one's vocabulary is of about 37,000; GPT-2's 124."""
     config: ModelConfig = preset()  # type: ignore[operator]
     assert n_parameters(config) / 1e6 == pytest.approx(millions, rel=0.035)
-
-
-def test_attention_of_the_base_model_by_hand():
-    weights = {weight.symbol: weight for weight in weights_of(transformer_base())["decoder.3.cross_attn"]}
-    assert weights["W_Q"].shape == (512, 512) and weights["W_O"].n_parameters == 512 * 512
-    assert weights["b_K"].shape == (512,)
-    assert sum(weight.n_parameters for weight in weights.values()) == 4 * (512 * 512 + 512)

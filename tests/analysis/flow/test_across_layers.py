@@ -7,9 +7,10 @@ import pytest
 import torch
 
 import transformer_core as tc
-from transformer_core.analysis import ATTENTIONS, ModelRun, attentions_of, run_text
-from transformer_core.analysis.flow.across_layers import ASSUMES, MOST_TOKENS, Method, Part, follow
+from transformer_core.analysis.flow.across_layers import Method, Part, follow
 from transformer_core.analysis.flow.rollout import flow, flow_to_source, rollout, rollout_to_source
+from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
+from transformer_core.analysis.trace.model_run import ModelRun, run_text
 from transformer_core.config import Architecture
 
 ONE_STACK: dict[Architecture, str] = {"decoder_only": "decoder", "encoder_only": "encoder"}
@@ -73,29 +74,3 @@ def test_an_encoder_decoder_has_three_parts(make: Make, method: Method):
         np.testing.assert_allclose(parts[place].values, by_hand, atol=1e-6)
     assert parts["source", "source"].mask.all() and parts["target", "source"].mask.all()
     np.testing.assert_array_equal(parts["target", "target"].mask, np.tri(n_target, dtype=bool))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("architecture", TEXTS)
-def test_what_must_hold_of_all_parts(make: Make, architecture: Architecture):
-    model_run, _ = seen(make, architecture)
-    rolled, flowed = (parts_of(follow(model_run, method)) for method in ("rollout", "flow"))
-    assert rolled.keys() == flowed.keys()
-    totals: dict[str, np.ndarray] = {}
-    for place, part in rolled.items():
-        labels = getattr(model_run, part.of), getattr(model_run, part.side)
-        assert part.values.shape == part.mask.shape == tuple(map(len, labels))
-        np.testing.assert_array_equal(part.mask, flowed[place].mask)
-        assert not part.values[~part.mask].any() and not flowed[place].values[~part.mask].any()
-        for values in (part.values, flowed[place].values):
-            assert values.min() >= 0 and values.max() <= 1
-        assert (flowed[place].values >= part.values - 1e-6).all()
-        totals[part.of] = totals.get(part.of, 0) + part.values.sum(axis=1)
-    for total in totals.values():  # of both sides together
-        np.testing.assert_allclose(total, 1, atol=1e-6)
-
-
-def test_each_way_says_what_it_assumes_and_how_long_a_text_may_be():
-    assert ASSUMES.keys() == MOST_TOKENS.keys() == {"rollout", "flow"}
-    assert all(words.endswith(".") for words in ASSUMES.values())
-    assert MOST_TOKENS["flow"] < MOST_TOKENS["rollout"]

@@ -47,26 +47,6 @@ def test_a_head_switched_off(architecture: str, make: Callable[..., Made]):
     assert found.losses == pytest.approx((-found.before.mean(), -found.after.mean()))
 
 
-def test_the_output_of_an_encoder_decoder_is_all_that_it_wrote(make: Callable[..., Made]):
-    model, tokenizer = make("encoder_decoder")
-    model_run = run_text(model, tokenizer, TEXT, target="The dog sees.")
-    output = OutputTokens.of(model_run, tokenizer.eos_id)
-    assert output.tokens == tuple(tokenizer.encode("The dog sees.", eos=True))
-    assert output.positions == tuple(range(len(output.tokens)))
-
-
-def test_the_output_of_a_decoder_begins_behind_the_prompt(make: Callable[..., Made]):
-    model, tokenizer = make("decoder_only")
-    prompt = tokenizer.encode_for(TEXT, "decoder_only")
-    model_run = run_text(model, tokenizer, TEXT, max_new_tokens=3)
-    output = OutputTokens.of(model_run, tokenizer.eos_id)
-    assert output.positions[0] == len(prompt) - 1
-    assert (
-        output.tokens is not None
-        and model_run.inputs[0][len(prompt) :] == output.tokens[: len(model_run.inputs[0]) - len(prompt)]
-    )
-
-
 def test_what_stays_the_same_has_no_effect():
     log_probs = torch.tensor([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5]]).log()  # one token is impossible in both
     found = effect(log_probs, log_probs, None)

@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog  # type: ignore[import-untyped]
 
-from transformer_core.analysis.flow.rollout import (
-    FLOW_ASSUMES,
-    ROLLOUT_ASSUMES,
-    flow,
-    flow_to_source,
-    rollout,
-    rollout_to_source,
-)
+from transformer_core.analysis.flow.rollout import flow, flow_to_source, rollout, rollout_to_source
 
 Node = tuple[str, int, int]  # of which side, below which layer, at which position
 Graph = dict[Node, dict[Node, float]]
@@ -89,21 +82,6 @@ def test_rollout_is_the_sum_over_all_paths(residual: float):
     np.testing.assert_allclose(found.sum(axis=-1), 1)
 
 
-def test_rollout_by_hand():
-    first, second = np.array([[1.0, 0], [1, 0]]), np.array([[1.0, 0], [0.5, 0.5]])
-    found = rollout(np.stack([first, second]))
-    np.testing.assert_allclose(found[0], [[1, 0], [0.5, 0.5]])
-    np.testing.assert_allclose(found[1], [[1, 0], [0.25 + 0.75 * 0.5, 0.75 * 0.5]])
-
-
-def test_rollout_of_uniform_causal_attention():
-    """Four tokens, two layers, r = 1/2: the last row is (49, 37, 31, 75) / 192."""
-    uniform = np.tri(4) / np.arange(1, 5)[:, None]
-    found = rollout(np.stack([uniform, uniform]))[-1, -1]
-    np.testing.assert_allclose(found, np.array([49, 37, 31, 75]) / 192)
-    assert found.round(4).tolist() == [0.2552, 0.1927, 0.1615, 0.3906]
-
-
 def test_heads_count_alike():
     heads = attention(2, 3, 4, 4).astype(np.float32)
     mean = sum(heads[:, head] for head in range(3)) / 3
@@ -116,13 +94,6 @@ def test_heads_count_alike():
         np.testing.assert_allclose(one, other)
     for one, other in zip(flow_to_source(*sides, 2), flow_to_source(*means, 2), strict=True):
         np.testing.assert_allclose(one, other)
-
-
-def test_a_decoder_takes_nothing_from_the_future():
-    assert not np.triu(rollout(DECODER)[-1], k=1).any()
-    assert not flow(DECODER, 1)[2:].any()
-    assert not np.triu(rollout_to_source(ENCODER, DECODER, CROSS).target[-1], k=1).any()
-    assert not flow_to_source(ENCODER, DECODER, CROSS, 1).target[2:].any()
 
 
 def test_a_query_that_may_look_at_nothing_keeps_what_is_its_own():
@@ -145,24 +116,6 @@ def test_both_sides_are_the_sum_over_all_paths(residual: float):
             [paths.get(("tgt", 0, k), 0.0) for k in range(N_TGT)]
         )
     np.testing.assert_allclose(found.source.sum(axis=-1) + found.target.sum(axis=-1), 1)
-
-
-def test_both_sides_by_hand():
-    one = np.ones((1, 1, 1))
-    found = rollout_to_source(one, one, one)
-    assert (found.source.item(), found.target.item()) == (0.5, 0.5)
-    found = rollout_to_source(one, np.ones((2, 1, 1)), np.ones((2, 1, 1)))
-    assert (found.source[1].item(), found.target[1].item()) == (0.75, 0.25)
-    flows = flow_to_source(one, np.ones((2, 1, 1)), np.ones((2, 1, 1)), 0)
-    assert (flows.source.item(), flows.target.item()) == (1, 0.5)  # half past each cross-attention; half all the way
-
-
-def test_flow_by_hand():
-    pattern = np.array([[1.0, 0], [0.6, 0.4]])  # A: [[1, 0], [0.3, 0.7]]
-    np.testing.assert_allclose(flow(pattern[None], 1), [0.3, 0.7])
-    # two layers: 0.3 through position 0, and of the 0.7 through position 1 at most 0.3 more
-    np.testing.assert_allclose(flow(np.stack([pattern] * 2), 1), [0.6, 0.7])
-    np.testing.assert_allclose(flow(np.stack([pattern] * 2), 0), [1, 0])
 
 
 def test_no_more_flows_than_all():
@@ -197,10 +150,3 @@ def test_flow_to_both_sides_is_the_best_of_a_linear_programme():
         )
         assert (found.source >= shares.source[-1, query] - 1e-7).all()
         assert (found.target >= shares.target[-1, query] - 1e-7).all()
-
-
-def test_a_page_can_say_what_is_assumed():
-    for sentence in (ROLLOUT_ASSUMES, FLOW_ASSUMES):
-        assert all(word in sentence for word in ("heads", "½", "feed-forward", "value norms")) and sentence.endswith(
-            "."
-        )

@@ -1,17 +1,17 @@
 """Scores by their sources: the parts make the whole, and each part is what it says."""
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 import transformer_core as tc
-from tests.analysis.walkthrough.small_walks import KINDS, each_place, inputs_of, model_of
-from tests.model.building import odd_config, shaken_model
-from transformer_core.analysis.flow.score_sources import score_sources
-from transformer_core.analysis.walkthrough.sources import ScoreSources, SourceName
-from transformer_core.errors import SiteError
+from tests.analysis.walkthrough.small_walks import each_place, inputs_of, model_of
+from tests.model.building import DECODER, ENCODER, odd_config
+from transformer_core.analysis.flow.score_sources import Normed, Written, score_sources, stream_to
+from transformer_core.analysis.flow.sources import ScoreSources, SourceName
 
 
 @cache
@@ -69,22 +69,6 @@ def test_each_source_is_there_once_and_wrote_before(kind: str, attention: str, l
                 expected.append(SourceName(kind="feed_forward", layer=i))
         assert [name for name in names if name.kind != "bias"] == expected
         assert len({str(name.label()) for name in names}) == len(names)
-
-
-def test_in_the_first_layer_of_the_paper_the_parts_are_the_embeddings_projected():
-    model, inputs = model_of("the paper's"), inputs_of("the paper's")
-    sources = score_sources(model, inputs, attention="encoder", layer=0, head=1)
-    acts = captured("the paper's")
-    assert [name.kind for name in sources.sources_of_query] == ["token", "position", "bias"]
-    assert not sources.has_frozen_norms
-    attention = model.get_submodule("encoder.blocks.0.self_attn")
-    rows = slice(16, 32)
-    for side, parts in (("q", sources.parts_q), ("k", sources.parts_k)):
-        weight = attention.get_parameter(f"{side}.weight").detach().numpy()[rows]
-        bias = attention.get_parameter(f"{side}.bias").detach().numpy()[rows]
-        assert np.allclose(parts[0], acts["encoder.hook_embed"] @ weight.T, atol=1e-5)
-        assert np.allclose(parts[1], acts["encoder.hook_pos_embed"] @ weight.T, atol=1e-5)
-        assert np.allclose(parts[2], bias, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["the paper's", "decoder", "decoder, q/k norm"])
@@ -152,18 +136,53 @@ def test_what_the_distance_adds_is_a_source_of_its_own():
     assert score_sources(model_of("alibi"), inputs_of("alibi"), attention="cross", layer=1, head=0).bias is None
 
 
-def test_scores_that_are_not_divided_are_not_divided():
-    sources = score_sources(model_of("not scaled"), inputs_of("not scaled"), attention="decoder", layer=0, head=0)
-    assert sources.scale == 1
-    assert sources.n_bytes > sources.parts_q.nbytes + sources.parts_k.nbytes
+def told(steps: tuple[Written | Normed, ...]) -> str:
+    """The steps in short: sources, and norms in brackets with what they normalize."""
+    return " ".join(
+        f"[{step.module.partition('.')[2]} of {'+'.join(site.rpartition('.hook_')[2] for site in step.sites)}]"
+        if isinstance(step, Normed)
+        else step.source.kind
+        + ("" if step.source.head is None else f"{step.source.attention}{step.source.head}")
+        for step in steps
+    )  # fmt: skip
 
 
-def test_a_model_in_another_precision_is_split_within_its_rounding():
-    model = shaken_model(odd_config(**KINDS["decoder, rotary"])).to(torch.bfloat16)
-    sources = score_sources(model, inputs_of("decoder, rotary"), attention="decoder", layer=1, head=0)
-    assert 0 < sources.largest_error < 0.1 * np.abs(sources.scores[np.isfinite(sources.scores)]).max()
+def test_post_norm_normalizes_behind_each_sum():
+    config = odd_config(n_heads=2, attention_bias="all")
+    assert told(stream_to(config, "decoder", layer=0, until="cross_attn")) == (
+        "token position headdecoder0 headdecoder1 bias [blocks.0.ln1 of resid_mid]"
+    )
+    assert told(stream_to(config, "decoder", layer=1, until="self_attn")) == (
+        "token position headdecoder0 headdecoder1 bias [blocks.0.ln1 of resid_mid]"
+        " headcross0 headcross1 bias [blocks.0.ln_cross of resid_mid_cross]"
+        " feed_forward [blocks.0.ln2 of resid_post]"
+    )
 
 
-def test_a_head_that_is_not_there_is_refused():
-    with pytest.raises(SiteError, match="no head 3"):
-        score_sources(model_of("decoder"), inputs_of("decoder"), attention="decoder", layer=0, head=3)
+def test_pre_norm_normalizes_what_is_read_alone():
+    parts: dict[str, Any] = {"norm_position": "pre", "n_heads": 1, "attention_bias": "none", "positions": "none"}
+    config = odd_config(**DECODER | parts)
+    assert told(stream_to(config, "decoder", layer=0, until="self_attn")) == "token [blocks.0.ln1 of resid_pre]"
+    assert told(stream_to(config, "decoder", layer=1, until="self_attn")) == (
+        "token headdecoder0 feed_forward [blocks.1.ln1 of resid_pre]"
+    )
+    crossed = odd_config(**parts)
+    assert told(stream_to(crossed, "decoder", layer=0, until="cross_attn")) == (
+        "token headdecoder0 [blocks.0.ln_cross of resid_mid]"
+    )
+
+
+def test_the_end_of_a_stack_is_behind_all_its_layers():
+    config = odd_config(norm_position="pre", n_heads=1, d_ff=0, attention_bias="none", n_encoder_layers=2)
+    assert told(stream_to(config, "encoder", layer=0, until="end")) == (
+        "token position headencoder0 headencoder0 [ln_final of resid_post]"
+    )
+    post = odd_config(n_heads=1, d_ff=0, attention_bias="none", n_encoder_layers=1)
+    assert told(stream_to(post, "encoder", layer=0, until="end")).endswith("headencoder0 [blocks.0.ln1 of resid_post]")
+
+
+def test_embeddings_are_normalized_together():
+    config = odd_config(**ENCODER | {"n_segments": 2, "embedding_norm": True, "positions": "learned"})
+    assert told(stream_to(config, "encoder", layer=0, until="self_attn")) == (
+        "token position segment [embedding_norm of embed+pos_embed+segment_embed]"
+    )

@@ -8,7 +8,6 @@ import pytest
 import transformer_core as tc
 from tests.model.building import DECODER, shaken_model, small_config
 from transformer_core.analysis.heads.composition import composition_scores
-from transformer_core.errors import SiteError
 
 
 @pytest.mark.parametrize("changes", [{}, {"n_kv_heads": 1}, {"d_head": 5}], ids=["plain", "shared keys", "wide heads"])
@@ -41,11 +40,3 @@ def test_a_head_without_weights_composes_with_nothing():
     for each in scores:
         assert each[0, 0, 1].tolist() == [0, 0]
     assert scores.q[0, 1, 1, 1] == scores.k[0, 1, 1, 1] == 0 < scores.v[0, 1, 1, 1]
-
-
-def test_both_stacks_can_be_asked_and_one_that_is_not_there_is_refused():
-    both = shaken_model(small_config(n_encoder_layers=2))
-    assert composition_scores(both, "encoder").q.shape == (2, 2, 2, 2)
-    assert composition_scores(both, "decoder").q.shape == (1, 2, 1, 2)
-    with pytest.raises(SiteError, match="no head 0 at encoder"):
-        composition_scores(shaken_model(small_config(**DECODER)), "encoder")

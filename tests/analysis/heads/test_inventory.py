@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 import transformer_core as tc
-from transformer_core.analysis.heads.inventory import field_notes, parameters_by_part, settings
-from transformer_core.errors import ConfigError
+from transformer_core.analysis.heads.inventory import parameters_by_part, settings
 
 SIZES: dict[str, Any] = {"vocab_size": 17, "d_model": 12, "d_ff": 20, "n_heads": 3, "max_seq_len": 10}
 
@@ -38,13 +37,6 @@ def test_by_hand():
     }
 
 
-def test_what_is_not_shared_is_counted_where_it_is():
-    counts = parameters_by_part(config(tie_embeddings="none", unembed_bias=True, positions="learned"))
-    assert counts["encoder", "token embedding"] == counts["decoder", "token embedding"] == 17 * 12
-    assert counts["encoder", "positions"] == counts["decoder", "positions"] == 10 * 12
-    assert counts["", "last layer"] == 17 * 12 + 17
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -61,12 +53,6 @@ def test_the_sum_is_the_model(changes: dict[str, Any]):
     assert sum(parameters_by_part(config(**changes)).values()) == n_parameters
 
 
-def test_every_field_says_what_it_means():
-    notes = field_notes()
-    assert list(notes) == [field.name for field in fields(tc.ModelConfig)]
-    assert all(notes.values())
-
-
 def test_settings_are_those_that_have_an_effect():
     shown = {setting.name: str(setting.value) for setting in settings(config())}
     assert (shown["d_head"], shown["n_kv_heads"], shown["scale_scores"]) == ("4", "3", "yes")
@@ -81,13 +67,3 @@ def test_settings_are_those_that_have_an_effect():
     assert "n_encoder_layers" not in shown
     attention_only = config(architecture="decoder_only", d_ff=0)
     assert not {"activation", "gated"} & {setting.name for setting in settings(attention_only)}
-
-
-@pytest.mark.parametrize("field", [field.name for field in fields(tc.ModelConfig) if "rotary_" in field.name])
-def test_what_is_left_out_has_no_effect(field: str):
-    """The configuration itself refuses to set what would change nothing."""
-    left_out = {field.name for field in fields(tc.ModelConfig)} - {setting.name for setting in settings(config())}
-    assert field in left_out
-    other = {"rotary_scaling": "linear", "rotary_original_len": 7}.get(field, 0.5)
-    with pytest.raises(ConfigError, match="has no effect without"):
-        config(**{field: other})

@@ -10,11 +10,10 @@ import pytest
 
 import transformer_core as tc
 from tests.analysis.conftest import Made
-from transformer_core.analysis import HeadName
 from transformer_core.analysis.heads.many_texts import MEASURES, HeadOnText, HeadOverTexts
+from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.trace.cells import Cell
 from transformer_core.analysis.trace.model_run import run_text
-from transformer_core.errors import ConfigError
 
 
 def on_text(text: str, **values: float | None) -> HeadOnText:
@@ -66,15 +65,6 @@ def test_a_head_in_a_layer_with_a_window_is_measured_by_its_own_mask(make: Calla
     assert (alone.entropy, alone.distance, alone.share_on_first, alone.strongest_weight) == (None, None, None, 1)
 
 
-def test_habits_by_hand():
-    mask = np.tri(4, dtype=bool)
-    before = HeadOnText.of("t", np.eye(4, k=-1) + np.diag([1, 0, 0, 0]), mask, "abcd", "abcd")
-    assert (before.entropy, before.distance, before.share_on_first) == (0, 1, pytest.approx(1 / 3))
-    even = HeadOnText.of("t", np.full((2, 4), 0.25), np.ones((2, 4), dtype=bool), "ab", "wxyz")
-    assert even.entropy == pytest.approx(math.log(4))
-    assert even.distance == pytest.approx(((0 + 1 + 2 + 3) + (1 + 0 + 1 + 2)) / 8)
-
-
 def test_a_text_without_a_choice_has_no_measures_but_a_strongest_cell():
     lone = HeadOnText.of("a", np.ones((1, 1)), np.ones((1, 1), dtype=bool), "a", "a")
     assert lone.entropy is lone.distance is lone.share_on_first is None
@@ -100,8 +90,3 @@ def test_texts_that_lack_a_measure_are_left_out_of_it():
     np.testing.assert_array_equal(over.values("entropy"), [np.nan, 0.4])
     nothing = HeadOverTexts.of([on_text("lone", entropy=None)])
     assert nothing.measures["entropy"] is None
-
-
-def test_what_cannot_be_answered_is_said():
-    with pytest.raises(ConfigError, match="give at least one"):
-        HeadOverTexts.of([])

@@ -8,15 +8,20 @@ import pytest
 import torch
 
 import transformer_core as tc
-from tests.model.building import VARIATIONS, odd_config, random_inputs, varied_model
-from transformer_core.analysis.heads.measured_texts import allowed_cells, diagonal_weights, entropy_weights
+from tests.model.building import random_inputs, varied_model
+from transformer_core.analysis.heads.measured_texts import (
+    allowed_cells,
+    diagonal_weights,
+    entropy_weights,
+    orders_of,
+    rearranged,
+)
 from transformer_core.analysis.trace.attentions import attentions_of
 
 
 @torch.no_grad()
 @pytest.mark.parametrize(
-    "variation",
-    ["the paper's", "window", "decoder", "decoder, alibi, window", "encoder", "encoder, windows and none"],
+    "variation", ["the paper's", "window", "decoder", "decoder, alibi, window", "encoder", "encoder, windows and none"]
 )
 def test_the_rule_of_the_model_is_the_mask_that_is_seen(variation: str):
     model = varied_model(variation)
@@ -28,31 +33,8 @@ def test_the_rule_of_the_model_is_the_mask_that_is_seen(variation: str):
             np.testing.assert_array_equal(allowed_cells(attention, model.config.at_layer(layer), *mask.shape), mask)
 
 
-def test_the_rule_of_a_layer_with_a_window_and_of_one_without():
-    config = odd_config(**VARIATIONS["encoder, windows and none"] | {"n_encoder_layers": 5})
-    (attention,) = attentions_of(config).values()
-    for layer in range(5):
-        allowed = [[layer % 2 == 0 or abs(query - key) < 3 for key in range(6)] for query in range(6)]
-        assert allowed_cells(attention, config.at_layer(layer), 6, 6).tolist() == allowed
-
-
 def read(pattern: Any, weights: np.ndarray) -> float:
     return float((np.array(pattern) * weights).sum())
-
-
-@pytest.mark.parametrize("n_queries, n_keys", [(5, 5), (4, 9), (7, 3), (1, 4)])
-@pytest.mark.parametrize("is_causal", [False, True])
-def test_diagonality_is_1_on_the_diagonal_and_0_where_attention_is_even(n_queries: int, n_keys: int, is_causal: bool):
-    if is_causal and n_queries != n_keys:
-        n_keys = n_queries = 6
-    allowed = np.tri(n_queries, dtype=bool) if is_causal else np.ones((n_queries, n_keys), dtype=bool)
-    queries, keys = np.arange(n_queries)[None], np.arange(n_keys)[None]
-    (weights,) = diagonal_weights(queries, keys, allowed)
-    on_diagonal = np.zeros(allowed.shape)
-    for query in range(n_queries):
-        on_diagonal[query, round(query * (n_keys - 1) / max(n_queries - 1, 1))] = 1
-    assert read(on_diagonal, weights) == pytest.approx(1)
-    assert read(allowed / allowed.sum(axis=1, keepdims=True), weights) == pytest.approx(0, abs=1e-12)
 
 
 def test_diagonality_of_the_token_before_by_hand():
@@ -68,3 +50,35 @@ def test_diagonality_of_the_token_before_by_hand():
 def test_entropy_counts_queries_with_a_choice():
     weights = entropy_weights(np.tri(3, dtype=bool))
     np.testing.assert_allclose(weights, [[0, 0], [0.5, 0.5 / math.log(2)], [0.5, 0.5 / math.log(3)]])
+
+
+TOKENS = (1, 7, 8, 9, 7, 10, 11, 2)
+SPECIAL = {1, 2}
+
+
+def test_each_order_is_the_same_tokens_and_the_first_is_the_texts_own():
+    orders = orders_of(TOKENS, SPECIAL, n_shuffles=6)
+    assert orders.shape == (7, 8)
+    np.testing.assert_array_equal(orders[0], range(8))
+    assert (np.sort(orders, axis=1) == np.arange(8)).all()
+    assert len({tuple(order) for order in orders.tolist()}) == 7
+
+
+def test_special_tokens_stay():
+    orders = orders_of(TOKENS, SPECIAL, n_shuffles=20)
+    assert (orders[:, 0] == 0).all() and (orders[:, -1] == 7).all()
+    assert (orders[1:, 1:-1] != np.arange(1, 7)).any(axis=0).all()  # every other place sees others
+
+
+@pytest.mark.parametrize("is_self", [True, False])
+def test_tokens_that_belong_together_stay_together(is_self: bool):
+    random = np.random.default_rng(3)
+    cells = random.random((8, 8)) < 0.3
+    queries = orders_of(TOKENS, SPECIAL, n_shuffles=3)
+    keys = queries if is_self else orders_of(TOKENS, SPECIAL, n_shuffles=3, seed=1)
+    found = rearranged(cells, queries, keys)
+    for order, moved in enumerate(found):
+        for query in range(8):
+            for key in range(8):
+                assert moved[query, key] == cells[queries[order][query], keys[order][key]]
+    np.testing.assert_array_equal(found[0], cells)

@@ -126,17 +126,11 @@ def test_every_quantity_of_one_head_and_of_several(quantity: Quantity, shares: t
     np.testing.assert_array_equal(shown.mask, np.tri(N, dtype=bool))
     assert shown.values.dtype == np.float32 and shown.blocks is None
     assert (shown.queries.labels, shown.keys.labels, shown.queries.first, shown.keys.first) == (LABELS, LABELS, 0, 0)
+    if quantity == "scores":  # which no sum makes one of: they stay those of tokens
+        np.testing.assert_array_equal(seen(heads=shares, quantity=quantity, in_words=True).values, shown.values)
     if quantity in ("pattern", "log"):
         assert shown.largest is None
         np.testing.assert_allclose(shown.values.sum(axis=1), 1, rtol=1e-5)
-
-
-def test_a_head_of_weight_0_counts_for_nothing_in_scores_too():
-    shares = (HEAD, HeadShare(layer=0, head=0, weight=0.0))
-    for quantity in ("pattern", "scores"):
-        np.testing.assert_allclose(
-            seen(heads=shares, quantity=quantity).values, seen(quantity=quantity).values, rtol=1e-6
-        )
 
 
 def test_heads_that_make_no_mean_are_an_error_in_a_sentence():
@@ -170,12 +164,6 @@ def test_words_are_called_as_their_tokens_together():
     assert shown.keys.labels == ("<bos>", "the", "unbelievable", "cat", "isn't", "<eos>")
     np.testing.assert_allclose(shown.values.sum(axis=1), 1, rtol=1e-5)
     assert seen(in_words=True, window=((3, 4), (0, 1))).queries.labels == ("believable",)
-
-
-def test_scores_stay_those_of_tokens():
-    shown = seen(quantity="scores", in_words=True)
-    np.testing.assert_array_equal(shown.values, CAUSAL.all_scores[1, 2])
-    assert shown.keys.labels == LABELS
 
 
 @pytest.mark.parametrize("window", [None, ((2, 7), (2, 4))], ids=["all", "window"])
@@ -299,6 +287,7 @@ def test_heads_of_layers_with_other_masks_are_masked_by_the_layers_that_count(qu
         assert mixed.mask.all()
     one = seen(None, layers, heads=(replace(shares[0], weight=0.0), shares[1]), quantity=quantity)
     assert (one.mask == window).all(), "a head of weight 0 does not count"
+    np.testing.assert_allclose(one.values, seen(None, layers, heads=shares[1:], quantity=quantity).values, rtol=1e-6)
 
 
 def test_a_picture_that_has_room_is_not_pooled():

@@ -10,10 +10,9 @@ import torch
 import transformer_core as tc
 from tests.analysis.heads.test_matching import divergence
 from tests.programs.compiled_examples import example
-from transformer_core.analysis.heads.program_heads import MatchedHead, head_rows, match_program
+from transformer_core.analysis.heads.program_heads import MatchedHead, match_program
 from transformer_core.corpora import load_corpus, program_inputs
 from transformer_core.corpora.corpus import Corpus
-from transformer_core.corpora.labelled_batches import batch_of
 from transformer_core.errors import ConfigError, ProgramError
 from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.transformer import build
@@ -98,30 +97,15 @@ def test_a_head_that_is_needed_has_an_effect_and_one_that_writes_nothing_has_non
     assert first.effect == 0
 
 
-def test_a_match_convinces_if_no_untrained_model_comes_near_and_the_head_is_needed(corpora: dict[str, Corpus]):
-    role = roles(example("shift")[0])[0, 0]
-
-    def is_convincing(distance: float, effect: float) -> bool:
-        return MatchedHead(
-            role=role,
-            program_head=(0, 0),
-            trained_head=(0, 0),
-            distance=distance,
-            untrained=(0.5, 0.9),
-            effect=effect,
-        ).is_convincing
-
-    assert is_convincing(0.2, 0.3)
-    assert not is_convincing(0.6, 0.3)
-    assert not is_convincing(0.2, 0.0)
-
-
-def test_rows_are_those_of_labelled_tokens_and_sum_to_1(corpora: dict[str, Corpus]):
-    model, tokenizer = example("reverse")
-    items = corpora["reverse"].held_out[:4]
-    rows = head_rows(model, batch_of(items, tokenizer, "encoder_only"))
-    assert rows.shape[:2] == (model.config.n_encoder_layers, sum(len(item.labels) for item in items))
-    np.testing.assert_allclose(rows.sum(axis=-1), 1, atol=1e-5)
+@pytest.mark.parametrize(
+    ("distance", "effect", "is_convincing"), [(0.2, 0.3, True), (0.6, 0.3, False), (0.2, 0, False)]
+)
+def test_a_match_convinces_if_no_untrained_model_comes_near_and_the_head_is_needed(
+    distance: float, effect: float, is_convincing: bool
+):
+    role, heads = roles(example("shift")[0])[0, 0], {"program_head": (0, 0), "trained_head": (0, 0)}
+    head = MatchedHead(role=role, **heads, distance=distance, untrained=(0.5, 0.9), effect=effect)
+    assert head.is_convincing == is_convincing
 
 
 def test_models_that_cannot_be_compared(corpora: dict[str, Corpus]):

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.german import in_german
 from transformer_core.analysis.heads.words import HeadScore
 
 CARDS = sorted((Path(__file__).resolve().parents[3] / "checkpoints").glob("*/card.json"))
@@ -17,14 +16,3 @@ NAMES = [field.name for field in fields(HeadScore)]
 def test_the_numbers_of_a_card_make_its_sentences(card: Path):
     for head in json.loads(card.read_text(encoding="utf-8"))["heads"]:
         assert str(HeadScore(**{name: head[name] for name in NAMES if name in head}).sentence()) == head["does"]
-
-
-def test_the_sentence_is_the_readers():
-    score = HeadScore(
-        attention="cross", layer=1, head=2, aligned=0.84, previous=None, first=None, near=None, effect=0.3
-    )
-    assert in_german(score.sentence()) == (
-        "Cross-Attention L1.H2: legt 84\u00a0% seiner Attention auf das Token, das das nächste "
-        "bestimmt; ohne ihn steigt der Loss um 0.30 nats."
-    )
-    assert str(score.sentence()).startswith("Cross-attention L1.H2: puts 84% of its attention on ")

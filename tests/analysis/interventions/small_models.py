@@ -6,7 +6,8 @@ import torch
 
 import transformer_core as tc
 from tests.model.building import random_tokens, varied_model
-from transformer_core.analysis.interventions import Base, SourceRuns, read_base
+from transformer_core.analysis.interventions.comparison import Base, read_base
+from transformer_core.analysis.interventions.source_runs import SourceRuns
 from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.text.ids import IdTokenizer
 

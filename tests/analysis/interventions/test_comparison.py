@@ -1,7 +1,6 @@
 """Consequences of a stack, against whole forwards, decodings and plain loops."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,27 +9,13 @@ import torch
 
 import transformer_core as tc
 from tests.analysis.conftest import Made
-from tests.analysis.interventions.small_models import base_of, model_of, sources_of
-from tests.model.building import each_variation
-from tests.programs.compiled_examples import example
+from tests.analysis.interventions.small_models import model_of
 from transformer_core.analysis.flow.divergence import js_distance
-from transformer_core.analysis.interventions import (
-    Ablation,
-    CellEdit,
-    Component,
-    Stack,
-    TokenSwap,
-    consequences,
-    free_output,
-    read_base,
-    sweep,
-    sweep_components,
-)
-from transformer_core.analysis.interventions.comparison import relative_changes
+from transformer_core.analysis.interventions.comparison import consequences, free_output, read_base, relative_changes
+from transformer_core.analysis.interventions.records import Ablation, CellEdit, Component, Stack, TokenSwap
 from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.analysis.trace.model_run import run_text
-from transformer_core.errors import ConfigError, InterventionError
-from transformer_core.programs import EXAMPLES
+from transformer_core.errors import ConfigError
 
 TEXT = "The cat sees the dog."
 TEXTS = {"encoder_decoder": TEXT, "decoder_only": TEXT, "encoder_only": "The ____ sees the ____."}
@@ -105,38 +90,6 @@ def test_every_number_is_that_of_whole_forwards(architecture: str, make: Callabl
     assert found.effect.kl.max() > 1e-4
 
 
-def test_every_token_of_a_program_is_an_output_token():
-    """The program "reverse" without one of its heads, and a sweep over all of them, against plain forwards."""
-    (model, tokenizer), tokens = example("reverse"), [*"abcde"]
-    base = read_base(model, tokenizer, " ".join(tokens))
-    assert base.outputs.positions == (1, 2, 3, 4, 5) and base.outputs.labels == tuple("edcba")
-    assert base.free_output == " ".join(tc.programs.run(EXAMPLES["reverse"], tokens))
-    heads = [*sweep_components(model.config, base, metric=base.metric(0), by_position=False)]
-    inputs = torch.tensor(base.run.inputs)
-    logits = []
-    for head in [None, *heads]:
-        site = "" if head is None else f"encoder.blocks.{head.layer}.self_attn.hook_z"
-        with torch.no_grad(), tc.intervene(model, {site: tc.zero_heads(head.heads)} if head and head.heads else {}):
-            logits.append(model(inputs)[0, 1:-1].double())
-    template = Ablation(component=heads[0], method="zero")
-    swept = [*sweep(model, tokenizer, base, heads, template=template, metric=base.metric(0))]
-    has_changed = set()
-    for head, after, of_sweep in zip(heads, logits[1:], swept, strict=True):
-        found = consequences(model, tokenizer, base, Stack(entries=(replace(template, component=head),)))
-        words = tokenizer.tokens(after[:, 1:].argmax(-1) + 1)  # never <pad>, which is 0
-        assert free_output(model, tokenizer, base, found) == " ".join(words)
-        has_changed.add(words != [*"edcba"])
-        assert len(found.pairs) == len(tokens)
-        for i, (token, other) in enumerate(found.pairs):
-            pair = [float(each[i, token] - each[i, other]) for each in (logits[0], after)]
-            assert found.logit_differences[:, i] == pytest.approx(pair, abs=1e-3)
-            log_probs = [float(each[i].log_softmax(-1)[token]) for each in (logits[0], after)]
-            assert (found.effect.before[i], found.effect.after[i]) == pytest.approx(log_probs, abs=1e-4)
-            if i == 0:
-                assert of_sweep.change == pytest.approx(pair[1] - pair[0], abs=1e-3)
-    assert any(has_changed)
-
-
 def test_where_nothing_is_written_the_next_token_is_an_output_token(make: Callable[..., Made]):
     model, tokenizer = make("decoder_only")
     ids = tokenizer.encode_for(TEXT, "decoder_only")
@@ -158,18 +111,6 @@ def test_where_nothing_is_written_the_next_token_is_an_output_token(make: Callab
     differences = [float(each[-1, token] - each[-1, other]) for each in logits]
     assert found.logit_differences[:, -1] == pytest.approx(differences, abs=1e-4)
     assert base.metric().position == len(ids) - 1
-
-
-@pytest.mark.slow
-@each_variation
-def test_an_empty_stack_changes_nothing_at_all(variation: str):
-    (model, tokenizer), base = model_of(variation), base_of(variation)
-    found = consequences(model, tokenizer, base, Stack(), sources=sources_of(variation))
-    assert free_output(model, tokenizer, base, found) == base.free_output == base.run.output
-    assert np.array_equal(found.effect.before, found.effect.after)
-    assert not any(change.any() for change in (*found.head_changes.values(), *found.residual_changes.values()))
-    assert np.array_equal(found.logit_differences[0], found.logit_differences[1])
-    assert np.array_equal(found.ranks[0], found.ranks[1])
 
 
 @pytest.mark.slow
@@ -198,17 +139,6 @@ def test_the_output_is_that_of_a_run_with_the_stack(architecture: str, make: Cal
                     assert output == run_text(model, tokenizer, text, **ROOM).output
                 has_changed.add(output != base.free_output)
     assert has_changed == {False, True} or architecture == "encoder_only"
-
-
-def test_an_early_layer_does_not_change_what_was_there_before_it(make: Callable[..., Made]):
-    model, tokenizer = make("decoder_only")
-    base = read_base(model, tokenizer, TEXT, **ROOM)
-    off = Component(kind="attention", attention="decoder", layer=1, positions=(3,))
-    found = consequences(model, tokenizer, base, Stack(entries=(Ablation(component=off, method="zero"),)))
-    change = found.residual_changes["decoder"]
-    assert not change[:2].any() and not change[2, :3].any() and not change[2, 4:].any() and change[2, 3] > 0
-    assert not change[3, :3].any() and change[3, 3:].all()
-    assert not found.head_changes["decoder"][:2].any() and found.head_changes["decoder"][2].all()
 
 
 def test_chosen_tokens_take_the_place_of_the_runner_up(make: Callable[..., Made]):
@@ -250,14 +180,6 @@ def test_swapped_tokens_are_read_by_both_passes(make: Callable[..., Made]):
         logits = model(torch.tensor([other]), torch.tensor([base.run.inputs[1]]))[0]
     expected = logits.log_softmax(dim=-1)[range(len(base.tokens)), base.tokens]
     np.testing.assert_allclose(found.effect.after, expected.numpy(), atol=1e-5)
-
-
-def test_a_position_that_the_text_has_not_is_an_error(make: Callable[..., Made]):
-    model, tokenizer = make("decoder_only")
-    base = read_base(model, tokenizer, TEXT, **ROOM)
-    far = Component(kind="head", attention="decoder", layer=0, positions=(19,))
-    with pytest.raises(InterventionError, match="refers to position 19, but there were only"):
-        consequences(model, tokenizer, base, Stack(entries=(Ablation(component=far, method="zero"),)))
 
 
 def test_a_model_without_a_last_layer_is_refused():

@@ -5,21 +5,12 @@ import pytest
 import torch
 
 from tests.analysis.interventions.small_models import model_of, sources_of, text_of
-from transformer_core.analysis.interventions import (
-    Ablation,
-    Component,
-    Stack,
-    consequences,
-    corpus_mean,
-    fit_constant,
-    from_json,
-    read_base,
-    to_json,
-)
+from transformer_core.analysis.interventions.comparison import consequences, read_base
+from transformer_core.analysis.interventions.constants import corpus_mean, fit_constant
+from transformer_core.analysis.interventions.records import Ablation, Component, Stack
+from transformer_core.analysis.interventions.stack_json import from_json, to_json
 from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.errors import ConfigError
-from transformer_core.programs.hand_wired import or_model
-from transformer_core.text.ids import IdTokenizer
 
 TEXTS = [text_of(7), text_of(6, seed=3)]
 
@@ -37,39 +28,16 @@ def test_it_costs_no_more_than_the_mean_and_what_it_says(variation: str, compone
     room = {"max_tokens": 16, "max_new_tokens": 4}
     fit = fit_constant(model, tokenizer, component, TEXTS, n_steps=12, **room)
     mean = Ablation(component=component, method="mean", texts=tuple(TEXTS))
-    for ablation, loss in ((fit.ablation, fit.loss), (mean, fit.mean_loss)):
+    for ablation, loss in ((fit.ablation, fit.loss), (mean, fit.losses[0])):
         kl = []
         for text in TEXTS:
             base = read_base(model, tokenizer, text, **room)  # type: ignore[arg-type]
             stack = Stack(entries=(ablation,))
             kl += [*consequences(model, tokenizer, base, stack, sources=sources_of(variation)).effect.kl]
         assert np.mean(kl) == pytest.approx(loss, abs=1e-4)
-    assert fit.loss < fit.mean_loss and len(fit.losses) == 13
+    assert fit.loss < fit.losses[0] and len(fit.losses) == 13
     assert from_json(to_json(Stack(entries=(fit.ablation,)))).entries == (fit.ablation,)
     assert all(parameter.grad is None for parameter in model.parameters())
-
-
-def test_a_constant_can_restore_all_that_heads_do_on_one_text():
-    """Both heads of an OR copy the token at position 1 wherever they stand: a constant, on one text."""
-    model = or_model().model
-    tokenizer = IdTokenizer.of(model.config)
-    heads = Component(kind="head", attention="decoder", layer=0, heads=(0, 1), positions=(1, 2, 3, 4, 5))
-    fit = fit_constant(
-        model, tokenizer, heads, ["0 5 3 7 2 2 1"], n_steps=60, learning_rate=0.1, max_tokens=8, max_new_tokens=0
-    )
-    assert fit.loss < fit.mean_loss / 10
-    assert [int(np.argmax(each)) for each in np.split(np.array(fit.ablation.constant), 2)] == [5, 5]
-
-
-def test_n_steps_0_is_the_mean():
-    model, tokenizer = model_of("decoder")
-    component = Component(kind="resid_post", attention="decoder", layer=0)
-    fit = fit_constant(model, tokenizer, component, TEXTS, n_steps=0, max_tokens=16, max_new_tokens=4)
-    sources = sources_of("decoder")
-    site = "decoder.blocks.0.hook_resid_post"
-    rows = torch.cat([sources.activations(sources.run(text), [site])[site][0] for text in TEXTS])
-    np.testing.assert_allclose(fit.ablation.constant, rows.mean(dim=0).numpy(), atol=1e-5)
-    assert fit.losses == (fit.loss,)
 
 
 @pytest.mark.parametrize(
@@ -94,28 +62,6 @@ def test_the_mean_over_a_corpus_is_that_of_torch_s_own_hooks(variation: str, com
     np.testing.assert_allclose(mean.constant, torch.cat(rows).mean(dim=0).numpy(), atol=1e-6)
     assert (mean.method, mean.corpus, mean.texts) == ("mean", "some", ())
     assert from_json(to_json(Stack(entries=(mean,)))).entries == (mean,)
-
-
-def test_the_mean_over_a_corpus_acts_as_the_mean_over_its_texts_does():
-    model, tokenizer = model_of("the paper's")
-    component = Component(kind="head", attention="cross", layer=1, heads=(1, 0), positions=(1, 2))
-    base = read_base(model, tokenizer, text_of(7))
-    changes = [
-        consequences(model, tokenizer, base, Stack(entries=(ablation,))).effect.change
-        for ablation in (
-            Ablation(component=component, method="mean", texts=tuple(TEXTS)),
-            corpus_mean(model, tokenizer, component, TEXTS, corpus="both"),
-        )
-    ]
-    assert np.abs(changes[0]).max() > 1e-3
-    np.testing.assert_allclose(*changes, atol=1e-5)
-
-
-def test_there_is_no_mean_over_a_corpus_without_texts():
-    model, tokenizer = model_of("decoder")
-    component = Component(kind="resid_post", attention="decoder", layer=0)
-    with pytest.raises(ConfigError, match="the corpus empty has no text to average over"):
-        corpus_mean(model, tokenizer, component, [], corpus="empty")
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,11 @@ import pytest
 import torch
 
 import transformer_core as tc
-from tests.analysis.interventions.small_models import (
-    base_of,
-    last_attention,
-    model_of,
-    sources_of,
-    tensors_of,
-    text_of,
-)
+from tests.analysis.interventions.small_models import base_of, last_attention, model_of, sources_of, tensors_of, text_of
 from tests.model.building import VARIATIONS, each_variation
-from transformer_core.analysis.interventions import (
+from transformer_core.analysis.interventions.context import applied, prepare
+from transformer_core.analysis.interventions.records import (
+    STEMS,
     Ablation,
     CellEdit,
     Component,
@@ -26,10 +21,7 @@ from transformer_core.analysis.interventions import (
     Patch,
     Stack,
     TokenSwap,
-    applied,
-    prepare,
 )
-from transformer_core.analysis.interventions.records import STEMS
 from transformer_core.analysis.interventions.source_runs import stepwise_attention
 from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
 from transformer_core.analysis.trace.model_run import run_text
@@ -69,41 +61,32 @@ def components(variation: str) -> Iterator[Component]:
             yield Component(kind=kind, attention=stack, layer=1, heads=heads)  # type: ignore[arg-type]
 
 
-# What changes nothing changes no bit
+def of(kind: Any, attention: Any = "decoder", **where: Any) -> Ablation:
+    return Ablation(component=Component(kind=kind, attention=attention, **{"layer": 0} | where), method="zero")
 
 
-@pytest.mark.slow
 @each_variation
-def test_no_entry_and_disabled_entries_change_no_bit(variation: str):
-    model, _ = model_of(variation)
-    plain = model(*tensors_of(base_of(variation)))
-    off = [Ablation(component=each, method="zero", enabled=False) for each in components(variation)]
-    assert torch.equal(logits_with(variation, step_by_step=False), plain)
-    assert torch.equal(logits_with(variation, *off, step_by_step=False), plain)
-
-
-@pytest.mark.slow
-@each_variation
-def test_a_patch_from_the_same_text_changes_no_bit(variation: str):
-    plain = logits_with(variation)
+def test_what_changes_nothing_changes_no_bit(variation: str):
+    """Nothing, disabled entries, a patch from the same text, a factor of 1, and forbidden cells that are edited."""
+    (model, _), config = model_of(variation), model_of(variation)[0].config
+    plain, off = (
+        logits_with(variation),
+        [replace(of("head"), component=each, enabled=False) for each in components(variation)],
+    )
+    for entries in ((), off):
+        assert torch.equal(logits_with(variation, *entries, step_by_step=False), model(*tensors_of(base_of(variation))))
     for component in components(variation):
         patch = Patch(component=component, text=base_of(variation).text, direction="noising")
         assert torch.equal(logits_with(variation, patch), plain), component
-
-
-@each_variation
-def test_a_factor_of_1_and_a_forbidden_edge_that_is_knocked_out_change_no_bit(variation: str):
-    config, plain = model_of(variation)[0].config, logits_with(variation)
     name: Any = last_attention(config)
     scaled = CellEdit(attention=name, layer=1, operation="scale", number=1, cells=((1, None), (None, 0)))
-    assert torch.equal(logits_with(variation, scaled), plain)
-    assert torch.equal(logits_with(variation, replace(scaled, cells=None)), plain)
+    edits = [scaled, replace(scaled, cells=None)]
     if config.has_decoder:
         later = tuple((query, key) for query in range(3) for key in range(query + 1, 4))
-        for operation in ("knock_out", "set"):
-            number = 0.7 if operation == "set" else None
-            edit = CellEdit(attention="decoder", layer=0, operation=operation, number=number, cells=later)
-            assert torch.equal(logits_with(variation, edit), plain)
+        knock_out = CellEdit(attention="decoder", layer=0, operation="knock_out", cells=later)
+        edits += [knock_out, replace(knock_out, operation="set", number=0.7)]
+    for edit in edits:
+        assert torch.equal(logits_with(variation, edit), plain), edit
 
 
 # Edits of cells, against the pattern computed by hand
@@ -161,9 +144,10 @@ def edited_by_hand(scores: np.ndarray, edit: CellEdit) -> np.ndarray:
     return pattern
 
 
-@pytest.mark.slow
-@each_variation
-@pytest.mark.parametrize("edit", EDITS)
+EACH_WITH_THREE = [(name, [*EDITS][(i + 2 * j) % 7]) for i, name in enumerate(VARIATIONS) for j in range(3)]
+
+
+@pytest.mark.parametrize(("variation", "edit"), EACH_WITH_THREE)
 def test_an_edited_pattern_weighs_the_values_as_by_hand(variation: str, edit: str):
     (model, tokenizer), base = model_of(variation), base_of(variation)
     for name in attentions_of(model.config):
@@ -192,7 +176,6 @@ def test_an_edited_pattern_weighs_the_values_as_by_hand(variation: str, edit: st
 # Components, against plain tensors
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("variation", ["the paper's", "rotary, groups", "decoder, parallel", "encoder"])
 def test_what_a_component_is_replaced_by(variation: str):
     model, tokenizer = model_of(variation)
@@ -219,11 +202,9 @@ def test_what_a_component_is_replaced_by(variation: str):
                 here = edited[0] if head is None else edited[0, head]
                 before = own[0] if head is None else own[0, head]
                 other = acts[name][0] if head is None else acts[name][0, head]
-                expected = {
-                    "zero": torch.zeros(width),
-                    "mean": other.mean(dim=0),
-                    "constant": torch.tensor(constant),
-                }[method]
+                expected = {"zero": torch.zeros(width), "mean": other.mean(dim=0), "constant": torch.tensor(constant)}[
+                    method
+                ]
                 expected = expected.expand_as(before) if is_meant else before
                 torch.testing.assert_close(here, expected, rtol=0, atol=1e-5)
 
@@ -259,7 +240,6 @@ def test_swapped_tokens_equal_other_input_ids(variation: str):
 GENERATING = [name for name in VARIATIONS if not name.startswith("encoder")]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("variation", GENERATING)
 def test_decoding_with_the_cache_and_without_gives_the_same(variation: str):
     (model, tokenizer), base = model_of(variation), base_of(variation)
@@ -287,40 +267,19 @@ def test_decoding_with_the_cache_and_without_gives_the_same(variation: str):
 # The stack as a whole
 
 
-def test_entries_act_in_their_order_at_one_site():
+def test_entries_act_in_their_order_and_source_runs_do_not_see_them():
+    """The resid_pre would change what the patch takes from its source run, if it acted in that run."""
     head = Component(kind="head", attention="decoder", layer=0, heads=(0,))
     zero = Ablation(component=head, method="zero")
     constant = Ablation(component=head, method="constant", constant=(1.0,) * 16)
     name = "decoder.blocks.0.self_attn.hook_z"
     assert (acts_at("decoder", name, Stack(entries=(constant, zero)))[0, 0] == 0).all()
     assert (acts_at("decoder", name, Stack(entries=(zero, constant)))[0, 0] == 1).all()
-
-
-def test_source_runs_do_not_see_the_stack():
-    """The first entry changes what the second one would capture, if it were active in the source run."""
-    model, tokenizer = model_of("decoder")
-    early = Ablation(component=Component(kind="resid_pre", attention="decoder", layer=0), method="zero")
     late = Component(kind="resid_post", attention="decoder", layer=1)
     patch = Patch(component=late, text=base_of("decoder").text, direction="denoising")
-    name = "decoder.blocks.1.hook_resid_post"
-    assert torch.equal(acts_at("decoder", name, Stack(entries=(early, patch))), acts_at("decoder", name, Stack()))
-    ready = prepare(model, tokenizer, Stack(entries=(early, patch)), run=base_of("decoder").run)
-    assert [use.entry for use in ready.source_uses] == [1]
-
-
-def test_nothing_stays_behind_after_an_exception():
-    model, tokenizer = model_of("decoder")
-    plain = model(*tensors_of(base_of("decoder")))
-    with (
-        pytest.raises(ZeroDivisionError),
-        applied(model, tokenizer, Stack(entries=(CellEdit(attention="decoder", layer=0, operation="uniform"),))),
-    ):
-        raise ZeroDivisionError
-    assert torch.equal(model(*tensors_of(base_of("decoder"))), plain)
-
-
-def of(kind: Any, attention: Any = "decoder", **where: Any) -> Ablation:
-    return Ablation(component=Component(kind=kind, attention=attention, **{"layer": 0} | where), method="zero")
+    stack, name = Stack(entries=(of("resid_pre"), patch)), "decoder.blocks.1.hook_resid_post"
+    assert torch.equal(acts_at("decoder", name, stack), acts_at("decoder", name, Stack()))
+    assert [use.entry for use in prepare(*model_of("decoder"), stack, run=base_of("decoder").run).source_uses] == [1]
 
 
 @pytest.mark.parametrize(

@@ -11,21 +11,18 @@ import torch
 import transformer_core as tc
 from tests.analysis.interventions.small_models import model_of, text_of
 from tests.model.building import VARIATIONS
-from transformer_core.analysis.interventions import (
+from transformer_core.analysis.interventions.comparison import Base, consequences, free_output, read_base
+from transformer_core.analysis.interventions.context import prepare
+from transformer_core.analysis.interventions.records import (
     Ablation,
-    Base,
     CellEdit,
     Component,
     Entry,
     Patch,
-    SourceRuns,
     Stack,
     TokenSwap,
-    consequences,
-    free_output,
-    prepare,
-    read_base,
 )
+from transformer_core.analysis.interventions.source_runs import SourceRuns
 from transformer_core.analysis.trace.greedy_output import output_text
 from transformer_core.text.ids import IdTokenizer
 
@@ -139,24 +136,3 @@ def test_an_output_may_end_before_and_after(variation: str, of_wave: int):
             assert made.output(stack) == output, (eos_id, stack)
             ends.add((made.base.run.is_complete, is_complete, place is None))
     assert {(True, True, True), (True, False, False), (False, True, False)} <= ends
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("variation", ["the paper's", "decoder"])
-def test_only_what_comes_after_the_changed_token_is_written_anew(variation: str, monkeypatch: pytest.MonkeyPatch):
-    made, n_read, decode = writing(variation), list[int](), tc.Transformer.decode
-
-    def counting(model: tc.Transformer, tgt: torch.Tensor, *others: Any) -> torch.Tensor:
-        n_read.append(tgt.shape[1])
-        return decode(model, tgt, *others)
-
-    room = ROOM["max_tokens"] - 1 if made.model.config.has_encoder else ROOM["max_new_tokens"]
-    stacks = [Stack(entries=(entry,)) for entry in entries(made)[3:6]]
-    places = [made.output_by_hand(stack)[1] for stack in stacks]
-    monkeypatch.setattr(tc.Transformer, "decode", counting)
-    for stack, place in zip(stacks, places, strict=True):
-        n_read.clear()
-        made.output(stack)
-        if place is not None and place + 1 < room:
-            assert n_read == [made.n_given + place + 1, *[1] * (room - place - 2)]
-    assert any(places)

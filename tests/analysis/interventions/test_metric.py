@@ -5,8 +5,7 @@ import math
 import pytest
 import torch
 
-from transformer_core.analysis.interventions import Metric
-from transformer_core.analysis.interventions.metric import ranks
+from transformer_core.analysis.interventions.metric import Metric, ranks
 from transformer_core.errors import ConfigError
 
 ROW = torch.tensor([1.0, 3.0, 3.0, -2.0])

@@ -11,7 +11,7 @@ from torch import Tensor
 
 import transformer_core as tc
 from tests.model.building import VARIATIONS, odd_config, random_inputs, random_tokens, varied_model
-from transformer_core.analysis.interventions import Edge, Node, edges, run_with_edges
+from transformer_core.analysis.interventions.path_patching import Edge, Node, edges, run_with_edges
 from transformer_core.errors import ConfigError
 
 SUMS = [name for name in VARIATIONS if odd_config(**VARIATIONS[name]).norm_position == "pre"]
@@ -47,57 +47,26 @@ def one_per_site(nodes: Iterable[Node]) -> list[Node]:
     return [*{node.site: node for node in nodes}.values()]
 
 
-# Identities
-
-
 @each_sum
-def test_with_no_edge_ablated_no_bit_changes(variation: str):
+def test_edges_ablated_together(variation: str):
+    """None, all, and all of one sender or into one receiver: the run itself, the other run, a patch of the site."""
     model, inputs, other = run_of(variation)
+    everything = edges(model.config)
+    assert len(set(everything)) == len(everything)
     assert torch.equal(run_with_edges(model, inputs, ablated=[], other=other), model(*inputs))
-
-
-@each_sum
-def test_edges_that_take_their_terms_from_the_same_run_change_nothing(variation: str):
-    model, inputs, _ = run_of(variation)
-    assert close(run_with_edges(model, inputs, ablated=edges(model.config)[::2], other=inputs), model(*inputs))
-
-
-@each_sum
-def test_with_all_edges_ablated_it_is_the_other_run(variation: str):
-    model, inputs, other = run_of(variation)
-    logits = run_with_edges(model, inputs, ablated=edges(model.config), other=other)
-    assert close(logits, model(*other))
-    assert not close(logits, model(*inputs))
-
-
-@pytest.mark.slow
-@each_sum
-@pytest.mark.parametrize("is_zero", [True, False])
-def test_all_edges_of_a_sender_together_are_a_patch_of_its_site(variation: str, is_zero: bool):
-    model, inputs, other = run_of(variation)
+    assert close(run_with_edges(model, inputs, ablated=everything[::2], other=inputs), model(*inputs))
+    assert close(run_with_edges(model, inputs, ablated=everything, other=other), model(*other))
     with tc.capture(model, "*") as acts:
         model(*other)
-    for sender in one_per_site(edge.sender for edge in edges(model.config)):
-        heads = None if sender.head is None else [sender.head]
-        with tc.intervene(model, {sender.site: tc.zero(heads=heads) if is_zero else tc.patch(acts, heads=heads)}):
-            expected = model(*inputs)
-        ablated = [edge for edge in edges(model.config) if edge.sender == sender]
-        assert close(run_with_edges(model, inputs, ablated=ablated, other=None if is_zero else other), expected), sender
-        assert not is_zero or not close(expected, model(*inputs)), sender
-
-
-@pytest.mark.slow
-@each_sum
-def test_all_edges_into_a_receiver_together_are_a_patch_of_its_site(variation: str):
-    model, inputs, other = run_of(variation)
-    with tc.capture(model, "*") as acts:
-        model(*other)
-    for receiver in one_per_site(edge.receiver for edge in edges(model.config)):
-        heads = None if receiver.head is None else [receiver.head]
-        with tc.intervene(model, {receiver.site: tc.patch(acts, heads=heads)}):
-            expected = model(*inputs)
-        ablated = [edge for edge in edges(model.config) if edge.receiver == receiver]
-        assert close(run_with_edges(model, inputs, ablated=ablated, other=other), expected), receiver
+    for end in ("sender", "receiver"):
+        nodes = one_per_site(getattr(edge, end) for edge in everything)
+        for i, node in enumerate(nodes):
+            is_zero, heads = end == "sender" and i % 2 == 0, None if node.head is None else [node.head]
+            with tc.intervene(model, {node.site: tc.zero(heads=heads) if is_zero else tc.patch(acts, heads=heads)}):
+                expected = model(*inputs)
+            ablated = [edge for edge in everything if getattr(edge, end) == node]
+            found = run_with_edges(model, inputs, ablated=ablated, other=None if is_zero else other)
+            assert close(found, expected) and not (is_zero and close(expected, model(*inputs))), node
 
 
 # Edges one by one
@@ -169,9 +138,6 @@ def test_single_edges_and_random_sets_of_them_against_plain_loops(is_zero: bool)
         assert len(ablated) == 1 or not close(expected, plain)
 
 
-# Which edges there are
-
-
 def test_gpt2_has_as_many_edges_as_others_count():
     """32,491 edges, with both embeddings as one sender: the graph of edge attribution patching (Syed et al. 2023)."""
     config = tc.presets.gpt2()
@@ -179,87 +145,13 @@ def test_gpt2_has_as_many_edges_as_others_count():
     assert len(edges(config)) - len(of_positions) == 32_491
 
 
-def test_edges_are_different_and_go_forward():
-    for variation in SUMS:
-        all_edges = edges(odd_config(**VARIATIONS[variation]))
-        assert len(set(all_edges)) == len(all_edges)
-        done = {edge.receiver for edge in all_edges}
-        assert all(edge.sender != edge.receiver for edge in all_edges)
-        assert LOGITS in done
-
-
-# T2: completeness
-
-
-@each_sum
-def test_what_senders_write_sums_to_the_stream_and_with_a_frozen_norm_to_the_logits(variation: str):
-    model, inputs, _ = run_of(variation)
-    config = model.config
-    stack = "decoder" if config.has_decoder else "encoder"
-    senders = [edge.sender for edge in edges(config) if edge.receiver == LOGITS]
-    last = f"{stack}.blocks.{(config.n_decoder_layers or config.n_encoder_layers) - 1}.hook_resid_post"
-    with tc.capture(model, *{sender.site for sender in senders}, last) as acts:
-        logits = model(*inputs)
-    terms = [sender.of(acts[sender.site]) for sender in senders]
-    parameters = dict(model.named_parameters())
-    terms += [
-        value.expand_as(terms[0])
-        for name, value in parameters.items()
-        if name.startswith(stack) and name.endswith("attn.out.bias")
-    ]
-    stream = acts[last]
-    assert close(sum(terms, start=torch.zeros_like(stream)), stream)
-    final = model.get_submodule(f"{stack}.ln_final")
-    gain, shift = getattr(final, "weight", 1.0), getattr(final, "bias", None)
-    has_mean = config.norm.startswith("layer")
-    centred = stream - stream.mean(dim=-1, keepdim=True) if has_mean else stream
-    scale = (centred.square().mean(dim=-1, keepdim=True) + config.layer_norm_eps).sqrt()
-    scale = torch.ones_like(scale) if config.norm == "none" else scale
-
-    def frozen(term: Tensor) -> Tensor:
-        term = term - term.mean(dim=-1, keepdim=True) if has_mean else term
-        return term / scale * gain @ model.unembed.weight.T
-
-    constant = (0 if shift is None else shift @ model.unembed.weight.T) + (
-        0 if model.unembed.bias is None else model.unembed.bias
-    )
-    contributions = sum(map(frozen, terms)) * (config.d_model**-0.5 if config.scale_logits else 1) + constant
-    torch.testing.assert_close(contributions, logits, rtol=0, atol=1e-4)
-
-
-@each_sum
-def test_the_lens_at_the_last_layer_gives_the_logits(variation: str):
-    model, inputs, _ = run_of(variation)
-    stack = model.decoder or model.encoder
-    assert stack is not None and stack.ln_final is not None
-    last = f"{'decoder' if model.decoder else 'encoder'}.blocks.{len(stack.blocks) - 1}.hook_resid_post"
-    with tc.capture(model, last) as acts:
-        logits = model(*inputs)
-    assert torch.equal(model.logits_of(stack.ln_final(acts[last])), logits)
-
-
-# Refusals
-
-
-def test_a_post_norm_model_is_refused_in_one_sentence():
-    config = odd_config(**VARIATIONS["the paper's"])
-    with pytest.raises(
-        ConfigError, match=r"^in post-norm, .* edges need a pre-norm model or one without normalization$"
-    ):
-        edges(config)
-    model = varied_model("the paper's")
-    with pytest.raises(ConfigError, match="in post-norm"):
-        run_with_edges(model, random_inputs(model), ablated=[])
-
-
-def test_an_edge_that_the_model_lacks_is_refused():
+def test_what_cannot_be_ablated_is_refused():
+    post_norm = varied_model("the paper's")
+    with pytest.raises(ConfigError, match="edges need a pre-norm model or one without normalization"):
+        run_with_edges(post_norm, random_inputs(post_norm), ablated=[])
     model, inputs, _ = run_of("decoder")
     late, early = Node("decoder.blocks.1.hook_mlp_out"), Node("decoder.blocks.0.self_attn.hook_q", 2)
     with pytest.raises(ConfigError, match=r"no edge from decoder.blocks.1.hook_mlp_out to .*self_attn.hook_q\[2\]"):
         run_with_edges(model, inputs, ablated=[Edge(late, early)])
-
-
-def test_another_run_of_another_length_is_refused():
-    model, inputs, _ = run_of("decoder")
     with pytest.raises(ConfigError, match=r"has the shape \[\(1, 3\)\] and this one \[\(2, 7\)\]"):
         run_with_edges(model, inputs, ablated=[], other=[torch.ones(1, 3, dtype=torch.int64)])

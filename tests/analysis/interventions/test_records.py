@@ -4,10 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from transformer_core.analysis.interventions import Ablation, CellEdit, Component, Patch, Stack, TokenSwap
+from transformer_core.analysis.interventions.records import Ablation, CellEdit, Component, Patch, Stack, TokenSwap
 from transformer_core.errors import ConfigError
 
 HEAD = Component(kind="head", attention="cross", layer=1, heads=(2,))
@@ -42,12 +40,6 @@ def test_a_disabled_entry_is_none_of_those_that_act():
     stack = Stack(entries=ENTRIES)
     assert len(stack.entries) - len(stack.enabled) == 1
     assert stack.texts == ("It's “quoted”, isn't it?\n", "a", "b", "Élan")
-
-
-def test_the_direction_in_words():
-    patch = Patch(component=HEAD, text="a", direction="noising")
-    assert "corrupted activation into the clean run" in str(patch.direction_in_words)
-    assert "clean activation into the corrupted run" in str(replace(patch, direction="denoising").direction_in_words)
 
 
 def component(**changes: Any) -> Component:
@@ -108,20 +100,10 @@ def edit(**changes: Any) -> CellEdit:
         (lambda: TokenSwap(side="source", positions=(1, 2), tokens=(3,)), "got 2 positions and 1 tokens"),
         (lambda: TokenSwap(side="source", positions=(1, 1), tokens=(3, 4)), "names a position twice"),
         (lambda: Stack(entries=(HEAD,)), "a stack holds interventions; got Component"),  # type: ignore[arg-type]
-        (
-            lambda: Stack(entries=(edit(),) * 33),
-            "at most 32 interventions and this one would have 33",
-        ),
+        (lambda: Stack(entries=(edit(),) * 33), "at most 32 interventions and this one would have 33"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(make: Any, complaint: str):
     with pytest.raises(ConfigError, match=complaint) as caught:
         make()
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
-
-
-@given(heads=st.lists(st.integers(0, 50), min_size=1, max_size=5), layer=st.integers(0, 99), text=st.text(max_size=20))
-def test_any_component_and_text_survive_their_repr(heads: list[int], layer: int, text: str):
-    text = f"x{text}"
-    patch = Patch(component=component(heads=tuple(heads), layer=layer), text=text, direction="noising")
-    assert eval(repr(patch)) == patch

@@ -6,10 +6,10 @@ import torch
 
 import transformer_core as tc
 from tests.analysis.interventions.small_models import base_of, model_of, text_of
-from transformer_core.analysis.interventions import compare_with_source, read_base
+from transformer_core.analysis.interventions.comparison import read_base
 from transformer_core.analysis.interventions.records import Kind
+from transformer_core.analysis.interventions.run_comparison import compare_with_source
 from transformer_core.analysis.trace.attentions import ATTENTIONS
-from transformer_core.errors import TextError
 from transformer_core.instrument.capture import capture
 
 KINDS: dict[Kind, str] = {
@@ -51,19 +51,6 @@ def test_differences_are_those_of_two_plain_runs(variation: str, kind: Kind):
             np.testing.assert_allclose(changes[layer], by_hand.reshape(changes[layer].shape), rtol=1e-3, atol=1e-5)
 
 
-def test_the_same_text_differs_nowhere_and_its_patterns_are_those_of_the_base():
-    base = base_of("the paper's")
-    compared = compare_with_source(*model_of("the paper's"), base, base.text)
-    assert {name: float(np.abs(values).max()) for name, values in compared.differences.items()} == {
-        "encoder": 0.0,
-        "decoder": 0.0,
-        "cross": 0.0,
-    }
-    for name, patterns in compared.patterns.items():
-        np.testing.assert_array_equal(patterns, base.forced.patterns[name])
-    assert compared.n_bytes > sum(patterns.nbytes for patterns in compared.patterns.values())
-
-
 def test_a_token_without_a_counterpart_has_none_and_no_difference():
     model, tokenizer = tc.load("checkpoints/en-fr")
     base = read_base(model, tokenizer, "The dog sees the cat.")
@@ -74,8 +61,3 @@ def test_a_token_without_a_counterpart_has_none_and_no_difference():
     assert compared.here("source", dog) == base.run.source.index("dog")
     is_missing = np.isnan(compared.differences["encoder"]).all(axis=(0, 1))
     assert is_missing.tolist() == [label == "big" for label in labels]
-
-
-def test_a_text_that_cannot_be_read_is_an_error():
-    with pytest.raises(TextError):
-        compare_with_source(*model_of("the paper's"), base_of("the paper's"), "no ids")

@@ -1,6 +1,7 @@
 """Source runs: which position of another text stands for which, and that each text runs once."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from transformer_core.analysis.interventions.source_runs import (
     pair_positions,
     stepwise_attention,
 )
+from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.errors import InterventionError
 
 
@@ -47,11 +49,11 @@ def test_what_was_written_is_never_paired_with_what_was_given():
 def test_a_source_run_is_the_models_own_or_goes_on_as_this_one_does(make: Callable[..., Made]):
     for architecture in ("decoder_only", "encoder_decoder"):
         model, tokenizer = make(architecture)
-        here = tc.analysis.run_text(model, tokenizer, "The cat sees the dog.", max_new_tokens=4, max_tokens=16)
+        here = run_text(model, tokenizer, "The cat sees the dog.", max_new_tokens=4, max_tokens=16)
         sources = SourceRuns(model, tokenizer, max_new_tokens=4, max_tokens=16)
         text = "The dog sees the cat."
         own = sources.run(text)
-        assert own.inputs == tc.analysis.run_text(model, tokenizer, text, max_new_tokens=4, max_tokens=16).inputs
+        assert own.inputs == run_text(model, tokenizer, text, max_new_tokens=4, max_tokens=16).inputs
         same = sources.run(text, "same", here=here)
         ids = tokenizer.encode_for(text, architecture)
         if architecture == "encoder_decoder":
@@ -60,6 +62,8 @@ def test_a_source_run_is_the_models_own_or_goes_on_as_this_one_does(make: Callab
             assert same.inputs == ((*ids, *here.inputs[0][here.n_given :]),) and same.n_given == len(ids)
         assert tuple(map(len, same.inputs)) == tuple(len(side) for side in same.labels.values() if side)
         assert sources.run(text) is own and sources.run(text, "same", here=here) is same
+        other = replace(here, inputs=(*here.inputs[:-1], (*here.inputs[-1][:-1], 5)))
+        assert sources.run(text, "same", here=other).inputs[-1] == (*same.inputs[-1][:-1], 5) != same.inputs[-1]
         with pytest.raises(InterventionError, match="needs the run that it is patched into"):
             sources.run(text, "same")
 

@@ -4,18 +4,10 @@ import pytest
 import torch
 
 import transformer_core as tc
-from transformer_core.analysis import run_text
-from transformer_core.analysis.interventions import (
-    Ablation,
-    CellEdit,
-    Component,
-    Patch,
-    Stack,
-    TokenSwap,
-    applied,
-    with_interventions,
-)
-from transformer_core.errors import ConfigError
+from transformer_core.analysis.interventions.context import applied
+from transformer_core.analysis.interventions.records import Ablation, CellEdit, Component, Patch, Stack, TokenSwap
+from transformer_core.analysis.interventions.standing import with_interventions
+from transformer_core.analysis.trace.model_run import run_text
 
 TEXT, OTHER = "The animal didn't cross the street because it was too tired.", "The dog sees the cat."
 STACK = Stack(
@@ -65,17 +57,3 @@ def test_parameters_are_shared_and_captures_see_the_changed_value(loaded):
         changed.final_states(src, src[:, :1])
     z = acts["encoder.blocks.0.self_attn.hook_z"]
     assert not z[:, 1].any() and z[:, 0].any()
-
-
-def test_a_disabled_stack_changes_no_bit_and_one_that_does_not_fit_says_so(loaded):
-    model, tokenizer = loaded
-    off = Stack(entries=(Ablation(component=STACK.entries[0].component, method="zero", enabled=False),))
-    plain, found = (
-        run_text(model, tokenizer, TEXT),
-        run_text(with_interventions(model, tokenizer, off, TEXT), tokenizer, TEXT),
-    )
-    assert all((plain.patterns[name] == found.patterns[name]).all() for name in plain.patterns)
-    with pytest.raises(ConfigError, match="there is no layer 9"):
-        with_interventions(
-            model, tokenizer, Stack(entries=(CellEdit(attention="encoder", layer=9, operation="uniform"),)), TEXT
-        )

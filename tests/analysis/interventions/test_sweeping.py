@@ -4,28 +4,23 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
 import transformer_core as tc
-from tests.analysis.interventions.small_models import base_of, last_attention, model_of, sources_of, tensors_of, text_of
-from transformer_core.analysis.interventions import (
-    Ablation,
+from tests.analysis.interventions.small_models import base_of, model_of, sources_of, tensors_of, text_of
+from transformer_core.analysis.interventions.metric import Metric
+from transformer_core.analysis.interventions.records import (
+    OF_HEADS,
+    OF_STACK,
+    STEMS,
     Component,
-    Metric,
+    Continuation,
+    Kind,
     Patch,
-    Stack,
-    read_base,
-    source_difference,
-    sweep,
-    sweep_components,
 )
-from transformer_core.analysis.interventions.records import OF_HEADS, OF_STACK, STEMS, Continuation, Kind
+from transformer_core.analysis.interventions.sweeping import source_difference, sweep, sweep_components
 from transformer_core.analysis.trace.attentions import attentions_of
-from transformer_core.errors import InterventionError
-from transformer_core.programs.hand_wired import copying_pair, or_model
-from transformer_core.text.ids import IdTokenizer
 
 OTHER = text_of(7, seed=5)
 HEAD_OF = {
@@ -34,7 +29,6 @@ HEAD_OF = {
     "encoder_only": Component(kind="head", attention="encoder", layer=0),
 }
 EACH_KIND = ["the paper's", "rotary, groups", "decoder, rotary", "decoder, parallel", "encoder, buckets, groups"]
-SWEPT = ["the paper's", "buckets", "decoder, rotary", "decoder, parallel"]
 
 
 def metric_of(variation: str) -> Metric:
@@ -154,13 +148,6 @@ def test_components_are_all_parts_and_all_places_that_can_matter(variation: str)
         assert [(each.attention, each.layer, each.heads, each.positions) for each in whole] == expected
 
 
-def test_components_come_in_the_order_of_the_forward_pass():
-    (model, _), base = model_of("the paper's"), base_of("the paper's")
-    order = [*dict.fromkeys((each.attention, each.layer) for each in sweep_components(model.config, base))]
-    of_decoder = [("decoder", 0), ("cross", 0), ("decoder", 1), ("cross", 1)]
-    assert order == [("encoder", 0), ("encoder", 1), *of_decoder]
-
-
 # The difference of both texts, of which a change is a fraction
 
 
@@ -199,17 +186,6 @@ def test_the_metric_of_a_shorter_text_is_read_where_its_continuation_has_the_sam
     assert difference == pytest.approx(of_source - of_base, abs=1e-4)
 
 
-def test_replacing_all_that_the_metric_reads_recovers_all_of_it_whatever_is_given():
-    (model, tokenizer), base, metric = model_of("decoder"), base_of("decoder"), metric_of("decoder")
-    last = Component(kind="resid_post", attention="decoder", layer=1, positions=(metric.position,))
-    for given in (Stack(), off(0, 0)):
-        options: dict[str, Any] = {"metric": metric, "given": given}
-        options["template"] = Patch(component=last, text=OTHER, direction="denoising", continuation="same")
-        difference = source_difference(model, tokenizer, base, **options)
-        (result,) = sweep(model, tokenizer, base, [last], **options)
-        assert difference is not None and result.change / difference == pytest.approx(1, abs=1e-4)
-
-
 def test_where_the_other_text_has_no_such_token_or_the_same_metric_there_is_no_fraction():
     (model, tokenizer), base = model_of("decoder"), base_of("decoder")
     beginning = " ".join(base.text.split()[:4])
@@ -220,94 +196,4 @@ def test_where_the_other_text_has_no_such_token_or_the_same_metric_there_is_no_f
     assert source_difference(model, tokenizer, base, template=replace(patch, text=base.text)) is None
 
 
-def test_patterns_of_other_lengths_are_refused_before_anything_is_run():
-    (model, tokenizer), base = model_of("the paper's"), base_of("the paper's")
-    components = [*sweep_components(model.config, base, "pattern", by_position=False)]
-    patch = Patch(component=components[0], text=text_of(5), direction="denoising")
-    with pytest.raises(InterventionError, match="a pattern can only be patched between texts of the same length"):
-        next(sweep(model, tokenizer, base, components[::-1], template=patch))
-
-
-def test_a_later_position_of_the_decoder_has_no_effect():
-    """So leaving them out of the sweep loses nothing."""
-    (model, tokenizer), base = model_of("decoder"), base_of("decoder")
-    late = [
-        Component(kind="resid_pre", attention="decoder", layer=layer, positions=(position,))
-        for layer in (0, 1)
-        for position in range(base.outputs.positions[0] + 1, len(base.run.inputs[0]))
-    ]
-    zero = Ablation(component=late[0], method="zero")
-    results = [*sweep(model, tokenizer, base, late, template=zero, metric=base.metric(0))]
-    assert len(results) > 2 and all(result.change == 0 for result in results)
-
-
-def test_a_sweep_can_be_left_at_any_time():
-    (model, tokenizer), base = model_of("decoder"), base_of("decoder")
-    with torch.no_grad():
-        plain = model(*tensors_of(base))
-    results = sweep(
-        model,
-        tokenizer,
-        base,
-        sweep_components(model.config, base),
-        template=Ablation(component=Component(kind="head", attention="decoder", layer=0), method="zero"),
-    )
-    next(results)
-    with torch.no_grad():
-        assert torch.equal(model(*tensors_of(base)), plain)
-        next(results)
-        results.close()
-        assert torch.equal(model(*tensors_of(base)), plain)
-
-
-@pytest.mark.slow
-def test_an_equal_source_changes_nothing():
-    for variation in SWEPT:
-        (model, tokenizer), base = model_of(variation), base_of(variation)
-        name = last_attention(model.config)
-        components = [*sweep_components(model.config, base, attentions=[name])][::3]
-        patch = Patch(component=components[0], text=base.text, direction="denoising")
-        results = sweep(model, tokenizer, base, components, template=patch, sources=sources_of(variation))
-        assert all(result.change == 0 for result in results)
-
-
 # What is known of hand-wired models
-
-
-def swept(model: tc.Transformer, ids: list[int], given: Stack) -> dict[tuple[int, int], float]:
-    """The effect of each head that is set to 0, in nats of log-probability, by (layer, head)."""
-    tokenizer = IdTokenizer.of(model.config)
-    base = read_base(model, tokenizer, " ".join(map(str, ids)), max_new_tokens=0)
-    results = sweep(
-        model,
-        tokenizer,
-        base,
-        sweep_components(model.config, base, by_position=False),
-        template=Ablation(component=Component(kind="head", attention="decoder", layer=0), method="zero"),
-        metric=Metric(position=len(ids) - 2, token=ids[1]),
-        given=given,
-    )
-    return {(each.component.layer, (each.component.heads or (0,))[0]): each.change for each in results}
-
-
-def off(layer: int, head: int) -> Stack:
-    return Stack(
-        entries=(
-            Ablation(component=Component(kind="head", attention="decoder", layer=layer, heads=(head,)), method="zero"),
-        )
-    )
-
-
-def test_the_effect_of_an_or_gates_head_grows_once_the_other_one_is_off():
-    ids = [0, 5, 5, 3, 7, 2, 2, 1]
-    alone, given = (swept(or_model().model, ids, stack) for stack in (Stack(), off(0, 0)))
-    assert alone[0, 0] == alone[0, 1] == pytest.approx(-0.1799, abs=1e-3)
-    assert given[0, 1] == pytest.approx(-2.3014, abs=1e-3)
-    assert given[0, 0] == 0
-
-
-def test_a_backup_head_shows_only_under_co_ablation():
-    ids = [0, 5, 5, 3, 7, 2, 2, 1]
-    alone, given = (swept(copying_pair().model, ids, stack) for stack in (Stack(), off(0, 0)))
-    np.testing.assert_allclose([*alone.values()], 0, atol=1e-6)
-    assert given[1, 0] == pytest.approx(-2.3014, abs=1e-3)

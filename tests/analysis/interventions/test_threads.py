@@ -7,15 +7,9 @@ import pytest
 import torch
 
 from tests.analysis.interventions.small_models import base_of, last_attention, model_of, tensors_of, text_of
-from transformer_core.analysis.interventions import (
-    Ablation,
-    CellEdit,
-    Component,
-    SourceRuns,
-    Stack,
-    TokenSwap,
-    applied,
-)
+from transformer_core.analysis.interventions.context import applied
+from transformer_core.analysis.interventions.records import Ablation, CellEdit, Component, Stack, TokenSwap
+from transformer_core.analysis.interventions.source_runs import SourceRuns
 
 N_RUNS = 100  # of each of two
 

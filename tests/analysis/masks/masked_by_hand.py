@@ -1,4 +1,4 @@
-"""Models under any masks, in plain Python: the oracle of the mask laboratory, on top of the formulas by hand."""
+"""Models under any masks, each written out cell by cell in plain Python: the oracle of the mask laboratory."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,8 +7,7 @@ import numpy as np
 import torch
 
 import transformer_core as tc
-from tests.model import by_hand
-from tests.model.by_hand import Array, Weights
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 
 Masks = Mapping[tuple[str, int], np.ndarray]
 """By attention and layer: [query, key], True = may attend."""
@@ -32,56 +31,25 @@ def usual(model: tc.Transformer, inputs: Mapping[str, Sequence[int]]) -> dict[tu
     return masks
 
 
-def run(model: tc.Transformer, inputs: Mapping[str, Sequence[int]], masks: Masks) -> tuple[Array, dict[Any, Array]]:
-    """The logits [pos, vocab] of a post-norm model, and every pattern [query, key] by attention, layer and head."""
-    patterns: dict[Any, Array] = {}
-    memory = _stack(model, "encoder", inputs["source"], masks, patterns) if "source" in inputs else None
-    final = memory
-    if "target" in inputs:
-        final = _stack(model, "decoder", inputs["target"], masks, patterns, memory)
-    assert final is not None
-    return Weights.of(model).linear("unembed", final)[0], patterns
+def run(
+    model: tc.Transformer, inputs: Mapping[str, Sequence[int]], masks: Masks
+) -> tuple[np.ndarray, dict[Any, np.ndarray]]:
+    """The logits [pos, vocab] with these masks in place of all, and every pattern by attention, layer and head."""
+    edits: dict[str, Any] = {
+        ATTENTIONS[name].site(layer, "hook_mask"): lambda mask, _, new=new: torch.from_numpy(new).expand_as(mask)
+        for (name, layer), new in masks.items()
+    }
+    with torch.no_grad(), tc.intervene(model, edits), tc.capture(model, "*.hook_pattern") as acts:
+        logits = model(*(torch.tensor([list(tokens)]) for tokens in inputs.values()))[0]
+    patterns = {
+        (name, layer, head): pattern.numpy()
+        for name, layer in masks
+        for head, pattern in enumerate(acts[ATTENTIONS[name].site(layer)][0])
+    }
+    return logits.double().numpy(), patterns
 
 
-def _stack(
-    model: tc.Transformer,
-    name: str,
-    tokens: Sequence[int],
-    masks: Masks,
-    patterns: dict[Any, Array],
-    memory: Array | None = None,
-) -> Array:
-    config, weights = model.config, Weights.of(model).inside(name)
-    x = by_hand.embedding(weights, np.array([tokens]), config.d_model)
-    for layer in range(config.n_encoder_layers if name == "encoder" else config.n_decoder_layers):
-        block = weights.inside(f"blocks.{layer}")
-        attentions = [("self_attn", "ln1", name)] + (
-            [("cross_attn", "ln_cross", "cross")] if memory is not None else []
-        )
-        for part, norm, attention in attentions:
-            keys = x if part == "self_attn" else memory
-            assert keys is not None
-            mask = masks[attention, layer]
-            allowed = by_hand.where(torch.from_numpy(mask[None]))
-            patterns |= {
-                (attention, layer, head): pattern
-                for head, pattern in enumerate(_patterns(block.inside(part), x, keys, config.n_heads, allowed))
-            }
-            out = by_hand.multi_head_attention(block.inside(part), x, keys, config.n_heads, allowed)
-            x = by_hand.layer_norm(block.inside(norm), x + out, config.layer_norm_eps)
-        out = by_hand.feed_forward(block.inside("mlp"), x)
-        x = by_hand.layer_norm(block.inside("ln2"), x + out, config.layer_norm_eps)
-    return x
-
-
-def _patterns(weights: Weights, queries: Array, keys: Array, n_heads: int, allowed: by_hand.Allowed) -> list[Array]:
-    q, k = weights.linear("q", queries), weights.linear("k", keys)
-    d_head = q.shape[-1] // n_heads
-    heads = [slice(head * d_head, (head + 1) * d_head) for head in range(n_heads)]
-    return [by_hand.attention(q[..., head], k[..., head], k[..., head], allowed)[0][0] for head in heads]
-
-
-def softmax(logits: Array) -> Array:
+def softmax(logits: np.ndarray) -> np.ndarray:
     """Over the last axis."""
     shares = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return shares / shares.sum(axis=-1, keepdims=True)

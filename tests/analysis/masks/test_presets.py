@@ -6,16 +6,6 @@ from tests.model.building import DECODER, ENCODER, odd_config
 from transformer_core.analysis.masks.presets import PRESETS, attention_for, padded_sides, presets_of
 
 
-def test_every_preset_says_what_it_is_and_every_mistake_what_goes_wrong():
-    assert all(preset.title and preset.what and preset.name == name for name, preset in PRESETS.items())
-    assert [name for name, preset in PRESETS.items() if preset.is_mistake] == [
-        "flipped",
-        "cross",
-        "forgotten",
-        "unshifted",
-    ]
-
-
 def test_a_model_is_offered_what_concerns_it():
     assert set(presets_of(odd_config())) == set(PRESETS)
     assert set(PRESETS) - set(presets_of(odd_config(**DECODER))) == {"cross"}

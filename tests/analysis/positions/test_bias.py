@@ -8,14 +8,8 @@ import torch
 
 import transformer_core as tc
 from tests.model.building import random_inputs, varied_model
-from transformer_core.analysis.positions.bias import alibi_by_distance, alibi_matrix, buckets, learned_bias, slopes
+from transformer_core.analysis.positions.bias import alibi_by_distance, alibi_matrix, buckets, learned_bias
 from transformer_core.errors import ConfigError
-
-
-def test_the_slopes_of_eight_heads_are_the_published_ones():
-    """Press et al. 2022, sec. 3: 1/2, 1/4, ..., 1/256."""
-    assert slopes(8).tolist() == [2.0**-power for power in range(1, 9)]
-    assert slopes(16)[0] == pytest.approx(2**-0.5)
 
 
 def test_alibi_falls_in_a_line():

@@ -5,19 +5,8 @@ import cmath
 import numpy as np
 import pytest
 
-from tests.model.building import odd_config
 from transformer_core.analysis.positions.products import by_distance, table_products, turned_products
 from transformer_core.analysis.positions.tables import fixed_table, rotary_config
-
-
-def test_products_of_rows():
-    table = np.random.default_rng(0).standard_normal((5, 7)).astype(np.float32)
-    found = table_products(table)
-    for i in range(5):
-        for j in range(5):
-            assert found[i, j] == pytest.approx(
-                sum(float(a) * float(b) for a, b in zip(table[i], table[j], strict=True))
-            )
 
 
 def test_sinusoidal_products_depend_on_the_distance_alone_and_begin_at_half_the_width():
@@ -39,11 +28,6 @@ def test_turned_products_are_the_mean_of_turned_unit_numbers(encoding):
             expected = sum((a * b.conjugate()).real for a, b in zip(turned[0::2], turned[1::2], strict=True)) / 4
             assert found[query, key] == pytest.approx(expected, abs=1e-6)
     assert by_distance(found).spread < 1e-6
-
-
-def test_only_the_rotated_part_of_a_head_takes_part():
-    config = odd_config(positions="rotary_halves", rotary_fraction=0.5)
-    assert turned_products(config, 3)[1, 1] == pytest.approx(1)
 
 
 def test_by_distance_takes_each_pair_above_the_diagonal():

@@ -1,13 +1,11 @@
 """The parts of scores: they add up in every model, and are products of what they are named for."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-import transformer_core as tc
 from tests.model.building import both_stacks, random_inputs, varied_model
 from transformer_core.analysis.positions.share import ScoreParts, score_parts, shares_of_heads
 from transformer_core.analysis.trace.attentions import attentions_of
@@ -64,21 +62,6 @@ def test_in_the_first_layer_the_four_are_products_of_embeddings_and_positions():
     np.testing.assert_allclose(other.parts["position_position"], found.parts["position_position"], atol=1e-6)
     assert np.abs(other.parts["content_content"] - found.parts["content_content"]).max() > 0.01
     assert score_parts(model, inputs, attention="encoder", layer=1, head=1).is_frozen
-
-
-def test_before_they_are_turned_the_products_of_each_head_are_those_of_the_same_weights_without_positions():
-    model = varied_model("rotary, groups")
-    plain = tc.build(replace(model.config, positions="none")).eval()
-    plain.load_state_dict(model.state_dict())
-    inputs = inputs_of(model)
-    for attention in ("encoder", "decoder"):
-        site = attentions_of(model.config)[attention].site(0, "hook_attn_scores")
-        with tc.capture(plain, site) as acts, torch.inference_mode():
-            plain(*map(torch.tensor, ([ids] for ids in inputs)))
-        for head in range(model.config.n_heads):
-            found = score_parts(model, inputs, attention=attention, layer=0, head=head)
-            wanted = np.where(found.mask, acts[site][0, head].numpy(), 0)
-            np.testing.assert_allclose(found.parts["unturned"], wanted, atol=1e-5)
 
 
 def test_shares_do_not_count_what_all_keys_have_in_common():

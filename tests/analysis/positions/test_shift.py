@@ -1,7 +1,5 @@
 """The turn of a shift against sines and cosines of its angles, and what it leaves."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -20,16 +18,6 @@ def test_every_row_is_turned_onto_the_row_k_places_on(encoding, k: int):
     np.testing.assert_allclose(found.unturned, np.abs(table.values[k:] - table.values[: 64 - k]).max(axis=1), atol=1e-7)
     if k:
         assert found.unturned.min() > 1000 * found.turned.max()
-
-
-def test_the_matrix_is_a_turn_of_each_pair_and_nothing_else():
-    matrix = shift(fixed_table("sinusoidal_interleaved", 9, 6), 4).matrix
-    expected = np.zeros((6, 6))
-    for pair in range(3):
-        angle = 4 / 10_000 ** (2 * pair / 6)
-        block = [[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]]
-        expected[2 * pair : 2 * pair + 2, 2 * pair : 2 * pair + 2] = block
-    np.testing.assert_allclose(matrix, expected, atol=1e-7)
 
 
 def test_a_table_that_is_no_such_table_is_found_out():

@@ -9,8 +9,8 @@ import torch
 
 import transformer_core as tc
 from tests.model.building import DECODER, ENCODER, odd_config, shaken_model
-from transformer_core.analysis import run_text
 from transformer_core.analysis.positions.shuffled_words import MOST_TOKENS, shuffle_words
+from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.errors import TextError
 
 pytestmark = pytest.mark.slow
@@ -49,13 +49,6 @@ def test_each_layer_is_compared_over_the_keys_that_its_own_mask_allows():
     assert found.mask.tolist() == np.stack([np.ones((n, n)), np.eye(n), np.ones((n, n))]).astype(bool).tolist()
     assert np.isnan(found.follows[1]).all()
     np.testing.assert_allclose(found.follows[[0, 2]], 1, atol=1e-3)
-
-
-def test_without_positions_a_causal_layer_follows_the_words_over_the_keys_that_both_orders_allow():
-    model, tokenizer = model_of(**DECODER | {"n_decoder_layers": 1}, positions="none")
-    model_run = run_text(model, tokenizer, TEXT, max_tokens=20, max_new_tokens=1)
-    found = shuffle_words(model, tokenizer, model_run, attention="decoder")
-    np.testing.assert_allclose(found.follows, 1, atol=1e-3)
 
 
 @pytest.mark.parametrize("kind", [ENCODER, DECODER])
@@ -104,13 +97,6 @@ def test_of_cross_attention_the_source_moves_and_the_decoders_input_stays():
     np.testing.assert_allclose(found.follows, 1, atol=1e-3)
     of_target = shuffle_words(model, tokenizer, model_run, attention="decoder")
     assert of_target.output is None and of_target.key_labels[0] == model_run.target
-
-
-def test_a_text_of_one_word_has_nothing_to_move():
-    model, tokenizer = model_of(**DECODER, positions="alibi")
-    model_run = run_text(model, tokenizer, "cat", max_tokens=20, max_new_tokens=2)
-    found = shuffle_words(model, tokenizer, model_run, attention="decoder")
-    assert np.isnan(found.follows).all() and found.text == found.own_text == "cat"
 
 
 def test_a_long_text_is_declined():

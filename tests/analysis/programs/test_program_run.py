@@ -32,20 +32,6 @@ def test_the_model_says_what_the_program_says_and_its_last_line_computes_that(na
         assert {*tc.programs.roles(model)} <= {head for line in run.lines for head in line.heads}
 
 
-def test_lines_of_the_induction_program():
-    run = run_of(EXAMPLES["induction"], [*"abcab"])
-    assert run.labels == ("<bos>", *"abcab")
-    previous, following = run.lines
-    assert (previous.name, previous.number, previous.heads, previous.layers) == ("previous", 1, ((0, 0),), ())
-    assert previous.values == (None, *"abca") and [space.name for space in previous.subspaces] == [
-        *("indices", "tokens", "previous")
-    ]
-    assert (following.heads, following.values) == (((1, 0),), ("?", "?", "?", "b", "c"))
-    assert run.patterns.shape == (2, 1, 6, 6)
-    assert run.patterns[0, 0].argmax(axis=-1).tolist() == [0, 0, 1, 2, 3, 4]  # <bos> stands for no key
-    assert run.patterns[1, 0, 4].argmax() == 2 and run.patterns[1, 0, 5].argmax() == 3  # after the same token
-
-
 def test_a_subspace_holds_what_its_line_computes_in_the_state_of_the_line_and_not_before():
     run = run_of(EXAMPLES["reverse"], [*"abc"])
     for line in run.lines:
@@ -94,13 +80,6 @@ def test_runs_agree_where_values_outputs_and_patterns_are_the_same(old: str, new
     assert old in program.source and run.agrees_with(other) == is_same
 
 
-def test_runs_with_the_same_outputs_and_other_patterns_do_not_agree():
-    source = "x = aggregate(select(indices, indices, lambda key, query: {}), tokens)"
-    one, other = (run_of(Program(source=source.format(of)), [*"aa"]) for of in ("key == query", "key == 0"))
-    assert one.output == other.output and one.lines[0].values == other.lines[0].values
-    assert not one.agrees_with(other)
-
-
 @pytest.mark.parametrize(
     ("source", "words"),
     [
@@ -119,15 +98,6 @@ def test_runs_with_the_same_outputs_and_other_patterns_do_not_agree():
 def test_the_first_value_for_which_a_line_is_not_defined_is_named(source: str, words: str | None):
     undefined = run_of(Program(source=source), ["b", "a"]).undefined
     assert str(undefined).startswith(words) if words else undefined is None
-
-
-def test_a_key_that_a_query_never_sees_need_not_be_defined():
-    source = """\
-late = map(lambda i: i if i < 1 else "late", indices)
-n = selector_width(select(late, indices, lambda key, query: key <= query and query < 1))"""
-    for is_causal in (True, False):
-        run = run_of(Program(source=source, is_causal=is_causal), ["a", "b"])
-        assert bool(run.undefined) != is_causal or "'late', 1" in str(run.undefined)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 import transformer_core as tc
-from transformer_core.corpora.grammars.en_fr.lexicon import ANIMALS
 from transformer_core.corpora.grammars.en_fr.minimal_pairs import MinimalPair, Side
 
 
@@ -48,15 +47,8 @@ def sides(tokenizer: tc.Tokenizer, pairs: tuple[MinimalPair, ...]) -> list[tuple
 
 
 def place(one: Sentence, role: str) -> list[int]:
-    """Positions of a role, by the words: no sentence has another "it", and nouns are looked up."""
-    n_words = len(one.words)
-    singles = {"pronoun": one.words.index("it"), "quality": n_words - 3}
-    singles["subject"] = next(i for i, word in enumerate(one.words) if word in ANIMALS)
-    singles["object"] = one.words.index("because") - 1
-    if role == "rest":
-        return [i for i in range(n_words) if i not in singles.values()]
-    last = one.tgt.shape[1] - 1
-    return {"prediction": [last], "earlier": [*range(last)]}.get(role) or [singles[role]]
+    """Positions of a role, by the words: no sentence has another "it"."""
+    return [one.words.index("it") if role == "pronoun" else one.tgt.shape[1] - 1]
 
 
 def captured(model: tc.Transformer, one: Sentence, site: str) -> tc.Activations:

@@ -8,7 +8,7 @@ import pytest
 import transformer_core as tc
 from tests.analysis.pronouns.by_hand import captured, sides
 from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.pronouns.head_sets import Heads, smallest_set
+from transformer_core.analysis.pronouns.head_sets import Heads
 from transformer_core.analysis.pronouns.pronoun_heads import (
     ENOUGH,
     PronounHeads,
@@ -73,35 +73,12 @@ def test_other_heads_do_not_turn_the_pronoun(found: PronounHeads):
     assert found.remaining_sets.mean <= 0.1
 
 
-def test_sets_of_one_head_are_all_the_others_and_two_of_them_are_enough(found: PronounHeads):
-    shares = [np.mean(effect.rates) for effect in found.single if effect.heads != (IT_TO_NOUN,)]
-    assert (found.same_size.size, found.same_size.n_sets) == (1, 23)
-    assert found.same_size.mean == pytest.approx(np.mean(shares))
-    assert found.same_size.highest == max(shares)
-
-
 def test_its_rates_are_those_of_single_sentences(found: PronounHeads, en_fr: Loaded):
     for effect in found.equally_small:
         assert effect.rates == pytest.approx(rates_by_hand(en_fr, effect.heads, n_pairs=N_PAIRS))
     related = {*found.sufficient}
     remaining = tuple(effect.heads[0] for effect in found.single if effect.heads[0] not in related)
     assert found.remaining == pytest.approx(rates_by_hand(en_fr, remaining, n_pairs=N_PAIRS))
-
-
-def test_the_same_call_gives_the_same_figures(found: PronounHeads, en_fr: Loaded):
-    assert pronoun_heads(*en_fr, n_pairs=N_PAIRS) == found
-
-
-def test_among_the_other_heads_there_is_no_such_set(found: PronounHeads, en_fr: Loaded):
-    runs = pronoun_runs(*en_fr, n_pairs=6)
-    others = tuple(effect.heads[0] for effect in found.single if effect.heads[0] not in found.sufficient)
-
-    def score(heads: Heads) -> tuple[float, float]:
-        effect = set_effect(runs, heads)
-        return effect.rates.lower, effect.change
-
-    assert smallest_set(others[:6], score, at_least=ENOUGH, most_sets=6) is None, "of the encoder"
-    assert score(others)[0] < ENOUGH
 
 
 def test_in_the_plural_the_same_heads_of_the_encoder_decide_but_no_head_of_the_decoder_does(en_fr: Loaded):

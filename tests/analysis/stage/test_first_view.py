@@ -17,12 +17,13 @@ from transformer_core.analysis.stage.generating import generate
 from transformer_core.config import ModelConfig
 
 SHIPPED = ("en-fr", "dates", "stories", "induction", "fill-in")
+
+
 WITHOUT_TORCH = """
-import sys
+import json, sys
 from pathlib import Path
 from transformer_core.analysis.stage import first_view
 from transformer_core.config import ModelConfig
-import json
 folder = Path(sys.argv[1])
 view = first_view.read(folder, ModelConfig.from_dict(json.loads((folder / "config.json").read_text())))
 assert view is not None and view.values("hook_logits").ndim == 2
@@ -52,7 +53,6 @@ def test_a_shipped_first_view_is_what_the_model_computes(name: str):
         assert label == tokenizer.target.labels([token])[0]
 
 
-@pytest.mark.slow
 def test_it_is_read_without_torch():
     command = [sys.executable, "-c", WITHOUT_TORCH, str(ROOT / "checkpoints/en-fr")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)

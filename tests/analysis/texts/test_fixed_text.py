@@ -11,7 +11,6 @@ from tests.analysis.conftest import TEXTS, Made
 from transformer_core.analysis.texts.fixed_text import FixedText, fix_text, watch
 from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.config import Architecture
-from transformer_core.errors import TextError
 
 Make = Callable[..., Made]
 
@@ -72,11 +71,6 @@ def test_an_encoder_is_judged_by_its_blanks(make: Make):
     assert (fixed.output, fixed.target) == (said.output, ())
 
 
-def test_an_encoder_without_blanks_is_not_judged(make: Make):
-    fixed = fix_text(*make("encoder_only"), "The cat.")
-    assert fixed.judged == fixed.expected == ()
-
-
 @pytest.mark.parametrize("architecture", ["encoder_decoder", "decoder_only", "encoder_only"])
 def test_a_long_text_is_cut_as_a_reading_cuts_it(make: Make, architecture: Architecture):
     model, tokenizer = make(architecture)
@@ -87,22 +81,3 @@ def test_a_long_text_is_cut_as_a_reading_cuts_it(make: Make, architecture: Archi
     seen = watch(model, fixed.inputs)
     for name, patterns in said.patterns.items():
         np.testing.assert_array_equal(seen.patterns[name], patterns)
-
-
-def test_text_and_target_may_fill_all_the_room(make: Make):
-    model, tokenizer = make("encoder_decoder")
-    fixed = fix_text(model, tokenizer, "the cat " * 30, target="the dog " * 30)
-    said = run_text(model, tokenizer, "the cat " * 30, target="the dog " * 30)
-    assert tuple(map(len, fixed.inputs)) == (model.config.max_seq_len,) * 2
-    assert (fixed.target, fixed.target_left_out) == (said.target, said.target_left_out)
-
-
-def test_labels_stand_beside_the_patterns(make: Make):
-    fixed = fix_text(*make("encoder_decoder"), TEXTS[0])
-    assert fixed.labels("cross") == (fixed.target, fixed.source)
-    assert fixed.labels("encoder") == (fixed.source, fixed.source)
-
-
-def test_one_stack_takes_no_target(make: Make):
-    with pytest.raises(TextError, match="no target"):
-        fix_text(*make("decoder_only"), "The cat", target="The dog")

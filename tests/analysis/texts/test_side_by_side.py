@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon  # type: ignore[import-untyped]
 
-from transformer_core.analysis import HeadName
 from transformer_core.analysis.heads.likeness import cka_matrix
+from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.texts.side_by_side import (
     SharedTokens,
     aligned_head,
@@ -63,21 +63,6 @@ def test_what_can_be_compared():
     assert not SharedTokens.of((CAT, CAT), (CAT, ("le", "chat", "est"))).is_telling
 
 
-def test_equal_texts_and_heads_are_not_apart():
-    patterns = Patterns(2, 3, 5, seed=0, causal=True)
-    np.testing.assert_array_equal(changes(patterns, patterns, shared(CAT, DOG)), np.zeros((2, 3)))
-
-
-def test_changes_are_those_of_scipy_over_queries_with_a_choice():
-    a, b = Patterns(2, 3, 5, seed=1, causal=True), Patterns(2, 3, 5, seed=2, causal=True)
-    found = changes(a, b, shared(CAT, DOG))
-    for layer in range(2):
-        for head in range(3):
-            rows = [jensenshannon(a.weights[layer, head, q], b.weights[layer, head, q], base=2) for q in range(1, 5)]
-            assert found[layer, head] == pytest.approx(np.mean(rows), abs=1e-6)
-    assert (found <= 1).all()
-
-
 def test_the_queries_with_a_choice_are_those_of_the_heads_own_layers():
     """In layer 0 each token sees itself alone: nothing could change there; among all heads, all queries count."""
     a, b = (Patterns(2, 3, 5, seed=seed, narrow=0) for seed in (1, 2))
@@ -109,22 +94,6 @@ def test_a_token_of_one_text_only_is_elsewhere():
 def test_models_of_other_shapes_are_refused_calmly():
     with pytest.raises(ConfigError, match=r"1 layers of 2 heads and 2 layers of 2 heads; use the head map"):
         changes(Patterns(1, 2, 5, seed=0), Patterns(2, 2, 5, seed=0), shared(CAT, CAT))
-
-
-@pytest.mark.parametrize("causal", [False, True])
-def test_distances_by_looking_are_those_of_each_two(causal: bool):
-    a, b = Patterns(2, 2, 5, seed=5, causal=causal), Patterns(1, 3, 6, seed=6, causal=causal)
-    tokens = shared(CAT, LONG)
-    found = distances_by_looking(a, b, tokens)
-    assert found.shape == (7, 7)
-    np.testing.assert_allclose(found, found.T)
-    np.testing.assert_allclose(found.diagonal(), 0)
-    pair = aligned_head(a, b, tokens, (1, 0), (0, 2))
-    assert found[2, 6] == pytest.approx(distance(pair))
-    alone = distances_by_looking(a, None, None)
-    queries = range(1, 5) if causal else range(5)
-    rows = [jensenshannon(a.weights[0, 1, q], a.weights[1, 1, q], base=2) for q in queries]
-    assert alone[1, 3] == pytest.approx(np.mean(rows), abs=1e-6)
 
 
 def test_distances_by_writing_come_from_cka_on_paired_positions():

@@ -50,25 +50,6 @@ def test_every_place_is_paired_or_alone_and_pairs_keep_the_order(a: list[str], b
         assert pair.label == (f"{a[pair.a]} → {b[pair.b]}" if pair.is_replaced else a[pair.a])
 
 
-@given(texts, texts)
-def test_the_way_round_does_not_matter_for_equal_texts(a: list[str], b: list[str]):
-    alignment = align_tokens(a, a)
-    assert alignment.labels == tuple(a) and not alignment.only_a and not alignment.only_b
-
-
-def test_patterns_of_texts_of_one_length_stay_as_they_are():
-    mask = np.tri(12, dtype=bool)
-    a, b = pattern(12, 12, mask, seed=1), pattern(12, 12, mask, seed=2)
-    tokens = align_tokens(TIRED, WIDE)
-    aligned = aligned_patterns(a, b, mask, mask, tokens, tokens)
-    np.testing.assert_array_equal(aligned.a, a)
-    np.testing.assert_array_equal(aligned.b, b)
-    np.testing.assert_array_equal(aligned.difference, b - a)
-    np.testing.assert_array_equal(aligned.mask, mask)
-    assert aligned.query_labels == aligned.key_labels == tokens.labels
-    assert not aligned.has_elsewhere
-
-
 def test_what_lies_on_unpaired_keys_is_kept_elsewhere():
     words_a, words_b = "a black cat sat".split(), "a cat sat there now".split()
     mask_a, mask_b = np.tri(4, dtype=bool), np.tri(5, dtype=bool)
@@ -97,11 +78,3 @@ def test_queries_and_keys_of_different_texts():
     assert aligned.key_labels == ("x", ELSEWHERE)
     assert aligned.b.tolist() == [[1, 0], [1, 0]]
     assert a.dtype == aligned.a.dtype
-
-
-def test_texts_that_share_nothing():
-    tokens = align_tokens(["a"], ["b", "c"])
-    aligned = aligned_patterns(
-        np.ones((1, 1)), np.full((2, 2), 0.5), np.ones((1, 1), dtype=bool), np.ones((2, 2), dtype=bool), tokens, tokens
-    )
-    assert aligned.a.shape == (0, 1) and aligned.key_labels == (ELSEWHERE,)

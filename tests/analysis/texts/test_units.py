@@ -14,12 +14,6 @@ def patterns(*shape: int, mask: np.ndarray | None = None, seed: int = 0) -> np.n
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def test_words_by_hand():
-    pattern = np.array([[1, 0, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5]], dtype=np.float32)
-    merged = merge_tokens(pattern, (0, 1, 1), (0, 1, 1))
-    np.testing.assert_allclose(merged, [[1, 0], [0.35, 0.65]], rtol=1e-6)
-
-
 def test_words_cell_by_cell():
     query_places, key_places = (0, 0, 1, 2, 2, 2), (0, 1, 1, 1, 2)
     heads = patterns(2, 3, 6, 5)
@@ -31,12 +25,6 @@ def test_words_cell_by_cell():
         sums = [sum(float(heads[place[0], place[1], q, k]) for k in keys) for q in queries]
         assert merged[place] == pytest.approx(sum(sums) / len(sums), rel=1e-5)
     np.testing.assert_allclose(merged.sum(axis=-1), 1, rtol=1e-5)
-
-
-def test_words_of_one_token_each_change_nothing():
-    pattern = patterns(6, 6, mask=CAUSAL)
-    np.testing.assert_array_equal(merge_tokens(pattern, range(6), range(6)), pattern)
-    np.testing.assert_array_equal(merge_mask(CAUSAL, range(6), range(6)), CAUSAL)
 
 
 def test_a_word_may_look_where_any_of_its_tokens_may():
@@ -70,24 +58,12 @@ def test_a_sink_takes_more_than_its_share_of_a_mean_query():
     assert not sink_keys(pattern, CAUSAL).any()
 
 
-def test_a_sink_in_any_column_of_a_long_text():
-    pattern, mask = np.full((20, 20), 0.6 / 19, dtype=np.float32), np.ones((20, 20), dtype=bool)
-    pattern[:, 7] = 0.4
-    assert np.flatnonzero(sink_keys(pattern, mask)).tolist() == [7]
-
-
 def test_even_attention_has_no_sink_and_the_last_token_that_looks_at_itself_is_none():
     for n in (1, 2, 3, 10):
         for mask in (np.tri(n, dtype=bool), np.ones((n, n), dtype=bool), np.zeros((n, n), dtype=bool)):
             even = mask / np.maximum(mask.sum(axis=1, keepdims=True), 1)
             assert not sink_keys(even, mask).any()
     assert not sink_keys(np.eye(6), CAUSAL).any()
-
-
-def test_heads_combined_by_hand():
-    heads = np.array([[[1, 0], [0.5, 0.5]], [[1, 0], [0, 1]], [[1, 0], [1, 0]]], dtype=np.float32)
-    np.testing.assert_allclose(combine(heads, np.array([1.0, 3.0, 0.0])), [[1, 0], [0.125, 0.875]], rtol=1e-6)
-    np.testing.assert_array_equal(combine(heads, np.array([0.0, 0.0, 2.0])), heads[2])
 
 
 def test_only_the_proportions_of_weights_count():

@@ -15,7 +15,7 @@ from transformer_core.analysis.texts.word_alignment import (
     hard_alignment,
     known_alignment,
 )
-from transformer_core.corpora.corpus import Corpus, Pair, Text
+from transformer_core.corpora.corpus import Corpus, Pair
 from transformer_core.corpora.grammars.en_fr.alignment import translate
 from transformer_core.corpora.grammars.en_fr.examples import EXAMPLES
 from transformer_core.errors import Message
@@ -73,14 +73,6 @@ def test_the_error_rate_is_the_papers(links: Links, sure: Links, more: Links):
     assert math.isnan(score.precision) == (not links) and math.isnan(score.recall) == (not sure)
 
 
-@given(cells)
-def test_equal_links_make_no_error_and_possible_ones_cost_nothing(links: Links):
-    if links:
-        assert alignment_error_rate(links, links).error_rate == 0
-        some = frozenset(sorted(links)[:1])
-        assert alignment_error_rate(links, some, links).error_rate == pytest.approx(0)
-
-
 def test_a_source_is_found_as_it_is_and_what_is_held_out_is_preferred():
     corpus = Corpus(
         name="x",
@@ -98,11 +90,6 @@ def test_a_source_is_found_as_it_is_and_what_is_held_out_is_preferred():
     other = pairs.find("c")
     assert other is not None and other.pair == Pair("c", "d") and other.is_held_out
     assert pairs.find("A b c") is None and pairs.find("") is None
-
-
-def test_texts_have_no_pairs():
-    texts = Corpus(name="x", title="X", description="", train=(Text("a"),), examples=(), tokenizer_kind="word")
-    assert not len(KnownPairs(texts)) and KnownPairs(texts).find("a") is None
 
 
 def test_the_truth_grows_with_what_is_written(words: tc.Tokenizer):
@@ -143,11 +130,6 @@ def test_a_head_is_judged_by_what_it_finds_among_the_words(words: tc.Tokenizer):
     assert score.error_rate == pytest.approx(known.least_error_rate)
     wrong = known.score(weights[::-1])
     assert wrong.error_rate > score.error_rate
-
-
-def test_an_unknown_word_of_the_source_is_a_unit_too(words: tc.Tokenizer):
-    known = known_alignment(PAIR, words, words.encode("a zebra c", eos=True), words.encode("c d a"))
-    assert known is not None and known.sources == ((0,), (1,), (2,))
 
 
 def test_nothing_is_known_of_other_units(words: tc.Tokenizer):

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 import transformer_core as tc
-from transformer_core.analysis import strongest_cell
 from transformer_core.analysis.trace import attention_maps as attention_maps_module
 from transformer_core.analysis.trace.attention_maps import AttentionMaps
-from transformer_core.analysis.trace.attentions import attentions_of
+from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
+from transformer_core.analysis.trace.cells import strongest_cell
 from transformer_core.analysis.trace.traced_forward import TracedForward
 from transformer_core.errors import SiteError
 from transformer_core.instrument import lazy
@@ -80,7 +80,7 @@ def length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def site(acts: tc.Activations, name: str, layer: int, stem: str) -> np.ndarray:
-    return acts[tc.analysis.ATTENTIONS[name].site(layer, stem)][0].numpy()
+    return acts[ATTENTIONS[name].site(layer, stem)][0].numpy()
 
 
 def test_each_part_is_that_of_the_activations(seen: tuple[tc.Transformer, dict[str, AttentionMaps], tc.Activations]):
@@ -125,28 +125,6 @@ def windows_and_none(window: int) -> AttentionMaps:
         return TracedForward(model, tokens).attention_maps["encoder"]
 
 
-@pytest.mark.parametrize("window", [1, 3])
-def test_a_layer_with_a_window_has_another_mask_than_one_without(window: int):
-    attention_maps = windows_and_none(window)
-    allowed = [
-        [[layer != 1 or abs(query - key) < window for key in range(N_SRC)] for query in range(N_SRC)]
-        for layer in range(3)
-    ]
-    assert attention_maps.masks.tolist() == allowed
-    assert [attention_maps.mask(layer).tolist() for layer in range(3)] == allowed
-    assert ((attention_maps.full() > 0).any(axis=1) == allowed).all(), "nothing else is looked at, and all of it is"
-    overview = attention_maps.overview(N_SRC)
-    assert overview.mask.tolist() == allowed
-    halves = [[[any(allowed[layer][q][k] for q in qs for k in ks) for ks in PARTS] for qs in PARTS] for layer in (0, 1)]
-    assert attention_maps.overview(len(PARTS)).mask[:2].tolist() == halves
-    assert [attention_maps.pooled(layer, 0, len(PARTS))[1].tolist() for layer in (0, 1)] == halves
-    if window == 1:
-        assert halves[1] != halves[0]
-
-
-PARTS = [range(3), range(3, 6), range(6, 9)]  # of 9 queries or keys, three blocks
-
-
 def test_the_strongest_cell_is_one_of_a_query_that_has_a_choice_in_its_own_layer():
     """Where each token sees itself alone, no query of the layer has a choice, and all of them count."""
     attention_maps = windows_and_none(1)
@@ -163,7 +141,7 @@ def test_the_strongest_cell_is_one_of_a_query_that_has_a_choice_in_its_own_layer
 def test_a_key_is_a_sink_by_the_queries_that_have_a_choice_in_any_layer():
     """A layer where each token sees itself alone comes first; in the next, all of them look at key 4."""
     model = build("windows of one and none")
-    attention = tc.analysis.ATTENTIONS["encoder"]
+    attention = ATTENTIONS["encoder"]
 
     def on_key_4(pattern: torch.Tensor, *_: Any) -> torch.Tensor:
         return (torch.arange(N_SRC) == 4).float().expand_as(pattern).clone()
@@ -187,7 +165,7 @@ def test_the_length_of_values_and_of_what_they_write(
     model, by_name, acts = seen
     for name, attention_maps in by_name.items():
         for layer, head in np.ndindex(*attention_maps.shape[:2]):
-            module = model.get_submodule(tc.analysis.ATTENTIONS[name].module.format(layer=layer))
+            module = model.get_submodule(ATTENTIONS[name].module.format(layer=layer))
             group = model.config.n_heads // model.config.n_kv_heads
             v = torch.from_numpy(site(acts, name, layer, "hook_v")[head // group])
             columns = slice(head * v.shape[1], (head + 1) * v.shape[1])
@@ -239,19 +217,6 @@ def test_an_overview_that_is_kept_is_the_same_and_counted(
         assert attention_maps.overview(2).patterns.shape[2] == 2
 
 
-def test_what_is_not_there_is_an_error_in_a_sentence(
-    seen: tuple[tc.Transformer, dict[str, AttentionMaps], tc.Activations],
-):
-    _, by_name, _ = seen
-    attention_maps = next(iter(by_name.values()))
-    with pytest.raises(SiteError, match="there is no layer 9"):
-        attention_maps.pattern(9, 0)
-    with pytest.raises(SiteError, match="there is no layer 9"):
-        attention_maps.mask(9)
-    with pytest.raises(SiteError, match="there is no head 9"):
-        attention_maps.pattern(0, 9)
-
-
 def test_an_edited_pattern_has_no_scores():
     model = build("decoder_only")
     uniform = {"decoder.blocks.1.self_attn.hook_pattern": tc.zero_heads([0])}
@@ -261,11 +226,3 @@ def test_an_edited_pattern_has_no_scores():
     assert np.isfinite(attention_maps.scores(0, 0)[attention_maps.mask(0)]).all()
     with pytest.raises(SiteError, match="edited"):
         attention_maps.scores(1, 0)
-
-
-def test_memory_is_counted():
-    model = build("decoder_only")
-    with torch.inference_mode():
-        attention_maps = TracedForward(model, torch.arange(1, 21)[None]).attention_maps["decoder"]
-    n_numbers = 3 * 20 * (4 + 2) * 4 + 2 * 3 * 4 * 20  # queries, keys of two heads; two norms
-    assert 4 * n_numbers <= attention_maps.n_bytes <= 4 * n_numbers + 4 * 3 * 4 * 20 * 20 + 2_000

@@ -3,7 +3,7 @@
 import pytest
 
 import transformer_core as tc
-from transformer_core.analysis import attentions_of
+from transformer_core.analysis.trace.attentions import attentions_of
 
 SMALL = {"vocab_size": 9, "d_model": 8, "d_ff": 8, "n_heads": 2, "max_seq_len": 8, "tie_embeddings": "target"}
 

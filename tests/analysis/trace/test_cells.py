@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from transformer_core.analysis import strongest_cell, strongest_cells
+from transformer_core.analysis.trace.cells import strongest_cell, strongest_cells
 
 
 def test_strongest_cell_by_hand():
@@ -20,21 +20,6 @@ def test_the_strongest_cell_can_be_sought_near_its_query():
     assert (strongest_cell(pattern, causal).query, strongest_cell(pattern, causal, within=2).key) == (2, 0)
     near = strongest_cell(pattern, causal, within=1)  # key 0 is two places from query 2
     assert (near.query, near.key) == (1, 1)
-
-
-def test_strongest_cell_where_no_query_had_a_choice():
-    cell = strongest_cell(np.ones((1, 1), dtype=np.float32), np.ones((1, 1), dtype=bool))
-    assert (cell.query, cell.key, cell.value) == (0, 0, 1.0)
-
-
-def test_strongest_cells_of_patterns_that_have_a_mask_each():
-    masks = np.array([np.tri(4), np.eye(4), np.ones((4, 4))], dtype=bool)  # in the second, no query has a choice
-    patterns = np.random.default_rng(1).random((3, 2, 4, 4)) * masks[:, None]
-    queries, keys, weights = strongest_cells(patterns, masks[:, None])
-    for layer, head in np.ndindex(3, 2):
-        cell = strongest_cell(patterns[layer, head], masks[layer])
-        found = queries[layer, head], keys[layer, head], weights[layer, head]
-        assert found == (cell.query, cell.key, cell.value)
 
 
 def test_strongest_cells_are_those_of_each_pattern_alone():

@@ -15,9 +15,9 @@ from tokenizers import models, pre_tokenizers, processors
 import transformer_core as tc
 from tests.analysis.conftest import TEXTS, Made
 from tests.programs.compiled_examples import example
-from transformer_core.analysis import ModelRun, attentions_of, run_text
+from transformer_core.analysis.trace.attentions import attentions_of
+from transformer_core.analysis.trace.model_run import ModelRun, run_text
 from transformer_core.config import Architecture
-from transformer_core.errors import TextError
 from transformer_core.programs import EXAMPLES, INPUTS
 from transformer_core.text.foreign import ForeignTokenizer
 from transformer_core.text.ids import IdTokenizer
@@ -94,15 +94,6 @@ def test_a_target_that_was_typed(made: dict[str, Made]):
     assert (model_run.n_given, model_run.is_complete, model_run.unknown) == (5, True, ("Zoé",))
 
 
-def test_the_models_own_output_typed_gives_the_same_numbers(made: dict[str, Made]):
-    model, tokenizer = made["encoder_decoder"]
-    own = run_text(model, tokenizer, TEXTS[1])
-    typed = run_text(model, tokenizer, TEXTS[1], target=own.output)
-    n = len(own.target)
-    np.testing.assert_allclose(typed.log_probs[: n - 1], own.log_probs[: n - 1], atol=1e-5)
-    np.testing.assert_allclose(typed.patterns["cross"][:, :, :n], own.patterns["cross"], atol=1e-6)
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_a_prompt_and_how_the_model_goes_on(make: Make, seed: int):
     model, tokenizer = make("decoder_only", seed=seed)
@@ -157,12 +148,6 @@ def test_what_stands_in_a_blank(make: Make, kind: str):
     assert model_run.unknown == (() if kind == "byte_bpe" else ("!",))
 
 
-def test_a_text_without_blanks_has_patterns_only(made: dict[str, Made]):
-    model_run = run_text(*made["encoder_only"], TEXTS[0])
-    assert (model_run.blanks, model_run.output, model_run.target) == ((), TEXTS[0], ())
-    assert model_run.source == ("<bos>", "The", "cat", "sees", "the", "dog", ".", "<eos>")
-
-
 @pytest.mark.parametrize("name", [name for name, program in EXAMPLES.items() if not program.is_causal])
 def test_without_a_mask_token_each_token_of_the_text_has_a_prediction(name: str):
     """What a compiled model says is what its program computes, token for token."""
@@ -185,22 +170,6 @@ def test_where_no_token_is_known_as_a_mask_the_predictions_are_those_of_a_forwar
     assert model_run.output.split() == [*map(str, log_probs.argmax(-1).tolist())]
     found = [blank.candidates[0].probability for blank in model_run.blanks]
     np.testing.assert_allclose(found, log_probs.exp().max(-1).values.numpy(), rtol=1e-4)
-
-
-def test_a_blank_that_begins_a_text_gets_a_capital(made: dict[str, Made]):
-    model_run = run_text(*made["encoder_only"], "____ cat sees <mask>.")
-    first, second = (blank.candidates[0].label for blank in model_run.blanks)
-    assert model_run.output == f"{first[:1].upper()}{first[1:]} cat sees {second}."
-
-
-@each_architecture
-def test_there_is_a_label_for_every_row_and_column(made: dict[str, Made], architecture: Architecture):
-    model_run = run_text(*made[architecture], TEXTS[0])
-    for name, patterns in model_run.patterns.items():
-        queries, keys = model_run.labels(name)
-        assert patterns.shape[2:] == (len(queries), len(keys))
-        assert model_run.masks[name].shape == (len(patterns), *patterns.shape[2:])
-        assert patterns.dtype == np.float32
 
 
 @each_architecture
@@ -239,24 +208,6 @@ def test_a_long_text_is_read_as_far_as_there_is_room(made: dict[str, Made]):
     assert model_run.left_out == range(7, 1_001)
 
 
-def test_an_output_without_an_end_says_so(made: dict[str, Made]):
-    for architecture in ("encoder_decoder", "decoder_only"):
-        model_run = run_text(*made[architecture], TEXTS[0], max_tokens=9, max_new_tokens=1)
-        assert model_run.is_complete == (model_run.following[-1] == "<eos>")
-
-
-@each_architecture
-def test_bfloat16_gives_float32_arrays(make: Make, architecture: Architecture):
-    model, tokenizer = make(architecture)
-    model_run = run_text(model.to(torch.bfloat16), tokenizer, TEXTS[0])
-    assert {array.dtype for array in (*model_run.patterns.values(), model_run.log_probs)} == {np.dtype(np.float32)}
-
-
-def test_only_an_encoder_decoder_takes_a_target(made: dict[str, Made]):
-    with pytest.raises(TextError, match="decoder-only: it takes one text"):
-        run_text(*made["decoder_only"], TEXTS[0], target="Le chat")
-
-
 @pytest.mark.slow
 @settings(max_examples=20)
 @given(text=st.text(min_size=1, max_size=40), architecture=st.sampled_from(ARCHITECTURES))
@@ -265,13 +216,6 @@ def test_any_text_can_be_read(made: dict[str, Made], text: str, architecture: Ar
     for name, patterns in model_run.patterns.items():
         assert tuple(map(len, model_run.labels(name))) == patterns.shape[2:]
         assert np.isfinite(patterns).all()
-
-
-def test_letters_of_several_tokens_are_whole_in_the_labels(make: Make):
-    model, tokenizer = make("decoder_only", "byte_bpe", max_seq_len=60)
-    model_run = run_text(model, tokenizer, "猫 👩‍👩‍👧", max_new_tokens=8)
-    assert all("\ufffd" not in label for label in (*model_run.target, *model_run.following, *model_run.predicted))
-    assert model_run.target[1:4] == ("猫 1/3", "猫 2/3", "猫 3/3")
 
 
 def test_a_foreign_tokenizer_keeps_its_template(make: Make):
@@ -308,27 +252,3 @@ def test_a_prompt_alone(made: dict[str, Made]):
     room = model.config.max_seq_len
     whole = run_text(model, tokenizer, " ".join([TEXTS[0]] * room), max_tokens=room, max_new_tokens=0)
     assert len(whole.target) == room  # no room is kept for what is not written
-
-
-def test_one_token_alone_is_judged_too(made: dict[str, Made]):
-    """A decoder whose tokenizer puts nothing in front reads a single token, of which it says what comes next."""
-    model, tokenizer = made["decoder_only"][0], IdTokenizer.of(made["decoder_only"][0].config)
-    model_run = run_text(model, tokenizer, "5", max_new_tokens=0)
-    with torch.inference_mode():
-        expected = model(torch.tensor([[5]]))[0, -1].log_softmax(-1)
-    assert model_run.log_probs == pytest.approx([float(expected.max())], abs=1e-5)
-    assert model_run.predicted == tuple(tokenizer.labels([int(expected.argmax())]))
-
-
-def test_a_prompt_alone_is_fixed_and_masked_alike(made: dict[str, Made]):
-    from transformer_core.analysis.masks.text import mask_text
-    from transformer_core.analysis.texts.fixed_text import fix_text
-
-    model, tokenizer = made["decoder_only"]
-    ids = tokenizer.encode_for(TEXTS[0], "decoder_only")
-    log_probs, _ = run(model, ids)
-    fixed = fix_text(model, tokenizer, TEXTS[0], max_new_tokens=0)
-    assert fixed.inputs == (tuple(ids),) and fixed.judged == (len(ids) - 1,)
-    assert fixed.expected == (int(log_probs[-1].argmax()),)
-    masked = mask_text(model, tokenizer, TEXTS[0], max_new_tokens=0)
-    assert masked.inputs["target"] == tuple(ids) and masked.expected == (*ids[1:], *fixed.expected)

@@ -9,10 +9,7 @@ from transformer_core.errors import Message
 
 VARIANTS = ("rotary_halves", "none")
 MEASURED: dict[str, Any] = {
-    "held_out": {
-        "none": {"loss": 3.0, "exact_match": 0.0},
-        "rotary_halves": {"loss": 2.0, "exact_match": 0.25},
-    },
+    "held_out": {"none": {"loss": 3.0, "exact_match": 0.0}, "rotary_halves": {"loss": 2.0, "exact_match": 0.25}},
     "lengths": [3, 9],
     "by_length": {"none": [0.5, 0.25], "rotary_halves": [1.0, 0.5]},
     "samples": [["abc", "cba"]],
@@ -56,12 +53,3 @@ def test_what_was_measured_last_counts():
     assert last.samples == [("abc", "cba")]
     assert last.outputs == {"rotary_halves": ["cba"]}
     assert last.lengths.tolist() == [3, 9]
-
-
-def test_smoothed_losses_are_means_of_neighbours():
-    random = np.random.default_rng(0)
-    values = random.random(80)
-    log = [{"step": i + 1, "loss": {"none": float(value)}} for i, value in enumerate(values)]
-    smooth = read_experiment(log, ("none",)).smoothed_losses()["none"]
-    assert smooth.steps.tolist() == list(range(1, 81))
-    assert np.isclose(smooth.values[40], values[38:43].mean())  # a fortieth of 80 on either side

@@ -12,8 +12,9 @@ import torch
 
 import transformer_core as tc
 from tests.analysis.conftest import TEXTS, Made
-from transformer_core.analysis import run_text
 from transformer_core.analysis.texts.fixed_text import FixedText, fix_text
+from transformer_core.analysis.trace.attentions import attentions_of
+from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.analysis.training.curves import Curve
 from transformer_core.analysis.training.film_reading import (
     DamagedSnapshot,
@@ -81,34 +82,13 @@ def test_each_snapshot_gives_what_its_own_model_gives(films: dict[str, Made3], a
         model, _ = film.load(step)
         with torch.inference_mode(), tc.capture(model, "*.hook_pattern") as acts:
             log_probs = model(*(torch.tensor([ids]) for ids in fixed.inputs)).log_softmax(-1)[0]
-        for name, attention in tc.analysis.attentions_of(model.config).items():
+        for name, attention in attentions_of(model.config).items():
             by_hand = torch.stack([acts[attention.site(layer)][0] for layer in range(len(snapshot.patterns[name]))])
             np.testing.assert_allclose(
                 snapshot.patterns[name], by_hand.numpy(), rtol=0, atol=1e-6
             )  # not fused: rounding
         by_hand_of_tokens = [log_probs[at, token] for at, token in zip(fixed.judged, fixed.expected, strict=True)]
         np.testing.assert_allclose(snapshot.log_probs, by_hand_of_tokens, rtol=1e-6, atol=1e-6)
-
-
-def test_a_snapshot_led_along_a_target_reads_as_analysis_reads(films: dict[str, Made3]):
-    film, made = films["encoder_decoder"]
-    fixed = fix_text(*made[-1], TEXTS[0], target=TEXTS[2])
-    reading = read_all(film, fixed)
-    for i, (model, tokenizer) in enumerate(made):
-        said = run_text(model, tokenizer, TEXTS[0], target=TEXTS[2])
-        for name in said.patterns:
-            np.testing.assert_array_equal(reading.patterns[name][i], said.patterns[name])
-            np.testing.assert_array_equal(reading.masks[name], said.masks[name])
-        np.testing.assert_allclose(reading.log_probs[i], said.log_probs, atol=1e-6)
-        assert reading.mean_probability[i] == pytest.approx(said.mean_probability, abs=1e-6)
-        assert reading.loss[i] == pytest.approx(-said.log_probs.mean(), abs=1e-5)
-
-
-def test_what_the_last_snapshot_wrote_is_the_likeliest_to_it_alone(films: dict[str, Made3]):
-    film, made = films["decoder_only"]
-    fixed = fix_text(*made[-1], TEXT_OF["decoder_only"])
-    reading = read_all(film, fixed)
-    assert reading.mean_probability.argmax() == len(STEPS) - 1
 
 
 def test_a_snapshot_is_found_by_the_nearest_step(films: dict[str, Made3]):

@@ -8,8 +8,8 @@ import pytest
 
 import transformer_core as tc
 from tests.model.building import DECODER, ENCODER, VARIATIONS, odd_config, shaken_model
-from transformer_core.analysis import attentions_of
-from transformer_core.analysis.walkthrough import Walkthrough, walk
+from transformer_core.analysis.trace.attentions import attentions_of
+from transformer_core.analysis.walkthrough.walkthrough import Walkthrough, walk
 
 KINDS: Mapping[str, dict[str, Any]] = VARIATIONS | {
     "not scaled": {"scale_scores": False, "n_kv_heads": 1, "norm_position": "pre", "layer_norm_eps": 0.1},

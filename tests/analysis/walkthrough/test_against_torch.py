@@ -2,13 +2,10 @@
 
 import numpy as np
 import pytest
-import torch
-from torch.nn import functional as F
 
-from tests.analysis.walkthrough.small_walks import KINDS, inputs_of, model_of, walked
-from tests.model.building import odd_config
-from transformer_core.analysis.walkthrough import walk
+from tests.analysis.walkthrough.small_walks import model_of, walked
 from transformer_core.analysis.walkthrough.against_torch import FUNCTION, MODULE
+from transformer_core.analysis.walkthrough.walkthrough import walk
 
 
 @pytest.mark.parametrize(
@@ -47,17 +44,3 @@ def test_a_query_that_may_look_at_nothing_has_no_number_of_torch():
     assert there.number("z", 0, 0).mha is None
     assert there.number("pattern", 0, 0).formula == "0"
     assert there.proof().holds
-
-
-def test_the_kernel_gives_the_pattern_of_the_formula():
-    """Of a model with turns, softmax(q k^T / sqrt(d)) by torch from the walk's q and k."""
-    there = walked("decoder, rotary", "decoder", 0)
-    q, k = (torch.from_numpy(there.quantities[name].values) for name in ("q", "k"))
-    d_head = odd_config(**KINDS["decoder, rotary"]).d_head
-    later = torch.ones(len(q), len(k)).triu(1).bool()
-    padding = torch.tensor([token == 0 for token in inputs_of("decoder, rotary")[0]])
-    pattern = F.softmax((q @ k.T / d_head**0.5).masked_fill(later | padding, -torch.inf), dim=-1)
-    seen = there._torch.values["pattern"]
-    sees_something = ~np.isnan(seen).any(axis=1)
-    assert sees_something.tolist() == [False, True, True, True]  # the first token is padding, and sees only itself
-    assert np.allclose(seen[sees_something], pattern.numpy()[sees_something], atol=1e-6)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests.analysis.walkthrough.small_walks import KINDS, each_place, inputs_of, model_of, walked
-from transformer_core.analysis.walkthrough import walk
 from transformer_core.analysis.walkthrough.attention_inputs import AttentionInputs, attention_inputs
+from transformer_core.analysis.walkthrough.walkthrough import walk
 from transformer_core.errors import SiteError
 
 

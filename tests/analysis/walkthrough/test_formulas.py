@@ -2,7 +2,7 @@
 
 import pytest
 
-from transformer_core.analysis.walkthrough import Tree, formula_tree
+from transformer_core.analysis.walkthrough.formulas import Tree, formula_tree
 
 
 def written(tree: Tree) -> str:

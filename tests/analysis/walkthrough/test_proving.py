@@ -1,22 +1,20 @@
 """The proof finds what is wrong, and only that."""
 
 from collections.abc import Mapping
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.analysis.walkthrough.small_walks import each_place, inputs_of, model_of, walked
-from transformer_core.analysis.interventions import Ablation, Component, Stack, with_interventions
-from transformer_core.analysis.interventions.records import Kind
-from transformer_core.analysis.walkthrough import Walkthrough, walk
+from tests.analysis.walkthrough.small_walks import each_place, inputs_of, model_of, places, walked
+from transformer_core.analysis.interventions.records import Ablation, Component, Kind, Stack
+from transformer_core.analysis.interventions.standing import with_interventions
 from transformer_core.analysis.walkthrough.proving import largest_error
+from transformer_core.analysis.walkthrough.walkthrough import Walkthrough, walk
 from transformer_core.errors import ConfigError
 from transformer_core.text.ids import IdTokenizer
 
 
-@pytest.mark.slow
 @each_place
 def test_every_number_is_proved(kind: str, attention: str, layer: int):
     there = walked(kind, attention, layer)
@@ -40,6 +38,7 @@ IN_ATTENTION: Mapping[Kind, str] = {  # the quantity that each of them sets
     "attention": "attn_out",
 }
 AROUND: tuple[Kind, ...] = ("feed_forward", "resid_pre", "resid_mid", "resid_post")
+PLACES = [*enumerate(places())]  # parts take turns over the places, so that each kind of model has some of each
 
 
 def with_ablation(kind: str, component: Component, *, attention: str, layer: int) -> Walkthrough | None:
@@ -52,27 +51,31 @@ def with_ablation(kind: str, component: Component, *, attention: str, layer: int
     return walk(changed, inputs_of(kind), attention=attention, layer=layer, head=2)
 
 
-@pytest.mark.slow
-@each_place
-def test_what_an_intervention_changes_is_proved_and_what_it_sets_is_named(kind: str, attention: Any, layer: int):
-    """Torch's attention, which knows none, is left out where one acts inside the attention."""
-    for part, name in IN_ATTENTION.items():
-        there = with_ablation(
-            kind, Component(kind=part, attention=attention, layer=layer), attention=attention, layer=layer
-        )
-        assert there and there.proof().holds and not there.proof().torch_errors, part
-        assert "an intervention acts inside this attention" in str(there.proof().torch_reason)
-        assert set(there.intervened) == ({name, "concat"} if part == "head" else {name})
-        row, column = map(int, np.argwhere(there.intervened[name])[0])
-        assert there.number(name, row, column).value == 0
-        assert "set by an intervention" in str(there.number(name, row, column).note)
+@pytest.mark.parametrize(("part", "place"), [([*IN_ATTENTION][i % 6], place) for i, place in PLACES])
+def test_what_an_intervention_sets_in_the_attention_is_named_and_the_rest_is_proved(
+    part: Kind, place: tuple[str, Any, int]
+):
+    """Torch's attention, which knows no interventions, is left out."""
+    kind, attention, layer = place
+    component = Component(kind=part, attention=attention, layer=layer)
+    there, name = with_ablation(kind, component, attention=attention, layer=layer), IN_ATTENTION[part]
+    assert there and there.proof().holds and not there.proof().torch_errors
+    assert "an intervention acts inside this attention" in str(there.proof().torch_reason)
+    assert set(there.intervened) == ({name, "concat"} if part == "head" else {name})
+    row, column = map(int, np.argwhere(there.intervened[name])[0])
+    assert there.number(name, row, column).value == 0
+    assert "set by an intervention" in str(there.number(name, row, column).note)
+
+
+@pytest.mark.parametrize(("part", "at", "place"), [(AROUND[i % 4], i // 4 % 2, place) for i, place in PLACES])
+def test_what_an_intervention_sets_around_the_attention_is_proved(part: Kind, at: int, place: tuple[str, Any, int]):
+    kind, attention, layer = place
     stack: Any = "decoder" if attention == "cross" else attention
-    for part, at in product(AROUND, range(2)):
-        there = with_ablation(kind, Component(kind=part, attention=stack, layer=at), attention=attention, layer=layer)
-        if there is not None:
-            assert there.proof().holds and there.proof().torch_errors, (part, at)
-            handed_on = [("resid_pre", layer)] + [("resid_post", layer - 1)] * there.outline.is_pre_norm
-            assert "x" in there.intervened or attention != stack or (part, at) not in handed_on, (part, at)
+    there = with_ablation(kind, Component(kind=part, attention=stack, layer=at), attention=attention, layer=layer)
+    if there is not None:
+        assert there.proof().holds and there.proof().torch_errors
+        handed_on = [("resid_pre", layer)] + [("resid_post", layer - 1)] * there.outline.is_pre_norm
+        assert "x" in there.intervened or attention != stack or (part, at) not in handed_on
 
 
 def test_another_heads_ablation_leaves_the_numbers_of_this_head_as_their_formulas_give_them():
@@ -126,10 +129,9 @@ def test_the_numbers_of_another_head_are_found():
     assert {name for name, error in proof.errors.items() if error > 1e-3} >= {"q", "k", "v", "pattern", "z"}
 
 
-def test_the_distance_of_infinities_and_of_what_is_no_number():
-    inf, nan = np.inf, np.nan
-    assert largest_error(np.array([1.0, -inf]), np.array([1.5, -inf])) == 0.5
-    assert largest_error(np.array([0.0, -inf]), np.array([0.0, 3.0])) == inf
-    assert largest_error(np.array([0.0, 3.0]), np.array([0.0, -inf])) == inf
-    assert largest_error(np.array([0.0, nan]), np.array([0.0, 3.0])) == inf
-    assert largest_error(np.zeros(0), np.zeros(0)) == 0
+@pytest.mark.parametrize(
+    ("mine", "other", "error"),
+    [(1.0, 1.5, 0.5), (-np.inf, -np.inf, 0), (-np.inf, 3.0, np.inf), (3.0, -np.inf, np.inf), (np.nan, 3.0, np.inf)],
+)
+def test_the_distance_of_infinities_and_of_what_is_no_number(mine: float, other: float, error: float):
+    assert largest_error(np.array([0.0, mine]), np.array([0.0, other])) == error

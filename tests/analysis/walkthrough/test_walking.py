@@ -9,7 +9,7 @@ import torch
 import transformer_core as tc
 from tests.analysis.walkthrough.small_walks import KINDS, each_place, inputs_of, model_of, walked
 from tests.model.building import odd_config, shaken_model
-from transformer_core.analysis.walkthrough import walk
+from transformer_core.analysis.walkthrough.walkthrough import walk
 from transformer_core.errors import SiteError, TextError
 
 
@@ -38,38 +38,6 @@ def test_what_has_a_site_is_what_a_plain_capture_sees_there(kind: str, attention
         # a sum that another set of watched sites makes the model compute in another order is the same but for rounding
         assert np.allclose(quantity.values, seen.numpy(), rtol=1e-5, atol=1e-5), name
         assert quantity.values.dtype == np.float32
-
-
-@each_place
-def test_what_has_no_site_fits_what_has(kind: str, attention: str, layer: int):
-    """Cell by cell, against the scores that the model held."""
-    config, quantities = model_of(kind).config, walked(kind, attention, layer).quantities
-    q, k, scores = (quantities[name].values for name in ("q", "k", "attn_scores"))
-    for i, j in np.ndindex(scores.shape):
-        product = sum(float(a) * float(b) for a, b in zip(q[i], k[j], strict=True))
-        assert quantities["product"].values[i, j] == pytest.approx(product, rel=1e-4, abs=1e-5)
-        score = product / config.d_head**0.5 if config.scale_scores else product
-        assert ("scaled" in quantities) == config.scale_scores
-        if "bias" in quantities:
-            score += float(quantities["bias"].values[i, j])
-            assert quantities["biased"].values[i, j] == pytest.approx(score, rel=1e-4, abs=1e-5)
-        assert bool(quantities["mask"].values[i, j]) == np.isfinite(scores[i, j])
-        if np.isfinite(scores[i, j]):
-            assert scores[i, j] == pytest.approx(score, rel=1e-4, abs=1e-5)
-    unheld = {name for name, quantity in quantities.items() if quantity.site is None}
-    assert unheld <= {"q_projected", "k_projected", "product", "scaled", "bias", "biased"}
-
-
-def test_queries_and_keys_before_and_after_the_turn():
-    """The turn keeps lengths, leaves the first position as it is, and moves the others."""
-    quantities = walked("rotary, groups", "decoder", 1).quantities
-    for name in ("q", "k"):
-        before, after = quantities[f"{name}_projected"].values, quantities[name].values
-        assert np.allclose(np.linalg.norm(before, axis=1), np.linalg.norm(after, axis=1), rtol=1e-5)
-        assert np.allclose(before[0], after[0], atol=1e-6)
-        assert not np.allclose(before[1], after[1], atol=1e-2)
-    assert "q_projected" not in walked("rotary, groups", "cross", 1).quantities
-    assert "q_normalized" in walked("decoder, q/k norm", "decoder", 0).quantities
 
 
 @pytest.mark.parametrize(

@@ -37,11 +37,6 @@ class FittedConstant:
     losses: tuple[float, ...]  # nats per output token: the mean ablation first, then after each step of Adam
     loss: float  # of the constant: the lowest of them
 
-    @property
-    def mean_loss(self) -> float:
-        """The loss of mean ablation over the same texts, where the fit starts."""
-        return self.losses[0]
-
 
 def fit_constant(
     model: Transformer,

@@ -26,7 +26,7 @@ from transformer_core.analysis.interventions.record_checks import (
     texts_of,
 )
 from transformer_core.checked_fields import CountOrZero, check_fields, is_number
-from transformer_core.errors import ConfigError, Message
+from transformer_core.errors import ConfigError
 
 AttentionName = Literal["encoder", "decoder", "cross"]
 Kind = Literal[
@@ -65,11 +65,6 @@ OF_HEADS: tuple[Kind, ...] = ("head", "query", "key", "value", "pattern")
 OF_STACK: tuple[Kind, ...] = ("feed_forward", "resid_pre", "resid_mid", "resid_post")
 
 MAX_ENTRIES = 32  # of a stack
-
-_DIRECTIONS: dict[Direction, Message] = {
-    "denoising": Message("denoising: a clean activation into the corrupted run; asks whether it is sufficient"),
-    "noising": Message("noising: a corrupted activation into the clean run; asks whether it is necessary"),
-}
 
 
 class _Written:
@@ -181,11 +176,6 @@ class Patch(_Written):
         check_type("component", self.component, Component)
         check_seed(self.seed)
         texts_of((self.text,))
-
-    @property
-    def direction_in_words(self) -> Message:
-        """What goes where, and the question that it answers."""
-        return _DIRECTIONS[self.direction]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -13,10 +13,10 @@ import torch
 from jaxtyping import Bool, Float
 
 from transformer_core.analysis.flow.score_sources import score_sources
+from transformer_core.analysis.flow.sources import SourceKind
 from transformer_core.analysis.positions.dials import backwards
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.analysis.trace.traced_forward import captured
-from transformer_core.analysis.walkthrough.sources import SourceKind
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.transformer import Transformer
 

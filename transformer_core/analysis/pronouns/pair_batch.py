@@ -13,9 +13,6 @@ from transformer_core.errors import TextError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 
-SOURCE_ROLES = ("subject", "object", "pronoun", "quality", "rest")  # of positions of the English sentence
-TARGET_ROLES = ("prediction", "earlier")  # of the French prefix: the position that predicts the pronoun, and the others
-
 
 @dataclass(frozen=True, kw_only=True)
 class PairBatch:
@@ -28,7 +25,7 @@ class PairBatch:
     other: Int[Tensor, " row"]  # token of the pronoun of the other side
     translations: tuple[tuple[int, ...], ...]  # [row], tokens of the whole French sentence, <eos> included
     forced: tuple[tuple[int, ...], ...]  # [row], the same if the pronoun were the other one
-    roles: Mapping[str, Bool[Tensor, "row pos"]]  # where each role is, over src or over tgt
+    roles: Mapping[str, Bool[Tensor, "row pos"]]  # "pronoun", over src; "prediction" of the pronoun, over tgt
 
     @property
     def n_pairs(self) -> int:
@@ -62,8 +59,8 @@ def pair_batch(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Minimal
     Raises:
         TextError: no pairs, or a model or tokenizer with which the words of a pair cannot be found.
     """
-    pronouns = tokenizer.encode("il elle") if tokenizer.kind == "word" else []
-    if model.config.architecture != "encoder_decoder" or len(set(pronouns)) < 2:
+    il_elle = tokenizer.encode("il elle") if tokenizer.kind == "word" else []
+    if model.config.architecture != "encoder_decoder" or len(set(il_elle)) < 2:
         raise TextError(
             "minimal pairs need a model that translates English to French, with a word tokenizer; choose "
             "checkpoints/en-fr, or a model that was trained on en-fr"
@@ -78,17 +75,12 @@ def pair_batch(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Minimal
     prefixes = [
         [*tokenizer.encode("", bos=True), *translation[:n]] for translation, n in zip(translations, first, strict=True)
     ]
-    places = [_places(pair, len(source)) for pair, source in zip((*pairs, *pairs), sources, strict=True)]
     src, tgt = _padded(sources, model), _padded(prefixes, model)
-    roles = {role: torch.zeros_like(src, dtype=torch.bool) for role in SOURCE_ROLES}
-    for row, source in enumerate(sources):
-        roles["rest"][row, : len(source)] = True
-        for role, place in places[row].items():
-            roles[role][row, place] = True
-            roles["rest"][row, place] = False
-    last = torch.tensor(first, device=tgt.device)[:, None]
-    positions = torch.arange(tgt.shape[1], device=tgt.device)
-    roles |= {"prediction": positions == last, "earlier": positions < last}
+    pronouns = [place for side in sides for place, _ in side.pair.antecedents or ()]
+    roles = {
+        role: torch.arange(tokens.shape[1], device=tokens.device) == torch.tensor(places, device=tokens.device)[:, None]
+        for role, tokens, places in (("pronoun", src, pronouns), ("prediction", tgt, first))
+    }
     return PairBatch(
         pairs=tuple(pairs),
         src=src,
@@ -119,16 +111,6 @@ def free_translations(model: Transformer, batch: PairBatch) -> tuple[tuple[int, 
     written = greedy_decode(model, batch.src, max_new_tokens=longest).tokens[:, 1:].tolist()
     eos = model.config.eos_id
     return tuple(tuple(row[: row.index(eos) + 1] if eos in row else row) for row in written)
-
-
-def _places(pair: MinimalPair, n_tokens: int) -> dict[str, int]:
-    """Return where the words of interest are, in both sources: the two nouns, the pronoun, the quality."""
-    nouns, pronouns = {}, set()
-    for side in pair.sides:
-        ((pronoun, noun),) = side.pair.antecedents or ()
-        nouns["subject" if side.means_subject else "object"] = noun
-        pronouns.add(pronoun)
-    return nouns | {"pronoun": pronouns.pop(), "quality": n_tokens - 3}  # a full stop and <eos> follow
 
 
 def _first_difference(one: Sequence[int], other: Sequence[int]) -> int:

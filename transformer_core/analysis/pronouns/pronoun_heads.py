@@ -9,7 +9,7 @@ import numpy as np
 from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.pronouns.head_sets import Heads, SmallestSet, random_sets, smallest_set
 from transformer_core.analysis.pronouns.pair_batch import pair_batch, right_on_both_sides
-from transformer_core.analysis.pronouns.patching import FlipRates, HeadPatch, PronounRuns, heads_of
+from transformer_core.analysis.pronouns.patching import FlipRates, PronounRuns, heads_of
 from transformer_core.corpora.grammars.en_fr.minimal_pairs import draw_minimal_pairs
 from transformer_core.errors import CorpusError
 from transformer_core.model.transformer import Transformer
@@ -150,7 +150,7 @@ def pronoun_heads(
 def set_effect(runs: PronounRuns, heads: Iterable[HeadName]) -> SetEffect:
     """Return what heads do that are patched together, at all positions."""
     chosen = tuple(heads)
-    outcome = runs.patched(HeadPatch(heads=chosen)) if chosen else runs.unpatched
+    outcome = runs.patched(chosen) if chosen else runs.unpatched
     change = outcome.difference - runs.unpatched.difference
     return SetEffect(heads=chosen, rates=outcome.rates, change=float(change.mean()))
 

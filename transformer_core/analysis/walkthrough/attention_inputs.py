@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from transformer_core.analysis.walkthrough.extracting import attention_of, distance_bias
+from transformer_core.analysis.walkthrough.recomputing import attention_of, distance_bias
 from transformer_core.analysis.walkthrough.walkthrough import Walkthrough
 from transformer_core.errors import SiteError, mark
 from transformer_core.model.stack import Stack

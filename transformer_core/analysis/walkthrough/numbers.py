@@ -18,9 +18,8 @@ from transformer_core.analysis.walkthrough.filling import (
     softmax_share,
 )
 from transformer_core.analysis.walkthrough.outline import Origin, Outline
-from transformer_core.analysis.walkthrough.quantities import DESCRIPTIONS, pair_factors
 from transformer_core.analysis.walkthrough.recomputing import AllHeads, Recomputed
-from transformer_core.analysis.walkthrough.records import Formula, WalkInputs
+from transformer_core.analysis.walkthrough.records import DESCRIPTIONS, Formula, WalkInputs, pair_factors
 from transformer_core.analysis.walkthrough.weights import Weights
 from transformer_core.errors import mark
 from transformer_core.model.distance_bias import alibi_slopes, relative_bucket

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
-from transformer_core.analysis.walkthrough.quantities import PAIRS, pair_factors
-from transformer_core.analysis.walkthrough.records import Proof
+from transformer_core.analysis.walkthrough.records import PAIRS, Proof, pair_factors
 
 if TYPE_CHECKING:
     from transformer_core.analysis.walkthrough.against_torch import TorchNumbers

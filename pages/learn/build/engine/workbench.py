@@ -17,8 +17,8 @@ from pages.learn.build.engine.values import shape_in_words
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.walkthrough import Walkthrough
     from transformer_core.analysis.walkthrough.attention_inputs import AttentionInputs
+    from transformer_core.analysis.walkthrough.walkthrough import Walkthrough
 
 SHAPES_DIFFER = mark(
     "your program does not compute the model’s attention output: {name} has another shape in another head. Each line "

@@ -9,8 +9,8 @@ from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.getters import Parts, attention_site
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.value import Axis, Result, Values, number
+from transformer_core.analysis.pronouns.agreement import Agreement, agreement
 from transformer_core.analysis.pronouns.pronoun_heads import ENOUGH, PronounHeads, pronoun_heads, pronoun_runs
-from transformer_core.analysis.pronouns.pronoun_path import Agreement, agreement
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.model.transformer import Transformer
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 
 from pages.components.mounting import component
 from pages.shared.view.fields import sent
-from transformer_core.analysis.interventions import Stack, from_json, to_json
+from transformer_core.analysis.interventions.records import Stack
+from transformer_core.analysis.interventions.stack_json import from_json, to_json
 
 
 def stack_list(

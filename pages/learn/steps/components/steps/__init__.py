@@ -15,7 +15,8 @@ from pages.components.mounting import component
 from pages.components.packing import packed
 from pages.learn.steps.step_texts import NOTICES, TITLES
 from pages.shared.view.shared_value import SharedValue
-from transformer_core.analysis.walkthrough import Quantity, Stage, formula_tree
+from transformer_core.analysis.walkthrough.formulas import formula_tree
+from transformer_core.analysis.walkthrough.records import Quantity, Stage
 from transformer_core.errors import mark
 from transformer_core.figures import DARK, LIGHT, Theme, isolate
 from transformer_core.figures.theme import KEY, QUERY, VALUE

@@ -4,7 +4,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pages.components.mounting import component
-from transformer_core.analysis.walkthrough import Number, formula_tree
+from transformer_core.analysis.walkthrough.formulas import formula_tree
+from transformer_core.analysis.walkthrough.records import Number
 from transformer_core.figures import isolate
 from transformer_core.figures.theme import KEY, QUERY, VALUE
 from transformer_core.language import say, say_message
