@@ -18,7 +18,7 @@ from tests.pages.conftest import EXAMPLES, PROMPTS, component, shown_code, url_o
 from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of, redrawn
 from tests.pages.learn.bare import run_lines
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]
 
 

@@ -12,8 +12,6 @@ from pages.learn.build import view_fields
 from tests.pages.conftest import EXAMPLES, PROMPTS, component, url_of, words_of
 from transformer_core.config import Positions
 
-pytestmark = pytest.mark.slow
-
 OpenApp = Callable[..., AppTest]
 LINES = (
     *("x @ W_Q + b_Q", "k = x @ W_K + b_K", "v = x @ W_V + b_V", "q @ k.T", "scores / sqrt(d_k)"),
@@ -129,7 +127,13 @@ def test_grouped_heads_without_biases_are_built(
 def save(three_kinds: Path, folder: Path, **changes: Any) -> None:
     """Write a small decoder."""
     _, tokenizer = tc.load(three_kinds / "tales")
-    sizes = {"vocab_size": tokenizer.vocab_size, "d_model": 16, "d_ff": 16, "n_heads": 2, "tie_embeddings": "target"}
+    sizes: dict[str, Any] = {
+        "vocab_size": tokenizer.vocab_size,
+        "d_model": 16,
+        "d_ff": 16,
+        "n_heads": 2,
+        "tie_embeddings": "target",
+    }
     layers = {"architecture": "decoder_only", "n_encoder_layers": 0, "n_decoder_layers": 1}
     model = tc.build(tc.ModelConfig(**sizes | layers | changes), seed=1)
     card = tc.read_card(three_kinds / "tales") | {"name": "small", "title": "Small"}

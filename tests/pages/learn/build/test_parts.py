@@ -122,7 +122,6 @@ def test_a_line_that_holds_for_one_head_alone_is_seen_in_the_program(look: Look,
     assert "'hl-proof hl-unproved'" in said(bare) and words in said(bare)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "attention"),
     [("en-fr", "cross"), ("stories", "decoder"), ("induction", "decoder"), ("fill-in", "encoder")],

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from pages.shared.glossary import TERMS, TOPICS
 from tests.pages.conftest import url_of, words_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]
 
 

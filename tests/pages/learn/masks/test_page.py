@@ -28,7 +28,7 @@ from transformer_core.analysis.masks.rules import MaskChoice
 from transformer_core.analysis.masks.run import run_masked
 from transformer_core.analysis.masks.text import mask_text
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]
 
 

@@ -15,7 +15,6 @@ from pages.shared.view import state
 from tests.pages.conftest import EXAMPLES, shown_code, through_history, url_of, values_of, words_of
 from tests.pages.learn.bare import run_lines
 
-pytestmark = pytest.mark.slow
 OpenApp = Callable[..., AppTest]
 ENCODER = {"architecture": "encoder_only", "n_decoder_layers": 0, "positions": "rotary_interleaved"}
 KINDS: dict[str, dict[str, Any]] = {

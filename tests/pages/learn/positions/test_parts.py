@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -287,7 +288,7 @@ def of_buckets(tmp_path_factory: pytest.TempPathFactory) -> ModelCard:
     """A small model with biases in both stacks."""
     folder = tmp_path_factory.mktemp("models") / "buckets"
     tokenizer = tc.train_tokenizer(EXAMPLES, kind="word", vocab_size=60)
-    sizes = {"vocab_size": tokenizer.vocab_size, "d_model": 12, "d_ff": 8, "n_heads": 3}
+    sizes: dict[str, Any] = {"vocab_size": tokenizer.vocab_size, "d_model": 12, "d_ff": 8, "n_heads": 3}
     config = tc.ModelConfig(**sizes, n_encoder_layers=1, n_decoder_layers=1, positions="relative_buckets")
     tc.save(folder, tc.build(config, seed=1), tokenizer, {"title": "Buckets", "examples": [*EXAMPLES]})
     return models._card(Path(folder))

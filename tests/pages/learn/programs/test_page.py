@@ -16,7 +16,7 @@ from tests.pages.learn.bare import run_lines
 from transformer_core.analysis.programs.program_run import program_run
 from transformer_core.checkpoints.compiled import load_compiled
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]
 TWO_BACK = "previous = aggregate(select(indices, indices, lambda key, query: key == query - 2), tokens)"
 

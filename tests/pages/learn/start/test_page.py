@@ -28,8 +28,6 @@ from transformer_core.analysis.stage.generating import generate
 from transformer_core.analysis.stage.panels import Panel, Zoom
 from transformer_core.checkpoints.compiled import save_compiled
 
-pytestmark = pytest.mark.slow
-
 OpenApp = Callable[..., AppTest]
 SHIPPED = ("en-fr", "dates", "stories", "induction", "fill-in")
 

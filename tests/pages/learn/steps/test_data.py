@@ -31,7 +31,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, ModelCard]:
     kinds["tales"] = DECODER | {"n_decoder_layers": 2, "n_kv_heads": 2, "sliding_window": 30, "full_attention_every": 2}
     for name, changes in kinds.items():
         tokenizer = tc.train_tokenizer([*EXAMPLES, SOURCE, TARGET], kind="word", vocab_size=90)
-        sizes = {"vocab_size": tokenizer.vocab_size, "d_model": 20, "d_ff": 30, "n_heads": 4, "d_head": 6}
+        sizes: dict[str, Any] = {
+            "vocab_size": tokenizer.vocab_size,
+            "d_model": 20,
+            "d_ff": 30,
+            "n_heads": 4,
+            "d_head": 6,
+        }
         config = tc.ModelConfig(**sizes | {"max_seq_len": 48, "positions": "rotary_halves"} | changes)
         model = tc.build(config, seed=3)
         for weight_name, weights in model.named_parameters():

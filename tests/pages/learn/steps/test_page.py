@@ -14,8 +14,6 @@ import transformer_core as tc
 from tests.pages.conftest import EXAMPLES, component, shown_code, url_of, view_of, words_of
 from tests.pages.learn.bare import run_lines, unpacked
 
-pytestmark = pytest.mark.slow
-
 OpenApp = Callable[..., AppTest]
 HEAD = {"model": "en-fr", "text": EXAMPLES[0], "attention": "encoder", "layer": "1", "head": "2"}
 

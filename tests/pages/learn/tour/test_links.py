@@ -81,7 +81,6 @@ def test_a_link_asks_for_what_its_page_and_its_model_have():
             assert link.fields["block"] in blueprint_of(card.config).boxes
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("place", KINDS.values(), ids=map("-".join, KINDS))
 def test_a_link_opens_what_it_promises(open_app: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, place: int):
     """The page says nothing of a wrong address, holds what the link asks for, and shows the text's own output."""

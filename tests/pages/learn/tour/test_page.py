@@ -19,7 +19,6 @@ from transformer_core.analysis.trace.model_run import run_text
 ROOT = Path(__file__).resolve().parents[4]
 OpenApp = Callable[..., AppTest]
 GOOD = "title: My {name}\nmodel: en-fr\ntext: The cat sees the dog.\n\nIt has {{d_head}} numbers.\n"
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

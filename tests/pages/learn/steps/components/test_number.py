@@ -39,7 +39,6 @@ def card(there: Walkthrough, name: str, row: int, column: int) -> dict[str, Any]
     return sent
 
 
-@pytest.mark.slow
 @each_model
 def test_every_formula_gives_its_number(name: str):
     """Every quantity of every stage, in the corners and in the middle; where a formula has two sides, both."""
@@ -57,7 +56,6 @@ def test_every_formula_gives_its_number(name: str):
                     assert value == pytest.approx(float(told["value"]), rel=1e-5, abs=1e-5), (of, row, column)
 
 
-@pytest.mark.slow
 @each_model
 def test_a_normalization_shows_its_epsilon_and_a_masked_score_its_mask(name: str):
     for there in walks(name):

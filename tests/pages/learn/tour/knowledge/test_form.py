@@ -3,14 +3,12 @@
 import re
 from collections.abc import Callable
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.learn.tour.knowledge import answers, form, results
 from pages.learn.tour.lesson_engine.knowledge.sheet import When, questions
 from tests.pages.conftest import url_of, words_of
 
-pytestmark = pytest.mark.slow
 OpenApp = Callable[..., AppTest]
 
 

@@ -15,8 +15,6 @@ from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.block import Block
 from transformer_core.model.norms import LayerNorm
 
-pytestmark = pytest.mark.slow
-
 CAT = "The cat sees the dog."
 
 

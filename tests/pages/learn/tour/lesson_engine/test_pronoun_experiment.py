@@ -11,7 +11,6 @@ from pages.learn.tour.lesson_engine.value import Values
 from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence, load
 from transformer_core.corpora.grammars.en_fr.minimal_pairs import draw_minimal_pairs
 
-pytestmark = pytest.mark.slow
 TEXT = "The animal didn't cross the street because it was too tired."
 SITE = "encoder.blocks.1.self_attn.hook_z"
 

@@ -79,7 +79,6 @@ def test_standardized_vectors_are_what_layer_norm_makes_before_its_weights(make_
     np.testing.assert_allclose(found.array, by_hand, atol=1e-4)
 
 
-@pytest.mark.slow
 def test_every_quantity_can_be_asked_for(make_evidence: MakeEvidence):
     """In its right form it is there; with something else in its brackets it says what to write."""
     given = {
@@ -172,7 +171,6 @@ def test_a_head_is_ablated_made_to_look_at_a_key_and_patched_from_the_other_text
     assert evidence.told("card[guidance, pairs]") == str(pairs)
 
 
-@pytest.mark.slow
 def test_searches_are_those_of_the_core(make_evidence: MakeEvidence):
     model, tokenizer = load("stories")
     text = "Once there was a boy named Ben who lived by the sea."

@@ -46,10 +46,9 @@ def expressions(parts: tuple[Part, ...]) -> Iterator[str]:
             yield from (asked.source for asked in part.holds)
 
 
-SLOW = {"training": pytest.mark.training, "targets": pytest.mark.training, "decoding": pytest.mark.slow}
+SLOW = dict.fromkeys(("training", "targets"), pytest.mark.training)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("lesson", [pytest.param(one, id=one.name, marks=SLOW.get(one.name, ())) for one in ENGLISH])
 def test_a_lesson_tells_the_truth(make_evidence: MakeEvidence, lesson: Lesson):
     examples = json.loads((ROOT / "checkpoints" / lesson.model / "card.json").read_text())["examples"]
