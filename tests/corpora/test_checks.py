@@ -11,13 +11,10 @@ from transformer_core.corpora.analysis import stats_of
 from transformer_core.corpora.checks import check, n_rows
 from transformer_core.corpora.corpus_stats import CorpusStats
 
+pytestmark = pytest.mark.usefixtures("cache")
+
 WORDS = "one two three four five six seven eight nine ten".split()
 SENTENCES = [f"{a} {b} {c}" for a in WORDS for b in WORDS for c in WORDS]
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
 
 
 def compute_stats(folder: Path, name: str, content: str, **reading: Any) -> CorpusStats:
@@ -40,7 +37,6 @@ def test_of_sound_corpora_nothing_is_told(tmp_path: Path):
     ("name", "content", "reading", "sentence"),
     [
         ("a.txt", "word " * 200, {"tokens": "word"}, "The whole text is a single repeated token, word"),
-        ("a.txt", "word " * 2000, {}, "repe"),
         ("a.txt", "the same line\n" * 200, {}, "The text is repetitive"),
         ("a.txt", "the same line\n" * 200 + "other one\n", {"division": "lines"}, "Only 1 of 200 texts are distinct"),
         ("a.txt", "\n".join(SENTENCES[:12]), {}, "(11 pairs or windows) is smaller than one batch (16)"),
@@ -48,12 +44,7 @@ def test_of_sound_corpora_nothing_is_told(tmp_path: Path):
         ("a.txt", "\n".join(SENTENCES[:40]), {}, r"held-out set is very small (2)"),
         ("a.txt", "\n".join(f"word{i} x{i}" for i in range(300)), {"tokens": "word"}, "100% of the held-out tokens"),
         ("a.tsv", "\n".join(f"{text}\tyes" for text in SENTENCES), {}, "All targets are identical"),
-        (
-            "a.tsv",
-            "\n".join(f"{text}\t{text}" for text in SENTENCES),
-            {},
-            "950 of 950 targets are identical to their source",
-        ),
+        ("a.tsv", "\n".join(f"{text}\t{text}" for text in SENTENCES), {}, "950 of 950 targets are identical to"),
     ],
 )
 def test_what_is_degenerate_is_told(tmp_path: Path, name: str, content: str, reading: dict[str, Any], sentence: str):
@@ -70,13 +61,6 @@ def test_pairs_that_are_too_long_are_counted_and_refused(tmp_path: Path):
     assert not [finding for finding in check(found, max_seq_len=44, batch_size=16) if finding.is_fatal]
 
 
-def test_texts_that_are_too_long_are_cut_and_that_is_told(tmp_path: Path):
-    found = compute_stats(tmp_path, "a.txt", "\n".join([*SENTENCES, "one two " * 30, "two one " * 30]), tokens="word")
-    (finding,) = check(found, max_seq_len=60, batch_size=16)
-    assert str(finding.sentence).startswith("2 texts are longer than 60 tokens") and not finding.is_fatal
-    assert check(found, max_seq_len=61, batch_size=16) == []
-
-
 def test_an_encoder_puts_two_tokens_around_a_text_and_a_decoder_one(tmp_path: Path):
     (tmp_path / "a.txt").write_text("\n".join([*SENTENCES, "one two " * 30]), encoding="utf-8")
     sizes: dict[Architecture, int] = {"encoder_only": 62, "decoder_only": 61}
@@ -84,7 +68,8 @@ def test_an_encoder_puts_two_tokens_around_a_text_and_a_decoder_one(tmp_path: Pa
         tokens = CorpusReading(tokens="word")
         found = stats_of(str(tmp_path / "a.txt"), reading=tokens, architecture=architecture)
         assert check(found, max_seq_len=most, batch_size=16) == []
-        assert "1 text is longer than" in told(found, max_seq_len=most - 1)
+        (finding,) = check(found, max_seq_len=most - 1, batch_size=16)
+        assert str(finding.sentence).startswith(f"1 text is longer than {most - 1} tokens") and not finding.is_fatal
 
 
 def test_rows_of_an_epoch(tmp_path: Path):

@@ -1,18 +1,14 @@
 """Corpora in general: names, errors, fingerprints, measures, alignments."""
 
 from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import transformer_core as tc
-from transformer_core.corpora import CORPORA, Corpus, Pair, Text, first_half, load_corpus
+from transformer_core.corpora import CORPORA, Corpus, GeneratedCorpus, Pair, Text, first_half, load_corpus
 from transformer_core.errors import CorpusError, Message
-
-TASKS = dict.fromkeys(("copy", "reverse", "sort"), "tasks")  # all others are in a module of their name
 
 
 def corpus(**changes: object) -> Corpus:
@@ -50,52 +46,36 @@ class Lazy(Sequence[Pair]):
         raise AssertionError("all of a large corpus was read")
 
 
-def test_the_known_corpora_bear_the_name_that_they_are_asked_for_by(
-    en_fr: Corpus, made: Callable[[str], Corpus]
-) -> None:
+def test_the_known_corpora_bear_the_name_that_they_are_asked_for_by() -> None:
     assert list(CORPORA) == "copy reverse sort addition dates brackets en-fr induction stories".split()
-    assert en_fr.name == "en-fr"
-    assert all(made(name).name == name for name in CORPORA if name not in ("en-fr", "stories"))
+    assert all(generated.about.name == name for name, generated in CORPORA.items())
+    for generated in CORPORA.values():
+        about = generated.about
+        assert about.title and about.description and 4 <= len(about.examples) <= 10
+        assert (len(about.train), len(about.held_out)) == (0, 0)
 
 
 @pytest.mark.parametrize("name", ["copy", "reverse", "sort", "addition", "dates", "brackets", "induction"])
-def test_nothing_is_said_twice_and_nothing_held_out_is_trained_on(name: str, made: Callable[[str], Corpus]) -> None:
-    parts = [
-        {item.source if isinstance(item, Pair) else item.text for item in part}
-        for part in (made(name).train, made(name).held_out)
-    ]
-    assert [len(part) for part in parts] == [len(made(name).train), len(made(name).held_out)]  # nothing twice
-    assert not parts[0] & parts[1]
-    assert len(parts[0]) >= 20_000 and len(parts[1]) >= 1_000
-
-
-@pytest.mark.parametrize("name", ["copy", "reverse", "sort", "addition", "dates", "brackets", "induction"])
-def test_alignments_are_in_units_of_the_tokenizer(name: str, made: Callable[[str], Corpus]) -> None:
+def test_items_are_different_and_alignments_count_in_tokens(name: str, made: Callable[[str], Corpus]) -> None:
     corpus = made(name)
-    tokenizer = tc.train_tokenizer(islice(corpus.training_texts(), 2000), kind=corpus.tokenizer_kind)
-    for item in corpus.held_out[:200]:
-        source, target = (item.source, item.target) if isinstance(item, Pair) else (item.text, item.text)
-        n_source, n_target = len(tokenizer.encode(source)), len(tokenizer.encode(target))
+    parts = [{item.texts[0] for item in part} for part in (corpus.train, corpus.held_out)]
+    assert [len(part) for part in parts] == [len(corpus.train), len(corpus.held_out)] == [2_000, 300]
+    assert not parts[0] & parts[1]
+    tokenizer = tc.train_tokenizer(corpus.training_texts(), kind=corpus.tokenizer_kind)
+    assert [text for text in corpus.examples if tokenizer.unknown_words(text)] == []
+    for item in corpus.held_out:
+        assert all(tokenizer.decode(tokenizer.encode(text)).lower() == text.lower() for text in item.texts)
+        n_source, n_target = (len(tokenizer.encode(item.texts[i])) for i in (0, -1))
         assert len(item.alignment) == n_target
         for unit, sources in enumerate(item.alignment):
             assert list(sources) == sorted(set(sources))
             assert all(0 <= i < (n_source if corpus.is_pairs else unit) for i in sources)
 
 
-@pytest.mark.parametrize("name", ["copy", "reverse", "sort", "addition", "dates", "brackets", "induction"])
-def test_every_example_can_be_read(name: str, made: Callable[[str], Corpus]) -> None:
-    corpus = made(name)
-    tokenizer = tc.train_tokenizer(islice(corpus.training_texts(), 2000), kind=corpus.tokenizer_kind)
-    assert 4 <= len(corpus.examples) <= 10
-    assert [text for text in corpus.examples if tokenizer.unknown_words(text)] == []
-
-
-@pytest.mark.parametrize("name", ["copy", "reverse", "sort", "addition", "dates", "brackets", "induction"])
-def test_the_seed_decides(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = import_module(f"transformer_core.corpora.tasks.{TASKS.get(name, name)}")
-    monkeypatch.setattr(module, "N_TRAIN", 60)
-    monkeypatch.setattr(module, "N_HELD_OUT", 20)
-    made = [CORPORA[name](seed=seed) for seed in (3, 3, 4)]
+@pytest.mark.parametrize("name", CORPORA)
+def test_the_seed_decides(name: str, few: Callable[[str], GeneratedCorpus]) -> None:
+    generated = few(name)
+    made = [generated(seed=seed) for seed in (3, 3, 4)]
     assert made[0].fingerprint == made[1].fingerprint != made[2].fingerprint
     assert {(len(corpus.train), len(corpus.held_out)) for corpus in made} == {(60, 20)}
 
@@ -124,13 +104,9 @@ def test_a_path_is_a_corpus_unless_a_generated_one_has_that_name(
 
 
 def test_a_source_cannot_be_both_trained_on_and_held_out() -> None:
-    with pytest.raises(
-        CorpusError, match="1 sources are both in the training and in the held-out data, for example 'a'"
-    ):
+    with pytest.raises(CorpusError, match=r"1 sources are both .* for example 'a'"):
         corpus(held_out=(Pair("a", "d"),))
-    with pytest.raises(
-        CorpusError, match=r"1 texts are both in the training and in the held-out data, for example 'One\.'"
-    ):
+    with pytest.raises(CorpusError, match=r"1 texts are both .* for example 'One\.'"):
         of_texts("One.", held_out="One.")
 
 
@@ -145,11 +121,8 @@ def test_a_corpus_that_lives_in_files_is_not_read_as_a_whole() -> None:
 def test_pairs_and_texts_are_not_mixed() -> None:
     assert corpus().is_pairs
     assert not of_texts("One.").is_pairs
-    for train, held_out in [
-        ((Pair("a", "b"), Text("c")), ()),
-        ((Text("a"), Pair("a", "b")), ()),
-        ((Pair("a", "b"),), (Text("c"),)),
-    ]:
+    a, b = Pair("a", "b"), Text("c")
+    for train, held_out in [((a, b), ()), ((b, a), ()), ((a,), (b,))]:
         with pytest.raises(CorpusError, match="pairs or texts"):
             corpus(train=train, held_out=held_out)
 
@@ -179,14 +152,14 @@ def test_an_alignment_belongs_neither_to_equality_nor_to_the_fingerprint() -> No
     assert aligned != Pair("a", "c", ((0,),)) and aligned != ("a", "b")
 
 
-def test_a_text_tells_which_units_others_determine() -> None:
+def test_a_text_tells_what_is_determined_and_what_it_is_trained_on() -> None:
     assert Text("fox owl fox owl", ((), (), (), (1,))).determined == (3,)
     assert Text("fox owl").determined == ()
-
-
-def test_a_tokenizer_is_made_from_all_that_is_trained_on() -> None:
     assert list(corpus(train=(Pair("a", "b"), Pair("e", "f"))).training_texts()) == ["a", "b", "e", "f"]
-    assert list(of_texts("One.", "Two.").training_texts()) == ["One.", "Two."]
+    texts = of_texts("One.", fill_in_examples=("The ____ sun.",))
+    assert texts.examples_for("encoder_only") == ("The ____ sun.",)
+    assert texts.examples_for("decoder_only") == ("a",)
+    assert of_texts("One.").examples_for("encoder_only") == ("a",)
 
 
 @pytest.mark.parametrize(
@@ -196,10 +169,3 @@ def test_a_tokenizer_is_made_from_all_that_is_trained_on() -> None:
 def test_the_first_half_ends_with_a_word(text: str, prompt: str) -> None:
     assert first_half(Text(text)) == prompt
     assert of_texts("One.").prompt_of(Text(text)) == prompt
-
-
-def test_a_model_that_fills_in_gets_examples_with_gaps_where_there_are_any() -> None:
-    texts = of_texts("One.", fill_in_examples=("The ____ sun.",))
-    assert texts.examples_for("encoder_only") == ("The ____ sun.",)
-    assert texts.examples_for("decoder_only") == ("a",)
-    assert of_texts("One.").examples_for("encoder_only") == ("a",)

@@ -1,27 +1,33 @@
-"""Stats that are kept: under all that they depend on, and found without torch."""
+"""Stats: every number against plain counting, kept under all that it depends on, and found without torch."""
 
 import json
+import math
 import os
 import subprocess
 import sys
-from dataclasses import fields, replace
+from collections import Counter
+from dataclasses import fields
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from transformer_core.corpora import CorpusReading, analysis, corpus_stats
+from transformer_core.config import Architecture
+from transformer_core.corpora import CorpusReading, analysis, corpus_stats, load_corpus
 from transformer_core.corpora.analysis import stats_of
+from transformer_core.corpora.batching import batches_for
+from transformer_core.corpora.corpus import Pair
 from transformer_core.corpora.corpus_stats import CorpusStats, kept_stats
+from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE
+from transformer_core.corpora.storage import token_store
+from transformer_core.errors import CorpusError
+
+pytestmark = pytest.mark.usefixtures("cache")
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES = [f"{who} has {n} {what}" for n in range(12) for who in ("Mia", "the fox") for what in ("eggs", "old hats")]
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
 
 
 @pytest.fixture
@@ -34,6 +40,99 @@ def texts(tmp_path: Path) -> str:
 def pairs(tmp_path: Path) -> str:
     (tmp_path / "pairs.tsv").write_text("\n".join(f"{line}\t{line.split()[-1]} !" for line in LINES), encoding="utf-8")
     return str(tmp_path / "pairs.tsv")
+
+
+def percentile(lengths: list[int], share: float) -> int:
+    return sorted(lengths)[math.ceil(share * len(lengths)) - 1]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "architecture"),
+    [("word", "decoder_only"), ("character", "encoder_only"), ("byte_bpe", "decoder_only")],
+)
+def test_of_texts(texts: str, tokens: Any, architecture: Architecture):
+    reading = CorpusReading(tokens=tokens, vocab_size=300)
+    found = stats_of(texts, reading=reading, architecture=architecture)
+    corpus = load_corpus(texts, reading=reading)
+    tokenizer = tokenizer_of(corpus, architecture)
+    train, held_out = ([tokenizer.encode(item.text) for item in part] for part in (corpus.train, corpus.held_out))
+    counts = Counter(chain.from_iterable(train))
+    assert (found.n_train, found.n_held_out, found.items) == (len(train), len(held_out), "texts")
+    assert found.n_train_tokens == counts.total()
+    assert found.n_held_out_tokens == sum(map(len, held_out))
+    lengths = list(map(len, train + held_out))
+    assert found.lengths.keys() == {"text"}
+    measured = found.lengths["text"]
+    expected = percentile(lengths, 0.5), percentile(lengths, 0.95), max(lengths)
+    assert (measured.median, measured.percentile_95, measured.longest) == expected
+    assert [frequency.count for frequency in found.frequent] == sorted(counts.values(), reverse=True)[:20]
+    by_label = {tokenizer.labels([i])[0]: n for i, n in counts.items()}
+    assert all(by_label[frequency.token] == frequency.count for frequency in found.frequent)
+    assert found.vocab_size == tokenizer.vocab_size and found.tokenizer_kind == tokens
+    n_targets = counts.total() + (len(train) if architecture == "decoder_only" else 0)
+    assert found.n_counted == n_targets
+    assert 0 < found.bigram_loss < found.unigram_loss < math.log(tokenizer.vocab_size)
+    assert (found.name, found.fingerprint, found.architecture) == ("lines", corpus.fingerprint, architecture)
+    assert len(found.samples) == 10 and {sample for [sample] in found.samples} <= set(LINES)
+
+
+def test_of_pairs(pairs: str):
+    found = stats_of(pairs)
+    corpus = load_corpus(pairs)
+    tokenizer = tokenizer_of(corpus, "encoder_decoder")
+    every = [*corpus.train, *corpus.held_out]
+    assert (found.items, found.architecture) == ("pairs", "encoder_decoder")
+    for side in ("source", "target"):
+        lengths = [len(tokenizer.encode(getattr(pair, side))) for pair in every]
+        assert (found.lengths[side].median, found.lengths[side].longest) == (percentile(lengths, 0.5), max(lengths))
+    sides = [[tokenizer.encode(text) for text in (pair.source, pair.target)] for pair in corpus.train]
+    assert found.n_train_tokens == sum(len(source) + len(target) for source, target in sides)
+    assert found.n_counted == sum(len(target) + 1 for _, target in sides)  # <eos> is said too
+    assert found.n_judged == sum(len(tokenizer.encode(pair.target)) + 1 for pair in corpus.held_out)
+    assert {Pair(source, target) for source, target in found.samples} <= set(corpus.train)
+
+
+def test_of_a_running_text(texts: str):
+    found = stats_of(texts, reading=CorpusReading(tokens="character", division="stream"))
+    n = len("\n".join(LINES))
+    assert (found.n_train_tokens, found.n_held_out_tokens) == (n * 9 // 10, n - n * 9 // 10)
+    assert (found.n_counted, found.n_judged) == (n * 9 // 10 - 1, n - n * 9 // 10 - 1)
+    assert (found.items, found.lengths) == ("stretches", {})
+    assert "".join(text for [text] in found.samples)[:9] == "Mia has 0"
+    assert any(frequency.token == "·" for frequency in found.frequent)
+
+
+def test_unknown_words_are_counted(tmp_path: Path):
+    path = tmp_path / "words.txt"
+    path.write_text("\n".join(f"a word{i} {'b' * 999}" for i in range(40)))
+    found = stats_of(str(path), reading=CorpusReading(tokens="word"))
+    assert found.unknown_share == pytest.approx(1 / 3)  # the one in the middle is in no other line
+    assert stats_of(str(path)).unknown_share == 0
+    assert all(len(sample) == 304 and sample.endswith("b ...") for [sample] in found.samples)  # cut, being long
+
+
+def test_what_a_model_cannot_learn_from_has_no_stats(texts: str, pairs: str, cache: Path):
+    with pytest.raises(CorpusError, match="this corpus consists of texts"):
+        stats_of(texts, architecture="encoder_decoder")
+    with pytest.raises(CorpusError, match="this corpus consists of pairs"):
+        stats_of(pairs, architecture="decoder_only")
+    with pytest.raises(CorpusError, match="there is no corpus"):
+        stats_of("nowhere")
+    with pytest.raises(CorpusError, match=r"no.*where"):
+        kept_stats("no/where.txt", AS_MADE, "decoder_only")
+    assert not list(cache.glob("statistics-*"))
+
+
+def test_a_training_finds_all_that_it_needs(texts: str, cache: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(token_store, "_WORTH_KEEPING", 1)
+    stats_of(texts)
+    kept = sorted(cache.iterdir())
+    assert [path.name.partition("-")[0] for path in kept] == ["statistics", "tokenizer", "tokens", "tokens"]
+    corpus = load_corpus(texts)
+    tokenizer = tokenizer_of(corpus, "decoder_only")
+    for part in (corpus.train, corpus.held_out):
+        batches_for(part, tokenizer, "decoder_only", max_seq_len=8, batch_size=4, seed=0)
+    assert sorted(cache.iterdir()) == kept
 
 
 def test_it_is_json_and_back(texts: str, pairs: str):
@@ -83,35 +182,13 @@ def test_a_folder_is_known_by_all_its_files(tmp_path: Path, texts: str):
     assert kept_stats(str(folder), AS_MADE, "decoder_only") is None
 
 
-def test_what_is_damaged_is_made_again(texts: str, cache: Path):
-    found = stats_of(texts)
-    [kept] = cache.glob("statistics-*")
-    (kept / "bytes").write_bytes(b"{}")
-    assert kept_stats(texts, AS_MADE, "decoder_only") is None
-    assert stats_of(texts) == found
-
-
-def test_where_nothing_can_be_kept(texts: str, cache: Path, monkeypatch: pytest.MonkeyPatch):
-    found = stats_of(texts)
-    monkeypatch.setenv("HEADLIGHT_CACHE", str(Path(texts) / "inside"))
-    assert stats_of(texts) == found
-    assert kept_stats(texts, AS_MADE, "decoder_only") is None
-
-
-@pytest.mark.slow
 def test_a_kept_one_is_found_without_torch(texts: str):
     stats_of(texts)
     program = f"""
 import sys
-from transformer_core.corpora.corpus_stats import kept_stats
+from transformer_core.corpora.corpus_stats import CorpusStats, kept_stats
 from transformer_core.corpora.reading import AS_MADE
 assert kept_stats({texts!r}, AS_MADE, "decoder_only") is not None
 assert "torch" not in sys.modules and "tokenizers" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
-
-
-def test_readings_are_compared_by_what_they_say(texts: str):
-    stats_of(texts, reading=CorpusReading(vocab_size=300))
-    same = replace(CorpusReading(vocab_size=280), vocab_size=300)
-    assert kept_stats(texts, same, "decoder_only") is not None

@@ -1,7 +1,6 @@
 """A tokenizer from a folder or the Hub in a training: its special tokens, its hash, and what is refused."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -86,19 +85,16 @@ def test_what_a_tokenizer_lacks_is_added_behind_its_vocabulary(
         assert same.decode(same.encode_for(text, architecture)) == text
 
 
-def test_padding_that_is_also_the_end_is_no_padding(tmp_path: Path):
-    folder = write_tokenizer(tmp_path / "t", bos_token=END, eos_token=END, pad_token=END)
-    assert foreign_tokenizer(str(folder), "decoder_only").pad_id is None
-    of_pairs = foreign_tokenizer(str(folder), "encoder_decoder")
-    assert of_pairs.pad_id not in (None, of_pairs.eos_id) and of_pairs.tokens([of_pairs.pad_id or 0]) == ["<pad>"]
-
-
 def test_a_tokenizer_without_any_special_token_gets_those_that_it_needs(tmp_path: Path):
     folder = write_tokenizer(tmp_path / "t", special=())
     tokenizer = foreign_tokenizer(str(folder), "encoder_only")
     special = [tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id, tokenizer.mask_id]
     assert tokenizer.tokens([i for i in special if i is not None]) == ["<bos>", "<eos>", "<pad>", "<mask>"]
     assert len({*special}) == 4
+    folder = write_tokenizer(tmp_path / "u", bos_token=END, eos_token=END, pad_token=END)  # the end is no padding
+    assert foreign_tokenizer(str(folder), "decoder_only").pad_id is None
+    of_pairs = foreign_tokenizer(str(folder), "encoder_decoder")
+    assert of_pairs.pad_id not in (None, of_pairs.eos_id) and of_pairs.tokens([of_pairs.pad_id or 0]) == ["<pad>"]
 
 
 def test_rows_of_texts_are_filled_up_where_nothing_reads_them(like_gpt2: Path, tmp_path: Path):
@@ -115,20 +111,6 @@ def test_rows_of_texts_are_filled_up_where_nothing_reads_them(like_gpt2: Path, t
             assert (*tokens[:n], targets[n - 1]) in expected
             assert tokens[1:n] == targets[: n - 1]
             assert {*tokens[n:]} <= {end}
-
-
-@pytest.mark.slow
-def test_generated_pairs_are_read_so_too(like_gpt2: Path):
-    corpus = load_corpus("en-fr", reading=CorpusReading(tokens=str(like_gpt2)))
-    assert corpus.train[0].alignment is None  # it counts in words
-    tokenizer = tokenizer_of(corpus, "encoder_decoder")
-    pairs = corpus.train[:6]
-    batch = next(batches_for(pairs, tokenizer, "encoder_decoder", max_seq_len=200, batch_size=6, seed=0))
-    end, pad = tokenizer.eos_id, tokenizer.pad_id
-    sources = {(*ids_of(like_gpt2, pair.source), end) for pair in pairs}
-    assert {tuple(i for i in row if i != pad) for row in batch.inputs[0].tolist()} == sources
-    targets = {(end, *ids_of(like_gpt2, pair.target)) for pair in pairs}
-    assert {tuple(i for i in row if i != pad) for row in batch.inputs[1].tolist()} == targets
 
 
 def test_stats_belong_to_the_files_of_the_tokenizer(like_gpt2: Path, tmp_path: Path):
@@ -160,34 +142,3 @@ def test_what_is_no_tokenizer_is_refused_in_a_sentence(tmp_path: Path, source: s
     with pytest.raises(CorpusError, match=said) as caught:
         foreign_tokenizer(source.format(folder=tmp_path), "decoder_only")
     assert "\n" not in str(caught.value)
-
-
-def test_its_vocabulary_is_its_own():
-    with pytest.raises(
-        CorpusError, match="the tokenizer some/one already determines the vocabulary; leave out vocab_size"
-    ):
-        CorpusReading(tokens="some/one", vocab_size=300)
-
-
-@pytest.mark.slow
-def test_gpt2(shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
-    folder = shutil.copytree(shared_data / "tokenizers" / "gpt2", tmp_path / "gpt2")
-    path = tmp_path / "book.txt"
-    path.write_text("Chapter 1\n\n\n\nIt was a bright cold day" + " and the clocks were striking thirteen." * 20)
-    corpus = load_corpus(str(path), reading=CorpusReading(tokens=str(folder), division="stream"))
-    tokenizer = tokenizer_of(corpus, "decoder_only")
-    assert (tokenizer.vocab_size, tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id) == (50257, 50256, 50256, None)
-    beginning = [14126, 352, 628, 198, 198, 1026, 373, 257, 6016, 4692, 1110]
-    assert tokenizer.encode(path.read_text())[:11] == beginning
-    batches = batches_for(corpus.train, tokenizer, "decoder_only", max_seq_len=10, batch_size=10_000, seed=0, stride=1)
-    stream = tokenizer.encode("".join(text.text for text in corpus.train))
-    batch = next(batches)
-    rows = {
-        (tuple(row[1:]), tuple(targets))
-        for row, targets in zip(batch.inputs[0].tolist(), batch.targets.tolist(), strict=True)
-    }
-    n_windows = len(stream) - 10
-    assert batches.n_rows == n_windows
-    assert rows == {(tuple(stream[i + 1 : i + 10]), tuple(stream[i + 1 : i + 11])) for i in range(n_windows)}
-    assert (tuple(beginning[1:10]), tuple(beginning[1:11])) in rows

@@ -54,19 +54,3 @@ def test_what_becomes_of_the_chosen_ones():
     assert set(others.tolist()) == set(ORDINARY.tolist())  # any ordinary token, and no special one
     counts = np.bincount(others - N_SPECIAL)
     assert counts.max() < 2 * counts.mean()
-
-
-def test_every_place_is_as_likely_as_another():
-    tokens, is_text = some_rows([20] * 20_000)
-    _, targets = masked(tokens, is_text, mask_id=MASK, ordinary=ORDINARY, random=np.random.default_rng(2))
-    rates = (targets[:, 1:-1] != IGNORED).mean(axis=0)
-    np.testing.assert_allclose(rates, 3 / 20, atol=5 * np.sqrt(0.15 * 0.85 / 20_000))
-
-
-def test_the_same_random_numbers_choose_the_same():
-    tokens, is_text = some_rows([30, 10, 25])
-    one, same, other = (
-        masked(tokens, is_text, mask_id=MASK, ordinary=ORDINARY, random=np.random.default_rng(seed))[1].tolist()
-        for seed in (0, 0, 1)
-    )
-    assert one == same != other

@@ -9,11 +9,11 @@ from typing import Literal
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_core.corpora.batch_order import IGNORED, Batch
-from transformer_core.corpora.corpus import Corpus, Pair
+from transformer_core.corpora.corpus import Pair
 from transformer_core.corpora.pair_batches import EncodedPairs, PairBatches
 from transformer_core.corpora.storage.files import open_corpus
 from transformer_core.errors import CorpusError
@@ -76,7 +76,7 @@ def test_one_batch_by_hand(tokenizer: Tokenizer):
 
 
 @given(
-    st.lists(st.tuples(st.integers(1, 7), st.integers(1, 7)), min_size=1, max_size=40),
+    st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), min_size=1, max_size=40),
     st.integers(1, 9),
     st.integers(0, 99),
 )
@@ -95,24 +95,6 @@ def test_rows_go_by_the_length_of_the_source_then_of_the_target(tokenizer: Token
     assert pairs.by_length(np.arange(40)).tolist() == sorted(range(40), key=lambda row: lengths[row])
 
 
-def test_en_fr_batches_are_those_of_a_naive_loop(en_fr: Corpus):
-    """The order, the encoding and the padding that the shipped model was trained with."""
-    pairs = en_fr.train[:3000]
-    tokenizer = train_tokenizer((text for pair in pairs for text in (pair.source, pair.target)), kind="word")
-    rows = rows_by_hand(pairs, tokenizer)
-    batches = PairBatches(EncodedPairs(pairs, tokenizer, max_seq_len=64), batch_size=64, seed=3)
-    random = np.random.default_rng((3, 0))
-    shuffled, groups = random.permutation(3000).tolist(), []
-    for start in range(0, 3000, 16 * 64):
-        stretch = sorted(shuffled[start : start + 16 * 64], key=lambda row: (len(rows[row][0]), len(rows[row][1])))
-        groups += [stretch[i : i + 64] for i in range(0, len(stretch), 64)]
-    for i in random.permutation(len(groups)):
-        batch = next(batches)
-        assert rows_of(batch) == [rows[row] for row in groups[i]]
-        longest = [max(len(rows[row][side]) for row in groups[i]) for side in range(3)]
-        assert [tokens.shape[1] for tokens in (*batch.inputs, batch.targets)] == longest
-
-
 @pytest.mark.parametrize(("too_long", "side"), [((8, 3), "source"), ((3, 8), "target")])
 def test_a_pair_that_is_too_long_is_named_by_its_line(tokenizer: Tokenizer, too_long: tuple[int, int], side: str):
     fitting = [(7, 7)] * 4
@@ -124,25 +106,12 @@ def test_a_pair_that_is_too_long_is_named_by_its_line(tokenizer: Tokenizer, too_
 def test_in_a_file_it_is_the_line_of_the_file(tmp_path: Path, tokenizer: Tokenizer):
     rows = [f"{pair.source}\t{pair.target}" for pair in some_pairs([(6, 6)] * 40)]
     path = tmp_path / "pairs.tsv"
-    for line in range(1, 40):  # whichever lines are held out
+    for line in (1, 17, 39):  # whichever lines are held out
         path.write_text("\n".join([*rows[:line], "", "a b c d e f g h\ta", *rows[line:]]), encoding="utf-8")
         corpus = open_corpus(path)
         if "a b c d e f g h" not in {pair.source for pair in corpus.held_out}:
             with pytest.raises(CorpusError, match=rf"the source in .*pairs.tsv, line {line + 2}, has 9 tokens"):
                 EncodedPairs(corpus.train, tokenizer, max_seq_len=8)
-
-
-def test_no_pairs_are_refused(tokenizer: Tokenizer):
-    with pytest.raises(CorpusError, match="at least one"):
-        EncodedPairs([], tokenizer, max_seq_len=8)
-
-
-@given(st.lists(st.tuples(*[st.sampled_from(["", "a", "a b"])] * 2), min_size=1))
-@settings(max_examples=30)
-def test_empty_sides_have_their_ends(tokenizer: Tokenizer, sides: list[tuple[str, str]]):
-    pairs = [Pair(source, target) for source, target in sides]
-    encoded = EncodedPairs(pairs, tokenizer, max_seq_len=3)
-    assert rows_of(encoded.batch(np.arange(len(pairs)))) == rows_by_hand(pairs, tokenizer)
 
 
 REFERRING = [
@@ -172,6 +141,7 @@ def test_pronouns_meet_what_they_stand_for_whatever_a_token_is(kind: Literal["wo
         }
         assert {tuple(cell) for cell in found[row].nonzero().tolist()} == expected
     assert batch.n_pronouns == int(found.any(dim=-1).sum()) >= 3
+    assert EncodedPairs(REFERRING, tokenizer, max_seq_len=80).batch(np.array([2])).antecedents is None  # not asked for
     taken = batch.rows(torch.tensor([1]))
     assert taken.n_pronouns == 0 and batch.rows(torch.tensor([0, 2])).n_pronouns == batch.n_pronouns
 
@@ -183,8 +153,3 @@ def n_tokens(tokenizer: Tokenizer, words: list[str], number: int) -> int:
         text += word if word == "." or not text else f" {word}"
         ends.append(len(tokenizer.encode(text)))
     return ends[-1] - ends[-2]
-
-
-def test_without_being_asked_batches_say_nothing_of_pronouns(tokenizer: Tokenizer):
-    batch = EncodedPairs([Pair("a b", "c", None, ((1, 0),))], tokenizer, max_seq_len=8).batch(np.array([0]))
-    assert batch.antecedents is None and batch.n_pronouns == 0

@@ -1,6 +1,5 @@
 """The tokenizer of a corpus: what training one gives, made once."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,8 @@ from transformer_core.corpora.corpus import TokenizerKind
 from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.errors import Message
 from transformer_core.text.tokenizer import OwnTokenizer, Tokenizer, train_tokenizer
+
+pytestmark = pytest.mark.usefixtures("cache")
 
 TALES = [f"The {size} fox said “Voilà, {i} eggs!”\nand ran." for i, size in enumerate(["red", "small", "old"] * 4)]
 NEW = "A fox, some eggs\n\tand — 狐狸 🦊 <eos>"
@@ -29,12 +30,6 @@ def corpus(kind: TokenizerKind = "word", *, vocab_size: int = 300, texts: list[s
         tokenizer_kind=kind,
         vocab_size=vocab_size,
     )
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
 
 
 @pytest.fixture
@@ -55,8 +50,10 @@ def saved(tokenizer: Tokenizer, folder: Path) -> str:
     return (folder / "tokenizer.json").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("kind", ["word", "character", "byte_bpe"])
-@pytest.mark.parametrize("architecture", ["encoder_decoder", "decoder_only", "encoder_only"])
+@pytest.mark.parametrize(
+    ("kind", "architecture"),
+    [("word", "encoder_decoder"), ("character", "decoder_only"), ("byte_bpe", "encoder_only")],
+)
 def test_the_kept_one_is_the_one_that_was_trained(
     tmp_path: Path, trained: list[Any], kind: TokenizerKind, architecture: Architecture
 ):
@@ -94,30 +91,10 @@ def test_what_it_depends_on_tells_them_apart(trained: list[Any], monkeypatch: py
     assert len(trained) == 10
 
 
-def cut_off(raw: bytes) -> bytes:
-    return raw[:-9]
-
-
-def changed(raw: bytes) -> bytes:
-    return raw.replace(b"fox", b"fix", 1)
-
-
-@pytest.mark.parametrize("damage", [cut_off, changed])
-def test_a_damaged_one_is_trained_again(cache: Path, trained: list[Any], damage: Callable[[bytes], bytes]):
+def test_a_damaged_one_is_trained_again(cache: Path, trained: list[Any]):
     expected = tokenizer_of(corpus(), "decoder_only").encode(NEW)
     [folder] = cache.iterdir()
     raw = (folder / "bytes").read_bytes()
-    assert damage(raw) != raw
-    (folder / "bytes").write_bytes(damage(raw))
+    (folder / "bytes").write_bytes(raw.replace(b"fox", b"fix", 1))
     assert tokenizer_of(corpus(), "decoder_only").encode(NEW) == expected
-    assert len(trained) == 2
-
-
-def test_where_nothing_can_be_kept_it_is_trained_each_time(
-    cache: Path, trained: list[Any], monkeypatch: pytest.MonkeyPatch
-):
-    cache.write_text("a file")
-    monkeypatch.setenv("HEADLIGHT_CACHE", str(cache / "inside"))
-    for _ in range(2):
-        assert tokenizer_of(corpus(), "decoder_only").vocab_size > 10
     assert len(trained) == 2

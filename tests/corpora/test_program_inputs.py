@@ -48,16 +48,11 @@ def test_labels_are_what_plain_python_gives(name: str):
     assert {*corpus.examples} <= {item.text for item in corpus.held_out}
 
 
-@pytest.mark.parametrize("name", ["reverse", "shift", "dyck_1", "fraction_previous"])
+@pytest.mark.parametrize("name", ["shift", "fraction_previous"])
 def test_the_tokens_are_those_of_the_compiled_model(name: str):
     model, tokenizer = example(name)
     ours = tokenizer_of(load_corpus(f"program:{name}"), model.config.architecture)
     assert ours.to_json() == tokenizer.to_json()
-
-
-def test_another_seed_draws_other_inputs():
-    assert program_corpus("program:reverse").fingerprint == program_corpus("program:reverse").fingerprint
-    assert program_corpus("program:reverse", seed=1).fingerprint != program_corpus("program:reverse").fingerprint
 
 
 def test_the_same_inputs_with_other_labels_are_another_corpus(tmp_path: Path):
@@ -66,6 +61,8 @@ def test_the_same_inputs_with_other_labels_are_another_corpus(tmp_path: Path):
     one, other = (program_corpus(f"program:{tmp_path / name}") for name in "ab")
     assert [item.text for item in one.train] == [item.text for item in other.train]
     assert one.fingerprint != other.fingerprint
+    again, of_another_seed = program_corpus("program:reverse"), program_corpus("program:reverse", seed=1)
+    assert again.fingerprint == program_corpus("program:reverse").fingerprint != of_another_seed.fingerprint
 
 
 def test_the_folder_of_a_compiled_model_has_the_same_task(tmp_path: Path):

@@ -15,7 +15,7 @@ from transformer_core.figures.heatmaps.overview import FORBIDDEN, levels
 def test_a_block_has_the_largest_weight_of_its_cells(n_queries: int, n_keys: int, side: int, seed: int):
     random = np.random.default_rng(seed)
     patterns = random.dirichlet(np.ones(n_keys), size=(2, n_queries)).astype(np.float32)
-    mask = random.random((n_queries, n_keys)) < 0.7
+    mask = random.random((2, n_queries, n_keys)) < 0.7  # each pattern has its own
     pooled = pooled_levels(patterns, mask, side=side)
     n_rows, n_columns = pooled.shape[1:]
     assert 1 <= n_rows <= min(side, n_queries) and 1 <= n_columns <= min(side, n_keys)
@@ -26,21 +26,6 @@ def test_a_block_has_the_largest_weight_of_its_cells(n_queries: int, n_keys: int
             for head in range(2):
                 allowed = [v for v in each[head, top:bottom, left:right].ravel().tolist() if v != FORBIDDEN]
                 assert pooled[head, i, j] == max(allowed, default=FORBIDDEN)
-
-
-@pytest.mark.parametrize("side", [3, 9])
-def test_each_layer_has_its_own_mask(side: int):
-    patterns = np.random.default_rng(0).random((4, 2, 3, 9, 9)).astype(np.float32)
-    masks = np.stack([np.ones((9, 9)), np.eye(9)]).astype(bool)
-    pooled = pooled_levels(patterns, masks[:, None], side=side)
-    for layer in range(2):
-        np.testing.assert_array_equal(pooled[:, layer], pooled_levels(patterns[:, layer], masks[layer], side=side))
-
-
-def test_small_patterns_stay_as_they_are():
-    patterns = np.random.default_rng(0).dirichlet(np.ones(8), size=(3, 2, 4, 8)).astype(np.float32)
-    mask = np.tri(8, 8, dtype=bool)
-    np.testing.assert_array_equal(pooled_levels(patterns, mask, side=8), levels(patterns, mask))
 
 
 SHAPES = {"encoder": (2, 4, 64, 64), "decoder": (2, 4, 64, 64), "cross": (2, 4, 64, 64)}

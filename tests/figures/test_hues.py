@@ -1,10 +1,22 @@
 """Hues that are the same in light and in dark: each is seen on both backgrounds, and their order is seen, too."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
-from tests.figures.test_theme import channels, contrast, lightness
-from transformer_core.figures.hues import FAINT, STRONG, WARM, diverging_scale, layer_hues, mixed, translucent
+from tests.figures.test_theme import channels, contrast
+from transformer_core.figures.hues import (
+    CHOSEN,
+    FAINT,
+    HUES,
+    STRONG,
+    WARM,
+    category_hues,
+    diverging_scale,
+    layer_hues,
+    translucent,
+)
 from transformer_core.figures.theme import THEMES, Theme
 
 THEME = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES.keys())
@@ -12,15 +24,13 @@ THEME = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES.keys())
 
 def blue_yellow(color: str) -> float:
     """The axis of CIELAB that people see who do not tell red from green; from sRGB by the D65 matrix."""
-    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
-    _, y, z = to_xyz @ channels(color) / [0.9505, 1, 1.089]
-    return float(200 * (np.cbrt(y) - np.cbrt(z)))
+    return float(cielab(channels(color))[2])
 
 
 @THEME
 @pytest.mark.parametrize("n_layers", [1, 2, 4, 12])
 def test_every_hue_stands_out_from_both_backgrounds(theme: Theme, n_layers: int):
-    for hue in (FAINT, STRONG, WARM, *layer_hues(n_layers)):
+    for hue in (FAINT, STRONG, WARM, *HUES, *layer_hues(n_layers)):
         assert contrast(hue, theme.background) >= 3
 
 
@@ -33,21 +43,6 @@ def test_layers_go_from_indigo_to_orange_in_an_order_that_needs_no_red_and_green
     assert layer_hues(1) == [STRONG]
 
 
-@pytest.mark.parametrize("around", [False, True])
-def test_a_mixture_begins_at_one_color_and_ends_at_the_other(around: bool):
-    one, other = "#5F6CD7", "#C77B41"
-    assert mixed(one, other, 0.0, around=around) == one
-    assert mixed(one, other, 1.0, around=around) == other
-
-
-def test_straight_through_the_middle_lies_the_mean_lightness():
-    assert lightness(mixed("#000000", "#FFFFFF", 0.5)) == pytest.approx(0.5, abs=0.01)
-
-
-def test_a_translucent_color_keeps_its_channels():
-    assert translucent("#5F6CD7", 0.4) == "rgba(95,108,215,0.4)"
-
-
 def test_the_diverging_scale_shows_nothing_at_zero_and_is_symmetric():
     scale = diverging_scale()
     assert [step for step, _ in scale] == [i / 10 for i in range(11)]
@@ -55,3 +50,36 @@ def test_the_diverging_scale_shows_nothing_at_zero_and_is_symmetric():
     assert opacity[5] == 0
     np.testing.assert_allclose(opacity, opacity[::-1])
     assert (scale[0][1], scale[-1][1]) == (translucent(WARM, 1.0), translucent(STRONG, 1.0))
+
+
+# Machado, Oliveira and Fernandes 2009, severity 1.0: what is seen without the red, and without the green cones.
+EYES = {
+    "all cones": np.eye(3),
+    "no red cones": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "no green cones": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+}
+
+
+def cielab(linear: np.ndarray) -> np.ndarray:
+    """CIELAB of linear red, green and blue, with the D65 white."""
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    x, y, z = np.cbrt(to_xyz @ linear.clip(0, 1) / [0.9505, 1, 1.089])
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("eyes", EYES)
+def test_any_two_hues_are_told_apart(eyes: str):
+    seen = [cielab(EYES[eyes] @ channels(hue)) for hue in HUES]
+    assert min(np.linalg.norm(one - other) for one, other in combinations(seen, 2)) > 8
+    assert min(np.linalg.norm(one - other) for one, other in combinations(seen[:5], 2)) > 12
+
+
+def test_there_is_a_hue_for_each_and_grey_for_what_is_too_many():
+    assert category_hues(0) == []
+    assert category_hues(3) == list(HUES[:3])
+    assert category_hues(10) == [*HUES, FAINT, FAINT]
+    assert CHOSEN in HUES

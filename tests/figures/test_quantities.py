@@ -26,36 +26,14 @@ def test_every_value_is_within_the_range(name: QuantityName):
     assert (what.color_axis == "coloraxis3") == ("colorscale" in axis) == (name == "scores")
 
 
-def test_scores_are_symmetric_around_zero():
+def test_numbers_by_hand():
     assert QUANTITIES["scores"].limits(np.array([-3.0, 1.0])) == (-3, 3)
     assert QUANTITIES["scores"].limits(np.array([-3.0, 1.0]), largest=5.0) == (-5, 5)
     assert QUANTITIES["values"].limits(np.zeros(0)) == (0, 1)
-
-
-@given(st.floats(1e-6, 1.0, exclude_min=True))
-def test_a_power_of_ten_is_told_as_a_weight_of_two_digits(weight: float):
-    (told,) = QUANTITIES["log"].written([weight], 2)
-    if told != BELOW:
-        assert "e" not in told
-        assert math.isclose(float(told), weight, rel_tol=0.05)
-    else:
-        assert weight <= 1e-6
-
-
-def test_numbers_in_words_by_hand():
     assert QUANTITIES["pattern"].written([0.425, 0.0], 2) == ["0.42", "0.00"]
     assert QUANTITIES["scores"].written([-2.314, -0.001], 2) == ["−2.31", "0.00"]
     assert QUANTITIES["log"].written([0.1, 0.00042, 3e-7, 1.0], 2) == ["0.1", "0.00042", BELOW, "1"]
     assert rounded(-0.004, 2) == "0.00" and rounded(-0.006, 2) == f"{MINUS}0.01"
-
-
-@pytest.mark.parametrize(("high", "decimals"), [(0.034, 4), (0.5, 3), (4.2, 2), (42.0, 1), (420.0, 0), (99_999.0, 0)])
-def test_lengths_are_told_with_three_digits(high: float, decimals: int):
-    assert QUANTITIES["written"].decimals(high) == decimals
-    assert QUANTITIES["pattern"].decimals(high) == 2
-
-
-def test_numbers_in_cells_by_hand():
     texts, is_deep = QUANTITIES["pattern"].in_cells(np.array([0.04, 0.05, 0.3, 1.0]), (0, 1))
     assert texts == ["", ".05", ".30", "1.00"]
     assert is_deep.tolist() == [False, False, False, True]
@@ -66,3 +44,13 @@ def test_numbers_in_cells_by_hand():
     assert (texts, is_deep.tolist()) == (["−10.0", "3.0", "0.0"], [True, False, False])
     texts, _ = QUANTITIES["values"].in_cells(np.array([0.1, 8.0]), (0, 8.0))
     assert texts == ["", "8.0"]
+
+
+@given(st.floats(1e-6, 1.0, exclude_min=True))
+def test_a_power_of_ten_is_told_as_a_weight_of_two_digits(weight: float):
+    (told,) = QUANTITIES["log"].written([weight], 2)
+    if told != BELOW:
+        assert "e" not in told
+        assert math.isclose(float(told), weight, rel_tol=0.05)
+    else:
+        assert weight <= 1e-6

@@ -18,7 +18,7 @@ from transformer_core.programs.examples import inputs_of
 from transformer_core.text.tokenizer import Tokenizer
 
 Tokens = list[str]
-N = 1000  # random inputs
+N = 100  # random inputs
 
 
 def induction(tokens: Tokens) -> Tokens:
@@ -89,21 +89,14 @@ def test_each_example_has_an_expectation():
     assert len(EXAMPLES) >= 16
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_interpreter_computes_what_plain_python_does(name: str):
-    for tokens in drawn(name):
-        assert run(EXAMPLES[name], tokens) == EXPECTED[name](tokens), tokens
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_the_compiled_model_computes_what_the_interpreter_does(name: str):
+def test_interpreter_and_compiled_model_compute_what_plain_python_does(name: str):
     model, tokenizer = example(name)
     inputs = drawn(name)
     assert max(map(len, inputs)) == EXAMPLES[name].max_len  # the longest that it takes is among them
     for tokens, predicted in zip(inputs, outputs(model, tokenizer, inputs), strict=True):
-        assert predicted == [str(value) for value in run(EXAMPLES[name], tokens)], tokens
+        assert run(EXAMPLES[name], tokens) == EXPECTED[name](tokens), tokens
+        assert predicted == [str(value) for value in EXPECTED[name](tokens)], tokens
 
 
 @pytest.mark.parametrize("name", ["sort", "histogram", "fraction_previous", "most_frequent"])
@@ -111,20 +104,9 @@ def test_another_vocabulary_and_length(name: str):
     program, vocab = EXAMPLES[name], ("a", "x", "3", "ü", "?")
     model, tokenizer = compile_program(program, vocab=vocab, max_len=17)
     rng = random.Random(1)
-    inputs = [rng.choices(vocab, k=rng.randint(1, 17)) for _ in range(100)]
+    inputs = [rng.choices(vocab, k=rng.randint(1, 17)) for _ in range(40)]
     for tokens, predicted in zip(inputs, outputs(model, tokenizer, inputs), strict=True):
         assert predicted == [str(value) for value in run(program, tokens)], tokens
-
-
-def test_a_program_may_be_given_as_its_source():
-    source = 'doubled = map(lambda token: token if token == "a" else "z", tokens)'
-    model, tokenizer = compile_program(source, vocab=["a", "b"], max_len=3)
-    assert (
-        outputs(model, tokenizer, [["b", "a", "b"]])
-        == [["z", "a", "z"]]
-        == [run(Program(source=source), ["b", "a", "b"])]
-    )
-    assert model.config.d_ff and model.config.n_encoder_layers == 1
 
 
 def test_an_example_that_is_written_again_has_its_own_inputs():

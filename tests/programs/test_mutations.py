@@ -10,7 +10,7 @@ from transformer_core.programs import EXAMPLES, INPUTS, Program
 from transformer_core.programs.mutations import mutations
 
 
-def test_mutations_of_a_line():
+def test_mutations_of_a_line_leave_all_else_as_it_is_written():
     line = "x = aggregate(select(indices, tokens, lambda key, query: key == query - 1), tokens)"
     assert mutations(line) == [
         "x = aggregate(select(tokens, indices, lambda key, query: key == query - 1), tokens)",
@@ -18,9 +18,6 @@ def test_mutations_of_a_line():
         "x = aggregate(select(indices, tokens, lambda key, query: key == query + 1), tokens)",
         "x = aggregate(select(indices, tokens, lambda key, query: key == query - 2), tokens)",
     ]
-
-
-def test_all_else_in_the_line_stays_as_it_is_written():
     line = "größe = map(lambda a,b: (a+'é') if (a) in ('x', \"ü\") else b -2, tokens, indices)"
     assert mutations(line) == [
         line.replace("in (", "not in ("),
@@ -28,15 +25,11 @@ def test_all_else_in_the_line_stays_as_it_is_written():
         line.replace("-2", "+2"),
         line.replace("-2", "-3"),
     ]
-
-
-def test_without_a_place_for_a_mistake_there_is_none():
     assert mutations("x = aggregate(same, tokens)") == []
     assert mutations("x = map(lambda x: , tokens)") == mutations("") == mutations("x = " + "(" * 500) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [*EXAMPLES])
+@pytest.mark.parametrize("name", ["reverse", "histogram", "dyck_1", "addition"])
 def test_some_mistake_in_each_example_is_seen_in_its_output(name: str):
     program, rng = EXAMPLES[name], random.Random(0)
     inputs = [INPUTS[name](rng) for _ in range(20)]

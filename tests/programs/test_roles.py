@@ -20,6 +20,20 @@ def test_roles_of_examples():
     assert kinds(EXAMPLES["fraction_previous"]) == {(1, 0): ("uniform", None, False, 2)}
     assert [kind for kind, *_ in kinds(EXAMPLES["shuffle_dyck_2"]).values()] == ["fixed"] * 5
     assert kinds(EXAMPLES["sort_unique"])[0, 0][0] == "other"
+    role = roles(compile_program(EXAMPLES["induction"])[0])[1, 0]
+    assert role.name == "next" and role.source.startswith("next = aggregate(select(previous, tokens")
+
+
+def test_an_induction_head_compares_with_the_previous_token_and_with_nothing_else_that_is_previous():
+    """Of the inputs a, b: the token before, its opposite, and the token after."""
+    opposite = 'other = map(lambda token: "b" if token == "a" else "a", tokens)'
+    found = []
+    for values, back in (("tokens", "query - 1"), ("other", "query - 1"), ("tokens", "query + 1")):
+        before = f"before = aggregate(select(indices, indices, lambda key, query: key == {back}), {values}, '?')"
+        count = "n = selector_width(select(before, tokens, lambda key, query: key == query))"
+        program = Program(source="\n".join([opposite, before, count]), vocab=("a", "b"), max_len=4)
+        found.append([kind for kind, *_ in kinds(program).values()][-1])
+    assert found == ["induction", "other", "other"]
 
 
 @pytest.mark.parametrize(
@@ -41,12 +55,6 @@ def test_offsets(predicate: str, is_causal: bool, expected: tuple[str, int | Non
     source = f"n = selector_width(select(indices, indices, lambda key, query: {predicate}))"
     (found,) = kinds(Program(source=source, is_causal=is_causal)).values()
     assert found[:2] == expected
-
-
-def test_a_role_names_its_line():
-    model, _ = compile_program(EXAMPLES["induction"])
-    role = roles(model)[1, 0]
-    assert role.name == "next" and role.source.startswith("next = aggregate(select(previous, tokens")
 
 
 def test_a_trained_model_has_no_program():

@@ -67,10 +67,3 @@ def test_a_file_that_was_changed(kind: Kind, tmp_path: Path):
 def test_what_is_no_tokenizer_of_ours(tmp_path: Path):
     assert refusal(load_tokenizer, tmp_path / "tokenizer.json").startswith("there is no tokenizer at")
     assert refusal(load_tokenizer, tmp_path).endswith("cannot be read (Is a directory)")
-
-
-@pytest.mark.slow
-def test_a_foreign_tokenizer(shared_data: Path):
-    assert "is not a Headlight tokenizer" in refusal(
-        load_tokenizer, shared_data / "tokenizers" / "gpt2" / "tokenizer.json"
-    )

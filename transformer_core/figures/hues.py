@@ -8,7 +8,7 @@ import math
 import numpy as np
 from jaxtyping import Float
 
-from transformer_core.figures.theme import DARK, LIGHT
+from transformer_core.figures.theme import DARK, LIGHT, VALUE
 
 STRONG = DARK.sequential[4]  # what is meant: the accent's indigo
 WARM = LIGHT.diverging[2]  # what is set against it: the orange of the diverging scale
@@ -80,3 +80,25 @@ def _color(lab: Float[np.ndarray, " 3"]) -> str:
 
 
 FAINT = mixed(LIGHT.muted, DARK.muted, 0.5)  # what stays in the back: a grey between the two themes' greys
+
+_BROWN, _PEACH, _NAVY = LIGHT.diverging[1], LIGHT.diverging[3], LIGHT.sequential[7]
+
+HUES = (
+    STRONG,  # indigo
+    WARM,  # orange
+    mixed(VALUE, _NAVY, 0.25),  # teal
+    mixed(STRONG, WARM, 0.5, around=True),  # magenta
+    mixed(VALUE, _BROWN, 0.75),  # brown
+    mixed(VALUE, _PEACH, 0.25, around=True),  # sky blue
+    mixed(VALUE, _PEACH, 0.25),  # sage
+    mixed(LIGHT.sequential[6], _PEACH, 0.25, around=True),  # purple
+)
+"""Told apart with red-blind and green-blind eyes, too; any two of the first five most easily."""
+
+CHOSEN = HUES[3]
+"""A frame on the diverging scale, which has both indigo and orange."""
+
+
+def category_hues(n: int) -> list[str]:
+    """Return a hue for each of some categories; from the ninth on, all are grey."""
+    return [*HUES[:n], *[FAINT] * (n - len(HUES))]

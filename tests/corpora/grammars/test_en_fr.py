@@ -15,7 +15,7 @@ from transformer_core.corpora.grammars.en_fr import MAX_WORDS, MIN_WORDS, N_HELD
 from transformer_core.corpora.grammars.en_fr.lexicon import ADJECTIVES, NOUNS, Gender, Noun
 from transformer_core.corpora.grammars.en_fr.noise import with_noise
 from transformer_core.corpora.grammars.en_fr.sentences import draw_sentence
-from transformer_core.corpora.grammars.en_fr.split import combinations, is_held_out, is_held_out_combination
+from transformer_core.corpora.grammars.en_fr.split import is_held_out, is_held_out_combination
 from transformer_core.corpora.grammars.en_fr.verbs import VERBS
 from transformer_core.errors import CorpusError
 
@@ -31,9 +31,24 @@ def pairs(corpus: Corpus) -> tuple[Pair, ...]:
     return (*corpus.train, *corpus.held_out)
 
 
-def test_it_is_as_large_as_said_and_says_nothing_twice(en_fr: Corpus) -> None:
+def test_nothing_is_said_twice_and_sentences_are_short_and_of_many_words(en_fr: Corpus) -> None:
+    assert len({pair.source for pair in pairs(en_fr)}) == len(en_fr.train) + len(en_fr.held_out)
+    lengths = {len(pair.source.split()) for pair in pairs(en_fr)}
+    assert (min(lengths), max(lengths)) == (MIN_WORDS, MAX_WORDS) == (4, 20)
+    assert len({word for pair in en_fr.train for word in words(pair.source)}) > 300
+    assert len({word for pair in en_fr.train for word in words(pair.target)}) > 450
+    assert en_fr.examples[:2] == (TIRED, WIDE) and 8 <= len(en_fr.examples) <= 10
+    assert set(en_fr.examples) <= {pair.source for pair in pairs(en_fr)}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("en_fr", ["whole"], indirect=True)
+def test_it_is_as_large_as_said_and_no_word_is_rare(en_fr: Corpus) -> None:
     assert (len(en_fr.train), len(en_fr.held_out)) == (N_TRAIN, N_HELD_OUT)
-    assert len({pair.source for pair in pairs(en_fr)}) == N_TRAIN + N_HELD_OUT
+    for side in ("source", "target"):
+        counts = Counter(word for pair in en_fr.train for word in words(getattr(pair, side)))
+        held_out = {word for pair in en_fr.held_out for word in words(getattr(pair, side))}
+        assert {word: counts[word] for word in held_out if counts[word] < 10} == {}
 
 
 def test_a_sentence_with_two_translations_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,24 +59,6 @@ def test_a_sentence_with_two_translations_is_refused(monkeypatch: pytest.MonkeyP
     )
     with pytest.raises(CorpusError, match=r"'The cat sleeps here.' has two translations: 'Traduction 0.' and"):
         corpus_module.en_fr()
-
-
-def test_sentences_are_4_to_20_words_long(en_fr: Corpus) -> None:
-    lengths = {len(pair.source.split()) for pair in pairs(en_fr)}
-    assert min(lengths) == MIN_WORDS == 4
-    assert max(lengths) <= MAX_WORDS == 20
-
-
-def test_both_languages_have_many_words(en_fr: Corpus) -> None:
-    assert len({word for pair in en_fr.train for word in words(pair.source)}) > 300
-    assert len({word for pair in en_fr.train for word in words(pair.target)}) > 450
-
-
-def test_every_word_of_the_held_out_part_is_frequent_in_training(en_fr: Corpus) -> None:
-    for side in ("source", "target"):
-        counts = Counter(word for pair in en_fr.train for word in words(getattr(pair, side)))
-        held_out = {word for pair in en_fr.held_out for word in words(getattr(pair, side))}
-        assert {word: counts[word] for word in held_out if counts[word] < 10} == {}
 
 
 def test_the_seed_alone_decides(en_fr: Corpus) -> None:
@@ -80,11 +77,10 @@ def test_the_best_known_sentences_are_held_out_and_their_neighbors_are_not(en_fr
     held_out = {pair.source: pair.target for pair in en_fr.held_out}
     assert held_out[TIRED] == "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
     assert held_out[WIDE] == "L'animal n'a pas traversé la rue parce qu'elle était trop large."
-    of_animal_and_street = [triple for _, triple in reasons(en_fr.train) if triple[:2] == ("animal", "street")]
-    assert len(of_animal_and_street) >= 3
-    assert not {"tired", "wide"} & {quality for *_, quality in of_animal_and_street}
-    assert sum(triple[1:] == ("street", "wide") for _, triple in reasons(en_fr.train)) >= 10
-    assert sum(triple[0] == "animal" and triple[2] == "tired" for _, triple in reasons(en_fr.train)) >= 5
+    trained = Counter(triple for _, triple in reasons(en_fr.train))
+    assert not {("animal", "street", "tired"), ("animal", "street", "wide")} & trained.keys()
+    assert sum(n for triple, n in trained.items() if triple[1:] == ("street", "wide")) >= 1
+    assert sum(n for triple, n in trained.items() if triple[0] == "animal" and triple[2] == "tired") >= 1
 
 
 SINGULAR = {form: noun.english for noun in NOUNS.values() for form in (noun.english, noun.english_plural)}
@@ -110,25 +106,11 @@ def deeds(part: Sequence[Pair]) -> Iterator[tuple[str, str, str]]:
 
 def test_no_held_out_combination_occurs_in_training(en_fr: Corpus) -> None:
     found = {triple for _, triple in reasons(en_fr.train)} | set(deeds(en_fr.train))
-    assert len(found) > 5_000
+    assert len(found) > len(en_fr.train) / 8
     assert not [triple for triple in found if is_held_out_combination(triple)]
-
-
-def test_each_held_out_reason_is_new_in_its_combination(en_fr: Corpus) -> None:
-    trained = {triple for _, triple in reasons(en_fr.train)} | set(deeds(en_fr.train))
     tested = list(zip(reasons(en_fr.held_out), deeds(en_fr.held_out), strict=True))
-    assert len(tested) > 800
-    assert all(triple not in trained or deed not in trained for (_, triple), deed in tested)
-
-
-def test_a_sentence_is_held_out_by_its_combinations() -> None:
-    rng = random.Random(2)
-    held_out = 0
-    for _ in range(1_000):
-        sentence = draw_sentence(rng)
-        assert is_held_out(sentence) == any(map(is_held_out_combination, combinations(sentence)))
-        held_out += is_held_out(sentence)
-    assert 30 < held_out < 200
+    assert len(tested) > 0.4 * len(en_fr.held_out)
+    assert all(triple not in found or deed not in found for (_, triple), deed in tested)
 
 
 def test_the_pronoun_cannot_be_guessed(en_fr: Corpus) -> None:
@@ -150,19 +132,6 @@ def test_the_pronoun_measure() -> None:
     assert pronoun(Pair("The dog is barking.", "Le chien aboie."), "Le chien aboie.") is None
 
 
-def test_the_examples_are_in_the_corpus(en_fr: Corpus) -> None:
-    assert 8 <= len(en_fr.examples) <= 10
-    assert en_fr.examples[:2] == (TIRED, WIDE)
-    assert set(en_fr.examples) <= {pair.source for pair in pairs(en_fr)}
-
-
-def test_the_tokenizer_gives_every_text_back_and_knows_every_word(en_fr: Corpus) -> None:
-    texts = (text for pair in en_fr.train[::5] for text in (pair.source, pair.target))
-    tokenizer = tc.train_tokenizer(texts, kind="word")
-    sample = [text for pair in (*en_fr.held_out, *en_fr.train[::200]) for text in (pair.source, pair.target)]
-    assert [text for text in sample if tokenizer.decode(tokenizer.encode(text)) != text] == []
-
-
 VOWEL = "[aàâeéèêiîoôœuy]"
 WRONG = {
     "no elision": rf"\b(?:le|la|ne|de|que|je|se) (?:{VOWEL}|homme|histoire|habit)",
@@ -182,7 +151,7 @@ WRONG = {
 @pytest.mark.parametrize("mistake", WRONG)
 def test_the_french_has_no(mistake: str, en_fr: Corpus) -> None:
     wrong = re.compile(WRONG[mistake])
-    found = [pair.target for pair in pairs(en_fr) if wrong.search(pair.target[0] + pair.target[1:])]
+    found = [pair.target for pair in pairs(en_fr) if wrong.search(pair.target)]
     if mistake != "no capital or no full stop":
         found += [pair.target for pair in pairs(en_fr) if wrong.search(pair.target.lower())]
     assert found == []
@@ -208,26 +177,10 @@ for _noun in NOUNS.values():
         NOUN_FORMS.setdefault(_form, (_noun, set()))[1].add(_plural)
 
 DETERMINERS: dict[str, tuple[str, bool]] = {  # possible genders, plural
-    "le": ("m", False),
-    "la": ("f", False),
-    "l'": ("mf", False),
-    "un": ("m", False),
-    "une": ("f", False),
-    "ce": ("m", False),
-    "cet": ("m", False),
-    "cette": ("f", False),
-    "du": ("m", False),
-    "au": ("m", False),
-    "sa": ("f", False),
-    "son": ("mf", False),
-    "leur": ("mf", False),
-    "les": ("mf", True),
-    "ces": ("mf", True),
-    "ses": ("mf", True),
-    "leurs": ("mf", True),
-    "aux": ("mf", True),
-    "deux": ("mf", True),
-    "trois": ("mf", True),
+    **dict.fromkeys("le un ce cet du au".split(), ("m", False)),
+    **dict.fromkeys("la une cette sa".split(), ("f", False)),
+    **dict.fromkeys("l' son leur".split(), ("mf", False)),
+    **dict.fromkeys("les ces ses leurs aux deux trois".split(), ("mf", True)),
 }
 
 
@@ -252,7 +205,7 @@ def test_determiners_and_adjectives_agree_with_their_noun(en_fr: Corpus) -> None
             for adjective in text[i + 1 : end] + text[end + 1 : behind]:
                 assert (noun.gender, plural) in ADJECTIVE_FORMS[adjective], pair
                 n_checked += 1
-    assert n_checked > 10_000
+    assert n_checked > len(en_fr.train) / 4
 
 
 def test_what_is_said_of_a_pronoun_agrees_with_it(en_fr: Corpus) -> None:
@@ -260,9 +213,8 @@ def test_what_is_said_of_a_pronoun_agrees_with_it(en_fr: Corpus) -> None:
     features: dict[str, tuple[Gender, bool]]
     features = {"il": ("m", False), "elle": ("f", False), "ils": ("m", True), "elles": ("f", True)}
     found = [(pair, *match) for pair in pairs(en_fr) for match in said.findall(pair.target)]
-    assert len(found) > 8_000
     checked = [(pair, who, form) for pair, who, form in found if form in ADJECTIVE_FORMS]
-    assert len(checked) > 8_000
+    assert len(checked) > len(en_fr.train) / 5
     assert [pair for pair, who, form in checked if features[who] not in ADJECTIVE_FORMS[form]] == []
 
 
@@ -275,3 +227,11 @@ def test_adjectives_stand_on_their_side_of_the_noun(en_fr: Corpus) -> None:
         for first, second in pairwise(text):
             assert not (first in NOUN_FORMS and second in front), pair
             assert not (first in behind and second in NOUN_FORMS and second != "porte"), pair  # "porte": a verb too
+
+
+def test_the_tokenizer_gives_every_text_back_and_knows_every_word(en_fr: Corpus) -> None:
+    tokenizer = tc.train_tokenizer(en_fr.training_texts(), kind="word")
+    texts = [text for pair in en_fr.held_out for text in pair.texts]
+    known = [text for text in texts if not tokenizer.unknown_words(text)]
+    assert len(known) > 0.98 * len(texts)  # of a sample; of the whole corpus all
+    assert [text for text in known if tokenizer.decode(tokenizer.encode(text)) != text] == []

@@ -17,18 +17,7 @@ BOTH = Both(KING, QUEEN)
 BY_HAND = [
     *zip(
         EXAMPLES,
-        (
-            "it=animal",
-            "it=street",
-            "they=cows",
-            "they=bridges",
-            "",
-            "",
-            "",
-            "it=box",
-            "it=goat it2=apple",
-            "it=dog",
-        ),
+        ("it=animal", "it=street", "they=cows", "they=bridges", *[""] * 3, "it=box", "it=goat it2=apple", "it=dog"),
         strict=True,
     ),
     (
@@ -74,4 +63,4 @@ def test_every_pronoun_of_the_corpus_has_nouns_of_its_number_and_of_the_gender_t
                 gender = "f" if all(genders[noun] == "f" for noun in nouns) else "m"
                 assert (french[1].startswith("elle"), french[1].endswith("s")) == (gender == "f", is_many), pair.source
                 n_judged += 1
-    assert n_judged > 500
+    assert n_judged > len(en_fr.held_out) / 5

@@ -14,7 +14,7 @@ REASON = re.compile(r"(.* parce qu')(il|elle) (.*)\.$")
 
 @pytest.fixture(scope="module")
 def pairs() -> tuple[MinimalPair, ...]:
-    return draw_minimal_pairs(200)
+    return draw_minimal_pairs(60)
 
 
 def words(text: str) -> list[str]:
@@ -30,22 +30,14 @@ def antecedent(side: Side) -> str:
     return source[noun]
 
 
-@pytest.mark.slow
-def test_the_two_sides_differ_in_their_last_word_alone(pairs: tuple[MinimalPair, ...]):
-    qualities = ADJECTIVES | SENSATIONS
-    for pair in pairs:
-        masculine, feminine = (words(side.pair.source) for side in pair.sides)
-        assert masculine[:-1] == feminine[:-1]
-        assert masculine[-1] != feminine[-1]
-        assert {masculine[-1], feminine[-1]} <= set(qualities)
-
-
 def test_the_pronoun_has_the_gender_of_a_noun_of_the_sentence_and_the_sides_name_different_ones(
     pairs: tuple[MinimalPair, ...],
 ):
     for pair in pairs:
         genders = [NOUNS[antecedent(side)].gender for side in pair.sides]
         assert genders == ["m", "f"]
+        masculine, feminine = (words(side.pair.source) for side in pair.sides)
+        assert masculine[:-1] == feminine[:-1] and masculine[-1] != feminine[-1]
         kinds = [NOUNS[antecedent(side)].kind for side in pair.sides]
         assert sorted(kinds) == ["animal", "thing"]
         assert [side.means_subject for side in pair.sides] == [kind == "animal" for kind in kinds]
@@ -72,20 +64,19 @@ def test_the_forced_translation_has_the_other_pronoun_and_an_adjective_that_agre
             forms = {"m": adjective.masculine, "f": adjective.feminine}
             assert right[3].removesuffix(forms[gender]) == forced[3].removesuffix(forms[other])
             n_changed += right[3] != forced[3]
-    assert n_changed > 100
+    assert n_changed > 30
 
 
 def test_no_sentence_comes_twice_and_a_seed_gives_the_same_pairs(pairs: tuple[MinimalPair, ...]):
     sources = [side.pair.source for pair in pairs for side in pair.sides]
-    assert len(set(sources)) == 2 * len(pairs) == 400
-    assert draw_minimal_pairs(20) == pairs[:20]
-    assert draw_minimal_pairs(20, seed=2) != pairs[:20]
+    assert len(set(sources)) == 2 * len(pairs) == 120
+    assert draw_minimal_pairs(5) == pairs[:5]
+    assert draw_minimal_pairs(5, seed=2) != pairs[:5]
 
 
-@pytest.mark.slow
 def test_the_plural_says_they_ils_and_elles():
     plurals = {noun.english_plural: noun for noun in NOUNS.values()}
-    for pair in draw_minimal_pairs(30, plural=True):
+    for pair in draw_minimal_pairs(10, plural=True):
         for side, gender, pronoun in zip(pair.sides, "mf", ("ils", "elles"), strict=True):
             source = words(side.pair.source)
             ((place, noun),) = side.pair.antecedents or ()

@@ -1,12 +1,8 @@
 """The reader of tales: silent about good ones, and not about damaged ones."""
 
-import random
-import re
-from collections.abc import Callable
-
 import pytest
 
-from transformer_core.corpora.grammars.stories import faults, tell
+from transformer_core.corpora.grammars.stories import faults
 from transformer_core.corpora.grammars.stories.wording import sentences
 
 LOST = (
@@ -25,12 +21,6 @@ HUNGRY = (
     "asked his aunt for a bowl of milk and carried it to the cat. At once the cat came closer and drank everything up. "
     "The next morning it was waiting under the old oak for Leo."
 )
-NAMES = "Anna Clara Ella Grace Ida Lily Mia Nora Rosa Zoe Ben Emil Finn Hugo Jack Leo Max Noah Sam Tom".split()
-THINGS = "ball kite doll boat drum flute hat scarf coat lantern umbrella jug cup soup cake letter cat dog goat".split()
-OTHER_PRONOUN = {
-    "he": ["she"], "she": ["he"], "him": ["her"], "his": ["her"], "her": ["him", "his"], "He": ["She"], "She": ["He"],
-    "His": ["Her"], "Her": ["His"],
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", [LOST, SWAP, HUNGRY])
@@ -106,80 +96,3 @@ def test_a_tale_with_the_end_of_another_does_not_hang_together() -> None:
 )
 def test_no_text_is_too_strange(text: str) -> None:
     assert faults(text) != []
-
-
-def test_random_words_are_read_to_the_end() -> None:
-    rng = random.Random(3)
-    words = sorted({word for _ in range(30) for word in re.findall(r"\S+", tell(rng).text)})
-    for _ in range(40):
-        assert faults(" ".join(rng.choices(words, k=60)))
-
-
-Damage = Callable[[str, random.Random], str | None]
-
-
-def one_of(words: str, others: dict[str, list[str]]) -> Damage:
-    """Exchange a word for one of its others; it is drawn from those that occur more than once."""
-
-    def damage(text: str, rng: random.Random) -> str | None:
-        found = [match for match in re.finditer(rf"\b(?:{words})\b", text) if text.count(match[0]) > 1]
-        if not found:
-            return None
-        match = rng.choice(found)
-        return text[: match.start()] + rng.choice(others[match[0]]) + text[match.end() :]
-
-    return damage
-
-
-def any_other(words: list[str]) -> dict[str, list[str]]:
-    return {word: [other for other in words if other != word] for word in words}
-
-
-def without_a_sentence(text: str, rng: random.Random) -> str:
-    told = sentences(text)
-    del told[rng.randrange(1, len(told) - 1)]
-    return " ".join(told)
-
-
-def in_other_order(text: str, rng: random.Random) -> str:
-    told = sentences(text)
-    place = rng.randrange(len(told) - 1)
-    told[place], told[place + 1] = told[place + 1], told[place]
-    return " ".join(told)
-
-
-DAMAGES: dict[str, tuple[Damage, float]] = {  # and the least share that is to be noticed
-    "a name": (one_of("|".join(NAMES), any_other(NAMES)), 0.98),
-    "a thing": (one_of("|".join(THINGS), any_other(THINGS)), 0.98),
-    "a pronoun": (one_of("|".join(OTHER_PRONOUN), OTHER_PRONOUN), 0.98),
-    "was and were": (one_of("was|were", {"was": ["were"], "were": ["was"]}), 0.98),
-    "a quotation mark": (lambda text, rng: text.replace('"', "", 1) if '"' in text else None, 0.98),
-    "a sentence": (without_a_sentence, 0.8),
-    "the order": (in_other_order, 0.9),
-    "the end": (lambda text, rng: " ".join(sentences(text)[: len(sentences(text)) // 2]), 0.9),
-}  # fmt: skip
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_damage_is_noticed(damage: str) -> None:
-    """Measured on 1,000 tales: more than 0.99, but of sentences left out 0.91, of other orders and missing ends 0.98.
-
-    What is not noticed is no damage: without some of its sentences a tale is as good as with them.
-    """
-    rng = random.Random(11)
-    spoil, least = DAMAGES[damage]
-    noticed: list[bool] = []
-    while len(noticed) < 50:
-        text = tell(rng).text
-        damaged = spoil(text, rng)
-        if damaged is not None and damaged != text:
-            noticed.append(bool(faults(damaged)))
-    assert sum(noticed) / len(noticed) >= least
-
-
-def test_new_tales_are_read_without_complaint() -> None:
-    rng = random.Random(12)
-    for _ in range(100):
-        text = tell(rng).text
-        assert faults(text) == [], text

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from transformer_core.corpora import CorpusReading, load_corpus
-from transformer_core.corpora.corpus import Corpus, Pair, Text
+from transformer_core.corpora import CorpusReading
+from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.corpora.storage.files import open_corpus
 from transformer_core.errors import CorpusError
 
@@ -29,27 +29,10 @@ def test_stretches_between_blank_lines(tmp_path: Path):
     assert {*corpus.train, *corpus.held_out} == {Text(f"Verse {i}\nhas two lines.") for i in range(40)}
     assert (len(corpus.train), len(corpus.held_out)) == (38, 2)
     assert (corpus.name, corpus.title) == ("my-poem_2", "My poem 2")
-    assert (
-        str(corpus.description)
-        == "38 texts, separated by blank lines, from my-poem_2.txt (1.0 kB); 2 more are held out."
-    )
+    assert str(corpus.description).startswith("38 texts, separated by blank lines, from my-poem_2.txt (1.0 kB); 2 more")
+    assert len(open_corpus(written(tmp_path, "notes.md", "# Notes\n\n- a\n- b\n")).train) == 2  # lines
     assert corpus.tokenizer_kind == "byte_bpe"
     assert corpus.examples == tuple(f"{text.text.splitlines()[0]} has" for text in corpus.held_out)  # to go on from
-
-
-def test_lines(tmp_path: Path):
-    corpus = open_corpus(written(tmp_path, "notes.md", "# Notes\n\n- a\n- b\n"))
-    assert {*corpus.train, *corpus.held_out} == {Text("# Notes"), Text("- a"), Text("- b")}
-    assert "2 lines" in str(corpus.description)
-
-
-def test_pairs(tmp_path: Path):
-    corpus = open_corpus(written(tmp_path, "numbers.TSV", ROWS))
-    assert corpus.is_pairs
-    assert {*corpus.train, *corpus.held_out} == {Pair(f"the number {i}", f"le nombre {i}") for i in range(60)}
-    assert len(corpus.held_out) == 3
-    assert corpus.examples == tuple(pair.source for pair in corpus.held_out)
-    assert corpus.measures == {}
 
 
 def test_a_folder_is_read_by_name_without_what_is_no_text(tmp_path: Path):
@@ -91,27 +74,9 @@ def test_the_same_texts_are_held_out_however_the_file_was_written(
     assert set(changed.held_out) == set(plain.held_out)
     assert set(changed.train) == set(plain.train)
     assert changed.fingerprint != plain.fingerprint
-
-
-def test_the_fingerprint_is_of_what_is_in_the_file_not_of_where_it_is(tmp_path: Path):
-    paths = [written(tmp_path, name, ROWS) for name in ("a.tsv", "elsewhere/b.tsv", "b.txt")]
-    pairs, same, lines = (open_corpus(path).fingerprint for path in paths)
-    assert pairs == same != lines
-    assert len(pairs) == 64
-    assert open_corpus(written(tmp_path, "a.tsv", ROWS + "\nx\ty")).fingerprint != pairs
-
-
-def test_a_corpus_is_loaded_by_its_path(tmp_path: Path):
-    path = written(tmp_path, "numbers.tsv", ROWS)
-    assert load_corpus(str(path)).fingerprint == open_corpus(path).fingerprint
-
-
-def test_examples_are_short_and_on_one_line(tmp_path: Path):
-    corpus = open_corpus(written(tmp_path, "long.txt", "\n".join(f"{i} " + "word " * 99 for i in range(200))))
-    assert len(corpus.examples) == 4
-    for example, text in zip(corpus.examples, corpus.held_out, strict=False):
-        assert 50 < len(example) <= 60
-        assert text.text.startswith(example + " ")
+    assert open_corpus(written(tmp_path, f"elsewhere/b{name[1:]}", content)).fingerprint == plain.fingerprint
+    if plain.is_pairs:
+        assert open_corpus(written(tmp_path, "b.md", content)).fingerprint != plain.fingerprint
 
 
 def test_examples_of_a_running_text_begin_with_a_line_or_a_word(tmp_path: Path):
@@ -122,6 +87,7 @@ def test_examples_of_a_running_text_begin_with_a_line_or_a_word(tmp_path: Path):
         held_out = " ".join("".join(stretch.text for stretch in corpus.held_out).split())
         assert len(corpus.examples) == len(set(corpus.examples)) == 4
         for example in corpus.examples:
+            assert 40 < len(example) <= 60
             assert example.startswith(beginning) and f" {example} " in held_out
         assert all("____" in example for example in corpus.fill_in_examples)
 
@@ -136,59 +102,37 @@ def test_examples_to_fill_in_have_a_gap(tmp_path: Path):
     assert open_corpus(written(tmp_path, "a.tsv", ROWS)).fill_in_examples == ()
 
 
-@pytest.mark.parametrize(("n_bytes", "expected"), [(1_000, 512), (256_000, 1_000), (9_000_000, 30_000)])
-def test_a_larger_text_gets_more_tokens(tmp_path: Path, n_bytes: int, expected: int):
-    half = n_bytes // 2
-    assert open_corpus(written(tmp_path, "a.txt", "x" * half + "\n" + "y" * (half - 1))).vocab_size == expected
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("a.txt", b"", "a.txt is empty; use a text file"),
-        ("a.txt", b"\n \n", "a.txt contains only whitespace; use"),
         ("a.txt", b"one", "a.txt contains only one line, but at least 2 different ones are needed"),
-        ("a.txt", b"one\ntwo\nthr\xe9\xe9\n", "a.txt, line 3: the byte 0xE9 is not valid UTF-8"),
-        ("a.txt", "one\ntwo".encode("utf-16"), "a.txt is UTF-16"),
-        ("a.bin", b"one\n\0", "a.bin is not a text file: line 2 contains a zero byte.*use a text file"),
-        ("a.tsv", b"one\tun\ntwo\n", r"a.tsv: 1 of 2 lines is not a pair \(line 2 has only one column\); each line"),
         ("a.tsv", b"one\tun\ntwo\t\n", r"\(line 2 has no target\); each line .* or skip it with skip_bad_lines=true"),
-        ("a.tsv", b"one\tun\n", "a.tsv contains only one source"),
-        (
-            "a.tsv",
-            b"one two\nthree four\n",
-            r"a.tsv: none of the lines is a pair \(line 1 .*; line 2 .*\); each line must contain",
-        ),
-        (
-            "a.tsv",
-            b"one,un\ntwo,deux\n",
-            r"a.tsv: none of the lines is a pair .* commas or semicolons; rename it to .csv",
-        ),
-        (
-            "a.tsv",
-            b"\xef\xbb\xbfone\tun\r\nno pair\r\n",
-            r"a.tsv: 1 of 2 lines is not a pair \(line 2 has only one column\); each line",
-        ),
+        ("a.tsv", b"one two\nthree four\n", r"a.tsv: none of the lines is a pair \(line 1 .*; line 2 .*\)"),
+        ("a.tsv", b"\xef\xbb\xbfone\tun\r\nno pair\r\n", r"a.tsv: 1 of 2 lines is not a pair \(line 2 has only one"),
+        ("nowhere/a.txt", None, "there is no file or folder .*nowhere/a.txt"),
     ],
 )
-def test_files_that_are_no_corpus(tmp_path: Path, name: str, content: bytes, message: str):
+def test_files_that_are_no_corpus(tmp_path: Path, name: str, content: bytes | None, message: str):
     with pytest.raises(CorpusError, match=message):
-        open_corpus(written(tmp_path, name, content))
+        open_corpus(tmp_path / name if content is None else written(tmp_path, name, content))
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(CorpusError, match="neither a file nor a folder"):
+            open_corpus(tmp_path / "pipe")
 
 
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({}, "contains no text; add text files to it"),
-        ({".hidden": b"x"}, "contains no text; add"),
+        ({".hidden": b"x"}, "contains no text; add text files to it"),
         (
-            {"a": b"", "b.jpg": b"\0", "c.tsv": b"a\tb"},
-            r"\(.*a is empty; .*b.jpg is not a text file.*c.tsv contains pairs",
+            {"a": b"", "b": b"\0", "c.tsv": b"a\tb"},
+            r"\(.*a is empty; .*b is not a text .*c.tsv contains pairs.*\); add",
         ),
-        ({str(i): b"" for i in range(5)}, r"3? ?is empty; and 2 more\); add"),
+        ({str(i): b"" for i in range(5)}, r"2 is empty; and 2 more\); add"),
         ({"a.txt": b"one\ntwo"}, "only one text file, .* use that file itself"),
         ({"a.txt": b"one", "b.txt": b"two\nthr\xe9e"}, "b.txt, line 2: the byte 0xE9"),
-        ({"a.txt": b"one", "b.txt": "two".encode("utf-16")}, "b.txt is UTF-16"),
     ],
 )
 def test_folders_that_are_no_corpus(tmp_path: Path, files: dict[str, bytes], message: str):
@@ -202,26 +146,13 @@ def test_bad_lines_are_skipped_where_that_is_wanted_and_nothing_vanishes_without
     path = written(tmp_path, "a.tsv", "one\tun\nno pair\ntwo\tdeux\tnote\nthree\t\nfour\tquatre\t\tx\n")
     corpus = open_corpus(path, CorpusReading(skip_bad_lines=True))
     assert {*corpus.train, *corpus.held_out} == {Pair("one", "un"), Pair("two", "deux"), Pair("four", "quatre")}
-    assert str(corpus.description).endswith(
-        "Skipped lines that are not pairs: 2. Only the first two columns are used; 2 of 5 lines have more."
-    )
+    said = str(corpus.description)
+    assert "not pairs: 2." in said and "2 of 5 lines have more" in said
     good = written(tmp_path, "b.tsv", "one\tun\ntwo\tdeux\tnote\n")
-    assert str(open_corpus(good).description).endswith("Only the first two columns are used; 1 of 2 lines have more.")
+    assert "1 of 2 lines have more" in str(open_corpus(good).description)
     for other in (written(tmp_path, "c.txt", "one\ntwo\n"), tmp_path):
         with pytest.raises(CorpusError, match=r"is not a .tsv file; skip_bad_lines only applies to .tsv files"):
             open_corpus(other, CorpusReading(skip_bad_lines=True))
-
-
-def test_a_path_where_nothing_is(tmp_path: Path):
-    with pytest.raises(CorpusError, match=r"there is no file or folder .*nowhere.txt"):
-        open_corpus(tmp_path / "nowhere.txt")
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a file that is neither a file nor a folder")
-def test_what_is_neither_a_file_nor_a_folder(tmp_path: Path):
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(CorpusError, match="neither a file nor a folder"):
-        open_corpus(tmp_path / "pipe")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
@@ -233,12 +164,3 @@ def test_what_may_not_be_read(tmp_path: Path, kind: str):
     with pytest.raises(CorpusError, match=r"permissions"):
         open_corpus(path if kind == "file" else path.parents[1])
     closed.chmod(0o700)
-
-
-def test_real_text(shared_data: Path):
-    path = shared_data / "corpora" / "tinyshakespeare.txt"
-    corpus: Corpus = open_corpus(path)
-    speeches = {speech.strip() for speech in path.read_text(encoding="utf-8").split("\n\n")}
-    assert {text.text for part in (corpus.train, corpus.held_out) for text in part} == speeches
-    assert {text.text for text in corpus.train}.isdisjoint(text.text for text in corpus.held_out)
-    assert len(corpus.held_out) == len(speeches) // 20

@@ -3,7 +3,6 @@
 import random
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer_core.corpora.batch_order import IGNORED, Batches, BatchPosition
+from transformer_core.corpora.batch_order import IGNORED, Batches
 from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.storage import running_text as running_text_module
 from transformer_core.corpora.storage.pieces import MovingPieces, Pieces
@@ -136,24 +135,6 @@ def test_an_encoder_guesses_in_windows_with_both_ends(
     assert found == expected
 
 
-def test_an_encoder_learns_from_windows_end_to_end(parts: tuple[RunningText, RunningText], tokenizer: Tokenizer):
-    tokens = tokenizer.encode(text_of(parts[0]))
-    batches, firsts = for_an_encoder(parts[0], tokenizer), set()
-    for _ in range(8):
-        places = []
-        for row, targets in epoch_of(batches):
-            assert (row[0], row[-1], len(row)) == (BOS, EOS, 16)
-            window = [
-                token if target == IGNORED else target for token, target in zip(row[1:-1], targets[1:-1], strict=True)
-            ]
-            [place] = [i for i in range(len(tokens) - 13) if tokens[i : i + 14] == window]
-            places.append(place)
-        places.sort()
-        assert set(np.diff(places)) == {14}
-        firsts.add(places[0])
-    assert len(firsts) > 4
-
-
 @given(st.integers(0, 60), st.integers(0, 2**32 - 1), st.booleans())
 @settings(max_examples=12)
 def test_a_run_that_goes_on_sees_what_it_would_have_seen(
@@ -169,19 +150,6 @@ def test_a_run_that_goes_on_sees_what_it_would_have_seen(
         assert torch.equal(expected.inputs[0], batch.inputs[0])
         assert torch.equal(expected.targets, batch.targets)
         assert unbroken.position == resumed.position
-
-
-def test_going_back_and_forth_finds_the_same_again(parts: tuple[RunningText, RunningText], tokenizer: Tokenizer):
-    batches = for_a_decoder(parts[0], tokenizer)
-    first = {epoch: next(batches.seek(BatchPosition(epoch=epoch, index=2))) for epoch in (3, 0, 7)}
-    for epoch in (0, 7, 3, 3):
-        again = next(batches.seek(BatchPosition(epoch=epoch, index=2)))
-        assert torch.equal(first[epoch].inputs[0], again.inputs[0])
-
-
-def test_seeds_begin_elsewhere(parts: tuple[RunningText, RunningText], tokenizer: Tokenizer):
-    beginnings = [for_a_decoder(parts[0], tokenizer, max_seq_len=64, seed=seed).pieces.first for seed in range(10)]  # type: ignore[attr-defined]
-    assert len(set(beginnings)) > 5
 
 
 def test_a_part_of_the_stretches_is_cut_where_they_do_not_go_on(
@@ -219,22 +187,6 @@ def test_moving_pieces_are_full_and_bring_nothing_twice(n_tokens: int, n_brought
     assert len(counts) == 1
 
 
-@pytest.mark.parametrize("stride", [None, 2, 1])
-@pytest.mark.parametrize("n_tokens", [12, 14, 17])
-def test_every_token_has_its_turn_at_the_first_place_and_at_the_last(n_tokens: int, stride: int | None):
-    """The first piece begins at each place that leaves all pieces within the text."""
-    pieces = MovingPieces(
-        TokenStore(np.arange(n_tokens), np.array([0, n_tokens])), n_brought=4, n_around=1, stride=stride
-    )
-    seen = set()
-    for epoch in range(100):
-        pieces.move(np.random.default_rng(epoch))
-        starts, lengths = pieces.windows(np.arange(len(pieces)))
-        seen.add((int(starts[0]), int(starts[-1] + lengths[-1])))
-    n_covered = 4 + 1 + (len(pieces) - 1) * (stride or 4)
-    assert seen == {(first, first + n_covered) for first in range(n_tokens - n_covered + 1)}
-
-
 @given(st.integers(3, 120), st.integers(1, 40), st.integers(1, 40), st.integers(0, 99))
 def test_windows_begin_a_stride_after_each_other(n_tokens: int, length: int, stride: int, seed: int):
     stream = list(range(n_tokens))
@@ -253,39 +205,8 @@ def test_windows_begin_a_stride_after_each_other(n_tokens: int, length: int, str
         assert windows == every
 
 
-def test_a_decoder_learns_from_every_window_with_a_stride_of_1(
-    parts: tuple[RunningText, RunningText], tokenizer: Tokenizer
-):
-    part: Sequence[Any] = parts[0]
-    held_out: Sequence[Any] = parts[1]
-    tokens = tokenizer.encode(text_of(part))
-    batches = batches_for(part, tokenizer, "decoder_only", max_seq_len=10, batch_size=7, seed=0, stride=1)
-    rows = epoch_of(batches)
-    n = len(tokens) - 10
-    assert sorted(targets for _, targets in rows) == sorted(tokens[i + 1 : i + 11] for i in range(n))
-    n_begun = 0
-    for given_tokens, targets in rows:
-        assert given_tokens[1:] == targets[:-1]
-        n_begun += given_tokens[0] == BOS
-    assert 0 < n_begun < n / 8
-    masked = batches_for(part, tokenizer, "encoder_only", max_seq_len=12, batch_size=7, seed=0, stride=1)
-    assert len(epoch_of(masked)) == len(tokens) - 2 - 10 + 1
-    measured = batches_for(held_out, tokenizer, "decoder_only", max_seq_len=10, batch_size=7, seed=0, stride=1)
-    assert measured.n_rows == for_a_decoder(held_out, tokenizer, max_seq_len=10).n_rows
-
-
 def test_there_must_be_room_for_a_token():
     store = TokenStore(np.arange(9), np.array([0, 9]))
     for kind in (Pieces, MovingPieces):
         with pytest.raises(CorpusError, match=r"max_seq_len \(2\) leaves no room .* at least 3"):
             kind(store, n_brought=0, n_around=2)
-
-
-def test_a_text_of_one_token_is_refused_before_training(tmp_path: Path):
-    path = tmp_path / "same.txt"
-    path.write_text("x" * 300)
-    train, held_out = running_text(TextFiles(path, [check_text_file(path)]), fingerprint="one")
-    tokenizer = train_tokenizer(["x" * 300], kind="word")
-    for part in (train, held_out):
-        with pytest.raises(CorpusError, match=r"add more text|at least one non-empty text"):
-            for_a_decoder(part, tokenizer)

@@ -33,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), st.booleans())
-@settings(max_examples=50)
+@settings(max_examples=30)
 def test_any_utf8_is_taken(folder: Path, text: str, has_mark: bool):
     path = written(folder, (codecs.BOM_UTF8 if has_mark else b"") + text.encode())
     if text.removeprefix("\ufeff" * (not has_mark)).strip():
@@ -82,19 +82,6 @@ def test_the_first_wrong_byte_is_named(folder: Path, parts: list[bytes]):
 def test_what_is_no_utf8_text(tmp_path: Path, raw: bytes, message: str):
     with pytest.raises(CorpusError, match=message):
         check_text_file(written(tmp_path, raw))
-
-
-def test_a_file_that_is_missing(tmp_path: Path):
-    with pytest.raises(CorpusError, match=r"there is no file or folder .*none.txt"):
-        check_text_file(tmp_path / "none.txt")
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read(tmp_path: Path):
-    path = written(tmp_path, b"secret")
-    path.chmod(0)
-    with pytest.raises(CorpusError, match="do not have permission to read"):
-        check_text_file(path)
 
 
 def test_equal_bytes_have_equal_fingerprints(tmp_path: Path):

@@ -5,15 +5,12 @@ import io
 import os
 import subprocess
 import sys
-import threading
 import time
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from transformer_core.config import Architecture
 from transformer_core.corpora import CorpusReading, Pair, load_corpus
@@ -49,36 +46,15 @@ def is_trained_on(path: Path, reading: CorpusReading | None = None) -> None:
 
 @pytest.mark.parametrize(
     ("name", "content", "file_name"),
-    [
-        ("notes.txt", LINES, "notes.txt"),
-        ("notes.md", LINES, "notes.md"),
-        ("My notes (2).txt", LINES, "My notes (2).txt"),
-        ("pasted", PARAGRAPH, "pasted.txt"),
-        ("pairs.tsv", PAIRS, "pairs.tsv"),
-        ("Pairs.TSV", PAIRS, "Pairs.tsv"),
-    ],
+    [("My notes (2).md", LINES, "My notes (2).md"), ("pasted", PARAGRAPH, "pasted.txt"), ("P.TSV", PAIRS, "P.tsv")],
 )
 def test_text_is_kept_as_it_is(tmp_path: Path, name: str, content: str, file_name: str):
-    taken = take_in(content.encode(), name, tmp_path / "texts")
+    taken = take_in(content.encode(), name, tmp_path / "texts", skip_bad_lines=True)
     assert taken.path == tmp_path / "texts" / named(content, file_name)
-    assert taken.path.read_text(encoding="utf-8") == content
-    assert str(taken.remark) == ""
-    assert [path.name for path in taken.path.parent.iterdir()] == [file_name]
+    assert taken.path.read_text(encoding="utf-8") == content and not taken.remark
+    assert [path.name for path in taken.path.parent.iterdir()] == [file_name]  # nothing says that lines are skipped
     assert [*(tmp_path / "texts").iterdir()] == [taken.path.parent]
     is_trained_on(taken.path)
-
-
-def test_two_files_of_one_name_lie_side_by_side(tmp_path: Path):
-    paths = [take_in(text.encode(), "notes.txt", tmp_path).path for text in (LINES, LINES * 2)]
-    assert paths[0] != paths[1]
-    assert [path.name for path in paths] == ["notes.txt"] * 2
-    assert [path.read_text() for path in paths] == [LINES, LINES * 2]
-
-
-def test_the_corpus_is_called_as_the_file_was(tmp_path: Path):
-    corpus = load_corpus(str(take_in(LINES.encode(), "my-notes.txt", tmp_path).path))
-    assert (corpus.name, corpus.title) == ("my-notes", "My notes")
-    assert "from my-notes.txt (" in str(corpus.description)
 
 
 def test_an_open_file_is_read_to_its_end(tmp_path: Path):
@@ -99,43 +75,18 @@ def test_an_open_file_is_read_to_its_end(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "file_name"),
     [
-        ("../../etc/passwd", "passwd.txt"),
-        ("..\\..\\boot.ini", "boot.ini"),
-        ("/etc/shadow", "shadow.txt"),
-        ("C:\\texts\\tale.txt", "tale.txt"),
-        ("..", "text.txt"),
-        ("", "the text.txt"),
-        ("a folder/", "the text.txt"),
-        (" . ", "text.txt"),
-        (".hidden.txt", "hidden.txt"),
-        ("con", "text-con.txt"),
-        ("NUL.txt", "text-NUL.txt"),
-        ("com1.tale.txt", "text-com1.tale.txt"),
-        ("a\0b\nc.txt", "a b c.txt"),
-        ("a:b*c?<d>|\"e'.txt", "a-b-c-d-e.txt"),
-        ("日本語の話.txt", "日本語の話.txt"),
-        ("é".join("ab"), "aéb.txt"),
-        ("e\u0301.txt", "é.txt"),
-        ("🎉.txt", "text.txt"),
-        ("\ud800x.txt", "x.txt"),
-        ("v1.2 of the tale", "v1.2 of the tale.txt"),
-        ("-rf.txt", "rf.txt"),
+        *(("../../etc/passwd", "passwd.txt"), ("..\\..\\boot.ini", "boot.ini"), ("C:\\texts\\tale.txt", "tale.txt")),
+        *(("..", "text.txt"), ("", "the text.txt"), ("a folder/", "the text.txt"), (" . ", "text.txt")),
+        *((".hidden.txt", "hidden.txt"), ("con", "text-con.txt"), ("NUL.txt", "text-NUL.txt")),
+        *(("com1.tale.txt", "text-com1.tale.txt"), ("a\0b\nc.txt", "a b c.txt"), ("-rf.txt", "rf.txt")),
+        *(("a:b*c?<d>|\"e'.txt", "a-b-c-d-e.txt"), ("日本語の話.txt", "日本語の話.txt"), ("e\u0301.txt", "é.txt")),
+        *(("🎉.txt", "text.txt"), ("\ud800x.txt", "x.txt"), ("v1.2 of the tale", "v1.2 of the tale.txt")),
     ],
 )
 def test_a_name_never_leads_elsewhere(tmp_path: Path, name: str, file_name: str):
     path = take_in(LINES.encode(), name, tmp_path / "texts").path
     assert path.parent.parent == tmp_path / "texts"
     assert path.name == file_name
-
-
-@given(st.text(max_size=300) | st.text("./\\\0~", max_size=9) | st.just("語" * 300))
-@settings(max_examples=25)
-def test_any_name_gives_a_file_in_the_folder(tmp_path_factory: pytest.TempPathFactory, name: str):
-    folder = tmp_path_factory.mktemp("texts")
-    path = take_in(b"a\nb\n", name, folder, as_pairs=False).path
-    assert path.parent.parent == folder and path.suffix not in (".tsv", ".csv") and path.read_text() == "a\nb\n"
-    assert len(path.name.encode()) < 200
-    assert load_corpus(str(path)).title
 
 
 def test_the_same_content_is_there_once(tmp_path: Path):
@@ -145,24 +96,23 @@ def test_the_same_content_is_there_once(tmp_path: Path):
     assert first.stat().st_mtime_ns == written
     first.write_text("cut off")
     assert take_in(LINES.encode(), "a.txt", tmp_path).path.read_text() == LINES
-    assert take_in(LINES.encode() + b"more\n", "a.txt", tmp_path).path != first
+    other = take_in(LINES.encode() + b"more\n", "a.txt", tmp_path).path
+    assert other != first and other.name == first.name
 
 
 @pytest.mark.parametrize(
-    ("raw", "remark"),
+    ("encoding", "breaks", "remark"),
     [
-        (LINES.replace("some", "être").encode("latin-1"), "was not UTF-8 and was read as Windows-1252"),
-        (LINES.replace("some", "être").encode("utf-16"), "was UTF-16 and is stored as UTF-8"),
-        (b"\xef\xbb\xbf" + LINES.replace("some", "être").encode(), ""),
-        (LINES.replace("some", "être").replace("\n", "\r\n").encode(), ""),
-        (LINES.replace("some", "être").replace("\n", "\r").encode(), ""),
+        ("latin-1", "\n", "was not UTF-8 and was read as Windows-1252"),
+        ("utf-16", "\n", "was UTF-16 and is stored as UTF-8"),
+        *(("utf-8-sig", "\n", ""), ("utf-8", "\r\n", ""), ("utf-8", "\r", "")),
     ],
 )
-def test_other_encodings_become_utf_8_and_that_is_said(tmp_path: Path, raw: bytes, remark: str):
-    taken = take_in(raw, "a.txt", tmp_path)
-    assert taken.path.read_text(encoding="utf-8") == LINES.replace("some", "être")
+def test_other_encodings_become_utf_8_and_that_is_said(tmp_path: Path, encoding: str, breaks: str, remark: str):
+    text = LINES.replace("some", "être")
+    taken = take_in(text.replace("\n", breaks).encode(encoding), "a.txt", tmp_path)
+    assert taken.path.read_text(encoding="utf-8") == text
     assert remark in str(taken.remark) and bool(remark) == bool(taken.remark)
-    is_trained_on(taken.path)
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -171,28 +121,10 @@ def test_columns_of_a_table_become_pairs(tmp_path: Path, delimiter: str):
     written = io.StringIO()
     csv.writer(written, delimiter=delimiter, lineterminator="\n\n").writerows(rows)
     taken = take_in(written.getvalue().encode(), "table.csv", tmp_path)
-    assert (
-        taken.path.suffix == ".tsv"
-        and str(taken.remark) == "table.csv is stored as table.tsv, with tab-separated columns."
-    )
+    assert taken.path.suffix == ".tsv" and str(taken.remark).startswith("table.csv is stored as table.tsv")
     corpus = load_corpus(str(taken.path))
-    assert {*corpus.train, *corpus.held_out} == {
-        *(Pair("first", "second"), Pair("one, two", 'he said "hi"'), Pair("three; four", "x"), Pair("é", "ü"))
-    }
-
-
-def test_a_cell_may_be_as_long_as_a_line(tmp_path: Path):
-    long = "word " * 50_000
-    taken = take_in(f"a,b\n{long},short\n".encode(), "t.csv", tmp_path)
-    assert taken.path.read_text(encoding="utf-8") == f"a\tb\n{long.strip()}\tshort\n"
-
-
-def test_further_columns_are_left_out_and_that_is_said(tmp_path: Path):
-    taken = take_in(b"a,b,c,d\ne,f\ng,h,\n", "t.csv", tmp_path)
-    corpus = load_corpus(str(taken.path))
-    assert {*corpus.train, *corpus.held_out} == {Pair("a", "b"), Pair("e", "f"), Pair("g", "h")}
-    assert str(corpus.description).endswith("Only the first two columns are used; 1 of 3 lines have more.")
-    assert "t.csv is stored as t.tsv" in str(taken.remark)
+    pairs = [("first", "second"), ("one, two", 'he said "hi"'), ("three; four", "x"), ("é", "ü")]
+    assert {*corpus.train, *corpus.held_out} == {Pair(*pair) for pair in pairs}
 
 
 def test_pairs_or_text_as_the_person_says(tmp_path: Path):
@@ -204,43 +136,22 @@ def test_pairs_or_text_as_the_person_says(tmp_path: Path):
     assert table.path.read_text() == "a,b\nc,d\n" and not load_corpus(str(table.path)).is_pairs
 
 
-REFUSED: list[tuple[str, bytes, dict[str, Any], str]] = [
-    ("a.txt", b"", {}, "a.txt is empty; use a text file"),
+REFUSED: list[tuple[str, bytes, dict[str, Any], str]] = [  # encodings, lines of pairs and files have tests of their own
     ("", b"", {}, "the text is empty"),
-    ("a.txt", b" \n\t\n", {}, "a.txt contains only whitespace"),
     ("a.txt", b"x", {}, "a.txt contains only one line, .* or at least 200 bytes"),
-    ("a.txt", b"x\nx\nx\n", {}, "a.txt contains only one line"),
-    ("a.txt", b"Hello, world!", {}, "a.txt contains only one line"),
     ("a.bin", b"\x7fELF\1\2\0\0", {}, "a.bin is not a text file: line 1 contains a zero byte"),
-    ("a.pdf", b"%PDF-1.4 and so on", {}, "a.pdf is a PDF"),
-    (
-        "a.txt",
-        "Привет\n".encode("cp1251") * 9,
-        {},
-        "a.txt, line 1: the byte 0xCF is neither valid UTF-8 nor Windows-1252",
-    ),
     ("a.tsv", b"a\tb\nc\n", {}, r"a.tsv: 1 of 2 lines is not a pair \(line 2 has only one column\); .* correct that"),
-    ("a.tsv", b"a\tb\n\nc\t \n", {}, r"a.tsv: 1 of 2 lines is not a pair \(line 3 has no target\)"),
-    ("a.tsv", b"a,b\nc,d\n", {}, "a.tsv: none of the lines is a pair .*; rename it to .csv"),
     ("a.tsv", b"a\tb\n", {}, "a.tsv contains only one source"),
     (
         "a.txt",
         b"a\nb\n",
         {"as_pairs": True},
-        r"a.txt: none of the lines is a pair \(line 1 has only one column; line 2",
+        r"a.txt: none of the lines is a pair \(line 1 has only one column; line",
     ),
-    ("a.csv", b"a,b\nc\n", {}, r"a.csv: 1 of 2 lines .*\(line 2 has only one column\); .* a comma or semicolon"),
-    ("a.csv", b'a,b\n"c\nd",e\nf,\n', {}, r"a.csv: 1 of 3 lines .*\(line 4 has no target\)"),
+    ("a.csv", b'a,b\n"c\nd",e\nf,\n', {}, r"a.csv: 1 of 3 lines .*\(line 4 has no target\).* a comma or semicolon"),
     ("a.csv", b'a,b\nc,d\n"e,f\ng,h\n', {}, "a.csv: the row that starts at line 3 cannot be read .* quotation mark"),
     ("a.csv", b'a,b\n"c"d,e\n', {}, "a.csv: the row that starts at line 2 cannot be read"),
-    ("a.csv", b"", {}, "a.csv is empty"),
     ("a.csv", b"word\nword\n", {}, r"a.csv: none of the lines is a pair \(line 1 has only one column"),
-    (
-        "a.csv",
-        b'a,b\n"c,d\n' + b"e,f\n" * 2**20,
-        {},
-        "a.csv: the row that starts at line 2 .* missing quotation mark",
-    ),
 ]
 
 
@@ -276,35 +187,6 @@ def test_bad_lines_are_counted_and_skipped_once_a_person_agrees(tmp_path: Path, 
     assert "not pairs: 10." in str(corpus.description)
 
 
-def test_a_file_without_bad_lines_is_marked_by_nothing(tmp_path: Path):
-    taken = take_in(PAIRS.encode(), "a.tsv", tmp_path, skip_bad_lines=True)
-    assert [path.name for path in taken.path.parent.iterdir()] == ["a.tsv"]
-    text = take_in(LINES.encode(), "a.txt", tmp_path, skip_bad_lines=True)
-    assert [path.name for path in text.path.parent.iterdir()] == ["a.txt"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "content",
-    [
-        "".join(f"الجملة رقم {i} هنا\n" for i in range(30)),
-        "".join(f"第{i}句话在这里。\n" for i in range(30)),
-        "x" * 30_000,
-        "one long line without an end " * 2_000,
-    ],
-)
-def test_other_scripts_and_very_long_lines_can_be_trained_on(tmp_path: Path, content: str):
-    taken = take_in(content.encode(), "a.txt", tmp_path)
-    assert taken.path.read_text(encoding="utf-8") == content
-    is_trained_on(taken.path)
-
-
-def test_a_table_whose_lines_do_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "_LONGEST_LINE", 100)
-    with pytest.raises(CorpusError, match=r"a.csv has a line of more than 100 characters"):
-        take_in(b"x" * 101, "a.csv", tmp_path)
-
-
 def test_there_is_an_end_to_what_is_taken_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "MOST_BYTES", 2**20)
     monkeypatch.setattr(module, "_BLOCK", 2**10)
@@ -315,22 +197,8 @@ def test_there_is_an_end_to_what_is_taken_in(tmp_path: Path, monkeypatch: pytest
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path):
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(
-        CorpusError, match=r"a.txt cannot be saved in .*file.*; free some disk space there, or choose another"
-    ):
+    with pytest.raises(CorpusError, match=r"a.txt cannot be saved in .*file.*; free some disk space"):
         take_in(LINES.encode(), "a.txt", tmp_path / "file" / "texts")
-
-
-def test_an_open_file_that_fails_leaves_nothing(tmp_path: Path):
-    class Broken(io.BytesIO):
-        def read(self, size: int | None = -1) -> bytes:
-            if self.tell():
-                raise OSError("the connection was lost")
-            return super().read(9)
-
-    with pytest.raises(CorpusError, match="the connection was lost"):
-        take_in(Broken(LINES.encode()), "a.txt", tmp_path)
-    assert not list(tmp_path.iterdir())
 
 
 def test_what_a_process_left_behind_is_deleted_once_it_is_old(tmp_path: Path):
@@ -344,30 +212,16 @@ def test_what_a_process_left_behind_is_deleted_once_it_is_old(tmp_path: Path):
     assert (old.exists(), young.exists(), foreign.exists()) == (False, True, True)
 
 
-def test_several_at_once(tmp_path: Path):
-    found: list[Path] = []
-    threads = [
-        threading.Thread(target=lambda: found.append(take_in(LINES.encode(), "a.txt", tmp_path).path)) for _ in range(6)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [tmp_path / named(LINES, "a.txt")] * 6
-    assert found[0].read_text() == LINES and len(list(tmp_path.iterdir())) == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("tokens", ["word", "character", "byte_bpe"])
-@pytest.mark.parametrize("division", ["auto", "lines", "stream"])
-@pytest.mark.parametrize("content", [LINES, LINES * 30, "a line\nand another\n" * 20])
+@pytest.mark.parametrize(
+    ("content", "division", "tokens"),
+    [
+        *((LINES, "auto", "word"), (LINES * 30, "stream", "character"), ("one\nand another\n" * 20, "lines", "word")),
+        *((LINES * 30, "lines", "byte_bpe"), ("第句话。" * 50, "auto", "character"), ("x" * 999, "auto", "character")),
+        *(("one long line without an end " * 500, "stream", "byte_bpe"), (PARAGRAPH, "auto", "word")),
+    ],
+)
 def test_whatever_way_it_is_read_it_can_be_trained_on(tmp_path: Path, content: str, division: Any, tokens: Any):
     is_trained_on(take_in(content.encode(), "a.txt", tmp_path).path, CorpusReading(division=division, tokens=tokens))
-
-
-@pytest.mark.parametrize("tokens", ["word", "character", "byte_bpe"])
-def test_a_pasted_paragraph_can_be_trained_on(tmp_path: Path, tokens: Any):
-    is_trained_on(take_in(PARAGRAPH.encode(), "pasted", tmp_path).path, CorpusReading(tokens=tokens))
 
 
 MEASURE = """
@@ -390,15 +244,15 @@ print(peak() - before, path.stat().st_size)
 
 @pytest.mark.faults
 @pytest.mark.skipif(sys.platform == "win32", reason="peak memory is asked of a Unix system")
-@pytest.mark.parametrize(("encoding", "breaks"), [("utf-8", "\n"), ("utf-16", "\n"), ("cp1252", "\n"), ("utf-8", " ")])
-def test_two_hundred_megabytes_take_little_memory(tmp_path: Path, encoding: str, breaks: str):
+@pytest.mark.parametrize(("encoding", "breaks"), [("cp1252", "\n"), ("utf-16", " ")])
+def test_a_hundred_megabytes_take_little_memory(tmp_path: Path, encoding: str, breaks: str):
     line = f"Some words, one after the other, até o fim {'da linha ' * 100}{breaks}"
     with open(tmp_path / "large.txt", "w", encoding=encoding, newline="") as file:
-        for i in range(220_000):
+        for i in range(110_000):
             file.write(f"{i} {line}")
     environment = os.environ | {"HEADLIGHT_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", MEASURE, str(tmp_path / "large.txt"), str(tmp_path / "texts")]
     found = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
     grown, size = map(int, found.stdout.split())
-    assert size > 200e6
+    assert size > 100e6
     assert grown < 60e6

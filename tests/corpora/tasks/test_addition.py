@@ -18,7 +18,7 @@ def zeroed(source: str, places: set[int]) -> str:
 
 
 def test_every_sum_is_right(made: Callable[[str], Corpus]) -> None:
-    for pair in (*made("addition").train[::10], *made("addition").held_out):
+    for pair in made("addition").held_out:
         assert int(pair.target) == sum_of(pair.source)
         assert all(str(int(number)) == number and len(number) <= 4 for number in pair.source.split("+"))
 
@@ -32,7 +32,7 @@ def test_no_sum_is_held_out_that_is_trained_on_the_other_way_round(made: Callabl
 
 
 def test_numbers_of_all_lengths_and_long_carries_are_frequent(made: Callable[[str], Corpus]) -> None:
-    pairs = made("addition").train[::5]
+    pairs = made("addition").train
     lengths = {tuple(map(len, pair.source.split("+"))) for pair in pairs}
     assert lengths == {(i, j) for i in range(1, 5) for j in range(1, 5)}
     depends_on = [max(map(len, pair.alignment)) for pair in pairs]
@@ -63,7 +63,7 @@ def digit(source: str, column: int) -> str:
 
 
 def test_a_digit_depends_on_what_it_is_aligned_with_and_on_nothing_else(made: Callable[[str], Corpus]) -> None:
-    for pair in made("addition").held_out[::2]:
+    for pair in made("addition").held_out:
         digits = {i for i, character in enumerate(pair.source) if character.isdigit()}
         for column, sources in enumerate(reversed(pair.alignment)):
             expected = pair.target[-1 - column]

@@ -10,22 +10,6 @@ from transformer_core.corpora import CORPORA, Pair
 from transformer_core.errors import CorpusError
 
 
-@pytest.mark.parametrize("name", [*CORPORA])
-def test_all_but_the_items_is_known_beforehand(name: str):
-    about = CORPORA[name].about
-    assert about.name == name
-    assert about.title and about.description and about.examples
-    assert (len(about.train), len(about.held_out)) == (0, 0)
-
-
-def test_what_was_drawn_is_checked():
-    def draw(seed: int) -> tuple[list[Any], list[Any]]:
-        return [Pair("a", "b")], [Pair("a", "b")]
-
-    with pytest.raises(CorpusError, match="1 sources are both in the training and in the held-out data"):
-        replace(CORPORA["copy"], draw=draw)()
-
-
 @pytest.mark.parametrize("was_enabled", [True, False])
 @pytest.mark.parametrize("fails", [True, False])
 def test_the_collector_is_left_as_it_was(was_enabled: bool, fails: bool):

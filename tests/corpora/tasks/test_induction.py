@@ -2,17 +2,14 @@
 
 from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
 
 import pytest
 
-import transformer_core as tc
 from transformer_core.corpora import Corpus, Text
 from transformer_core.corpora.tasks.induction import (
     MAX_AHEAD,
     MAX_WORDS,
     MIN_REPEATED,
-    WORDS,
     align_repetition,
     continued,
     up_to_the_repetition,
@@ -25,16 +22,10 @@ def begin_and_length(words: list[str]) -> tuple[int, int]:
     return words.index(words[again]), again - words.index(words[again])
 
 
-def test_the_words_are_one_token_each_and_all_different() -> None:
-    tokenizer = tc.train_tokenizer(WORDS, kind="word")
-    assert len(set(WORDS)) == len(WORDS) >= 60
-    assert [word for word in WORDS if len(tokenizer.encode(word)) != 1 or not word.islower()] == []
-
-
 def test_a_text_is_some_words_and_two_or_three_copies(made: Callable[[str], Corpus]) -> None:
     copies: Counter[int] = Counter()
     corpus = made("induction")
-    for text in (*corpus.train[::10], *corpus.held_out):
+    for text in corpus.train:
         words = text.text.split()
         begin, n = begin_and_length(words)
         assert len(words) <= MAX_WORDS <= 62  # with <bos> and <eos> 64 at most
@@ -43,7 +34,7 @@ def test_a_text_is_some_words_and_two_or_three_copies(made: Callable[[str], Corp
         n_copies, rest = divmod(len(words) - begin, n)
         assert rest == 0 and words[begin:] == words[begin : begin + n] * n_copies
         copies[n_copies] += 1
-    assert set(copies) == {2, 3} and min(copies.values()) > 500
+    assert set(copies) == {2, 3} and min(copies.values()) > 400
 
 
 def test_a_word_is_copied_from_where_it_stands_in_the_copies_before(made: Callable[[str], Corpus]) -> None:
@@ -57,19 +48,6 @@ def test_a_word_is_copied_from_where_it_stands_in_the_copies_before(made: Callab
                 earlier = [p for p in range(t - n, begin - 1, -n) if p > begin]
                 assert list(sources) == sorted(earlier)
         assert text.determined == tuple(range(begin + n + 1, len(words)))
-
-
-def test_the_position_tells_nothing(made: Callable[[str], Corpus]) -> None:
-    found = [begin_and_length(text.text.split()) for text in made("induction").train[::10]]
-    where, distances = Counter(begin + n for begin, n in found), Counter(n for _, n in found)
-    assert len(where) > 30 and max(where.values()) < 0.1 * len(found)
-    assert len(distances) > 20 and max(distances.values()) < 0.1 * len(found)
-
-
-def test_no_word_tells_the_next_one(made: Callable[[str], Corpus]) -> None:
-    firsts = [text.text.split()[:4] for text in made("induction").train]  # all of them the first time
-    pairs = Counter(pair for words in firsts for pair in pairwise(words))
-    assert max(pairs.values()) < 40  # of 60,000 among 97 * 96
 
 
 def test_the_alignment_by_hand() -> None:

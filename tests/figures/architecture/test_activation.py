@@ -1,12 +1,10 @@
 """A captured activation as a figure: every number is drawn where it belongs, and said in words."""
 
-import math
 from typing import Any
 
 import numpy as np
 import pytest
 
-from transformer_core.figures import DARK, LIGHT, template
 from transformer_core.figures.architecture.activation import activation_figure
 from transformer_core.figures.heatmaps.cells import FORBIDDEN
 
@@ -66,21 +64,10 @@ def test_what_is_no_number_is_neutral_and_what_is_not_signed_begins_at_zero():
 
 @pytest.mark.parametrize("n_columns", [None, 10])
 def test_the_parts_stand_apart_and_their_axes_end_where_their_data_does(n_columns: int | None):
-    starts = None if n_columns is None else np.array([0, 3, 6])
-    lengths, counts = np.array([0.2, 0.8]), np.array([1, 40, 7])
-    edges = np.array([-0.5, -0.25, 0.25, 0.5])
-    layout = (
-        figure := activation_figure(
-            CELLS,
-            ["a", "b"],
-            title="x",
-            columns=starts,
-            n_columns=n_columns,
-            lengths=lengths,
-            counts=counts,
-            edges=edges,
-        )
-    ).layout
+    more: dict[str, Any] = {} if n_columns is None else {"columns": np.array([0, 3, 6]), "n_columns": n_columns}
+    more |= {"counts": np.array([1, 40, 7]), "edges": np.array([-0.5, -0.25, 0.25, 0.5])}
+    figure = activation_figure(CELLS, ["a", "b"], title="x", lengths=np.array([0.2, 0.8]), **more)
+    layout = figure.layout
     assert layout.xaxis.range == (-0.5, (n_columns or 3) - 0.5)
     assert layout.xaxis2.range[0] == 0 and 0.8 < layout.xaxis2.range[1] < 0.9
     assert layout.xaxis3.range == (-0.5, 0.5) == (layout.coloraxis3.cmin, layout.coloraxis3.cmax)
@@ -95,26 +82,3 @@ def test_the_parts_stand_apart_and_their_axes_end_where_their_data_does(n_column
     assert bars.customdata[1] == "40 values from -0.25 to 0.25"
     assert layout.meta["words"]["before"] == ("at most " if n_columns else "")
     assert layout.meta["words"]["format"] == "+.3f"
-
-
-def test_what_stands_around_the_cells_has_room():
-    def margin(n: int, **more: Any) -> Any:
-        cells, tokens = np.ones((2, n)), ["a long token"] * n
-        more = {"column_tokens": tokens} | more
-        return activation_figure(cells, ["a", "b"], title="x", counts=COUNTS, edges=EDGES, **more).layout.margin
-
-    plain, slanted, upright = margin(24, column_tokens=None), margin(24), margin(25)
-    assert upright.t - plain.t > 12 * 5 > slanted.t - plain.t > 12 * 5 / math.sqrt(2)
-    assert slanted.r - plain.r > 12 * 5 / math.sqrt(2) and upright.r == plain.r == 8
-    assert margin(24, lengths=np.ones(2)).r == 8  # there the labels lean over the lengths
-    assert margin(24, subtitle="s").t - slanted.t >= 16 and margin(24, column_name="c").t - slanted.t >= 16
-
-
-def test_looks_come_from_the_theme():
-    light, dark = (
-        activation_figure(CELLS, ["a", "b"], title="x", counts=COUNTS, edges=EDGES, theme=theme)
-        for theme in (LIGHT, DARK)
-    )
-    assert light.layout.template != dark.layout.template == template(DARK)
-    light.layout.template = dark.layout.template
-    assert light == dark

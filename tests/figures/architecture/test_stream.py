@@ -57,20 +57,3 @@ def test_the_stream_is_drawn_position_by_position_or_as_a_band(n_positions: int)
     assert layout.yaxis2.range[0] == 0 and high.max() < layout.yaxis2.range[1] < 1.2 * high.max()
     assert layout.yaxis2.domain[0] == 0 < layout.yaxis2.domain[1] < layout.yaxis.domain[0] < layout.yaxis.domain[1] == 1
     assert list(layout.xaxis2.ticktext) == ["embedding", "0 self-attention", "0 feed-forward"]
-
-
-@pytest.mark.parametrize(("n", "step", "angle"), [(5, 1, 0), (26, 1, -55), (27, 2, -55), (53, 3, -55)])
-def test_names_of_many_places_are_slanted_and_thinned(n: int, step: int, angle: int):
-    names = [f"place {i}" for i in range(n)]
-    ones = np.ones((n - 1, 1))
-    hues = ["#112233"] * (n - 1)
-    axis = stream_figure(np.ones((n, 1)), ones, ones, places=names, hues=hues, tokens=["x"], title="").layout.xaxis2
-    assert (list(axis.tickvals), list(axis.ticktext)) == (list(range(0, n, step)), names[::step])
-    assert axis.tickangle == angle
-
-
-def test_a_stream_with_too_few_names_is_refused():
-    with pytest.raises(ValueError, match="one place more than sub-layers"):
-        stream_figure(
-            np.ones((2, 1)), np.ones((1, 1)), np.ones((1, 1)), places=["a"], hues=["#112233"], tokens=["x"], title=""
-        )

@@ -38,23 +38,14 @@ def test_each_panel_has_a_line_for_each_variant(theme: Theme):
     assert figure.layout.template.layout.paper_bgcolor == theme.background
 
 
-def test_without_held_out_losses_there_is_no_panel_for_them():
+def test_panels_of_what_there_is():
     figure = experiment_curves(NAMES, LOSSES, shares=SHARES, n_steps=100)
     titles = [note.text for note in figure.layout.annotations]
     assert titles == [
         "<b>Training loss</b>, nats per token",
         "<b>Exact match</b>, fraction of held-out data, free-running",
     ]
-
-
-def test_before_the_first_step_the_variants_are_named_already():
     figure = experiment_curves(NAMES, {}, shares={}, n_steps=100)
     assert [trace.name for trace in figure.data if trace.showlegend] == ["right mask", "&lt;no&gt; mask"]
     assert all(len(trace.y) == 0 for trace in figure.data)
     assert "No steps have been trained yet." in [note.text for note in figure.layout.annotations]
-
-
-def test_six_variants_have_six_hues():
-    hues = variant_hues([*"abcdef"])
-    assert [*hues] == [*"abcdef"]
-    assert len({*hues.values()}) == 6

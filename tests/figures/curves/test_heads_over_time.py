@@ -1,13 +1,10 @@
 """All heads over the steps: a line each, its hue its layer, and what stands out."""
 
-import json
-from typing import Any
-
 import numpy as np
 import pytest
 from plotly.graph_objects import Figure, Scatter
 
-from transformer_core.figures import DARK, LIGHT, heads_over_time
+from transformer_core.figures import heads_over_time
 from transformer_core.figures.hues import layer_hues
 
 STEPS = np.array([0, 1, 5, 20, 100])
@@ -35,14 +32,9 @@ def test_a_line_for_each_head_in_a_panel_for_each_attention():
         assert trace.yaxis == {"decoder": "y", "cross": "y2"}[name]
         assert trace.line.color == layer_hues(2)[at[0]]
         assert "%{y:.2f} of its attention" in rest
+    assert [trace.name for trace in figure.data if trace.showlegend] == ["layer 0", "layer 1"]  # each once
     titles = [note.text for note in figure.layout.annotations]
     assert titles == ["<b>Decoder self-attention</b>", "<b>Cross-attention</b>"]
-
-
-def test_each_layer_is_named_once():
-    figure = heads_over_time(STEPS, {"encoder": scores(2, 3), "cross": scores(4, 3)})
-    assert [trace.name for trace in figure.data if trace.showlegend] == ["layer 0", "layer 1", "layer 2", "layer 3"]
-    assert len({trace.line.color for trace in lines(figure) if trace.name == "layer 1"}) == 1
 
 
 def test_the_chosen_head_is_strong_drawn_last_and_named_at_its_end():
@@ -74,7 +66,16 @@ def test_the_axis_goes_as_far_as_the_training_and_what_is_marked(n_steps: int | 
     assert np.log10(4) < by_factors.xaxis.range[0] < np.log10(5)  # from the first snapshot on
 
 
-def test_a_chosen_head_that_is_not_shown_makes_no_other_faint():
+def test_thresholds_and_habits_are_marked():
+    figure = heads_over_time(STEPS, {"encoder": scores(1, 2), "cross": scores(1, 2)}, threshold=0.3)
+    assert [(shape.yref, shape.y0, shape.y1) for shape in figure.layout.shapes] == [("y", 0.3, 0.3), ("y2", 0.3, 0.3)]
+    assert [note.text for note in figure.layout.annotations].count("threshold 0.3") == 2
+    given = {"cross": scores(2, 3)}
+    appearances = [(("cross", 1, 2), 20, "It appears."), (("decoder", 0, 0), 5, "Another does.")]
+    figure = heads_over_time(STEPS, given, appearances=appearances)
+    (marks,) = (trace for trace in figure.data if trace.mode == "markers")
+    assert (list(marks.x), list(marks.y), list(marks.text)) == ([20], [given["cross"][1, 2, 3]], ["It appears."])
+    assert list(marks.marker.color) == [layer_hues(2)[1]]
     given = {"cross": scores(2, 3)}
     assert heads_over_time(STEPS, given, chosen=("decoder", 0, 1)) == heads_over_time(STEPS, given)
 
@@ -93,21 +94,6 @@ def test_chance_is_a_band_over_all_heads_and_a_dotted_line_for_the_chosen_one():
     np.testing.assert_array_equal(lines(figure)[-1].customdata, chances["cross"][1, 2])
 
 
-def test_the_threshold_is_a_line_in_every_panel():
-    figure = heads_over_time(STEPS, {"encoder": scores(1, 2), "cross": scores(1, 2)}, threshold=0.3)
-    assert [(shape.yref, shape.y0, shape.y1) for shape in figure.layout.shapes] == [("y", 0.3, 0.3), ("y2", 0.3, 0.3)]
-    assert [note.text for note in figure.layout.annotations].count("threshold 0.3") == 2
-
-
-def test_a_habit_is_marked_on_the_line_where_it_was_taken_up():
-    given = {"cross": scores(2, 3)}
-    appearances = [(("cross", 1, 2), 20, "It appears."), (("decoder", 0, 0), 5, "Another does.")]
-    figure = heads_over_time(STEPS, given, appearances=appearances)
-    (marks,) = (trace for trace in figure.data if trace.mode == "markers")
-    assert (list(marks.x), list(marks.y), list(marks.text)) == ([20], [given["cross"][1, 2, 3]], ["It appears."])
-    assert list(marks.marker.color) == [layer_hues(2)[1]]
-
-
 def test_what_is_not_known_is_no_point():
     given = scores(1, 2)
     given[0, 1, :2] = np.nan
@@ -116,16 +102,6 @@ def test_what_is_not_known_is_no_point():
     assert not [trace for trace in figure.data if trace.fill]
     given[0, 1, :4] = np.nan
     assert [trace.mode for trace in lines(heads_over_time(STEPS, {"cross": given}))] == ["lines", "markers"]
-
-
-def test_shares_have_a_fixed_range_and_nats_have_room():
-    assert heads_over_time(STEPS, {"cross": scores(1, 2) / 9}).layout.yaxis.range == (-0.03, 1.03)
-    figure = heads_over_time(STEPS, {"cross": 3 * scores(1, 2)}, unit="nats")
-    assert figure.layout.yaxis.range[1] > max(max(trace.y) for trace in figure.data) > 1
-    assert "%{y:.2f} nats" in lines(figure)[0].hovertemplate
-
-
-def test_one_snapshot_is_a_point_and_none_is_said():
     assert {trace.mode for trace in heads_over_time(STEPS[:1], {"cross": scores(1, 2)[..., :1]}).data} == {"markers"}
     for none in ({}, {"cross": scores(1, 2)[..., :0]}):
         figure = heads_over_time(STEPS[:0], none, n_steps=100)
@@ -133,20 +109,8 @@ def test_one_snapshot_is_a_point_and_none_is_said():
         assert figure.layout.xaxis.range[1] >= 100 and figure.layout.yaxis.showticklabels is False
 
 
-@pytest.mark.parametrize("log_steps", [False, True])
-def test_many_heads_at_many_snapshots_stay_small(log_steps: bool):
-    steps = np.arange(600)
-    given = {name: scores(4, 8, seed=i, steps=steps) for i, name in enumerate(("encoder", "cross"))}
-    figure = heads_over_time(steps, given, log_steps=log_steps, snapshot=0)
-    assert len(lines(figure)) == 64
-    for trace in lines(figure):
-        assert len(trace.x) <= 302
-    assert max(max(trace.y) for trace in figure.data) == max(values.max() for values in given.values())
-
-
-def test_the_theme_is_only_in_the_template():
-    given = {"cross": scores(2, 3)}
-    more: dict[str, Any] = {"chances": given, "threshold": 0.3, "chosen": ("cross", 0, 0), "snapshot": 5}
-    light, dark = (heads_over_time(STEPS, given, theme=theme, **more).to_plotly_json() for theme in (LIGHT, DARK))
-    assert light["layout"].pop("template") != dark["layout"].pop("template")
-    assert json.dumps(light, default=str) == json.dumps(dark, default=str)
+def test_shares_have_a_fixed_range_and_nats_have_room():
+    assert heads_over_time(STEPS, {"cross": scores(1, 2) / 9}).layout.yaxis.range == (-0.03, 1.03)
+    figure = heads_over_time(STEPS, {"cross": 3 * scores(1, 2)}, unit="nats")
+    assert figure.layout.yaxis.range[1] > max(max(trace.y) for trace in figure.data) > 1
+    assert "%{y:.2f} nats" in lines(figure)[0].hovertemplate

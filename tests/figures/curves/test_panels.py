@@ -1,12 +1,15 @@
 """Panels above one axis: they do not overlap, their headers have room, and what is beside them does not collide."""
 
+import math
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from transformer_core.figures.curves.panels import Panel, panels_over_steps, wrapped
+from transformer_core.figures.curves.panels import Panel, log_ticks, panels_over_steps, places, step_axis, wrapped
 from transformer_core.figures.theme import LIGHT
 
 
@@ -44,6 +47,9 @@ def test_each_panel_has_its_height_and_room_for_its_header(n_panels: int):
     names = ("one", "another", "a third")
     panels = [a_panel(60 + 20 * i, names[:i], title=f"panel {i}") for i in range(n_panels)]
     figure = a_figure(panels)
+    assert [(trace.name, trace.yaxis, trace.legend) for trace in figure.data if trace.yaxis == "y2"] == [
+        ("one", "y2", "legend3")
+    ] * (n_panels > 1)
     axes = [figure.layout[f"yaxis{i + 1 if i else ''}"] for i in range(n_panels)]
     edges = [tuple(in_px(figure, end) for end in axis.domain) for axis in axes]
     for panel, (low, high) in zip(panels, edges, strict=True):
@@ -52,38 +58,6 @@ def test_each_panel_has_its_height_and_room_for_its_header(n_panels: int):
     for i, (panel, (_, high)) in enumerate(zip(panels, edges, strict=True)):
         assert tops[i] - high >= 17 + (19 if any(trace.showlegend for trace in panel.traces) else 0)
     assert figure.layout.xaxis.anchor == f"y{n_panels if n_panels > 1 else ''}"
-
-
-def test_traces_lie_on_the_axes_of_their_panels_and_above_one_axis():
-    figure = a_figure([a_panel(names=("one",)), a_panel(names=("two", "three"))])
-    assert [(trace.name, trace.yaxis, trace.legend) for trace in figure.data] == [
-        ("one", "y", "legend2"),
-        ("two", "y2", "legend3"),
-        ("three", "y2", "legend3"),
-    ]
-    assert {trace.xaxis for trace in figure.data} == {None}
-    for axis, legend in zip(("yaxis", "yaxis2"), ("legend2", "legend3"), strict=True):
-        room = in_px(figure, figure.layout[legend].y) - in_px(figure, figure.layout[axis].domain[1])
-        assert room >= 19, "a row of names has room above the panel, below its title"
-        assert figure.layout[legend].yanchor == "top"
-
-
-def test_more_names_than_a_row_holds_get_more_room():
-    few, many = (a_figure([a_panel(names=tuple(f"measure {i}" for i in range(n)))]) for n in (3, 11))
-    assert many.layout.height - few.layout.height >= 2 * 17
-    wide = a_figure([a_panel(names=tuple(f"measure {i}" for i in range(9)))], width=1400)
-    assert wide.layout.height == few.layout.height
-
-
-def test_names_that_a_narrow_figure_has_no_row_for_get_more_room():
-    names = ("train", "smoothed", "held-out")
-    narrow, wide = (a_figure([a_panel(names=names, levels={"one token back 2.79": 0.5})], width=w) for w in (350, 560))
-    assert narrow.layout.height - wide.layout.height >= 17
-    assert narrow.layout.legend2.y > wide.layout.legend2.y > wide.layout.yaxis.domain[1]
-
-
-def test_a_height_can_be_asked_for():
-    assert a_figure([a_panel()], height=333).layout.height == 333
 
 
 @pytest.mark.parametrize(
@@ -107,12 +81,6 @@ def test_labels_that_are_close_stand_apart(values: tuple[float, ...], anchors: t
     assert figure.layout.margin.r >= 11 * 6  # room for "level 0.55"
 
 
-def test_the_end_of_a_line_has_a_label_and_no_level():
-    figure = a_figure([a_panel(ends={"here": 0.4})])
-    assert [a.y for a in figure.layout.annotations if a.text == "here"] == [0.4]
-    assert not figure.layout.shapes
-
-
 @pytest.mark.parametrize("log", [False, True])
 @pytest.mark.parametrize(("snapshot", "anchor"), [(1, "left"), (60, "center"), (3000, "right")])
 def test_a_snapshot_is_marked_in_every_panel_and_named_above_them(log: bool, snapshot: int, anchor: str):
@@ -134,14 +102,52 @@ def test_a_snapshot_is_marked_in_every_panel_and_named_above_them(log: bool, sna
     assert figure.layout.margin.t - plain.layout.margin.t >= 17
 
 
-def test_a_note_stands_in_the_middle():
+def test_a_note_stands_in_the_middle_and_sentences_are_wrapped():
     panel = Panel(title="", height=80, axis={}, traces=[], note="nothing yet")
     (note,) = (a for a in a_figure([panel]).layout.annotations if a.text == "nothing yet")
     assert (note.x, note.y, note.yref) == (0.5, 0.5, "y domain")
-
-
-def test_sentences_are_wrapped_and_are_no_markup():
     sentence = "<b>One</b> two three four five six seven eight nine ten eleven twelve thirteen fourteen"
     lines = wrapped(sentence).split("<br>")
     assert len(lines) == 2 and all(len(line) <= 64 for line in lines)
     assert " ".join(lines) == sentence.replace("<", "&lt;").replace(">", "&gt;")
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 1), (0, 1800), (1, 1), (1, 300_000), (7, 9)])
+@pytest.mark.parametrize("log", [False, True])
+def test_all_steps_are_within_the_range(first: int, last: int, log: bool):
+    axis = step_axis(first, last, log=log)
+    ends = places(np.array([first, last]), log=log)
+    ends = np.log10(ends) if log else ends
+    assert axis["range"][0] < ends[0] <= ends[1] < axis["range"][1]
+    room = 0.021 * max(ends[1] - ends[0], 0.1 if log else 1)
+    assert ends[0] - axis["range"][0] <= room and axis["range"][1] - ends[1] <= room
+
+
+def test_a_logarithmic_axis_says_0_where_step_0_lies():
+    axis = step_axis(0, 2000, log=True)
+    assert axis["type"] == "log"
+    labels = dict(zip(axis["tickvals"], axis["ticktext"], strict=True))
+    assert labels[places(np.array([0]), log=True)[0]] == "0"
+    assert {1: "1", 10: "10", 1000: "1,000"}.items() <= labels.items()
+    assert "0" not in step_axis(1, 2000, log=True)["ticktext"]
+
+
+@settings(max_examples=50)
+@given(st.floats(1e-6, 1e6), st.floats(1.0, 1e6), st.integers(2, 8))
+def test_ticks_are_few_round_and_seen(low: float, factor: float, n_most: int):
+    high = low * factor
+    ticks = log_ticks(low, high, n_most=n_most)
+    assert 1 <= len(ticks) <= n_most
+    assert ticks == sorted(ticks)
+    for tick in ticks:
+        assert low * (1 - 1e-6) <= tick <= high * (1 + 1e-6)
+        mantissa = tick / 10 ** math.floor(math.log10(tick) + 1e-9)
+        assert tick == low or mantissa == pytest.approx(round(mantissa))
+
+
+def test_ticks_by_hand():
+    assert log_ticks(1.0, 1800.0, n_most=7) == [1, 3, 10, 30, 100, 300, 1000]
+    assert log_ticks(0.7, 13.0, n_most=4) == pytest.approx([1, 2, 5, 10])
+    assert log_ticks(2.0, 5.0, n_most=4) == [2, 3, 4, 5]
+    assert log_ticks(1.0, 1e6, n_most=4) == pytest.approx([1, 100, 10_000, 1e6])
+    assert log_ticks(6.2, 6.4, n_most=4) == [6.2]

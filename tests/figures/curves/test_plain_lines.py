@@ -1,7 +1,6 @@
 """Lines over one axis."""
 
 import numpy as np
-import pytest
 
 from transformer_core.figures.curves.plain_lines import plain_lines
 
@@ -32,9 +31,3 @@ def test_lines_marks_and_levels():
     alone = plain_lines({"": (X, Y)}, title="T", x_name="step", y_name="loss", x_limits=(0.0, 4.0))
     assert list(alone.layout.xaxis.range) == [0, 4] and alone.layout.yaxis.rangemode == "tozero"
     assert alone.data[0].hovertemplate == "step %{x:,}: %{y:.3g}<extra></extra>" and not alone.layout.showlegend
-
-
-def test_none_or_too_many_are_refused():
-    for n in (0, 4):
-        with pytest.raises(ValueError, match="one to three lines"):
-            plain_lines({str(i): (X, Y) for i in range(n)}, title="T", x_name="x", y_name="y")

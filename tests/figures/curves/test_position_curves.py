@@ -1,7 +1,6 @@
 """Curves over positions: their values, their words, their axes."""
 
 import numpy as np
-import pytest
 
 from transformer_core.figures.curves.position_curves import Line, position_curves
 
@@ -13,16 +12,13 @@ def draw(*lines: Line, **options):
     return position_curves(X, lines, **{"title": "T", "x_title": "x", "y_title": "y"} | options)
 
 
-def test_each_line_has_its_values_and_its_words():
+def test_each_line_has_its_values_its_words_and_its_band():
     first = Line(name="a <b>", values=X**2, words="position {x}: {y}")
     figure = draw(first, Line(name="", values=-X, is_stepped=True), y_format=".4f")
     np.testing.assert_array_equal(figure.data[0].y, X**2)
     assert figure.data[0].name == "a &lt;b&gt;"
     assert figure.data[0].hovertemplate == "position %{x}: %{y:.4f}<extra></extra>"
     assert figure.data[1].line.shape == "hvh" and not figure.data[1].showlegend
-
-
-def test_a_band_lies_behind_its_line():
     figure = draw(Line(name="", values=X * 1.0, low=X - 1.0, high=X + 1.0))
     low, high, line = figure.data
     assert high.fill == "tonexty" and low.hoverinfo == high.hoverinfo == "skip" and not low.fill
@@ -59,16 +55,3 @@ def test_an_axis_of_powers_of_ten_has_room_for_lines_and_levels():
     assert [note.y for note in figure.layout.annotations] == [0, -8]
     assert figure.layout.annotations[1].text == "&lt;tiny&gt;"
     assert [shape.y0 for shape in figure.layout.shapes] == [1.0, 1e-8]
-
-
-def test_a_place_is_marked_and_long_legends_have_rows():
-    figure = draw(Line(name="", values=X), mark=3)
-    assert [(shape.x0, shape.x1) for shape in figure.layout.shapes] == [(3, 3)]
-    names = [Line(name=f"a rather long name of head {number}", values=X) for number in range(8)]
-    assert draw(*names).layout.margin.t == draw(names[0]).layout.margin.t + 3 * 20  # two of them have room in a row
-    assert draw(*names, width=1200).layout.margin.t == draw(names[0]).layout.margin.t + 20
-
-
-def test_lines_must_fit():
-    with pytest.raises(ValueError, match="5 places, but 4 values of 'b'"):
-        draw(Line(name="b", values=X[:4]))

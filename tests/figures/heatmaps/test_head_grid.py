@@ -1,33 +1,32 @@
 """One number a head: where its cell lies, what it says, and one scale for all."""
 
-import json
 from typing import Literal
 
 import numpy as np
 import pytest
 
-from transformer_core.figures import DARK, LIGHT
 from transformer_core.figures.heatmaps.head_grid import head_grid
 
 VALUES = np.array([[0.1, 0.9, np.nan], [0.42, 0.0, 1.0]])
 GROUPS = {"Encoder": np.full((6, 8), 0.5), "<Cross>": np.array([[-0.25, 2.0]])}
 
 
-def test_layers_are_rows_from_top_to_bottom_and_heads_columns():
+def test_layers_are_rows_heads_columns_and_hover_is_in_words():
     figure = head_grid(VALUES, title="Effect")
     np.testing.assert_array_equal(figure.data[0].z, VALUES.astype(np.float32))
     assert tuple(figure.layout.yaxis.range) == (1.5, -0.5) and tuple(figure.layout.xaxis.range) == (-0.5, 2.5)
     assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("head", "layer")
     assert figure.layout.title.text == "Effect"
-
-
-def test_hover_is_in_words():
     told = head_grid(VALUES, title="x", what="effect of <this>", unit="nats").data[0].customdata
     assert told[1][0] == "L1.H0: effect of &lt;this&gt; 0.42 nats"
     assert told[0][2] == "L0.H2: not measured"
     assert head_grid(VALUES, title="x").data[0].customdata[0][1] == "L0.H1: 0.90"
     grouped = head_grid(GROUPS, title="x", diverging=True)
     assert grouped.data[3].customdata[0][0] == "&lt;Cross&gt; L0.H0: −0.25"
+    (frame,) = head_grid(GROUPS, title="x", chosen=("<Cross>", 0, 1)).layout.shapes
+    assert (frame.xref, frame.yref, frame.x0, frame.x1, frame.y0, frame.y1) == ("x2", "y2", 0.5, 1.5, -0.5, 0.5)
+    (frame,) = head_grid(VALUES, title="x", chosen=(1, 2)).layout.shapes
+    assert (frame.xref, frame.x0, frame.y0) == ("x", 1.5, 0.5)
 
 
 def test_the_range_is_that_of_all_groups_or_as_given():
@@ -57,51 +56,6 @@ def test_groups_do_not_overlap_and_their_cells_are_alike(arranged: Literal["belo
     assert all(0 <= end <= 1 for domain in (*one, *other) for end in domain)
     assert [note.text for note in layout.annotations] == ["<b>Encoder</b>", "<b>&lt;Cross&gt;</b>"]
     assert [(note.x, note.y) for note in layout.annotations] == [(0, one[0][1]), (other[1][0], one[1][1])]
-    room = layout.height - layout.margin.t - layout.margin.b
-    assert (one[0][1] - one[0][0]) / 6 * room == pytest.approx(26) if arranged == "below" else True
-    assert (1 - one[0][1]) * room >= 36  # px, for the numbers of the heads and a name above them
     for number, (n_layers, n_heads) in (("", (6, 8)), ("2", (1, 2))):
         assert layout[f"xaxis{number}"].range == (-0.5, n_heads - 0.5)
         assert layout[f"yaxis{number}"].range == (n_layers - 0.5, -0.5)
-
-
-def test_the_chosen_head_has_a_frame_in_its_group():
-    (frame,) = head_grid(GROUPS, title="x", chosen=("<Cross>", 0, 1)).layout.shapes
-    assert (frame.xref, frame.yref, frame.x0, frame.x1, frame.y0, frame.y1) == ("x2", "y2", 0.5, 1.5, -0.5, 0.5)
-    (frame,) = head_grid(VALUES, title="x", chosen=(1, 2)).layout.shapes
-    assert (frame.xref, frame.x0, frame.y0) == ("x", 1.5, 0.5)
-
-
-@pytest.mark.parametrize("chosen", [(2, 0), (0, -1)])
-def test_a_head_that_is_not_there_cannot_be_chosen(chosen: tuple[int, int]):
-    with pytest.raises(ValueError, match="no head"):
-        head_grid(VALUES, title="x", chosen=chosen)
-    with pytest.raises(ValueError, match="no attention"):
-        head_grid({}, title="x")
-
-
-def test_numbers_are_written_where_there_is_room_and_on_the_right_ground():
-    figure = head_grid(VALUES, title="x")
-    pale, deep = (trace for trace in figure.data if trace.type == "scatter")
-    assert (list(pale.text), list(deep.text)) == ([".10", ".00"], [".90", ".42", "1.00"])
-    assert [(*trace.y, *trace.x) for trace in (pale, deep)] == [(0, 1, 0, 1), (0, 1, 1, 1, 0, 2)]
-    grouped = [trace.name for trace in head_grid(GROUPS, title="x").data if trace.type == "scatter"]
-    assert grouped == ["numbers on pale cells", "numbers on deep cells"] * 2  # as the template colors them
-    assert all(trace.type == "heatmap" for trace in head_grid(np.ones((2, 40)), title="x").data)
-    assert (
-        figure.layout.meta["textFromWidth"] < 480 < head_grid(np.ones((2, 16)), title="x").layout.meta["textFromWidth"]
-    )
-
-
-@pytest.mark.parametrize("n", [1, 12, 48])
-def test_labels_never_crowd(n: int):
-    layout = head_grid(np.ones((n, n)), title="x", height=300).layout
-    assert len(layout.xaxis.tickvals) * 14 <= 480 and len(layout.yaxis.tickvals) * 14 <= 300
-
-
-def test_input_is_not_changed_and_the_theme_is_only_in_the_template():
-    before = VALUES.copy()
-    light, dark = (head_grid(VALUES, title="x", chosen=(0, 1), theme=t).to_plotly_json() for t in (LIGHT, DARK))
-    np.testing.assert_array_equal(VALUES, before)
-    assert light["layout"].pop("template") != dark["layout"].pop("template")
-    assert json.dumps(light, default=str) == json.dumps(dark, default=str)

@@ -56,9 +56,6 @@ def test_numbers_stand_in_their_cells_and_nowhere_else():
     assert written == {(0, 0): "−4.0", (0, 1): "1.0", (1, 1): "2.0"}
     own = numbers_in_cells(VALUES, Scale.of([VALUES]), write=lambda value: f"<{value:g}>")
     assert sorted(text for trace in own for text in trace.text if text) == ["<-4>", "<1>", "<2>"]
-
-
-def test_a_cell_without_a_finite_number_has_no_color():
     drawn = number_heatmap(np.array([[np.inf, 1.0]]), None, name="a", axis="coloraxis")
     assert np.isnan(drawn.z[0][0]) and drawn.z[0][1] == 1
     assert [number_heatmap(np.zeros((n, 2)), None, name="a", axis="coloraxis").xgap for n in (32, 33)] == [1, 0]

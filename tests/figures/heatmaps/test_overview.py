@@ -22,6 +22,11 @@ def test_by_hand():
     mask = np.array([[True, False], [True, True]])
     np.testing.assert_array_equal(levels(pattern, mask), [[254, 255], [127, 127]])
     np.testing.assert_array_equal(fine_levels(pattern, mask), [[65_534, 65_535], [32_767, 32_767]])
+    assert thumbnail_side(144, 96) == 96
+    assert thumbnail_side(144, 4000) < 100
+    assert thumbnail_side(1, 4000) == 192
+    with pytest.raises(ValueError, match="0 heads and 5 tokens"):
+        thumbnail_side(0, 5)
 
 
 def test_many_heads_share_a_mask():
@@ -55,11 +60,3 @@ def test_pictures_are_as_large_as_there_is_room_for(n_heads: int, n_tokens: int,
 
     assert side == 1 or fits(side)
     assert not fits(side + 1)
-
-
-def test_twelve_times_twelve_heads_keep_a_long_sentence_whole():
-    assert thumbnail_side(144, 96) == 96
-    assert thumbnail_side(144, 4000) < 100
-    assert thumbnail_side(1, 4000) == 192
-    with pytest.raises(ValueError, match="0 heads and 5 tokens"):
-        thumbnail_side(0, 5)

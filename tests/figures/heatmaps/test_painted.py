@@ -91,9 +91,8 @@ def test_of_tables(n_rows: int, n_columns: int, stacked: bool):
     values = draw_numbers((3, n_rows, n_columns), low=-1)
     labels = names("r", n_rows), names("c", n_columns)
     about: dict[str, Any] = {"title": "T", "row_name": "row", "column_name": "column"}
-    told = check(
-        number_panels(dict(zip("abc", values, strict=True)), *labels, diverging=True, stacked=stacked, **about)
-    )
+    panels = dict(zip("abc", values, strict=True))
+    told = check(number_panels(panels, *labels, diverging=True, stacked=stacked, **about))
     assert len(told) == values.size
     for (axes, x, y), words in told.items():
         i = int(axes[1:] or 1) - 1
@@ -132,12 +131,8 @@ def test_of_one_step_in_all_heads(n_rows: int, n_columns: int):
 @SIZES
 def test_of_what_a_mask_moves(n_rows: int, n_columns: int):
     moved = draw_numbers((2, n_rows, n_columns))
-    labels: dict[str, Any] = {
-        "rows": names("r", n_rows),
-        "columns": names("c", n_columns),
-        "row_name": "row",
-        "column_name": "column",
-    }
+    labels: dict[str, Any] = {"rows": names("r", n_rows), "columns": names("c", n_columns)}
+    labels |= {"row_name": "row", "column_name": "column"}
     hover = "{row} {row_label} {column} {column_label} {value}"
     told = check(moved_pair((moved[0], moved[1]), titles=("A", "B"), title="T", hover=hover, **labels), decimals=1)
     assert len(told) == moved.size

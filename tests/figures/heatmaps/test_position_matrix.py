@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from transformer_core.figures import DARK, LIGHT
 from transformer_core.figures.heatmaps.cells import MOST_TOLD
 from transformer_core.figures.heatmaps.position_matrix import Side, position_matrix
 
@@ -64,20 +63,3 @@ def test_numbers_are_left_out_where_there_is_no_room_and_ticks_are_round():
 def test_the_bar_of_colors_has_no_more_decimals_than_help(high: float, ticks: tuple[str, ...]):
     axis = position_matrix(np.full((1, 1), high), *sides(1, 1), title="T", diverging=False, decimals=1).layout.coloraxis
     assert axis.colorbar.ticktext == ticks
-
-
-def test_labels_of_several_lines_have_room_above_the_cells():
-    one = Side(title="dimension", words=["a", "b", "c"], ticks=["a", "b", "c"])
-    margins = [position_matrix(VALUES, ROWS, side, title="T").layout.margin.t for side in (one, COLUMNS)]
-    assert margins[1] - margins[0] >= 14
-
-
-def test_the_theme_is_in_the_template_alone():
-    light, dark = (position_matrix(VALUES, ROWS, COLUMNS, title="T", cut=1, theme=theme) for theme in (LIGHT, DARK))
-    assert light.layout.template != dark.layout.template
-    assert light.update_layout(template=None).to_json() == dark.update_layout(template=None).to_json()
-
-
-def test_words_must_fit():
-    with pytest.raises(ValueError, match="2 by 3 numbers, but words for 3 rows and 3 columns"):
-        position_matrix(VALUES, COLUMNS, COLUMNS, title="T")

@@ -1,7 +1,6 @@
 """The hue of each kind of part, the same on the drawing of a model and in the figures of its parameters and costs."""
 
-from transformer_core.figures.categories import HUES
-from transformer_core.figures.hues import FAINT
+from transformer_core.figures.hues import FAINT, HUES
 
 PART_HUES = {
     "token embedding": HUES[3],

@@ -9,9 +9,8 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
 from transformer_core.errors import mark
-from transformer_core.figures.categories import category_hues
 from transformer_core.figures.heatmaps.cells import FORBIDDEN, NUMBERS_UP_TO
-from transformer_core.figures.hues import translucent
+from transformer_core.figures.hues import category_hues, translucent
 from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
 from transformer_core.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover
 from transformer_core.figures.quantities import QUANTITIES, Limits, Quantity, QuantityName

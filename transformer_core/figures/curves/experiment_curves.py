@@ -7,10 +7,9 @@ import numpy as np
 import plotly.graph_objects as go
 
 from transformer_core.analysis.training.curves import Curve
-from transformer_core.figures.curves.panels import Panel, panels_over_steps
+from transformer_core.figures.curves.panels import Panel, panels_over_steps, places
 from transformer_core.figures.hues import layer_hues
 from transformer_core.figures.labels import escape
-from transformer_core.figures.step_axis import places
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 

@@ -10,10 +10,9 @@ from jaxtyping import Float, Int
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.analysis.training.curves import Curve, thinned
 from transformer_core.errors import mark
-from transformer_core.figures.curves.panels import Panel, panels_over_steps, wrapped
+from transformer_core.figures.curves.panels import STEP, Panel, panels_over_steps, places, wrapped
 from transformer_core.figures.hues import FAINT, layer_hues, translucent
 from transformer_core.figures.labels import escape
-from transformer_core.figures.step_axis import STEP, places
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 

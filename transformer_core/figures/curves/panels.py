@@ -1,4 +1,4 @@
-"""Panels above one axis of steps, each with a header that says what its lines are."""
+"""Panels above one axis of the steps of a training, each with a header that says what its lines are."""
 
 import math
 import re
@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
+from jaxtyping import Float, Int
 
 from transformer_core.figures.hues import FAINT, STRONG
 from transformer_core.figures.labels import escape
 from transformer_core.figures.layout import LEGEND_ABOVE, figure_of, line_at, note
-from transformer_core.figures.step_axis import places, step_axis
 from transformer_core.figures.theme import Theme, template
 from transformer_core.language import say
 
@@ -22,6 +22,8 @@ _LINE = 17  # px: the height of a line of text
 _LETTER = 6.2  # px: the width of a letter of a label, on the average
 _ENTRY = (46, 5.6)  # px: what a line takes in a legend beside its name, and a letter of the name
 _WRAP = 64  # letters of a sentence on one line of a hover text
+_ZERO = 0.4  # where step 0 lies on a logarithmic axis: before step 1, and its label says 0
+STEP = "%{x:,d}"  # in a hover text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,3 +161,62 @@ def _legend_height(panel: Panel, width: float) -> int:
         return 0
     in_row = len(entries) if sum(entries) <= width else max(1, math.floor(width / max(entries)))
     return 6 + (_LINE + 2) * math.ceil(len(entries) / in_row)
+
+
+def places(steps: Int[np.ndarray, " point"], *, log: bool) -> Float[np.ndarray, " point"]:
+    """Return where steps lie on the axis, in the axis's own numbers."""
+    return np.where(steps > 0, steps, _ZERO if log else 0).astype(np.float64)
+
+
+def step_axis(first: int, last: int, *, log: bool) -> dict[str, Any]:
+    """Return the layout of the axis, for all panels of a figure.
+
+    Args:
+        first: the first step that is seen.
+        last: the last one.
+        log: logarithmic, to see the early steps; step 0 is to the left of step 1.
+    """
+    axis: dict[str, Any] = {
+        "title": {"text": say("step"), "standoff": 4, "font": {"size": 13}},
+        "showspikes": True,
+        "spikemode": "across",
+        "spikesnap": "data",
+        "spikethickness": 1,
+        "spikedash": "solid",
+        "spikecolor": FAINT,
+        "unifiedhovertitle": {"text": f"<b>{say('step {step}', step=STEP)}</b>"},
+        "ticks": "outside",
+        "ticklen": 4,
+    }
+    if not log:
+        margin = 0.02 * max(last - first, 1)
+        return axis | {"range": [first - margin, last + margin], "nticks": 8, "tickformat": ",d"}
+    low, high = float(max(first, 1)), float(max(last, 1))
+    ticks = log_ticks(low, high, n_most=7)
+    texts = [say("{n:,.0f}", n=value) for value in ticks]
+    begin = low if first else _ZERO
+    margin = 0.02 * max(math.log10(high / begin), 0.1)
+    return axis | {
+        "type": "log",
+        "range": [math.log10(begin) - margin, math.log10(high) + margin],
+        "tickmode": "array",
+        "tickvals": ticks if first else [_ZERO, *ticks],
+        "ticktext": texts if first else ["0", *texts],
+    }
+
+
+def log_ticks(low: float, high: float, *, n_most: int) -> list[float]:
+    """Return round numbers between two positive ones, as even as may be on a logarithmic axis.
+
+    Args:
+        low: the lowest number that is seen.
+        high: the highest.
+        n_most: at most so many are returned; where there is none so round, `low`.
+    """
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits in ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 5), (1, 3), (1,)):
+        ticks = [digit * 10.0**decade for decade in decades for digit in digits]
+        ticks = [value for value in ticks if low <= value * (1 + 1e-9) and value <= high * (1 + 1e-9)]
+        if ticks and len(ticks) <= n_most:
+            return ticks
+    return ticks[:: math.ceil(len(ticks) / n_most)] if ticks else [low]

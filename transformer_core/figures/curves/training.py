@@ -9,10 +9,9 @@ from jaxtyping import Int
 
 from transformer_core.analysis.training.curves import SMOOTHED_FROM, Curve, smoothed, thinned
 from transformer_core.errors import mark
-from transformer_core.figures.curves.panels import Panel, panels_over_steps, wrapped
+from transformer_core.figures.curves.panels import Panel, log_ticks, panels_over_steps, places, wrapped
 from transformer_core.figures.hues import FAINT, STRONG, WARM, layer_hues, translucent
 from transformer_core.figures.labels import escape
-from transformer_core.figures.step_axis import log_ticks, places
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 

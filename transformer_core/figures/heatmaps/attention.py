@@ -8,9 +8,8 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
 from transformer_core.errors import mark
-from transformer_core.figures.categories import CHOSEN
 from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO, cell_traces, number_traces, outlines, words
-from transformer_core.figures.hues import WARM
+from transformer_core.figures.hues import CHOSEN, WARM
 from transformer_core.figures.layout import figure_of
 from transformer_core.figures.quantities import QUANTITIES, QuantityName
 from transformer_core.figures.theme import LIGHT, Theme

@@ -7,10 +7,9 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from transformer_core.figures.categories import CHOSEN
 from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO
 from transformer_core.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
-from transformer_core.figures.hues import WARM
+from transformer_core.figures.hues import CHOSEN, WARM
 from transformer_core.figures.labels import LINE, escape
 from transformer_core.figures.layout import (
     axis_names,

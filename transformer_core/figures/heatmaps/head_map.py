@@ -8,10 +8,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
 from transformer_core.errors import mark
-from transformer_core.figures.categories import category_hues
-from transformer_core.figures.hues import FAINT, WARM
-from transformer_core.figures.label_room import label_sides
-from transformer_core.figures.labels import escape, text_width
+from transformer_core.figures.hues import FAINT, WARM, category_hues
+from transformer_core.figures.labels import LINE, escape, text_width
 from transformer_core.figures.layout import axis_title, figure_layout, figure_of, hover
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
@@ -22,6 +20,13 @@ SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 _TOP, _SIDE, _BOTTOM, _LEGEND = 58, 12, 34, 22  # px: margins, and a line of the legend
 _MARK, _RING = 9, 17  # px: a head, and the ring around the chosen one
 _MARGIN = 0.06  # of the map's extent, on each side
+_LETTER = 0.85  # the width of a letter, in those of tick texts
+_LABEL_SIDES = {  # by plotly's names: where a label's middle lies, in its widths and heights from the edge of the point
+    "middle right": (1, 0),
+    "middle left": (-1, 0),
+    "top center": (0, -1),
+    "bottom center": (0, 1),
+}
 
 
 def head_map_figure(
@@ -190,3 +195,42 @@ def _legend(name: str, hue: str, symbol: str) -> go.Scatter:
         marker={"size": _MARK, "color": hue, "symbol": symbol},
         showlegend=True,
     )
+
+
+def label_sides(
+    points: Float[np.ndarray, "point 2"],
+    texts: Sequence[str],
+    *,
+    size: tuple[float, float],
+    radii: Float[np.ndarray, " point"],
+) -> list[str]:
+    """Return on which side of each point its label stands, "" where it would cover another point or label.
+
+    Args:
+        points: in px, from the top left.
+        texts: the labels; those of the first points have the first choice.
+        size: px across and down that there are.
+        radii: px from the middle of each point to where a label may begin.
+    """
+    marks = np.concatenate([points - radii[:, None], points + radii[:, None]], axis=1)  # left, top, right, bottom
+    boxes: list[np.ndarray] = []
+    sides = []
+    for i, text in enumerate(texts):
+        half = np.array([_LETTER * text_width(text) / 2, LINE / 2])
+        others = np.delete(marks, i, axis=0)
+        taken = np.concatenate([others, np.array(boxes).reshape(-1, 4)])
+        for side, direction in _LABEL_SIDES.items():
+            middle = points[i] + np.array(direction) * (half + radii[i])
+            box = np.concatenate([middle - half, middle + half])
+            if (box[:2] >= 0).all() and (box[2:] <= size).all() and not _overlaps(box, taken):
+                boxes.append(box)
+                sides.append(side)
+                break
+        else:
+            sides.append("")
+    return sides
+
+
+def _overlaps(box: Float[np.ndarray, " 4"], taken: Float[np.ndarray, "box 4"]) -> bool:
+    """Whether a box has a part in common with any of the others."""
+    return bool(((box[:2] < taken[:, 2:]) & (box[2:] > taken[:, :2])).all(axis=1).any())
