@@ -2,6 +2,7 @@
 // no layout: an element has the box that a test gives it, or one as wide as its text. To be imported before components.
 
 import { readFile } from "node:fs/promises";
+import { afterEach } from "node:test";
 
 import { JSDOM } from "jsdom";
 
@@ -25,6 +26,9 @@ const watched = new Map(); // by element, the observers of its size
 const captured = new Map(); // by pointer, the element that has it
 const frames = [];
 let now = 0; // ms
+const components = new Set(); // on the page: each takes itself off it
+
+afterEach(() => components.forEach((leave) => leave()));
 
 for (const name of NAMES) Object.defineProperty(globalThis, name, { value: page[name], configurable: true, writable: true });
 for (const name of ["addEventListener", "removeEventListener", "dispatchEvent"]) globalThis[name] = page[name].bind(page);
@@ -185,7 +189,7 @@ export function all(selector, within = page.document) {
  * Puts a component on the page, as Streamlit does, in a shadow or beside all else.
  *
  * `find` and `findAll` name its parts; `update(data)` hands over newer data; `told` has all that it sent to the server,
- * [name, value] each; `leave()` takes it off the page.
+ * [name, value] each; `leave()` takes it off the page, as the end of the test does.
  */
 export function shown(show, name, data, { isolated = true, size = [800, 400] } = {}) {
   const host = page.document.createElement("div");
@@ -200,15 +204,17 @@ export function shown(show, name, data, { isolated = true, size = [800, 400] } =
   const update = (newer) => {
     cleanUp = show({ data: newer, parentElement, setTriggerValue: (...message) => void told.push(message) });
   };
+  const leave = () => {
+    components.delete(leave);
+    host.remove();
+    cleanUp?.();
+  };
+  components.add(leave);
   update(data);
   return {
-    ...{ root, told, update },
+    ...{ root, told, update, leave },
     find: (selector) => root.querySelector(selector),
     findAll: (selector) => [...root.querySelectorAll(selector)],
-    leave() {
-      host.remove();
-      cleanUp?.();
-    },
   };
 }
 

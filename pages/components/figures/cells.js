@@ -7,6 +7,7 @@ import { element } from "../kit/elements.js";
 import { inRows } from "../kit/roving.js";
 import { say } from "../kit/say.js";
 import { gridOf, plain } from "./numbers.js";
+import { axisOf } from "./plotly_internals.js";
 import { listenToPoints, makePoints, updatePoints } from "./points.js";
 
 export const FIGURES = new Set(); // the views of all that are on the page
@@ -93,16 +94,20 @@ export function updateCells(view) {
   showCursor(view);
 }
 
+function axesOf({ plot }) {
+  return [axisOf(plot, "x"), axisOf(plot, "y")];
+}
+
 function showCursor(view) {
   const { outline, cursor, grid } = view;
   outline.hidden = !cursor;
   if (!cursor) return;
-  const { xaxis, yaxis } = view.plot._fullLayout;
-  const ends = (axis, starts, i) => [starts[i] - 0.5, starts[i + 1] - 0.5].map((place) => axis.l2p(place));
-  const [left, right] = ends(xaxis, grid.columns, cursor.column);
-  const [top, bottom] = ends(yaxis, grid.rows, cursor.row);
-  outline.hidden = left < -1 || right > xaxis._length + 1 || top < -1 || bottom > yaxis._length + 1; // zoomed away
-  const px = { left: xaxis._offset + left, top: yaxis._offset + top, width: right - left, height: bottom - top };
+  const [across, down] = axesOf(view);
+  const ends = (axis, starts, i) => [starts[i] - 0.5, starts[i + 1] - 0.5].map((place) => axis.toPixels(place));
+  const [left, right] = ends(across, grid.columns, cursor.column);
+  const [top, bottom] = ends(down, grid.rows, cursor.row);
+  outline.hidden = left < -1 || right > across.length + 1 || top < -1 || bottom > down.length + 1; // zoomed away
+  const px = { left: across.offset + left, top: down.offset + top, width: right - left, height: bottom - top };
   for (const [name, value] of Object.entries(px)) outline.style[name] = `${value}px`;
 }
 
@@ -160,13 +165,13 @@ function sendCell(view, cell) {
 
 function zoomed(view) {
   // A box was drawn with the pointer: all places that it touches.
-  const { xaxis, yaxis } = view.plot._fullLayout;
+  const [across, down] = axesOf(view);
   const whole = (range, starts) => {
     const inside = (place) => Math.min(Math.max(place, starts[0]), starts.at(-1) - 1);
     return /** @type {[number, number]} */ ([inside(Math.round(Math.min(...range))), inside(Math.ceil(Math.max(...range) - 0.5))]);
   };
   const { rows, columns } = view.grid;
-  const [queries, keys] = [whole(yaxis.range, rows), whole(xaxis.range, columns)];
+  const [queries, keys] = [whole(down.range, rows), whole(across.range, columns)];
   const isPart = ([first, last], starts) => first > starts[0] || last < starts.at(-1) - 1;
   if (view.data.staysWhole) zoomOut(view);
   if (view.data.staysWhole || isPart(queries, rows) || isPart(keys, columns)) sendWindow(view, { queries, keys });
@@ -221,9 +226,9 @@ function cellUnder(view, { clientX, clientY }) {
   // whoever moves to the next cell and clicks at once would choose the one before.
   if (!view.grid) return null;
   const { left, top } = view.plot.getBoundingClientRect();
-  const { xaxis, yaxis } = view.plot._fullLayout;
-  const query = Math.round(yaxis.p2l(clientY - top - yaxis._offset));
-  const key = Math.round(xaxis.p2l(clientX - left - xaxis._offset));
+  const [across, down] = axesOf(view);
+  const query = Math.round(down.toNumber(clientY - top - down.offset));
+  const key = Math.round(across.toNumber(clientX - left - across.offset));
   return cellOf(view, { query, key });
 }
 

@@ -4,7 +4,6 @@ import { fillInWords, rowsOf } from "../../../transformer_core/figures/cell_word
 import { brushOf, measureIn } from "../kit/canvas.js";
 import { LANGUAGE } from "../kit/language.js";
 import { roundStep } from "../kit/numbers.js";
-import { PLOTLY } from "./figure.js";
 import {
   axesOf,
   besideOf,
@@ -25,6 +24,8 @@ import {
 } from "./layout.js";
 import { plain, readGrids } from "./numbers.js";
 import { FONT } from "./picture.js";
+import { PLOTLY } from "./plotly.js";
+import { fullLayout, roomOf } from "./plotly_internals.js";
 
 const WIDEST = 960; // px, of a matrix, whose cells are about as high as wide
 
@@ -40,7 +41,7 @@ export async function makePage({ figure, templates, height, about }) {
     `const LAYOUT = ${JSON.stringify(LAYOUT)};`,
     `const WIDEST = ${WIDEST};`,
     ...[readGrids, rowsOf, fillInWords, layOut, fitTitle, titleForm, dropTightTexts].map(String),
-    ...[fitColumns, besideOf, fitRows, axesOf, spanOf, evenHeight, fitLabels, brushOf, measureIn, widths, plain, turn, number, roundStep, legendOf, drawPage].map(String),
+    ...[fitColumns, besideOf, fitRows, axesOf, spanOf, evenHeight, fitLabels, brushOf, measureIn, widths, plain, turn, number, roundStep, legendOf, fullLayout, roomOf, drawPage].map(String),
     `const templates = { light: ${inScript(templates.light)}, dark: ${inScript(templates.dark)} };`,
     `drawPage(${inScript(figure)}, templates, ${height});`,
   ].join("\n");
@@ -62,7 +63,7 @@ export async function makePage({ figure, templates, height, about }) {
 }
 
 function drawPage(whole, templates, height) {
-  const place = /** @type {import("./figure.js").Plot} */ (document.getElementById("figure"));
+  const place = /** @type {import("./plotly.js").Plot} */ (document.getElementById("figure"));
   const isDark = matchMedia("(prefers-color-scheme: dark)");
   const { xaxis } = whole.layout;
   const isGrid = height === null && whole.data.some(({ type }) => type === "heatmap") && xaxis?.range && !xaxis.domain;
@@ -84,8 +85,8 @@ function drawPage(whole, templates, height) {
     if (!isGrid) return drawn(place.clientWidth, height ?? innerHeight - 32);
     const width = Math.min(place.clientWidth, WIDEST);
     await drawn(width, width);
-    const { w, h } = place._fullLayout._size;
-    return drawn(width, width - h + evenHeight(w, place._fullLayout));
+    const { w, h } = roomOf(place);
+    return drawn(width, width - h + evenHeight(w, fullLayout(place)));
   };
   addEventListener("resize", draw);
   isDark.addEventListener("change", draw);

@@ -5,6 +5,7 @@ import { say } from "../kit/say.js";
 import { withResolution } from "./archive.js";
 import { axesOf, dropTightTexts, evenHeight, fitLabels, LAYOUT, spanOf, widths } from "./layout.js";
 import { gridOf, plain, readGrids } from "./numbers.js";
+import { axisOf, fullLayout, fullTraces, legendsOf, panelStarts, roomOf } from "./plotly_internals.js";
 
 const MM = 96 / 25.4; // px
 const PT = 96 / 72; // px
@@ -150,24 +151,24 @@ async function fitGrid({ data, layout }, isPaper) {
   const sizes = Array.from({ length: 4 * (PAPER.text - PAPER.label) }, (_, i) => PAPER.text - i / 4);
   for (let round = 0; round < 4; round += 1) {
     await measured({ data, layout }, (place) => {
-      const { _fullLayout: full } = place;
-      const { h } = full._size;
-      const { xaxis, yaxis } = full;
-      const high = isPaper ? (evenHeight(xaxis._length, full, PAPER.label) * h) / yaxis._length : h;
+      const { h } = roomOf(place);
+      const [across, down] = ["xaxis", "yaxis"].map((name) => axisOf(place, name).length);
+      const high = isPaper ? (evenHeight(across, fullLayout(place), PAPER.label) * h) / down : h;
       layout.height = Math.round(layout.height - h + high);
       lowerFurther(layout, high, place);
       if (round === 3) return;
       for (const [name, { tickvals, ticktext, tickfont, tickangle }] of labels) {
         Object.assign(layout[name], { tickvals, ticktext, tickfont, tickangle });
-        const room = full[name]._length * (name.startsWith("y") ? high / h : 1);
+        const room = axisOf(place, name).length * (name.startsWith("y") ? high / h : 1);
         fitLabels(layout, name, room, isPaper ? sizes : LAYOUT.labels);
       }
     });
   }
 }
 
-function fitNames({ layout }, { _fullLayout: full }) {
+function fitNames({ layout }, place) {
   // What is written above or below a matrix ends before what is written beside it, and an axis's name with the axis.
+  const full = fullLayout(place);
   const sized = (font, text, usual, room) => {
     const [wide] = widths([text], full.font.family); // in sizes, of letters that are not bold
     return { ...font, size: Math.max(PAPER.label, Math.min(usual, room / (1.15 * wide))) };
@@ -175,23 +176,23 @@ function fitNames({ layout }, { _fullLayout: full }) {
   const notes = (layout.annotations ?? []).filter(({ xref }) => xref === "paper");
   for (const note of notes) {
     const beside = notes.filter((other) => other !== note && other.y === note.y).map(({ x }) => Math.abs(x - note.x));
-    const room = Math.min(1, ...beside) * full._size.w;
+    const room = Math.min(1, ...beside) * roomOf(place).w;
     note.font = sized(note.font, note.text, note.font?.size ?? full.font.size, room);
   }
   for (const name of axesOf(layout)) {
     const { title } = layout[name];
-    if (title?.text) title.font = sized(title.font, title.text, full[name].title.font.size, full[name]._length);
+    if (title?.text) title.font = sized(title.font, title.text, full[name].title.font.size, axisOf(place, name).length);
   }
 }
 
-function fitNumbers(figure, { _fullData: traces, _fullLayout: full }) {
+function fitNumbers(figure, place) {
   // Numbers in cells become smaller; those that could not be read on paper are left out.
-  const font = full.font.family;
-  const sizes = traces.map(({ mode, text, textfont, xaxis, yaxis }) => {
+  const font = fullLayout(place).font.family;
+  const sizes = fullTraces(place).map(({ mode, text, textfont, xaxis, yaxis }) => {
     if (mode !== "text" || !text.length) return null;
     const [wide, high] = [xaxis, yaxis].map((name) => {
-      const { _length, range } = full[name.replace(/^./, "$&axis")];
-      return _length / Math.abs(range[1] - range[0]); // px, of a cell
+      const { length, range } = axisOf(place, name);
+      return length / Math.abs(range[1] - range[0]); // px, of a cell
     });
     return Math.min(textfont.size, (0.85 * wide) / Math.max(...widths(text, font)), high / LAYOUT.upright);
   });
@@ -212,7 +213,7 @@ function colorAxesOf(layout) {
 
 function lowerFurther(layout, high, place) {
   // Below what is written under the cells, which become `high`.
-  const { t, h } = place._fullLayout._size;
+  const { t, h } = roomOf(place);
   const edge = place.getBoundingClientRect().top + t + h;
   const texts = [...place.querySelectorAll("text")].filter((text) => !text.closest('[class^="cb"], .scatterlayer'));
   const px = Math.max(0, ...texts.map((text) => text.getBoundingClientRect().bottom - edge));
@@ -223,28 +224,27 @@ function lowerFurther(layout, high, place) {
   }
 }
 
-function fitLines({ layout }, { _fullLayout: full }) {
+function fitLines({ layout }, place) {
   // A panel's legend that takes more lines than it was given lifts what is written above it.
-  const legends = Object.keys(full).filter((name) => /^legend\d*$/.test(name) && full[name]?._effHeight);
   const above = (y) => (layout.annotations ?? []).filter((note) => note.yref === "paper" && note.y === y);
+  const { h } = roomOf(place);
   let growth = 0;
-  for (const { y, _effHeight: high } of legends.map((name) => full[name])) {
+  for (const { y, height } of legendsOf(place)) {
     const titles = above(y).filter(({ xanchor }) => xanchor === "left");
-    const lines = high - Math.max(0, ...titles.map(({ yshift }) => yshift ?? 0));
+    const lines = height - Math.max(0, ...titles.map(({ yshift }) => yshift ?? 0));
     if (lines <= 0) continue;
     for (const note of above(y)) note.yshift = (note.yshift ?? 0) + lines;
-    const ends = Object.values(full._plots).map(({ yaxis }) => yaxis.domain[0]);
-    const gap = Math.min(...ends.filter((end) => end > y).map((end) => end - y)) * full._size.h;
+    const gap = Math.min(...panelStarts(place).filter((start) => start > y).map((start) => start - y)) * h;
     if (Number.isFinite(gap)) growth = Math.max(growth, lines / gap);
     else layout.margin.t += lines;
   }
-  layout.height += growth * full._size.h + Math.max(0, layout.margin.t - full.margin.t);
+  layout.height += growth * h + Math.max(0, layout.margin.t - fullLayout(place).margin.t);
 }
 
 function widen({ layout }, place) {
   // What is written beyond an edge gets room there.
   const edges = place.getBoundingClientRect();
-  const { _size: size } = place._fullLayout;
+  const size = roomOf(place);
   const beyond = { l: 0, r: 0, t: 0, b: 0 }; // px
   for (const text of place.querySelectorAll("text:not(.gtitle)")) {
     const { left, right, top, bottom, width } = text.getBoundingClientRect();

@@ -6,6 +6,7 @@ import { inRows } from "../kit/roving.js";
 import { short, thousands } from "../kit/numbers.js";
 import { say } from "../kit/say.js";
 import { plain } from "./numbers.js";
+import { axisOf, fullTraces, legendToggle, pointsOf } from "./plotly_internals.js";
 
 const HELP = say("Arrow keys move along a line and to other lines. Enter hides or shows the line.");
 const SIZE = 12; // px, of the ring around a point
@@ -31,8 +32,8 @@ export function listenToPoints(view) {
 /** After each drawing; returns whether there are lines that can be read. */
 export function updatePoints(view) {
   const { plot } = view;
-  const lines = view.grid ? [] : plot._fullData.filter(isLine);
-  view.lines = lines.map((trace) => ({ trace, points: plot.calcdata[trace.index].filter(({ y }) => Number.isFinite(y)) }));
+  const lines = view.grid ? [] : fullTraces(plot).filter(isLine);
+  view.lines = lines.map((trace) => ({ trace, points: pointsOf(plot, trace).filter(({ y }) => Number.isFinite(y)) }));
   view.lines = view.lines.filter(({ trace, points }) => points.length > 1 || trace.visible === "legendonly");
   if (view.lines.length) plot.setAttribute("aria-description", HELP);
   if (view.at && !view.lines[view.at.row]) leave(view);
@@ -53,7 +54,7 @@ function onKey(view, event) {
     hover(view);
     announce(wordsAt(view));
   } else if (event.key === "Enter" && view.at) {
-    toggle(view);
+    hideOrShow(view);
   } else if (event.key === "Escape" && view.at) {
     leave(view);
   } else {
@@ -78,7 +79,7 @@ function pointAt({ at, lines }) {
 }
 
 function axesOf({ plot }, { xaxis, yaxis }) {
-  return [xaxis, yaxis].map((id) => plot._fullLayout[`${id[0]}axis${id.slice(1)}`]);
+  return [axisOf(plot, xaxis), axisOf(plot, yaxis)];
 }
 
 function showRing(view) {
@@ -87,10 +88,10 @@ function showRing(view) {
   ring.hidden = !point;
   if (!point) return;
   const [across, down] = axesOf(view, trace);
-  const [x, y] = [across.c2p(point.x), down.c2p(point.y)];
-  ring.hidden = x < -1 || x > across._length + 1 || y < -1 || y > down._length + 1; // zoomed away
-  ring.style.left = `${across._offset + x - SIZE / 2}px`;
-  ring.style.top = `${down._offset + y - SIZE / 2}px`;
+  const [x, y] = [across.toPixels(point.x), down.toPixels(point.y)];
+  ring.hidden = x < -1 || x > across.length + 1 || y < -1 || y > down.length + 1; // zoomed away
+  ring.style.left = `${across.offset + x - SIZE / 2}px`;
+  ring.style.top = `${down.offset + y - SIZE / 2}px`;
 }
 
 function hover(view) {
@@ -116,17 +117,15 @@ function wordsAt(view) {
   return `${name}: ${[`${across} ${x}`, `${down} ${y}`].map((words) => words.trim()).join(", ")}`;
 }
 
-function labelOf({ _categories: categories, tickvals, ticktext }, x) {
-  const label = categories?.length ? categories[x] : ticktext?.[tickvals?.indexOf(x) ?? -1];
+function labelOf({ categories, tickvals, ticktext }, x) {
+  const label = categories.length ? categories[x] : ticktext?.[tickvals?.indexOf(x) ?? -1];
   return plain(String(label ?? (Number.isInteger(x) ? thousands(x) : short(x))));
 }
 
-function toggle({ plot, at, lines }) {
+function hideOrShow({ plot, at, lines }) {
   // As a click on the legend does, with all that plotly makes of it.
   const { trace } = lines[at.row];
   const isOf = (other) => other.index === trace.index || (trace.legendgroup && other.legendgroup === trace.legendgroup);
-  const item = [...plot.querySelectorAll(".legend .traces")].find(({ __data__: [shown] }) => isOf(shown.trace));
-  for (const kind of ["mousedown", "mouseup"]) {
-    item?.querySelector(".legendtoggle")?.dispatchEvent(new MouseEvent(kind, { bubbles: true }));
-  }
+  const toggle = legendToggle(plot, isOf);
+  for (const kind of ["mousedown", "mouseup"]) toggle?.dispatchEvent(new MouseEvent(kind, { bubbles: true }));
 }

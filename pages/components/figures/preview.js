@@ -9,8 +9,9 @@
 import { thousands } from "../kit/numbers.js";
 import { shownHead } from "../kit/channel.js";
 import { leaving } from "../kit/mount.js";
-import { CONFIG, draw } from "./figure.js";
+import { draw } from "./drawing.js";
 import { layOut } from "./layout.js";
+import { CONFIG } from "./plotly.js";
 
 const TOP = 254; // the level of weight 1; above it the mask does not allow the cell
 

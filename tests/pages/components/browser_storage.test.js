@@ -48,6 +48,9 @@ test("it is told again until the session has it", () => {
   mounted({ store: "again", parts: { a: 1 }, isRestored: true }, told);
   mock.timers.tick(9000);
   assert.equal(told.length, 2);
+  mounted({ store: "again" }, told)(); // the page is left
+  mock.timers.tick(9000);
+  assert.equal(told.length, 3);
   mock.timers.reset();
 });
 
@@ -63,15 +66,27 @@ test("parts are kept beside what other tabs keep, once the session has what was 
   assert.deepEqual(JSON.parse(empty.first), { a: 1 });
 });
 
-test("a tab that did not change a part leaves what another one answered there", () => {
-  const storage = { two: '{"7 before":{"q1":["1",2]}}' };
-  const of = (...names) => Object.fromEntries(names.map((name) => [name, ["1", 2]]));
-  const draw = (parts, isRestored) => drawn(storage, { store: "two", parts, isRestored });
-  draw({}, false);
-  draw({ "7 before": of("q1") }, true);
-  storage.two = JSON.stringify({ "7 before": of("q1", "q2", "q3") }); // by another tab
-  draw({ "7 before": of("q1"), "7 after": of("q1") }, true);
-  assert.deepEqual(JSON.parse(storage.two), { "7 before": of("q1", "q2", "q3"), "7 after": of("q1") });
+test("a tab that did not change a part leaves what another one wrote there", () => {
+  const storage = { two: '{"masks":["28"],"steps":["a"]}' };
+  const draw = (parts, isRestored = true) => drawn(storage, { store: "two", parts, isRestored });
+  draw({ masks: [] }, false);
+  storage.two = '{"masks":["28","b"],"steps":["a"],"norm":["c"]}'; // by another tab
+  draw({ masks: ["28"] });
+  draw({ norm: [] }); // opened here, not answered
+  assert.deepEqual(JSON.parse(storage.two), { masks: ["28", "b"], steps: ["a"], norm: ["c"] });
+  draw({ masks: [] }); // asked again here
+  draw({ norm: ["d"], rows: [] });
+  assert.deepEqual(JSON.parse(storage.two), { masks: [], steps: ["a"], norm: ["d"], rows: [] });
+  storage.two = '{"norm":["e"]}'; // by another tab
+  draw({ norm: ["d"], rows: [] });
+  assert.deepEqual(JSON.parse(storage.two), { norm: ["e"] });
+});
+
+test("what is damaged is written anew as soon as there is something to keep", () => {
+  const storage = { odd: '{"masks":[28]}' };
+  drawn(storage, { store: "odd", parts: { masks: [] } });
+  drawn(storage, { store: "odd", parts: { masks: [] }, isRestored: true });
+  assert.equal(storage.odd, '{"masks":[]}');
 });
 
 test("what is damaged counts as nothing, and a browser may keep nothing", () => {

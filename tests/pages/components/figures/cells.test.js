@@ -45,7 +45,6 @@ test("a click chooses the cell under the pointer, whatever plotly says, and a se
   await figure.update(heatmap(), { cell: { query: 7, key: 6 } });
   click(figure, 7, 6);
   assert.deepEqual(figure.told.at(-1), ["cell", { query: null, key: null }]);
-  figure.leave();
 });
 
 test("a click beside the cells, or on something else, chooses nothing; nor does one where cells are not chosen", async () => {
@@ -59,7 +58,6 @@ test("a click beside the cells, or on something else, chooses nothing; nor does 
   await figure.update(heatmap(), { clicks: false });
   click(figure, 8, 5);
   assert.deepEqual(figure.told, []);
-  figure.leave();
 });
 
 test("the arrow keys go over the cells, say each, show its words and outline it; the first one goes into the corner", async () => {
@@ -85,7 +83,6 @@ test("the arrow keys go over the cells, say each, show its words and outline it;
   assert.deepEqual(figure.told, [["cell", { query: 9, key: 5 }]]);
   press(plot, "Enter");
   assert.deepEqual(figure.told[1], ["cell", { query: null, key: null }]);
-  figure.leave();
 });
 
 test("keys go on from the chosen cell; Escape leaves the cell and lets the chosen one go", async () => {
@@ -110,7 +107,6 @@ test("keys go on from the chosen cell; Escape leaves the cell and lets the chose
   await figure.update(heatmap(), { cell: { query: 30, key: 3 } }); // which is not shown
   press(plot, "ArrowUp");
   assert.equal(announced(), "q7 < k2");
-  figure.leave();
 });
 
 test("the outline goes with the focus, and with a cell that newer data does not have", async () => {
@@ -135,7 +131,6 @@ test("the outline goes with the focus, and with a cell that newer data does not 
   assert.equal(box(figure)[2], Math.round((SIZE.width - 100) / 2));
   await figure.update({ data: [{ type: "bar", y: [1] }], layout: { title: { text: "bars" } } });
   assert.ok(outline.hidden);
-  figure.leave();
 });
 
 test("the outline moves with the figure, and is not seen where its cell is zoomed away", async () => {
@@ -151,8 +146,8 @@ test("the outline moves with the figure, and is not seen where its cell is zoome
   const zoom = (xs, ys) => {
     const { xaxis, yaxis } = plot._fullLayout;
     Object.assign(plot._fullLayout, {
-      xaxis: { ...xaxis, l2p: (value) => ((value - xs[0]) / (xs[1] - xs[0])) * xaxis._length },
-      yaxis: { ...yaxis, l2p: (value) => ((value - ys[0]) / (ys[1] - ys[0])) * yaxis._length },
+      xaxis: { ...xaxis, c2p: (value) => ((value - xs[0]) / (xs[1] - xs[0])) * xaxis._length },
+      yaxis: { ...yaxis, c2p: (value) => ((value - ys[0]) / (ys[1] - ys[0])) * yaxis._length },
     });
     figure.tell("plotly_relayout", {});
     return !outline.hidden;
@@ -160,7 +155,6 @@ test("the outline moves with the figure, and is not seen where its cell is zoome
   assert.ok(zoom([2.5, 3.5], [7.5, 8.5]));
   assert.deepEqual([zoom([3.5, 5.5], [6.5, 9.5]), zoom([0.5, 2.5], [6.5, 9.5]), zoom([1.5, 6.5], [8.5, 9.5]), zoom([1.5, 6.5], [6.5, 7.5])], [false, false, false, false]);
   assert.ok(zoom([1.5, 6.5], [6.5, 9.5]));
-  figure.leave();
 });
 
 test("a figure says what it is and what its keys do", async () => {
@@ -177,7 +171,6 @@ test("a figure says what it is and what its keys do", async () => {
   assert.deepEqual(says(), ["all, anew", "application", 0, move]);
   await figure.update({ data: [{ type: "bar", y: [1] }], layout: { title: { text: "bars" } } });
   assert.deepEqual(says(), ["bars", "img", -1, ""]);
-  figure.leave();
 });
 
 test("a cell without words is called by its places, and what lies on top says what a cell is", async () => {
@@ -194,7 +187,6 @@ test("a cell without words is called by its places, and what lies on top says wh
   assert.equal(announced(), "masked");
   press(figure.plot, "ArrowDown");
   assert.equal(announced(), "q8 < k2");
-  figure.leave();
 });
 
 test("a box drawn with the pointer asks for all places that it touches, and one around everything for nothing", async () => {
@@ -215,7 +207,6 @@ test("a box drawn with the pointer asks for all places that it touches, and one 
   assert.deepEqual(draw([2.6, 5.4], [8.4, 7.6], { width: 300 }), []);
   await figure.update(heatmap(), { windows: false });
   assert.deepEqual(draw([2.6, 5.4], [8.4, 7.6]), []);
-  figure.leave();
 });
 
 test("where a figure stays whole, any box is asked for, once, and nothing is zoomed", async () => {
@@ -234,7 +225,6 @@ test("where a figure stays whole, any box is asked for, once, and nothing is zoo
     assert.deepEqual(of("relayout", figure).at(-1).change, whole);
   }
   assert.equal(of("relayout", figure).length, 2);
-  figure.leave();
 });
 
 test("in an overview a click or Enter asks for the places of a cell, with other sizes at the end", async () => {
@@ -252,7 +242,6 @@ test("in an overview a click or Enter asks for the places of a cell, with other 
   await figure.update(overview(), { windows: false });
   click(figure, 5, 13);
   assert.deepEqual(figure.told, []);
-  figure.leave();
 });
 
 test("a double click leads back to the whole text, and takes back what its first click chose", async () => {
@@ -263,7 +252,6 @@ test("a double click leads back to the whole text, and takes back what its first
   assert.deepEqual(figure.told, [["cell", { query: 8, key: 4 }], ["cell", { query: 9, key: 3 }], ["window", { queries: null, keys: null }]]);
   const { change } = of("relayout", figure).at(-1);
   assert.deepEqual(change, { "xaxis.range": [1.5, 6.5], "yaxis.range": [9.5, 6.5] });
-  figure.leave();
 });
 
 test("two quick clicks on different cells, a press that is dragged, and another button are no double click", async () => {
@@ -295,7 +283,6 @@ test("two quick clicks on different cells, a press that is dragged, and another 
   window.dispatchEvent(new MouseEvent("mouseup", at));
   await wait();
   assert.equal(n(), 1);
-  figure.leave();
 });
 
 test("a double click in a whole overview asks for the part as one click does, and in a part for the whole", async () => {
@@ -317,7 +304,6 @@ test("a double click in a whole overview asks for the part as one click does, an
   await wait();
   assert.deepEqual(fixed.told, [["cell", { query: 8, key: 4 }], ["cell", { query: null, key: null }]]);
   assert.equal(of("relayout", fixed).length, 1); // zoomed out
-  fixed.leave();
 });
 
 test("an axis without a range is shown as a whole by a double click", async () => {
@@ -329,7 +315,6 @@ test("an axis without a range is shown as a whole by a double click", async () =
   click(figure, 8, 0.5, { n: 2 });
   await wait();
   assert.deepEqual(of("relayout", figure)[0].change, { "xaxis.autorange": true, "yaxis.range": [9.5, 6.5], "yaxis2.range": [0, 2] });
-  figure.leave();
 });
 
 test("figures of one link are pointed at together, where they show the place", async () => {
@@ -362,7 +347,6 @@ test("figures of one link are pointed at together, where they show the place", a
   part.leave();
   one.tell("plotly_hover", cellPoints(1, 3));
   assert.ok(calls.slice(n).every(([name, { plot }]) => name === "purge" || plot !== part.plot));
-  for (const figure of [one, blocks, alone, bars, ...unlinked]) figure.leave();
 });
 
 test("the whole text comes back by a button, which is there only where a part is shown", async () => {
@@ -378,5 +362,4 @@ test("the whole text comes back by a button, which is there only where a part is
   await figure.update(heatmap(), { isWindow: true, windows: false });
   assert.ok(whole.hidden);
   assert.equal(whole.getAttribute("aria-label"), "Show the whole text");
-  figure.leave();
 });

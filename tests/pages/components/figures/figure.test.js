@@ -24,7 +24,6 @@ test("a figure is drawn once it has room, with its size, and again when that cha
   resize(figure.plot, 500, 0); // out of sight
   assert.equal(of("react", figure).length, 3);
   assert.deepEqual(figure.last().config, { displayModeBar: false, doubleClick: false, showTips: false }); // plotly's own
-  figure.leave();
 });
 
 test("newer data is drawn into the same place, and the same data not again", async () => {
@@ -38,7 +37,6 @@ test("newer data is drawn into the same place, and the same data not again", asy
   assert.equal(figure.find(".plot"), plot);
   assert.equal(plot.getAttribute("aria-label"), "two");
   assert.equal(plot.heard.plotly_click.length, 1);
-  figure.leave();
 });
 
 test("once plotly is there, newer data is drawn at once, before anything that waits for its turn", async () => {
@@ -47,7 +45,6 @@ test("once plotly is there, newer data is drawn at once, before anything that wa
   assert.equal(figure.last().layout.title.text, "two");
   await updated;
   assert.equal(of("react", figure).length, 2);
-  figure.leave();
 });
 
 test("a figure follows the theme, and one that comes while it is dark is dark", async () => {
@@ -62,7 +59,6 @@ test("a figure follows the theme, and one that comes while it is dark is dark", 
   setTheme("light");
   assert.equal(ground(figure.last()), "#ffffff");
   assert.equal(of("react", other).length, n);
-  figure.leave();
 });
 
 test("a low figure has its height, one of the stage has none of its own", async () => {
@@ -72,7 +68,6 @@ test("a low figure has its height, one of the stage has none of its own", async 
   await figure.update(heatmap());
   assert.ok(!figure.root.classList.contains("low"));
   assert.equal(figure.root.style.height, "");
-  figure.leave();
 });
 
 test("numbers and words that come as bytes are there when it is drawn", async () => {
@@ -83,7 +78,6 @@ test("numbers and words that come as bytes are there when it is drawn", async ()
   const [{ z: rows, customdata }] = figure.last().data;
   assert.deepEqual(rows.map((row) => [...row]), [[0.25], [0.5]]);
   assert.deepEqual(customdata, [["a → c: 0.25"], ["b → c: 0.50"]]);
-  figure.leave();
 });
 
 test("tokens without room open in a legend, which goes where they have room", async () => {
@@ -95,7 +89,6 @@ test("tokens without room open in a legend, which goes where they have room", as
   resize(figure.plot, 3000, 350);
   assert.ok(legend.hidden && figure.findAll(".legend .list p").length === 0);
   assert.equal(figure.find(".legend .list").tabIndex, 0);
-  figure.leave();
 });
 
 test("what is drawn while the menu of what can be saved takes room keeps its title beside it", async () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Canvas } from "../../canvas.js";
-import { evenHeight, fitLabels, fitTitle, layOut, LAYOUT, legendOf, number, titleForm, turn } from "../../../../pages/components/figures/layout.js";
+import { dropTightTexts, evenHeight, fitLabels, fitTitle, layOut, LAYOUT, legendOf, number, titleForm, turn } from "../../../../pages/components/figures/layout.js";
 
 // Here a letter is half as wide as high, so labels of other sizes have other widths.
 Object.getPrototypeOf(new Canvas().getContext()).measureText = function (text) {
@@ -159,7 +159,7 @@ test("a title that is too long becomes smaller, then two lines in the middle, an
   assert.equal(fit({ text }, 200, { margin: undefined }).margin, undefined);
   assert.deepEqual(fit({}, 200).title, {});
   assert.equal(titleForm({ text, subtitle: { text: "s" } }, 200).lines.length, 1);
-  assert.equal(titleForm({ text: "a".repeat(44) }, 200).lines.length, 1);
+  for (const whole of ["a".repeat(44), `${text} <b>x</b>`]) assert.equal(titleForm({ text: whole }, 200).lines.length, 1);
   assert.equal(titleForm({ text }, 40).size, LAYOUT.title / 2); // not smaller than half
 });
 
@@ -185,4 +185,23 @@ test("numbers along an axis are round, far enough apart, and leave room to a cho
   assert.deepEqual(numbered(30, 5, 12), [[0, 5, 10, 12, 15, 20, 25], ["0", "5", "10", "12 tok", "15", "20", "25"]]);
   assert.deepEqual(numbered(30, 5, 11)[0], [0, 5, 11, 15, 20, 25]);
   assert.deepEqual(numbered(30, 5, 9, 3)[0], [5, 9, 15, 20, 25, 30]);
+});
+
+test("a legend says what numbers stand for, but where the labels are numbers themselves", () => {
+  const numbered = (ticktext, meta) => {
+    const layout = { xaxis: { tickvals: [3, 4, 5, 6], ticktext, title: { text: "key" } }, meta };
+    number(layout, "xaxis", 10, 8);
+    return [layout.xaxis.ticktext, legendOf({ layout })];
+  };
+  assert.deepEqual(numbered([..."abcd"]), [["4", "6"], [{ name: "key", labels: ["3 a", "4 b", "5 c", "6 d"] }]]);
+  assert.deepEqual(numbered(["30", "−4", "5.5", "1,000"]), [["−4", "1,000"], []]);
+  assert.deepEqual(numbered(["464", "3290", "318", "11"], { tokens: { xaxis: {} } })[1][0].labels, ["3 464", "4 3290", "5 318", "6 11"]); // ids of tokens
+});
+
+test("texts in a figure are dropped where they would overlap, and only there", () => {
+  for (const [meta, width, left] of [[{ textFromWidth: 500 }, 499, 1], [{ textFromWidth: 500 }, 500, 2], [undefined, 10, 2]]) {
+    const figure = { data: [{ mode: "text" }, { mode: "lines" }], layout: { meta } };
+    dropTightTexts(figure, width);
+    assert.deepEqual([figure.data.length, figure.data.at(-1).mode], [left, "lines"]);
+  }
 });

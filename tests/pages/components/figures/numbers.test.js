@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { gridOf, plain, readGrids } from "../../../../pages/components/figures/numbers.js";
+import { fillInWords, rowsOf } from "../../../../transformer_core/figures/cell_words.js";
 
 const base64 = (numbers) => Buffer.from(numbers.buffer).toString("base64");
 const cells = (more = {}) => ({ data: [{ type: "scatter", z: [[1]] }, { type: "heatmap", z: [[1, 2, 3], [4, 5, 6]], ...more }], layout: {} });
@@ -35,4 +36,19 @@ test("words lose the markup that plotly reads, and no other", () => {
   assert.equal(plain("a<br>b<br/>c"), "a, b, c");
   assert.equal(plain("<b>5 &lt; 6</b>&nbsp;&amp;lt; <i class='x'>it</i>"), "5 < 6 &lt; it");
   assert.equal(plain("1 < 2 > 0"), "1 < 2 > 0");
+});
+
+test("words of cells: sign, rounding to nothing, powers, what is forbidden", () => {
+  const words = (z, more) => {
+    const told = { queries: ["a"], keys: ["b", "c"], before: "", forbidden: "no", ...more };
+    const figure = { data: [{ meta: "words", z }], layout: { meta: { words: told } } };
+    fillInWords(figure);
+    return figure.data[0].customdata;
+  };
+  const signed = { format: "+.2f" };
+  assert.deepEqual(words([[1.234, -1.235]], signed), [["a → b: +1.23", "a → c: −1.24"]]);
+  assert.deepEqual(words([[-0.001, NaN]], signed), [["a → b: +0.00", ""]]);
+  assert.deepEqual(words([[-7, -1]], { format: ".2f", power: true, below: "< 1e-6" }), [["a → b: < 1e-6", "a → c: 0.1"]]);
+  const rows = rowsOf({ bdata: base64(Float32Array.of(1, 2, 3, 4, 5, 6)), shape: "2, 3" });
+  assert.deepEqual(rows.map((row) => [...row]), [[1, 2, 3], [4, 5, 6]]);
 });

@@ -45,7 +45,6 @@ test("keys lead along a line and to the nearest point of another, each said, rin
   assert.equal(announced(), "loss: step 0, nats 4.00");
   plot.blur();
   assert.ok(figure.find(".ring").hidden && figure.hovered() === null);
-  figure.leave();
 });
 
 test("gaps, points alone, what is no line and what is hidden are passed over", async () => {
@@ -74,27 +73,19 @@ test("gaps, points alone, what is no line and what is hidden are passed over", a
   press(cells.plot, "ArrowDown");
   assert.equal(announced(), "q7 < k2"); // a figure of cells is read by its cells
   assert.ok(cells.find(".ring").hidden);
-  cells.leave();
 });
 
 test("Enter hides the line as the legend does, with all of its group, and shows it again", async () => {
   const data = [line("a", [0, 1], [1, 2]), line("b", [0, 3000], [3, 4], { legendgroup: "g" }), line("c", [0, 3000], [1, 2], { legendgroup: "g" })];
   const figure = await drawn(show, chart(data));
-  const legend = figure.plot.appendChild(document.createElement("div"));
-  legend.className = "legend";
   const pressed = [];
-  for (const index of [0, 1]) { // one entry stands for the group
-    const item = legend.appendChild(document.createElement("div"));
-    item.className = "traces";
-    item.__data__ = [{ trace: figure.plot._fullData[index] }];
-    const toggle = item.appendChild(document.createElement("div"));
-    toggle.className = "legendtoggle";
+  for (const [index, name] of ["legend", "legend2"].entries()) { // one entry stands for the group
+    const entry = Object.assign(document.createElement("div"), { className: "traces", __data__: [{ trace: figure.plot._fullData[index] }] });
+    const toggle = entry.appendChild(Object.assign(document.createElement("div"), { className: `${name}toggle` }));
+    figure.plot.appendChild(Object.assign(document.createElement("div"), { className: name })).append(entry);
     for (const kind of ["mousedown", "mouseup"]) toggle.addEventListener(kind, () => pressed.push([index, kind]));
   }
-  press(figure.plot, "ArrowDown");
-  press(figure.plot, "ArrowDown");
-  press(figure.plot, "ArrowDown");
-  press(figure.plot, "ArrowRight");
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"]) press(figure.plot, key);
   assert.equal(announced(), "c: step 3,000, nats 2.00");
   assert.ok(press(figure.plot, "Enter").defaultPrevented);
   assert.deepEqual(pressed, [[1, "mousedown"], [1, "mouseup"]]);
@@ -112,7 +103,6 @@ test("Enter hides the line as the legend does, with all of its group, and shows 
   press(figure.plot, "ArrowUp");
   press(figure.plot, "Enter");
   assert.deepEqual(pressed.slice(2), [[0, "mousedown"], [0, "mouseup"]]);
-  figure.leave();
 });
 
 test("a point is called by the label of its axis, or its category; numbers by themselves", async () => {
@@ -128,7 +118,6 @@ test("a point is called by the label of its axis, or its category; numbers by th
   await figure.update(chart([line("share", [0.125, 0.5], [1, 2])]));
   press(figure.plot, "Home");
   assert.equal(announced(), "share: step 0.12, nats 1.00");
-  figure.leave();
 });
 
 test("the ring follows the figure, is not seen where its point is zoomed away, and goes with its line", async () => {
@@ -151,5 +140,4 @@ test("the ring follows the figure, is not seen where its point is zoomed away, a
   assert.ok(ring.hidden);
   press(figure.plot, "End");
   assert.equal(announced(), "loss: step 0, nats 4.00");
-  figure.leave();
 });

@@ -45,7 +45,6 @@ test("another head is drawn at once, cell by cell, without words and numbers of 
   shownHead.send(head("encoder", 1, 2, { levels: new Uint8Array(15) }));
   assert.equal(one.last().layout.title.text, "encoder L1.H2");
   assert.equal(one.last().data.filter(({ type }) => type === "heatmap").length, 1); // nothing is masked
-  one.leave();
 });
 
 test("the numbers of the head replace its picture, and the one before comes back where it is clicked again", async () => {
@@ -70,7 +69,6 @@ test("the numbers of the head replace its picture, and the one before comes back
     shownHead.send(other);
     assert.equal(n(), before + 1);
   }
-  one.leave();
 });
 
 test("another snapshot of the same head is another picture; a click beside a film keeps its snapshot", async () => {
@@ -84,7 +82,6 @@ test("another snapshot of the same head is another picture; a click beside a fil
   assert.equal(one.last().layout.title.text, "cross L1.H0 after step 500");
   shownHead.send(head("cross", 0, 1));
   assert.equal(one.last().layout.title.text, "<b>one</b>");
-  one.leave();
 });
 
 test("pictures of other sizes, of other attentions, and where no head is drawn are no preview", async () => {
@@ -105,5 +102,4 @@ test("pictures of other sizes, of other attentions, and where no head is drawn a
   const late = await drawn(show, figure(), { preview: preview() }, { width: 0, height: 0 });
   shownHead.send(head("encoder", 1, 2)); // it has no room yet
   assert.equal(of("react", late).length, 0);
-  late.leave();
 });

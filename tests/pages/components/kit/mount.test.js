@@ -5,9 +5,8 @@ import { test } from "node:test";
 
 import { all, announced, setTheme, shown } from "../../dom.js";
 import { announce } from "../../../../pages/components/kit/announce.js";
-import { element, set, svg } from "../../../../pages/components/kit/elements.js";
 import { leaving, mount } from "../../../../pages/components/kit/mount.js";
-import { makePlayButtons, setDisabled, showPlaying } from "../../../../pages/components/kit/play_buttons.js";
+import { makePlayButtons, showPlaying } from "../../../../pages/components/kit/play_buttons.js";
 import { watchTheme } from "../../../../pages/components/kit/theme.js";
 
 const styles = ["./overview.css"];
@@ -118,8 +117,7 @@ test("what keeps a place free on the page hears that it is filled, of a componen
   assert.ok(container.hasAttribute("data-drawn"));
   container.remove();
   cleanUp();
-  const free = shown(show, "overview", 1); // without such a place
-  free.leave();
+  shown(show, "overview", 1); // without such a place
 });
 
 test("the theme follows the background, and a watcher hears of each change once", () => {
@@ -165,18 +163,6 @@ test("what changed is said in one place below the page, which comes back if it w
   assert.equal(announced(), "three");
 });
 
-test("elements have their class and their words, which are no markup, and drawings their attributes", () => {
-  const one = element("p", "a b", "<b>x</b>");
-  assert.deepEqual([one.tagName, one.className, one.textContent, one.children.length], ["P", "a b", "<b>x</b>", 0]);
-  assert.equal(element("p", "").textContent, "");
-  assert.equal(element("p", "", "").childNodes.length, 0);
-  const line = svg("line", { class: "c", x1: 3 });
-  assert.deepEqual([line.namespaceURI, line.getAttribute("class"), line.getAttribute("x1")], ["http://www.w3.org/2000/svg", "c", "3"]);
-  assert.equal(set(line, { x1: 4 }), line);
-  assert.equal(line.getAttribute("x1"), "4");
-  assert.equal(svg("g").attributes.length, 0);
-});
-
 test("the buttons of a player have their names without keys, do their own each, and show what a press does next", () => {
   const done = [];
   const does = (name) => [`${name} it (key)`, () => done.push(name)];
@@ -201,14 +187,4 @@ test("the buttons of a player have their names without keys, do their own each, 
   assert.notEqual(bars, triangle);
   assert.deepEqual(says(false, true), ["Play again (space)", "Play again", triangle]);
   assert.equal(says(true, true)[1], "Pause");
-});
-
-test("a button that can do nothing says so and keeps the focus", () => {
-  const button = document.body.appendChild(document.createElement("button"));
-  button.focus();
-  setDisabled(button, true);
-  assert.deepEqual([button.getAttribute("aria-disabled"), document.activeElement, button.disabled], ["true", button, false]);
-  setDisabled(button, false);
-  assert.equal(button.getAttribute("aria-disabled"), "false");
-  button.remove();
 });

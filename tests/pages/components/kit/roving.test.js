@@ -121,13 +121,25 @@ test("in lines of things up and down lead to what stands there, and nowhere at t
   assert.equal(inLines("x", items[0], items), undefined);
 });
 
-test("each key leads its own way in rows, and each arrow its own way over a drawing", () => {
-  const to = (key) => Object.values(inRows(key, { row: 1, column: 2 }, [5, 4, 4]));
+test("a line ends at its ends, and only its own keys lead along it", () => {
+  const items = ["a", "b", "c", "d"];
+  assert.deepEqual(["ArrowLeft", "ArrowRight", "Home", "End", "ArrowUp", " "].map((key) => inLine(key, "b", items)), ["a", "c", "a", "d", undefined, undefined]);
+  assert.deepEqual([inLine("ArrowLeft", "a", items), inLine("ArrowRight", "d", items)], ["a", "d"]);
+  assert.deepEqual(["ArrowUp", "ArrowDown", "ArrowLeft"].map((key) => inLine(key, "b", items, "down")), ["a", "c", undefined]);
+});
+
+test("each key leads its own way in rows, a shorter one is entered at its end, and each arrow its own way over a drawing", () => {
   const keys = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Home", "End", "PageUp", "PageDown"];
-  assert.deepEqual(keys.map(to), [[0, 2], [2, 2], [1, 1], [1, 3], [1, 0], [1, 3], [0, 2], [2, 2]]);
+  const to = (lengths, row, column) => keys.map((key) => Object.values(inRows(key, { row, column }, lengths)));
+  assert.deepEqual(to([5, 4, 4], 1, 2), [[0, 2], [2, 2], [1, 1], [1, 3], [1, 0], [1, 3], [0, 2], [2, 2]]);
+  assert.deepEqual(to([3, 1, 4], 0, 2), [[0, 2], [1, 0], [0, 1], [0, 2], [0, 0], [0, 2], [0, 2], [2, 2]]);
+  assert.equal(inRows("Enter", { row: 0, column: 0 }, [3, 1]), undefined);
   const from = { x: 100, y: 200 };
   const around = [{ x: 90, y: 150 }, { x: 110, y: 250 }, { x: 50, y: 210 }, { x: 150, y: 190 }, from];
   assert.deepEqual(keys.slice(0, 4).map((key) => nearest(key, from, around)), [0, 1, 2, 3]);
+  assert.equal(nearest("ArrowLeft", from, [from, { x: 150, y: 200 }]), -1); // behind
+  assert.equal(nearest("ArrowRight", from, [from, { x: 102, y: 240 }]), -1); // beside, two pixels off
+  assert.equal(nearest("ArrowRight", from, [from, { x: 103, y: 200 }]), 1);
   // Ten px aside count as thirty ahead, on either side.
   for (const aside of [-10, 10]) {
     assert.equal(nearest("ArrowDown", from, [{ x: 100 + aside, y: 220 }, { x: 100, y: 249 }]), 1);

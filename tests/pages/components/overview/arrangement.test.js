@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { isWatched, press, resize } from "../../dom.js";
+import { press, resize } from "../../dom.js";
 import { dataOf, group, GROUPS, MEASURE, overviewOf } from "./heads.js";
 
 const BAR = 9; // px, of a bar and its number
@@ -18,10 +18,6 @@ function gridOf(overview) {
 }
 
 const alone = (layers, heads, more, size) => overviewOf({ groups: [group("encoder", layers, heads, 4, 4)], ...more }, { size });
-const leave = (overview) => {
-  assert.ok(isWatched(overview.root));
-  overview.leave();
-};
 
 test("all pictures fit into the room, and fill it one way, as long as they are not too small or too long", () => {
   const measured = { measure: { ...MEASURE, values: {} } };
@@ -43,7 +39,7 @@ test("all pictures fit into the room, and fill it one way, as long as they are n
     assert.ok(isFullAcross || isFullDown, `room is left: ${words}`);
     const ratio = width / (height - besides);
     assert.ok(ratio <= 1.36 && ratio >= 1 / 1.36, `long: ${words}`);
-    leave(overview);
+    overview.leave();
   }
 });
 
@@ -74,7 +70,6 @@ test("the heads of a layer take several lines where pictures win much, each with
   assert.equal(overview.root.getRootNode().activeElement, overview.button("encoder", 0, 11));
   press(overview.button("encoder", 0, 11), "ArrowDown");
   assert.equal(overview.root.getRootNode().activeElement, overview.button("encoder", 0, 11)); // it is the last line now
-  leave(overview);
 });
 
 test("heads without room for their names are numbered, and without room for that only some of them", () => {
@@ -85,7 +80,7 @@ test("heads without room for their names are numbered, and without room for that
   resize(overview.root, 1400, 900);
   assert.equal(overview.find(".corner").textContent, "");
   assert.deepEqual(texts(overview.findAll(".column")).slice(0, 2), ["head 0", "head 1"]);
-  leave(overview);
+  overview.leave();
   const dense = alone(24, 24, {}, [400, 400]);
   const { width } = gridOf(dense);
   const numbered = texts(dense.findAll(".column")).flatMap((text, head) => (text === "" ? [] : [[head, text]]));
@@ -94,7 +89,6 @@ test("heads without room for their names are numbered, and without room for that
   assert.ok(step * width >= 18 && (step - 1) * width < 18);
   assert.ok(numbered.every(([head]) => head % step === 0) && numbered.length === Math.ceil(24 / step));
   assert.equal(dense.findAll(".column.wide").length, 24);
-  leave(dense);
 });
 
 test("heads stand in the order of their measure, each attention by itself; equal ones by layer, those without it last", () => {
@@ -110,7 +104,6 @@ test("heads stand in the order of their measure, each attention by itself; equal
   assert.deepEqual(overview.names(), [...ascending.slice(0, 5).toReversed(), "encoder 1 1", ...falling]);
   overview.update(dataOf({ measure: MEASURE }));
   assert.deepEqual(overview.names().slice(0, 4), ["encoder 0 0", "encoder 0 1", "encoder 0 2", "encoder 1 0"]);
-  leave(overview);
 });
 
 test("a head keeps the focus when the order changes, and the keys go on from where it stands then", () => {
@@ -128,7 +121,6 @@ test("a head keeps the focus when the order changes, and the keys go on from whe
   assert.deepEqual(overview.names().slice(0, 6), ["1 2", "1 1", "1 0", "0 2", "0 1", "0 0"].map((name) => `encoder ${name}`));
   press(overview.button("encoder", 0, 1), "End");
   assert.equal(active(), "encoder 0 0");
-  leave(overview);
 });
 
 test("a list has as many heads in a line as are wide enough for their names, and one at least", () => {
@@ -148,7 +140,6 @@ test("a list has as many heads in a line as are wide enough for their names, and
   assert.deepEqual(columns(), [2, 2]); // 48 px and 6 between
   resize(pair.root, 800, 400);
   assert.deepEqual(columns(), [3, 4]); // not more than a layer has
-  leave(pair);
 });
 
 test("several attentions share the room, in their layers, and each keeps its line", () => {
@@ -162,7 +153,6 @@ test("several attentions share the room, in their layers, and each keeps its lin
   assert.equal(measured - lowest, BAR);
   overview.update(dataOf({ groups: [group("encoder", 2, 3, 4, 4), group("cross", 1, 16, 5, 3)] })); // small, but in one line
   assert.match(overview.findAll(".grid")[1].style.gridTemplateColumns, /repeat\(16,/);
-  leave(overview);
 });
 
 test("an overview without room is laid out once it has some", () => {
@@ -173,5 +163,4 @@ test("an overview without room is laid out once it has some", () => {
   assert.notEqual(overview.find(".grid").style.gap, "");
   overview.update(dataOf({ groups: GROUPS.slice(0, 1) }));
   assert.ok(gridOf(overview).width > 100);
-  leave(overview);
 });

@@ -4,9 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { areSame, announced, isWatched, place, point, press, resize, setTheme } from "../../dom.js";
-import { bytesOf, dataOf, FORBIDDEN, group, GROUPS, headerOf, headsOf, isPainted, lay, MEASURE, overviewOf, patternsOf, SCALES } from "./heads.js";
-import { between, isNear, read } from "../../canvas.js";
-import { packed } from "../../packed.js";
+import { bytesOf, dataOf, group, GROUPS, headsOf, isPainted, lay, MEASURE, overviewOf, patternsOf } from "./heads.js";
 import { shownHead } from "../../../../pages/components/kit/channel.js";
 
 const texts = (elements) => elements.map(({ textContent }) => textContent);
@@ -40,7 +38,6 @@ test("each head is named by its attention, layer, head and strongest cell, and s
   assert.ok(overview.find(".legend").hidden && overview.find(".tip").hidden);
   assert.equal(overview.find("canvas.pixels").getAttribute("aria-hidden"), "true");
   assert.ok(overview.buttons().every(({ type }) => type === "button"));
-  overview.leave();
 });
 
 test("a click chooses a head at once, sends it, says it, and shows its pattern elsewhere", () => {
@@ -63,7 +60,6 @@ test("a click chooses a head at once, sends it, says it, and shows its pattern e
   assert.deepEqual(pressed(overview), ["encoder 1 0"]);
   assert.equal(heard.length, 2);
   gone.abort();
-  overview.leave();
 });
 
 test("what the server chose holds, unless a person has chosen another head since", () => {
@@ -80,7 +76,6 @@ test("what the server chose holds, unless a person has chosen another head since
   assert.deepEqual(pressed(overview), ["cross 2 1"]);
   overview.update(dataOf({ ...chosen(1, "encoder", 0, 0), only: ["cross"] })); // late
   assert.deepEqual(pressed(overview), ["cross 2 1"]);
-  overview.leave();
 });
 
 test("the arrow keys go over all heads as they stand, of every attention, and the ends of rows and columns are ends", () => {
@@ -103,7 +98,6 @@ test("the arrow keys go over all heads as they stand, of every attention, and th
   assert.deepEqual(stops(overview), ["cross 2 2"]);
   assert.ok(!press(overview.button("cross", 1, 2), "p").defaultPrevented);
   assert.deepEqual(overview.told, []);
-  overview.leave();
 });
 
 test("heads are combined by a click with Shift and by P, which do not choose; without a combination Shift is nothing", () => {
@@ -118,7 +112,6 @@ test("heads are combined by a click with Shift and by P, which do not choose; wi
   assert.ok(overview.buttons().every((it) => !it.hasAttribute("aria-keyshortcuts")));
   shift(overview.button("cross", 2, 1));
   assert.deepEqual(overview.told.at(-1), ["chosen", { revision: 2, value: at("cross", 2, 1) }]);
-  overview.leave();
 });
 
 test("a combined head has its hue and says so, and no longer once it is let go", () => {
@@ -136,7 +129,6 @@ test("a combined head has its hue and says so, and no longer once it is let go",
   assert.deepEqual([hue("cross", 1, 2), hue("encoder", 0, 2)], ["", "#ff0000"]);
   assert.doesNotMatch(overview.button("cross", 1, 2).getAttribute("aria-label"), /combined/);
   assert.match(overview.find(".tip .hint").textContent, /add/); // the tip is still open
-  overview.leave();
 });
 
 test("a measure is drawn from where zero lies, written with its unit and said; and goes when there is none", () => {
@@ -178,7 +170,6 @@ test("a measure is drawn from where zero lies, written with its unit and said; a
   assert.ok(legend.hidden && !overview.root.classList.contains("measured"));
   assert.equal(overview.findAll(".bar").length, 0);
   assert.doesNotMatch(overview.button("encoder", 1, 2).getAttribute("aria-label"), /entropy/);
-  overview.leave();
 });
 
 test("a head that is pointed at, with the pointer or the focus, has a tip, which follows newer data and goes", () => {
@@ -203,7 +194,6 @@ test("a head that is pointed at, with the pointer or the focus, has a tip, which
   assert.match(tip.textContent, /^encoder attention L1\.H1/); // which has the focus
   overview.update(dataOf({ measure: MEASURE, version: "2" }));
   assert.ok(tip.hidden); // its pictures are others
-  overview.leave();
 });
 
 test("a tip lies below its head, or above where there is no room, and stays within the overview", () => {
@@ -227,7 +217,6 @@ test("a tip lies below its head, or above where there is no room, and stays with
   Object.assign(overview.root, { scrollTop: 100, scrollLeft: 15 });
   const [along, scrolled] = shownFor(220, 80);
   assert.deepEqual([along - left, scrolled - top], [15, 100]);
-  overview.leave();
 });
 
 test("all pictures are painted, anew for another version, another size or another theme", () => {
@@ -246,24 +235,6 @@ test("all pictures are painted, anew for another version, another size or anothe
   assert.ok(allPainted(overview, second));
   const canvas = overview.find("canvas.pixels");
   assert.deepEqual([canvas.width, canvas.height, canvas.style.width, canvas.style.height], [700, 140, "700px", "140px"]);
-  overview.leave();
-});
-
-test("where a picture has more cells than pixels, a pixel is the largest of its cells, and forbidden where all are", () => {
-  const groups = [group("encoder", 1, 1, 4, 6)];
-  const overview = overviewOf({ groups });
-  const rows = [[254, FORBIDDEN, 9, 4, FORBIDDEN, FORBIDDEN], [FORBIDDEN, FORBIDDEN, 7, 5, FORBIDDEN, FORBIDDEN]];
-  const more = [[3, 2, FORBIDDEN, 254, 0, FORBIDDEN], [1, 200, FORBIDDEN, FORBIDDEN, FORBIDDEN, 0]];
-  overview.update(packed(headerOf({ groups, version: "2" }), Uint8Array.from([...rows, ...more].flat())));
-  place(overview.button("encoder", 0, 0), { left: 5, top: 6, width: 3, height: 2 });
-  resize(overview.find(".field"), 60, 50);
-  const { forbidden, sequential } = SCALES.light;
-  const expected = [[254, 9, FORBIDDEN], [200, 254, 0]];
-  expected.forEach((row, y) => row.forEach((level, x) => {
-    const color = level === FORBIDDEN ? read(forbidden) : between(sequential, level / 254);
-    assert.ok(isNear(overview.find("canvas.pixels").pixel(5 + x, 6 + y), color), `${x} ${y}`);
-  }));
-  overview.leave();
 });
 
 test("another model makes its own heads, and another text of the same keeps the buttons", () => {
@@ -285,7 +256,6 @@ test("another model makes its own heads, and another text of the same keeps the 
     lay(overview, [changed]);
     assert.ok(allPainted(overview, bytesOf([changed]), "light", [changed]));
   }
-  overview.leave();
 });
 
 test("only some attentions are drawn, and the Tab key comes to one of them", () => {
@@ -297,7 +267,6 @@ test("only some attentions are drawn, and the Tab key comes to one of them", () 
   assert.deepEqual(stops(overview), ["encoder 0 1"]);
   overview.update(dataOf());
   assert.equal(overview.buttons().length, 18);
-  overview.leave();
 });
 
 test("the chosen head is scrolled into the overview, past what stays at its top", () => {
@@ -316,7 +285,6 @@ test("the chosen head is scrolled into the overview, past what stays at its top"
   const up = chooseAt(5, 10);
   assert.ok(up <= -(30 - 10) - 28);
   assert.ok(chooseAt(6, 10, { measure: MEASURE }) <= up - 20);
-  overview.leave();
 });
 
 test("what has left the page is not painted any longer", () => {
@@ -327,24 +295,4 @@ test("what has left the page is not painted any longer", () => {
   overview.leave();
   assert.equal(overview.root.children.length, 0);
   assert.equal(overview.root.view, undefined);
-});
-
-test("what was given is parted from what was written in each picture", () => {
-  const overview = overviewOf({ given: { share: 0.4, color: "#ff0000" } });
-  lay(overview);
-  const lines = () => overview.find("canvas.pixels").getContext().paths.filter(({ color, kind }) => kind === "stroke" && color === "#ff0000");
-  assert.equal(lines().length, 18);
-  overview.update(dataOf({ version: "2" }));
-  assert.equal(lines().length, 0);
-  overview.leave();
-});
-
-test("markup in what a head looks at is text", () => {
-  const marked = [group("encoder", 2, 3, 6, 6), ...GROUPS.slice(1)];
-  marked[0].strongest[0][1] = "<img src=x>";
-  const overview = overviewOf({ groups: marked });
-  over(overview.button("encoder", 0, 1));
-  assert.equal(overview.find(".tip span").textContent, "<img src=x>");
-  assert.equal(overview.find("img"), null);
-  overview.leave();
 });

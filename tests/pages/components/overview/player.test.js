@@ -121,7 +121,6 @@ test("moving along shows each snapshot at once, and where it rests is named and 
   rest(player);
   tick(SETTLED);
   assert.equal(player.told.length, 1);
-  player.leave();
 });
 
 test("the track says where it is: the step, the numbers of its lines, and what lies along it", (t) => {
@@ -146,7 +145,6 @@ test("the track says where it is: the step, the numbers of its lines, and what l
   const lefts = marks.map(({ style }) => parseFloat(style.left));
   assert.ok(Math.abs(lefts[0] - 200 / 3) < 0.01 && lefts[1] === 100);
   assert.equal(find(".player").style.getPropertyValue("--mark"), "#ff8800");
-  player.leave();
 });
 
 test("only a number that is 0 is written as 0", (t) => {
@@ -161,12 +159,11 @@ test("only a number that is 0 is written as 0", (t) => {
 test("a film of one snapshot has a track, too", (t) => {
   begin(t);
   const film = { steps: [5], step: { revision: 0, value: 5 }, marks: [{ place: 0, words: "it" }], lines: [{ name: "loss", values: [2], ends: [2, 2] }] };
-  const { find, slider, leave } = filmed(filmOf("single", film));
+  const { find, slider } = filmed(filmOf("single", film));
   assert.equal(find(".lines").getAttribute("viewBox"), "0 0 1 1");
   assert.equal(find(".mark").style.left, "0%");
   assert.equal(find(".line-0").getAttribute("points"), "0,1");
   assert.equal(Number(slider.style.getPropertyValue("--share")), 0);
-  leave();
 });
 
 test("a mark leads to its snapshot, and what plays stops there", (t) => {
@@ -179,7 +176,6 @@ test("a mark leads to its snapshot, and what plays stops there", (t) => {
   tick(SETTLED);
   assert.ok(isAt(player, 2) && saysPlace(player, 2));
   assert.deepEqual(player.told, [["snapshot", { revision: 2, value: 250 }]]);
-  player.leave();
 });
 
 test("a film is played to its end, a picture each time, and told there; then it begins anew", (t) => {
@@ -214,7 +210,6 @@ test("a film is played to its end, a picture each time, and told there; then it 
   tick(5000);
   assert.ok(isAt(player, 1) && saysPlace(player, 1));
   assert.deepEqual(player.told.slice(1), [["snapshot", { revision: 3, value: 10 }]]);
-  player.leave();
 });
 
 test("a film takes about seven seconds, but no picture less than 50 ms", (t) => {
@@ -248,7 +243,6 @@ test("the space bar plays and pauses wherever the focus is in the player, and on
   assert.ok(!press(player.slider, "ArrowRight").defaultPrevented);
   assert.ok(!isPlaying());
   tick(SETTLED);
-  player.leave();
 });
 
 test("without its pictures a film does not play, and nothing is told", (t) => {
@@ -259,7 +253,6 @@ test("without its pictures a film does not play, and nothing is told", (t) => {
   assert.equal(player.slider.value, "1");
   assert.ok(!player.play.classList.contains("playing"));
   assert.deepEqual(player.told, []);
-  player.leave();
 });
 
 test("who takes the slider while the film plays stops it", (t) => {
@@ -271,7 +264,6 @@ test("who takes the slider while the film plays stops it", (t) => {
   assert.equal(player.play.getAttribute("aria-label"), "Play");
   tick(3000);
   assert.ok(isAt(player, 0));
-  player.leave();
 });
 
 test("what the server says of the snapshot holds, unless a person has gone on since", (t) => {
@@ -297,7 +289,6 @@ test("what the server says of the snapshot holds, unless a person has gone on si
   tick(5000);
   assert.ok(isAt(player, 3) && saysPlace(player, 3));
   assert.equal(player.told.length, 1);
-  player.leave();
 });
 
 test("another film begins at its own snapshot, with its own track and pictures, and the one before comes back at once", (t) => {
@@ -330,7 +321,6 @@ test("another film begins at its own snapshot, with its own track and pictures, 
   assert.ok(!player.play.classList.contains("playing")); // it was dropped: only two are kept
   player.update(dataOf(filmOf("first")));
   assert.ok(isAt(player, 1));
-  player.leave();
 });
 
 test("what belongs to another snapshot is hidden on the page, until the overview leaves", (t) => {
@@ -385,13 +375,11 @@ test("a tip follows the film", (t) => {
   assert.ok(says(1) && !says(2));
   move(player, 2);
   assert.ok(says(2));
-  player.leave();
 });
 
 test("without a film there is no player", () => {
   const overview = shown(show, "overview", packed(headerOf(), bytesOf(GROUPS)));
   assert.equal(overview.root.getRootNode().querySelector(".player"), null);
-  overview.leave();
 });
 
 test("the films of this page and of the one before are kept; one that comes again counts as new", (t) => {

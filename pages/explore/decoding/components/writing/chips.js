@@ -3,9 +3,8 @@
 import { element } from "../../../../components/kit/elements.js";
 import { fixed, short, significant } from "../../../../components/kit/numbers.js";
 import { say } from "../../../../components/kit/say.js";
-import { isLookedAt } from "./looking.js";
-import { colorScale } from "./writing.js";
 
+export const SIDES = ["source", "output"];
 const N_FACTS = 5; // numbers of a token, before its alternatives: label, kind, log-probability, rank, entropy
 const NAMES = {
   given: say("given, not generated"),
@@ -108,6 +107,15 @@ function color({ shades }, { chip, token }) {
   const [ground, ink] = isPlain ? ["", ""] : shades[Math.round(Math.exp(token.logProb) * (shades.length - 1))];
   chip.style.setProperty("--ground", ground);
   chip.style.setProperty("--ink", ink);
+}
+
+export function colorScale({ scale, shades }) {
+  const grounds = shades.map(([ground]) => ground);
+  scale.querySelector(".gradient").style.background = `linear-gradient(to right, ${grounds.join()})`;
+}
+
+function isLookedAt(view, { side, index }) {
+  return view.weights === view.weightsOf.get(view.place) && index < view.weights[side].length;
 }
 
 export function makeTip() {

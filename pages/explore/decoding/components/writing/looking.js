@@ -3,8 +3,7 @@
 
 import { svg } from "../../../../components/kit/elements.js";
 import { fixed } from "../../../../components/kit/numbers.js";
-import { nameChip } from "./chips.js";
-import { SIDES } from "./writing.js";
+import { nameChip, SIDES } from "./chips.js";
 
 const N_STRONGEST = 5; // tokens of a side that are written on, and of the source that have a curve
 const LEAST_STRONG = 0.05;
@@ -35,10 +34,6 @@ function showWeight(item, weight, isStrong) {
   nameChip(item);
   if (isStrong) chip.append(number); // only few of many chips have one
   else number.remove();
-}
-
-export function isLookedAt(view, { side, index }) {
-  return view.weights === view.weightsOf.get(view.place) && index < view.weights[side].length;
 }
 
 export function draw(view) {

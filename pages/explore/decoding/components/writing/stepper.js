@@ -10,7 +10,7 @@ import { leaving } from "../../../../components/kit/mount.js";
 import { makePlayButtons, setDisabled, showPlaying } from "../../../../components/kit/play_buttons.js";
 import { SharedValue } from "../../../../components/kit/shared_value.js";
 import { say, sayNumber } from "../../../../components/kit/say.js";
-import { setPlace } from "./writing.js";
+import { setPlace } from "./place.js";
 
 const SPEEDS = [
   { name: say("slow"), title: say("1 token per second"), period: 1000, most: 1 },

@@ -11,13 +11,9 @@ import { unpack } from "../../../../components/kit/packing.js";
 import { inLine, rove } from "../../../../components/kit/roving.js";
 import { say } from "../../../../components/kit/say.js";
 import { watchTheme } from "../../../../components/kit/theme.js";
-import { colorAll, fillOutput, fillSource, makeTip, placeOf, point } from "./chips.js";
+import { colorAll, colorScale, fillOutput, fillSource, makeTip, placeOf, point, SIDES } from "./chips.js";
 import { draw, look } from "./looking.js";
 import { go, goToEnd, hear, makeStepper, step, togglePlay } from "./stepper.js";
-
-export const SIDES = ["source", "output"];
-const SOON = 150; // ms
-const OUTLINE = 5; // px, that belong to a chip below it
 
 export default await mount(import.meta.url, {
   styles: ["../../../../components/kit/play_buttons.css", "../../../../components/kit/tip.css", "./writing.css", "./chips.css", "./stepper.css"],
@@ -130,52 +126,6 @@ function nameParts(view) {
   scale.append(say("probability 0"), shade, "1", element("i", "mark forced"), say("forced"));
   scale.title = say("Color: the probability of the token when it was generated. Forced: chosen by a person.");
   colorScale(view);
-}
-
-export function colorScale({ scale, shades }) {
-  const grounds = shades.map(([ground]) => ground);
-  scale.querySelector(".gradient").style.background = `linear-gradient(to right, ${grounds.join()})`;
-}
-
-export function setPlace(view, n) {
-  // Outlines the last token of a step, and puts the caret behind it; at once, whatever the page still shows.
-  const { header, items, caret, parts } = view;
-  const last = header.nGiven + n - 1;
-  items.output.forEach(({ chip }, index) => {
-    if (chip.classList.contains("faint") !== index > last) chip.classList.toggle("faint", index > last);
-    if (chip.hasAttribute("aria-current") === (index === last)) return;
-    if (index === last) chip.setAttribute("aria-current", "true");
-    else chip.removeAttribute("aria-current");
-  });
-  const { chip } = items.output[last];
-  caret.hidden = n === view.nWritten && header.ended !== null;
-  const isFocused = parts.output.list.contains(view.root.getRootNode().activeElement);
-  if (isFocused && view.place !== n) chip.focus({ preventScroll: true });
-  else view.roving.output.rest(chip);
-  clearTimeout(view.paling);
-  const pale = () => view.root.classList.toggle("waiting", !view.weightsOf.has(view.place));
-  const weights = view.weightsOf.get(n) ?? view.weights;
-  if (view.weights !== weights) {
-    view.weights = weights;
-    look(view);
-  }
-  if (n === header.at || view.weightsOf.has(n)) view.root.classList.remove("waiting");
-  else view.paling = setTimeout(pale, SOON); // so that nothing flickers where the page answers soon
-  if (view.place !== n || view.weighed !== view.weights) {
-    reveal(parts.output.pane, chip);
-    const [strongest] = view.strongest.source;
-    if (strongest !== undefined) reveal(parts.source.pane, items.source[strongest].chip);
-  }
-  Object.assign(view, { place: n, weighed: view.weights });
-  draw(view);
-}
-
-function reveal(pane, chip) {
-  // Scrolls the pane, never the page.
-  const top = chip.offsetTop;
-  const bottom = top + chip.offsetHeight + OUTLINE;
-  if (bottom > pane.scrollTop + pane.clientHeight) pane.scrollTop = bottom - pane.clientHeight;
-  if (top < pane.scrollTop) pane.scrollTop = top;
 }
 
 function choose(view, { index }) {

@@ -12,7 +12,7 @@ import { inLine, rove } from "../../../../components/kit/roving.js";
 import { say } from "../../../../components/kit/say.js";
 import { SharedValue } from "../../../../components/kit/shared_value.js";
 import { paintCurves, sortCurves } from "./curves.js";
-import { explain, findStrongest, nameOf, show, SIDES, strongest, swatch } from "./spotlight.js";
+import { active, explain, findStrongest, kept, nameOf, show, SIDES, strongest, swatch } from "./spotlight.js";
 
 const PITCH = [22, 38]; // px, from one token to the next
 const NUMBER = 34; // px, the width of a written weight
@@ -154,15 +154,6 @@ function pin(view, pinned) {
   }
   const place = kept(view);
   if (place) view.roving.rest(view.tokens[place.side][place.index]?.button);
-}
-
-function kept({ pinned }) {
-  const side = SIDES.find((side) => pinned[side] !== null);
-  return side ? { side, index: pinned[side] } : null;
-}
-
-export function active(view) {
-  return view.pointed ?? kept(view);
 }
 
 function next({ tokens }, key, { side, index }) {

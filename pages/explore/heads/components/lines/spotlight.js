@@ -5,7 +5,6 @@ import { fixed, thousands } from "../../../../components/kit/numbers.js";
 import { element } from "../../../../components/kit/elements.js";
 import { say } from "../../../../components/kit/say.js";
 import { FORBIDDEN, LEAST, MOST_CURVES, TOP } from "./curves.js";
-import { active } from "./lines.js";
 
 const N_NAMED = 3; // tokens that are named as the strongest of one head
 const BAR = 30; // %, the opacity of the bars behind tokens
@@ -13,6 +12,17 @@ const HINT = say("Point at a token to isolate its lines; click to keep, Escape t
 export const SIDES = ["query", "key"];
 const OTHER = { query: "key", key: "query" };
 const ARROWS = { query: "→", key: "←" };
+
+/** The token that stays chosen after a click, or null. */
+export function kept({ pinned }) {
+  const side = SIDES.find((side) => pinned[side] !== null);
+  return side ? { side, index: pinned[side] } : null;
+}
+
+/** The token whose lines are shown alone, or null. */
+export function active(view) {
+  return view.pointed ?? kept(view);
+}
 
 export function nameOf({ header }, side, index) {
   const named = { place: header.first[side] + index, label: header[side][index] };

@@ -1,22 +1,7 @@
-// Walking over the drawing of a model: what is chosen, pointed at, or reached with the arrow keys.
+// Walking over the drawing of a model: what is pointed at, or reached with the arrow keys, and what is marked as chosen.
 
-import { announce } from "../../../../components/kit/announce.js";
 import { element } from "../../../../components/kit/elements.js";
 import { middleOf, nearest } from "../../../../components/kit/roving.js";
-import { say } from "../../../../components/kit/say.js";
-import { draw } from "./drawing.js";
-
-export function groupOf(view, former, key, place, make) {
-  // What is drawn under this key: what was there in the former drawing, or else something new.
-  let group = former.get(key);
-  if (!group) {
-    group = make();
-    group.setAttribute("tabindex", "-1");
-    view.layersOf[place].append(group);
-  }
-  view.groups.set(key, group);
-  return group;
-}
 
 export function mark(view) {
   // Shows what is chosen, and lets Tab stop there.
@@ -25,39 +10,11 @@ export function mark(view) {
   view.roving.rest(nodes.find((node) => node.getAttribute("aria-pressed") === "true") ?? nodes[0]);
 }
 
-function nameOf(view, node) {
+export function nameOf(view, node) {
   // The name of a box, with the number of its layer.
   const { box, stack, layer } = node.dataset;
   if (!box) return `${stack}.${layer}`;
   return box.replace("*", view.layers[box.split(".")[0]]);
-}
-
-export function choose(view, node) {
-  const { stack, layer } = node.dataset;
-  let name = nameOf(view, node);
-  if (layer !== undefined) {
-    // Another layer: the same box in it, where one of this stack's layers is looked at.
-    const parts = view.chosen.split(".");
-    if (parts[0] === stack && parts.length === 3) name = [stack, layer, parts[2]].join(".");
-    view.layers[stack] = Number(layer);
-  }
-  view.chosen = name;
-  const hasFocus = node.matches(":focus"); // which a plate loses: it gives way to the open layer
-  draw(view);
-  if (hasFocus) reach(view, name)?.focus({ preventScroll: true });
-  view.block.tell(name);
-  announce(say("Chosen: {name}", { name: reach(view, name)?.getAttribute("aria-label") }));
-  reveal();
-}
-
-function reveal() {
-  // In a narrow window what is said of the block stands below the drawing: it comes into sight.
-  const panel = document.querySelector(".st-key-hl-arch-block");
-  if (panel && panel.getBoundingClientRect().top > innerHeight - 160) panel.scrollIntoView({ block: "start" });
-}
-
-function reach(view, name) {
-  return [...view.groups.values()].find((node) => nameOf(view, node) === name);
 }
 
 export function next(view, key, node) {

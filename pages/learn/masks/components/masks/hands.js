@@ -3,7 +3,7 @@
 import { inRows } from "../../../../components/kit/roving.js";
 import { columnOf, commit, isAllowed, put, putLine, rowOf, turnLine, walk } from "./cells.js";
 import { placeAt } from "./grid.js";
-import { point, redraw, wait } from "./mask_matrix.js";
+import { point, redraw } from "./pictures.js";
 
 const KEY_WAIT = 350; // ms behind the last key until the model runs
 
@@ -76,6 +76,10 @@ function release(view) {
 function giveUp(view) {
   view.turned = view.hand.before;
   release(view);
+}
+
+function wait(view) {
+  view.root.classList.add("waiting");
 }
 
 export function finish(view, options) {

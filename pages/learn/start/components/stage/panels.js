@@ -3,13 +3,13 @@
 import { brushOf } from "../../../../components/kit/canvas.js";
 import { element } from "../../../../components/kit/elements.js";
 import { say } from "../../../../components/kit/say.js";
-import { pictureOf } from "../../../steps/components/steps/colors.js";
+import { makePalette, pictureOf } from "../../../steps/components/steps/colors.js";
 import { drawFlows } from "./flows.js";
 import { fitted, NARROW, tokensWidth } from "./layout.js";
 import { nextToken } from "./prediction.js";
 
 export function makeLanes(view) {
-  // Draws all lanes anew, for other data or another size; pictures are painted by `paintAll`.
+  // Draws all lanes anew, for other data or another size; pictures are painted by `repaint`.
   const { header, lanes: box } = view;
   const counts = Object.fromEntries(Object.entries(header.sides).map(([side, { labels }]) => [side, labels.length]));
   view.pictures = [];
@@ -141,9 +141,11 @@ export function nShown(view, side) {
   return side === header.generating && !header.isFilling ? Math.min(all, header.nGiven + view.at) : all;
 }
 
-export function paintAll(view) {
-  for (const picture of view.pictures) paint(view, picture);
+export function repaint(view) {
   const { header } = view;
+  const theme = view.theme();
+  if (view.palette?.theme !== theme) view.palette = makePalette(header, theme);
+  for (const picture of view.pictures) paint(view, picture);
   const current = header.rows[header.isFilling ? 0 : view.at];
   for (const { tokens, side } of view.strips) {
     const n = nShown(view, side);

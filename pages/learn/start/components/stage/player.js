@@ -3,8 +3,8 @@
 import { element } from "../../../../components/kit/elements.js";
 import { makePlayButtons, setDisabled, showPlaying } from "../../../../components/kit/play_buttons.js";
 import { say } from "../../../../components/kit/say.js";
-import { nextToken, nGenerated } from "./prediction.js";
-import { goTo } from "./stage.js";
+import { repaint } from "./panels.js";
+import { nextToken, nGenerated, showPrediction } from "./prediction.js";
 import { isStill, sweep } from "./travel.js";
 
 const PERIOD = 1500; // ms that a step is looked at while it plays
@@ -55,7 +55,16 @@ function go(view, step) {
   else goTo(view, step);
 }
 
-export function forward(view) {
+function goTo(view, step) {
+  // Shows another step of the generated text.
+  view.at = Math.min(Math.max(step, 0), Math.max(view.header.rows.length - 1, 0));
+  repaint(view);
+  showPrediction(view);
+  fillPlayer(view);
+  view.step.tell(view.at);
+}
+
+function forward(view) {
   // The next token joins the text; what an encoder fills in changes all it reads, so the server works that out.
   const { header } = view;
   if (isOver(view)) return pause(view);

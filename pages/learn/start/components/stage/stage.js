@@ -11,9 +11,8 @@ import { inLines, rove } from "../../../../components/kit/roving.js";
 import { say } from "../../../../components/kit/say.js";
 import { SharedValue } from "../../../../components/kit/shared_value.js";
 import { watchTheme } from "../../../../components/kit/theme.js";
-import { makePalette } from "../../../steps/components/steps/colors.js";
 import { cellAt } from "./layout.js";
-import { makeLanes, nShown, paintAll } from "./panels.js";
+import { makeLanes, nShown, repaint } from "./panels.js";
 import { fillPlayer, makePlayer, pause, pressed } from "./player.js";
 import { inWords, makePrediction, showPrediction } from "./prediction.js";
 import { arrive, leaveFor } from "./travel.js";
@@ -126,13 +125,6 @@ function layOut(view) {
   repaint(view);
 }
 
-export function repaint(view) {
-  const { header } = view;
-  const theme = view.theme();
-  if (view.palette?.theme !== theme) view.palette = makePalette(header, theme);
-  paintAll(view);
-}
-
 function fillCrumbs(view) {
   const { crumbs } = view.header;
   const items = crumbs.map(({ zoom, title }, i) => {
@@ -146,19 +138,10 @@ function fillCrumbs(view) {
   view.crumbs.replaceChildren(...items);
 }
 
-export function zoomTo(view, zoom, from) {
+function zoomTo(view, zoom, from) {
   pause(view);
   leaveFor(view, from);
   view.zoom.tell(zoom);
-}
-
-export function goTo(view, step) {
-  // Shows another step of the generated text.
-  view.at = Math.min(Math.max(step, 0), Math.max(view.header.rows.length - 1, 0));
-  repaint(view);
-  showPrediction(view);
-  fillPlayer(view);
-  view.step.tell(view.at);
 }
 
 function point(view, event) {

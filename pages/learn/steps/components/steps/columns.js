@@ -17,6 +17,7 @@ const GAPS = [5, 10, 34, 46]; // px, in front of a column
 export const LANE = 30; // px from the top: the query's own strips, below the columns' names
 export const STRIP = 24; // px: how high the query's strips are
 export const FAN = 40; // px between the query's strips and the rows of keys
+export const HEAD_GAP = 3; // px between the heads of a vector
 const PITCH = [14, 28]; // px, from one key to the next
 const ROWS = 360; // px that the rows of keys take where they can
 const FOOT = 34; // px between the rows and what they add up to
@@ -105,6 +106,12 @@ export function rectOf(view, part, box, row = 0) {
   if (part === "foot") return { x: box.x, y: lines.foot, w: box.w, h: STRIP };
   if (part === "full") return { x: box.x, y: LANE, w: box.w, h: lines.bottom - LANE };
   return { x: box.x, y: lines.top + row * lines.pitch + (lines.pitch - lines.row) / 2, w: box.w, h: lines.row };
+}
+
+/** The part of a vector that is one head's. */
+export function slotOf(rect, head, n) {
+  const h = (rect.h - HEAD_GAP * (n - 1)) / n;
+  return { x: rect.x, y: rect.y + head * (h + HEAD_GAP), w: rect.w, h };
 }
 
 export function between(one, other, share) {

@@ -2,12 +2,9 @@
 
 import { scientific, thousands } from "../../../../components/kit/numbers.js";
 import { element } from "../../../../components/kit/elements.js";
-import { inLines, rove } from "../../../../components/kit/roving.js";
 import { say } from "../../../../components/kit/say.js";
 import { colorOf, inkOf } from "./colors.js";
-import { tokenOf, valueAt, wordsOf, writeNumber } from "./numbers.js";
-import { point } from "./pointing.js";
-import { chooseCell } from "./steps.js";
+import { tokenOf, valueAt, writeNumber } from "./numbers.js";
 
 const MOST_NUMBERS = 128; // of a vector that are all written out
 const LARGEST = 64; // of a longer one, so many of its largest
@@ -16,25 +13,7 @@ export function makeLens(view) {
   view.lens = element("div", "lens");
   view.lens.setAttribute("role", "group");
   view.lens.setAttribute("aria-label", say("The numbers of this stage"));
-  view.rovingNumbers = rove(view.lens, {
-    of: ".number",
-    next: (key, number) => inLines(key, number, [...view.lens.querySelectorAll(".number")]),
-    onPoint: (number) => {
-      point(view, number ? markOf(number) : null);
-      if (number) number.title = wordsOfMark(view, markOf(number));
-    },
-    onChoose: (number) => chooseCell(view, markOf(number)),
-  });
   return view.lens;
-}
-
-function markOf(number) {
-  const { name, row, column } = number.dataset;
-  return { name, row: Number(row), column: Number(column) };
-}
-
-export function wordsOfMark(view, { name, row, column }) {
-  return wordsOf(view, view.quantities.get(name), row, column);
 }
 
 export function showLens(view) {

@@ -93,3 +93,7 @@ export function wordsOf(view, quantity, row, column) {
   } else parts.push(say("dimension {dimension}", { dimension: column }));
   return `${parts.join(", ")}: ${number}`;
 }
+
+export function wordsOfMark(view, { name, row, column }) {
+  return wordsOf(view, view.quantities.get(name), row, column);
+}

@@ -1,10 +1,14 @@
 // The stages in a line, and the buttons and keys that go along them.
 
+import { announce } from "../../../../components/kit/announce.js";
 import { element } from "../../../../components/kit/elements.js";
 import { makePlayButtons, setDisabled, showPlaying } from "../../../../components/kit/play_buttons.js";
 import { goTo as focusOn } from "../../../../components/kit/roving.js";
 import { say } from "../../../../components/kit/say.js";
-import { chooseKey, moveTo } from "./steps.js";
+import { chooseKey, describe, tellSoon } from "./choosing.js";
+import { showLens } from "./lens.js";
+import { travel } from "./motion.js";
+import { showStage } from "./stage.js";
 
 const PERIOD = 3200; // ms that a stage is looked at while it plays
 
@@ -46,6 +50,21 @@ export function showPlayer(view) {
   showPlaying(buttons.play, isPlaying, isLast);
   setDisabled(buttons.back, stage === 0);
   setDisabled(buttons.forward, isLast);
+}
+
+function moveTo(view, stage) {
+  const to = Math.min(Math.max(stage, 0), view.header.stages.length - 1);
+  if (to === view.stage) return;
+  const from = view.stage;
+  Object.assign(view, { stage: to, stageName: view.header.stages[to].name, pointed: null });
+  view.tip.hidden = true;
+  showPlayer(view);
+  showStage(view);
+  showLens(view);
+  describe(view);
+  announce(`${view.told.title.textContent}. ${view.told.notice.textContent}`);
+  travel(view, from);
+  tellSoon(view);
 }
 
 function goTo(view, stage) {

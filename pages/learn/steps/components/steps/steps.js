@@ -3,26 +3,23 @@
 // The header's `at` is where the page wants to be: stage, query, key and cell, in places of the whole text. What a person
 // chooses here is shown at once and told to the page, which answers below the figure.
 
-import { announce } from "../../../../components/kit/announce.js";
 import { element } from "../../../../components/kit/elements.js";
-import { ask } from "./asked.js";
 import { mount } from "../../../../components/kit/mount.js";
 import { SharedValue } from "../../../../components/kit/shared_value.js";
 import { say } from "../../../../components/kit/say.js";
 import { watchTheme } from "../../../../components/kit/theme.js";
+import { describe, placeOf, strongestKey } from "./choosing.js";
 import { makePalette } from "./colors.js";
 import { heights, makeColumns } from "./columns.js";
-import { makeLens, showLens, wordsOfMark } from "./lens.js";
+import { makeLens, showLens } from "./lens.js";
 import { linkStages } from "./links.js";
-import { makeOfQuery, readSteps, shownCell, tokenOf, wholeCell } from "./numbers.js";
+import { makeOfQuery, readSteps, shownCell } from "./numbers.js";
 import { paint } from "./paint.js";
-import { fillPlayer, makePlayer, pause, press, showPlayer } from "./player.js";
+import { fillPlayer, makePlayer, press, showPlayer } from "./player.js";
 import { listen } from "./pointing.js";
 import { makeStage, showStage } from "./stage.js";
-import { fillKeys, fillQueries, makeQueries, showKeys, showQueries } from "./tokens.js";
-import { travel } from "./travel.js";
-
-const SOON = 220; // ms until the page is told of a stage or a query
+import { fillKeys, fillQueries, makeQueries } from "./tokens.js";
+import { showKeys, showQueries } from "./tokens_shown.js";
 
 export default await mount(import.meta.url, {
   styles: ["../../../../components/kit/play_buttons.css", "../../../../components/kit/tip.css", "./steps.css", "./player.css", "./stage.css", "./tokens.css", "./lens.css"],
@@ -101,12 +98,6 @@ function fit(view) {
   if (!of || !isWithin(view.cell.row, of.n) || !isWithin(view.cell.column, of.width)) view.cell = null;
 }
 
-function strongestKey({ quantities, query }) {
-  const pattern = quantities.get("pattern");
-  const row = pattern.values.subarray(query * pattern.width, (query + 1) * pattern.width);
-  return row.indexOf(Math.max(...row));
-}
-
 function measure(view) {
   // Takes the figure's width; returns whether it can be drawn.
   const { clientWidth } = view.figure;
@@ -124,88 +115,4 @@ function showAll(view) {
   showLens(view);
   describe(view);
   if (view.width) paint(view);
-}
-
-function describe(view) {
-  const { title } = view.header.stages[view.stage];
-  const told = { title, query: tokenOf(view, "query", view.query), key: tokenOf(view, "key", view.key) };
-  view.canvas.setAttribute("aria-label", say("Stage {title}: query {query}, key {key}", told));
-}
-
-export function moveTo(view, stage) {
-  const to = Math.min(Math.max(stage, 0), view.header.stages.length - 1);
-  if (to === view.stage) return;
-  const from = view.stage;
-  Object.assign(view, { stage: to, stageName: view.header.stages[to].name, pointed: null });
-  view.tip.hidden = true;
-  showPlayer(view);
-  showStage(view);
-  showLens(view);
-  describe(view);
-  announce(`${view.told.title.textContent}. ${view.told.notice.textContent}`);
-  travel(view, from);
-  tellSoon(view);
-}
-
-export function chooseQuery(view, query) {
-  Object.assign(view, { query, cell: null });
-  view.key = strongestKey(view);
-  makeOfQuery(view);
-  showQueries(view);
-  showKeys(view);
-  showLens(view);
-  describe(view);
-  announce(view.canvas.ariaLabel);
-  paint(view);
-  tellSoon(view);
-}
-
-export function chooseKey(view, key, hasFocus = false) {
-  view.key = Math.min(Math.max(key, 0), view.header.key.length - 1);
-  showKeys(view);
-  showLens(view);
-  describe(view);
-  announce(view.canvas.ariaLabel);
-  paint(view);
-  if (hasFocus) view.keys[view.key].focus({ preventScroll: true });
-  tellSoon(view);
-}
-
-export function pointAtKey(view, key) {
-  if (view.pointedKey === key) return;
-  view.pointedKey = key;
-  showLens(view);
-  if (!view.motion) paint(view);
-}
-
-export function chooseCell(view, mark) {
-  pause(view);
-  ask();
-  const { rows, columns } = view.quantities.get(mark.name);
-  view.cell = mark;
-  if (rows === "key") view.key = mark.row;
-  else if (columns === "key") view.key = mark.column;
-  showKeys(view);
-  showLens(view);
-  announce(wordsOfMark(view, mark));
-  paint(view);
-  tell(view, {});
-}
-
-function tellSoon(view) {
-  view.at.touch();
-  clearTimeout(view.telling);
-  view.telling = setTimeout(() => tell(view, {}), SOON);
-}
-
-export function tell(view, wanted) {
-  clearTimeout(view.telling);
-  view.at.tell({ ...placeOf(view), ...wanted });
-}
-
-function placeOf(view) {
-  // Where a person is in the whole text.
-  const { header, query, key, cell, stageName } = view;
-  const { first } = header;
-  return { stage: stageName, query: query + first.query, key: key + first.key, cell: cell && wholeCell(view, cell) };
 }

@@ -3,9 +3,8 @@
 import { element } from "../../../../components/kit/elements.js";
 import { inLine, rove } from "../../../../components/kit/roving.js";
 import { say } from "../../../../components/kit/say.js";
-import { LANE, STRIP } from "./columns.js";
-import { tokenOf, valueAt } from "./numbers.js";
-import { chooseKey, chooseQuery, pointAtKey, tell } from "./steps.js";
+import { chooseKey, chooseQuery, pointAtKey, tell } from "./choosing.js";
+import { tokenOf } from "./numbers.js";
 
 export function makeQueries(view) {
   view.queries = element("div", "queries");
@@ -50,13 +49,6 @@ export function fillQueries(view) {
   if (focused) (view.queries.querySelector(`.beyond[class="${focused}"]`) ?? view.chips[view.query]).focus({ preventScroll: true });
 }
 
-export function showQueries(view) {
-  view.chips.forEach((chip, index) => {
-    chip.setAttribute("aria-pressed", String(index === view.query));
-  });
-  view.rovingQueries.rest(view.chips[view.query]);
-}
-
 export function fillKeys(view) {
   const { header } = view;
   view.keys = header.key.map((label, index) => {
@@ -71,28 +63,4 @@ export function fillKeys(view) {
   view.asking = element("bdi", "asking");
   delete view.labels.dataset.place; // these are new, and stand nowhere yet
   view.labels.replaceChildren(view.asking, ...view.keys);
-}
-
-export function showKeys(view) {
-  view.asking.textContent = view.header.query[view.query];
-  view.asking.title = say("query {token}", { token: tokenOf(view, "query", view.query) });
-  const mask = view.quantities.get("mask");
-  view.keys.forEach((button, index) => {
-    button.setAttribute("aria-pressed", String(index === view.key));
-    button.tabIndex = index === view.key ? 0 : -1;
-    button.classList.toggle("forbidden", Boolean(mask) && !valueAt(mask, view.query, index));
-  });
-}
-
-export function placeTokens(view, { x, w }) {
-  const { lines, labels } = view;
-  const place = `${x.toFixed(1)}.${w.toFixed(1)}.${lines.pitch}.${lines.n}`;
-  if (labels.dataset.place === place) return;
-  labels.dataset.place = place;
-  Object.assign(labels.style, { left: `${x}px`, width: `${w}px` });
-  Object.assign(view.asking.style, { top: `${LANE}px`, height: `${STRIP}px`, lineHeight: `${STRIP}px` });
-  view.keys.forEach((button, row) => {
-    const size = { top: `${lines.top + row * lines.pitch}px`, height: `${lines.pitch}px` };
-    Object.assign(button.style, size, { lineHeight: `${lines.pitch}px` });
-  });
 }

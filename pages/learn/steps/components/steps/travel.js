@@ -1,14 +1,13 @@
 // How numbers travel from one stage to the next: along curves, as the strips and cells that they are.
 
-import { between, FAN, LANE, layOut, rectOf, STRIP } from "./columns.js";
+import { between, FAN, LANE, layOut, rectOf, slotOf, STRIP } from "./columns.js";
 import { OF_STAGES, OPERATIONS, partOf } from "./links.js";
-import { paint, paintRow, paintStrip, paintUpright, slotOf, writeIn } from "./paint.js";
+import { paintRow, paintStrip, paintUpright, writeIn } from "./strips.js";
 
-const DURATION = 600; // ms
 const STAGGER = 0.25; // of a flight, from the first key to the last
 const CURVES = { done: 0.16, present: 0.55 }; // opacity
 
-function ease(share) {
+export function ease(share) {
   return share < 0.5 ? 4 * share ** 3 : 1 - (-2 * share + 2) ** 3 / 2;
 }
 
@@ -23,27 +22,6 @@ function layOutOnce(view, stage) {
   view.layouts ??= new Map();
   if (!view.layouts.has(stage)) view.layouts.set(stage, layOut(view, stage));
   return view.layouts.get(stage);
-}
-
-export function travel(view, from) {
-  // Moves on to the view's stage; forward by one stage the numbers are seen to fly there.
-  cancelAnimationFrame(view.frame);
-  if (matchMedia("(prefers-reduced-motion: reduce)").matches || document.hidden) {
-    view.motion = null;
-    return paint(view);
-  }
-  const start = performance.now();
-  view.motion = { from, share: 0, time: 0, flies: view.stage === from + 1 };
-  const move = (now) => {
-    if (!view.root.isConnected || !view.motion) return;
-    const time = Math.min(Math.max(0, now - start) / DURATION, 1);
-    view.motion.time = time;
-    view.motion.share = ease(time);
-    if (time === 1) view.motion = null;
-    else view.frame = requestAnimationFrame(move);
-    paint(view);
-  };
-  view.frame = requestAnimationFrame(move);
 }
 
 function endsOf(view, boxes, { from, to }) {

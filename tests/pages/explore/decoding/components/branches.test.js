@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { announced, areSame, isWatched, place, point, press, resize, setTheme, shown } from "../../../dom.js";
+import { announced, areSame, isWatched, place, press, resize, setTheme, shown } from "../../../dom.js";
 import { data, END, FORKED, node, NODES, SCALES } from "./trees.js";
 import show from "../../../../../pages/explore/decoding/components/branches/branches.js";
 
@@ -22,7 +22,6 @@ test("a token that comes is the only one that is made, and a branch that is dele
   assert.ok(areSame(tree.findAll(".end .text").map(({ textContent }) => textContent), ["le chat"]));
   assert.equal(tree.findAll("path").length, 2);
   assert.ok(!isWatched(gone) && isWatched(before[2]));
-  tree.leave();
 });
 
 test("a change of theme paints the tokens and their legend anew", () => {
@@ -36,7 +35,6 @@ test("a change of theme paints the tokens and their legend anew", () => {
   assert.ok(fills()[1].includes("#ffffff"));
   setTheme("light");
   assert.deepEqual(fills(), light);
-  tree.leave();
 });
 
 test("a token is chosen by Enter and told by its name", () => {
@@ -44,7 +42,6 @@ test("a token is chosen by Enter and told by its name", () => {
   press(tree.findAll(".node")[1], "Enter");
   assert.deepEqual(tree.told, [["node", { id: 1 }]]);
   assert.match(announced(), /le/);
-  tree.leave();
 });
 
 const at = ({ style }) => style.transform.match(/translate\((-?[\d.]+)px, (-?[\d.]+)px\)/).slice(1).map(Number);
@@ -115,7 +112,6 @@ test("columns are as wide as their widest token, lanes as high as they must, and
   place(tree.find(".end"), { width: 100, height: 40 });
   resize(byId(tree, 8), 30, 20);
   isInOrder(tree, FORKED);
-  tree.leave();
 });
 
 test("the tree is as high as it needs, up to what the page allows, and else to a limit of its own", () => {
@@ -130,7 +126,6 @@ test("the tree is as high as it needs, up to what the page allows, and else to a
   assert.equal(height(tree), 400);
   tree.update(data({ nodes: many, ends: [], height: 900 }));
   assert.equal(height(tree), 900);
-  tree.leave();
 });
 
 test("the Tab key comes to the token that is looked at, also where the one that had the focus was deleted", () => {
@@ -143,7 +138,6 @@ test("the Tab key comes to the token that is looked at, also where the one that 
   assert.deepEqual(stops(tree), ["3"], "the focus stays where a person has it");
   tree.update(data({ at: 1, nodes: NODES.slice(0, 3), ends: [] }));
   assert.deepEqual(stops(tree), ["1"]);
-  tree.leave();
 });
 
 test("a tree that is not seen yet is drawn when it gets its room", () => {
@@ -152,7 +146,6 @@ test("a tree that is not seen yet is drawn when it gets its room", () => {
   place(tree.root, { width: 500, height: 300 });
   resize(tree.find(".scroller"), 500, 100);
   isInOrder(tree, NODES);
-  tree.leave();
 });
 
 test("a token that changes is written anew, with its line, its words and its place on the path", () => {
@@ -183,7 +176,6 @@ test("a token that changes is written anew, with its line, its words and its pla
   tree.update(data({ nodes: [...nodes, node(4, 3, "!")], ends: [] }));
   assert.doesNotMatch(byId(tree, 3).getAttribute("aria-label"), /end of the branch/);
   assert.equal(tree.find(".end"), null);
-  tree.leave();
 });
 
 test("a token has its probability's color between those of the scale, and the ink that stands out from it", () => {
@@ -207,7 +199,6 @@ test("a token has its probability's color between those of the scale, and the in
     const hex = (channel) => `rgb(${channel}, ${channel}, ${channel})`;
     assert.match(ramp, new RegExp(shares[theme].map((channel, i) => `${hex(channel).replace(/[()]/g, "\\$&")} ${50 * i}%`).join(", ?")));
   }
-  tree.leave();
 });
 
 test("the line above the tree says what is to be seen of it, and no more", () => {
@@ -223,21 +214,4 @@ test("the line above the tree says what is to be seen of it, and no more", () =>
     assert.ok(tree.find(".ramp").style.background, "the new line has its colors, too");
     assert.equal(byId(tree, one.id).querySelector(".score").textContent, i === 0 ? "−1.23" : "");
   });
-  tree.leave();
-});
-
-test("markup in a token, in what else could have stood there and at the end of a branch is text", () => {
-  const markup = "<img src=x>";
-  const nodes = [...NODES.slice(0, 2), { ...NODES[2], label: markup }];
-  const tree = shown(show, "branches", data({ nodes, alternatives: [[[markup, 0.6]]], ends: [END(2, `le ${markup}`)] }));
-  assert.equal(byId(tree, 2).querySelector(".word").textContent, markup);
-  assert.equal(tree.find(".end .text").textContent, `le ${markup}`);
-  assert.match(byId(tree, 2).getAttribute("aria-label"), /^'<img src=x>', token 2.*end of the branch “le <img src=x>”/);
-  point(byId(tree, 2), "mouseover");
-  assert.equal(tree.find(".tip .who bdi").textContent, markup);
-  assert.equal(tree.find(".tip .other bdi").textContent, markup);
-  point(tree.find(".end"), "mouseover");
-  assert.equal(tree.find(".tip .whole").textContent, `le ${markup}`);
-  assert.equal(tree.find("img"), null);
-  tree.leave();
 });

@@ -19,17 +19,11 @@ const isPlaying = (writing) => writing.find(".player .play").getAttribute("aria-
 const isBusy = (writing) => !writing.find(".busy").hidden;
 const text = (writing, name) => writing.find(`.${name}`).textContent;
 
-/** A test with a clock of its own: begin(state) opens a writing, which leaves at the end; pass(ms) lets time go by. */
+/** A test with a clock of its own: begin(state) opens a writing; pass(ms) lets time go by. */
 function timed(name, check) {
   test(name, (t) => {
     t.mock.timers.enable({ apis: ["setTimeout"] });
-    const opened = [];
-    const begin = (more) => {
-      opened.push(open(show, state(more)));
-      return opened.at(-1);
-    };
-    check(begin, (ms) => wait(t.mock.timers, ms));
-    for (const writing of opened) writing.leave();
+    check((more) => open(show, state(more)), (ms) => wait(t.mock.timers, ms));
   });
 }
 

@@ -33,7 +33,6 @@ test("keys walk along a branch, on the path where it goes, and between branches 
   tree.update(forked({ nodes: other }));
   press(byId(tree, 1), "ArrowRight");
   assert.equal(focused(tree), byId(tree, 7), "the path goes by the second child now");
-  tree.leave();
 });
 
 test("the box beside a token says what has become of it when newer data comes, and goes with it", () => {
@@ -45,7 +44,6 @@ test("the box beside a token says what has become of it when newer data comes, a
   assert.match(tipOf(tree).textContent, /probability 0\.20/);
   tree.update(data({ nodes: NODES.slice(0, 2), at: 1, ends: [] }));
   assert.ok(!isOpen(tree));
-  tree.leave();
 });
 
 test("the box beside a token says what else could have stood there, and goes with the pointer, the focus or Escape", () => {
@@ -79,7 +77,6 @@ test("the box beside a token says what else could have stood there, and goes wit
   assert.ok(isOpen(tree) && tipOf(tree).textContent.includes("le"));
   focused(tree).blur();
   assert.ok(!isOpen(tree));
-  tree.leave();
 });
 
 test("the words at the end of a branch have a box, too, and lead to its last token", () => {
@@ -92,7 +89,6 @@ test("the words at the end of a branch have a box, too, and lead to its last tok
   assert.match(tipOf(tree).textContent, /^chien/);
   end.click();
   assert.deepEqual(tree.told, [["node", { id: 3 }]]);
-  tree.leave();
 });
 
 test("the box says what the newest data has, also of a token that did not change itself", () => {
@@ -100,7 +96,6 @@ test("the box says what the newest data has, also of a token that did not change
   tree.update(data({ alternatives: [[["un", 0.5]]] }));
   point(byId(tree, 1), "mouseover");
   assert.ok(areSame(tree.findAll(".other").map((line) => line.textContent), ["un0.50"]));
-  tree.leave();
 });
 
 test("a box closes when its token is deleted, and stays while others change", () => {
@@ -112,7 +107,6 @@ test("a box closes when its token is deleted, and stays while others change", ()
   assert.ok(!isOpen(tree));
   point(byId(tree, 2), "mouseover");
   assert.ok(isOpen(tree));
-  tree.leave();
 });
 
 const put = (tree, { left, top, width = 40, height = 20 }) => place(byId(tree, 2), { left, top, width, height });
@@ -185,5 +179,4 @@ test("the token that is looked at is scrolled to when it changes, with room arou
   resize(byId(tree, 3), 90);
   tree.update(data({ nodes: [...nodes, node(90, 40, "!")], at: 19, ends: [] }));
   assert.equal(scroller.scrollLeft, 7);
-  tree.leave();
 });

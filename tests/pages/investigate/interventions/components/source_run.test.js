@@ -43,7 +43,6 @@ test("a cell that is dragged onto the text is patched at its counterpart, and it
   assert.deepEqual(drag(view, from(view, 0, 0, 2), 320, 20), { lands: ["0,1"], cone: ["1,1"], isGhost: true });
   assert.deepEqual(view.told, [["drop", { board: 0, row: 0, column: 2 }]]);
   assert.deepEqual([places(view, "lands"), view.find(".ghost").hidden], [[], true]);
-  view.leave();
 });
 
 test("beside the text, or with Escape, nothing is patched", () => {
@@ -55,14 +54,12 @@ test("beside the text, or with Escape, nothing is patched", () => {
   point(view.root, "pointerup", at(320, 20));
   assert.deepEqual(view.told, []);
   assert.deepEqual([view.find(".ghost").hidden, places(view, "lands")], [true, []]);
-  view.leave();
 });
 
 test("a row's name stands for all positions", () => {
   const view = shown(show, "source_run", data());
   assert.deepEqual(drag(view, from(view, 0, 0, -1), 320, 20).lands, ["0,0", "0,1"]);
   assert.deepEqual(view.told, [["drop", { board: 0, row: 0, column: null }]]);
-  view.leave();
 });
 
 test("a token without a counterpart cannot be dragged, and says why", () => {
@@ -73,7 +70,6 @@ test("a token without a counterpart cannot be dragged, and says why", () => {
   item.click();
   assert.match(view.find(".status").textContent, /“new” has no counterpart/);
   assert.deepEqual([view.told, view.find(".patch").hidden], [[], true]);
-  view.leave();
 });
 
 test("a click chooses a cell and the button patches it; with the keyboard Enter does", () => {
@@ -92,7 +88,6 @@ test("a click chooses a cell and the button patches it; with the keyboard Enter 
     ["drop", { board: 0, row: 1, column: 0 }],
     ["drop", { board: 0, row: 1, column: 0 }],
   ]);
-  view.leave();
 });
 
 test("a cell of a pattern goes to its query and key, and its row's cone is shaded among the components", () => {
@@ -104,7 +99,6 @@ test("a cell of a pattern goes to its query and key, and its row's cone is shade
   assert.deepEqual(marked, [["0", "1", "0"]]);
   const cone = view.findAll(".here .cone").map(({ dataset }) => [dataset.board, dataset.row, dataset.column]);
   assert.deepEqual(cone, [["1", "1", "1"]]);
-  view.leave();
 });
 
 test("who is at a cell with the keyboard stays there when newer values come", () => {
@@ -112,5 +106,4 @@ test("who is at a cell with the keyboard stays there when newer values come", ()
   from(view, 0, 1, 2).focus();
   view.update(data());
   assert.ok(areSame([view.root.getRootNode().activeElement], [from(view, 0, 1, 2)]));
-  view.leave();
 });

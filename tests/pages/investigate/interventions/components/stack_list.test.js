@@ -34,7 +34,6 @@ test("an intervention is switched at once, and the whole stack is sent", () => {
   view.findAll(".switch")[0].click();
   assert.deepEqual(told(view), [["stack", "abc"], ["stack", "a!bc"]]); // the second holds the first, too
   assert.deepEqual(view.findAll(".entry").map((row) => row.classList.contains("off")), [true, false, false]);
-  view.leave();
 });
 
 test("one is dragged to another place, and goes back with Escape", () => {
@@ -48,7 +47,6 @@ test("one is dragged to another place, and goes back with Escape", () => {
   assert.equal(sentences(view), "bca");
   point(view.root, "pointerup", { pointerId: 1, clientY: 110 });
   assert.deepEqual(told(view), [["stack", "b!ca"]]);
-  view.leave();
 });
 
 test("pressed and let go where it was, or with another button, nothing has changed", () => {
@@ -59,7 +57,6 @@ test("pressed and let go where it was, or with another button, nothing has chang
   point(handles(view)[0], "pointerdown", { pointerId: 1, button: 2, clientY: 120 });
   point(view.root, "pointermove", { pointerId: 1, clientY: 190 });
   assert.deepEqual([sentences(view), view.told], ["abc", []]);
-  view.leave();
 });
 
 test("the arrow keys move one, which keeps the focus, and stop at the ends", () => {
@@ -72,7 +69,6 @@ test("the arrow keys move one, which keeps the focus, and stop at the ends", () 
   assert.ok(areSame([focused()], [handles(view)[2]]));
   press(focused(), "ArrowDown");
   assert.deepEqual(told(view), [["stack", "b!ac"], ["stack", "b!ca"]]);
-  view.leave();
 });
 
 test("one is removed, the last one too, and all are cleared", () => {
@@ -82,7 +78,6 @@ test("one is removed, the last one too, and all are cleared", () => {
   view.find(".bar").lastElementChild.click();
   assert.ok(view.find(".bar").lastElementChild.disabled);
   assert.deepEqual(told(view), [["stack", "ac"], ["stack", ""]]);
-  view.leave();
 });
 
 test("what the server says is shown, and what has the focus keeps it", () => {
@@ -96,7 +91,6 @@ test("what the server says is shown, and what has the focus keeps it", () => {
   assert.deepEqual(told(view), [["redo", true]]);
   view.update(data([one("a")]));
   assert.ok(handles(view)[0].hidden); // a single one has nowhere to go
-  view.leave();
 });
 
 const field = (view) => view.find(".name");
@@ -120,7 +114,6 @@ test("one is renamed with Enter, in place and as one change, and the focus goes 
   assert.deepEqual(told(view), [["stack", "anew!c"]]);
   view.findAll(".switch")[1].click(); // it was drawn before its name changed
   assert.deepEqual(told(view)[1], ["stack", "anewc"]);
-  view.leave();
 });
 
 test("a double click begins a name too; Escape leaves it, and the same name is no change", () => {
@@ -133,7 +126,6 @@ test("a double click begins a name too; Escape leaves it, and the same name is n
   assert.equal(field(view).value, "a");
   press(field(view), "Enter");
   assert.deepEqual([field(view), sentences(view), view.told], [null, "abc", []]);
-  view.leave();
 });
 
 test("a name is taken when its field loses the focus, and an empty one is none", () => {
@@ -143,7 +135,6 @@ test("a name is taken when its field loses the focus, and an empty one is none",
   view.findAll(".remove")[0].focus();
   assert.deepEqual(told(view), [["stack", "ab!"]]);
   assert.equal(view.findAll(".sentence")[2].textContent, "does something");
-  view.leave();
 });
 
 test("a name that is being typed stays while the server says something else, unless its intervention goes", () => {
@@ -155,11 +146,9 @@ test("a name that is being typed stays while the server says something else, unl
   assert.deepEqual([field(view).value, view.told], ["new", []]);
   view.update(data([one("a")]));
   assert.deepEqual([field(view), sentences(view), view.told], [null, "a", []]);
-  view.leave();
 });
 
 test("a row shows its whole sentence where one points at it", () => {
   const view = list();
   assert.equal(view.findAll(".sentence")[0].title, "a: does something with a long text");
-  view.leave();
 });

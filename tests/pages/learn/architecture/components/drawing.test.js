@@ -27,7 +27,6 @@ test("each box says its name, its kind and its tips, with its heads, its mask an
   assert.equal(drawing.node("encoder.embed").style.getPropertyValue("--hue"), "var(--embedding)");
   assert.deepEqual(["--embedding", "--query"].map((name) => drawing.root.style.getPropertyValue(name)), ["#123456", "#654321"]);
   assert.equal(drawing.node("encoder.sum").querySelector(".plus").getAttribute("d"), "M-6 0H6M0 -6V6");
-  drawing.leave();
 });
 
 test("a box of another model has its own heads, mask and kind, whatever stood there before", () => {
@@ -45,7 +44,6 @@ test("a box of another model has its own heads, mask and kind, whatever stood th
     assert.equal([...node.querySelectorAll(".mask rect")].map((cell) => (cell.matches(".not") ? "0" : "1")).join(""), mask);
     assert.ok(drawing.node("decoder.*.ln1").matches(`.box.${kind}`));
   }
-  drawing.leave();
 });
 
 test("a name that is too long is written smaller, beside a mask earlier", () => {
@@ -70,7 +68,6 @@ test("a norm of the embeddings stands above them, and below the layers", () => {
   const drawing = made(data);
   const [above, below, frame, higher] = [norm.name, sum, "encoder.*", "decoder.sum"].map((name) => rectOf(drawing.node(name)));
   assert.ok(above.y + above.h < below.y && above.y > frame.y + frame.h && below.y === higher.y);
-  drawing.leave();
 });
 
 test("plates have their numbers as long as these are 15 px apart", () => {
@@ -208,7 +205,6 @@ test("dots mark where the stream parts, heads point where an arrow leads, and le
   const letters = drawing.findAll(".letter").map((letter) => [letter.parentElement.classList.item(1), letter.textContent]);
   assert.ok(letters.every(([kind, letter]) => letter === { query: "Q", key: "K", value: "V" }[kind]));
   assert.ok(letters.filter(([kind]) => kind === "key").length === 3);
-  drawing.leave();
 });
 
 test("the memory goes from the top of the encoder to the cross-attention, and into every plate of the decoder", () => {
@@ -236,7 +232,6 @@ test("the memory goes from the top of the encoder to the cross-attention, and in
   const drawing = made(data);
   assert.deepEqual(drawing.arrows(".memory"), ["encoder.ln_final > decoder.*.cross_attn"]);
   assert.ok(drawing.arrows(".stream").includes("encoder.top > encoder.ln_final"));
-  drawing.leave();
 });
 
 test("what is pointed at stays lit when it is chosen, and says what it is by then", () => {
@@ -252,7 +247,6 @@ test("what is pointed at stays lit when it is chosen, and says what it is by the
   over(drawing.plate("encoder", 0));
   drawing.plate("encoder", 0).dispatchEvent(new MouseEvent("click", { bubbles: true })); // it gives way to the open layer
   assert.deepEqual([drawing.arrows(".lit"), drawing.near(), drawing.isSaid()], [[], [], false]);
-  drawing.leave();
 });
 
 test("what is pointed at lights up with the arrows that lead there, away and around, and with what is at their other ends", () => {
@@ -279,7 +273,6 @@ test("what is pointed at lights up with the arrows that lead there, away and aro
   point(drawing.find("svg"), "mouseleave");
   assert.equal(drawing.findAll(".lit, .near, .pointing").length, 0);
   assert.ok(!drawing.isSaid());
-  drawing.leave();
 });
 
 test("queries, keys and values enter around the middle; where keys and values are the memory's, the queries go straight up", () => {
@@ -298,7 +291,6 @@ test("queries, keys and values enter around the middle; where keys and values ar
     const [x] = numbers(letter.parentElement.querySelector(".head").getAttribute("transform"));
     assert.equal(letter.getAttribute("text-anchor"), Number(letter.getAttribute("x")) < x ? "end" : "start");
   }
-  drawing.leave();
 });
 
 test("how many layers there are stands outside of the frame, a plate's number in its middle, a sum close to its part", () => {
@@ -321,7 +313,6 @@ test("how many layers there are stands outside of the frame, a plate's number in
     assert.equal(at(text, "x"), plate.dataset.stack === "encoder" ? rectOf(drawing.node("encoder.embed")).x + 98 : rectOf(drawing.node("decoder.embed")).x + 98);
     assert.ok(at(text, "x") > x && at(text, "x") < x + w && at(text, "y") > y && at(text, "y") < y + h);
   }
-  drawing.leave();
 });
 
 test("positions stand beside the sum on one side and segments on the other; those that act inside attention lead up beside the frame", () => {
@@ -357,5 +348,4 @@ test("positions stand beside the sum on one side and segments on the other; thos
     const turn = Number(d.match(/Q[\d.]+ ([\d.]+) /)[1]);
     assert.ok(levels.at(-1) > turn, "from below");
   }
-  other.leave();
 });

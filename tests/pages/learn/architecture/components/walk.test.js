@@ -27,7 +27,6 @@ test("the tip stands beside the frame, on its other side where there is no room,
   place(drawing.node("decoder.*.mlp"), { left: mlp.x, top: 2900, width: mlp.w, height: 10 });
   assert.equal(at(drawing.node("decoder.*.mlp"))[1], 3000 - 2000 - 8);
   globalThis.innerHeight = 900;
-  drawing.leave();
 });
 
 test("a box is chosen by a click or a key, told with the number of its open layer, and the page's answer moves the mark", () => {
@@ -45,7 +44,6 @@ test("a box is chosen by a click or a key, told with the number of its open laye
   assert.deepEqual([pressed(drawing), reached(drawing)], [["encoder.embed"], ["encoder.embed"]]);
   drawing.update(pair(undefined, { chosen: "decoder.3.mlp" })); // of no open layer: nothing is marked, and all can be reached
   assert.deepEqual([pressed(drawing), reached(drawing).length], [[], 1]);
-  drawing.leave();
 });
 
 test("a plate that is chosen opens at once: the same box in it where one of its stack is looked at, else the layer", () => {
@@ -68,7 +66,6 @@ test("a plate that is chosen opens at once: the same box in it where one of its 
   press(drawing.plate("decoder", 1), "Enter");
   assert.equal(drawing.focus(), drawing.node("decoder.*")); // the plate is gone
   assert.deepEqual(drawing.blocks.at(-1), ["block", { revision: 100, value: "decoder.1" }]);
-  drawing.leave();
 });
 
 test("an answer that is older than the last click changes neither what is chosen nor which layers are open", () => {
@@ -87,7 +84,6 @@ test("an answer that is older than the last click changes neither what is chosen
   fewer.stacks[0].layers = 2;
   drawing.update(fewer, 2);
   assert.deepEqual(layersOf(drawing), ["layer 1"]);
-  drawing.leave();
 });
 
 test("what is pointed at and goes takes its tip and its light along", () => {
@@ -101,7 +97,6 @@ test("what is pointed at and goes takes its tip and its light along", () => {
   drawing.update(alone());
   assert.deepEqual(drawing.findAll(".box").map(({ dataset }) => dataset.box).filter((name) => name.startsWith("encoder")), []);
   assert.ok(!drawing.node("decoder.*.cross_attn"));
-  drawing.leave();
 });
 
 test("arrow keys lead to what stands there, and Escape takes the tip away", () => {
@@ -123,7 +118,6 @@ test("arrow keys lead to what stands there, and Escape takes the tip away", () =
   assert.ok(!drawing.isSaid());
   assert.ok(!press(drawing.node("linear"), "Tab").defaultPrevented);
   assert.equal(from("softmax", "ArrowUp"), "softmax"); // nothing is above
-  drawing.leave();
 });
 
 test("in a narrow window what is said of the block comes into sight, where it is not already", () => {
@@ -138,5 +132,4 @@ test("in a narrow window what is said of the block comes into sight, where it is
     drawing.node("linear").dispatchEvent(new MouseEvent("click", { bubbles: true }));
     assert.equal(shows, wanted);
   }
-  drawing.leave();
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
 import {
-  columnOf, commit, isAllowed, patternOf, put, putLine, rowOf, takeMask, turnLine, walk,
+  commit, isAllowed, patternOf, put, putLine, rowOf, takeMask, turnLine, walk,
 } from "../../../../../pages/learn/masks/components/masks/cells.js";
 
 import { SharedValue } from "../../../../../pages/components/kit/shared_value.js";
@@ -20,31 +20,6 @@ function made() {
 }
 
 const allowed = (view) => Array.from({ length: ROWS * COLUMNS }, (_, cell) => Number(isAllowed(view, cell)));
-
-test("rows and columns of cells", () => {
-  assert.deepEqual(rowOf({ columns: 4 }, 2), [8, 9, 10, 11]);
-  assert.deepEqual(columnOf({ rows: 3, columns: 4 }, 1), [1, 5, 9]);
-});
-
-test("a cell is turned over and back, whatever the preset says of it", () => {
-  const { view, base } = made();
-  for (const cell of [0, 3]) {
-    put(view, cell, !base[cell]);
-    assert.equal(isAllowed(view, cell), !base[cell]);
-    put(view, cell, Boolean(base[cell]));
-    assert.equal(view.turned.size, 0);
-  }
-});
-
-test("a quick hand leaves no gap between two cells", () => {
-  const { view } = made();
-  putLine(view, 0, 11, true); // from row 0, column 0 to row 2, column 3
-  const passed = [0, 5, 6, 11];
-  assert.ok(passed.every((cell) => isAllowed(view, cell)));
-  const { view: other } = made();
-  putLine(other, 4, 4, false);
-  assert.deepEqual([...other.turned], [4]);
-});
 
 test("a line from any cell to any other passes neighbours only, no more than it must, and both ends", () => {
   const [rows, columns] = [3, 5];

@@ -34,14 +34,18 @@ function softmax(allowed, scores = SCORES) {
   });
 }
 
-function data({ turned = [], revision = 0, ran = PRESET, base = PRESET, ...more } = {}) {
-  const header = {
-    ...{ query: QUERY, key: KEY, real: { query: 2, key: 4 }, turned: { revision, value: turned }, hint: "Click a cell.", of: "causal" },
-    captions: { mask: { title: "Mask", what: "m" }, scores: { title: "Scores", what: "s" }, pattern: { title: "Pattern", what: "p" } },
-    outputs: { rows: [ROW()], words: [], counted: "1 of 2", areQueries: true },
-    ...{ colors: COLORS, hues: HUES, ...more },
-  };
-  return packed(header, SCORES, softmax(ran), BEFORE, base, ran);
+const headerOf = ({ turned = [], revision = 0, ...more }) => ({
+  ...{ query: QUERY, key: KEY, real: { query: 2, key: 4 }, turned: { revision, value: turned }, hint: "Click a cell.", of: "causal" },
+  captions: { mask: { title: "Mask", what: "m" }, scores: { title: "Scores", what: "s" }, pattern: { title: "Pattern", what: "p" } },
+  outputs: { rows: [ROW()], words: [], counted: "1 of 2", areQueries: true },
+  ...{ colors: COLORS, hues: HUES, ...more },
+});
+const data = ({ ran = PRESET, base = PRESET, ...more } = {}) => packed(headerOf(more), SCORES, softmax(ran), BEFORE, base, ran);
+
+/** A mask of another text, open but for what `base` masks. */
+function smaller(query, key, { base = new Uint8Array(query.length * key.length).fill(1), ...more } = {}) {
+  const [n, header] = [base.length, headerOf({ query, key, of: "small", ...more })];
+  return packed(header, SCORES.slice(0, n), BEFORE.slice(0, n), Float32Array.from(base, (_, cell) => (cell + 6) / 100), base, base);
 }
 
 const [LEFT, TOP] = [100, 60];
@@ -105,7 +109,6 @@ test("mask, scores and pattern are painted cell by cell, anew in the other theme
   assert.deepEqual(["--allowed", "--forbidden", "--turned"].map((name) => style.getPropertyValue(name)), ["#20f020", "#303438", HUES.cell]);
   const faint = matrix.texts("mask").filter(({ color }) => color === COLORS.dark.muted).map(({ text, align }) => [text, align]);
   assert.deepEqual(faint, [["[PAD]", "right"], ["[PAD]", "left"]]);
-  matrix.leave();
 });
 
 test("a click on a cell is seen at once, waits for the model, and is told once; the answer ends the waiting", () => {
@@ -127,7 +130,6 @@ test("a click on a cell is seen at once, waits for the model, and is told once; 
   check(matrix, edited(3));
   matrix.click(3);
   check(matrix, PRESET);
-  matrix.leave();
 });
 
 test("a hand draws what it began with, to the edges and no further, and gives up by Escape or where it is taken away", () => {
@@ -156,7 +158,6 @@ test("a hand draws what it began with, to the edges and no further, and gives up
   assert.ok(matrix.find(".tools").children[1].disabled); // nothing to redo
   matrix.tell();
   assert.deepEqual(matrix.told.at(-1)[1].value, drawn);
-  matrix.leave();
 });
 
 test("a hand draws on from where it is, and holds its pointer beyond the canvas", () => {
@@ -164,7 +165,6 @@ test("a hand draws on from where it is, and holds its pointer beyond the canvas"
   for (const [at, cell] of [["down", 10], ["move", 13], ["move", 3], ["up", 3]]) matrix.hand(at, cell);
   assert.deepEqual(matrix.turned(), [10, 11, 12, 13]); // the way there, then up where all is masked; not aslant
   assert.ok(matrix.canvases.mask.hasPointerCapture(1));
-  matrix.leave();
 });
 
 test("an answer that comes while a hand draws does not take its cells away", () => {
@@ -176,23 +176,18 @@ test("an answer that comes while a hand draws does not take its cells away", () 
   matrix.hand("up", 4);
   matrix.tell();
   assert.deepEqual(matrix.told[0][1].value, [3, 4]);
-  matrix.leave();
 });
 
 test("a mask of another text ends what a hand draws, which belongs to the former one", () => {
   const matrix = made();
   matrix.hand("down", 14);
-  const open = new Uint8Array(4).fill(1);
-  const small = { query: ["a", "b"], key: ["c", "d"], real: { query: 2, key: 2 }, of: "small", turned: { revision: 0, value: [] } };
-  const more = { hint: "", captions: { mask: {}, scores: {}, pattern: {} }, outputs: { rows: [], words: [], counted: "", areQueries: true }, colors: COLORS, hues: HUES };
-  matrix.update(packed({ ...small, ...more }, SCORES.slice(0, 4), BEFORE.slice(0, 4), BEFORE.slice(0, 4), open, open));
+  matrix.update(smaller(["a", "b"], ["c", "d"]));
   point(matrix.canvases.mask, "pointermove", matrix.at(200, 200));
   matrix.key("Escape");
   point(matrix.canvases.mask, "pointerup", matrix.at(200, 200));
   matrix.tell();
   assert.deepEqual(matrix.told, []);
   assert.ok(matrix.findAll(".tool").every(({ disabled }) => disabled));
-  matrix.leave();
 });
 
 test("another finger does not draw along, and leaves the way back of the first as it is", () => {
@@ -209,7 +204,6 @@ test("another finger does not draw along, and leaves the way back of the first a
   matrix.hand("cancel", 8, other);
   matrix.key("Escape");
   assert.deepEqual(matrix.turned(), []);
-  matrix.leave();
 });
 
 test("only the main button draws; a click on a label turns its whole row or column, beside all nothing", () => {
@@ -232,7 +226,6 @@ test("only the main button draws; a click on a label turns its whole row or colu
   assert.deepEqual(matrix.turned(), [7, 8, 9, 12]);
   matrix.tell();
   assert.deepEqual(matrix.told.at(-1)[1].value, [7, 8, 9, 12]);
-  matrix.leave();
 });
 
 test("keys go from cell to cell and turn them, and several within a moment are told at once", () => {
@@ -269,7 +262,6 @@ test("keys go from cell to cell and turn them, and several within a moment are t
   assert.match(matrix.says(), /masked/);
   matrix.tell(400);
   assert.deepEqual(matrix.told.at(-1)[1].value, [3, 6, 8, 9, 11]);
-  matrix.leave();
 });
 
 test("undo, redo and reset, by buttons and keys, go the same way, and are possible only where there is one", () => {
@@ -302,7 +294,6 @@ test("undo, redo and reset, by buttons and keys, go the same way, and are possib
   undo.click();
   assert.ok(matrix.root.classList.contains("waiting"));
   assert.deepEqual(matrix.turned(), [3]);
-  matrix.leave();
 });
 
 test("another preset forgets the way back, and a smaller mask the place of the keys", () => {
@@ -313,30 +304,19 @@ test("another preset forgets the way back, and a smaller mask the place of the k
   check(matrix, PRESET.map(() => 1));
   assert.ok(matrix.findAll(".tool").every(({ disabled }) => disabled));
   assert.equal(matrix.says(), "Click a cell.");
-  const small = { query: ["a", "b"], key: ["c", "d", "e"], real: { query: 2, key: 3 }, of: "small", hint: "Click a cell." };
-  const base = Uint8Array.of(1, 1, 1, 1, 0, 1);
-  const whole = { ...small, turned: { revision: 0, value: [4] }, captions: { mask: {}, scores: {}, pattern: {} }, outputs: { rows: [], words: [], counted: "", areQueries: true }, colors: COLORS, hues: HUES };
-  matrix.update(packed(whole, SCORES.slice(0, 6), BEFORE.slice(0, 6), BEFORE.slice(6, 12), base, base));
+  matrix.update(smaller(["a", "b"], ["c", "d", "e"], { base: Uint8Array.of(1, 1, 1, 1, 0, 1), turned: [4] }));
   assert.equal(matrix.frames("mask").length, 0);
   matrix.key("ArrowRight");
   assert.match(matrix.says(), /^query 0 “a” → key 1 “d”: may attend; score .*, weight 0\.010 \(with the model’s own masks 0\.070\)$/);
   matrix.key("ArrowDown");
   assert.match(matrix.says(), /^query 1 “b” → key 1 “d”: may attend/); // turned over by the server
-  matrix.leave();
 });
 
 test("the keys go on from where they were, unless a newer mask has no such row or column", () => {
-  const only = (rows, columns) => {
-    const n = rows * columns;
-    const header = { query: QUERY.slice(0, rows), key: KEY.slice(0, columns), real: { query: 2, key: 3 }, of: "cut", hint: "", turned: { revision: 0, value: [] } };
-    const more = { captions: { mask: {}, scores: {}, pattern: {} }, outputs: { rows: [], words: [], counted: "", areQueries: true }, colors: COLORS, hues: HUES };
-    const open = new Uint8Array(n).fill(1);
-    return packed({ ...header, ...more }, SCORES.slice(0, n), BEFORE.slice(0, n), BEFORE.slice(0, n), open, open);
-  };
   for (const [rows, columns, at] of [[3, 4, [2, 2]], [2, 4, [0, 1]], [3, 3, [2, 2]], [3, 1, [0, 0]]]) {
     const matrix = made();
     for (const step of ["ArrowDown", "ArrowDown", "ArrowRight"]) matrix.key(step);
-    matrix.update(only(rows, columns));
+    matrix.update(smaller(QUERY.slice(0, rows), KEY.slice(0, columns)));
     matrix.key("ArrowRight");
     assert.match(matrix.says(), new RegExp(`^query ${at[0]} “.*” → key ${at[1]} `), `${rows} x ${columns}`);
     matrix.leave();
@@ -363,7 +343,6 @@ test("what is pointed at in one picture is framed in all and said with its numbe
   assert.deepEqual(matrix.frames("mask"), []);
   matrix.canvases.mask.focus();
   assert.match(matrix.says(), /^query 0 “le” → key 1 /); // where the keys were before
-  matrix.leave();
 });
 
 test("the answer to an edit leaves what is pointed at, with its numbers as they are by then", () => {
@@ -377,7 +356,6 @@ test("the answer to an edit leaves what is pointed at, with its numbers as they 
   assert.match(matrix.says(), new RegExp(`^query 1 “chat” → key 1 “cat”: may attend; .* weight ${softmax(edited(5))[6].toFixed(3)} `));
   matrix.update(data({ of: "none", revision }));
   assert.equal(matrix.says(), "Click a cell.");
-  matrix.leave();
 });
 
 test("a hand that draws is not led away by what lies under it elsewhere", () => {
@@ -389,7 +367,6 @@ test("a hand that draws is not led away by what lies under it elsewhere", () => 
   assert.match(matrix.says(), /^query 0 “le” → key 4 “\[PAD\]”: may attend/);
   point(matrix.canvases.mask, "pointerleave");
   assert.match(matrix.says(), /^query 0 /);
-  matrix.leave();
 });
 
 test("the chips say what the model says at each place, marked where that is another token, and light up with their row", () => {
@@ -416,7 +393,6 @@ test("the chips say what the model says at each place, marked where that is anot
   point(matrix.find(".chip"), "mouseover");
   matrix.key("ArrowDown");
   assert.deepEqual(lit(), [false, false]);
-  matrix.leave();
 });
 
 test("where tokens have no room numbers stand for them, and the mask has both where it is large enough", () => {
@@ -432,7 +408,6 @@ test("where tokens have no room numbers stand for them, and the mask has both wh
   for (const name of ["scores", "pattern"]) place(matrix.find(`figure.${name}`), { width: 400 });
   resize(matrix.root, 900);
   assert.deepEqual(labels("mask"), [...QUERY, ...KEY]);
-  matrix.leave();
 });
 
 test("what the pictures are and how they are edited is said", () => {
@@ -441,7 +416,6 @@ test("what the pictures are and how they are edited is said", () => {
   assert.equal(matrix.canvases.mask.tabIndex, 0);
   assert.deepEqual(matrix.findAll("figcaption").map(({ textContent }) => textContent), ["Mask m", "Scores s", "Pattern p"]);
   assert.deepEqual(matrix.findAll(".entry").map(({ textContent, firstElementChild: { className } }) => [className, textContent]), [["allowed", "may attend"], ["forbidden", "masked"], ["turned", "edited by hand"]]);
-  matrix.leave();
 });
 
 test("chips without an outcome show what was before, alone", () => {

@@ -53,7 +53,6 @@ test("each preset stands in its group with its own mask, in both themes", () => 
   setTheme("light");
   check(presets, ["none", "causal", "window"], "light");
   assert.ok(presets.findAll("canvas").every(({ width, height }) => Math.max(width, height) === 48));
-  presets.leave();
 });
 
 test("a preset is chosen by a click or by keys, told by its name, and keeps the focus when the page answers", () => {
@@ -77,7 +76,6 @@ test("a preset is chosen by a click or by keys, told by its name, and keeps the 
   assert.deepEqual([pressed(presets), reached(presets)], [[], ["none"]]);
   presets.find('[data-name="causal"]').click();
   assert.deepEqual(presets.told.at(-1), ["chosen", { name: "causal" }]);
-  presets.leave();
 });
 
 test("up and down lead to the preset that stands there", () => {
@@ -90,7 +88,6 @@ test("up and down lead to the preset that stands there", () => {
   assert.equal(presets.root.getRootNode().activeElement, window);
   press(window, "ArrowUp");
   assert.equal(presets.root.getRootNode().activeElement, causal);
-  presets.leave();
 });
 
 test("the attentions of a model are told apart: whose queries look at whose keys, under which mask and why", () => {
@@ -114,5 +111,4 @@ test("the attentions of a model are told apart: whose queries look at whose keys
   setTheme("dark");
   check(cards, ["causal"], "dark");
   setTheme("light");
-  cards.leave();
 });

@@ -39,7 +39,13 @@ function made(...given) {
   const sliders = () => dials.findAll("input");
   const play = () => dials.find(".play");
   const told = () => dials.told.map(([, { value }]) => value);
-  return { ...dials, hand, pointsTo, places, sliders, play, told, messages: dials.told };
+  /** What a pointer does on the face of pair 1, of 0.3 radians a position, at an angle from its middle. */
+  const pointer = (type, angle, more = {}) => {
+    const face = dials.findAll("svg")[1];
+    place(face, { left: 200, top: 100, width: 84, height: 84 });
+    return point(face, `pointer${type}`, { clientX: 242 + 30 * Math.cos(angle), clientY: 142 - 30 * Math.sin(angle), pointerId: 1, ...more });
+  };
+  return { ...dials, hand, pointsTo, places, sliders, play, told, pointer, messages: dials.told };
 }
 
 const isNear = (one, other, by = 1e-6) => Math.abs(one - other) <= by;
@@ -110,7 +116,6 @@ test("what a dial says of itself: its wave, its speed, and where both are", () =
   assert.deepEqual(dials.findAll("label").map((label) => label.querySelector(".name").textContent), ["the query", "the key"]);
   assert.deepEqual(dials.findAll("label").map(({ style }) => style.getPropertyValue("--hue")), ["#1060c0", "#c06010"]);
   assert.deepEqual(dials.sliders().map(({ min, max }) => [min, max]), [["0", "11"], ["0", "11"]]);
-  dials.leave();
 });
 
 test("up and down move the query, with Shift the key, as far as there are positions; the others lead to other dials", () => {
@@ -136,7 +141,6 @@ test("up and down move the query, with Shift the key, as far as there are positi
   }
   assert.deepEqual(dials.findAll(".dial").map(({ tabIndex }) => tabIndex), [-1, -1, 0]);
   check(dials, [10, 1]);
-  dials.leave();
 });
 
 test("a slider is seen while it moves and told when it is let go, and what the page says meanwhile does not hold", () => {
@@ -153,19 +157,16 @@ test("a slider is seen while it moves and told when it is let go, and what the p
   dials.update(data([7, 9], 5));
   dials.update(data([3, 4], 6));
   check(dials, [3, 4]);
-  dials.leave();
 });
 
 test("a hand that is dragged takes its own position along, and settles on a whole one", () => {
   for (const which of [0, 1]) {
     const dials = made([7, 2], 3);
-    const face = dials.findAll("svg")[1]; // a pair of 0.3 radians a position
-    place(face, { left: 200, top: 100, width: 84, height: 84 });
-    const pointer = (type, angle) => point(face, `pointer${type}`, { clientX: 242 + 30 * Math.cos(angle), clientY: 142 - 30 * Math.sin(angle), pointerId: 1 });
+    const { pointer } = dials;
     const [angle] = dials.pointsTo(1, which);
     pointer("move", angle + 1);
     check(dials, [7, 2]); // nothing is held
-    assert.ok(pointer("down", angle + 0.05).defaultPrevented && face.hasPointerCapture(1));
+    assert.ok(pointer("down", angle + 0.05).defaultPrevented && dials.findAll("svg")[1].hasPointerCapture(1));
     pointer("move", angle + 0.05 + 0.3);
     pointer("move", angle + 0.05 + 0.42);
     const wanted = [7, 2].map((one, other) => (other === which ? one + 1.4 : one));
@@ -213,7 +214,6 @@ test("they play on together at five positions a second, begin again from the end
   run(1000);
   check(dials, [5, 2]);
   assert.equal(announced(), dials.find(".sum").textContent);
-  dials.leave();
 });
 
 test("whatever moves a hand ends the play, and so does what the page says anew, and leaving it", () => {
@@ -248,9 +248,7 @@ test("whatever moves a hand ends the play, and so does what the page says anew, 
 
 test("a dial is turned by one finger at a time, and by the main button only", () => {
   const dials = made([7, 2]);
-  const face = dials.findAll("svg")[1];
-  place(face, { left: 200, top: 100, width: 84, height: 84 });
-  const pointer = (type, angle, more = {}) => point(face, `pointer${type}`, { clientX: 242 + 30 * Math.cos(angle), clientY: 142 - 30 * Math.sin(angle), pointerId: 1, ...more });
+  const { pointer } = dials;
   const [query, key] = [0, 1].map((which) => dials.pointsTo(1, which)[0]);
   pointer("down", query, { button: 2 });
   pointer("move", query + 0.6);
@@ -264,23 +262,18 @@ test("a dial is turned by one finger at a time, and by the main button only", ()
   check(dials, [9, 2]);
   pointer("up", query + 0.6);
   assert.deepEqual(dials.told(), [[9, 2]]);
-  dials.leave();
 });
 
 test("a hand that is taken while they play says the distance of the positions that it shows", () => {
   const dials = made([4, 1]);
   dials.play().click();
   run(480);
-  const face = dials.findAll("svg")[1];
-  place(face, { left: 200, top: 100, width: 84, height: 84 });
-  const pointer = (type, angle) => point(face, `pointer${type}`, { clientX: 242 + 30 * Math.cos(angle), clientY: 142 - 30 * Math.sin(angle), pointerId: 1 });
   const [angle] = dials.pointsTo(1, 0);
-  pointer("down", angle);
-  pointer("move", angle + 0.2 * 0.3);
+  dials.pointer("down", angle);
+  dials.pointer("move", angle + 0.2 * 0.3);
   check(dials, [6.6, 3.4]);
-  pointer("up", angle);
+  dials.pointer("up", angle);
   check(dials, [7, 3]);
-  dials.leave();
 });
 
 test("what fills all positions has no room to play, and stays where it is", () => {
@@ -307,7 +300,6 @@ test("with reduced motion, each press of Play moves by one position and announce
   dials.play().click();
   check(dials, [2, 0]);
   assert.deepEqual([dials.told(), dials.play().textContent], [[[11, 9], [2, 0]], "Play"]);
-  dials.leave();
 });
 
 test("other places leave the dials as they are, other numbers make new ones", () => {
@@ -321,7 +313,6 @@ test("other places leave the dials as they are, other numbers make new ones", ()
   assert.equal(dials.findAll(".dial").length, 2);
   assert.deepEqual(dials.sliders().map(({ max }) => max), ["29", "29"]);
   assert.deepEqual(dials.findAll(".dial").map(({ tabIndex, ariaValueMax }) => [tabIndex, ariaValueMax]), [[0, "29"], [-1, "29"]]);
-  dials.leave();
 });
 
 test("dials stand in rows of equally many, as far as there is room", () => {
@@ -333,5 +324,4 @@ test("dials stand in rows of equally many, as far as there is room", () => {
     resize(grid, width);
     assert.equal(grid.style.gridTemplateColumns.match(/^repeat\((\d+),/)[1], String(inRow), `${width} px`);
   }
-  dials.leave();
 });

@@ -33,7 +33,6 @@ test("a row has its line, what computes it, and a value for each token; a row wi
   assert.deepEqual(texts(table, "tbody .changed"), ["bchanged"]);
   assert.equal(table.findAll(".mistaken").length, 1);
   assert.deepEqual(chosen(table), [2]);
-  table.leave();
 });
 
 test("a click and a key choose a line, and older news does not undo that", () => {
@@ -51,7 +50,6 @@ test("a click and a key choose a line, and older news does not undo that", () =>
   assert.ok(areSame([table.root.getRootNode().activeElement], [buttons[1]]));
   press(buttons[1], "Enter");
   assert.deepEqual(table.told.at(-1), ["line", { revision: 3, value: 2 }]);
-  table.leave();
 });
 
 test("who is at a line with the keyboard stays there when newer values come", () => {
@@ -60,5 +58,4 @@ test("who is at a line with the keyboard stays there when newer values come", ()
   table.update(data({ outputs: [] }));
   assert.equal(table.root.getRootNode().activeElement.dataset.number, "4");
   assert.equal(table.findAll("tfoot tr").length, 0);
-  table.leave();
 });

@@ -5,6 +5,7 @@ import { beforeEach, mock, test } from "node:test";
 
 import { place, point, prefer, press, setTheme } from "../../../dom.js";
 import { data, made, N_TOKENS, numbers, overview, SIDES } from "./made_stage.js";
+import { wordsOf } from "../../../../../pages/learn/start/components/stage/words.js";
 
 mock.timers.enable({ apis: ["setTimeout"] });
 beforeEach(() => prefer("(prefers-reduced-motion: reduce)"));
@@ -21,14 +22,12 @@ test("the overview has a lane for each stack, with tokens, ids, panels, and a fr
   assert.equal(stage.findAll(".map").length, 6);
   assert.equal(stage.findAll(".flow").length, 1); // the memory's
   assert.equal(stage.findAll(".crumb").length, 1);
-  stage.leave();
 });
 
 test("of one stack alone there is no memory, and no heading over its lane", () => {
   const stage = made({ lanes: overview("decoder") });
   assert.equal(stage.findAll(".lane").length, 1);
   assert.equal(stage.findAll(".flow, .lane .stack").length, 0);
-  stage.leave();
 });
 
 test("each picture has a pixel for every number, in the color of its sign", () => {
@@ -42,7 +41,6 @@ test("each picture has a pixel for every number, in the color of its sign", () =
     const [red, , blue] = canvas.pixel(x, y);
     assert.equal(Math.sign(red - blue), -Math.sign(quantity.values[row * 8 + column]), `${row}, ${column}`); // orange below zero
   }
-  stage.leave();
 });
 
 test("a step shows the tokens that are there, marks the row that is read, and names what comes next", () => {
@@ -62,7 +60,6 @@ test("a step shows the tokens that are there, marks the row that is read, and na
   stage.find(".begin").click();
   assert.equal(last(stage, "step").value, 0);
   assert.equal(stage.find(".back").getAttribute("aria-disabled"), "true");
-  stage.leave();
 });
 
 test("it plays to the end, and then from the beginning; a click elsewhere stops it", () => {
@@ -78,7 +75,6 @@ test("it plays to the end, and then from the beginning; a click elsewhere stops 
   stage.find(".back").click();
   mock.timers.tick(9000);
   assert.equal(last(stage, "step").value, 0);
-  stage.leave();
 });
 
 test("keys go along the tokens, but not where a slider or a button has them", () => {
@@ -91,7 +87,6 @@ test("keys go along the tokens, but not where a slider or a button has them", ()
   press(stage.find(".range"), "ArrowRight");
   press(stage.find(".bar"), "ArrowDown");
   assert.equal(stage.told.length, n);
-  stage.leave();
 });
 
 test("what is clicked is zoomed in on: a block, an attention of it, a head; Escape and the crumbs lead back", () => {
@@ -116,7 +111,6 @@ test("what is clicked is zoomed in on: a block, an attention of it, a head; Esca
   assert.equal(last(attention, "zoom").value, "decoder.0");
   assert.equal(attention.findAll(".tokens").length, 3); // of the queries, the keys, and the queries again
   assert.ok(attention.find(".prediction").hidden);
-  attention.leave();
 });
 
 test("one thing can be reached by Tab, and the arrow keys go on from there", () => {
@@ -130,7 +124,6 @@ test("one thing can be reached by Tab, and the arrow keys go on from there", () 
   assert.equal(stops()[0], items[1]);
   press(items[1], "Enter");
   assert.equal(last(stage, "zoom").value, items[1].dataset.zoom);
-  stage.leave();
 });
 
 test("what is pointed at is told in words, and its row is marked on the whole side", () => {
@@ -149,8 +142,6 @@ test("what is pointed at is told in words, and its row is marked on the whole si
   place(later, { width, height });
   point(later, "pointermove", { clientX: 1, clientY: height - 1 }); // not generated yet
   assert.doesNotMatch(early.find(".says").textContent, /token 3/);
-  stage.leave();
-  early.leave();
 });
 
 test("a slider changes the bars at once, and the server is told where it is let go", () => {
@@ -171,7 +162,6 @@ test("a slider changes the bars at once, and the server is told where it is let 
   assert.deepEqual(shares().slice(2), ["–", "–", "–", "–"]);
   assert.match(stage.find(".facts").textContent, new RegExp(`2 of ${N_TOKENS} tokens kept`));
   assert.deepEqual(last(stage, "sampling").value, { temperature: 2, top_k: 2, top_p: 1, min_p: 0 });
-  stage.leave();
 });
 
 test("a chosen token is told with its step; an older answer of the server does not take a step back", () => {
@@ -183,7 +173,6 @@ test("a chosen token is told with its step; an older answer of the server does n
   assert.deepEqual(labels(stage, 1).slice(0, 3), ["<bos>", "le", "chat"]);
   stage.update(data({ step: 0, revision: 99 }));
   assert.equal(stage.find(".token.current .label").textContent, "<bos>");
-  stage.leave();
 });
 
 test("an encoder fills a blank: the whole text is there, and the next token is asked of the server", () => {
@@ -192,14 +181,12 @@ test("an encoder fills a blank: the whole text is there, and the next token is a
   assert.equal(stage.find(".token.current .label").textContent, "cat");
   stage.find(".forward").click();
   assert.deepEqual(last(stage, "token"), { token: 0, step: 0 });
-  stage.leave();
 });
 
 test("without a prediction the bars give way to the reason", () => {
   const stage = made({ lanes: overview("encoder"), isFilling: true, rows: [], nextLabels: [], distributions: [], ended: "No blank here." });
   assert.equal(stage.find(".ended").textContent, "No blank here.");
   assert.ok(!stage.find(".ended").hidden && stage.find(".bars").hidden && stage.find(".player").hidden);
-  stage.leave();
 });
 
 test("of a head only the way back is drawn", () => {
@@ -207,7 +194,6 @@ test("of a head only the way back is drawn", () => {
   assert.equal(stage.findAll(".lane").length, 0);
   assert.equal(stage.findAll(".crumb").length, 4);
   assert.equal(stage.find(".crumb[aria-current]").textContent, "decoder.0.cross_attn.1");
-  stage.leave();
 });
 
 test("pictures follow the theme", () => {
@@ -219,16 +205,13 @@ test("pictures follow the theme", () => {
   assert.notDeepEqual(colors(), before);
   setTheme("light");
   assert.deepEqual(colors(), before);
-  stage.leave();
 });
-
 
 test("what is sent twice of one step is the same: a second click fills no other blank", () => {
   const stage = made({ lanes: overview("encoder"), isFilling: true, step: 0, nFilled: 2 });
   stage.find(".forward").click();
   stage.find(".forward").click();
   assert.deepEqual(stage.told.filter(([name]) => name === "token").map(([, sent]) => sent.step), [2, 2]);
-  stage.leave();
 });
 
 test("the end is where the text has ended; where only the stage stops, one can go on", () => {
@@ -244,7 +227,6 @@ test("the end is where the text has ended; where only the stage stops, one can g
   const full = made({ step: 3, hasEnded: false, nextLabels: ["le", "chat", ".", ""], ended: "All positions are used." });
   assert.equal(full.find(".place").textContent, "All positions are used.");
   assert.equal(full.find(".forward").getAttribute("aria-disabled"), "true");
-  full.leave();
 });
 
 test("the focus stays on the stage when its parts are drawn anew, so that Escape is heard", () => {
@@ -259,13 +241,17 @@ test("the focus stays on the stage when its parts are drawn anew, so that Escape
   assert.equal(last(stage, "zoom").value, "decoder.0");
   stage.update(data({ level: "head", revision: 3 }));
   assert.equal(focused(), stage.findAll(".crumb").at(-1));
-  stage.leave();
 });
 
-test("numbers that are not finite are drawn and told, and the rest with them", () => {
-  const lanes = overview("decoder");
-  lanes[0].panels[0].most = NaN;
-  const stage = made({ step: 3, lanes });
-  assert.equal(stage.findAll(".lane").length, 1);
-  stage.leave();
+test("a cell says its token and dimension, of vectors by head which head, and of a pattern its query and key, or that it is masked", () => {
+  const panel = { title: "Values", shape: "vectors", size: [4, 8], nHeads: 1, rows: "target", columns: "" };
+  const ofHeads = { ...panel, shape: "head vectors", nHeads: 2 };
+  const pattern = { ...panel, title: "Cross-attention", shape: "heads", columns: "source" };
+  for (const [of, at, value, words] of [
+    [panel, { row: 2, column: 5 }, -0.3456, "Values, token 2 “chat”, dimension 5: −0.35"],
+    [ofHeads, { row: 0, column: 5 }, 1, "Values, token 0 “<bos>”, head 1, dimension 1: 1.00"],
+    [ofHeads, { row: 0, column: 3 }, 1, "Values, token 0 “<bos>”, head 0, dimension 3: 1.00"],
+    [pattern, { head: 3, row: 1, column: 1 }, 0.5, "Cross-attention, head 3: query 1 “le” → key 1 “cat”: 0.50"],
+    [pattern, { head: 0, row: 1, column: 1 }, -Infinity, "Cross-attention, head 0: query 1 “le” → key 1 “cat”: masked"],
+  ]) assert.equal(wordsOf(of, SIDES, at, value), words);
 });

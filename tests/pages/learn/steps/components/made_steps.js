@@ -4,10 +4,23 @@ import { beforeEach, mock } from "node:test";
 
 import { place, point, prefer, resize, setTheme, shown } from "../../../dom.js";
 import { packed } from "../../../packed.js";
-import { HUES, STAGES } from "./stages.js";
 import { random } from "../../../canvas.js";
 import show from "../../../../../pages/learn/steps/components/steps/steps.js";
 
+/** The colors that matrices have by what they belong to. */
+export const HUES = { q: "query", k: "key", v: "value", z: "value", concat: "value", pattern: "weight" };
+/** The stages, each with its matrices and what their rows and columns are. */
+export const STAGES = [
+  ["input", { x: ["query", "d_model"] }],
+  ["projection", { q: ["query", "d_head"], k: ["key", "d_head"], v: ["key", "d_head"] }],
+  ["product", { product: ["query", "key"] }],
+  ["mask", { mask: ["query", "key"], attn_scores: ["query", "key"] }],
+  ["softmax", { pattern: ["query", "key"] }],
+  ["weigh", { v: ["key", "d_head"], pattern: ["query", "key"] }],
+  ["z", { z: ["query", "d_head"] }],
+  ["concat", { concat: ["query", "head d_head"] }],
+  ["output", { attn_out: ["query", "d_model"] }],
+];
 export const [N_QUERIES, N_KEYS, D_MODEL, D_HEAD, N_HEADS] = [4, 5, 7, 3, 2];
 const FIRST = { query: 10, key: 20 };
 export const SIZES = { query: N_QUERIES, key: N_KEYS, d_model: D_MODEL, d_head: D_HEAD, "head d_head": N_HEADS * D_HEAD };
@@ -18,7 +31,7 @@ const theme = (background, text, hue) => ({
   ...{ diverging: ["#b35806", background, "#542788"], sequential: [background, "#7070d0", "#101040"], background, text },
   ...{ muted: "#808080", forbidden: "#c0c4c8", accent: "#4040c0", border: "#dddddd", query: hue, key: "#c06010", value: "#10a060" },
 });
-const COLORS = { light: theme("#ffffff", "#101114", "#1060c0"), dark: theme("#000000", "#f0f0f0", "#2080ff") };
+export const COLORS = { light: theme("#ffffff", "#101114", "#1060c0"), dark: theme("#000000", "#f0f0f0", "#2080ff") };
 export const isMasked = (query, key) => (query + key) % 4 === 3;
 
 export const NUMBERS = new Map();

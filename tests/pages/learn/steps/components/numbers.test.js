@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { packed } from "../../../packed.js";
 import { makeOfQuery, readSteps, valueAt, writeNumber } from "../../../../../pages/learn/steps/components/steps/numbers.js";
 
 test("a number is written as short as it can be read", () => {
@@ -19,11 +20,7 @@ test("a number is written as short as it can be read", () => {
 
 test("quantities lie one behind the other, row by row", () => {
   const header = { quantities: [{ name: "q", shape: [2, 3] }, { name: "mask", shape: [1, 2] }] };
-  const json = Buffer.from(JSON.stringify(header));
-  const length = Buffer.alloc(4);
-  length.writeUInt32LE(json.length);
-  const floats = Buffer.from(Float32Array.from([1, 2, 3, 4, -5, 6, -Infinity, 0]).buffer);
-  const { quantities } = readSteps(new Uint8Array(Buffer.concat([length, json, floats])));
+  const { quantities } = readSteps(packed(header, Float32Array.of(1, 2, 3, 4, -5, 6, -Infinity, 0)));
   assert.equal(valueAt(quantities.get("q"), 1, 1), -5);
   assert.equal(quantities.get("q").most, 6);
   assert.equal(valueAt(quantities.get("mask"), 0, 0), -Infinity);

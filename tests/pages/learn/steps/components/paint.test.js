@@ -3,71 +3,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { HUES, STAGES } from "./stages.js";
-import { between, Canvas, isNear, random, read } from "../../../canvas.js";
-import { inkOf, makePalette, pictureOf } from "../../../../../pages/learn/steps/components/steps/colors.js";
-import { heights, makeColumns, rectOf } from "../../../../../pages/learn/steps/components/steps/columns.js";
-import { linkStages } from "../../../../../pages/learn/steps/components/steps/links.js";
-import { makeOfQuery, readSteps, shownCell, wholeCell } from "../../../../../pages/learn/steps/components/steps/numbers.js";
+import { between, isNear, read } from "../../../canvas.js";
+import { COLORS, D_HEAD, made as shown, N_HEADS, N_KEYS, STAGES } from "./made_steps.js";
+import { inkOf, pictureOf } from "../../../../../pages/learn/steps/components/steps/colors.js";
+import { rectOf } from "../../../../../pages/learn/steps/components/steps/columns.js";
+import { markAt, numberRect } from "../../../../../pages/learn/steps/components/steps/marks.js";
+import { shownCell, wholeCell } from "../../../../../pages/learn/steps/components/steps/numbers.js";
 import { paint } from "../../../../../pages/learn/steps/components/steps/paint.js";
-import { markAt, numberRect } from "../../../../../pages/learn/steps/components/steps/pointing.js";
 import { turnNow } from "../../../../../pages/learn/steps/components/steps/travel.js";
 
-const [N_QUERIES, N_KEYS, D_MODEL, D_HEAD, N_HEADS] = [4, 5, 6, 3, 2];
-const SIZES = { query: N_QUERIES, key: N_KEYS, d_model: D_MODEL, d_head: D_HEAD, "head d_head": N_HEADS * D_HEAD };
-const COLORS = {
-  diverging: ["#b35806", "#f7f7f7", "#542788"],
-  sequential: ["#ffffff", "#7070d0", "#101040"],
-  ...{ background: "#ffffff", muted: "#808080", forbidden: "#c0c4c8", text: "#101114", accent: "#4040c0", border: "#dddddd" },
-  ...{ query: "#1060c0", key: "#c06010", value: "#10a060" },
-};
-
-function made({ stage = STAGES.length - 1, query = 2, key = 3, first = { query: 10, key: 20 }, width = 1100 } = {}) {
-  const next = random(7);
-  const quantities = new Map(STAGES.flatMap(([, matrices]) => Object.entries(matrices)));
-  const valueOf = (name, i) => {
-    if (name === "mask") return Number(i % 3 > 0);
-    if (name === "attn_scores" && i % 3 === 0) return -Infinity;
-    return name === "pattern" ? next() : 4 * (next() - 0.5);
-  };
-  const told = [...quantities].map(([name, [rows, columns]]) => {
-    return { name, symbol: name, caption: name, title: name, rows, columns, hue: HUES[name] ?? "", shape: [SIZES[rows], SIZES[columns]] };
-  });
-  const numbers = told.map(({ name, shape: [n, wide] }) => Array.from({ length: n * wide }, (_, i) => valueOf(name, i)));
-  const pair = (symbol, hue) => ({ symbol, caption: symbol, title: symbol, hue, size: "" });
-  const header = {
-    stages: STAGES.map(([name, matrices]) => ({ name, title: name, notice: "", matrices: Object.keys(matrices) })),
-    quantities: told,
-    pairs: { elementwise: pair("q*k", ""), weighted: pair("Av", "value") },
-    query: Array.from({ length: N_QUERIES }, (_, i) => `q${i}`),
-    key: Array.from({ length: N_KEYS }, (_, i) => `k${i}`),
-    ...{ first, nQueries: 40, nKeys: 50, head: 1, nHeads: N_HEADS, dHead: D_HEAD, isSelf: false },
-    colors: { light: COLORS },
-  };
-  const json = Buffer.from(JSON.stringify(header));
-  const length = Buffer.alloc(4);
-  length.writeUInt32LE(json.length);
-  const bytes = Buffer.concat([length, json, Buffer.from(Float32Array.from(numbers.flat()).buffer)]);
-  const view = { ...readSteps(new Uint8Array(bytes)), stage, stageName: STAGES[stage][0], query, key, cell: null, width, font: "sans" };
-  Object.assign(view, makeColumns(view), { pointed: null, pointedKey: null, motion: null, layouts: null });
-  view.born = linkStages(view);
-  view.lines = heights(view);
-  view.palette = makePalette(view.header, "light");
-  makeOfQuery(view);
-  const part = () => ({ style: {}, dataset: {} });
-  Object.assign(view, { canvas: new Canvas(), labels: part(), asking: part(), keys: view.header.key.map(part) });
-  paint(view);
-  return view;
-}
+const { light } = COLORS;
+const FIRST = { query: 10, key: 20 };
+const made = ({ stage = STAGES.length - 1, query = 2, key = 3 } = {}) =>
+  shown({ at: { stage: STAGES[stage][0], query: FIRST.query + query, key: FIRST.key + key } }).root.view;
 
 /** The color of a number by the definition of its scale, mixed anew. */
 function colorOf({ name, hue, most }, value) {
-  if (value === -Infinity || (name === "mask" && !value)) return read(COLORS.forbidden);
+  if (value === -Infinity || (name === "mask" && !value)) return read(light.forbidden);
   const even = (colors) => colors.map((color, i) => [i / (colors.length - 1), color]);
-  if (name === "mask") return between(even(COLORS.sequential), 46 / 255);
-  if (hue === "weight") return between(even(COLORS.sequential), value ** 0.77);
+  if (name === "mask") return between(even(light.sequential), 46 / 255);
+  if (hue === "weight") return between(even(light.sequential), value ** 0.77);
   const share = Math.max(-1, Math.min(1, value / most));
-  const colors = hue ? [COLORS.muted, COLORS.background, COLORS[hue]] : COLORS.diverging;
+  const colors = hue ? [light.muted, light.background, light[hue]] : light.diverging;
   return between(even(colors), 0.5 + 0.5 * Math.sign(share) * Math.abs(share) ** 0.8);
 }
 
@@ -97,7 +54,7 @@ test("each number of the query and of all keys is painted where it is pointed at
       if (mark.name === "pattern") continue; // a bar
       assert.ok(isNear(view.canvas.pixel(Math.floor(x), Math.floor(y)), colorOf(quantity, value), 2.5), what);
     }
-    assert.deepEqual([...seen].sort(), [...view.quantities.keys()].sort());
+    assert.deepEqual([...seen].sort(), [...view.home.keys()].sort());
   }
 });
 
@@ -116,7 +73,7 @@ test("behind the key that is pointed at, or else behind the chosen one, lies a b
   const { top, pitch } = view.lines;
   for (const [pointedKey, row] of [[null, 3], [4, 4], [0, 0]]) {
     paint(Object.assign(view, { pointedKey }));
-    const bands = view.canvas.getContext().paths.filter(({ color }) => color === `${COLORS.text}14`);
+    const bands = view.canvas.getContext("2d").paths.filter(({ color }) => color === `${light.text}14`);
     assert.deepEqual(bands.map(({ points: [[, , y, , height]] }) => [y, height]), [[top + row * pitch, pitch]]);
   }
 });
@@ -124,7 +81,7 @@ test("behind the key that is pointed at, or else behind the chosen one, lies a b
 test("a key that is pointed at is painted like a chosen one, with its links in front", () => {
   for (const stage of STAGES.keys()) {
     const [view, other] = [made({ key: 3, stage }), made({ key: 0, stage })];
-    const paths = (one) => JSON.stringify(one.canvas.getContext().paths);
+    const paths = (one) => JSON.stringify(one.canvas.getContext("2d").paths);
     paint(Object.assign(view, { pointedKey: 0 }));
     assert.equal(paths(view), paths(other), STAGES[stage][0]);
     paint(Object.assign(view, { pointedKey: null }));
@@ -149,7 +106,7 @@ test("a bar is as long as its weight, and what the mask forbids has none", () =>
     if (mark.name !== "pattern") continue;
     const y = Math.floor(middle(rect)[1]);
     const at = (share) => view.canvas.pixel(Math.floor(rect.x + share * rect.w), y);
-    const isLong = (share) => isNear(at(share), read(COLORS.accent)) && at(share)[3] === 255;
+    const isLong = (share) => isNear(at(share), read(light.accent)) && at(share)[3] === 255;
     for (const share of [0.1, 0.3, 0.5, 0.7, 0.9]) {
       if (Math.abs(share - value) > 0.03) assert.equal(isLong(share), share < value, `weight ${value} at ${share}`);
     }
@@ -162,7 +119,7 @@ test("in cells stand their numbers, in an ink that can be read", () => {
   for (let key = 0; key < N_KEYS; key++) {
     const value = product.values[view.query * N_KEYS + key];
     const [x, y] = middle(numberRect(view, view.boxes, { name: "product", row: view.query, column: key }));
-    const text = view.canvas.brush.texts.find((one) => Math.hypot(one.x - x, one.y - y) < 2);
+    const text = view.canvas.getContext("2d").texts.find((one) => Math.hypot(one.x - x, one.y - y) < 2);
     assert.equal(text?.text, value.toFixed(2).replace("-", "−"));
     assert.equal(text.color, inkOf(view.palette, product, value));
   }
@@ -172,7 +129,7 @@ test("the present stage's numbers are pointed at by frames of their own", () => 
   const view = made();
   Object.assign(view, { pointed: { name: "z", row: view.query, column: 1 }, cell: { name: "k", row: 4, column: 2 } });
   paint(view);
-  const frames = view.canvas.brush.frames.map(({ box }) => middle({ x: box[0], y: box[1], w: box[2], h: box[3] }));
+  const frames = view.canvas.getContext("2d").frames.map(({ box }) => middle({ x: box[0], y: box[1], w: box[2], h: box[3] }));
   assert.deepEqual(frames, [view.pointed, view.cell].map((mark) => middle(numberRect(view, view.boxes, mark))));
 });
 
@@ -198,9 +155,8 @@ test("a number's place in the whole text leads back to where it is shown", () =>
     const isOfQuery = ["elementwise", "weighted"].includes(mark.name);
     assert.deepEqual(shownCell(other, whole), isOfQuery ? null : mark);
   }
-  const { first } = view.header;
-  assert.deepEqual(wholeCell(view, { name: "pattern", row: 2, column: 1 }), ["pattern", 2 + first.query, 1 + first.key]);
-  assert.deepEqual(wholeCell(view, { name: "weighted", row: 1, column: 2 }), ["weighted", (2 + first.query) * 50 + 1 + first.key, 2]);
+  assert.deepEqual(wholeCell(view, { name: "pattern", row: 2, column: 1 }), ["pattern", 2 + FIRST.query, 1 + FIRST.key]);
+  assert.deepEqual(wholeCell(view, { name: "weighted", row: 1, column: 2 }), ["weighted", (2 + FIRST.query) * 50 + 1 + FIRST.key, 2]);
 });
 
 test("what is made of numbers that are new themselves sets out when these have arrived", () => {

@@ -17,7 +17,6 @@ test("a stage says its title, its notice, its formula and the shapes of what it 
   assert.deepEqual(steps.findAll(".shape b").map(({ style }) => style.getPropertyValue("--hue")), ["#1060c0", "#c06010", "#10a060"]);
   assert.match(steps.canvas.ariaLabel, /^Stage The projection: query 12 “q2”, key 23 “k3”$/);
   assert.deepEqual(steps.findAll(".stop").map(({ textContent, title }) => [textContent, title]), NAMES.map((name) => [name.slice(0, 3), `The ${name}`]));
-  steps.leave();
 });
 
 test("stages are gone along by their names, by the buttons and by keys, and the last of several is told a moment later", () => {
@@ -55,7 +54,6 @@ test("stages are gone along by their names, by the buttons and by keys, and the 
   assert.equal(steps.focus(), steps.findAll(".stop")[1]); // the focus goes along
   steps.settle();
   assert.deepEqual(steps.all().slice(1), [where({ stage: "projection" })]);
-  steps.leave();
 });
 
 test("they play from stage to stage to the last, and from there again from the first; anything that a person does ends it", () => {
@@ -121,7 +119,6 @@ test("another query looks where its own weight is largest, by a click or by keys
   const text = ({ text: one }) => /^[−\d.]+$/.test(one);
   const painted = steps.texts().filter(text).map((one) => one.text);
   assert.deepEqual(painted, Array.from({ length: N_KEYS }, (_, key) => valueOf("product", 3, key).toFixed(2).replace("-", "−")));
-  steps.leave();
 });
 
 test("tokens before and behind those that are shown are asked for at once, where there are such", () => {
@@ -135,7 +132,6 @@ test("tokens before and behind those that are shown are asked for at once, where
   assert.deepEqual([steps.find(".earlier"), steps.find(".later") !== null], [null, true]);
   steps.update(data({ first: { query: 36, key: 0 }, revision: 100 }));
   assert.deepEqual([steps.find(".earlier") !== null, steps.find(".later")], [true, null]);
-  steps.leave();
 });
 
 test("the focus among the queries stays where it was when others come, or goes to the chosen one", () => {
@@ -151,7 +147,6 @@ test("the focus among the queries stays where it was when others come, or goes t
   const { activeElement } = steps.root.getRootNode();
   steps.update(data({ first: { query: 10, key: 20 }, revision: 102 }));
   assert.equal(steps.root.getRootNode().activeElement, activeElement);
-  steps.leave();
 });
 
 test("a key is chosen by a click or by keys, as far as there are keys, and shows which are forbidden", () => {
@@ -180,7 +175,6 @@ test("a key is chosen by a click or by keys, as far as there are keys, and shows
   assert.deepEqual(keys.map(({ title, textContent }) => [title, textContent]), keys.map((_, i) => [`key ${20 + i} “k${i}”`, `k${i}`]));
   steps.findAll(".chip")[3].click();
   assert.deepEqual(forbidden(), keys.map((_, key) => isMasked(3, key)));
-  steps.leave();
 });
 
 test("the lens has the numbers of the stage, of the query and of the key that is looked at or pointed at", () => {
@@ -209,7 +203,6 @@ test("the lens has the numbers of the stage, of the query and of the key that is
   assert.deepEqual(steps.numbers("mask").map(({ textContent }) => textContent), [0, 1, 2, 3, 4].map((key) => String(Number(!isMasked(2, key)))));
   assert.ok(steps.numbers("attn_scores").some(({ textContent }) => textContent === "−∞"));
   assert.deepEqual(steps.findAll(".cells.of-keys .below").map(({ textContent }) => textContent).slice(0, 5), ["k0", "k1", "k2", "k3", "k4"]);
-  steps.leave();
 });
 
 test("a number is chosen in the lens, marked, told with its place in the whole text, and takes its key along", () => {
@@ -230,7 +223,6 @@ test("a number is chosen in the lens, marked, told with its place in the whole t
   steps.settle();
   assert.deepEqual(steps.all().at(-1), where({ stage: "weigh", query: 10, key: 20 + strongest(0) }));
   assert.equal(steps.findAll(".number.chosen").length, 0);
-  steps.leave();
 });
 
 test("Enter leads from the figure to the numbers, arrows from number to number, which keep the focus when others come", () => {
@@ -249,7 +241,6 @@ test("Enter leads from the figure to the numbers, arrows from number to number, 
   steps.focus().blur();
   steps.findAll(".stop")[2].click();
   assert.deepEqual(all().map(({ tabIndex }) => tabIndex).filter((index) => index === 0).length, 1);
-  steps.leave();
 });
 
 for (const [width, n] of [[128, 128], [129, 64], [200, 64]]) test(`of a vector of ${width} the largest ${n} numbers are shown, in their order`, () => {
@@ -307,7 +298,6 @@ test("what lies under the pointer is said beside it, looked at, and chosen by a 
   run(700);
   const low = parseFloat(steps.find(".figure").style.height) - 30;
   assert.ok(beforeLeft(steps.across("concat"), low)[1] < low, "above the pointer, at the bottom");
-  steps.leave();
 });
 
 test("what is said beside the pointer goes when other numbers come under it", () => {
@@ -319,7 +309,6 @@ test("what is said beside the pointer goes when other numbers come under it", ()
   assert.ok(tip.hidden);
   steps.on("mousemove", steps.across("product"), steps.down(1));
   assert.match(tip.textContent, /^product, query 12 “q1”, key 20 /);
-  steps.leave();
 });
 
 test("what the page says anew is gone to, unless a person has gone on meanwhile", () => {
@@ -341,7 +330,6 @@ test("what the page says anew is gone to, unless a person has gone on meanwhile"
   steps.update(data({ revision: 8, at: { query: 1, key: null, cell: ["none", 1, 2] } }));
   assert.deepEqual([stageOf(steps), steps.chips(), steps.keys()], [2, 0, strongest(0)]);
   assert.ok(steps.find(".tip").hidden);
-  steps.leave();
 });
 
 test("a marked number keeps to what there is, to the last row and column and not beyond", () => {
@@ -365,5 +353,4 @@ test("another theme paints the figure and the numbers anew", () => {
   assert.equal(steps.findAll(".shape b")[0].style.getPropertyValue("--hue"), "#2080ff");
   setTheme("light");
   assert.deepEqual(look(), light);
-  steps.leave();
 });

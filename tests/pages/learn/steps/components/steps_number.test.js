@@ -30,7 +30,6 @@ test("the number, its formula and its constants are written out", () => {
   assert.deepEqual([number.findAll(".terms").length, number.findAll(".checks div").length], [0, 2]);
   number.update(data({ value: 1.5e-5, formula: ["script", "alert()"] }));
   assert.deepEqual([said(number, ".value"), said(number, ".note"), number.findAll("script").length, said(number, ".formula")], [["= 1.500000e−5"], [], 0, [""]]);
-  number.leave();
 });
 
 test("up to sixteen terms stand in their order, with their factors and how large each is beside the largest", () => {
@@ -48,7 +47,6 @@ test("up to sixteen terms stand in their order, with their factors and how large
   assert.deepEqual(hues, ["#1060c0", ""]);
   number.update(data({ terms: [term(0, 1.25, null, 3.5)], factors: [] }));
   assert.deepEqual([said(number, ".product"), said(number, ".sum")], [["1.2500"], ["e^(S − max) = 3.5000"]]);
-  number.leave();
 });
 
 test("of more the largest are shown, and the rest when they are asked for, whose sum is said", () => {
@@ -63,7 +61,6 @@ test("of more the largest are shown, and the rest when they are asked for, whose
   assert.deepEqual(said(number, ".label"), largest.map(({ label }) => label));
   assert.equal(number.find("button"), null);
   assert.equal(number.root.getRootNode().activeElement, number.findAll(".term")[12]);
-  number.leave();
 });
 
 test("the model's number stands beside a recomputed one and torch's, each with its difference", () => {
@@ -72,7 +69,6 @@ test("the model's number stands beside a recomputed one and torch's, each with i
   assert.deepEqual(rows(), [["Model", "0.12345679", ""], ["Recomputed in float64", "0.12345679", "difference 1.0e−9"], ["torch.nn", "0.12345679", "difference 1.0e−9"]]);
   number.update(data({ value: "-Infinity", recomputed: "-Infinity", difference: 0, torch: "-Infinity" }));
   assert.deepEqual(rows(), [["Model", "−∞", ""], ["Recomputed in float64", "−∞", "difference 0"], ["torch", "−∞", "difference 0"]]);
-  number.leave();
 });
 
 test("the answer to a click in the figure comes into sight, once and soon, and softly where that is wanted", () => {
@@ -96,5 +92,4 @@ test("the answer to a click in the figure comes into sight, once and soon, and s
   answer(0);
   assert.deepEqual(shows, ["smooth", "auto"]);
   prefer("(prefers-reduced-motion: reduce)", false);
-  number.leave();
 });

@@ -4,9 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { prefer, press, resize, run, shown } from "../../../dom.js";
-import { STAGES } from "./stages.js";
 import show from "../../../../../pages/learn/steps/components/steps/steps.js";
-import { ADD, ADD_CROSS, data, made } from "./made_steps.js";
+import { ADD, ADD_CROSS, data, made, STAGES } from "./made_steps.js";
 
 const boxNow = (steps) => [steps.find(".labels").style.left, steps.find(".labels").style.width].map(parseFloat);
 const painted = (steps) => JSON.stringify([steps.texts(), [...steps.canvas.getContext("2d").paths].map(({ points, color }) => [points, color])]);
@@ -34,8 +33,6 @@ test("a stage is travelled to within its time and ends where it would have been 
   press(steps.canvas, "End");
   const end = made({ at: { stage: "output" } });
   assert.equal(painted(steps), painted(end));
-  end.leave();
-  steps.leave();
 });
 
 test("who goes on before they have arrived arrives there only, and what has left travels no more", () => {
@@ -83,7 +80,6 @@ test("numbers fly to what they make where one goes forward by one stage, and not
   };
   const ways = [() => press(steps.canvas, "ArrowRight"), () => press(steps.canvas, "ArrowLeft"), () => steps.findAll(".stop")[3].click()];
   assert.deepEqual(ways.map(flies), [true, false, false]);
-  steps.leave();
 });
 
 test("each operation is named in front of what it makes, and what is added goes over all that lies between", () => {
@@ -107,7 +103,6 @@ test("each operation is named in front of what it makes, and what is added goes 
   steps.leave();
   const before = at("output");
   assert.deepEqual([arcs(before), operations(before).some(({ text }) => text === "+")], [[], false]); // not yet
-  before.leave();
 });
 
 test("a narrow figure leaves operations out rather than writing over its columns", () => {
@@ -115,7 +110,6 @@ test("a narrow figure leaves operations out rather than writing over its columns
   assert.ok(steps.texts().some(({ text, y }) => text === "softmax" && y > 30));
   resize(steps.find(".figure"), 420, 600);
   assert.ok(!steps.texts().some(({ text, y }) => text === "softmax" && y > 30));
-  steps.leave();
 });
 
 test("a figure without a width waits for one, and takes another when it comes", () => {
@@ -130,5 +124,4 @@ test("a figure without a width waits for one, and takes another when it comes", 
   resize(figure, 0, 600);
   assert.equal(JSON.stringify(steps.find("canvas").getContext("2d").texts), texts);
   assert.equal(parseFloat(figure.style.height), steps.find("canvas").height);
-  steps.leave();
 });

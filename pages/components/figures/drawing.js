@@ -1,0 +1,54 @@
+// Draws a component's figure into its place, with the look of the page and what goes with the figure: legend, cells, menu.
+
+import { fillInWords } from "../../../transformer_core/figures/cell_words.js";
+import { element } from "../kit/elements.js";
+import { say } from "../kit/say.js";
+import { listen, rangesOf, updateCells } from "./cells.js";
+import { layOut, legendOf } from "./layout.js";
+import { plain, readGrids } from "./numbers.js";
+import { CONFIG } from "./plotly.js";
+import { open, updateSaving } from "./save.js";
+
+export function draw(view) {
+  const { clientWidth: width, clientHeight: height } = view.plot;
+  if (!width || !height) return; // it is not seen; it is drawn when it gets its room
+  const drawn = [view.data.figure, width, height, view.theme()];
+  if (!drawn.every((part, i) => part === view.drawn?.[i])) {
+    view.drawn = drawn;
+    const figure = JSON.parse(view.data.figure);
+    readGrids(figure);
+    fillInWords(figure);
+    layOut(figure, width, height, view.data.height === null ? 0 : view.saving.opener.offsetWidth);
+    figure.layout.template = JSON.parse(view.data.templates[view.theme()]);
+    const isFirst = !view.figure;
+    view.figure = figure;
+    view.ranges = rangesOf(figure);
+    if (isFirst) view.plot.textContent = ""; // it may have said that the library is missing
+    Plotly.react(view.plot, figure.data, figure.layout, CONFIG);
+    fillLegend(view.legend, figure);
+    if (isFirst) listen(view);
+    if (isFirst && view.data.opens) open(view.saving);
+  }
+  updateCells(view);
+  updateSaving(view.saving);
+}
+
+export function makeLegend() {
+  // Where tokens have no room along an axis, it has numbers, and this opens to what they stand for.
+  const [whole, list] = [element("details", "legend"), element("div", "list")];
+  list.tabIndex = 0;
+  whole.append(element("summary", "tool", say("Legend")), list);
+  return { whole, list };
+}
+
+function fillLegend({ whole, list }, figure) {
+  const axes = legendOf(figure);
+  whole.hidden = !axes.length;
+  list.replaceChildren(
+    ...axes.map(({ name, labels }) => {
+      const part = element("p", "");
+      part.append(element("b", "", plain(name)), ` ${labels.map(plain).join(" · ")}`);
+      return part;
+    }),
+  );
+}

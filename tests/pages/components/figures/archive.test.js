@@ -1,0 +1,41 @@
+// A zip of several files: each as it is, with its checksum and its time.
+
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+import { crc32 } from "node:zlib";
+
+import { zip } from "../../../../pages/components/figures/archive.js";
+
+test("a zip holds its files as they are, each with its checksum", () => {
+  const files = [["a.txt", Buffer.from("hello")], ["ü.csv", Buffer.from("1,2\n".repeat(100))]];
+  const bytes = Buffer.from(zip(files));
+  assert.equal(bytes.readUInt32LE(0), 0x04034b50);
+  const end = bytes.length - 22;
+  assert.equal(bytes.readUInt32LE(end), 0x06054b50);
+  let entry = bytes.readUInt32LE(end + 16);
+  assert.equal(bytes.readUInt16LE(end + 10), files.length);
+  for (const [name, content] of files) {
+    assert.equal(bytes.readUInt32LE(entry), 0x02014b50);
+    assert.equal(bytes.readUInt32LE(entry + 16), crc32(content));
+    assert.equal(bytes.readUInt32LE(entry + 24), content.length);
+    const [length, at] = [bytes.readUInt16LE(entry + 28), bytes.readUInt32LE(entry + 42)];
+    assert.equal(bytes.subarray(entry + 46, entry + 46 + length).toString(), name);
+    const start = at + 30 + bytes.readUInt16LE(at + 26);
+    assert.deepEqual(bytes.subarray(start, start + content.length), content);
+    entry += 46 + length;
+  }
+  assert.equal(entry, end);
+});
+
+test("its files have the date and the time, in every month, and an even second", () => {
+  for (const [now, date, time] of [[[2026, 0, 31, 23, 59, 58], [46, 1, 31], [23, 59, 29]], [[1980, 11, 1, 0, 5, 7], [0, 12, 1], [0, 5, 3]]]) {
+    mock.timers.enable({ apis: ["Date"], now: new Date(...now) });
+    const bytes = Buffer.from(zip([["a", Buffer.from("b")]]));
+    mock.timers.reset();
+    for (const at of [10, bytes.readUInt32LE(bytes.length - 6) + 12]) {
+      const [clock, day] = [bytes.readUInt16LE(at), bytes.readUInt16LE(at + 2)];
+      assert.deepEqual([day >> 9, (day >> 5) & 15, day & 31], date); // years from 1980 on
+      assert.deepEqual([clock >> 11, (clock >> 5) & 63, clock & 31], time);
+    }
+  }
+});
