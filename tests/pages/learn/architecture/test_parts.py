@@ -43,22 +43,6 @@ def test_each_row_of_the_shapes_has_the_shape_of_what_passes_its_hook_point(bare
     assert f"{4 * (128 * 128 + 128):,} parameters" in bare.words
 
 
-def test_typed_shapes_are_taken_for_their_stack_and_a_longer_text_is_remarked_upon(bare: Bare, look: Look):
-    block.show(look("en-fr", text=TEXT, block="encoder.0.self_attn", src=TokensShape(3, 65)))
-    assert "as entered" in bare.words and "3 × 4 × 65 × 65" in bare.words
-    assert "65 tokens exceed this model’s 64 positions" in bare.words
-    source, target = (bare.widgets[f"architecture-{name}-box"] for name in ("src", "tgt"))
-    assert (source.label, target.label) == ("Shape of the source", "Shape of the target")
-    assert source.how["placeholder"] == "[3, 5]" and bare.session["architecture-src-box"] == "[3, 65]"
-    bare.session["architecture-tgt-box"] = "4, 9"
-    target.how["on_change"]()
-    assert view_fields.SHAPES["decoder"].value == TokensShape(4, 9)
-    assert view_fields.SHAPES["encoder"].value == TokensShape(4, 65), "both stacks read as many texts"
-    bare.clear()
-    block.show(look("fill-in", text=TEXT, block="encoder.0.self_attn", src=TokensShape(1, 160)))
-    assert "tokens exceed" not in bare.words and bare.widgets["architecture-src-box"].label == "Shape of the tokens"
-
-
 def test_weights_are_those_of_the_module_with_their_total(bare: Bare, look: Look):
     block.show(look("en-fr", text=TEXT, block="decoder.0.cross_attn", show="weights"))
     model, _ = tc.load("checkpoints/en-fr")

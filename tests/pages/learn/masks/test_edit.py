@@ -196,13 +196,6 @@ def test_a_small_mean_is_not_said_to_be_0():
     assert told == ["0.50", "0.01", "below 0.01", "below 0.01"]
 
 
-def test_padding_rows_are_told_of_where_there_are_some(bare: Bare, look: Look):
-    edit._padding(look("fill-in", text=TEXT))
-    assert not bare.texts
-    edit._padding(look("fill-in", text=TEXT, preset="padding"))
-    assert "Padding rows:" in bare.words and "e-0" not in bare.words
-
-
 def test_the_gallery_shows_the_chosen_preset_as_it_was_edited(bare: Bare, look: Look):
     data = look("fill-in", text=TEXT, preset="look_ahead", edits=((0, 2),))
     edit._gallery(data)
@@ -237,14 +230,6 @@ def test_a_mistake_says_what_goes_wrong_and_a_preset_shown_at_another_attention_
     view_fields.choose_preset("cross", data.card.config)
     edit._moved(MasksData.current(data.card))
     assert "concerns cross-attention, so its mask is shown. Another preset returns to decoder" in bare.words
-
-
-def test_the_lines_write_where_the_model_writes(look: Look):
-    pair, unshifted = (look("en-fr", text=TEXT, layer=1, head=3, preset=preset) for preset in ("own", "unshifted"))
-    assert "write_masked" in edit._code(pair) and "L1.H3" in edit._code(pair)
-    lines = edit._code(look("fill-in", text=TEXT, layer=1, head=3))
-    assert "write_masked" not in lines and lines.index("outcome.before.labels") < lines.index("outcome.now.labels")
-    assert unshifted.preset.name == "unshifted"
 
 
 @pytest.mark.parametrize("preset", ["own", "none"])

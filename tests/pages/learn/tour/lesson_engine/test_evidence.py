@@ -1,12 +1,15 @@
-"""The numbers of a lesson: which run and which training each question needs, and no more than that."""
+"""The numbers of a lesson: which run and which training each question needs, and the six words' training."""
 
+import math
+
+import numpy as np
 import pytest
 
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.evidence import Evidence
 from pages.learn.tour.lesson_engine.run import Run
-from pages.learn.tour.lesson_engine.six_words import STEPS, SixWords, train_six_words
-from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence
+from pages.learn.tour.lesson_engine.six_words import STEPS, WORDS, SixWords, smoothed_target, train_six_words
+from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence, train
 
 
 @pytest.mark.parametrize(
@@ -48,3 +51,60 @@ def test_a_smoothing_lies_between_none_and_all(make_evidence: MakeEvidence, smoo
             evidence.ask(f"aim[{smoothing}]")
     else:
         evidence.ask(f"aim[{smoothing}]")
+
+
+def test_targets_are_one_hot_and_smoothed():
+    np.testing.assert_array_equal(smoothed_target(2), [0, 0, 1, 0, 0, 0])
+    np.testing.assert_allclose(smoothed_target(0, 4, smoothing=0.2), [0.85, 0.05, 0.05, 0.05])
+    assert smoothed_target(3, smoothing=0.1).sum() == pytest.approx(1)
+
+
+@pytest.mark.training
+def test_the_first_loss_is_that_of_the_untrained_distributions():
+    """Of both sentences: the first is told, so the second's must make up for the difference of the means."""
+    made = train(0.0, True, STEPS)
+    right = [WORDS.index(word) for word in made.to_say]
+    of_first = -np.log(made.untrained[range(5), right]).sum()
+    of_second = made.losses[0] * 7 - of_first
+    assert 0 < of_second / 2 < 10
+    np.testing.assert_allclose(made.untrained.sum(axis=-1), 1, atol=1e-6)
+
+
+@pytest.mark.training
+def test_it_learns_the_sentence():
+    made = train(0.0, True, STEPS)
+    assert made.reads == ("<eos>", "i", "am", "a", "student")
+    assert made.written == ("i", "am", "a", "student", "<eos>")
+    assert made.losses[-1] < 0.05 < 1 < made.losses[0]
+    assert made.trained.max(axis=-1).min() > 0.95
+
+
+@pytest.mark.training
+def test_smoothing_leaves_the_entropy_of_the_target():
+    made = train(0.1, True, STEPS)
+    right = 0.9 + 0.1 / 6
+    entropy = -right * math.log(right) - 5 * (0.1 / 6) * math.log(0.1 / 6)
+    assert made.losses[-1] == pytest.approx(entropy, abs=0.01)
+    np.testing.assert_allclose(made.trained, made.target, atol=0.02)
+
+
+@pytest.mark.training
+def test_targets_that_are_not_shifted_are_copied_and_nothing_is_written():
+    made = train(0.0, False, STEPS)
+    assert made.reads == made.to_say
+    assert made.losses[-1] < 0.05
+    assert made.written != ("i", "am", "a", "student", "<eos>")
+    assert made.trained.argmax(axis=-1).tolist() == [WORDS.index(word) for word in made.reads]  # copied
+
+
+def test_steps_are_told_and_seeds_differ():
+    told: list[tuple[int, float]] = []
+    made = train_six_words(steps=2, seed=3, on_step=lambda step, loss: told.append((step, loss)))
+    assert told == [(1, made.losses[0]), (2, made.losses[1])]
+    assert made.losses[0] != train_six_words(steps=1, seed=4).losses[0]
+
+
+def test_without_a_step_it_says_what_it_says_before():
+    made = train(0.0, True, 0)
+    assert len(made.losses) == 0
+    np.testing.assert_allclose(made.trained, made.untrained, atol=1e-6)

@@ -79,6 +79,7 @@ def test_standardized_vectors_are_what_layer_norm_makes_before_its_weights(make_
     np.testing.assert_allclose(found.array, by_hand, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_every_quantity_can_be_asked_for(make_evidence: MakeEvidence):
     """In its right form it is there; with something else in its brackets it says what to write."""
     given = {
@@ -247,3 +248,16 @@ def test_what_was_computed_before_is_not_told_of_anything_else(make_evidence: Ma
         else:
             assert shared == alone, source
     assert [len(searched(run, n_beams, 1).levels[0]) for n_beams in (1, 3)] == [2, 6]
+
+
+@pytest.mark.slow
+def test_flips_of_pronouns_are_a_matrix_a_row_or_a_number(make_evidence: MakeEvidence):
+    evidence = make_evidence("en-fr", FAMOUS)
+    matrix, row, one = (evidence.ask(f"flips[cross{rest}]") for rest in ("", ", 1", ", 1, 0"))
+    assert isinstance(matrix, Values) and isinstance(row, Values) and isinstance(one, Values)
+    assert [axis.name for axis in matrix.axes] == ["layer", "head"] and matrix.array.shape == (2, 4)
+    np.testing.assert_array_equal(matrix.array[1], row.array)
+    assert one.number == matrix.array[1, 0] > 0.9
+    for source, words in (("flips[middle]", "no attention"), ("flips[cross, 5]", "5"), ("pronouns[all]", "only pairs")):
+        with pytest.raises(ExpressionError, match=words):
+            evidence.ask(source)

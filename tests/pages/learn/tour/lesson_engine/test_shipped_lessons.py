@@ -1,4 +1,4 @@
-"""Every shipped lesson: its checks hold, its questions have one right answer, its figures can be drawn."""
+"""Every shipped lesson, and the one of README: checks hold, questions have one right answer, figures can be drawn."""
 
 import json
 import re
@@ -16,10 +16,13 @@ from pages.learn.tour.lesson_engine.folder import read_lessons
 from pages.learn.tour.lesson_engine.judging import check, judge, prose
 from pages.learn.tour.lesson_engine.lesson import Asked, Check, FigureSpec, Lesson, Link, Part, Prose, Question, Told
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
+from pages.learn.tour.lesson_engine.reader import read_lesson
 from tests.pages.learn.bare import run_lines
 from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence
 
 ROOT = Path(__file__).resolve().parents[5]
+
+
 FOLDER = ROOT / "pages" / "learn" / "tour" / "lessons"
 
 
@@ -81,6 +84,7 @@ def test_a_lesson_tells_the_truth(make_evidence: MakeEvidence, lesson: Lesson):
                         assert {len(row) for row in drawn.rows} == {len(drawn.columns)}
 
 
+@pytest.mark.slow
 def test_the_chapter_of_patching_says_the_shares_that_its_figures_and_its_code_show(make_evidence: MakeEvidence):
     lesson = next(one for one in ENGLISH if one.name == "il-or-elle")
     evidence = make_evidence(lesson.model, lesson.text, other=lesson.other)
@@ -129,3 +133,24 @@ def test_each_mistake_has_its_exercise_and_each_chapter_asks_and_checks():
     for lesson in ENGLISH:
         kinds = {type(part) for part in lesson.parts}
         assert {Prose, FigureSpec, Question, Check, Link} <= kinds, lesson.name
+
+
+README = Path(__file__).resolve().parents[5] / "README.md"
+
+
+def test_it_can_be_read_and_its_claims_hold(make_evidence: MakeEvidence):
+    text = re.findall(r"```\n(title: .*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(text) == 1
+    lesson = read_lesson(text[0], name="who", file="lessons/who.md", pages={})
+    evidence = make_evidence(lesson.model, lesson.text)
+    assert [type(part) for part in lesson.parts] == [Prose, Question, Prose, FigureSpec, Check]
+    for part in lesson.parts:
+        match part:
+            case Prose():
+                assert "{{" not in prose(part, evidence)
+            case Question():
+                assert judge(part, evidence, "animal").is_right
+            case Check():
+                check(part, evidence)  # raises where a claim does not hold
+            case FigureSpec():
+                assert read_parameters(part)
