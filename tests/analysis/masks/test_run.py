@@ -126,14 +126,20 @@ def test_all_masks_at_once_and_all_presets(make):
         assert found["none"].all()
 
 
-def test_what_it_writes_is_written_step_by_step_under_the_mask(make):
+@pytest.mark.parametrize(
+    "choice",
+    [MaskChoice(attention="decoder", turned=((0, 2), (1, 0), (2, 0))), MaskChoice(preset="none", attention="decoder")],
+    ids=["turned", "open"],
+)
+def test_what_it_writes_is_written_step_by_step_under_the_mask(make, choice: MaskChoice):
+    """Where earlier rows see later tokens, each step computes them anew."""
     model, tokenizer, text = opened(make, "encoder_decoder")
-    choice = MaskChoice(attention="decoder", turned=((0, 2), (1, 0), (1, 3), (2, 0), (3, 0)))  # some look ahead
     tokens = [model.config.bos_id]
     for _ in range(model.config.max_seq_len - 1):
         inputs = {"source": text.inputs["source"], "target": tokens}
         masks = masked_by_hand.usual(model, inputs)
         for layer in range(model.config.n_decoder_layers):
+            masks["decoder", layer] |= choice.preset == "none"
             for query, key in choice.turned:
                 if max(query, key) < len(tokens):
                     masks["decoder", layer][query, key] ^= True
