@@ -6,11 +6,12 @@
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from safetensors.torch import load_file
 from torch import Tensor
@@ -19,6 +20,8 @@ import transformer_core as tc
 from tests.model.building import random_tokens
 from transformer_core.checkpoints.convert import convert
 from transformer_core.checkpoints.families import FAMILIES
+from transformer_core.checkpoints.family import Family
+from transformer_core.errors import CheckpointError
 
 VOCAB_SIZE, PAD, BOS, EOS = 61, 0, 1, 2
 LENGTHS, TGT_LENGTHS = (11, 6, 1), (4, 9, 2)  # of the texts in a batch; the longest but one is always padded
@@ -74,36 +77,42 @@ class Small:
     config_class: str
     model_class: str
     values: Mapping[str, Any]
+    stacks: tuple[str, ...]  # of ours, in the order of the forward pass
     own_head: bool = False  # whether its last layer is given a matrix of its own, whatever the configuration says
-    stacks: tuple[str, ...] = field(default=("decoder",))  # of ours, in the order of the forward pass
 
 
-def _marian(*, own_head: bool = False, **changes: Any) -> Small:
-    return Small("MarianConfig", "MarianMTModel", {**MARIAN, **changes}, own_head, stacks=("encoder", "decoder"))
+def _two_stacks(config: str, task: str, values: Mapping[str, Any], *, own_head: bool = False, **changes: Any) -> Small:
+    return Small(f"{config}Config", f"{config}{task}", {**values, **changes}, ("encoder", "decoder"), own_head)
 
 
-def _t5(*, own_head: bool = False, **changes: Any) -> Small:
-    return Small("T5Config", "T5ForConditionalGeneration", {**T5, **changes}, own_head, stacks=("encoder", "decoder"))
+_marian = partial(_two_stacks, "Marian", "MTModel", MARIAN)
+_t5 = partial(_two_stacks, "T5", "ForConditionalGeneration", T5)
 
 
 def _encoder(config: str, task: str, values: Mapping[str, Any], **changes: Any) -> Small:
-    return Small(f"{config}Config", f"{config}{task}", {**values, **changes}, stacks=("encoder",))
+    return Small(f"{config}Config", f"{config}{task}", {**values, **changes}, ("encoder",))
+
+
+def _decoder(config: str, task: str, values: Mapping[str, Any], *, own_head: bool = False, **changes: Any) -> Small:
+    return Small(f"{config}Config", f"{config}{task}", {**values, **changes}, ("decoder",), own_head)
+
+
+_gpt2 = partial(_decoder, "GPT2", "LMHeadModel", GPT2)
+_neox = partial(_decoder, "GPTNeoX", "ForCausalLM", NEOX)
 
 
 def _llama(family: str = "Llama", **changes: Any) -> Small:
-    return Small(f"{family}Config", f"{family}ForCausalLM", {**LLAMA, **changes})
+    return _decoder(family, "ForCausalLM", LLAMA, **changes)
 
 
+_BIASES = {"norm_bias": True, "attention_bias": True, "mlp_bias": True, "tie_word_embeddings": False}
+_EVERY_OTHER = ["full_attention", "sliding_attention"] * 2
 SMALL = {
-    "gpt2": Small("GPT2Config", "GPT2LMHeadModel", GPT2),
-    "gpt2-own-head": Small("GPT2Config", "GPT2LMHeadModel", {**GPT2, "activation_function": "relu"}, own_head=True),
-    "gpt2-unscaled": Small(
-        "GPT2Config", "GPT2LMHeadModel", {**GPT2, "scale_attn_weights": False, "tie_word_embeddings": False}
-    ),
-    "bert": Small("BertConfig", "BertForMaskedLM", BERT, stacks=("encoder",)),
-    "bert-pretraining": Small(
-        "BertConfig", "BertForPreTraining", {**BERT, "hidden_act": "gelu_new"}, stacks=("encoder",)
-    ),
+    "gpt2": _gpt2(),
+    "gpt2-own-head": _gpt2(activation_function="relu", own_head=True),
+    "gpt2-unscaled": _gpt2(scale_attn_weights=False, tie_word_embeddings=False),
+    "bert": _encoder("Bert", "ForMaskedLM", BERT),
+    "bert-pretraining": _encoder("Bert", "ForPreTraining", BERT, hidden_act="gelu_new"),
     "bert-bare": _encoder("Bert", "Model", BERT),
     "bert-classifier": _encoder("Bert", "ForSequenceClassification", BERT, num_labels=4),
     "bert-answers": _encoder("Bert", "ForQuestionAnswering", BERT),
@@ -116,17 +125,10 @@ SMALL = {
     "distilbert-own-head": _encoder("DistilBert", "ForMaskedLM", DISTILBERT, tie_word_embeddings=False),
     "distilbert-classifier": _encoder("DistilBert", "ForSequenceClassification", DISTILBERT),
     "modernbert": _encoder("ModernBert", "ForMaskedLM", MODERNBERT),
-    "modernbert-biases": _encoder(
-        "ModernBert",
-        "ForMaskedLM",
-        {**MODERNBERT, "norm_bias": True, "attention_bias": True, "mlp_bias": True, "tie_word_embeddings": False},
-        layer_types=["full_attention", "sliding_attention", "full_attention", "sliding_attention"],
-    ),
+    "modernbert-biases": _encoder("ModernBert", "ForMaskedLM", MODERNBERT, layer_types=_EVERY_OTHER, **_BIASES),
     "modernbert-classifier": _encoder("ModernBert", "ForSequenceClassification", MODERNBERT),
-    "gpt_neox": Small("GPTNeoXConfig", "GPTNeoXForCausalLM", NEOX),
-    "gpt_neox-sequential": Small(
-        "GPTNeoXConfig", "GPTNeoXForCausalLM", {**NEOX, "use_parallel_residual": False, "tie_word_embeddings": True}
-    ),
+    "gpt_neox": _neox(),
+    "gpt_neox-sequential": _neox(use_parallel_residual=False, tie_word_embeddings=True),
     "marian": _marian(),
     "marian-own-head": _marian(scale_embedding=False, activation_function="relu", own_head=True),
     "t5": _t5(),
@@ -200,6 +202,14 @@ def batch(name: str) -> tuple[Tensor, ...]:
     tgt = random_tokens(TGT_LENGTHS, vocab_size=VOCAB_SIZE, seed=2)
     tgt[:, 0] = PAD
     return src, tgt
+
+
+def refuses(family: Family, released: Mapping[str, Any], *changes: Mapping[str, Any]) -> None:
+    """Check that each of the changes is refused, and that the sentence names the option."""
+    for change in changes:
+        (name,) = change
+        with pytest.raises(CheckpointError, match=name):
+            family.config({**released, **change})
 
 
 def is_real(tokens: Tensor) -> Tensor:

@@ -65,8 +65,3 @@ def test_a_program_alone_is_written_and_read(tmp_path: Path):
     assert (again.source, again.vocab, again.max_len, again.is_causal) == (program.source, ("x", "y"), 3, True)
     with pytest.raises(CheckpointError):
         read_program(tmp_path / "nothing")
-
-
-def test_the_program_of_a_saved_model_is_read_without_its_weights(folder: Path):
-    assert read_program(folder).source == EXAMPLES["induction"].source
-    assert read_program(folder).max_len == EXAMPLES["induction"].max_len

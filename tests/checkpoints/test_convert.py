@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
 import transformer_core as tc
@@ -58,73 +57,49 @@ def test_every_family_has_a_small_model_to_be_compared_with():
     assert all(FAMILIES[name].model_type == name for name in FAMILIES)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", foreign.SMALL)
 def test_the_table_uses_every_key_once_and_fills_every_parameter_once(name: str, folder_of: FolderOf):
+    """And reads each tensor once; an embedding and a head twice, to see whether they are tied."""
     values, weights = foreign.read(folder_of(name))
-    family = family_of(values, where=name)
-    model = convert(values, weights, where=name)
+    family, counting = family_of(values, where=name), Counting(weights)
+    model = convert(values, counting, where=name)
     entries, used = family.keys(model.config), used_keys(family, model.config, weights)
     ignored = [key for key in weights if key not in used and is_ignored(name, key)]
     assert sorted(used + ignored) == sorted(weights)
+    _, *others = weights  # the run-time check of types has looked at the first
+    n_reads = {key: counting.n_reads[key] for key in others}
+    assert all(1 <= n <= 2 if key in used else n == 0 for key, n in n_reads.items())
+    assert sum(n == 2 for n in n_reads.values()) <= 2
     filled = [name for entry in entries for name in entry.names]
     tied = {"none": set(), "target": {"unembed.weight"}, "three_way": {"unembed.weight", "encoder.embed.weight"}}
     parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
     assert sorted(filled) == sorted(parameters - tied[model.config.tie_embeddings])
-    assert not any(parameter.is_meta for parameter in model.parameters())
-    assert not model.training
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", foreign.SMALL)
-def test_tensors_are_read_one_by_one_and_not_more_often_than_needed(name: str, folder_of: FolderOf):
-    values, weights = foreign.read(folder_of(name))
-    counting = Counting(weights)
-    model = convert(values, counting, where=name)
-    used = used_keys(family_of(values, where=name), model.config, weights)
-    _, *others = weights  # the run-time check of types has looked at the first
-    n_reads = {key: counting.n_reads[key] for key in others}
-    assert all(1 <= n <= 2 if key in used else n == 0 for key, n in n_reads.items())
-    assert sum(n == 2 for n in n_reads.values()) <= 2  # an embedding and a head, to see whether they are tied
+    assert not any(parameter.is_meta for parameter in model.parameters()) and not model.training
+    again = assemble(tc.ModelConfig.from_dict(model.config.to_dict()))  # as a checkpoint of ours has it
+    assert [n for n, _ in again.named_parameters()] == [n for n, _ in model.named_parameters()]
 
 
 @pytest.mark.parametrize("name", foreign.LIBRARY)
-def test_a_key_that_is_missing_or_renamed_is_named(name: str, folder_of: FolderOf):
+def test_a_weight_that_does_not_fit_is_named(name: str, folder_of: FolderOf):
     values, weights = foreign.read(folder_of(name))
-    for key in kinds(weights):
+
+    def refused(given: Mapping[str, Tensor], message: str) -> None:
+        with pytest.raises(CheckpointError, match=f"somewhere.* {message}"):
+            convert(values, given, where="somewhere")
+
+    refused({**weights, "layers.9.adapter": torch.ones(3)}, r"\(saved as \w+\) contains 'layers.9.adapter', .*another")
+    for i, key in enumerate(kinds(weights)):
+        weight, named = weights[key], re.escape(key)
+        if i % 4 == 0:
+            other = (torch.cat([weight, weight[:1]]), weight[..., :-1], weight.flatten()[0])[i // 4 % 3]
+            refused({**weights, key: other}, f"'{named}' is {re.escape(str(tuple(other.shape)))}, expected ")
         if key == "decoder.bias":  # without it a ModernBERT is one that judges texts: the head before it is alike
             continue
         others = {k: w for k, w in weights.items() if k != key}
-        with pytest.raises(CheckpointError, match=f"somewhere.* lacks the weight '{re.escape(key)}'; "):
-            convert(values, others, where="somewhere")
-        with pytest.raises(
-            CheckpointError, match=f"lacks the weight '{re.escape(key)}' and contains '{re.escape(key)}_'"
-        ):
-            convert(values, {**others, f"{key}_": weights[key]}, where="somewhere")
+        refused(others, f"lacks the weight '{named}'; ")
+        refused({**others, f"{key}_": weight}, f"lacks the weight '{named}' and contains '{named}_'")
 
 
-@pytest.mark.parametrize("name", foreign.LIBRARY)
-def test_a_key_too_many_is_named(name: str, folder_of: FolderOf):
-    values, weights = foreign.read(folder_of(name))
-    with pytest.raises(
-        CheckpointError, match=r"somewhere \(saved as \w+\) contains 'layers.9.adapter', .*another version"
-    ):
-        convert(values, {**weights, "layers.9.adapter": torch.ones(3)}, where="somewhere")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", foreign.LIBRARY)
-def test_a_tensor_of_another_shape_is_named_with_both_shapes(name: str, folder_of: FolderOf):
-    values, weights = foreign.read(folder_of(name))
-    for i, key in enumerate(kinds(weights)[::4]):
-        weight = weights[key]
-        other = (torch.cat([weight, weight[:1]]), weight[..., :-1], weight.flatten()[0])[i % 3]
-        shape = re.escape(str(tuple(other.shape)))
-        with pytest.raises(CheckpointError, match=f"somewhere: '{re.escape(key)}' is {shape}, expected "):
-            convert(values, {**weights, key: other}, where="somewhere")
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", foreign.LIBRARY)
 def test_a_copy_of_the_embedding_in_the_file_changes_nothing(name: str, folder_of: FolderOf):
     values, weights = foreign.read(folder_of(name))
@@ -139,41 +114,26 @@ def test_a_copy_of_the_embedding_in_the_file_changes_nothing(name: str, folder_o
     assert (len(embedding.copies) == 0) == (model.config.tie_embeddings == "none")
 
 
-def test_a_copy_that_differs_is_refused(folder_of: FolderOf):
+def test_copies_that_differ_and_families_that_are_not_known(folder_of: FolderOf):
     values, weights = foreign.read(folder_of("marian"))
     key = "model.encoder.embed_tokens.weight"
     other = weights["model.shared.weight"] + 1e-3
     for copy in (other, other.half(), other[:5]):
         with pytest.raises(CheckpointError, match=f"'{key}' must equal 'model.shared.weight' but does not"):
             convert(values, {**weights, key: copy}, where="somewhere")
-
-
-def test_a_weight_that_is_there_twice_is_named(folder_of: FolderOf):
     values, weights = foreign.read(folder_of("gpt2"))
     both = {**weights, "wpe.weight": weights["transformer.wpe.weight"]}
     with pytest.raises(CheckpointError, match=r"contains the same weight twice, as '.*wpe.weight' and '.*wpe.weight'"):
         convert(values, both, where="somewhere")
+    for unknown, said in (({"model_type": "gptj"}, "has model_type 'gptj', which is not supp"), ({}, "no model_type")):
+        with pytest.raises(CheckpointError, match=f"{said}.*supported are bert, camembert, distilbert, gpt2, "):
+            convert(unknown, {}, where="somewhere")
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        (
-            {"model_type": "gptj"},
-            "has model_type 'gptj', which is not supported; supported are bert, camembert, distilbert, gpt2, ",
-        ),
-        ({"model_type": ["gpt2"]}, r"has model_type \['gpt2'\], which is not supported"),
-        ({}, "somewhere has no model_type; supported are bert, "),
-    ],
+    ("name", "dtype"),
+    [("gpt2", torch.bfloat16), ("marian", torch.float16), ("qwen3", torch.float64), ("bert", torch.bfloat16)],
 )
-def test_a_family_that_is_not_supported_is_named_with_those_that_are(values: dict[str, object], message: str):
-    with pytest.raises(CheckpointError, match=message):
-        convert(values, {}, where="somewhere")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
-@pytest.mark.parametrize("name", ["gpt2", "marian", "qwen3", "t5-v1.1", "bert"])
 def test_weights_keep_their_precision(name: str, dtype: torch.dtype, folder_of: FolderOf):
     values, weights = foreign.read(folder_of(name))
     model = convert(values, {key: weight.to(dtype) for key, weight in weights.items()}, where=name)
@@ -184,21 +144,6 @@ def test_weights_keep_their_precision(name: str, dtype: torch.dtype, folder_of: 
     real = foreign.is_real(tokens[-1])
     assert logits.dtype == dtype
     assert (logits - exact)[real].abs().mean() < 0.05 * exact[real].std()
-
-
-def test_a_file_of_several_precisions_is_read_in_that_of_its_embedding(folder_of: FolderOf):
-    """Some keep their normalizations, or T5 its last matrices, in float32."""
-    values, weights = foreign.read(folder_of("llama"))
-    mixed = {key: weight if "norm" in key else weight.bfloat16() for key, weight in weights.items()}
-    assert {p.dtype for p in convert(values, mixed, where="mixed").parameters()} == {torch.bfloat16}
-
-
-@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.float8_e4m3fn])
-def test_quantized_weights_are_refused(dtype: torch.dtype, folder_of: FolderOf):
-    values, weights = foreign.read(folder_of("llama"))
-    key = "model.layers.1.mlp.up_proj.weight"
-    with pytest.raises(CheckpointError, match=f"'{key}' has dtype {dtype}; choose a version of this model in float32"):
-        convert(values, {**weights, key: weights[key].to(dtype)}, where="somewhere")
 
 
 @pytest.mark.parametrize("name", ["gpt2", "t5-v1.1", "llama"])
@@ -212,6 +157,17 @@ def test_whole_tensors_become_the_models_own_without_a_copy(name: str, folder_of
         assert is_kept == [not is_cut] * len(entry.names), entry.key
     kept = [parameter.untyped_storage().data_ptr() for parameter in model.parameters()]
     assert len(set(kept)) == len(kept)
+
+
+def test_precisions_that_are_mixed_or_quantized(folder_of: FolderOf):
+    """Some keep their norms in float32, or T5 its last matrices: the embedding decides."""
+    values, weights = foreign.read(folder_of("llama"))
+    mixed = {key: weight if "norm" in key else weight.bfloat16() for key, weight in weights.items()}
+    assert {p.dtype for p in convert(values, mixed, where="mixed").parameters()} == {torch.bfloat16}
+    key = "model.layers.1.mlp.up_proj.weight"
+    for dtype in (torch.int8, torch.float8_e4m3fn):
+        with pytest.raises(CheckpointError, match=f"'{key}' has dtype {dtype}; choose a version"):
+            convert(values, {**weights, key: weights[key].to(dtype)}, where="somewhere")
 
 
 def test_each_parameter_is_placed_once(folder_of: FolderOf):
@@ -229,14 +185,3 @@ def test_each_parameter_is_placed_once(folder_of: FolderOf):
     )
     assert {parameter.dtype for parameter in model.parameters()} == {torch.float64}
     assert model.unembed.weight is model.get_parameter("encoder.embed.weight")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", foreign.SMALL)
-def test_the_model_can_be_written_as_ours_and_its_configuration_read_again(
-    name: str, folder_of: FolderOf, tmp_path: Path
-):
-    model = foreign.ours(folder_of(name))
-    save_file({n: p.detach() for n, p in model.named_parameters()}, tmp_path / "model.safetensors")
-    again = assemble(tc.ModelConfig.from_dict(model.config.to_dict()))
-    assert [n for n, _ in again.named_parameters()] == [n for n, _ in model.named_parameters()]

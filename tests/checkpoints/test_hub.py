@@ -65,7 +65,6 @@ def logits(model: tc.Transformer) -> torch.Tensor:
         return model(torch.tensor([[5, 6, 7, 8], [9, 4, 3, 0]]))
 
 
-@pytest.mark.slow
 def test_a_model_comes_whole_and_only_once(hub: LocalHub, folder: Path):
     model, tokenizer = tc.load(NAME)
     assert torch.equal(logits(model), logits(tc.load(folder)[0]))
@@ -76,6 +75,11 @@ def test_a_model_comes_whole_and_only_once(hub: LocalHub, folder: Path):
 
 
 def test_progress_rises_to_the_total_in_the_thread_that_waits(hub: LocalHub, folder: Path):
+    def slowly(name: str, content: bytes) -> bytes:
+        time.sleep(0.15 if name in ("tokenizer.json", "model.safetensors") else 0)
+        return content
+
+    hub.change = slowly
     told: list[tuple[int, int, str, int]] = []
     tc.load(NAME, on_progress=lambda done, total, what: told.append((done, total, str(what), threading.get_ident())))
     coming = [(done, total) for done, total, what, _ in told if what == f"downloading {NAME}"]
@@ -84,23 +88,12 @@ def test_progress_rises_to_the_total_in_the_thread_that_waits(hub: LocalHub, fol
     sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
     assert {total for _, total in coming} == {sum(sizes.values()) - sizes["config.json"]}  # that one came before
     assert {total for _, total in reading} == {sum(p.numel() * 4 for p in tc.load(NAME)[0].parameters())}
+    assert len(coming) >= 3  # at the start, between the two slow files, at the end
     for phase in (coming, reading):
         dones = [done for done, _ in phase]
         assert dones == sorted(set(dones))
         assert dones[-1] == phase[0][1]
     assert {thread for *_, thread in told} == {threading.get_ident()}
-
-
-def test_progress_is_told_while_a_file_is_coming(hub: LocalHub):
-    def slowly(name: str, content: bytes) -> bytes:
-        time.sleep(0.25 if name in ("tokenizer.json", "model.safetensors") else 0)
-        return content
-
-    hub.change = slowly
-    told: list[int] = []
-    fetch(HubId(NAME, None), lambda done, total, what: told.append(done))
-    assert told[0] == 0
-    assert len(told) >= 3  # at the start, between the two slow files, at the end
 
 
 @pytest.mark.parametrize("how", ["no server", "offline mode", "a fault of the server"])
@@ -149,25 +142,16 @@ def test_parts_named_by_an_index(hub: LocalHub, folder: Path):
     before = logits(tc.load(folder)[0])
     (folder / "model.safetensors").unlink()
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": names}))
-    assert torch.equal(logits(tc.load(NAME)[0]), before)
-    hub.stop()
-    assert torch.equal(logits(tc.load(NAME)[0]), before)
-
-
-def test_a_checkpoint_of_ours_on_the_hub(hub: LocalHub, tmp_path: Path):
-    tokenizer = tc.train_tokenizer(["abcdefgh"], kind="character")
-    tc.save(tmp_path / "ours", tc.build(tc.presets.tiny_decoder(tokenizer.vocab_size)), tokenizer, {"title": "ours"})
-    hub.serve("ours", tmp_path / "ours")
-    model, _ = tc.load("ours")
-    assert torch.equal(logits(model), logits(tc.load(tmp_path / "ours")[0]))
-    assert tc.read_card(fetch(HubId("ours", None)).folder) == {"title": "ours"}
+    for _ in range(2):
+        assert torch.equal(logits(tc.load(NAME)[0]), before)
+        hub.stop()
 
 
 @pytest.mark.parametrize(
     ("status", "headers", "said"),
     [
-        (404, {"X-Error-Code": "RepoNotFound"}, "no such model on the Hub; if it is private, log in with `hf auth"),
-        (401, {"X-Error-Code": "RepoNotFound"}, "no such model on the Hub; if it is private"),
+        (404, {"X-Error-Code": "RepoNotFound"}, "no such model on the Hub"),
+        (401, {"X-Error-Code": "RepoNotFound"}, "no such model on the Hub"),
         (401, {}, "does not accept this machine"),
         (401, {"X-Error-Message": "Invalid credentials in Authorization header"}, "does not accept this machine"),
         (403, {"X-Error-Code": "GatedRepo"}, "is gated: request access at http://127.0.0.1"),
@@ -177,7 +161,6 @@ def test_a_checkpoint_of_ours_on_the_hub(hub: LocalHub, tmp_path: Path):
         (429, {}, "again in a few minutes"),
         (418, {}, "(HTTP 418); see http://127.0.0.1"),
         (500, {}, "a server error (HTTP 500)"),
-        (503, {}, "a server error (HTTP 503)"),
     ],
 )
 def test_a_model_that_is_not_given(
@@ -205,26 +188,21 @@ def test_a_name_that_nobody_knows(hub: LocalHub, tmp_path: Path, monkeypatch: py
 
 
 def test_not_here_and_nobody_to_ask(hub: LocalHub, monkeypatch: pytest.MonkeyPatch):
+    part = fetch(HubId(NAME, None)).folder / "model.safetensors"
     hub.stop()
-    assert "the Hub cannot be reached (no connection); load it once while online" in refusal()
+    part.unlink()  # half of it is here
+    assert "the model is not in the Hub's cache" in refusal()
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(part.parent / "empty"))
+    assert "the Hub cannot be reached (no connection)" in refusal()
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert "offline mode is on: HF_HUB_OFFLINE" in refusal()
-
-
-def test_half_of_it_here_and_nobody_to_ask(hub: LocalHub):
-    (fetch(HubId(NAME, None)).folder / "model.safetensors").unlink()
-    hub.stop()
-    assert "the model is not in the Hub's cache" in refusal()
 
 
 def test_an_unsupported_model_is_refused_before_its_weights_come(hub: LocalHub, folder: Path):
     values = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(values | {"model_type": "mamba", "auto_map": {"AutoModel": "m.M"}}))
     assert "'mamba', which is not supported; supported are " in refusal()
-    assert set(hub.downloads()) == {"config.json"}
-
-
-def test_a_model_that_is_a_pickle_only(hub: LocalHub, folder: Path):
+    (folder / "config.json").write_text(json.dumps(values))
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     assert "has its weights in pytorch_model.bin, and pickles" in refusal()
     (folder / "pytorch_model.bin").rename(folder / "flax_model.msgpack")
@@ -234,8 +212,7 @@ def test_a_model_that_is_a_pickle_only(hub: LocalHub, folder: Path):
     assert set(hub.downloads()) == {"config.json"}
 
 
-@pytest.mark.slow
-def test_a_connection_that_is_lost_goes_on_where_it_was(hub: LocalHub, folder: Path):
+def test_a_connection_that_is_lost_goes_on_where_it_was(hub: LocalHub):
     hub.cut_off_once.add("model.safetensors")
     told: list[int] = []
     tc.load(NAME, on_progress=lambda done, total, what: told.append(done) if str(what).startswith("down") else None)
@@ -243,16 +220,11 @@ def test_a_connection_that_is_lost_goes_on_where_it_was(hub: LocalHub, folder: P
     assert told == sorted(told)
 
 
-def test_a_file_that_comes_damaged_is_not_kept(hub: LocalHub):
-    hub.change = lambda name, content: content[:-1] + b"\xff" if name == "model.safetensors" else content
-    assert "model.safetensors of small-models/gpt2 was damaged during the download and was discarded" in refusal()
-    hub.change = lambda name, content: content
-    tc.load(NAME)
-
-
-def test_a_file_that_comes_with_the_wrong_length_is_not_kept(hub: LocalHub):
-    hub.change = lambda name, content: content[:-100] if name == "model.safetensors" else content
-    assert "model.safetensors of small-models/gpt2 was downloaded with the wrong size" in refusal()
+@pytest.mark.parametrize(("end", "said"), [(-1, "was damaged during the download"), (-100, "the wrong size")])
+def test_a_file_that_comes_damaged_is_not_kept(hub: LocalHub, end: int, said: str):
+    added = b"\xff" if end == -1 else b""
+    hub.change = lambda name, content: content[:end] + added if name == "model.safetensors" else content
+    assert f"model.safetensors of {NAME} was " in (sentence := refusal()) and said in sentence
     hub.change = lambda name, content: content
     tc.load(NAME)
 
@@ -269,33 +241,20 @@ def test_who_waits_is_told_in_their_own_language(hub: LocalHub):
     hub.change = lambda name, content: content[:-1] + b"x" if name == "model.safetensors" else content
     with pytest.raises(CheckpointError) as caught:
         tc.load(NAME, on_progress=lambda done, total, what: told.append(what))
-    assert in_german(caught.value) == (
-        f"model.safetensors von {NAME} wurde beim Download beschädigt und verworfen; lade das Modell noch einmal"
-    )
+    assert in_german(caught.value).startswith(f"model.safetensors von {NAME} wurde beim Download beschädigt")
     assert {in_german(what) for what in told} == {f"Download von {NAME}"}
 
 
 def test_more_than_the_disk_holds(hub: LocalHub):
     hub.said_sizes["model.safetensors"] = 1 << 60
-    sentence = refusal()
-    assert "needs 1,073,741,824.0 GiB of disk space" in sentence
-    assert "set HF_HOME to another folder" in sentence
+    assert "needs 1,073,741,824.0 GiB of disk space" in refusal()
     assert set(hub.downloads()) == {"config.json"}
-
-
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [
+    for error, said in (
         (OSError(errno.ENOSPC, "No space left on device"), "is full; free some space for"),
         (PermissionError(errno.EACCES, "Permission denied"), "cannot be written (Permission denied)"),
-    ],
-)
-def test_a_disk_that_takes_no_more(error: OSError, said: str):
-    assert said in str(explained(error, NAME, None, "model.safetensors"))
-
-
-def test_a_defect_of_ours_is_not_called_a_fault_of_the_hub():
-    with pytest.raises(ZeroDivisionError):
+    ):
+        assert said in str(explained(error, NAME, None, "model.safetensors"))
+    with pytest.raises(ZeroDivisionError):  # a defect of ours
         explained(ZeroDivisionError(), NAME, None)
 
 
@@ -313,23 +272,6 @@ def test_who_waits_no_more_stops_the_download(hub: LocalHub):
     tc.load(NAME)
 
 
-@pytest.mark.parametrize(
-    "text", ["a/b/c", "/a", "a b", "..", "a/../b", "", "@main", "a@", "a@b c", ".a", "a\\b", "~/a"]
-)
-def test_no_id(text: str):
-    assert HubId.read(text) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "repo", "revision"),
-    [("gpt2", "gpt2", None), ("a-b/c.d_e", "a-b/c.d_e", None), ("a/b@refs/pr/3", "a/b", "refs/pr/3")],
-)
-def test_an_id(text: str, repo: str, revision: str | None):
-    hub_id = HubId.read(text)
-    assert hub_id == HubId(repo, revision)
-    assert str(hub_id) == text
-
-
 def test_a_tokenizer_comes_without_weights_and_only_once(hub: LocalHub, folder: Path):
     found = fetch_tokenizer(HubId(NAME, None))
     assert (found / "tokenizer.json").read_bytes() == (folder / "tokenizer.json").read_bytes()
@@ -340,9 +282,10 @@ def test_a_tokenizer_comes_without_weights_and_only_once(hub: LocalHub, folder: 
         fetch_tokenizer(HubId("small-models/other", None))
 
 
-def test_a_model_without_a_tokenizer_is_refused(hub: LocalHub, tmp_path: Path):
-    (tmp_path / "bare").mkdir()
-    (tmp_path / "bare" / "config.json").write_text("{}")
-    hub.serve("small-models/bare", tmp_path / "bare")
-    with pytest.raises(CheckpointError, match=r"small-models/bare has no supported tokenizer"):
-        fetch_tokenizer(HubId("small-models/bare", None))
+def test_what_is_an_id():
+    for text in ("a/b/c", "/a", "a b", "..", "a/../b", "", "@main", "a@", "a@b c", ".a", "a\\b", "~/a"):
+        assert HubId.read(text) is None, text
+    ids = {"gpt2": ("gpt2", None), "a-b/c.d_e": ("a-b/c.d_e", None), "a/b@refs/pr/3": ("a/b", "refs/pr/3")}
+    for text, parts in ids.items():
+        assert HubId.read(text) == HubId(*parts)
+        assert str(HubId.read(text)) == text

@@ -41,7 +41,6 @@ def pickled(folder_of: FolderOf, name: str, folder: Path) -> Path:
     return add_tokenizer(folder)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt2", "bert", "bert-classifier"])
 def test_a_folder_with_pytorch_model_bin(name: str, folder_of: FolderOf, tmp_path: Path):
     model, _ = tc.load(pickled(folder_of, name, tmp_path / name))
@@ -72,8 +71,7 @@ def test_several_parts_and_files_of_before_torch_1_6(folder_of: FolderOf, tmp_pa
     assert torch.equal(tc.load(folder)[0](*tokens), foreign.ours(folder_of("gpt2"))(*tokens))
 
 
-@pytest.mark.parametrize("is_new", [True, False])
-@pytest.mark.parametrize("way", ["inside", "beside", "plain"])
+@pytest.mark.parametrize(("way", "is_new"), [("inside", True), ("beside", False), ("plain", True)])
 def test_a_hostile_pickle_is_refused_and_never_run(way: str, is_new: bool, folder_of: FolderOf, tmp_path: Path):
     folder, mark = pickled(folder_of, "gpt2", tmp_path / "gpt2"), tmp_path / "it ran".replace(" ", "-")
     path = folder / "pytorch_model.bin"
@@ -102,6 +100,7 @@ def test_a_hostile_pickle_is_refused_and_never_run(way: str, is_new: bool, folde
     [
         (b"", "is damaged or was not written by torch.save"),
         (b"not a pickle", "is damaged or was not written by torch.save"),
+        (slice(None, 5000), "is damaged or was not written by torch.save"),  # cut off
         ([1, 2], "contains list, not a state dict"),
         ({"wte.weight": 3}, "contains 'wte.weight', which is not a tensor"),
         ({"wte.weight": torch.zeros(1).expand(61, 36)}, "'wte.weight' is not a plain tensor"),
@@ -110,16 +109,10 @@ def test_a_hostile_pickle_is_refused_and_never_run(way: str, is_new: bool, folde
 def test_other_files_are_refused_calmly(content: Any, message: str, folder_of: FolderOf, tmp_path: Path):
     folder = pickled(folder_of, "gpt2", tmp_path / "gpt2")
     path = folder / "pytorch_model.bin"
+    if isinstance(content, slice):
+        content = path.read_bytes()[content]
     path.write_bytes(content) if isinstance(content, bytes) else torch.save(content, path)
     with pytest.raises(CheckpointError, match=message):
-        tc.load(folder)
-
-
-def test_a_cut_file_is_refused(folder_of: FolderOf, tmp_path: Path):
-    folder = pickled(folder_of, "gpt2", tmp_path / "gpt2")
-    whole = (folder / "pytorch_model.bin").read_bytes()
-    (folder / "pytorch_model.bin").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(CheckpointError, match="is damaged or was not written by torch"):
         tc.load(folder)
 
 

@@ -12,19 +12,18 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_help_names_the_commands_and_what_can_be_set(capsys: pytest.CaptureFixture[str]):
-    for arguments, words in [
-        (["--help"], ["train", "decode", "import"]),
-        (
-            ["train", "--help"],
-            ["--corpus", "--resume", "--keep", "d_model", "warmup_steps", "transformer_big", "Ctrl-C"],
-        ),
-        (["decode", "--help"], ["MODEL", "TEXT", "standard input"]),
-    ]:
+    for command, words in (
+        ("", "train decode import"),
+        ("train", "--corpus --resume --keep d_model warmup_steps transformer_big Ctrl-C"),
+        ("decode", "MODEL TEXT standard input"),
+        ("inspect", "--corpus --architecture tokens division vocab_size stream"),
+        ("experiment", "positions rotary_halves not_shifted --queue examples:"),
+    ):
         with pytest.raises(SystemExit) as exit_:
-            main(arguments)
+            main([*command.split(), "--help"])
         shown = capsys.readouterr().out
         assert exit_.value.code == 0
-        assert all(word in shown for word in words)
+        assert all(word in shown for word in words.split())
         assert max(map(len, shown.splitlines())) <= 120
 
 
@@ -42,6 +41,15 @@ def test_help_names_the_commands_and_what_can_be_set(capsys: pytest.CaptureFixtu
         (["dance"], "error: there is no command 'dance'; choose one of train, experiment, decode, import, inspect"),
         (["decode", "nowhere", "text"], "error: there is no folder 'nowhere'"),
         (["decode", "taken", "text"], "error: taken has no config.json"),
+        (
+            ["experiment", "positions", "--task", "dates"],
+            "error: the task must be one of reverse, copy, sort; got 'dates'",
+        ),
+        (
+            ["experiment", "masks", "--variants", "alibi"],
+            "error: there is no variant 'alibi'; the variants of this exp",
+        ),
+        (["experiment", "masks", "--variants", ""], "error: there is no variant ''"),
     ],
 )
 def test_an_error_is_one_sentence_and_status_2(

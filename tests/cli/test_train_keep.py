@@ -1,22 +1,17 @@
 """`train --keep`: the model of any corpus is kept, at once, before anything is measured of it; and of any run."""
 
-import json
 import re
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
+from tests.training.forked import Command, until
 from transformer_core.checkpoints.checkpoint import load, read_card
 from transformer_core.cli.main import main
 from transformer_core.training.run.directory import RunDirectory
 
-ROOT = Path(__file__).resolve().parents[2]
 PAIRS = [
     (f"My {who} {does} in the {where}, doesn't {one}?", f"Mon {qui} {fait} dans {ou}, n'est-ce pas ?")
     for who, one, qui in (("aunt", "she", "oncle"), ("Cat", "it", "chat"), ("dog", "it", "chien"))
@@ -39,13 +34,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     return found
 
 
-@pytest.fixture(autouse=True)
-def normal_denormals() -> Iterator[None]:
-    """A training sets a flag of the processor; other tests shall not feel it."""
-    yield
-    torch.set_flush_denormal(False)
-
-
 def train(file: Path, run: Path, *more: str) -> int:
     preset = "tiny-one-layer" if file.suffix == ".tsv" else "tiny-decoder"
     return main(["train", "--corpus", str(file), "--preset", preset, "--run", str(run), *SMALL, *more])
@@ -56,8 +44,9 @@ def weights(folder: Path) -> torch.Tensor:
 
 
 @pytest.mark.training
-@pytest.mark.parametrize("tokens", ["word", "character", "byte_bpe"])
-@pytest.mark.parametrize("kind", ["pairs", "texts"])
+@pytest.mark.parametrize(
+    ("kind", "tokens"), [("pairs", "word"), ("pairs", "byte_bpe"), ("texts", "character"), ("texts", "byte_bpe")]
+)
 def test_a_model_of_one_s_own_corpus_is_kept(
     files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, tokens: str
 ):
@@ -94,20 +83,14 @@ def test_a_stopped_run_is_kept_as_it_was_saved_and_can_still_go_on(
     files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     run, kept = tmp_path / "a run", tmp_path / "kept"
-    command = [sys.executable, "-m", "transformer_core", "train", "--corpus", str(files["pairs"]), "--run", str(run)]
-    process = subprocess.Popen(
-        [*command, "--preset", "tiny-one-layer", *SMALL, "--steps", "100000", "--set", "log_every=1"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    until(lambda: (run / "metrics.jsonl").exists())
+    words = ["train", "--corpus", str(files["pairs"]), "--preset", "tiny-one-layer", "--run", str(run), *SMALL]
+    command = Command(tmp_path / "log", *words, "--steps", "100000", "--set", "log_every=1")
+    until((run / "metrics.jsonl").exists)
     assert main(["train", "--run", str(run), "--keep", str(kept)]) == 2
     assert "has not saved any weights yet" in capsys.readouterr().err
     assert not kept.exists()
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=300)
+    command.signal(signal.SIGINT)
+    _, out, _ = command.wait()
     assert f"train --run '{run}' --keep 'checkpoints/a run'" in out
 
     progress = RunDirectory.open(run).progress()
@@ -130,29 +113,10 @@ def test_stopped_while_its_heads_are_measured_the_model_is_complete(
     """The model has so many layers and heads that measuring them takes minutes."""
     run, kept = tmp_path / "run", tmp_path / "kept"
     assert train(files["texts"], run, "--set", "n_decoder_layers=40", "--set", "n_heads=8") == 0
-    command = [sys.executable, "-m", "transformer_core", "train", "--run", str(run), "--keep", str(kept)]
-    process = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # in the background it is ignored
-    )
-    assert process.stdout is not None
-    while "Measuring" not in (line := process.stdout.readline()):
-        assert line, "it ended before it measured anything"
-    process.send_signal(number)
-    process.communicate(timeout=300)
-    assert process.returncode == (130 if number == signal.SIGINT else -number)
+    command = Command(tmp_path / "log", "train", "--run", str(run), "--keep", str(kept))
+    until(lambda: "Measuring" in command.out)
+    command.signal(number)
+    status, _, _ = command.wait()
+    assert status == (130 if number == signal.SIGINT else -number)
     assert torch.equal(weights(kept), weights(run / "last"))
-    card = read_card(kept)
-    assert card == read_card(run / "last") | {"name": "kept"}
-    assert json.loads((kept / "card.json").read_text(encoding="utf-8")) == card
-
-
-def until(is_there: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 300
-    while not is_there():
-        assert time.monotonic() < deadline, "it did not come within five minutes"
-        time.sleep(0.01)
+    assert read_card(kept) == read_card(run / "last") | {"name": "kept"}

@@ -24,8 +24,7 @@ __all__ = ["corpus"]  # a fixture
 pytestmark = pytest.mark.faults
 
 N_STEPS = 16
-N_KILLS = 30
-AFTER_START, AFTER_RUNNING = 0.25, 0.3  # seconds, at most, until a kill that strikes anywhere, or a run at work
+AFTER_START, AFTER_RUNNING = 0.15, 0.2  # seconds, at most, until a kill that strikes anywhere, or a run at work
 CHANGES_FILES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "open", "os.chmod", "os.utime")
 
 
@@ -106,15 +105,16 @@ def is_at_work(run: Path, n_lines: int) -> bool:
         return False
 
 
-def test_killed_at_thirty_random_moments(tmp_path: Path, corpus: Path, unbroken: Path):
-    moments, n_killed, n_runs = delays(seed=4), 0, 0
-    while n_killed < N_KILLS:
+@pytest.mark.parametrize("n_kills", [10, pytest.param(40, marks=pytest.mark.full)])
+def test_killed_at_random_moments(tmp_path: Path, corpus: Path, unbroken: Path, n_kills: int):
+    moments, n_killed, n_runs = delays(seed=n_kills), 0, 0
+    while n_killed < n_kills:
         n_runs += 1
         run, save_every = tmp_path / f"run-{n_runs}", 1 if n_runs % 2 else 3
         while True:
             reached = check_readable(run, save_every)
             process = start(train, run, corpus, training(save_every))
-            if n_killed < N_KILLS:
+            if n_killed < n_kills:
                 waits, seconds = next(moments)
                 deadline = time.monotonic() + 300
                 while waits and process.is_alive() and not is_at_work(run, reached + reached // 8 + 1):
@@ -156,18 +156,17 @@ def train_and_die(
     train(run, corpus, settings)
 
 
-def test_killed_at_any_change_of_a_file(tmp_path: Path, corpus: Path, unbroken: Path):
-    """Not moments but places: at any of the openings, renames and removals that one life makes, or just behind it."""
+@pytest.mark.parametrize("n_later", [4, pytest.param(20, marks=pytest.mark.full)])
+def test_killed_at_any_change_of_a_file(tmp_path: Path, corpus: Path, unbroken: Path, n_later: int):
+    """Not moments but places: at any of the openings, renames and removals that one life makes, or just after it."""
     counted = tmp_path / "counted"
     assert end(start(train_and_die, tmp_path / "whole", corpus, training(3), 0, 0.0, counted)) == 0
     n_changes = int(counted.read_text())
     assert n_changes > 10 * N_STEPS
-    draw = random.Random(7)
+    draw = random.Random(n_later)
     run = tmp_path / "run"
-    for number in (
-        *range(1, 13),
-        *(draw.randrange(13, n_changes // 3) for _ in range(12)),
-    ):  # the first make the folder
+    # The first make the folder.
+    for number in (*range(1, 13), *(draw.randrange(13, n_changes // 3) for _ in range(n_later))):
         seconds = 1e-6 if draw.random() < 0.3 else draw.random() * 4e-4
         status = end(start(train_and_die, run, corpus, training(3), number, seconds, counted))
         if status == 0:

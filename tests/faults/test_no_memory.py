@@ -14,9 +14,9 @@ __all__ = ["corpus"]  # a fixture
 
 pytestmark = pytest.mark.faults
 
-# Each layer of a step takes 50 MB at least, which is given back behind it, and asked of the system anew.
+# Each layer of a step takes 20 MB at least, which is given back after it, and asked of the system anew.
 TRAINING = {
-    "model": MODEL | {"d_ff": 100_000},
+    "model": MODEL | {"d_ff": 40_000},
     "batch_size": 30,
     "steps": 4,
     "save_every": 2,

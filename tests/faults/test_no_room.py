@@ -81,7 +81,7 @@ def check_whole(run: Path) -> int:
     return saved.progress.step
 
 
-@pytest.mark.parametrize("free", [0, 9_000, 40_000, 90_000, 150_000, 220_000, 300_000])
+@pytest.mark.parametrize("free", [0, 9_000, 90_000, 220_000])
 def test_a_full_disk_whatever_is_written_when_it_is_full(
     small_disk: Path, corpus: Path, unbroken: list[float], free: int
 ):
@@ -109,15 +109,11 @@ def test_a_full_disk_whatever_is_written_when_it_is_full(
     assert losses(run) == unbroken
 
 
-def test_no_room_for_a_run_at_all(small_disk: Path, corpus: Path):
+def test_no_room_to_begin_or_to_go_on(small_disk: Path, corpus: Path):
     ballast = fill(small_disk, free=20_000)  # less than what a run reserves
     with pytest.raises(RunError, match=r"cannot be written \(No space left on device\); choose another folder"):
         begin(small_disk / "run", corpus, **TRAINING)
     ballast.unlink()
-    begin(small_disk / "run", corpus, **TRAINING).directory.release()
-
-
-def test_no_room_to_go_on(small_disk: Path, corpus: Path):
     job = begin(small_disk / "run", corpus, **TRAINING)
     list(zip(range(12), worker.work(job), strict=False))
     job.directory.release()

@@ -1,16 +1,19 @@
 """A corpus and a model so small that a training takes a second."""
 
 from itertools import product
+from typing import Any
 
 import pytest
 
-from transformer_core.config import ModelConfig
+from tests.model.building import odd_config
 from transformer_core.corpora.batching import EncodedPairs, PairBatches
 from transformer_core.corpora.corpus import Corpus, Pair
 from transformer_core.errors import Message
 from transformer_core.model.transformer import Transformer, build
 from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
 from transformer_core.training.config import TrainingConfig
+
+LAYERS: dict[str, Any] = {"n_encoder_layers": 1, "n_decoder_layers": 1}
 
 
 @pytest.fixture(scope="session")
@@ -37,15 +40,8 @@ def tokenizer(turns: Corpus) -> Tokenizer:
 @pytest.fixture
 def model(tokenizer: Tokenizer) -> Transformer:
     return build(
-        ModelConfig(
-            vocab_size=tokenizer.vocab_size,
-            d_model=16,
-            d_ff=32,
-            n_heads=2,
-            n_encoder_layers=1,
-            n_decoder_layers=1,
-            max_seq_len=8,
-            dropout=0.1,
+        odd_config(
+            vocab_size=tokenizer.vocab_size, d_model=16, d_ff=32, n_heads=2, max_seq_len=8, dropout=0.1, **LAYERS
         )
     )
 

@@ -39,12 +39,17 @@ def loss_and_gradients(model: Transformer, *, bfloat16: bool, is_watched: bool =
     return loss.detach(), [gradient.clone() for gradient in gradients if gradient is not None]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("positions", ["alibi", "relative_buckets", "rotary_halves"])
-@pytest.mark.parametrize("qk_norm", [False, True], ids=["", "q/k norm"])
-@pytest.mark.parametrize("norm", ["layer", "rms"])
-@pytest.mark.parametrize("window", [None, 2], ids=["", "window"])
-@pytest.mark.parametrize("is_watched", [False, True], ids=["", "watched"])
+@pytest.mark.parametrize(
+    ("positions", "qk_norm", "norm", "window", "is_watched"),
+    [  # each value with each of another column at least once
+        ("alibi", False, "layer", None, True),
+        ("alibi", True, "rms", 2, False),
+        ("relative_buckets", False, "rms", None, False),
+        ("relative_buckets", True, "layer", 2, True),
+        ("rotary_halves", False, "rms", 2, True),
+        ("rotary_halves", True, "layer", None, False),
+    ],
+)
 def test_it_is_float32_but_for_rounding(positions: str, qk_norm: bool, norm: str, window: int | None, is_watched: bool):
     model = small_model(dropout=0.0, positions=positions, qk_norm=qk_norm, norm=norm, sliding_window=window)
     expected, true = loss_and_gradients(model, bfloat16=False)
@@ -54,8 +59,7 @@ def test_it_is_float32_but_for_rounding(positions: str, qk_norm: bool, norm: str
     assert (found - right).norm() < CLOSE * right.norm()
 
 
-@pytest.mark.parametrize("dropout_pattern", [0.0, 0.1])
-@pytest.mark.parametrize("is_watched", [False, True], ids=["", "watched"])
+@pytest.mark.parametrize(("dropout_pattern", "is_watched"), [(0.0, True), (0.1, False)])
 def test_with_dropout_nothing_overflows(dropout_pattern: float, is_watched: bool):
     model = small_model(dropout=0.1, dropout_pattern=dropout_pattern, positions="alibi", qk_norm=True, norm="rms")
     for _ in range(5):

@@ -3,12 +3,14 @@
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 from torch.nn import functional as F
 
-from transformer_core.config import Architecture, ModelConfig
+from tests.model.building import DECODER, ENCODER, odd_config
+from transformer_core.config import Architecture
 from transformer_core.corpora.batching import IGNORED, PairBatches, batches_for
 from transformer_core.corpora.corpus import Corpus, Pair, Text
 from transformer_core.decoding.greedy import greedy_decode
@@ -37,7 +39,6 @@ def half_trained(model: Transformer, batches: PairBatches, config: TrainingConfi
     return model.eval()
 
 
-@pytest.mark.slow
 def test_it_agrees_with_a_naive_loop(turns: Corpus, half_trained: Transformer, tokenizer: Tokenizer):
     measures: dict[str, Callable[[Pair, str], bool | None]] = {"begins_with_a": begins_with_a, "never": never}
     corpus = replace(turns, measures=measures)
@@ -57,7 +58,12 @@ def test_it_agrees_with_a_naive_loop(turns: Corpus, half_trained: Transformer, t
         output = tokenizer.decode(written)
         if pair.target.startswith("A"):
             verdicts["begins_with_a"].append(output.startswith("A"))
-    found = evaluate(half_trained, tokenizer, corpus, pairs)
+    for is_training in (True, False):
+        half_trained.train(is_training)
+        found = evaluate(half_trained, tokenizer, corpus, pairs)
+        assert all(module.training == is_training for module in half_trained.modules())
+    with pytest.raises(CorpusError, match="at least one"):
+        evaluate(half_trained, tokenizer, turns, [])
     assert found.keys() == {"loss", "accuracy", "exact_match", "begins_with_a"}  # what applies to no pair has no value
     assert found["accuracy"] == pytest.approx(sum(right) / len(right))
     assert found["loss"] == pytest.approx(sum(losses) / len(losses), rel=1e-4)
@@ -91,7 +97,6 @@ WRITTEN_ANYHOW = [  # as people write: lower case, capitals inside, spaces, punc
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["word", "character", "byte_bpe"])
 def test_a_perfect_model_matches_exactly_however_its_targets_are_written(kind: Kind):
     """Greedy decoding reads what teacher forcing reads as long as it is right, so all tokens right is all texts right.
@@ -109,18 +114,8 @@ def test_a_perfect_model_matches_exactly_however_its_targets_are_written(kind: K
         measures={"the_same": lambda pair, output: output == pair.target},
     )
     tokenizer = train_tokenizer(corpus.training_texts(), kind=kind, vocab_size=300)
-    config = ModelConfig(
-        vocab_size=tokenizer.vocab_size,
-        d_model=32,
-        d_ff=64,
-        n_heads=2,
-        n_encoder_layers=1,
-        n_decoder_layers=1,
-        max_seq_len=60,
-        dropout=0.0,
-        norm_position="pre",
-    )
-    perfect = build(config)
+    one_layer: dict[str, Any] = {"n_encoder_layers": 1, "n_decoder_layers": 1, "max_seq_len": 60, "dropout": 0.0}
+    perfect = build(odd_config(vocab_size=tokenizer.vocab_size, norm_position="pre", **one_layer))
     numbers = TrainingConfig(steps=150, batch_size=6, warmup_steps=10, learning_rate_factor=0.3, schedule="cosine")
     batches = batches_for(pairs, tokenizer, "encoder_decoder", max_seq_len=60, batch_size=6, seed=0)
     for _ in train(perfect, batches, replace(numbers, label_smoothing=0.0)):
@@ -128,18 +123,6 @@ def test_a_perfect_model_matches_exactly_however_its_targets_are_written(kind: K
     found = evaluate(perfect, tokenizer, corpus, pairs)
     assert found["accuracy"] == 1
     assert (found["exact_match"], found["the_same"]) == (1, 1)
-
-
-@pytest.mark.parametrize("is_training", [True, False])
-def test_the_model_stays_as_it_was(turns: Corpus, model: Transformer, tokenizer: Tokenizer, is_training: bool):
-    model.train(is_training)
-    evaluate(model, tokenizer, turns, turns.held_out)
-    assert all(module.training == is_training for module in model.modules())
-
-
-def test_there_must_be_pairs(turns: Corpus, model: Transformer, tokenizer: Tokenizer):
-    with pytest.raises(CorpusError, match="at least one"):
-        evaluate(model, tokenizer, turns, [])
 
 
 @pytest.fixture(scope="module")
@@ -167,19 +150,9 @@ def echoes() -> Corpus:
 
 def one_stack(tokenizer: OwnTokenizer, architecture: Architecture, *, max_seq_len: int = 14) -> Transformer:
     """A small random model of one stack, with probabilities that are far from even."""
-    is_decoder = architecture == "decoder_only"
-    config = ModelConfig(
-        vocab_size=tokenizer.vocab_size,
-        architecture=architecture,
-        d_model=16,
-        d_ff=32,
-        n_heads=2,
-        n_encoder_layers=0 if is_decoder else 1,
-        n_decoder_layers=1 if is_decoder else 0,
-        max_seq_len=max_seq_len,
-        tie_embeddings="none",
-    )
-    model = build(config, seed=1).eval()
+    stack = DECODER if architecture == "decoder_only" else ENCODER
+    changes = stack | {"vocab_size": tokenizer.vocab_size, "max_seq_len": max_seq_len, "tie_embeddings": "none"}
+    model = build(odd_config(**changes), seed=1).eval()
     with torch.no_grad():
         model.unembed.weight.mul_(5)
     return model
@@ -210,24 +183,20 @@ def test_texts_of_a_decoder_against_a_naive_loop(echoes: Corpus):
     assert found["ends_with_a"] == pytest.approx(sum(ends_with_a) / len(ends_with_a))
 
 
-@pytest.mark.parametrize("max_seq_len", [4, 5, 6])
-def test_a_prompt_that_leaves_no_room_is_not_gone_on_with(echoes: Corpus, max_seq_len: int):
+def test_a_prompt_that_leaves_no_room_is_not_continued(echoes: Corpus):
     tokenizer = train_tokenizer(echoes.training_texts(), kind="word")
     n_words = [len(text.text.split()) // 2 for text in echoes.held_out]
     assert {*n_words} == {3, 4, 5}  # and <bos> before them
-    judged: list[int] = []
+    for max_seq_len in (4, 5, 6):
+        judged: list[int] = []
 
-    def judge(text: Text, output: str) -> bool:
-        judged.append(len(text.text.split()) // 2)
-        return True
+        def judge(text: Text, output: str, judged: list[int] = judged) -> bool:
+            judged.append(len(text.text.split()) // 2)
+            return True
 
-    evaluate(
-        one_stack(tokenizer, "decoder_only", max_seq_len=max_seq_len),
-        tokenizer,
-        replace(echoes, text_measures={"judged": judge}),
-        echoes.held_out,
-    )
-    assert sorted(judged) == sorted(n for n in n_words if n + 1 < max_seq_len)
+        model = one_stack(tokenizer, "decoder_only", max_seq_len=max_seq_len)
+        evaluate(model, tokenizer, replace(echoes, text_measures={"judged": judge}), echoes.held_out)
+        assert sorted(judged) == sorted(n for n in n_words if n + 1 < max_seq_len)
 
 
 def test_texts_of_an_encoder_are_measured_at_their_masks_alike_each_time(echoes: Corpus):

@@ -9,8 +9,6 @@ import pytest
 from tests.corpora.test_foreign_tokens import END, write_tokenizer
 from tests.training.small_runs import MODEL, TRAINING, corpus, go_on, logged, work
 from transformer_core.checkpoints.checkpoint import load, read_card
-from transformer_core.cli.settings import parse_settings
-from transformer_core.corpora import CorpusReading
 from transformer_core.errors import CorpusError, RunError
 from transformer_core.training.run import begin as beginning
 from transformer_core.training.run.job import Job
@@ -31,7 +29,6 @@ def begin(path: Path, corpus: Path, folder: Path, **training: object) -> Job:
     return beginning.begin(path, corpus_name=str(corpus), preset="tiny-decoder", settings=settings)
 
 
-@pytest.mark.slow
 def test_a_run_records_its_tokenizer_and_goes_on_exactly(tmp_path: Path, corpus: Path, folder: Path):
     work(begin(tmp_path / "whole", corpus, folder, stride=3))
     work(begin(tmp_path / "broken", corpus, folder, stride=3), until=5)
@@ -44,12 +41,8 @@ def test_a_run_records_its_tokenizer_and_goes_on_exactly(tmp_path: Path, corpus:
     assert len(asked["tokenizer_fingerprint"]) == 64
     assert f"tokens={folder}" in asked["command"] and "stride=3" in asked["command"]
     model, tokenizer = load(tmp_path / "whole" / "last")
-    assert (model.config.vocab_size, model.config.pad_id, model.config.bos_id, model.config.eos_id) == (
-        301,
-        None,
-        300,
-        300,
-    )
+    config = model.config
+    assert (config.vocab_size, config.pad_id, config.bos_id, config.eos_id) == (301, None, 300, 300)
     assert tokenizer.encode_for("a c e", "decoder_only")[0] == 300
     assert read_card(tmp_path / "whole" / "last")["corpus"]["reading"]["tokens"] == str(folder)
 
@@ -70,9 +63,3 @@ def test_a_stride_is_for_running_texts_and_leaves_nothing_out(tmp_path: Path, co
         with pytest.raises(CorpusError, match=said):
             beginning.begin(tmp_path / "run", corpus_name=str(corpus), preset="tiny-decoder", settings=settings)
         assert not (tmp_path / "run").exists()
-
-
-def test_the_command_line_takes_a_folder_with_capitals():
-    assigned = parse_settings(["tokens=../Data/GPT-2", "stride=1"])
-    assert CorpusReading(**assigned.reading).tokenizer_source == "../Data/GPT-2"
-    assert assigned.training == {"stride": 1}

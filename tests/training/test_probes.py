@@ -1,13 +1,15 @@
 """Direct tests of a model: a healthy one cannot fail them, whatever its weights are, and a mistake shows at once."""
 
 from contextlib import nullcontext
+from typing import Any
 
 import pytest
 import torch
 from torch.nn import functional as F
 
+from tests.model.building import odd_config
 from tests.training.diagnosis.tiny_runs import not_masked, not_shifted, see_every_token
-from transformer_core.config import Architecture, ModelConfig
+from transformer_core.config import Architecture
 from transformer_core.corpora.batching import IGNORED, Batch, batches_for
 from transformer_core.corpora.corpus import Corpus, Pair, Text
 from transformer_core.instrument.intervene import intervene
@@ -20,18 +22,9 @@ TEXTS = [f"{a} {b} {c} {a}" for a in "abcd" for b in "efgh" for c in "ijk"]
 
 def random_model(tokenizer: OwnTokenizer, architecture: Architecture, *, seed: int = 0) -> Transformer:
     """Far from even, so that each token given changes each guess."""
-    config = ModelConfig(
-        vocab_size=tokenizer.vocab_size,
-        architecture=architecture,
-        d_model=32,
-        d_ff=64,
-        n_heads=2,
-        n_encoder_layers=0 if architecture == "decoder_only" else 1,
-        n_decoder_layers=0 if architecture == "encoder_only" else 1,
-        max_seq_len=24,
-        tie_embeddings="none",
-    )
-    model = build(config, seed=seed).eval()
+    layers = {"n_encoder_layers": architecture != "decoder_only", "n_decoder_layers": architecture != "encoder_only"}
+    sizes: dict[str, Any] = {name: int(n) for name, n in layers.items()} | {"architecture": architecture}
+    model = build(odd_config(vocab_size=tokenizer.vocab_size, tie_embeddings="none", **sizes), seed=seed).eval()
     with torch.no_grad():
         for weights in model.parameters():
             weights.mul_(2)
@@ -42,9 +35,7 @@ def batch_of(items: list, tokenizer: OwnTokenizer, architecture: Architecture) -
     return next(batches_for(items, tokenizer, architecture, max_seq_len=24, batch_size=64, seed=0))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["word", "character", "byte_bpe"])
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(("kind", "seed"), [("word", 0), ("character", 1), ("byte_bpe", 2)])
 def test_a_causal_model_never_fails_the_test_of_leakage(kind: Kind, seed: int):
     tokenizer = train_tokenizer(TEXTS, kind=kind, vocab_size=300)
     texts, pairs = [Text(text) for text in TEXTS], [Pair(text, text[::-1]) for text in TEXTS]
@@ -63,14 +54,13 @@ def test_a_causal_model_never_fails_the_test_of_leakage(kind: Kind, seed: int):
 def answer_in(batch: Batch, model: Transformer) -> None:
     """Train to say the given token: what unshifted targets, or a missing mask, make of a model."""
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    for _ in range(300):
+    for _ in range(150):
         loss = F.cross_entropy(model(*batch.inputs).flatten(0, 1), batch.targets.flatten(), ignore_index=IGNORED)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mistake", "architecture"),
     [("not shifted", "decoder_only"), ("no mask", "decoder_only"), ("not masked", "encoder_only")],
@@ -96,7 +86,10 @@ def test_the_rest_against_a_naive_loop(turns: Corpus):
     pairs = [Pair("a", ""), Pair("x b", "Y"), *turns.held_out, turns.held_out[0]]
     model = random_model(tokenizer, "encoder_decoder")
     batch = batch_of(pairs, tokenizer, "encoder_decoder")
-    found = probe(model, tokenizer, batch, pairs)
+    for is_training in (True, False):
+        model.train(is_training)
+        found = probe(model, tokenizer, batch, pairs)
+        assert model.training == is_training
     losses, early = [], []
     n_unknown = n_targets = 0
     for pair in pairs:
@@ -115,7 +108,6 @@ def test_the_rest_against_a_naive_loop(turns: Corpus):
     assert 0 <= found["cut_outputs"] <= 1
 
 
-@pytest.mark.slow
 def test_a_source_is_worth_what_its_absence_costs(turns: Corpus):
     tokenizer = train_tokenizer(turns.training_texts(), kind="word")
     pairs = list(turns.train)
@@ -129,14 +121,3 @@ def test_a_source_is_worth_what_its_absence_costs(turns: Corpus):
     assert probe(model, tokenizer, batch, pairs)["source_gain"] > 1
     assert probe(deaf, tokenizer, batch, pairs)["source_gain"] == pytest.approx(0, abs=1e-5)
     assert "source_gain" not in probe(model, tokenizer, batch, pairs[:1])  # there is no other source
-
-
-def test_the_model_stays_as_it_was(turns: Corpus):
-    tokenizer = train_tokenizer(turns.training_texts(), kind="word")
-    model = random_model(tokenizer, "encoder_decoder")
-    before = {name: weights.clone() for name, weights in model.named_parameters()}
-    for is_training in (True, False):
-        model.train(is_training)
-        probe(model, tokenizer, batch_of(list(turns.train), tokenizer, "encoder_decoder"), turns.held_out)
-        assert model.training == is_training
-    assert all(torch.equal(weights, before[name]) for name, weights in model.named_parameters())

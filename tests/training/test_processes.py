@@ -32,55 +32,29 @@ def parts_of_all(batch: Batch, size: int, n_parts: int) -> Iterator[list[Microba
 
 @settings(max_examples=60)
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=9).filter(any), st.integers(1, 4), st.integers(1, 5))
-def test_however_a_batch_is_divided_its_mean_loss_is_the_same(rows: list[int], size: int, n_parts: int):
-    batch = a_batch(rows)
+def test_however_a_batch_is_divided_its_mean_losses_are_the_same(rows: list[int], size: int, n_parts: int):
+    """Each row has so many targets, and as many pronouns, which have two antecedents each and a loss of their own."""
+    cells = (torch.arange(6) < torch.tensor(rows[::-1])[:, None])[..., None] & (torch.arange(6) < 2)
+    batch = a_batch(rows)._replace(antecedents=cells)
     losses = np.random.default_rng(0).random(batch.targets.numel())  # of each token, which is its own number
 
-    means, seen = [], []
+    mean, guidance, seen = 0.0, 0.0, []
     for parts in parts_of_all(batch, size, n_parts):
         assert len(parts) == n_parts  # each process goes as often forward and back, or the others would wait for ever
-        mean = 0.0
         for part in parts:
+            assert len(part.batch.targets) >= 1  # a row there must be; without weight it is idle
             own = part.batch.targets[part.batch.targets != IGNORED]
             if part.weight:
-                mean += part.weight * float(losses[own].mean())
+                mean += part.weight * float(losses[own].mean()) / size
                 seen += own.tolist()
-        means.append(mean)
-    counting = batch.targets[batch.targets != IGNORED]
-    assert sorted(seen) == counting.tolist()
-    assert math.isclose(sum(means) / size, float(losses[counting].mean()), rel_tol=1e-9)
-
-
-@pytest.mark.slow
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=9).filter(any), st.integers(1, 4), st.integers(1, 5))
-def test_however_a_batch_is_divided_each_pronoun_counts_alike(rows: list[int], size: int, n_parts: int):
-    """As many pronouns in each row as the list says; each has two antecedents and a loss of its own."""
-    cells = (torch.arange(6) < torch.tensor(rows)[:, None])[..., None] & (torch.arange(6) < 2)
-    batch = a_batch([1] * len(rows))._replace(antecedents=cells)
-    losses = np.random.default_rng(0).random(batch.targets.numel())  # of each token, which is its own number
-    mean = 0.0
-    for parts in parts_of_all(batch, size, n_parts):
-        for part in parts:
             if part.guidance_weight:
                 assert part.batch.antecedents is not None
-                own = part.batch.inputs[0][part.batch.antecedents.any(dim=-1)]
-                mean += part.guidance_weight * float(losses[own].mean()) / size
-    assert math.isclose(mean, float(losses[batch.inputs[0][cells.any(dim=-1)]].mean()), rel_tol=1e-9)
-
-
-def test_more_parts_than_rows():
-    for parts in parts_of_all(a_batch([2, 3]), 2, 3):
-        assert [len(part.batch.targets) for part in parts] == [
-            1,
-            1,
-            1,
-        ]  # a row there must be; without weight it is idle
-        assert sum(part.weight > 0 for part in parts) == 1
-
-
-def test_alone_a_batch_is_left_as_it_is():
-    batch = a_batch([2, 3])
-    assert list(ALONE.parts(batch, 1)) == [Microbatch(batch, 1.0)]
+                pronouns = part.batch.inputs[0][part.batch.antecedents.any(dim=-1)]
+                guidance += part.guidance_weight * float(losses[pronouns].mean()) / size
+    counting = batch.targets[batch.targets != IGNORED]
+    assert sorted(seen) == counting.tolist()
+    assert math.isclose(mean, float(losses[counting].mean()), rel_tol=1e-9)
+    assert math.isclose(guidance, float(losses[batch.inputs[0][cells.any(dim=-1)]].mean()), rel_tol=1e-9)
 
 
 def test_what_torchrun_says(monkeypatch: pytest.MonkeyPatch):
@@ -118,6 +92,8 @@ def test_no_two_steps_and_no_two_processes_draw_alike():
 
 
 def test_alone_there_is_nobody_to_ask():
+    batch = a_batch([2, 3])
+    assert list(ALONE.parts(batch, 1)) == [Microbatch(batch, 1.0)]
     assert ALONE.agree("so") == "so"
     assert ALONE.first_alone(lambda: 3) == ALONE.first_first(lambda: 3) == 3
     assert ALONE.total(torch.tensor(2.5)).item() == 2.5

@@ -15,7 +15,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from tests.training.forked import end, start
+from tests.training.forked import end, start, until
 from tests.training.small_runs import MODEL, READING, TRAINING, begin, corpus, go_on, logged, losses, standing, work
 from transformer_core.cli.main import main
 from transformer_core.training.processes import Processes
@@ -30,7 +30,6 @@ __all__ = ["corpus"]  # a fixture
 pytestmark = pytest.mark.training
 
 ROOT = Path(__file__).resolve().parents[2]
-TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 MODEL_ALIKE = MODEL | {"dropout": 0.0}  # each process draws its own dropout, so only without it are the losses the same
 
 
@@ -76,11 +75,11 @@ def assignments(**settings: object) -> list[str]:
 
 
 def wait_for(condition: Callable[[], bool], together: Together) -> None:
-    deadline = time.monotonic() + 300
-    while not condition():
-        if not together.is_at_work or time.monotonic() > deadline:
-            raise AssertionError(f"it did not come; {together.wait()}")
-        time.sleep(0.01)
+    def has_come() -> bool:
+        assert together.is_at_work or condition(), f"it did not come; {together.wait()}"
+        return condition()
+
+    until(has_come)
 
 
 def is_paused_at(run: Path, together: Together, *, after: int = 0) -> int:
@@ -89,8 +88,9 @@ def is_paused_at(run: Path, together: Together, *, after: int = 0) -> int:
     return standing(run)[1]
 
 
-def test_the_same_losses_as_one_process_and_the_first_alone_writes_and_speaks(tmp_path: Path, corpus: Path):
-    """An encoder, whose rows have unlike numbers of masked tokens, in batches of five that four parts share."""
+@pytest.mark.parametrize("way", ["forked", pytest.param("torchrun", marks=pytest.mark.full)])
+def test_the_same_losses_as_one_process_and_the_first_alone_writes_and_speaks(tmp_path: Path, corpus: Path, way: str):
+    """An encoder, whose rows have different numbers of masked tokens, in batches of five that four parts share."""
     model = MODEL_ALIKE | {"n_encoder_layers": 1, "n_decoder_layers": 0}
     training = TRAINING | {"batch_size": 5}
     settings = Settings(model=model, training=training, reading=READING)
@@ -99,16 +99,18 @@ def test_the_same_losses_as_one_process_and_the_first_alone_writes_and_speaks(tm
 
     words = assignments(**model, **READING, **(training | {"accumulate": 2}))
     asked = ["--corpus", str(corpus), "--preset", "tiny-encoder", "--run", str(tmp_path / "together"), *words]
-    done = subprocess.run(
-        [sys.executable, *TORCHRUN, "-m", "--", "transformer_core", "train", *asked],
-        cwd=ROOT,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    if way == "forked":
+        statuses, lines = Together(tmp_path / "log", *asked).wait()
+        assert statuses == [0, 0]
+    else:
+        torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "--"]
+        command = [sys.executable, *torchrun, "transformer_core", "train", *asked]
+        one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
+        done = subprocess.run(
+            command, cwd=ROOT, env=one_thread, capture_output=True, text=True, timeout=300, check=True
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        lines = done.stdout.splitlines()
     assert standing(tmp_path / "together") == ("finished", 12, "")
     one, two = logged(tmp_path / "alone"), logged(tmp_path / "together")
     assert [record.keys() for record in two] == [record.keys() for record in one]
@@ -118,18 +120,10 @@ def test_the_same_losses_as_one_process_and_the_first_alone_writes_and_speaks(tm
     assert Film(tmp_path / "together").snapshots() == [*range(13)]
     assert [record["step"] for record in Film(tmp_path / "together").heads.read()] == [*range(13)]
 
-    lines = done.stdout.splitlines()
     for line in ("Preparing", "2 processes learn from each batch together", "step 12 of 12", "Finished: 12 steps in"):
-        assert sum(found.startswith(line) for found in lines) == 1, done.stdout
-    assert sorted(path.name for path in (tmp_path / "together").iterdir()) == [
-        ".lock",
-        ".reserve",
-        "film",
-        "last",
-        "metrics.jsonl",
-        "run.json",
-        "status.json",
-    ]
+        assert sum(found.startswith(line) for found in lines) == 1, lines
+    parts = [".lock", ".reserve", "film", "last", "metrics.jsonl", "run.json", "status.json"]
+    assert sorted(path.name for path in (tmp_path / "together").iterdir()) == parts
 
 
 def test_commands_work_and_one_process_goes_on_with_what_two_began(tmp_path: Path, corpus: Path):
@@ -201,19 +195,34 @@ def start_alone(path: Path, corpus: Path, **training: object) -> Path:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="a system that does not list the threads of a process")
-def test_whoever_leaves_keeps_no_thread_that_listens_to_the_others(tmp_path: Path):
-    """A process that kept them was once aborted at its end: the likely cause."""
-    together = Together(tmp_path / "log", act=learn_and_leave)
-    statuses, lines = together.wait()
-    assert statuses == [0, 0] and len(lines) == 4
-    for line in lines:
+def test_processes_find_each_other_and_part(tmp_path: Path):
+    """No process goes on before all have found each other; who leaves keeps no thread that listens to the others.
+
+    One that went on and ended at once left the other with a traceback; one that kept threads was aborted at its end.
+    """
+    statuses, lines = Together(tmp_path / "log", act=join_late_and_leave).wait()
+    assert statuses == [0, 0]
+    assert lines[:2] == ["1 has joined", "0 goes on"]
+    assert len(lines) == 6
+    for line in lines[2:]:
         assert ("gloo" in line) == line.startswith("before"), lines
 
 
-def learn_and_leave(rank: int) -> None:
+def join_late_and_leave(rank: int) -> None:
     """Take a step with the other process, and print what threads there are before and after leaving."""
-    processes = Processes(rank=rank, size=2)
+    if rank == 1:
+        init = dist.init_process_group
+
+        def init_late(*arguments: Any, **options: Any) -> None:
+            init(*arguments, **options)
+            time.sleep(0.5)
+            print("1 has joined", flush=True)
+
+        dist.init_process_group = init_late
+    processes = Processes.from_environment()
     processes.join(torch.device("cpu"))
+    if rank == 0:
+        print("0 goes on", flush=True)
     processes.wrap(torch.nn.Linear(2, 1))(torch.ones(1, 2)).sum().backward()
     for when in ("before", "after"):
         threads = sorted(path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm"))
@@ -221,51 +230,20 @@ def learn_and_leave(rank: int) -> None:
         processes.leave()
 
 
-def test_no_process_goes_on_before_all_have_found_each_other(tmp_path: Path):
-    """Where the first ended at once, one that was still looking for it ended with a traceback."""
-    together = Together(tmp_path / "log", act=join_late)
-    assert together.wait() == ([0, 0], ["1 has joined", "0 goes on"])
-
-
-def join_late(rank: int) -> None:
-    """Join the other process; the second one takes its time."""
-    if rank == 1:
-        init = dist.init_process_group
-
-        def init_late(*arguments: Any, **options: Any) -> None:
-            init(*arguments, **options)
-            time.sleep(1)
-            print("1 has joined", flush=True)
-
-        dist.init_process_group = init_late
-    Processes.from_environment().join(torch.device("cpu"))
-    if rank == 0:
-        print("0 goes on", flush=True)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--corpus", "cpoy"], "there is no corpus 'cpoy'"),
-        (["--corpus", "copy", "--set", "n_heads=3"], "must be divisible by n_heads"),
-        (["--resume"], "does not contain a run; leave out --resume"),
-    ],
-)
-def test_what_is_wrong_is_said_in_a_sentence_and_leaves_no_folder(tmp_path: Path, arguments: list[str], message: str):
-    statuses, lines = Together(tmp_path / "log", "--run", str(tmp_path / "run"), *arguments).wait()
-    assert statuses == [2, 2]
-    said = [line for line in lines if "error" in line.lower()]
-    assert said
-    assert all(line.startswith("error: ") and message in line for line in said)
-    assert len(said) == 1 or "--resume" in arguments  # what all see at the same time, all may say
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_folder_that_is_taken_is_told_at_once(tmp_path: Path):
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "thesis.txt").write_text("mine")
-    statuses, lines = Together(tmp_path / "log", "--run", str(tmp_path / "run"), "--corpus", "copy").wait()
-    assert statuses == [2, 2]
-    assert [line for line in lines if line.startswith("error")] == [
-        f"error: {tmp_path / 'run'} is not empty and does not contain a run; choose another folder"
-    ]
+def test_what_is_wrong_is_said_in_a_sentence_and_leaves_no_folder(tmp_path: Path):
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "thesis.txt").write_text("mine")
+    for run, arguments, message in (
+        ("run", ["--corpus", "cpoy"], "there is no corpus 'cpoy'"),
+        ("run", ["--corpus", "copy", "--set", "n_heads=3"], "must be divisible by n_heads"),
+        ("run", ["--resume"], "does not contain a run; leave out --resume"),
+        ("taken", ["--corpus", "copy"], "is not empty and does not contain a run; choose another folder"),
+    ):
+        log = tmp_path / f"log-{len(message)}"
+        statuses, lines = Together(log, "--run", str(tmp_path / run), *arguments).wait()
+        assert statuses == [2, 2]
+        said = [line for line in lines if "error" in line.lower()]
+        assert said
+        assert all(line.startswith("error: ") and message in line for line in said)
+        assert len(said) == 1 or "--resume" in arguments  # what all see at the same time, all may say
+        assert not (tmp_path / "run").exists()

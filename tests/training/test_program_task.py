@@ -46,7 +46,6 @@ def test_the_command_line_says_the_same():
     assert parse_settings(words[5::2]) == program_training(program, steps=7, seed=3)[1]
 
 
-@pytest.mark.slow
 def test_a_run_reads_the_tokens_of_the_compiled_model(tmp_path: Path):
     preset, settings = program_training(EXAMPLES["reverse"])
     request, corpus, tokenizer = asked(tmp_path / "run", "program:reverse", preset, settings)

@@ -68,13 +68,10 @@ def pair_of(folder_of: Callable[[str], Path]) -> Callable[[str], Pair]:
     return made
 
 
-@pytest.fixture(params=list(SMALL))
-def pair(request: pytest.FixtureRequest, pair_of: Callable[[str], Pair]) -> Pair:
-    return pair_of(request.param)
-
-
-@pytest.mark.slow
-def test_logits_are_the_same_watched_and_unwatched(pair: Pair):
+@pytest.mark.parametrize("name", SMALL)
+def test_logits_states_and_patterns_are_the_same(name: str, pair_of: Callable[[str], Pair]):
+    """Hooked and without hooks."""
+    pair = pair_of(name)
     real = pair.real(pair.stacks[-1])
     if not pair.ours.config.unembed:
         expected = pair.expected.hidden_states[-1][real]
@@ -84,38 +81,35 @@ def test_logits_are_the_same_watched_and_unwatched(pair: Pair):
     torch.testing.assert_close(pair.logits[real], expected, **CLOSE)
     with torch.inference_mode():
         torch.testing.assert_close(run(pair.ours)(*pair.tokens)[real], expected, **CLOSE)
-
-
-def test_every_hidden_state_is_the_same(pair: Pair):
     for stack in pair.stacks:
-        expected, real = pair.output(stack, "hidden_states"), pair.real(stack)
-        n_layers = len(getattr(pair.ours, stack).blocks)
-        assert len(expected) == n_layers + 1
-        is_pre_norm = pair.ours.config.norm_position == "pre"
-        last = f"{stack}.ln_final" if is_pre_norm else f"{stack}.blocks.{n_layers - 1}.ln2"
-        sites = [*(f"{stack}.blocks.{i}.hook_resid_pre" for i in range(n_layers)), f"{last}.hook_normalized"]
-        for site, states in zip(sites, expected, strict=True):
-            torch.testing.assert_close(pair.acts[site][real], states[real], **CLOSE)
-
-
-def test_every_pattern_is_the_same(pair: Pair):
-    n_patterns = 0
-    for stack in pair.stacks:
-        kinds = {"self_attn": "attentions"}
-        if stack == "decoder" and len(pair.stacks) == 2:
-            kinds["cross_attn"] = "cross_attentions"
-        for part, kind in kinds.items():
-            expected = pair.output(stack, kind)
-            assert len(expected) == len(getattr(pair.ours, stack).blocks)
-            for i, pattern in enumerate(expected):
-                ours = pair.acts[f"{stack}.blocks.{i}.{part}.hook_pattern"]
-                assert ours.shape == pattern.shape
-                real = pair.real(stack)
-                ours, pattern = (p.transpose(1, 2)[real] for p in (ours, pattern))  # [real query, head, key]
-                torch.testing.assert_close(ours, pattern, **CLOSE)
-                assert pattern[pattern > 0].std() > 0.05  # else anything would be close
-                n_patterns += 1
+        compare_states(pair, stack)
+    n_patterns = sum(compare_patterns(pair, stack) for stack in pair.stacks)
     assert n_patterns == sum(site.endswith("hook_pattern") for site in pair.acts)
+
+
+def compare_states(pair: Pair, stack: str) -> None:
+    expected, real = pair.output(stack, "hidden_states"), pair.real(stack)
+    n_layers = len(getattr(pair.ours, stack).blocks)
+    assert len(expected) == n_layers + 1
+    last = f"{stack}.ln_final" if pair.ours.config.norm_position == "pre" else f"{stack}.blocks.{n_layers - 1}.ln2"
+    sites = [*(f"{stack}.blocks.{i}.hook_resid_pre" for i in range(n_layers)), f"{last}.hook_normalized"]
+    for site, states in zip(sites, expected, strict=True):
+        torch.testing.assert_close(pair.acts[site][real], states[real], **CLOSE)
+
+
+def compare_patterns(pair: Pair, stack: str) -> int:
+    """Return how many there are."""
+    kinds = {"self_attn": "attentions"} | ({"cross_attn": "cross_attentions"} if stack != pair.stacks[0] else {})
+    for part, kind in kinds.items():
+        expected = pair.output(stack, kind)
+        assert len(expected) == len(getattr(pair.ours, stack).blocks)
+        for i, pattern in enumerate(expected):
+            ours, real = pair.acts[f"{stack}.blocks.{i}.{part}.hook_pattern"], pair.real(stack)
+            assert ours.shape == pattern.shape
+            ours, pattern = (p.transpose(1, 2)[real] for p in (ours, pattern))  # [real query, head, key]
+            torch.testing.assert_close(ours, pattern, **CLOSE)
+            assert pattern[pattern > 0].std() > 0.05  # else anything would be close
+    return len(kinds) * len(expected)
 
 
 @pytest.mark.parametrize("name", foreign.LIBRARY)
@@ -159,7 +153,6 @@ def without(values: Mapping[str, Any], left_out: str) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name != left_out}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", foreign.DECODERS)
 def test_greedy_decoding_writes_the_same_tokens(name: str, pair_of: Callable[[str], Pair]):
     """In one padded batch, where neither writes padding; prompts the library wants padded on the left."""

@@ -71,9 +71,7 @@ def one_seed() -> None:
     torch.manual_seed(0)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("is_safe", [True, False])
-@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize(("norm_first", "is_safe"), [(False, True), (True, False)])
 def test_an_encoder_decoder(norm_first: bool, is_safe: bool, tmp_path: Path):
     theirs = shaken(Translator(norm_first=norm_first, activation="gelu"))
     state = {name: weight.contiguous() for name, weight in theirs.state_dict().items()}
@@ -117,20 +115,19 @@ def refusal(folder: Path, **changes: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.slow
 def test_what_is_missing_is_asked_for_by_name(tmp_path: Path):
     torch.save(Translator().state_dict(), tmp_path / "model.pt")
     add_tokenizer(tmp_path)
-    with pytest.raises(CheckpointError, match="but not how they are connected; describe it in a ") as caught:
+    with pytest.raises(CheckpointError, match="not how they are connected") as caught:
         tc.load(tmp_path)
-    example = str(caught.value)
-    assert '"embedding": "embed.weight", "output": "out.weight"' in example
-    assert "has no weight 'emb', which config.json refers to; apart from its layers it has embed.weight, " in refusal(
-        tmp_path, embedding="emb"
-    )
-    assert "embedding = None is not supported; specify the key" in refusal(tmp_path, embedding=None)
-    assert "lacks n_heads" in refusal(tmp_path, n_heads=None)
-    assert "output = None is not supported; specify the key of the output layer" in refusal(tmp_path, output=None)
-    assert "positions = None is not supported; specify one of sinusoidal" in refusal(tmp_path, position_table=None)
-    assert "d_model (24) must be divisible by n_heads (7)" in refusal(tmp_path, n_heads=7)
-    assert "use_rope = True is not supported" in refusal(tmp_path, use_rope=True)
+    assert '"embedding": "embed.weight", "output": "out.weight"' in str(caught.value)  # an example to begin with
+    for changes, said in (
+        ({"embedding": "emb"}, "has no weight 'emb'"),
+        ({"embedding": None}, "embedding = None"),
+        ({"n_heads": None}, "lacks n_heads"),
+        ({"output": None}, "output = None"),
+        ({"position_table": None}, "positions = None"),
+        ({"n_heads": 7}, "must be divisible by n_heads (7)"),
+        ({"use_rope": True}, "use_rope = True"),
+    ):
+        assert said in refusal(tmp_path, **changes)

@@ -2,8 +2,7 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from transformer_core.training import diagnosis
 from transformer_core.training.diagnosis import Case
@@ -17,7 +16,6 @@ def logged(
     until: int = STEPS,
     every: int = 10,
     rate: float = 0.4 / 64,
-    norm: float = 0.5,
     noise: float = 0.02,
 ) -> list[dict[str, Any]]:
     """Lines of steps; the noise is a share of the loss."""
@@ -27,8 +25,7 @@ def logged(
             "step": step,
             "loss": loss(step) * (1 + noise * draw.uniform(-1, 1)),
             "learning_rate": rate * min(1.0, step / 100),
-            "gradient_norm": norm,
-            "tokens_per_second": 1000.0,
+            "gradient_norm": 0.5,
         }
         for step in (1, *range(every, until + 1, every))
     ]
@@ -36,9 +33,8 @@ def logged(
 
 def measured(step: int, loss: float, **shares: float) -> dict[str, Any]:
     """A line of a measurement."""
-    return {"step": step, "held_out_pairs": 256, "held_out_loss": loss} | {
-        f"held_out_{k}": v for k, v in shares.items()
-    }
+    values = {f"held_out_{name}": value for name, value in shares.items()}
+    return {"step": step, "held_out_pairs": 256, "held_out_loss": loss} | values
 
 
 def probed(record: dict[str, Any], **tests: float) -> dict[str, Any]:
@@ -68,8 +64,7 @@ def a_case(metrics: list[dict[str, Any]], **changes: Any) -> Case:
     return Case(metrics=metrics, **given | changes)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Told:
+class Told(NamedTuple):
     """A finding in English."""
 
     kind: str
@@ -81,16 +76,7 @@ class Told:
 
 def diagnose(case: Case) -> list[Told]:
     """All findings, in English."""
-    return [
-        Told(
-            kind=found.kind,
-            title=str(found.title),
-            evidence=str(found.evidence),
-            advice=str(found.advice),
-            severity=found.severity,
-        )
-        for found in diagnosis.diagnose(case)
-    ]
+    return [Told(*(str(getattr(found, name)) for name in Told._fields)) for found in diagnosis.diagnose(case)]
 
 
 def kinds(case: Case) -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from torch import Tensor
@@ -22,6 +22,9 @@ from transformer_core.training.evaluate import evaluate
 from transformer_core.training.loop import train
 from transformer_core.training.probes import N_PROBED, probe
 
+LOG_EVERY, MEASURE_EVERY = 4, 50  # steps
+LOGGED = ("step", "loss", "learning_rate", "gradient_norm")
+
 
 def trained(
     corpus: Corpus,
@@ -32,7 +35,6 @@ def trained(
     spoil: Callable[[Batch], Batch] = lambda batch: batch,
     prepare: Callable[[Transformer], object] = lambda model: None,
     sees_the_future: bool = False,
-    measure_every: int = 50,
     **training: Any,
 ) -> Case:
     """Train a tiny model and gather what a diagnosis goes by.
@@ -45,25 +47,14 @@ def trained(
         spoil: what a mistake does to each batch of the training.
         prepare: what a mistake does to the new model.
         sees_the_future: the causal mask is missing, in training and in measuring.
-        measure_every: steps between measurements.
         training: fields of the training that differ.
     """
     kind: Architecture = architecture or ("encoder_decoder" if corpus.is_pairs else "decoder_only")
     tokenizer = tokenizer_of(corpus, kind)
-    config = ModelConfig(
-        vocab_size=tokenizer.vocab_size,
-        architecture=kind,
-        d_model=32,
-        d_ff=64,
-        n_heads=2,
-        n_encoder_layers=0 if kind == "decoder_only" else 1,
-        n_decoder_layers=0 if kind == "encoder_only" else 1,
-        max_seq_len=48,
-        norm_position="pre",
-        dropout=0.0,
-        tie_embeddings="three_way" if corpus.is_pairs else "target",
-    )
-    network = build(replace(config, **model or {}))
+    shape: dict[str, Any] = {"architecture": kind, "d_model": 32, "d_ff": 64, "n_heads": 2, "max_seq_len": 48}
+    shape |= {"n_encoder_layers": int(kind != "decoder_only"), "n_decoder_layers": int(kind != "encoder_only")}
+    shape |= {"tie_embeddings": "three_way" if corpus.is_pairs else "target", "norm_position": "pre", "dropout": 0.0}
+    network = build(ModelConfig(vocab_size=tokenizer.vocab_size, **shape | (model or {})))
     prepare(network)
     numbers: dict[str, Any] = {"learning_rate_factor": 0.3, "label_smoothing": 0.0, "schedule": "cosine"}
     asked = TrainingConfig(steps=steps, **{"batch_size": 32, "warmup_steps": 20} | numbers | training)
@@ -86,9 +77,9 @@ def trained(
     with intervene(network, unmasked) if sees_the_future else nullcontext():
         try:
             for record in train(network, fed(), asked):
-                if record.step % 2 == 0:
-                    metrics.append(asdict(record))
-                if record.step % measure_every == 0 or record.step == steps:
+                if record.step % LOG_EVERY == 0:
+                    metrics.append({name: value for name, value in asdict(record).items() if name in LOGGED})
+                if record.step % MEASURE_EVERY == 0 or record.step == steps:
                     worth = evaluate(network, tokenizer, corpus, held_out)
                     probed = next(batches_of(corpus.train[:N_PROBED], N_PROBED))
                     tested = probe(network, tokenizer, spoil(probed), held_out)
@@ -142,14 +133,6 @@ def without_end(batch: Batch) -> Batch:
     """The mistake: <eos>, the last target of each row, does not count."""
     is_last = (batch.targets != IGNORED).cumsum(dim=-1) == (batch.targets != IGNORED).sum(dim=-1, keepdim=True)
     return Batch(batch.inputs, batch.targets.masked_fill(is_last, IGNORED))
-
-
-def without_embeddings(model: Transformer) -> None:
-    """The mistake: the embeddings are zero and stay so, and with them, tied, all logits."""
-    for name, weights in model.named_parameters():
-        if "embed" in name:
-            weights.data.zero_()
-            weights.requires_grad_(False)
 
 
 def frozen(model: Transformer) -> None:

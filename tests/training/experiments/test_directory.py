@@ -26,19 +26,17 @@ def test_what_was_created_is_found(tmp_path: Path):
     with (tmp_path / "experiment" / "metrics.jsonl").open("a") as file:
         file.write('{"step": 8, "lo')  # torn
     assert found.metrics.read() == [{"step": 7, "loss": {"look_ahead": 1.5}}]
-    mine.release()
-
-
-def test_a_process_that_is_gone_has_failed_and_one_that_ended_has_not(tmp_path: Path):
-    mine = ExperimentDirectory.create(tmp_path / "experiment", REQUEST)
-    mine.write_status("running", step=3)
+    assert not mine.is_asked_to_stop()
+    commands.ask(tmp_path / "experiment", "stop")
+    assert mine.is_asked_to_stop()
+    assert not mine.is_asked_to_stop()  # taken once
     mine.release()  # as the system does when a process is killed
-    status = ExperimentDirectory.open(tmp_path / "experiment").standing()
+    status = found.standing()
     assert status is not None
-    assert (status.state, status.step) == ("failed", 3)
+    assert (status.state, status.step) == ("failed", 7)
     assert "start it again" in str(status.reason)
-    mine.write_status("failed", step=3, reason=Message("the loss exploded"))
-    status = ExperimentDirectory.open(tmp_path / "experiment").standing()
+    mine.write_status("failed", step=7, reason=Message("the loss exploded"))
+    status = found.standing()
     assert status is not None
     assert str(status.reason) == "the loss exploded"
 
@@ -58,12 +56,3 @@ def test_what_cannot_be_read_is_told(tmp_path: Path):
         (tmp_path / "experiment.json").write_text(content)
         with pytest.raises(RunError, match=words):
             ExperimentDirectory.open(tmp_path)
-
-
-def test_a_wish_to_stop_is_taken_once(tmp_path: Path):
-    mine = ExperimentDirectory.create(tmp_path / "experiment", REQUEST)
-    assert not mine.is_asked_to_stop()
-    commands.ask(tmp_path / "experiment", "stop")
-    assert mine.is_asked_to_stop()
-    assert not mine.is_asked_to_stop()
-    mine.release()

@@ -34,10 +34,7 @@ def test_what_is_usual_may_be_asked(kind: ExperimentKind):
     [
         ({"kind": "norms"}, "the experiment must be one of positions, masks; got 'norms'"),
         ({"task": "dates"}, "the task must be one of reverse, copy, sort; got 'dates'"),
-        (
-            {"variants": ("alibi", "rotary")},
-            "there is no variant 'rotary'; the variants of this experiment are sinusoidal_interleaved",
-        ),
+        ({"variants": ("alibi", "rotary")}, "there is no variant 'rotary'; the variants of this experiment are sinus"),
         ({"variants": ()}, "1 to 6 different variants; got none"),
         ({"variants": ("alibi", "alibi")}, "different variants; got alibi, alibi"),
         ({"variants": get_args(Positions)[: MOST_VARIANTS + 1]}, "1 to 6 different variants"),
@@ -45,13 +42,11 @@ def test_what_is_usual_may_be_asked(kind: ExperimentKind):
         ({"seed": True}, "seed must be a whole number"),
         ({"steps": 19}, "steps must be a whole number from 20 to 1000, got 19"),
         ({"steps": 1001}, "got 1001"),
-        ({"steps": 40.0}, "got 40.0"),
     ],
 )
 def test_what_makes_no_sense_is_refused(wrong: dict[str, Any], words: str):
-    with pytest.raises(ConfigError) as refusal:
+    with pytest.raises(ConfigError, match=words):
         ExperimentRequest(**GOOD | wrong)
-    assert words in str(refusal.value)
 
 
 def test_plain_values_make_the_same_request():

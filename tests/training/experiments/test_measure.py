@@ -1,7 +1,5 @@
 """What a variant is worth, against the measures that every training has, and a decoder that keeps nothing."""
 
-from collections.abc import Iterator
-
 import pytest
 import torch
 
@@ -24,14 +22,6 @@ def data() -> ExperimentData:
         return ExperimentData.of(REQUEST)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    n_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(n_threads)
-
-
 @pytest.fixture(scope="module")
 def variant(data: ExperimentData) -> Variant:
     """Trained a little, so that some tokens are right."""
@@ -41,7 +31,6 @@ def variant(data: ExperimentData) -> Variant:
     return variant
 
 
-@pytest.mark.slow
 def test_each_length_is_as_if_it_were_measured_alone(variant: Variant, data: ExperimentData):
     variant.model.eval()
     some = {n: data.by_length[n] for n in (3, 8, 16, 24)}

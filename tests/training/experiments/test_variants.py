@@ -1,12 +1,9 @@
 """The variants of an experiment: alike in all but one thing, and wrong in the way that they are said to be."""
 
-from collections.abc import Iterator
-
-import numpy as np
 import pytest
 import torch
 
-from transformer_core.corpora.batching import IGNORED, Batch, PairBatches, batches_for
+from transformer_core.corpora.batching import IGNORED, Batch, batches_for
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.training.experiments.experiment import LONGEST_TRAINED, LONGEST_TRIED, VARIANTS, ExperimentRequest
 from transformer_core.training.experiments.variants import (
@@ -19,18 +16,8 @@ from transformer_core.training.experiments.variants import (
 )
 from transformer_core.training.loop import train
 
-pytestmark = pytest.mark.slow
-
 POSITIONS = ExperimentRequest(kind="positions", task="reverse", variants=VARIANTS["positions"][:6], seed=5, steps=20)
 MASKS = ExperimentRequest(kind="masks", task="copy", variants=VARIANTS["masks"], seed=5, steps=20)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    n_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(n_threads)
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +52,9 @@ def test_what_is_trained_on_is_short_and_what_is_tried_is_new(letters: Experimen
         assert all(len(pair.source) == n and pair.target == pair.source[::-1] for pair in pairs)
         assert not trained & {pair.source for pair in pairs}
     assert not trained & {pair.source for pair in (*letters.held_out, *letters.samples)}
+    assert model_of("alibi", POSITIONS, letters.tokenizer).max_seq_len == LONGEST_TRIED + 1
+    batch = as_batch(letters.samples, letters.tokenizer, max_seq_len=25)  # in their order
+    assert [letters.tokenizer.decode(row) for row in batch.inputs[0].tolist()] == [p.source for p in letters.samples]
 
 
 def test_turns_change_nothing(masked: ExperimentData):
@@ -97,14 +87,7 @@ def test_without_its_mask_a_variant_sees_the_future_while_it_trains_and_never_pa
         with variant.as_trained():
             assert ((first_logits(later) - first_logits(tgt)).abs().amax(dim=1) > 1e-4).all()
             torch.testing.assert_close(first_logits(longer), first_logits(tgt))
-
-
-def test_while_it_writes_there_is_no_future_to_look_at(masked: ExperimentData):
-    """So a variant without a mask may be measured with the right one: what it writes is the same."""
-    variant = Variant("no_mask", MASKS, masked)
-    variant.model.eval()
-    src = as_batch(masked.held_out[:3], masked.tokenizer, max_seq_len=64).inputs[0]
-    used = greedy_decode(variant.model, src, max_new_tokens=6).tokens
+    used = greedy_decode(variant.model, src, max_new_tokens=6).tokens  # while it writes there is no future
     with variant.as_trained():
         assert torch.equal(greedy_decode(variant.model, src, max_new_tokens=6).tokens, used)
 
@@ -115,19 +98,3 @@ def test_targets_that_are_not_shifted_are_what_is_given():
     assert torch.equal(wrong.inputs[0], batch.inputs[0])
     assert wrong.inputs[1].tolist() == [[7, 8, 2, 0]]
     assert torch.equal(wrong.targets, batch.targets)
-
-
-def test_the_models_are_as_long_as_is_tried(letters: ExperimentData, masked: ExperimentData):
-    assert model_of("alibi", POSITIONS, letters.tokenizer).max_seq_len == LONGEST_TRIED + 1
-    assert model_of("no_mask", MASKS, masked.tokenizer) == model_of("look_ahead", MASKS, masked.tokenizer)
-    assert letters.by_length
-    assert not masked.by_length
-
-
-def test_pairs_keep_their_order(letters: ExperimentData):
-    batch = as_batch(letters.samples, letters.tokenizer, max_seq_len=25)
-    rows = PairBatches(letters.encoded, batch_size=2, seed=0).pairs.batch(np.array([3, 1]))
-    assert [letters.tokenizer.decode(row) for row in batch.inputs[0].tolist()] == [p.source for p in letters.samples]
-    assert [letters.tokenizer.decode(row) for row in rows.inputs[0].tolist()] == [
-        letters.corpus.train[i].source for i in (3, 1)
-    ]

@@ -1,11 +1,9 @@
 """The work of an experiment's process: what it logs, how it stops, and what happens to a variant that fails."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
 
 import pytest
-import torch
 
 from transformer_core.errors import Message, RunError
 from transformer_core.training.experiments import variants as experiment_variants
@@ -17,8 +15,6 @@ from transformer_core.training.experiments.work import ExperimentMeasurement, Ex
 from transformer_core.training.loop import StepRecord
 from transformer_core.training.run import commands
 from transformer_core.training.run.metrics import RecordFile
-
-pytestmark = pytest.mark.slow
 
 REQUEST = ExperimentRequest(kind="masks", task="copy", variants=("look_ahead", "not_shifted"), seed=2, steps=20)
 
@@ -33,14 +29,9 @@ def data() -> ExperimentData:
 
 
 @pytest.fixture(autouse=True)
-def small(data: ExperimentData, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Small batches, and one thread, as in the process of an experiment."""
+def small(data: ExperimentData, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ExperimentData, "of", lambda request: data)
     monkeypatch.setattr(experiment_variants, "_BATCH_SIZE", 12)
-    n_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(n_threads)
 
 
 @pytest.fixture
@@ -110,7 +101,7 @@ def test_a_variant_that_can_go_no_further_holds_the_others_not_up(
     assert stands(tmp_path / "experiment")[0] == "finished"
 
 
-def test_an_experiment_without_variants_has_failed(
+def test_an_experiment_without_variants_or_room_has_failed(
     tmp_path: Path, few_measurements: None, monkeypatch: pytest.MonkeyPatch
 ):
     breaking(monkeypatch, *REQUEST.variants)
@@ -120,16 +111,14 @@ def test_an_experiment_without_variants_has_failed(
     assert (state, step) == ("failed", 3)
     assert "no variant can continue" in reason
 
-
-def test_no_room_is_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def no_room(self: RecordFile, record: object) -> None:
         raise OSError(28, "No space left on device")
 
-    directory = ExperimentDirectory.create(tmp_path / "experiment", REQUEST)
+    directory = ExperimentDirectory.create(tmp_path / "other", REQUEST)
     monkeypatch.setattr(RecordFile, "append", no_room)
     with pytest.raises(RunError, match=r"\(No space left on device\); free some disk space and start again"):
         list(work(directory))
-    assert stands(tmp_path / "experiment")[0] == "failed"
+    assert stands(tmp_path / "other")[0] == "failed"
 
 
 def test_one_waits_for_the_other_and_can_be_called_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

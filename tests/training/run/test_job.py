@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-import torch
-
-from tests.training.small_runs import MODEL, begin, corpus, go_on, work
+from tests.training.small_runs import MODEL, begin, corpus, work
 
 __all__ = ["corpus"]  # a fixture
 
@@ -25,28 +23,3 @@ def test_the_card_says_what_it_is_and_how_far_it_has_come(tmp_path: Path, corpus
     assert card["trained"]["steps"] == 12
     assert card["metrics"].keys() >= {"loss", "accuracy"}
     assert card["trained"]["minutes"] == round(job.seconds / 60, 2)
-
-
-def test_what_is_saved_is_where_it_stands(tmp_path: Path, corpus: Path):
-    job = begin(tmp_path / "run", corpus)
-    work(job, until=7)
-    tensors = job.optimizer.tensors()
-    again = go_on(tmp_path / "run")
-    assert (again.step, again.batches.position) == (7, job.batches.position)
-    assert again.seconds == job.seconds > 0
-    assert again.metrics == job.metrics != {}
-    for name, tensor in job.model.state_dict().items():
-        assert torch.equal(tensor, again.model.state_dict()[name])
-    found = again.optimizer.tensors()
-    assert found.keys() == tensors.keys() != set()
-    assert all(torch.equal(found[name], tensors[name]) for name in tensors)
-    again.directory.release()
-
-
-def test_a_run_begun_twice_with_one_seed_is_the_same_run(tmp_path: Path, corpus: Path):
-    jobs = [begin(tmp_path / name, corpus, seed=seed) for name, seed in (("a", 1), ("b", 1), ("c", 2))]
-    first, same, other = (torch.cat([p.flatten() for p in job.model.parameters()]) for job in jobs)
-    assert torch.equal(first, same)
-    assert not torch.equal(first, other)
-    for job in jobs:
-        job.directory.release()

@@ -89,61 +89,45 @@ def test_as_many_places_as_are_wanted(monkeypatch: pytest.MonkeyPatch):
     second.release()
     again = take_place()
     assert again is not None
-    for place in (first, again, third):
+    line = {"is_wanted": lambda n_before: False, "line": "others", "most": 1}  # another line does not count
+    other = wait_for_place(**line)
+    assert other is not None
+    assert wait_for_place(**line) is None
+    for place in (first, again, third, other):
         place.release()
-
-
-@pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", " "])
-def test_a_number_of_places_that_makes_no_sense(monkeypatch: pytest.MonkeyPatch, value: str):
-    monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", value)
-    with pytest.raises(
-        ConfigError, match=f"HEADLIGHT_RUNS_AT_ONCE must be a whole number of at least 1, got {value!r}"
-    ):
-        n_at_once()
-
-
-def test_where_nobody_says_it_is_half_the_cores(monkeypatch: pytest.MonkeyPatch):
+    for value in ("0", "-1", "many", "1.5", " "):
+        monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", value)
+        with pytest.raises(ConfigError, match=f"a whole number of at least 1, got {value!r}"):
+            n_at_once()
     monkeypatch.delenv("HEADLIGHT_RUNS_AT_ONCE")
     assert n_at_once() == max(2, (os.cpu_count() or 1) // 2)
 
 
-def test_who_came_first_goes_first(monkeypatch: pytest.MonkeyPatch):
+def test_where_nobody_can_wait_nobody_needs_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "file"))
+    place = wait_for_place(is_wanted=lambda n_before: False)
+    assert place is not None
+    place.release()
+    assert take_place() is not None
+
+
+def test_who_came_first_goes_first(places: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "1")
     at_work = take_place()
     assert at_work is not None
-    waiters = [Waiter() for _ in range(3)]
-    assert [waiter.n_before[-1] for waiter in waiters] == [0, 1, 2]
+    waiters = [Waiter() for _ in range(4)]
+    assert [waiter.n_before[-1] for waiter in waiters] == [0, 1, 2, 3]
+    waiters.pop(1).leave()
     for i, waiter in enumerate(waiters):
         at_work.release()
         at_work = waiter.has_come_in()
         assert all(later.place is None for later in waiters[i + 1 :])
     at_work.release()
-
-
-def test_who_waits_in_another_line_does_not_count():
-    first = wait_for_place(is_wanted=lambda n_before: False, line="others", most=1)
-    assert first is not None
-    assert wait_for_place(is_wanted=lambda n_before: False, line="others", most=1) is None
-    places = [take_place(), take_place()]
-    assert None not in places
-    for place in (first, *places):
-        assert place is not None
-        place.release()
-
-
-def test_who_leaves_the_line_holds_nobody_up(places: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "1")
-    at_work = take_place()
-    assert at_work is not None
-    first, second = Waiter(), Waiter()
-    first.leave()
-    assert first.place is None
-    at_work.release()
-    second.has_come_in().release()
     assert list(places.glob("ticket-*")) == []
 
 
-def test_the_place_of_a_killed_run_is_free(
+def test_a_killed_run_and_a_killed_waiter_hold_nobody_up(
     places: Path, monkeypatch: pytest.MonkeyPatch, another_process: Callable[[Path], "subprocess.Popen[bytes]"]
 ):
     monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "1")
@@ -154,12 +138,6 @@ def test_the_place_of_a_killed_run_is_free(
     place = take_place()
     assert place is not None
     place.release()
-
-
-def test_a_killed_waiter_holds_nobody_up(
-    places: Path, monkeypatch: pytest.MonkeyPatch, another_process: Callable[[Path], "subprocess.Popen[bytes]"]
-):
-    monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "1")
     ticket = places / f"ticket-{time.time_ns() - 10**10:020}-1.lock"  # somebody has been waiting for ten seconds
     waiting = another_process(ticket)
     mine = Waiter()
@@ -178,12 +156,3 @@ def test_a_ticket_that_is_not_held_yet_counts(places: Path):
     mine = Waiter()
     assert set(mine.n_before) == {1}
     mine.leave()
-
-
-def test_where_nobody_can_wait_nobody_needs_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "file"))
-    place = wait_for_place(is_wanted=lambda n_before: False)
-    assert place is not None
-    place.release()
-    assert take_place() is not None
