@@ -1,8 +1,11 @@
 """What all tests share: shapes checked at run time, the data folder, hypothesis profiles."""
 
+import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, TypeVar
 
 import hypothesis
 import pytest
@@ -11,6 +14,8 @@ import torch
 from tests import shapes
 
 pytest_plugins = ["tests.schedule"]
+
+Result = TypeVar("Result")
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # tests that run side by side take one thread each, and so does what they start
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -32,6 +37,12 @@ def smallest_numbers() -> Iterator[None]:
     """A training rounds the smallest numbers to 0, in the whole process; the next test has them again."""
     yield
     torch.set_flush_denormal(False)
+
+
+def run_coroutine(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine in a loop of another thread: in this one the loop of Playwright may be running."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()
 
 
 @pytest.fixture(scope="session")

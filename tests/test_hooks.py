@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from tests.conftest import run_coroutine
 from transformer_core.hooks import (
     HookPoint,
     LazyPatternPoint,
@@ -126,7 +127,7 @@ def test_tasks_that_take_turns_see_their_own_only():
     async def together():
         return await asyncio.gather(*(task(number) for number in range(5)), unwatched())
 
-    assert asyncio.run(together()) == [*([float(number)] * 20 for number in range(5)), True]
+    assert run_coroutine(together()) == [*([float(number)] * 20 for number in range(5)), True]
 
 
 def test_points_are_named_by_their_place_in_the_order_of_building():

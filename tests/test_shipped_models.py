@@ -33,28 +33,30 @@ MAX_BYTES = 5_000_000  # of a folder
 
 # What each must reach on what was held out, and on how much of that it is measured again here.
 LEAST: dict[str, tuple[int, dict[str, float]]] = {
-    "en-fr": (2000, {"exact_match": 0.99, "pronoun": 1.0, "antecedent": 0.9}),
-    "dates": (2000, {"exact_match": 0.99}),
-    "stories": (200, {"coherent": 0.8, "grammatical": 0.98}),
+    "en-fr": (400, {"exact_match": 0.99, "pronoun": 1.0, "antecedent": 0.9}),
+    "dates": (400, {"exact_match": 0.99}),
+    "stories": (60, {"coherent": 0.8, "grammatical": 0.98}),
     "fill-in": (600, {"accuracy": 0.95}),
-    "induction": (1000, {"determined_accuracy": 0.95, "continued": 0.9}),
+    "induction": (300, {"determined_accuracy": 0.95, "continued": 0.9}),
 }
 
-# In a process of its own: run-time checks of every shape would make 2,000 translations take minutes.
+# In a process of its own: run-time checks of every shape would make the translations take minutes.
 MEASURE = """
 import json, sys
 import transformer_core as tc
 from transformer_core.corpora import load_corpus
 from transformer_core.training.evaluate import evaluate
 
-name, n_items = sys.argv[1], int(sys.argv[2])
-card = tc.read_card(f"checkpoints/{name}")
-corpus = load_corpus(card["corpus"]["name"])
-model, tokenizer = tc.load(f"checkpoints/{name}")
-layer, head = map(int, card["trained"].get("guided_head", "encoder.0.0").split(".")[1:])
-guided = (layer, head) if "guided_head" in card["trained"] else None
-metrics = evaluate(model, tokenizer, corpus, corpus.held_out[:n_items], guided=guided)
-print(json.dumps({"metrics": metrics, "fingerprint": corpus.fingerprint, "n_held_out": len(corpus.held_out)}))
+measured = {}
+for name, n_items in json.loads(sys.argv[1]).items():
+    card = tc.read_card(f"checkpoints/{name}")
+    corpus = load_corpus(card["corpus"]["name"])
+    model, tokenizer = tc.load(f"checkpoints/{name}")
+    layer, head = map(int, card["trained"].get("guided_head", "encoder.0.0").split(".")[1:])
+    guided = (layer, head) if "guided_head" in card["trained"] else None
+    metrics = evaluate(model, tokenizer, corpus, corpus.held_out[:n_items], guided=guided)
+    measured[name] = {"metrics": metrics, "fingerprint": corpus.fingerprint}
+print(json.dumps(measured))
 """
 
 SWITCH_OFF = """
@@ -217,6 +219,7 @@ def test_fill_in_knows_what_is_missing_in_its_examples():
         assert filled == re.findall(r"\[(\w+)\]", text), example
 
 
+@pytest.mark.full
 @pytest.mark.training
 def test_without_its_guided_head_en_fr_mistakes_pronouns():
     """As its card says: many more than without another head of the encoder."""
@@ -259,14 +262,15 @@ def test_induction_has_induction_heads():
 
 
 @pytest.mark.training
-def test_it_is_as_good_as_its_card_says(name: str, card: dict[str, Any]):
-    """Measured again from the folder, on what was held out."""
-    n_items, least = LEAST[name]
-    command = [sys.executable, "-c", MEASURE, name, str(n_items)]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    measured = json.loads(answer.stdout)
-    assert measured["fingerprint"] == card["corpus"]["fingerprint"]
-    is_all = n_items == measured["n_held_out"]
-    for measure, at_least in least.items():
-        assert measured["metrics"][measure] >= at_least
-        assert measured["metrics"][measure] == pytest.approx(card["metrics"][measure], abs=0.003 if is_all else 0.06)
+def test_they_are_as_good_as_their_cards_say():
+    """Measured again from the folders, on some of what was held out."""
+    n_items = json.dumps({name: n for name, (n, _) in LEAST.items()})
+    answer = subprocess.run(
+        [sys.executable, "-c", MEASURE, n_items], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    for name, measured in json.loads(answer.stdout).items():
+        card = tc.read_card(ROOT / "checkpoints" / name)
+        assert measured["fingerprint"] == card["corpus"]["fingerprint"]
+        for measure, at_least in LEAST[name][1].items():
+            assert measured["metrics"][measure] >= at_least, (name, measure)
+            assert measured["metrics"][measure] == pytest.approx(card["metrics"][measure], abs=0.06), (name, measure)

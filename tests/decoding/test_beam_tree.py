@@ -103,46 +103,6 @@ def check(searched: BeamTree, n_beams: int) -> None:
     assert searched.best is searched.finished[0].step
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n_beams, penalty", [(2, 0.0), (4, 1.0), (5, 2.0)])
-def test_it_is_the_search_of_transformers(n_beams: int, penalty: float):
-    transformers = pytest.importorskip("transformers")
-    from tests.decoding.foreign import as_gpt2
-
-    model = wide_awake("decoder_only", positions="learned", norm_position="pre", scale_embeddings=False)
-    theirs = as_gpt2(model, transformers)
-    prompts = random_tokens([3, 3, 3, 3], vocab_size=13)
-    expected = theirs.generate(
-        prompts,
-        attention_mask=torch.ones_like(prompts),
-        num_beams=n_beams,
-        do_sample=False,
-        max_new_tokens=8,
-        length_penalty=penalty,
-        early_stopping=False,
-        bad_words_ids=[[model.config.pad_id]],
-    )
-    for prompt, text in zip(prompts, expected[:, 3:].tolist(), strict=True):
-        searched = search_beams(
-            DecodingTree(model, prompt[None]),
-            n_beams=n_beams,
-            length_penalty=penalty,
-            penalty_form="length",
-            max_new_tokens=8,
-        )
-        assert tokens_of(searched.best.written()) == (text[: text.index(EOS) + 1] if EOS in text else text)
-
-
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_one_beam_is_greedy_decoding(architecture: str):
-    for seed in range(4):
-        model, given = wide_awake(architecture, seed=seed), random_tokens([4], vocab_size=13, seed=seed)
-        searched = search_beams(DecodingTree(model, given), n_beams=1, max_new_tokens=6)
-        greedy = tc.greedy_decode(model, given, max_new_tokens=6)
-        assert tokens_of(searched.best.path()) == greedy.tokens[0].tolist()
-        assert len(searched.finished) == 1
-
-
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_nothing_is_computed_twice(architecture: str, monkeypatch: pytest.MonkeyPatch):
     model, given = wide_awake(architecture), random_tokens([5], vocab_size=13)
@@ -185,14 +145,6 @@ def test_a_search_from_within_a_text_is_the_search_behind_that_prompt():
         assert [(one.token, one.fate) for one in mine] == [(one.token, one.fate) for one in theirs]
         assert [one.total for one in mine] == pytest.approx([one.total for one in theirs], abs=1e-5)
         assert [one.score for one in mine] == pytest.approx([one.score for one in theirs], abs=1e-5)
-
-
-def test_the_score_is_the_total_by_the_penalty():
-    tree = DecodingTree(wide_awake("encoder_decoder"), random_tokens([4], vocab_size=13))
-    by_paper = search_beams(tree, length_penalty=0.6, max_new_tokens=4)
-    for n, level in enumerate(by_paper.levels, start=1):
-        for one in level:
-            assert one.score == pytest.approx(one.total / ((5 + n) / 6) ** 0.6)
 
 
 def test_a_text_that_ends_at_once():

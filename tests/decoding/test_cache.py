@@ -49,15 +49,6 @@ def test_a_growing_store_takes_memory_as_it_is_written():
     assert len(addresses) == 3
 
 
-def test_what_was_written_is_what_is_repeated():
-    store = GrowingStore()
-    k, v = random_keys_values(5)
-    store.append(k, v)
-    store.repeat(3)
-    assert store.k_v is not None and store.k_v.shape[2] == 5
-    assert torch.equal(store.written, torch.cat([k, v], dim=1).repeat_interleave(3, dim=0))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "parts",
@@ -119,18 +110,6 @@ def test_each_position_is_projected_once():
     of_self, of_cross = [n_positions[name] for name in names[:3]], [n_positions[name] for name in names[3:]]
     assert of_self == [[1] * 7] * 3
     assert of_cross == [[1] * 7, [5], [5]]  # the memory's keys and values: at the first step only
-
-
-@torch.inference_mode()
-def test_two_caches_know_nothing_of_each_other():
-    model = small_model()
-    memory = model.encode(SRC)
-    alone = KeyValueCache(n_layers=2)
-    expected = [model.decode(part, memory, SRC, alone) for part in TGT.split(1, dim=1)]
-    one, other = (KeyValueCache(n_layers=2) for _ in range(2))
-    for part, opposite, logits in zip(TGT.split(1, dim=1), TGT.flip(1).split(1, dim=1), expected, strict=True):
-        assert torch.equal(model.decode(part, memory, SRC, one), logits)
-        model.decode(opposite, memory, SRC, other)
 
 
 @pytest.mark.parametrize("changes", [{}, {"n_kv_heads": 1, "positions": "rotary_halves"}, {"sliding_window": 2}])

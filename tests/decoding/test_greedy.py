@@ -216,14 +216,6 @@ def test_it_can_be_watched():
             seen.clear()
 
 
-def test_nothing_is_kept_for_gradients():
-    model = random_model(3)
-    decoding = greedy_decode(model, torch.tensor([[4, 5, 2]]))
-    assert not decoding.log_probs.requires_grad
-    assert all(parameter.grad is None for parameter in model.parameters())
-    assert torch.is_grad_enabled()
-
-
 def test_the_result_can_be_read_with_gradients():
     """Whoever decodes, then looks at gradients of what was written, needs ordinary tensors."""
     model = random_model(3)

@@ -114,22 +114,3 @@ def test_a_model_that_reads_only_is_refused(decode: Callable[..., Decoding]):
     model = shaken_model(odd_config(**ENCODER))
     with pytest.raises(ConfigError, match=r"^this model is encoder-only and does not generate text; choose"):
         decode(model, random_tokens([4], vocab_size=37))
-
-
-@pytest.mark.parametrize("decode", [tc.greedy_decode, tc.beam_search])
-def test_half_of_the_bits(decode: Callable[..., Decoding]):
-    """Log-probabilities are summed up in more than eight bits."""
-    model = wide_awake(positions="rotary_halves", n_kv_heads=1, sliding_window=3).to(torch.bfloat16)
-    decoding = decode(model, random_tokens([4, 4], vocab_size=37), max_new_tokens=5)
-    assert decoding.log_probs.dtype == torch.float32 and decoding.log_probs.isfinite().all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("variation", [name for name in VARIATIONS if not name.startswith("encoder")])
-def test_the_cache_changes_nothing(variation: str):
-    """One source, or prompt, is shorter than the others; a source may be padding only."""
-    model = shaken_model(odd_config(**VARIATIONS[variation] | {"tie_embeddings": "none"}), seed=3)
-    tokens = random_tokens([7, 4, 1 if model.encoder is None else 0], vocab_size=37)
-    cached, uncached = (tc.greedy_decode(model, tokens, max_new_tokens=6, use_cache=c) for c in (True, False))
-    assert torch.equal(cached.tokens, uncached.tokens)
-    torch.testing.assert_close(cached.log_probs, uncached.log_probs, rtol=1e-5, atol=1e-5)

@@ -222,11 +222,6 @@ def test_forced_tokens_stand_where_they_belong(forced: dict[int, list[int]], see
     assert tokens_of([*session.follow({k: v for k, v in forced.items() if k < 5}, max_new_tokens=5)]) == expected
 
 
-def test_what_is_forced_is_read_in_one_forward():
-    steps = [*DecodingSession(ENDLESS, text()).follow({0: [5, 6, 7]}, max_new_tokens=4)]
-    assert [step.prediction.n_read for step in steps[:2] if step.prediction] == [2, 2]
-
-
 def test_forced_tokens_that_have_no_place():
     session = DecodingSession(ENDLESS, text())
     refused: dict[str, list[int]] = {

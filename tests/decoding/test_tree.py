@@ -244,11 +244,6 @@ def test_memory_is_counted_and_nothing_else_is_held():
     assert tree.n_bytes == sum(storages.values()) + sum(x.nbytes for x in rows if x is not None)
 
 
-def test_a_step_says_what_it_is_in_a_line():
-    tree = DecodingTree(writer("decoder"), given_tokens())
-    assert repr(tree.go_on(tree.start, 7)) == "DecodingStep(token=7, position=5, is_given=False)"
-
-
 def test_a_forward_that_is_broken_off_leaves_nothing_wrong():
     model, source = writer("the paper's"), given_tokens()
     tree = DecodingTree(model, source)

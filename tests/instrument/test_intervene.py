@@ -150,32 +150,6 @@ def test_afterwards_the_model_has_the_same_bits(model: tc.Transformer):
     assert all(torch.equal(value, state[name]) for name, value in model.state_dict().items())
 
 
-def test_nothing_is_registered_on_the_model(model: tc.Transformer):
-    def attributes() -> dict[str, dict[str, object]]:
-        return {name: dict(vars(module)) for name, module in model.named_modules()}
-
-    before = attributes()
-    with tc.intervene(model, {"*.hook_z": tc.zero_heads([1])}):
-        model(SRC, TGT)
-        assert attributes() == before
-    assert attributes() == before
-
-
-@pytest.mark.parametrize(
-    "typo, near",
-    [
-        ("decoder.blocks.0.cross_attn.hook_zz", Z),
-        ("decoder.blocks.7.cross_attn.hook_z", Z),
-        ("*.hook_resid_mit", "hook_resid_mid"),
-    ],
-)
-def test_an_unknown_site_is_an_error_that_names_the_nearest(model: tc.Transformer, typo: str, near: str):
-    with pytest.raises(SiteError) as error, tc.intervene(model, {Z: add(1), typo: add(1)}):
-        pass
-    assert str(error.value).startswith(f"the model has no site {typo!r}; the nearest are ")
-    assert near in str(error.value)
-
-
 @pytest.mark.parametrize(
     "function, complaint",
     [

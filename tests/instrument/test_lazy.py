@@ -142,14 +142,6 @@ def test_overviews_of_any_size(decoder: tc.Transformer, size: tuple[int, int], r
             assert_near(pattern.pooled(size, reduce), acts[site][0])
 
 
-def test_a_row_of_means_sums_to_1(decoder: tc.Transformer):
-    _, patterns = both_ways(decoder, random_tokens([23], vocab_size=13))
-    keys_of_each_column = torch.tensor([5.0, 6, 6, 6])  # floor(23 j / 4): 0, 5, 11, 17, 23
-    for pattern in patterns.values():
-        means = pattern.pooled((6, 4), "mean")
-        assert_near((means * keys_of_each_column).sum(dim=-1), torch.ones(3, 6))
-
-
 @pytest.mark.parametrize(
     "queries", [slice(None), slice(3, 3), slice(5, 2), slice(-4, None), slice(30, 99), slice(0, 99)]
 )
@@ -251,14 +243,6 @@ def test_no_site_means_the_patterns_and_others_are_tensors(decoder: tc.Transform
         pass
     with pytest.raises(KeyError, match="captured are"):
         acts["hook_logits"]
-
-
-def test_an_attention_on_its_own(decoder: tc.Transformer):
-    attention = decoder.get_submodule("decoder.blocks.0.self_attn")
-    x = torch.randn(1, 5, 6)
-    with tc.capture(attention, lazy=True) as acts:
-        attention(x, x)
-    assert acts.patterns["hook_pattern"].full().shape == (1, 3, 5, 5)
 
 
 def test_unwatched_it_stays(decoder: tc.Transformer):

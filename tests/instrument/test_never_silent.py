@@ -82,7 +82,7 @@ def test_hooks_that_torch_registers_fire_and_can_change_the_value(model: tc.Tran
 
 
 def test_a_generator_shares_its_caller_s_context(model: tc.Transformer):
-    """As with torch.no_grad: what is active where it yields is active for its caller too, until it has left the block."""
+    """As with torch.no_grad: what is active where it yields is active for its caller, until it leaves the block."""
 
     def logits_without_heads() -> Iterator[Tensor]:
         with tc.intervene(model, WITHOUT_HEADS):

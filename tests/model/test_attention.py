@@ -167,13 +167,6 @@ def test_queries_and_keys_are_normalized_head_by_head_before_they_are_turned():
         torch.testing.assert_close(acts[f"hook_{stem}"], rotation.turn(normalized).detach())
 
 
-def test_scores_that_are_not_scaled():
-    attention, x = shaken(MultiHeadAttention(odd_config(scale_scores=False))), torch.randn(1, 4, 48)
-    with tc.capture(attention, "*") as acts:
-        attention(x, x)
-    torch.testing.assert_close(acts["hook_attn_scores"], acts["hook_q"] @ acts["hook_k"].transpose(-2, -1))
-
-
 @pytest.mark.parametrize(
     "attention_bias, expected", [("all", {"q", "k", "v", "out"}), ("qkv", {"q", "k", "v"}), ("none", set())]
 )

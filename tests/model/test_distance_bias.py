@@ -14,7 +14,6 @@ from transformer_core.model.distance_bias import (
     PositionBias,
     RelativeBuckets,
     alibi_slopes,
-    build_position_bias,
     relative_bucket,
 )
 
@@ -165,16 +164,6 @@ def test_in_a_model_self_attention_has_the_bias_of_its_stack_and_cross_attention
     for layer in (0, 1):
         added = in_scores(model, acts, f"decoder.blocks.{layer}.cross_attn")
         torch.testing.assert_close(added, torch.zeros(1, 3, 9, 13), rtol=1e-5, atol=1e-5)
-
-
-def test_which_positions_are_a_bias():
-    config = odd_config(positions="relative_buckets")
-    for is_causal in (True, False):
-        relative = build_position_bias(config, is_causal=is_causal)
-        assert isinstance(relative, RelativeBuckets) and relative.is_causal is is_causal
-        assert relative.weight.shape == (32, 3)
-        assert isinstance(build_position_bias(odd_config(positions="alibi"), is_causal=is_causal), AlibiBias)
-        assert build_position_bias(odd_config(positions="rotary_halves"), is_causal=is_causal) is None
 
 
 def test_a_rule_goes_to_another_device():

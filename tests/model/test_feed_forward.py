@@ -29,12 +29,6 @@ def test_by_hand():
     torch.testing.assert_close(acts["hook_post"], torch.tensor([[[0.0, 3.0]]]))
 
 
-def test_it_is_equation_2():
-    ffn, x = shaken(FeedForward(odd_config())), torch.randn(2, 7, 48)
-    expected = by_hand.feed_forward(by_hand.Weights.of(ffn), x.double().numpy())
-    torch.testing.assert_close(ffn(x).double().detach(), torch.from_numpy(expected), rtol=1e-5, atol=1e-5)
-
-
 def test_it_is_two_convolutions_of_kernel_size_1():
     """Source: Vaswani et al. 2017, sec. 3.3."""
     ffn, x = shaken(FeedForward(odd_config())), torch.randn(2, 7, 48)
@@ -60,22 +54,6 @@ def test_the_network_takes_the_activation_that_the_configuration_names(name: str
         ffn(x)
     expected = [BY_HAND[name](value) for value in acts["hook_pre"].flatten().tolist()]
     torch.testing.assert_close(acts["hook_post"].flatten(), torch.tensor(expected), rtol=1e-5, atol=1e-6)
-
-
-def test_gated_by_hand():
-    """x = (1, -2): gate (-1, 3) -> relu (0, 3); up (4, -1); product (0, -3); down doubles the second."""
-    ffn = FeedForward(odd_config(d_model=2, d_ff=2, n_heads=1, gated=True, feed_forward_bias=False)).eval()
-    weights = {
-        "gate.weight": torch.tensor([[1.0, 1.0], [1.0, -1.0]]),
-        "up.weight": torch.tensor([[0.0, -2.0], [1.0, 1.0]]),
-        "down.weight": torch.tensor([[0.0, 2.0], [5.0, 1.0]]),
-    }
-    ffn.load_state_dict(weights)
-    with tc.capture(ffn, "*") as acts:
-        torch.testing.assert_close(ffn(torch.tensor([[[1.0, -2.0]]])), torch.tensor([[[-6.0, -3.0]]]))
-    assert acts["hook_pre"].tolist() == [[[-1.0, 3.0]]]
-    assert acts["hook_pre_linear"].tolist() == [[[4.0, -1.0]]]
-    assert acts["hook_post"].tolist() == [[[0.0, -3.0]]]
 
 
 @pytest.mark.parametrize("name", BY_HAND)

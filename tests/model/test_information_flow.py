@@ -140,16 +140,6 @@ def test_padding_never_changes_a_result(variation: str):
         torch.testing.assert_close(logits[row, : len(expected)], expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("n_padding", [1, 2, 5, 15])
-def test_more_padding_is_no_difference(n_padding: int):
-    model = shaken_model(odd_config())
-    src, tgt = random_tokens([7], vocab_size=37), random_tokens([6], vocab_size=37)
-    padded_src = torch.nn.functional.pad(src, (0, n_padding), value=PAD)
-    padded_tgt = torch.nn.functional.pad(tgt, (0, n_padding), value=PAD)
-    padded = model(padded_src, padded_tgt)[:, :6]
-    torch.testing.assert_close(padded, model(src, tgt), rtol=1e-5, atol=1e-5)
-
-
 @torch.no_grad()
 def test_a_decoder_may_start_with_the_token_of_the_padding():
     """Marian's and T5's do: the first token counts, and the same one behind the text does not."""
@@ -187,12 +177,6 @@ def test_a_text_of_nothing_but_padding_gives_finite_numbers(variation: str):
     assert logits.isfinite().all()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None and parameter.grad.isfinite().all(), name
-
-
-def test_without_a_padding_token_each_token_counts():
-    model = shaken_model(odd_config(pad_id=None))
-    src, tgt = torch.tensor([[5, 0, 0]]), torch.tensor([[1, 0, 4]])
-    assert moved(model(src, tgt), model(torch.tensor([[5, 0, 3]]), tgt)) == [[True] * 3]
 
 
 @each_variation

@@ -59,21 +59,6 @@ def test_their_product_by_hand():
     assert torch.equal(mask[1, 0], boolean(["x . . .", "x x . .", "x x x .", "x x x x"]))
 
 
-@given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 999))
-def test_their_product_allows_what_both_allow(batch: int, n_positions: int, seed: int):
-    tokens = torch.randint(0, 3, (batch, n_positions), generator=torch.Generator().manual_seed(seed))
-    mask = causal_mask(n_positions) & padding_mask(tokens, pad_id=0)
-    for b in range(batch):
-        for query in range(n_positions):
-            for key in range(n_positions):
-                assert mask[b, 0, query, key] == (key <= query and tokens[b, key] != 0)
-
-
-@pytest.mark.parametrize("mask", [causal_mask(3), padding_mask(torch.ones(1, 3, dtype=torch.int64), 0)])
-def test_masks_are_boolean(mask: torch.Tensor):
-    assert mask.dtype == torch.bool
-
-
 def a_rule(
     *, n_queries: int, is_causal: bool, n_past: int = 0, window: int | None = None, padding: str = "none"
 ) -> AttentionMask:
@@ -157,23 +142,12 @@ def test_a_rule_of_keys_is_the_padding_for_all_queries():
         assert all_real.allows_everything and torch.equal(all_real.write_out(), torch.ones(1, 1, 2, 3).bool())
 
 
-def test_a_text_that_is_padding_only_sees_nothing():
-    mask = AttentionMask.within(torch.tensor([[5, 6], [0, 0]]), pad_id=0, is_causal=True)
-    assert torch.equal(mask.write_out()[:, 0], torch.stack([boolean(["x .", "x x"]), boolean([". .", ". ."])]))
-
-
 def test_a_decoder_that_starts_with_the_token_of_the_padding():
     """Marian's and T5's do; without padding behind, nothing but look-ahead is left."""
     started = torch.tensor([[0, 5, 6], [0, 7, 8]])
     mask = AttentionMask.within(started, pad_id=0, is_causal=True, first_is_real=True)
     assert mask.is_causal_only and torch.equal(mask.write_out()[0, 0], causal_mask(3))
     assert not AttentionMask.within(started, pad_id=0, is_causal=True).is_causal_only
-
-
-def test_no_token_at_all():
-    """The stack refuses it with its own words."""
-    none = torch.empty(1, 0, dtype=torch.int64)
-    assert AttentionMask.within(none, pad_id=0, is_causal=True, first_is_real=True).n_keys == 0
 
 
 def test_a_rule_goes_to_another_device():
@@ -221,10 +195,6 @@ def test_a_window_a_prefix_and_blocks_cell_by_cell(n_queries: int, n_keys: int, 
             assert block[row, key] == any(
                 first <= query < first + size and first <= key < first + size for first in range(0, 20, size)
             )
-
-
-def test_a_prefix_of_nothing_is_look_ahead():
-    assert torch.equal(prefix_mask(5, 5, 0), causal_mask(5))
 
 
 @pytest.mark.parametrize("window", [1, 3, 9])

@@ -38,14 +38,6 @@ def test_published_cell(pos: int, column: int):
     assert round(value, 4) == ROWS[pos][column]
 
 
-@pytest.mark.parametrize("pair, denominator", [(0, 1.0000), (1, 21.5443), (2, 464.1590)])
-def test_published_denominator(pair: int, denominator: float):
-    """The published 464.1590 has its exponent 2/3 rounded to float32; exactly, it is 464.15888."""
-    table = sinusoidal_table(2, 6).double()
-    angle = torch.atan2(table[1, 2 * pair], table[1, 2 * pair + 1]).item()
-    assert 1 / angle == pytest.approx(denominator, abs=5e-5, rel=3e-7)
-
-
 @SIZES
 def test_each_cell_is_the_formula_s_to_the_last_bit(n_positions: int, d_model: int):
     """Computed in float64, so that float32 holds the nearest value, or its neighbour where libraries differ."""
@@ -73,13 +65,6 @@ def test_halves_are_the_same_columns_sines_left_cosines_right(n_positions: int, 
     assert torch.equal(halves[:, d_model // 2 :], interleaved[:, 1::2])
 
 
-def test_the_picture_splits_in_the_centre():
-    """Position 0 of the picture of 20 positions x 512 dimensions: sin 0 left, cos 0 right."""
-    table = sinusoidal_table(20, 512, "halves")
-    assert table.shape == (20, 512)
-    assert torch.equal(table[0], torch.tensor([0.0] * 256 + [1.0] * 256))
-
-
 @pytest.mark.parametrize("k", [1, 2, 7, 31])
 @pytest.mark.parametrize("d_model", [6, 48])
 def test_a_step_of_k_is_one_rotation_a_frequency(d_model: int, k: int):
@@ -93,22 +78,6 @@ def test_a_step_of_k_is_one_rotation_a_frequency(d_model: int, k: int):
     table = sinusoidal_table(64, d_model).double()
     torch.testing.assert_close(table[:-k] @ rotation.T, table[k:], rtol=0, atol=2e-7)
     torch.testing.assert_close(rotation @ rotation.T, torch.eye(d_model, dtype=torch.float64))
-
-
-def test_wavelengths_go_from_2_pi_to_nearly_10000_times_2_pi():
-    """A geometric progression: 2 pi * 10000^(2i / d_model)."""
-    d_model = 512
-    table = sinusoidal_table(2, d_model).double()
-    angles = torch.atan2(table[1, 0::2], table[1, 1::2])  # a position's step, in radians
-    wavelengths = 2 * math.pi / angles
-    assert wavelengths[0] == pytest.approx(2 * math.pi, rel=1e-6)
-    ratios = wavelengths[1:] / wavelengths[:-1]
-    torch.testing.assert_close(ratios, torch.full_like(ratios, 10000 ** (2 / d_model)), rtol=1e-6, atol=0)
-    assert wavelengths[-1] * ratios[-1] == pytest.approx(10000 * 2 * math.pi, rel=1e-5)
-
-
-def test_another_base():
-    assert sinusoidal_table(2, 4, base=100.0)[1, 2].item() == pytest.approx(math.sin(0.1), rel=1e-6)
 
 
 @pytest.mark.parametrize("layout", ["interleaved", "halves"])

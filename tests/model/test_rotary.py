@@ -122,17 +122,6 @@ def test_a_product_depends_on_the_distance_alone(layout: str):
 
 
 @LAYOUTS
-def test_lengths_stay(layout: str):
-    x = torch.randn(2, 3, 7, 16)
-    torch.testing.assert_close(rotary(layout)(3, 7, CPU).turn(x).norm(dim=-1), x.norm(dim=-1))
-
-
-def test_position_0_is_not_turned():
-    x = torch.randn(2, 3, 1, 16)
-    assert torch.equal(rotary()(0, 1, CPU).turn(x), x)
-
-
-@LAYOUTS
 def test_a_range_of_positions_is_a_slice_of_the_whole(layout: str):
     whole, part = rotary(layout)(0, 20, CPU), rotary(layout)(7, 5, CPU)
     assert torch.equal(part.cos, whole.cos[7:12]) and torch.equal(part.sin, whole.sin[7:12])
@@ -152,11 +141,6 @@ def test_far_positions_are_exact_too():
         angle = 100_000 * 10000 ** (-pair / 8)
         assert rotation.cos[0, pair].item() == pytest.approx(math.cos(angle), abs=1e-7)
         assert rotation.sin[0, pair].item() == pytest.approx(math.sin(angle), abs=1e-7)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_what_is_turned_keeps_its_type(dtype: torch.dtype):
-    assert rotary()(0, 7, CPU).turn(torch.randn(2, 3, 7, 16, dtype=dtype)).dtype == dtype
 
 
 def test_there_is_nothing_to_train_or_store_and_numbers_without_memory_for_weights():

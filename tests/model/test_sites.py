@@ -9,11 +9,8 @@ from torch import Tensor
 
 import transformer_core as tc
 from tests.model.building import (
-    PAD,
     VARIATIONS,
     random_inputs,
-    shaken_model,
-    small_config,
     varied_model,
 )
 from transformer_core.model.feed_forward import FeedForward
@@ -120,12 +117,6 @@ def test_names_are_the_table_s(variation: str, model: tc.Transformer, acts: tc.A
     expected = {name.replace("blocks.0", f"blocks.{i}") for name in names for i in (0, 1)} | {"hook_logits"}
     assert set(tc.site_names(model)) == expected and len(tc.site_names(model)) == len(expected)
     assert set(acts) == expected  # each is passed by a forward
-
-
-def test_names_are_module_paths(model: tc.Transformer):
-    modules = dict(model.named_modules())
-    for name in tc.site_names(model):
-        assert model.get_submodule(name) is modules[name]
 
 
 def test_shapes(model: tc.Transformer, acts: tc.Activations):
@@ -235,19 +226,6 @@ def test_watched_or_not_the_logits_are_the_same(
     torch.testing.assert_close(acts["hook_logits"], unwatched, rtol=0, atol=5e-6)
     with tc.capture(model, "*.hook_mask"):
         torch.testing.assert_close(model(*inputs), unwatched, rtol=0, atol=5e-6)
-
-
-@pytest.mark.parametrize("norm_position", ["post", "pre"])
-@torch.no_grad()
-def test_each_site_may_be_watched_alone(norm_position: str):
-    """Each decides how attention is computed; the logits agree to 1e-6."""
-    model = shaken_model(small_config(norm_position=norm_position))
-    src, tgt = torch.tensor([[5, 6, 7, PAD]]), torch.tensor([[1, 8, 3]])
-    unwatched = model(src, tgt)
-    for site in tc.site_names(model):
-        with tc.capture(model, site) as acts:
-            torch.testing.assert_close(model(src, tgt), unwatched, rtol=1e-5, atol=1e-6)
-        assert list(acts) == [site]
 
 
 def test_gradients_are_the_same_watched_or_not(model: tc.Transformer, inputs: tuple[Tensor, ...]):

@@ -168,15 +168,6 @@ def test_the_whole_forward_by_hand(norm_position: str, tie_embeddings: str):
     torch.testing.assert_close(model(src, tgt).detach(), expected, rtol=1e-5, atol=1e-6)
 
 
-@NORM_POSITIONS
-@pytest.mark.parametrize("alone", [DECODER, ENCODER], ids=["decoder", "encoder"])
-def test_one_stack_alone_by_hand(alone: dict[str, Any], norm_position: str):
-    model = shaken_model(odd_config(**alone, norm_position=norm_position)).double()
-    tokens = random_tokens([5, 3, 0], vocab_size=37)
-    expected = torch.from_numpy(by_hand.one_stack(model, tokens.numpy()))
-    torch.testing.assert_close(model(tokens).detach(), expected, rtol=1e-5, atol=1e-6)
-
-
 def test_encode_and_decode_are_the_forward():
     model = shaken_model(odd_config())
     src, tgt = random_tokens([7, 4], vocab_size=37), random_tokens([5, 5], vocab_size=37)
@@ -268,11 +259,3 @@ def test_half_of_the_bits_give_nearly_the_same(variation: str):
     exact, halved = model(*inputs), model.to(torch.bfloat16)(*inputs)
     assert halved.dtype == torch.bfloat16
     assert (halved - exact).abs().mean() < 0.03 * exact.abs().mean()  # one rounding is 2^-9
-
-
-def test_in_training_there_is_dropout_and_in_evaluation_none():
-    model = shaken_model(odd_config(dropout=0.3))
-    src, tgt = random_tokens([7], vocab_size=37), random_tokens([5], vocab_size=37)
-    assert torch.equal(model(src, tgt), model(src, tgt))
-    model.train()
-    assert not torch.equal(model(src, tgt), model(src, tgt))

@@ -1,0 +1,113 @@
+"""The German catalogues are complete, hold nothing that nobody says, and say each text as it can be said."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from babel.messages.catalog import Catalog, Message
+from babel.messages.pofile import read_po
+
+from pages.languages import CATALOGUES, calls_for_people, error_classes, known, said, sources, templates
+
+SAME_IN_BOTH = frozenset(
+    """ALiBi|Ablation|Adam|AdamW|Addition|Alignment|Alignment: {who}|Attention|Attentions|Beams|Block {layer}|CKA|Code
+Decoder|Decoding|Dropout|Dropout p|Denoising|Embedding|Encoder|FFN|Film|GELU|GELU (tanh)|Heatmap|KL (nats)|Key
+Keys|LayerNorm|Linear|Logits|Loss|Memory (M)|MiB|Min-p|Name|Name (optional)|Noising|Operation|Overfitting|Padding
+Pause|Prompt|Queries|Query|Query {query}: {who}|RMSNorm|Resample|ReLU|Score: {query} → {key}, {head}|Scores.|Seed
+Segment|Server|SiLU|Snapshot|Start|Softmax|Text|Token|Tokenizer|Top-k|Tour|Training|Values|bfloat16|diagonal|final
+float32|nats|normal|one-hot|{n:.2f} nats|{number} nats""".replace("\n", "|").split("|")
+)
+
+
+def problems() -> Iterator[str]:
+    """Yield all that is wrong with the texts of the project and their translations."""
+    all_said, german = said(), known("de")
+    for message in all_said:
+        if message.id and (message.id not in german or not all(forms(german[message.id].string))):
+            yield f"has no German: {message.id!r}"
+    for message in german:
+        if message.id and message.id not in all_said:
+            yield f"is said nowhere: {message.id!r}"
+    for text, translation in pairs(german):
+        yield from (f"{text!r}: {problem}" for problem in differences(text, translation))
+    same = {text for text, translation in pairs(german) if text == translation}
+    words = {text for text in same if re.search("[A-Za-z]{2}", re.sub(r"{.*?}", "", text))}
+    yield from (f"the same in German, or no longer: {text!r}" for text in sorted(words ^ SAME_IN_BOTH))
+    yield from said_in_two_ways()
+    core = {message.id for message in entries(CATALOGUES[1])}
+    for message in all_said:
+        if message.id and message.id not in core and any(is_core(place) for place, _ in message.locations):
+            yield f"the core says it, and its own catalogues lack it: {message.id!r}"
+    for file in sources():
+        yield from in_python(file) if file.suffix == ".py" else in_a_script(file)
+
+
+def pairs(catalogue: Catalog) -> Iterator[tuple[str, str]]:
+    """Yield each text with its translation; of those that depend on a number both forms."""
+    for message in catalogue:
+        if message.id:
+            yield from zip(forms(message.id), forms(message.string), strict=True)
+
+
+def forms(texts: str | Sequence[str] | None) -> Sequence[str]:
+    """Return a text as a sequence of its forms."""
+    return (texts,) if isinstance(texts, str) else texts or ("",)
+
+
+def differences(text: str, translation: str) -> Iterator[str]:
+    """Yield in what a translation must not differ from its text and does, or how one of them is set wrongly."""
+
+    def marks(words: str) -> list[str]:
+        return sorted({*re.findall(r"\{[^}]*\}", words)}) + sorted(re.findall(r"</?\w+[^>]*>", words))
+
+    if marks(text) != marks(translation):
+        yield "values or tags differ"
+    if (text[:1] == " ", text[-1:] == " ") != (translation[:1] == " ", translation[-1:] == " "):
+        yield "spaces at its ends differ"
+    if re.search(r"[\d}]\s+%", text) or re.search(r"[\d}] *%(?!\})", translation):
+        yield "English has no space before a percent sign, German one that does not break"
+
+
+def said_in_two_ways() -> Iterator[str]:
+    """Yield texts that two catalogues translate differently."""
+    found = dict[object, object]()
+    for message in (message for folder in CATALOGUES for message in entries(folder)):
+        if message.id and found.setdefault(message.id, message.string) != message.string:
+            yield f"two translations: {message.id!r}"
+
+
+def in_python(file: Path) -> Iterator[str]:
+    """Yield calls that put a text together before it is translated, or translate it before an error carries it."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    for call in calls_for_people(tree):
+        if call.keywords and any(isinstance(text, ast.JoinedStr | ast.BinOp) for text in templates(call)):
+            yield f"{file}:{call.lineno}: the text is put together before it is said"
+    names = error_classes()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in names and node.args:
+            inner = (n.func for n in ast.walk(node) if isinstance(n, ast.Call))
+            if any(getattr(function, "id", "") in ("say", "say_number", "say_message") for function in inner):
+                yield f"{file}:{node.lineno}: the error's text is said already; give its template"
+
+
+def in_a_script(file: Path) -> Iterator[str]:
+    """Yield texts that were found in a script and do not stand in it."""
+    script = file.read_text(encoding="utf-8")
+    for message in said([file]):
+        for text in forms(message.id) if message.id else ():
+            if json.dumps(text, ensure_ascii=False) not in script:
+                yield f"{file}: {text!r} does not stand in it"
+
+
+def is_core(place: str) -> bool:
+    """Return True for a Python file of the core."""
+    return place.startswith("transformer_core/") and place.endswith(".py")
+
+
+def entries(folder: Path) -> Iterator[Message]:
+    """Yield all German entries of a folder of catalogues."""
+    for place in sorted((folder / "de").glob("*.po")):
+        with place.open("rb") as file:
+            yield from read_po(file, locale="de")
