@@ -67,8 +67,8 @@ OF_STACK: tuple[Kind, ...] = ("feed_forward", "resid_pre", "resid_mid", "resid_p
 MAX_ENTRIES = 32  # of a stack
 
 
-class _Written:
-    """A record that is written with the fields that are not as usual."""
+class Record:
+    """A record whose representation names only the fields that differ from their defaults."""
 
     def __repr__(self) -> str:
         """Return Python that gives an equal record."""
@@ -79,7 +79,7 @@ class _Written:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Component(_Written):
+class Component(Record):
     """A part of a model whose activation is replaced: some heads, a whole sub-layer, or the residual stream."""
 
     kind: Kind  # "head": its output z; "pattern": its weights; "attention": all that the sub-layer adds
@@ -108,7 +108,7 @@ class Component(_Written):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Ablation(_Written):
+class Ablation(Record):
     """A component's activation replaced by one that says nothing about this text.
 
     The effect depends on the method (Miller et al. 2024): name it wherever a number is shown.
@@ -153,7 +153,7 @@ class Ablation(_Written):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Patch(_Written):
+class Patch(Record):
     """A component's activation replaced by the one of another run, the source run ("activation patching").
 
     Source: Vig et al. 2020, sec. 3; Meng et al. 2022, sec. 2.1; Heimersheim and Nanda 2024 for the two directions.
@@ -179,7 +179,7 @@ class Patch(_Written):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class CellEdit(_Written):
+class CellEdit(Record):
     """Attention weights changed by hand: single cells, rows, columns or groups of cells.
 
     Cells that the mask forbids stay forbidden. Edits of scores ("knock_out", "uniform") act before the softmax, so
@@ -232,7 +232,7 @@ class CellEdit(_Written):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class TokenSwap(_Written):
+class TokenSwap(Record):
     """Input tokens replaced by others, one for one, so that no position moves."""
 
     tag: ClassVar[str] = "tokens"
@@ -264,7 +264,7 @@ RECORDS: tuple[type[Entry], ...] = (Ablation, Patch, CellEdit, TokenSwap)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Stack(_Written):
+class Stack(Record):
     """Interventions in the order in which they act at one site; a disabled one does nothing."""
 
     entries: tuple[Entry, ...] = ()
