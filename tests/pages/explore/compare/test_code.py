@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.pages.conftest import EXAMPLES, shown_code, words_of
+from tests.pages.conftest import EXAMPLES, shown_code
 from tests.pages.explore.compare.compare_page import Figures, OpenApp, cells_of, figures_of, open_compare
 from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of
 from tests.pages.train.small_films import TEXTS, save_run
@@ -113,14 +113,6 @@ def test_the_lines_give_what_is_drawn(open_app: OpenApp, view: str, sides: str):
     assert bool(drawn) != ((view, sides) in WITHOUT_FIGURES)
     check(names, drawn)
     assert printed.startswith(f"{names['a'].output}\n{names['b'].output}\n")
-
-
-def test_on_the_map_of_one_side_heads_and_clusters_are_those_of_the_lines(open_app: OpenApp):
-    app = open_compare(open_app, view="map", by="writing", heads="a", change=EVEN, **HEAD)
-    names, _ = run(app)
-    check(names, head_map(figures_of(app)))
-    assert len(names["laid_out"].points) == 8
-    assert words_of(app).count("hl-compare-cluster'") == len(names["names"])
 
 
 def test_two_heads_that_cannot_be_paired(open_app: OpenApp):

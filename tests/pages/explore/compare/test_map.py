@@ -10,7 +10,7 @@ from pages.explore.compare import map as compare_map
 from pages.explore.compare import mapped, view_fields
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side
-from pages.shared.recipe import literal, value_of
+from pages.shared.recipe import literal
 from tests.pages.conftest import words_of
 from tests.pages.explore.compare.compare_parts import Patterns, comparison, patterns, run, shown
 from tests.pages.explore.compare.test_sides import side
@@ -112,13 +112,3 @@ def test_a_cluster_is_called_after_its_habit_with_its_score():
         ("special", None, "attention sinks (special tokens)"),
     ):
         assert compare_map._called(ClusterName(habit=habit, mean=mean, n_heads=2)) == called
-
-
-def test_the_lines_give_the_distances_of_the_heads_that_are_shown(data: ComparisonData):
-    for session, n in (({}, 6), ({view_fields.ON_MAP.key: "a"}, 4)):
-        found: list[Any] = []
-        shown(lambda found=found: found.extend(value_of([line.value for line in compare_map.code(data)])), **session)
-        assert found[:2] == ["u v", "u v"]
-        distances, points, groups = (one for one in found if isinstance(one, np.ndarray))
-        np.testing.assert_allclose(distances, GROUPS[:n, None] != GROUPS[:n], atol=1e-6)
-        assert points.shape == (n, 2) and groups.shape == (n,)

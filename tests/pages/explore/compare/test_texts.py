@@ -10,7 +10,7 @@ from pages.explore.compare import texts, view_fields
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.sides import Side
 from pages.shared import analyses
-from pages.shared.recipe import literal, value_of
+from pages.shared.recipe import literal
 from tests.pages.conftest import words_of
 from tests.pages.explore.compare.compare_parts import comparison, run, shown
 from tests.pages.explore.compare.test_sides import side, weights
@@ -176,12 +176,3 @@ def test_texts_and_measure_are_chosen_above_the_figures(
         app = shown(lambda: texts.show(sides()), **listed)
         assert app.text_area and (f"The list has {n} texts; only the first 3" in words_of(app)) == is_told
         assert "too many for a link" not in words_of(app)
-
-
-def test_the_lines_print_the_values_and_the_mean_of_each_side(read: Any):
-    found: list[Any] = []
-    shown(lambda: found.extend(value_of([line.value for line in texts.code(sides())])))
-    assert found[:2] == ["u v", "u v"] and len(found) == 6
-    for values, of, letter, mean in ((*found[2:4], "A", 0.475), (*found[4:], "B", 1.375)):
-        np.testing.assert_allclose(values, [*ENTROPY[letter][:4], np.nan])
-        assert of.mean == pytest.approx(mean)

@@ -1,6 +1,5 @@
 """Blanks on the page Decoding: filled one by one by buttons and links, and drawn again by the lines that are saved."""
 
-import html
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -99,19 +98,6 @@ def test_another_token_is_chosen_and_another_text_forgets_it(tree: FillingTree):
     app.text_input(key="text").set_value(GAPS[0]).run()
     assert not app.exception
     assert "filled" not in url_of(app) and words_of(app).count("class='hl-open") == 1
-
-
-@pytest.mark.parametrize(
-    ("filled", "words"),
-    [
-        ("love", "filled=“love”; the format is position:token"),
-        ("{place}:99999", "cannot be filled: token id 99999 is not in the vocabulary"),
-        ("{place}:9.{place}:9", "is already filled"),
-    ],
-)
-def test_a_link_that_cannot_be_followed_is_one_sentence(tree: FillingTree, filled: str, words: str):
-    app = opened(filled=filled.format(place=tree.masks[0]))
-    assert words in html.unescape(words_of(app)) and "filled" not in url_of(app)
 
 
 def test_texts_and_models_without_blanks_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
