@@ -53,14 +53,6 @@ def test_json_for_programs_and_the_cache_for_a_training(lines: str, cache: Path,
     assert {path.name.partition("-")[0] for path in cache.iterdir()} == {"statistics", "tokenizer"}
 
 
-def test_pairs_show_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    (tmp_path / "pairs.tsv").write_text("".join(f"the number {i}\tle nombre {i}\n" for i in range(30)))
-    assert main(["inspect", "--corpus", str(tmp_path / "pairs.tsv"), "--set", "vocab_size=none"]) == 0
-    shown = capsys.readouterr().out
-    assert "  the number 15  ->  le nombre 15\n" in shown and "an encoder-decoder" in shown
-    assert "tokens of a source" in shown and "tokens of a target" in shown
-
-
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

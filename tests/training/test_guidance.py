@@ -25,7 +25,7 @@ from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.evaluate import evaluate
 from transformer_core.training.gradients import Gradients
-from transformer_core.training.guidance import GuidedTrainingLoss, antecedent_shares, guidance_loss, refuse_unguidable
+from transformer_core.training.guidance import antecedent_shares, guidance_loss, refuse_unguidable
 from transformer_core.training.objective import label_smoothed_cross_entropy
 from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.run import begin as beginning
@@ -138,22 +138,6 @@ def patterns_by_hand(model: Transformer, source: Tensor, layer: int) -> Tensor:
     with active_hooks({point: keep}):
         model.encode(source)
     return kept[0][0]
-
-
-def test_only_the_guided_head_learns_from_the_guidance(model: Transformer, batch: Batch):
-    """What comes behind its pattern has no part in it: the other heads of its layer, their values, the decoder."""
-    assert batch.antecedents is not None
-    objective = GuidedTrainingLoss(model, smoothing=0.0, layer=1, head=1)
-    objective(batch.inputs, batch.targets, batch.antecedents)[1].backward()
-    gradients = {name: parameter.grad for name, parameter in model.named_parameters()}
-    query = gradients["encoder.blocks.1.self_attn.q.weight"]
-    assert query is not None
-    first, second = query.unflatten(0, (2, -1))
-    assert first.abs().max() == 0 and second.abs().max() > 0
-    behind = gradients["encoder.blocks.1.self_attn.v.weight"]
-    assert behind is None or behind.abs().max() == 0
-    value = gradients["encoder.blocks.0.self_attn.v.weight"]
-    assert value is not None and value.abs().max() > 0
 
 
 def test_however_a_batch_is_divided_the_gradients_are_the_same(model: Transformer, batch: Batch):
