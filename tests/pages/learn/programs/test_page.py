@@ -10,9 +10,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from pages.learn.programs import view_fields
 from pages.learn.programs.examples import EXAMPLES
 from tests.pages.conftest import component, shown_code, url_of, values_of, words_of
-from tests.pages.learn.bare import run_lines
+from tests.pages.learn.bare import Bare, run_lines
 from transformer_core.analysis.programs.program_run import program_run
 from transformer_core.checkpoints.compiled import load_compiled
 
@@ -261,3 +262,14 @@ def test_a_program_of_ones_own_has_a_name_of_its_own(open_app: OpenApp, models_f
     box().set_value("shift").run()
     assert (box().value, name()) == ("shift", "Shift by one") and {*url_of(app)} == {"program"}
     assert "My program" not in box().options
+
+
+def test_another_line_or_program_has_no_mistake(bare: Bare):
+    view_fields.INPUT.set("a b")
+    for act, line in ((lambda: view_fields.choose_line(2), 2), (lambda: view_fields.write_program("x = tokens\n"), 0)):
+        view_fields.LINE.set(1)
+        view_fields.MISTAKE.set("nothing")
+        act()
+        assert (view_fields.LINE.value, view_fields.MISTAKE.value, view_fields.INPUT.value) == (line, "", "a b")
+    view_fields.choose_program("sort")
+    assert view_fields.SOURCE.value == view_fields.INPUT.value == "" and not bare.texts

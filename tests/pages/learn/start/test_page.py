@@ -15,11 +15,13 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from pages.learn.start import view_fields
 from pages.learn.start.components import stage
 from pages.shared.page import pages
+from pages.shared.view import state
 from tests.conftest import ROOT
 from tests.pages.conftest import component, shown_code, url_of, words_of
-from tests.pages.learn.bare import run_lines, unpacked
+from tests.pages.learn.bare import Bare, run_lines, unpacked
 from tests.programs.compiled_examples import example
 from transformer_core.analysis.blueprint.plan import blueprint_of
 from transformer_core.analysis.interventions.records import Ablation, Component, Stack
@@ -65,6 +67,7 @@ def assert_captured(app: AppTest, name: str, edits: Mapping[str, Any] = MappingP
     """All that the stage shows is what a plain forward gives, as exactly as float32 allows for numbers of that size."""
     header, values, scores = sent(app)
     acts, logits = capture_of(name, header, edits)
+    suppressed = tc.load(ROOT / "checkpoints" / name)[0].config.suppressed_token_id
     assert values
     for panel in (panel for lane in header["lanes"] for panel in lane["panels"]):
         captured, shown = acts[panel["site"]][0].numpy(), values[panel["site"]]
@@ -80,6 +83,7 @@ def assert_captured(app: AppTest, name: str, edits: Mapping[str, Any] = MappingP
         for row in distribution["rows"]:
             assert row["log_prob"] == pytest.approx(float(log_probs[row["token"]]), rel=1e-4, abs=2e-4)
         assert of_step[0] == pytest.approx(float(log_probs.max()), rel=1e-4, abs=2e-4)
+        assert np.isneginf(of_step).sum() == (suppressed is not None), "what is never generated"
     assert (len(scores) > 0) == (not header["zoom"]["value"])
 
 
@@ -269,3 +273,17 @@ def test_of_a_large_vocabulary_the_highest_logits_are_drawn_and_called_that(monk
     left_out = np.delete(values, payload["ids"], axis=1)
     assert drawn.max(axis=0).min() >= left_out.max()
     assert stage._panel(panel, values[:, :10])["ids"] is None
+
+
+def test_tokens_are_forgotten_with_another_text_unless_a_link_brought_both(bare: Bare, monkeypatch: pytest.MonkeyPatch):
+    config = tc.ModelConfig(vocab_size=9, d_model=8, d_ff=8, n_heads=2, n_encoder_layers=1, n_decoder_layers=1)
+    view_fields.fit(config, "a text")
+    view_fields.TOKENS.set((4, 7))
+    view_fields.fit(config, "a text")
+    assert view_fields.TOKENS.value == (4, 7)
+    with monkeypatch.context() as patch:
+        patch.setattr(state, "came_by_link", lambda: True)
+        view_fields.fit(config, "another text")
+        assert view_fields.TOKENS.value == (4, 7)
+    view_fields.fit(config, "a text")
+    assert view_fields.TOKENS.value == () and not bare.texts

@@ -1,24 +1,19 @@
 """The page Tour: chapters, answers, a teacher's own lessons, and what is said where one is broken."""
 
 import re
-import runpy
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import transformer_core as tc
 from pages.learn.tour import lessons
-from pages.learn.tour.lesson_engine.lesson import Lesson
 from pages.learn.tour.writing import EXAMPLE
-from tests.pages.conftest import shown_code, through_history, url_of
-from transformer_core.analysis.trace.model_run import run_text
+from tests.pages.conftest import through_history, url_of
 
 ROOT = Path(__file__).resolve().parents[4]
 OpenApp = Callable[..., AppTest]
-GOOD = "title: My {name}\nmodel: en-fr\ntext: The cat sees the dog.\n\nIt has {{d_head}} numbers.\n"
+GOOD = "title: My lesson\nmodel: en-fr\ntext: The cat sees the dog.\n\nIt has {{d_head}} numbers.\n"
 
 
 @pytest.fixture
@@ -80,14 +75,18 @@ def test_a_teachers_lessons_and_a_broken_one(
     open_tour: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("HEADLIGHT_LESSONS", str(tmp_path))
-    (tmp_path / "1-good.md").write_text(GOOD.format(name="lesson").replace("{d_head}", "{{d_head}}"))
+    (tmp_path / "1-good.md").write_text(GOOD)
     (tmp_path / "2-bad.md").write_text("title: Bad\n\n[figure]\nkind: photo\n")
-    lying = GOOD.format(name="claim").replace("{d_head}", "{{d_head}}")
-    (tmp_path / "3-lies.md").write_text(f"{lying}\n[check]\nholds: d_head == 31\n\n[figure]\nkind: head\nlayer: 9\n")
+    (tmp_path / "3-lies.md").write_text(f"{GOOD}\n[check]\nholds: d_head == 31\n\n[figure]\nkind: head\nlayer: 9\n")
     (tmp_path / "4-elsewhere.md").write_text("title: Elsewhere\nmodel: none\n\n{{d_head}}\n")
+    (tmp_path / "5-example.md").write_text(EXAMPLE)
+    (tmp_path / "who <is> it.txt").write_text("title: Mine\n")
+    app = open_tour("own.example")
+    assert "cannot be" not in html_of(app) and "who &lt;is&gt; it.txt" in html_of(app)
+    assert re.search(r"numbers of the model: [01]\.\d\d", prose_of(app))
     app = open_tour("own.bad")
     assert "line 4: there is no figure “photo”" in html_of(app)
-    assert {"28", "29", "30", "31"} <= {one.label.split("\u2002")[0] for one in app.button}
+    assert {"28", "29", "30", "31", "32"} <= {one.label.split("\u2002")[0] for one in app.button}
     button(app, "Back").click().run()
     assert "It has 32 numbers." in prose_of(app)
     tour_state_of = {"own.lies": "this does not hold: d_head == 31 (left is 32, right is 31)", "own.elsewhere": "none"}
@@ -97,49 +96,8 @@ def test_a_teachers_lessons_and_a_broken_one(
             app.run()
         assert not app.exception
         assert told in html_of(app)
-    (tmp_path / "2-bad.md").write_text(GOOD.format(name="mended").replace("{d_head}", "{{d_head}}"))
-    assert [lesson.title for lesson in lessons.here()][-3] == "My mended"
-
-
-def test_the_example_for_teachers_is_a_lesson(
-    open_tour: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("HEADLIGHT_LESSONS", str(tmp_path))
-    (tmp_path / "example.md").write_text(EXAMPLE)
-    app = open_tour("own.example")
-    assert "cannot be" not in html_of(app)
-    assert re.search(r"numbers of the model: [01]\.\d\d", prose_of(app))
-
-
-def test_the_code_that_is_shown_computes_the_head_of_the_chapter(
-    open_tour: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """It raises by itself where the model computed something else; here it is held to another run of the text."""
-    lesson = next(one for one in lessons.here() if isinstance(one, Lesson) and one.name == "cross-attention")
-    script = tmp_path / "shown.py"
-    script.write_text(shown_code(open_tour(lesson.name)))
-    monkeypatch.chdir(ROOT)
-    defined = runpy.run_path(str(script))
-    card = lessons.card_of(lesson)
-    model, tokenizer = tc.load(card.path)
-    most = card.config.max_seq_len
-    run = run_text(model, tokenizer, lessons.text_of(lesson, card), target=lesson.target, max_tokens=most)
-    attention = lesson.attention or [*card.attentions][-1]
-    layer = card.n_layers(attention) - 1 if lesson.layer is None else lesson.layer
-    pattern = run.attention_maps[attention].pattern(layer, lesson.head or 0)
-    np.testing.assert_allclose(defined["pattern"].numpy(), pattern, atol=1e-5)
-    assert "lesson_engine" not in script.read_text()
-
-
-def test_files_that_are_no_lessons_are_told(
-    open_tour: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
-    monkeypatch.setenv("HEADLIGHT_LESSONS", str(tmp_path))
-    assert "hl-note" not in html_of(open_tour())
-    (tmp_path / "who <is> it.txt").write_text("title: Mine\n")
-    told = html_of(open_tour())
-    assert "only files with the extension .md are lessons" in told
-    assert "who &lt;is&gt; it.txt" in told
+    (tmp_path / "2-bad.md").write_text(GOOD.replace("lesson", "mended"))
+    assert [lesson.title for lesson in lessons.here()][-4] == "My mended"
 
 
 def test_no_other_model_than_the_chapters_stands_beside_it(open_tour: Callable[..., AppTest]):

@@ -7,7 +7,7 @@ import pytest
 
 from pages.learn.build.engine.errors import LineError
 from pages.learn.build.engine.interpreter import run
-from pages.learn.build.engine.judging import ALL_ALLOWED, judge
+from pages.learn.build.engine.judging import ALL_ALLOWED, is_close, judge
 from pages.learn.build.engine.step import INVERTED, KEEPDIM, NO_POSITIONS, UNMASKED, UNSCALED, Step
 from tests.pages.learn.build.engine.benches import bench_of, each_kind, places
 
@@ -135,3 +135,9 @@ def test_other_spellings_are_right_and_their_mistakes_are_named():
     assert reasons("scaled", "bias + scores") == [UNSCALED]
     assert reasons("scaled", "scores * d_k ** -0.5") == [NO_POSITIONS]
     assert reasons("pattern", "weights / np.sum(weights, axis=1)") == [KEEPDIM]
+
+
+def test_numbers_may_differ_by_a_share_of_the_largest_and_small_ones_by_as_much_as_of_1():
+    large, small = np.array([-1000.0, 0.25, -np.inf]), np.array([0.5, 0.25])
+    assert is_close(large + 0.009, large) and not is_close(large + 0.011, large)
+    assert is_close(small + 9e-6, small) and not is_close(small + 1.1e-5, small)
