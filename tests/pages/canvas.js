@@ -13,40 +13,22 @@ const wordOf = (color) => new Uint32Array(Uint8ClampedArray.from(color).buffer)[
 
 class Path {
   points = [];
-  moveTo(x, y) {
-    this.#add(["M", x, y]);
-  }
-  lineTo(x, y) {
-    this.#add(["L", x, y]);
-  }
-  bezierCurveTo(...at) {
-    this.#add(["C", ...at]);
-  }
-  quadraticCurveTo(...at) {
-    this.#add(["Q", ...at]);
-  }
-  roundRect(x, y, w, h) {
-    this.#add(["R", x, y, w, h]);
-  }
-  rect(x, y, w, h) {
-    this.#add(["R", x, y, w, h]);
-  }
-  #add(part) {
-    this.points.push(part);
-  }
+  moveTo(x, y) { this.#add(["M", x, y]); }
+  lineTo(x, y) { this.#add(["L", x, y]); }
+  bezierCurveTo(...at) { this.#add(["C", ...at]); }
+  quadraticCurveTo(...at) { this.#add(["Q", ...at]); }
+  roundRect(x, y, w, h) { this.#add(["R", x, y, w, h]); }
+  rect(x, y, w, h) { this.#add(["R", x, y, w, h]); }
+  #add(part) { this.points.push(part); }
 }
 
 class Brush extends Path {
-
   constructor(canvas) {
     super();
     this.canvas = canvas;
     this.reset();
     for (const name of ["fillStyle", "strokeStyle", "globalAlpha", "lineWidth", "font", "textAlign"]) {
-      const set = (value) => {
-        this.state[name] = value;
-      };
-      Object.defineProperty(this, name, { get: () => this.state[name], set });
+      Object.defineProperty(this, name, { get: () => this.state[name], set: (value) => { this.state[name] = value; } });
     }
   }
 
@@ -55,21 +37,11 @@ class Brush extends Path {
     this.state = { scale: [1, 1], origin: [0, 0], fillStyle: "#000000", strokeStyle: "#000000", globalAlpha: 1, lineWidth: 1, font: "", textAlign: "left" };
     Object.assign(this, { saved: [], texts: [], paths: [], frames: [] });
   }
-  save() {
-    this.saved.push({ ...this.state });
-  }
-  restore() {
-    this.state = this.saved.pop();
-  }
-  scale(x, y) {
-    this.state.scale = [this.state.scale[0] * x, this.state.scale[1] * y];
-  }
-  setTransform(x, _, __, y, left, top) {
-    Object.assign(this.state, { scale: [x, y], origin: [left, top] });
-  }
-  translate(x, y) {
-    this.state.origin = this.#at(x, y);
-  }
+  save() { this.saved.push({ ...this.state }); }
+  restore() { this.state = this.saved.pop(); }
+  scale(x, y) { this.state.scale = [this.state.scale[0] * x, this.state.scale[1] * y]; }
+  setTransform(x, _, __, y, left, top) { Object.assign(this.state, { scale: [x, y], origin: [left, top] }); }
+  translate(x, y) { this.state.origin = this.#at(x, y); }
   rotate() {}
   clip() {}
   setLineDash() {}
@@ -77,30 +49,20 @@ class Brush extends Path {
     Object.assign(this, { texts: [], paths: [], frames: [] });
     this.canvas.pixels.fill(0);
   }
-  beginPath() {
-    this.points = [];
-  }
-  measureText(text) {
-    return { width: 6 * text.length };
-  }
+  beginPath() { this.points = []; }
+  measureText(text) { return { width: 6 * text.length }; }
 
   fillText(text, x, y) {
     const [left, top] = this.#at(x, y);
     this.texts.push({ text, x: left, y: top, color: this.fillStyle, align: this.textAlign, font: this.font });
   }
-  strokeRect(x, y, w, h) {
-    this.frames.push({ box: [...this.#at(x, y), ...this.#by(w, h)], color: this.strokeStyle, width: this.lineWidth });
-  }
-  stroke(path = this) {
-    this.#note("stroke", path, this.strokeStyle);
-  }
+  strokeRect(x, y, w, h) { this.frames.push({ box: [...this.#at(x, y), ...this.#by(w, h)], color: this.strokeStyle, width: this.lineWidth }); }
+  stroke(path = this) { this.#note("stroke", path, this.strokeStyle); }
   fill(path = this) {
     this.#note("fill", path, this.fillStyle);
     for (const [kind, ...box] of path.points) if (kind === "R") this.fillRect(...box);
   }
-  #note(kind, path, color) {
-    this.paths.push({ kind, points: [...path.points], color, alpha: this.globalAlpha, width: this.lineWidth });
-  }
+  #note(kind, path, color) { this.paths.push({ kind, points: [...path.points], color, alpha: this.globalAlpha, width: this.lineWidth }); }
 
   fillRect(x, y, w, h) {
     const word = wordOf(read(this.fillStyle));
@@ -128,64 +90,42 @@ class Brush extends Path {
     }
   }
 
-  createImageData(width, height) {
-    return new Image(width, height);
-  }
+  createImageData(width, height) { return new Image(width, height); }
   getImageData(left, top, width, height) {
     const image = new Image(width, height);
     for (let i = 0; i < width * height; i++) image.data.set(this.canvas.pixel(left + (i % width), top + Math.floor(i / width)), 4 * i);
     return image;
   }
-  putImageData({ data }) {
-    this.canvas.pixels.set(data);
-  }
+  putImageData({ data }) { this.canvas.pixels.set(data); }
   #at(x, y) {
     const { scale, origin } = this.state;
     return [origin[0] + x * scale[0], origin[1] + y * scale[1]];
   }
-  #by(w, h) {
-    return [w * this.state.scale[0], h * this.state.scale[1]];
-  }
+  #by(w, h) { return [w * this.state.scale[0], h * this.state.scale[1]]; }
 }
 
 class Image {
-  constructor(width, height) {
-    Object.assign(this, { width, height, data: new Uint8ClampedArray(4 * width * height) });
-  }
+  constructor(width, height) { Object.assign(this, { width, height, data: new Uint8ClampedArray(4 * width * height) }); }
 }
 
 export class Canvas {
   #size = [300, 150];
   style = {};
 
-  constructor(width = 300, height = 150) {
-    this.#resize(width, height);
-  }
-  get width() {
-    return this.#size[0];
-  }
-  set width(width) {
-    this.#resize(width, this.height);
-  }
-  get height() {
-    return this.#size[1];
-  }
-  set height(height) {
-    this.#resize(this.width, height);
-  }
+  constructor(width = 300, height = 150) { this.#resize(width, height); }
+  get width() { return this.#size[0]; }
+  set width(width) { this.#resize(width, this.height); }
+  get height() { return this.#size[1]; }
+  set height(height) { this.#resize(this.width, height); }
   #resize(width, height) {
     this.#size = [width, height];
     this.pixels = new Uint8ClampedArray(4 * width * height);
     this.brush ??= new Brush(this);
     this.brush.reset();
   }
-  getContext() {
-    return this.brush;
-  }
+  getContext() { return this.brush; }
   /** Red, green, blue and alpha. */
-  pixel(x, y) {
-    return [...this.pixels.subarray(4 * (y * this.width + x), 4 * (y * this.width + x) + 4)];
-  }
+  pixel(x, y) { return [...this.pixels.subarray(4 * (y * this.width + x), 4 * (y * this.width + x) + 4)]; }
 }
 
 /** Lets modules paint and load without a browser. To be imported before them. */

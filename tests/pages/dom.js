@@ -28,7 +28,30 @@ const frames = [];
 let now = 0; // ms
 const components = new Set(); // on the page: each takes itself off it
 
-afterEach(() => components.forEach((leave) => leave()));
+afterEach(() => {
+  components.forEach((leave) => leave());
+  const left = [...listeners].map(([, type]) => type);
+  listeners.clear();
+  if (left.length) throw new Error(`These listeners stay behind: ${left.join()}`);
+});
+
+// What listens on the window or the document until something ends it: a component takes all of it along.
+const listeners = new Set();
+for (const target of [page, page.document]) {
+  const { addEventListener, removeEventListener } = target;
+  const captures = (options) => Boolean(options?.capture ?? options);
+  target.addEventListener = (type, hear, options) => {
+    const one = [target, type, hear, captures(options)];
+    if (!options?.once) listeners.add(one);
+    options?.signal?.addEventListener("abort", () => listeners.delete(one));
+    addEventListener.call(target, type, hear, options);
+  };
+  target.removeEventListener = (...gone) => {
+    const wanted = [target, gone[0], gone[1], captures(gone[2])];
+    for (const one of listeners) if (one.every((part, i) => part === wanted[i])) listeners.delete(one);
+    removeEventListener.call(target, ...gone);
+  };
+}
 
 for (const name of NAMES) Object.defineProperty(globalThis, name, { value: page[name], configurable: true, writable: true });
 for (const name of ["addEventListener", "removeEventListener", "dispatchEvent"]) globalThis[name] = page[name].bind(page);
@@ -126,6 +149,7 @@ for (const kind of [page.Document, page.ShadowRoot]) {
 }
 page.addEventListener("mouseover", (event) => (under = event.composedPath()[0]), true);
 page.addEventListener("mouseleave", () => (under = null), true);
+listeners.clear(); // these are the page's own
 
 const canvases = new WeakMap();
 const paintedOn = (canvas) => canvases.get(canvas) ?? canvases.set(canvas, new Canvas()).get(canvas);
@@ -168,9 +192,7 @@ export function run(ms) {
 /** Change the theme of the page, as its menu does. */
 export function setTheme(theme) {
   asked.theme = theme;
-  for (const probe of all("span")) {
-    if (probe.style.cssText.includes("--st-background-color")) probe.dispatchEvent(new page.Event("transitionend"));
-  }
+  for (const probe of all("span")) if (probe.style.cssText.includes("--st-background-color")) probe.dispatchEvent(new page.Event("transitionend"));
 }
 
 /** What a person's system asks for, or no longer: prefer("(prefers-reduced-motion: reduce)"). */

@@ -1,4 +1,4 @@
-// What all components share: words and numbers, what Python packs, what they tell each other.
+// What all components share: words and numbers, what Python packs, what they tell each other, and values that Python shares.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,6 +8,7 @@ import { shownStep } from "../../../pages/components/kit/channel.js";
 import { unpack } from "../../../pages/components/kit/packing.js";
 import { fixed, probability, roundStep, scientific, short, significant, thousands } from "../../../pages/components/kit/numbers.js";
 import { say, sayNumber } from "../../../pages/components/kit/say.js";
+import { SharedValue } from "../../../pages/components/kit/shared_value.js";
 
 test("values are put into a text; what has none stays as it is", () => {
   assert.equal(say("{n} of {m}, {n}", { n: 0, m: "x" }), "0 of x, 0");
@@ -94,4 +95,46 @@ test("a short number has two digits that count, and two decimals at least", () =
 test("of one thing, or of another number of them", () => {
   const counted = (n) => sayNumber(n, "{n} token{end}", "{n} tokens{end}", { end: "!" });
   assert.deepEqual([0, 1, 2, 1200].map(counted), ["0 tokens!", "1 token!", "2 tokens!", "1,200 tokens!"]);
+});
+
+function sharedValue() {
+  const sent = [];
+  const shared = new SharedValue((message) => sent.push(message));
+  assert.ok(shared.hear({ revision: 7, value: "first" }));
+  return { shared, sent };
+}
+
+test("what Python says first holds, whatever its revision", () => {
+  assert.ok(new SharedValue(() => {}).hear({ revision: 0, value: null }));
+});
+
+test("an answer that is older than what a person has done since does not hold, and the answer to that does", () => {
+  const { shared, sent } = sharedValue();
+  shared.tell("second");
+  shared.tell("third");
+  assert.deepEqual(sent, [{ revision: 8, value: "second" }, { revision: 9, value: "third" }]);
+  assert.equal(shared.hear({ revision: 7, value: "first" }), false);
+  assert.equal(shared.hear({ revision: 8, value: "second" }), false);
+  assert.ok(shared.hear({ revision: 9, value: "third" }));
+});
+
+test("while a person changes it, an answer to what was done before does not hold", () => {
+  const { shared, sent } = sharedValue();
+  shared.tell("second");
+  shared.touch();
+  shared.touch();
+  assert.ok(shared.isTouched);
+  assert.equal(shared.hear({ revision: 8, value: "second" }), false);
+  shared.tell("third");
+  assert.equal(shared.isTouched, false);
+  assert.deepEqual(sent.at(-1), { revision: 9, value: "third" });
+});
+
+test("what Python changed itself holds, even while a person changes it", () => {
+  const { shared, sent } = sharedValue();
+  shared.touch();
+  assert.ok(shared.hear({ revision: 8, value: "Python's" }));
+  assert.equal(shared.isTouched, false);
+  shared.tell("a person's");
+  assert.deepEqual(sent, [{ revision: 9, value: "a person's" }]);
 });

@@ -31,20 +31,13 @@ test("newer data is drawn into the same place, and the same data not again", asy
   const { plot } = figure;
   await figure.update(heatmap(), { cell: { query: 8, key: 3 } });
   assert.equal(of("react", figure).length, 1);
-  await figure.update(heatmap({ title: { text: "two" } }));
+  const updated = figure.update(heatmap({ title: { text: "two" } }));
+  assert.equal(figure.last().layout.title.text, "two"); // at once, before anything that waits for its turn
+  await updated;
   assert.equal(of("react", figure).length, 2);
-  assert.equal(figure.last().layout.title.text, "two");
   assert.equal(figure.find(".plot"), plot);
   assert.equal(plot.getAttribute("aria-label"), "two");
   assert.equal(plot.heard.plotly_click.length, 1);
-});
-
-test("once plotly is there, newer data is drawn at once, before anything that waits for its turn", async () => {
-  const figure = await drawn(show, heatmap());
-  const updated = figure.update(heatmap({ title: { text: "two" } }));
-  assert.equal(figure.last().layout.title.text, "two");
-  await updated;
-  assert.equal(of("react", figure).length, 2);
 });
 
 test("a figure follows the theme, and one that comes while it is dark is dark", async () => {

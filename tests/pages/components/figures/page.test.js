@@ -45,7 +45,7 @@ test("a saved page draws its figure with what is in it: numbers, words, layout, 
   const figure = heatmap({ meta: { words: { queries: ["</script><b>a"], keys: ["b", "c"], before: "", forbidden: "no", format: ".2f" } } }, { rows: 1, columns: 2 });
   const z = { dtype: "f4", bdata: Buffer.from(Float32Array.from([0.25, 0.5]).buffer).toString("base64"), shape: "1, 2" };
   Object.assign(figure.data[0], { z, meta: "words", customdata: null });
-  const { last, document, page, settled, html } = await open(figure, { more: { about: "of <b>this</b> & that" } });
+  const { last, document, page, theme, settled, html } = await open(figure, { more: { about: "of <b>this</b> & that" }, isDark: true });
   assert.deepEqual(fetched.at(-1), "/vendor/plotly.min.js");
   const [{ z: rows, customdata }] = last().data;
   assert.deepEqual(JSON.parse(JSON.stringify(customdata)), [["</script><b>a → b: 0.25", "</script><b>a → c: 0.50"]]);
@@ -53,6 +53,10 @@ test("a saved page draws its figure with what is in it: numbers, words, layout, 
   assert.equal(document.title, "one");
   assert.equal(document.querySelector('p[dir="auto"]').textContent, "of <b>this</b> & that");
   assert.ok(html.includes("light-dark(#ffffff, #101114)"));
+  assert.deepEqual([theme.media, last().layout.template.layout.paper_bgcolor], ["(prefers-color-scheme: dark)", "#101114"]);
+  theme.matches = false;
+  theme.change();
+  await settled();
   assert.equal(last().layout.template.layout.paper_bgcolor, "#ffffff");
   assert.equal(last().layout.width, 700);
   assert.equal(document.documentElement.lang, "en");
@@ -60,16 +64,6 @@ test("a saved page draws its figure with what is in it: numbers, words, layout, 
   page.dispatchEvent(new page.Event("resize"));
   await settled();
   assert.equal(last().layout.width, 500);
-});
-
-test("a saved page follows its reader's theme, from the start and when it changes", async () => {
-  const { last, theme, settled } = await open(heatmap(), { isDark: true });
-  assert.equal(theme.media, "(prefers-color-scheme: dark)");
-  assert.equal(last().layout.template.layout.paper_bgcolor, "#101114");
-  theme.matches = false;
-  theme.change();
-  await settled();
-  assert.equal(last().layout.template.layout.paper_bgcolor, "#ffffff");
 });
 
 test("cells of a saved page are about as high as wide; other figures have the window's height or their own", async () => {

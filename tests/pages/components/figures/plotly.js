@@ -35,9 +35,7 @@ globalThis.Plotly = {
   /** It tells of what it was asked for as of what a person does. */
   async relayout(plot, change) {
     calls.push(["relayout", { plot, change }]);
-    for (const [name, range] of Object.entries(change)) {
-      if (name.endsWith("axis.range")) plot._fullLayout[name.split(".")[0]].range = range;
-    }
+    for (const [name, range] of Object.entries(change)) if (name.endsWith("axis.range")) plot._fullLayout[name.split(".")[0]].range = range;
     for (const hear of plot.heard.plotly_relayout ?? []) hear(change);
   },
   purge(plot) {

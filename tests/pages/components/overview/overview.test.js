@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { areSame, announced, isWatched, place, point, press, resize, setTheme } from "../../dom.js";
+import { areSame, announced, place, point, press, resize, setTheme } from "../../dom.js";
 import { bytesOf, dataOf, group, GROUPS, headsOf, isPainted, lay, MEASURE, overviewOf, patternsOf } from "./heads.js";
 import { shownHead } from "../../../../pages/components/kit/channel.js";
 
@@ -285,14 +285,4 @@ test("the chosen head is scrolled into the overview, past what stays at its top"
   const up = chooseAt(5, 10);
   assert.ok(up <= -(30 - 10) - 28);
   assert.ok(chooseAt(6, 10, { measure: MEASURE }) <= up - 20);
-});
-
-test("what has left the page is not painted any longer", () => {
-  const overview = overviewOf();
-  lay(overview);
-  const field = overview.find(".field");
-  assert.ok(isWatched(field) && isWatched(overview.root));
-  overview.leave();
-  assert.equal(overview.root.children.length, 0);
-  assert.equal(overview.root.view, undefined);
 });

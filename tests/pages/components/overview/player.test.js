@@ -4,11 +4,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { place, press, setTheme, shown } from "../../dom.js";
+import { place, press, setTheme } from "../../dom.js";
 import { packed } from "../../packed.js";
 import { bytesOf, GROUPS, headerOf, headsOf, isPainted, lay, overviewOf, patternsOf } from "./heads.js";
 import receive from "../../../../pages/components/overview/film.js";
-import show from "../../../../pages/components/overview/overview.js";
 import { shownHead } from "../../../../pages/components/kit/channel.js";
 
 const STEPS = [0, 10, 250, 3000];
@@ -147,26 +146,19 @@ test("the track says where it is: the step, the numbers of its lines, and what l
   assert.equal(find(".player").style.getPropertyValue("--mark"), "#ff8800");
 });
 
-test("only a number that is 0 is written as 0", (t) => {
+test("only a number that is 0 is written as 0; a film of one snapshot has a track, too", (t) => {
   begin(t);
   for (const [value, written] of [[0.0049, "below 0.01"], [0.005, "below 0.01"], [0.0051, "0.01"], [0, "0.00"]]) {
-    const player = filmed(filmOf(`of ${value}`, { lines: [{ name: "share", values: [1, value, 1, 1], ends: [0, 1] }] }));
-    assert.equal(player.slider.getAttribute("aria-valuetext"), `step 10, share ${written}`);
-    player.leave();
+    const { slider } = filmed(filmOf(`of ${value}`, { lines: [{ name: "share", values: [1, value, 1, 1], ends: [0, 1] }] }));
+    assert.equal(slider.getAttribute("aria-valuetext"), `step 10, share ${written}`);
   }
-});
-
-test("a film of one snapshot has a track, too", (t) => {
-  begin(t);
   const film = { steps: [5], step: { revision: 0, value: 5 }, marks: [{ place: 0, words: "it" }], lines: [{ name: "loss", values: [2], ends: [2, 2] }] };
   const { find, slider } = filmed(filmOf("single", film));
-  assert.equal(find(".lines").getAttribute("viewBox"), "0 0 1 1");
-  assert.equal(find(".mark").style.left, "0%");
-  assert.equal(find(".line-0").getAttribute("points"), "0,1");
+  assert.deepEqual([find(".lines").getAttribute("viewBox"), find(".mark").style.left, find(".line-0").getAttribute("points")], ["0 0 1 1", "0%", "0,1"]);
   assert.equal(Number(slider.style.getPropertyValue("--share")), 0);
 });
 
-test("a mark leads to its snapshot, and what plays stops there", (t) => {
+test("a mark leads to its snapshot, and so does the slider; what plays stops there", (t) => {
   const { tick } = begin(t);
   send("marks");
   const player = filmed(filmOf("marks"));
@@ -176,6 +168,11 @@ test("a mark leads to its snapshot, and what plays stops there", (t) => {
   tick(SETTLED);
   assert.ok(isAt(player, 2) && saysPlace(player, 2));
   assert.deepEqual(player.told, [["snapshot", { revision: 2, value: 250 }]]);
+  player.play.click();
+  move(player, 0);
+  assert.equal(player.play.getAttribute("aria-label"), "Play");
+  tick(3000);
+  assert.ok(isAt(player, 0));
 });
 
 test("a film is played to its end, a picture each time, and told there; then it begins anew", (t) => {
@@ -253,17 +250,6 @@ test("without its pictures a film does not play, and nothing is told", (t) => {
   assert.equal(player.slider.value, "1");
   assert.ok(!player.play.classList.contains("playing"));
   assert.deepEqual(player.told, []);
-});
-
-test("who takes the slider while the film plays stops it", (t) => {
-  const { tick } = begin(t);
-  send("taken");
-  const player = filmed(filmOf("taken"));
-  player.play.click();
-  move(player, 0);
-  assert.equal(player.play.getAttribute("aria-label"), "Play");
-  tick(3000);
-  assert.ok(isAt(player, 0));
 });
 
 test("what the server says of the snapshot holds, unless a person has gone on since", (t) => {
@@ -375,11 +361,6 @@ test("a tip follows the film", (t) => {
   assert.ok(says(1) && !says(2));
   move(player, 2);
   assert.ok(says(2));
-});
-
-test("without a film there is no player", () => {
-  const overview = shown(show, "overview", packed(headerOf(), bytesOf(GROUPS)));
-  assert.equal(overview.root.getRootNode().querySelector(".player"), null);
 });
 
 test("the films of this page and of the one before are kept; one that comes again counts as new", (t) => {

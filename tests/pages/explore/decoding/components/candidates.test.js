@@ -67,39 +67,29 @@ test("each row says a token's rank, its raw probability, and what penalty and se
   assert.ok(facts.endsWith(`${sum(order.map((token) => shares(penalized, 0.5)[token])).toFixed(2)} of the probability.`), facts);
 });
 
-test("a very small probability is said in powers of ten, and large ranks with their thousands", () => {
+test("a very small probability is said in powers of ten, none as none, and what can never be written is no loss", () => {
   const logits = Array.from({ length: 1500 }, (_, token) => -token / 100);
   const candidates = shown(show, "candidates", data([distribution({ logits, next: 1234 })]));
   const last = row(candidates, 1234);
   assert.ok(last.classList.contains("apart"));
   assert.equal(text(last, "rank"), "1,234");
   assert.match(last.getAttribute("aria-description"), /rank 1,234: raw 4\.4e−8 \(−16\.95 nats\), with these settings 4\.4e−8, chosen next$/);
-  assert.equal(tokens(candidates).length, 13);
   assert.equal(text(candidates.root, "kept"), "All 1,500 tokens kept.");
-});
-
-test("a token without any probability is said to have none, and those that can never be written are no loss", () => {
-  const candidates = shown(show, "candidates", data([distribution({ logits: [2, 2, -800] })]));
+  candidates.update(data([distribution({ logits: [2, 2, -800] })]));
   assert.match(row(candidates, 2).getAttribute("aria-description"), /rank 2: raw 0\.0000 \(−802\.69 nats\), with these settings 0\.0000$/);
   const { said } = distribution({ logits: [2, 2, 1] });
   candidates.update(data([{ said: { ...said, rows: said.rows.slice(0, 2), n: 2 }, scores: [2, 2, -Infinity] }]));
   assert.equal(text(candidates.root, "kept"), "2 of 3 tokens kept.");
 });
 
-test("each slider, its field and its button have a name, and the columns say what they are", () => {
+test("each slider, its field and its button have a name", () => {
   const candidates = shown(show, "candidates", data([usual()]));
-  const name = (it) => it.getAttribute("aria-label");
-  assert.equal(name(candidates.find('.sliders[role="group"]')), "Sampling settings");
   const titles = ["Temperature", "Top-k", "Top-p", "Min-p"];
   candidates.findAll(".slider").forEach((it, i) => {
-    assert.deepEqual([text(it, "title"), name(it.querySelector(".range"))], [titles[i], titles[i]]);
-    assert.ok(it.querySelector(".title").title && it.querySelector(".title").title === it.querySelector(".range").getAttribute("aria-description"));
-    assert.ok(name(it.querySelector(".field")).includes(titles[i]) && name(it.querySelector(".back")).includes(titles[i]));
-    assert.equal(it.querySelector(".field").placeholder, "off");
+    const [title, ...parts] = [".title", ".range", ".field", ".back"].map((name) => it.querySelector(name));
+    assert.ok(parts.every((part) => part.getAttribute("aria-label").includes(titles[i])));
+    assert.ok(title.title && title.title === parts[0].getAttribute("aria-description"));
   });
-  assert.deepEqual(candidates.findAll(".head > *").map(({ textContent, title }) => [textContent, Boolean(title)]), [
-    ...[["rank", true], ["token", false], ["raw", true], ["final", true]],
-  ]);
 });
 
 test("a slider that is moved draws at once, and the server is told when it is let go, once", () => {
@@ -126,15 +116,6 @@ test("a slider that is moved draws at once, and the server is told when it is le
   assert.ok(areSame(candidates.findAll(".range").map((one) => one.getAttribute("aria-valuetext")), ["1", "off", "1", "0"]));
   for (const kind of ["pointerup", "blur"]) end(range(candidates, TOP_P), kind);
   assert.equal(candidates.told.length, 1, "who changes nothing tells nothing");
-});
-
-test("what holds comes in while nobody moves a slider, and waits while somebody does", () => {
-  const candidates = shown(show, "candidates", data([usual()], { revision: 2 }));
-  drag(candidates, MIN_P, 30);
-  candidates.update(data([usual()], { revision: 2 }));
-  assert.equal(field(candidates, MIN_P).value, "0.3");
-  end(range(candidates, MIN_P), "pointerup");
-  assert.deepEqual(candidates.told, [["sampling", { revision: 3, value: { ...OFF, min_p: 0.3 } }]]);
 });
 
 test("a field takes what is a value, and is left alone while it is typed into", () => {

@@ -30,9 +30,13 @@ const at = (x, y) => ({ pointerId: 1, button: 0, clientX: x, clientY: y });
 
 function drag(view, item, x, y) {
   place(view.find(".here"), { left: 300, top: 0, width: 100, height: 50 });
+  const other = { pointerId: 2 }; // another finger, which changes nothing
   point(item, "pointerdown", at(10, 10));
+  point(from(view, 0, 1, 0), "pointerdown", { ...at(10, 10), ...other });
+  point(view.root, "pointermove", { ...at(310, 30), ...other });
   point(view.root, "pointermove", at(20, 20));
   point(view.root, "pointermove", at(x, y));
+  point(view.root, "pointerup", { ...at(310, 30), ...other });
   const during = { lands: places(view, "lands"), cone: places(view, "cone"), isGhost: !view.find(".ghost").hidden };
   point(view.root, "pointerup", at(x, y));
   return during;

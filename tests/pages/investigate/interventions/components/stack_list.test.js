@@ -146,6 +146,8 @@ test("a name that is being typed stays while the server says something else, unl
   assert.deepEqual([field(view).value, view.told], ["new", []]);
   view.update(data([one("a")]));
   assert.deepEqual([field(view), sentences(view), view.told], [null, "a", []]);
+  view.update(data([one("a"), one("other")]));
+  assert.equal(field(view), null, "another one in its place has a name of its own");
 });
 
 test("a row shows its whole sentence where one points at it", () => {

@@ -288,12 +288,15 @@ test("undo, redo and reset, by buttons and keys, go the same way, and are possib
   assert.deepEqual(state(), [[], [true, false, false]]);
   undo.click();
   assert.deepEqual(state(), [[3, 9], [true, true, true]]);
+  matrix.click(7);
+  assert.deepEqual(state(), [[3, 7, 9], [true, false, true]]); // a new edit ends the way forth
+  matrix.click(7);
   matrix.tell();
   assert.deepEqual(matrix.told.map(([, { value }]) => value), [[3, 9]]);
   matrix.update(data({ turned: [3, 9], revision: matrix.told[0][1].revision, ran: edited(3, 9) }));
   undo.click();
   assert.ok(matrix.root.classList.contains("waiting"));
-  assert.deepEqual(matrix.turned(), [3]);
+  assert.deepEqual(matrix.turned(), [3, 7, 9]);
 });
 
 test("another preset forgets the way back, and a smaller mask the place of the keys", () => {

@@ -83,6 +83,8 @@ test("keys go along the tokens, but not where a slider or a button has them", ()
   assert.equal(last(stage, "step").value, 2);
   press(stage.root, "Home");
   assert.equal(last(stage, "step").value, 0);
+  press(stage.find(".forward"), " "); // clicks it, and plays nothing
+  assert.deepEqual([last(stage, "step").value, stage.find(".play").getAttribute("aria-label")], [1, "Play"]);
   const n = stage.told.length;
   press(stage.find(".range"), "ArrowRight");
   press(stage.find(".bar"), "ArrowDown");
@@ -171,6 +173,8 @@ test("a chosen token is told with its step; an older answer of the server does n
   stage.find(".forward").click();
   stage.update(data({ step: 1 })); // of before the step
   assert.deepEqual(labels(stage, 1).slice(0, 3), ["<bos>", "le", "chat"]);
+  stage.update(data({ step: 1, rows: [0, 1], nextLabels: ["le", "chat"] })); // of a shorter text
+  assert.match(stage.find(".place").textContent, /1 generated; next: “chat”/);
   stage.update(data({ step: 0, revision: 99 }));
   assert.equal(stage.find(".token.current .label").textContent, "<bos>");
 });
