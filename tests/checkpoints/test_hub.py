@@ -99,11 +99,11 @@ def test_progress_rises_to_the_total_in_the_thread_that_waits(hub: LocalHub, fol
 def test_what_came_once_needs_no_network(hub: LocalHub, monkeypatch: pytest.MonkeyPatch):
     before = logits(tc.load(NAME)[0])
 
-    def be_offline() -> None:
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-
-    for happens in (lambda: hub.refusals.update({NAME: (503, {})}), hub.stop, be_offline):
-        happens()
+    for happens in ("a fault of the server", "no server", "offline mode"):
+        hub.refusals[NAME] = (503, {})
+        if happens != "a fault of the server":
+            hub.stop()
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", happens == "offline mode")
         told: list[str] = []
         model, _ = tc.load(NAME, on_progress=lambda done, total, what, told=told: told.append(str(what)))
         assert torch.equal(logits(model), before)

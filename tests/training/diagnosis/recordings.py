@@ -5,7 +5,7 @@ of the case in its first line, and the lines of metrics.jsonl after it.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -123,7 +123,7 @@ def recorded(name: str) -> Case:
     return Case(**facts | {"metrics": metrics, "failure": Message.from_json(facts["failure"])})
 
 
-def _rounded(line: dict[str, Any]) -> dict[str, Any]:
+def _rounded(line: Mapping[str, Any]) -> dict[str, Any]:
     return {name: float(f"{value:.5g}") if isinstance(value, float) else value for name, value in line.items()}
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -89,7 +90,7 @@ def test_as_many_places_as_are_wanted(monkeypatch: pytest.MonkeyPatch):
     second.release()
     again = take_place()
     assert again is not None
-    line = {"is_wanted": lambda n_before: False, "line": "others", "most": 1}  # another line does not count
+    line: dict[str, Any] = {"is_wanted": lambda n_before: False, "line": "others", "most": 1}  # does not count
     other = wait_for_place(**line)
     assert other is not None
     assert wait_for_place(**line) is None

@@ -52,7 +52,7 @@ def test_what_is_written_is_read(run: Path):
     claim.write_status("paused", step=7, reason=reason)
     status = read(run)
     assert before <= status.heartbeat <= time.time()
-    where = {"pid": os.getpid(), "host": socket.gethostname()}
+    where: dict[str, Any] = {"pid": os.getpid(), "host": socket.gethostname()}
     assert status == RunStatus(state="paused", step=7, heartbeat=status.heartbeat, reason=reason, **where)
     assert status.is_at_work
     assert in_german(status.reason).startswith("für dieses Experiment ist zu wenig Speicher frei")

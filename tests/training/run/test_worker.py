@@ -25,7 +25,7 @@ from transformer_core.training.run.request import Settings
 from transformer_core.training.run.worker import Event, Measurement
 
 MODEL = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1, "dropout": 0.1}
-TRAINING = {"steps": 20, "batch_size": 8, "warmup_steps": 10, "log_every": 1, "save_every": 4}
+TRAINING: dict[str, Any] = {"steps": 20, "batch_size": 8, "warmup_steps": 10, "log_every": 1, "save_every": 4}
 TRAINING |= {"evaluate_every": 10, "evaluate_pairs": 3, "schedule": "paper"}
 
 
@@ -146,7 +146,7 @@ def test_what_was_asked_cannot_change_on_the_way(tmp_path: Path, corpora: dict[s
     ):
         with pytest.raises(RunError, match=said):
             go_on(tmp_path / "run", **change)
-    same = {"corpus_name": "turns", "preset": "tiny", "seed": 0, "d_model": 16}
+    same: dict[str, Any] = {"corpus_name": "turns", "preset": "tiny", "seed": 0, "d_model": 16}
     go_on(tmp_path / "run", **same).directory.release()
     turns = corpora["turns"]
     try:
