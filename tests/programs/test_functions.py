@@ -52,6 +52,7 @@ def test_it_computes_what_python_does(source: str):
 )
 def test_fractions_are_exact_and_what_is_not_defined_is_none(source: str, value: Any, expected: Any):
     assert function(f"lambda x: {source}")(value) == expected
+    assert function(f"lambda x: {source}").is_defined(value) == (expected is not None)
     with pytest.raises(ProgramError, match="exceeds 1,000,000"):
         function("lambda x: x * x * x * x")(1000)
 

@@ -70,6 +70,7 @@ def test_the_forced_translation_has_the_other_pronoun_and_an_adjective_that_agre
 def test_no_sentence_comes_twice_and_a_seed_gives_the_same_pairs(pairs: tuple[MinimalPair, ...]):
     sources = [side.pair.source for pair in pairs for side in pair.sides]
     assert len(set(sources)) == 2 * len(pairs) == 120
+    assert any(" too " in source for source in sources) and any(" too " not in source for source in sources)
     assert draw_minimal_pairs(5) == pairs[:5]
     assert draw_minimal_pairs(5, seed=2) != pairs[:5]
 

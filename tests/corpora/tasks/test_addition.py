@@ -36,7 +36,7 @@ def test_numbers_of_all_lengths_and_long_carries_are_frequent(made: Callable[[st
     lengths = {tuple(map(len, pair.source.split("+"))) for pair in pairs}
     assert lengths == {(i, j) for i in range(1, 5) for j in range(1, 5)}
     depends_on = [max(map(len, pair.alignment)) for pair in pairs]
-    assert sum(n > 4 for n in depends_on) > len(pairs) / 10  # two columns and more send their carry
+    assert 0.1 < sum(n > 4 for n in depends_on) / len(pairs) < 0.35  # two columns and more send their carry
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,11 @@ def test_costs_are_drawn_over_the_length():
     lengths = [1, 10, 100]
     curves = {"attention": np.array([0, 200, 20_000]), "rest": np.array([5, 50, 500])}
     hues = [*COST_HUES.values()][:2]
-    figure = cost_curves(lengths, curves, hues=hues, title="x", unit="multiply-adds", marks={"here": 10, "far": 5000})
+    figure = cost_curves(
+        lengths, curves, hues=hues, title="x", unit="multiply-adds", marks={"here": 10, "far": 5000}, dashed=["rest"]
+    )
     found = traces_of(figure)
+    assert (found["attention"].line.dash, found["rest"].line.dash) == ("solid", "dash")
     assert np.isnan(found["attention"].y[0]) and found["attention"].y[2] == 20_000
     assert found["rest"].customdata[1] == "rest: 50 multiply-adds"
     assert [shape.x0 for shape in figure.layout.shapes] == [10]  # what lies beyond the axis is not marked
