@@ -22,7 +22,6 @@ def compiled_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("url", "name"), [*zip(SHOWN, cycle(STACKS))])
 def test_each_page_shows_it(url: str, name: str, compiled_models: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(compiled_models))

@@ -32,7 +32,6 @@ def test_the_card_says_which_head(
     assert models.available()["mine"].guided_head == known
 
 
-@pytest.mark.slow
 def test_heads_and_models_say_how_it_was_trained(open_app: Callable[..., AppTest]):
     assert SENTENCE in words_of(open_app("heads", attention="encoder", layer="1", head="0"))
     assert SENTENCE not in words_of(open_app("heads", attention="cross", layer="1", head="0"))

@@ -28,7 +28,7 @@ from tests.pages.conftest import (
 OpenApp = Callable[..., AppTest]
 HOSTILE = "<script>stolen</script> <img src=x onerror=alert(1)> '''\"\"\"\\ {0} %s ____ \x00 👩‍👩‍👧 مرحبا"
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
 
 
 def title_of(app: AppTest) -> str:

@@ -70,7 +70,6 @@ TOLD: Mapping[str, tuple[int, str, dict[str, str], str]] = {  # what the page ha
 }
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("three_kinds_here")
 @pytest.mark.parametrize("limit", TOLD)
 def test_a_page_tells_what_is_beyond_its_limit(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, limit: str):

@@ -20,7 +20,6 @@ OpenApp = Callable[..., AppTest]
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 
 
-@pytest.mark.slow
 def test_precision_is_chosen_beside_the_page(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(machine.st, "popover", lambda *_, **__: nullcontext(SimpleNamespace(open=True)))
     app = open_app("heads", text="The cat.")

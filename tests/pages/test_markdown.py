@@ -61,7 +61,6 @@ def hostile_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "parameters"),
     [

@@ -28,7 +28,6 @@ def test_fields_have_names_of_their_own_in_the_address_and_keys_in_the_session()
         assert not {field.key for field in others} & {field.key for field in own}, url
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("url", [*pages()])
 def test_a_page_is_drawn_twice_under_its_title_and_its_address_names_nothing_that_is_as_usual(
     url: str, three_kinds_here: object
@@ -42,7 +41,6 @@ def test_a_page_is_drawn_twice_under_its_title_and_its_address_names_nothing_tha
         assert {*url_of(app)} <= ({"attention", "layer", "head"} if pages()[url].usual_head is None else set())
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("three_kinds_here")
 def test_the_address_names_a_head_that_another_page_begins_with(open_app: Callable[..., AppTest]):
     """Steps begins with the first head of the encoder, and the others with one of the last layer."""

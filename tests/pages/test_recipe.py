@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import transformer_core as tc
@@ -215,6 +215,7 @@ literals = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(literals | st.frozensets(st.text()) | st.sets(st.integers()))
 def test_what_is_written_is_read_as_the_same(value: Any):
     assert eval(written(value), {"Wish": Wish, "HeadName": HeadName}) == value

@@ -13,8 +13,6 @@ from tests.pages.train.small_films import save_run
 OpenApp = Callable[..., AppTest]
 SUBJECT = f"English to French: {EXAMPLES[0]}"
 
-pytestmark = [pytest.mark.slow]
-
 
 def abouts(app: AppTest) -> set[str]:
     """What the figures of the page are of."""

@@ -39,8 +39,8 @@ VIEWS: dict[str, list[View]] = {
     "steps": [*USUAL, {"model": "gaps"}],
     "architecture": [{"show": "text", **view} for view in (*USUAL, {"model": "gaps"})],
     "masks": [
-        *({"part": part, **view} for part, view in product(("edit", "inference", "leak"), USUAL[:3])),
-        *({"preset": preset} for preset in ("unshifted", "window", "forgotten")),
+        *({"part": part, **view} for part, view in product(("inference", "leak"), (TEXT, TARGET))),
+        *({}, TARGET, {"preset": "unshifted"}, {"preset": "window"}, {"preset": "forgotten"}),
         *({"preset": "window", "size": "3"}, {"preset": "forgotten", "padding": "1"}, {"edits": "1.0"}),
         *({"edits": "1.0", "layers": "one"}, {"edits": "1.0", "layers": "one", "layer": "0"}),
     ],

@@ -19,8 +19,6 @@ from tests.pages.conftest import EXAMPLES, component, figure_of, save_model, sho
 OpenApp = Callable[..., AppTest]
 TEXT = EXAMPLES[0].replace("street", "____")
 
-pytestmark = [pytest.mark.slow]
-
 
 @pytest.fixture
 def headless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -25,7 +25,6 @@ from tests.pages.train.small_films import save_run
 from transformer_core import language
 from transformer_core.training.run.launch import Launcher
 
-pytestmark = pytest.mark.slow
 VIEWS = {  # of the pages that show most when something is chosen
     "architecture": {"part": "stream"},
     "build": {"step": "6", "attention": "cross"},

@@ -73,7 +73,6 @@ def reckoned() -> Mapping[str, list[dict[str, Any]]]:
     return answers
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_browser_leaves_what_next_log_probs_leaves(reckoned: Mapping[str, list[dict[str, Any]]], kind: str):
     logits = logits_of(kind)

@@ -20,7 +20,7 @@ from transformer_core.analysis.interventions.stack_json import from_json, to_jso
 from transformer_core.analysis.interventions.standing import with_interventions
 from transformer_core.analysis.trace.model_run import run_text
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]
 TEXT = "The dog sees the cat."
 HEAD = Component(kind="head", attention="encoder", layer=0, heads=(1,))

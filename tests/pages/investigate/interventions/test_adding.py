@@ -11,7 +11,7 @@ from tests.pages.conftest import words_of
 from tests.pages.investigate.interventions.test_page import changes, expected, figures_of, opened, press, stack_of
 from transformer_core.analysis.interventions.records import Ablation, CellEdit, Patch, Stack
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]
 NAMES = ("en-fr-interventions-pattern-before", "en-fr-interventions-pattern")
 

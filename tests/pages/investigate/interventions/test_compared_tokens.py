@@ -16,7 +16,7 @@ from tests.pages.conftest import shown_code, url_of, words_of
 from tests.pages.investigate.interventions.test_page import TEXT, ZERO, changes, figures_of, opened, press
 from transformer_core.analysis.interventions.records import Stack
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]
 INDEX = 1
 STACK = Stack(entries=(ZERO,))

@@ -17,7 +17,6 @@ from transformer_core.analysis.interventions.records import Ablation, Component,
 from transformer_core.checkpoints.compiled import save_compiled
 from transformer_core.figures import isolate
 
-pytestmark = pytest.mark.slow
 OpenApp = Callable[..., AppTest]
 
 

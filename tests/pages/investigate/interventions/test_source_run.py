@@ -19,7 +19,7 @@ from transformer_core.analysis.interventions.records import Component, Patch, St
 from transformer_core.analysis.interventions.run_comparison import RunComparison, compare_with_source
 from transformer_core.analysis.interventions.stack_json import from_json, to_json
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]
 TEXT, OTHER = "The dog sees the cat.", "The big dog sees the cat."
 

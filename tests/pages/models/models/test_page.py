@@ -25,8 +25,6 @@ from transformer_core.language import add_catalogues, speaking
 
 OpenApp = Callable[..., AppTest]
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def place(three_kinds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -335,14 +333,3 @@ def test_no_model_at_all(tmp_path: Path, small_gpt2: Path, monkeypatch: pytest.M
     app = bring_in(app, str(small_gpt2))
     assert names(tmp_path / "none") == ["small-gpt"]
     assert view_of(app)["model"] == "small-gpt"
-
-
-def test_words_from_elsewhere_stay_words(place: Path, open_models: OpenApp):
-    card = place / "tales" / "card.json"
-    evil = "<script>window.stolen=1</script>"
-    card.write_text(
-        json.dumps({**json.loads(card.read_text()), "title": evil, "description": evil, "heads": [{"does": evil}]})
-    )
-    words = words_of(open_models(model="tales"))
-    assert evil not in words
-    assert words.count("&lt;script&gt;") >= 4

@@ -10,7 +10,7 @@ from pages.shared import health
 from pages.shared.budget import budget
 from tests.pages.conftest import words_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_caches")]
+pytestmark = pytest.mark.usefixtures("fresh_caches")
 
 
 def tables(app: AppTest) -> dict[str, list[dict[str, Any]]]:

@@ -33,7 +33,8 @@ def test_only_a_run_that_is_there_can_be_chosen(session: dict[str, Any], sent: s
 
 
 @pytest.mark.parametrize(
-    ("sent", "snapshot"), [(4, 4), (0, 0), *((one, 20) for one in (None, "4", [], {}, -4, 4.0, True))]
+    ("sent", "snapshot"),
+    [*((4, 4), (0, 0), (None, 20), ("4", 20), ([], 20), ({}, 20)), *((-4, 20), (4.0, 20), (True, 20))],
 )
 def test_the_slider_of_a_film_chooses_a_snapshot(session: dict[str, Any], sent: Any, snapshot: int):
     run_state.SNAPSHOT.set(20)

@@ -22,7 +22,7 @@ START = {"attention": "cross", "layer": 1, "head": 0}
     ("chosen", "change"),
     [
         ({"attention": "decoder", "layer": 0, "head": 3}, {"attention": "decoder", "layer": 0, "head": 3}),
-        *((nonsense, {}) for nonsense in (None, "decoder", [], {}, {"attention": "decoder"})),
+        *((None, {}), ("decoder", {}), ([], {}), ({}, {}), ({"attention": "decoder"}, {})),
         ({"attention": "<b>", "layer": 0, "head": 0}, {}),
         ({"attention": "decoder", "layer": -1, "head": 0}, {}),
         ({"attention": "decoder", "layer": "0", "head": 0}, {}),

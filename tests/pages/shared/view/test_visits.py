@@ -29,7 +29,6 @@ def go(app: AppTest, page: str) -> AppTest:
     return app.switch_page(pages()[page].script).run()
 
 
-@pytest.mark.slow
 def test_the_first_visit_opens_it_and_leaving_folds_it(open_app: OpenApp, browser_that_was_here: dict[str, str]):
     browser_that_was_here.clear()
     app = open_app("heads", model="en-fr")
@@ -42,7 +41,6 @@ def test_the_first_visit_opens_it_and_leaving_folds_it(open_app: OpenApp, browse
     assert not is_open(app) and not remembered(app)
 
 
-@pytest.mark.slow
 def test_another_session_knows_what_was_seen(open_app: OpenApp, browser_that_was_here: dict[str, str]):
     browser_that_was_here[visits.COOKIE] = "heads.<b>"
     app = open_app("heads", model="en-fr")
@@ -51,7 +49,6 @@ def test_another_session_knows_what_was_seen(open_app: OpenApp, browser_that_was
     assert is_open(app) and remembered(app) == "b.heads.masks"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("cookie", "parameters"), [("", {}), ("heads", {"model": "other", "language": "de"})])
 def test_the_server_s_own_address_leads_to_the_page_start(
     open_app: OpenApp, browser_that_was_here: dict[str, str], cookie: str, parameters: dict[str, str]

@@ -12,8 +12,6 @@ from tests.pages.train.film_page import OpenApp, figures_of, heatmap_of, pattern
 from tests.pages.train.small_films import STEPS, TEXTS, save_run
 from transformer_core.training.run.film import Film
 
-pytestmark = pytest.mark.slow
-
 
 def test_two_snapshots_and_their_difference(open_film: OpenApp, place: Path):
     app = open_film(run="pairs", snapshot="20", other="0", text=TEXTS[0], attention="decoder", layer="1", head="0")

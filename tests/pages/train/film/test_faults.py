@@ -11,8 +11,6 @@ from tests.pages.conftest import overview_of, url_of, words_of
 from tests.pages.train.film_page import OpenApp
 from tests.pages.train.small_films import STEPS
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.parametrize(
     ("parameters", "sentence"),

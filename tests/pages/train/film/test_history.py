@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from pages.shared import runs
 from pages.shared.runs import Run
@@ -20,8 +19,6 @@ from transformer_core.analysis.heads.measures import HeadMeasures, HeadName, Sha
 from transformer_core.analysis.training.head_history import Appearance, HeadHistory
 from transformer_core.training.run.directory import RunDirectory
 from transformer_core.training.run.film import Film
-
-pytestmark = pytest.mark.slow
 
 
 def run_of(name: str) -> Run:

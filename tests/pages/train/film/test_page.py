@@ -20,8 +20,6 @@ from transformer_core.analysis.training.head_history import rule
 from transformer_core.figures import frames
 from transformer_core.training.run.film import Film
 
-pytestmark = pytest.mark.slow
-
 
 def test_a_bare_link_shows_a_film(open_film: OpenApp):
     app = open_film()

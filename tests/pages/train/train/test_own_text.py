@@ -12,8 +12,6 @@ from pages.train.train import own_texts
 from tests.pages.conftest import app_at, words_of
 from transformer_core.training.run.launch import Launcher
 
-pytestmark = pytest.mark.slow
-
 OpenApp = Callable[..., AppTest]
 Analyse = Callable[[AppTest], AppTest]
 Upload = Callable[[str, bytes], None]

@@ -56,7 +56,6 @@ def test_what_is_left_takes_as_long_per_step_as_the_last_quarter_of_what_was_log
     assert run_head._how_far(run_that(place, "running", *records)) == far
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("state", "records", "reason", "words"),
     [
@@ -75,7 +74,6 @@ def test_how_far_it_is_is_told_as_far_as_that_is_known(
     assert run_head._how_far(run_that(place, state, *records, step=7, reason=reason)) == words
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("state", "asked"),
     [

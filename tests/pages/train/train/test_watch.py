@@ -18,8 +18,6 @@ from tests.pages.train.small_films import EXAMPLES, STEPS, TEXTS
 from transformer_core.training.run.directory import RunDirectory
 from transformer_core.training.run.film import Film
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def open_train(place: Path, open_app: OpenApp) -> OpenApp:
