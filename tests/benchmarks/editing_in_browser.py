@@ -5,6 +5,7 @@ computed anew. The figures are that of the effect on each output token, and belo
 changed patterns, on the next one the residual stream's change.
 """
 
+from typing import Any
 from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -66,7 +67,7 @@ def run() -> list[Row]:
 def edits(browser: Browser, server: Server, model: str) -> list[Row]:
     """Measure the switches on a model's examples."""
     card = available()[model]
-    attention = [*attentions_of(card.config)][-1]  # what the output depends on
+    attention: Any = [*attentions_of(card.config)][-1]  # what the output depends on
     heads = [Component(kind="head", attention=attention, layer=0, heads=(head,)) for head in range(3)]
     stack = Stack(entries=tuple(Ablation(component=head, method="zero") for head in heads))
     page = browser.new_page(viewport={"width": 1440, "height": 900})

@@ -1,6 +1,7 @@
 """Which heads changed most: against distances that are summed by hand, on chosen patterns."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -136,7 +137,7 @@ def test_texts_of_other_lengths_are_compared_and_models_of_other_shapes_are_not(
     drawings.clear()
     for shape in ((3, 3, 3, 3), (2, 2, 3, 3)):
         other = comparison(run({"encoder": patterns(2, 3, 3, 3)}), run({"encoder": patterns(*shape)}))
-        app = shown(lambda other=other: changed.show(other))
+        app = shown(partial(changed.show, other))
         assert "Only models with the same layers, heads and attentions can be compared" in words_of(app)
         assert not drawings and changed.most_changed(other) == []
         assert len(changed.code(other)) == 2, "what each side says"

@@ -92,8 +92,9 @@ def test_only_leaves_have_ends():
 def test_only_the_number_of_a_node_comes_back(sent: Any, chosen: int | None, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(st, "session_state", {"tree": {"node": {"id": sent}}})
     assert sent_node("tree") == chosen
-    for other in ({"tree": {"node": sent}}, {"tree": {}}, {}):
-        monkeypatch.setattr(st, "session_state", other)
+    sessions: tuple[dict[str, Any], ...] = ({"tree": {"node": sent}}, {"tree": {}}, {})
+    for session in sessions:
+        monkeypatch.setattr(st, "session_state", session)
         assert sent_node("tree") is None
 
 

@@ -137,7 +137,7 @@ def chosen(settings: object, monkeypatch: pytest.MonkeyPatch) -> Sampling | None
 
 def test_sent_settings_take_the_place_of_those_that_hold(monkeypatch: pytest.MonkeyPatch):
     sampling = chosen(RIGHT, monkeypatch)
-    kept = {"repetition_penalty": HELD.repetition_penalty, "seed": HELD.seed}
+    kept: dict[str, Any] = {"repetition_penalty": HELD.repetition_penalty, "seed": HELD.seed}
     assert sampling == Sampling(temperature=1.5, top_k=40, top_p=0.9, min_p=0.0, **kept)
     assert type(sampling.min_p) is float
     large = chosen(RIGHT | {"top_k": 999_999, "temperature": 0}, monkeypatch)
@@ -157,8 +157,8 @@ def test_settings_that_cannot_be_are_not_taken(wrong: dict[str, Any], monkeypatc
 
 
 def test_what_does_not_fit_together_is_refused(monkeypatch: pytest.MonkeyPatch):
-    for sent in (None, [], "greedy", {}, {"temperature": 1}):
-        assert chosen(sent, monkeypatch) is None
+    no_settings: tuple[Any, ...] = (None, [], "greedy", {}, {"temperature": 1})
+    assert all(chosen(sent, monkeypatch) is None for sent in no_settings)
     with pytest.raises(ValueError, match="100 scores and 99 log-probabilities"):
         payload(log_probs=distribution().log_probs[:99])
     for value, message in ((np.nan, "must be numbers"), (-np.inf, "one token at least")):
