@@ -13,8 +13,6 @@ from transformer_core.analysis.blueprint.plan import Arrow, Box, blueprint_of
 from transformer_core.analysis.blueprint.shapes import stages
 from transformer_core.model.presets import transformer_base
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parents[3]
 
 

@@ -10,7 +10,6 @@ from transformer_core.config import ModelConfig
 from transformer_core.model.presets import gpt2, transformer_base, transformer_big
 
 
-@pytest.mark.slow
 @each_variation
 def test_weights_are_the_models_own_each_at_one_box(variation: str):
     model = varied_model(variation)

@@ -54,7 +54,6 @@ def test_of_one_stack_there_is_one_part(make: Make, architecture: Architecture, 
     np.testing.assert_array_equal(part.mask, [[key <= query or can_see_all for key in range(n)] for query in range(n)])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rollout", "flow"])
 def test_an_encoder_decoder_has_three_parts(make: Make, method: Method):
     model_run, patterns = seen(make, "encoder_decoder")

@@ -26,7 +26,6 @@ def sources_of(kind: str, attention: str, layer: int) -> ScoreSources:
     return score_sources(model_of(kind), inputs_of(kind), attention=attention, layer=layer, head=2)
 
 
-@pytest.mark.slow
 @each_place
 def test_the_parts_make_queries_keys_and_scores(kind: str, attention: str, layer: int):
     head, sources = 2, sources_of(kind, attention, layer)

@@ -118,7 +118,6 @@ def mean(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_batch_gives_what_loops_over_single_texts_give(tokenizer: tc.Tokenizer, kind: str):
     changes, items = KINDS[kind]

@@ -45,7 +45,6 @@ def renumbered(model: tc.Transformer, order: list[int]) -> tc.Transformer:
     return other
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("order", [[0, 1, 2, 3], [2, 0, 3, 1], [3, 2, 1, 0]])
 def test_renumbered_heads_are_found_again(corpora: dict[str, Corpus], order: list[int]):
     model, tokenizer = example("shuffle_dyck_2")
@@ -84,7 +83,6 @@ def test_distances_and_effects_are_what_plain_python_gives(corpora: dict[str, Co
     assert head.distance == pytest.approx(min(means.values()), abs=1e-5)
 
 
-@pytest.mark.slow
 def test_a_head_that_is_needed_has_an_effect_and_one_that_writes_nothing_has_none(corpora: dict[str, Corpus]):
     model, tokenizer = example("reverse")
     match = match_program(model, model, tokenizer, corpora["reverse"], n_untrained=1)

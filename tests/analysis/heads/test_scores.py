@@ -62,7 +62,6 @@ def test_a_decoder_cell_by_cell(tokenizer: tc.Tokenizer):
     assert of(scores, "decoder", 1, 2).near == pytest.approx(sum(near) / 5, rel=1e-4)
 
 
-@pytest.mark.slow
 @torch.no_grad()
 @pytest.mark.parametrize("site, layer, head", [("encoder", 0, 1), ("decoder", 1, 0), ("cross", 0, 2)])
 def test_the_effect_is_that_of_a_model_without_the_head(tokenizer: tc.Tokenizer, site: str, layer: int, head: int):

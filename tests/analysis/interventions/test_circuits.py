@@ -83,7 +83,6 @@ LOOKED_UP = {"start -> A3.0.k", "M2 -> A3.0.q", "M1 -> M2", "M0 -> M1", "start -
 COUNTED = {"start -> A0.0.v", "A0.0 -> M0"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("length", [4, 5])
 def test_tracr_reverse_takes_2_edges_by_resampling(length: int):
     """As in `reverse_official.py`: of equally long texts, only the tokens differ, and they take one path."""
@@ -92,7 +91,6 @@ def test_tracr_reverse_takes_2_edges_by_resampling(length: int):
     assert smallest_circuit(model, tokens, resample=True, length=length) == REVERSE
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("length", [3, 4])
 def test_tracr_reverse_takes_10_edges_by_zeros(length: int):
     """The 10 edges of `tracr_reverse_acdc_edges`, one by one: how long the text is has to be computed, too."""

@@ -113,7 +113,6 @@ def test_where_nothing_is_written_the_next_token_is_an_output_token(make: Callab
     assert base.metric().position == len(ids) - 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("architecture", TEXTS)
 def test_the_output_is_that_of_a_run_with_the_stack(architecture: str, make: Callable[..., Made]):
     """Where the most probable tokens stay the same nothing is decoded, and where one changes the text is."""

@@ -108,19 +108,18 @@ def entries(made: Writing) -> list[Entry]:
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("variation", WRITING)
 def test_it_is_what_a_plain_loop_writes(variation: str):
+    """A third of the edits with each variation, turn about, and several together."""
     made, places = writing(variation), set[int | None]()
-    singly = [Stack(entries=(entry,)) for entry in entries(made)]
+    singly = [Stack(entries=(entry,)) for entry in entries(made)[WRITING.index(variation) % 3 :: 3]]
     for stack in [*singly, Stack(entries=(*entries(made)[1:3], *entries(made)[8:]))]:
         output, place, _ = made.output_by_hand(stack)
         assert made.output(stack) == output, stack
         places.add(place)
-    assert len(places) > 3  # nowhere, early, late
+    assert len(places) > 1  # some change nothing that is written, others something early or late
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("variation", "of_wave"), [("the paper's", 11), ("decoder", 30)])
 def test_an_output_may_end_before_and_after(variation: str, of_wave: int):
     """Each token that is written is once the one that ends an output, so nothing may come after the changed token."""

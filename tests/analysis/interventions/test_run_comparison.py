@@ -29,7 +29,6 @@ def captured(variation: str, inputs: tuple[tuple[int, ...], ...], name: str) -> 
     return acts[name][0].numpy().astype(np.float64)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*KINDS])
 @pytest.mark.parametrize("variation", ["the paper's", "decoder", "encoder", "decoder, alibi, window"])
 def test_differences_are_those_of_two_plain_runs(variation: str, kind: Kind):

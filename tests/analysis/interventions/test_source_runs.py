@@ -45,7 +45,6 @@ def test_what_was_written_is_never_paired_with_what_was_given():
     assert pairing.unpaired == (2, 3)
 
 
-@pytest.mark.slow
 def test_a_source_run_is_the_models_own_or_goes_on_as_this_one_does(make: Callable[..., Made]):
     for architecture in ("decoder_only", "encoder_decoder"):
         model, tokenizer = make(architecture)

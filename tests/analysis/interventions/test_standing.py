@@ -26,7 +26,6 @@ def loaded() -> tuple[torch.nn.Module, object]:
     return tc.load("checkpoints/en-fr")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n_entries", [1, 2, 5])
 def test_it_computes_the_same_bits_as_the_context_and_the_model_stays(loaded, n_entries):
     model, tokenizer = loaded

@@ -3,7 +3,6 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
 import torch
 
 from tests.analysis.interventions.small_models import base_of, last_attention, model_of, tensors_of, text_of
@@ -14,7 +13,6 @@ from transformer_core.analysis.interventions.source_runs import SourceRuns
 N_RUNS = 100  # of each of two
 
 
-@pytest.mark.slow
 def test_two_stacks_on_one_model_in_two_threads():
     variation = "the paper's"
     (model, tokenizer), base = model_of(variation), base_of(variation)

@@ -9,8 +9,6 @@ from tests.model.building import random_inputs, varied_model
 from transformer_core.analysis.masks.inference import steps, write_four_ways
 from transformer_core.analysis.masks.rules import MaskRule
 
-pytestmark = pytest.mark.slow
-
 OPEN = {"decoder.blocks.*.self_attn.hook_mask": MaskRule(kind="none")}
 
 

@@ -8,8 +8,6 @@ from tests.model.building import each_variation, random_inputs, shaken, varied_m
 from transformer_core.analysis.masks.leak import leak, other_tokens
 from transformer_core.analysis.masks.rules import MaskChoice
 
-pytestmark = pytest.mark.slow
-
 INPUTS = {"source": (5, 9, 4, 7), "target": (1, 8, 6, 8, 3)}
 
 

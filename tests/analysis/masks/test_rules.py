@@ -9,8 +9,6 @@ from tests.model.building import odd_config
 from transformer_core.analysis.masks.presets import PRESETS, Kind
 from transformer_core.analysis.masks.rules import MaskChoice, MaskRule
 
-pytestmark = pytest.mark.slow
-
 
 def allowed(kind: Kind, query: int, key: int, *, own: bool, size: int, looks_back: bool, n_real: int) -> bool:
     """What a rule says of one cell, in words of Python."""

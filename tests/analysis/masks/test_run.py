@@ -16,8 +16,6 @@ from transformer_core.analysis.masks.run import masks_of, preset_masks, run_mask
 from transformer_core.analysis.masks.text import MaskText, mask_text
 from transformer_core.analysis.trace.attentions import attentions_of
 
-pytestmark = pytest.mark.slow
-
 TEXTS = {"encoder_decoder": "The cat sees the dog.", "decoder_only": "The cat sees", "encoder_only": "The ____ sees."}
 OF = [("encoder_decoder", "encoder"), ("encoder_decoder", "decoder"), ("encoder_decoder", "cross")]
 OF += [("decoder_only", "decoder"), ("encoder_only", "encoder")]

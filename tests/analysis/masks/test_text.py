@@ -12,7 +12,6 @@ TEXTS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("architecture", TEXTS)
 def test_it_is_the_text_that_is_read_elsewhere(make, architecture: str):
     model, tokenizer = make(architecture)

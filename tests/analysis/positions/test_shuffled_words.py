@@ -13,8 +13,6 @@ from transformer_core.analysis.positions.shuffled_words import MOST_TOKENS, shuf
 from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.errors import TextError
 
-pytestmark = pytest.mark.slow
-
 TEXT = "The cat didn't see the tired dog."
 
 

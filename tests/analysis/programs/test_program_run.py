@@ -19,7 +19,6 @@ def run_of(program: Program, tokens: list[str]) -> ProgramRun:
     return program_run(model, tokenizer, tokens)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [*EXAMPLES])
 def test_the_model_says_what_the_program_says_and_its_last_line_computes_that(name: str):
     rng, (model, tokenizer) = random.Random(1), compile_program(EXAMPLES[name])

@@ -17,8 +17,6 @@ from transformer_core.analysis.pronouns.pronoun_heads import (
     set_effect,
 )
 
-pytestmark = pytest.mark.slow
-
 N_PAIRS = 24
 
 Loaded = tuple[tc.Transformer, tc.Tokenizer]

@@ -35,7 +35,6 @@ def config_of(folder: Path) -> ModelConfig:
     return ModelConfig.from_dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_shipped_first_view_is_what_the_model_computes(name: str):
     folder = ROOT / "checkpoints" / name

@@ -27,7 +27,6 @@ def logits_of(model: tc.Transformer, text: StageText) -> torch.Tensor:
         return model(*(torch.tensor([ids]) for ids in text.inputs))[0]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["encoder_decoder", "decoder_only"])
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_greedily_it_is_what_greedy_decoding_gives(make: Made, architecture: str, seed: int):
@@ -49,7 +48,6 @@ def test_greedily_it_is_what_greedy_decoding_gives(make: Made, architecture: str
     assert len(text.rows) == len(text.next_tokens) == len(text.next_labels)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ["encoder_decoder", "decoder_only"])
 def test_chosen_tokens_come_first_and_the_settings_choose_the_rest(make: Made, architecture: str):
     model, tokenizer = make(architecture, max_seq_len=40)
@@ -87,7 +85,6 @@ def test_blanks_are_filled_one_after_the_other_the_most_certain_first(make: Made
     assert generate(model, tokenizer, "The cat sees the dog.").rows == ()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("architecture", [*TEXTS])
 @pytest.mark.parametrize("max_seq_len", [6, 64])
 def test_of_a_long_text_the_first_tokens_are_read_and_the_model_keeps_to_its_positions(

@@ -29,7 +29,6 @@ def panels(lanes: tuple[Lane, ...]) -> list[Panel]:
     return [panel for lane in lanes for panel in lane.panels]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("variation", [*VARIATIONS])
 def test_every_panel_shows_what_passes_its_hook_point_in_the_shape_that_it_says(variation: str):
     model = varied_model(variation)
@@ -79,7 +78,6 @@ def test_the_overview_goes_from_the_embeddings_through_all_blocks_to_the_logits(
             torch.testing.assert_close(acts[memory.site], model.encode(inputs[0]))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("variation", [*VARIATIONS])
 def test_in_a_block_each_sum_is_what_was_read_and_what_the_sub_layer_gave(variation: str):
     model = varied_model(variation)

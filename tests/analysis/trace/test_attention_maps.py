@@ -176,7 +176,6 @@ def test_the_length_of_values_and_of_what_they_write(
             )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("side", [2, 4, 100])
 def test_an_overview_holds_the_largest_of_each_block(
     seen: tuple[tc.Transformer, dict[str, AttentionMaps], tc.Activations], side: int
@@ -202,7 +201,6 @@ def test_an_overview_holds_the_largest_of_each_block(
             np.testing.assert_array_equal(pooled_mask, overview.mask[layer])
 
 
-@pytest.mark.slow
 def test_an_overview_that_is_kept_is_the_same_and_counted(
     seen: tuple[tc.Transformer, dict[str, AttentionMaps], tc.Activations], monkeypatch: pytest.MonkeyPatch
 ):

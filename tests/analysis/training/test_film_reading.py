@@ -108,7 +108,6 @@ def test_without_a_blank_nothing_is_judged(films: dict[str, Made3]):
     assert np.isnan(reading.loss).all() and np.isnan(reading.mean_probability).all()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("damaged", STEPS)
 def test_a_damaged_snapshot_is_told_and_the_others_are_read(to_change: Made3, damaged: int):
     film, made = to_change

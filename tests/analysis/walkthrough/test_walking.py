@@ -20,7 +20,6 @@ def everything(kind: str) -> tc.Activations:
     return acts
 
 
-@pytest.mark.slow
 @each_place
 def test_what_has_a_site_is_what_a_plain_capture_sees_there(kind: str, attention: str, layer: int):
     acts, config = everything(kind), model_of(kind).config
