@@ -109,6 +109,9 @@ test("mask, scores and pattern are painted cell by cell, anew in the other theme
   assert.deepEqual(["--allowed", "--forbidden", "--turned"].map((name) => style.getPropertyValue(name)), ["#20f020", "#303438", HUES.cell]);
   const faint = matrix.texts("mask").filter(({ color }) => color === COLORS.dark.muted).map(({ text, align }) => [text, align]);
   assert.deepEqual(faint, [["[PAD]", "right"], ["[PAD]", "left"]]);
+  assert.match(matrix.canvases.mask.getAttribute("aria-label"), /^Mask of 3 queries by 5 keys\. /);
+  assert.deepEqual(matrix.findAll("figcaption").map(({ textContent }) => textContent), ["Mask m", "Scores s", "Pattern p"]);
+  assert.deepEqual(matrix.findAll(".entry i").map(({ className }) => className), ["allowed", "forbidden", "turned"]);
 });
 
 test("a click on a cell is seen at once, waits for the model, and is told once; the answer ends the waiting", () => {
@@ -396,6 +399,9 @@ test("the chips say what the model says at each place, marked where that is anot
   point(matrix.find(".chip"), "mouseover");
   matrix.key("ArrowDown");
   assert.deepEqual(lit(), [false, false]);
+  matrix.update(data({ outputs: { ...outputs, rows: [ROW({ now: null })] } })); // without an outcome: what was before, alone
+  const [chip] = matrix.findAll(".chip");
+  assert.deepEqual([chip.querySelector(".numbers").textContent, chip.querySelectorAll(".bars i").length, chip.title, chip.matches(".changed")], [".25", 1, "", false]);
 });
 
 test("where tokens have no room numbers stand for them, and the mask has both where it is large enough", () => {
@@ -411,20 +417,4 @@ test("where tokens have no room numbers stand for them, and the mask has both wh
   for (const name of ["scores", "pattern"]) place(matrix.find(`figure.${name}`), { width: 400 });
   resize(matrix.root, 900);
   assert.deepEqual(labels("mask"), [...QUERY, ...KEY]);
-});
-
-test("what the pictures are and how they are edited is said", () => {
-  const matrix = made();
-  assert.match(matrix.canvases.mask.getAttribute("aria-label"), /^Mask of 3 queries by 5 keys\. /);
-  assert.equal(matrix.canvases.mask.tabIndex, 0);
-  assert.deepEqual(matrix.findAll("figcaption").map(({ textContent }) => textContent), ["Mask m", "Scores s", "Pattern p"]);
-  assert.deepEqual(matrix.findAll(".entry").map(({ textContent, firstElementChild: { className } }) => [className, textContent]), [["allowed", "may attend"], ["forbidden", "masked"], ["turned", "edited by hand"]]);
-});
-
-test("chips without an outcome show what was before, alone", () => {
-  const outputs = { rows: [ROW({ now: null })], words: [], counted: "", areQueries: true };
-  const chip = made({ outputs }).find(".chip");
-  assert.equal(chip.querySelector(".numbers").textContent, ".25");
-  assert.deepEqual([...chip.querySelectorAll(".bars i")].map((bar) => bar.className), ["before"]);
-  assert.ok(!chip.title && !chip.classList.contains("changed"));
 });
