@@ -4,23 +4,29 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 import transformer_core as tc
 from tests.analysis.interventions.small_models import base_of, model_of, sources_of, tensors_of, text_of
+from transformer_core.analysis.interventions.comparison import read_base
 from transformer_core.analysis.interventions.metric import Metric
 from transformer_core.analysis.interventions.records import (
     OF_HEADS,
     OF_STACK,
     STEMS,
+    Ablation,
     Component,
     Continuation,
     Kind,
     Patch,
+    Stack,
 )
 from transformer_core.analysis.interventions.sweeping import source_difference, sweep, sweep_components
 from transformer_core.analysis.trace.attentions import attentions_of
+from transformer_core.programs.hand_wired import copying_pair, or_model
+from transformer_core.text.ids import IdTokenizer
 
 OTHER = text_of(7, seed=5)
 HEAD_OF = {
@@ -197,3 +203,42 @@ def test_where_the_other_text_has_no_such_token_or_the_same_metric_there_is_no_f
 
 
 # What is known of hand-wired models
+
+
+def swept(model: tc.Transformer, ids: list[int], given: Stack) -> dict[tuple[int, int], float]:
+    """The effect of each head that is set to 0, in nats of log-probability, by (layer, head)."""
+    tokenizer = IdTokenizer.of(model.config)
+    base = read_base(model, tokenizer, " ".join(map(str, ids)), max_new_tokens=0)
+    results = sweep(
+        model,
+        tokenizer,
+        base,
+        sweep_components(model.config, base, by_position=False),
+        template=Ablation(component=Component(kind="head", attention="decoder", layer=0), method="zero"),
+        metric=Metric(position=len(ids) - 2, token=ids[1]),
+        given=given,
+    )
+    return {(each.component.layer, (each.component.heads or (0,))[0]): each.change for each in results}
+
+
+def off(layer: int, head: int) -> Stack:
+    return Stack(
+        entries=(
+            Ablation(component=Component(kind="head", attention="decoder", layer=layer, heads=(head,)), method="zero"),
+        )
+    )
+
+
+def test_the_effect_of_an_or_gates_head_grows_once_the_other_one_is_off():
+    ids = [0, 5, 5, 3, 7, 2, 2, 1]
+    alone, given = (swept(or_model().model, ids, stack) for stack in (Stack(), off(0, 0)))
+    assert alone[0, 0] == alone[0, 1] == pytest.approx(-0.1799, abs=1e-3)
+    assert given[0, 1] == pytest.approx(-2.3014, abs=1e-3)
+    assert given[0, 0] == 0
+
+
+def test_a_backup_head_shows_only_under_co_ablation():
+    ids = [0, 5, 5, 3, 7, 2, 2, 1]
+    alone, given = (swept(copying_pair().model, ids, stack) for stack in (Stack(), off(0, 0)))
+    np.testing.assert_allclose([*alone.values()], 0, atol=1e-6)
+    assert given[1, 0] == pytest.approx(-2.3014, abs=1e-3)
