@@ -33,7 +33,7 @@ function drag(view, item, x, y) {
   const other = { pointerId: 2 }; // another finger, which changes nothing
   point(item, "pointerdown", at(10, 10));
   point(from(view, 0, 1, 0), "pointerdown", { ...at(10, 10), ...other });
-  point(view.root, "pointermove", { ...at(310, 30), ...other });
+  point(view.root, "pointermove", { ...at(12, 10), ...other });
   point(view.root, "pointermove", at(20, 20));
   point(view.root, "pointermove", at(x, y));
   point(view.root, "pointerup", { ...at(310, 30), ...other });
