@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.components import modules
 
-_STREAMLIT = Path(st.__file__).parent / "static"
+_STREAMLIT = (Path(st.__file__).parent / "static").resolve()  # as the modules that are found by their imports
 _CHUNKS = ("BidiComponent", "ButtonGroup", "Html", "PageLink", "Selectbox", "TextInput")  # of what every page has
 _STAGE = modules.PAGES / "learn/start/components/stage/stage.js"
 _IMPORTED = re.compile(r'\b(?:from|import) ?"(\.[^"]+\.js)"')

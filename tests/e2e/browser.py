@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,6 +155,7 @@ def serve(
     command: Sequence[str] = (sys.executable, "-m", "streamlit", "run", "app.py"),
     *,
     place: Path = ROOT,
+    environment: Mapping[str, str] | None = None,
     timeout: float = 300.0,
 ) -> Iterator[Server]:
     """Run the app on a free port, without a browser of its own, until the block ends; nothing of it stays behind.
@@ -162,6 +163,7 @@ def serve(
     Args:
         command: what starts it.
         place: the folder that it is started in.
+        environment: variables for the app alone, beside those of this process.
         timeout: how long it may take to come up, in s.
 
     Raises:
@@ -175,7 +177,7 @@ def serve(
             process = subprocess.Popen(
                 command,
                 cwd=place,
-                env=os.environ | settings,
+                env=os.environ | settings | dict(environment or {}),
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=subprocess.STDOUT,

@@ -1,9 +1,16 @@
-"""One server and one Chromium for the session; every browser page is watched for errors and strangers."""
+"""The app and the browser of these tests; every page is watched for errors and for requests to other hosts.
 
-import sys
+Each pytest worker has an app of its own, which starts with the first test that needs it. All tests of the worker share
+it, so each of them adds models and runs under names of its own (see `place`).
+"""
+
+import asyncio
+import os
+import re
+import shutil
+import signal
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, contextmanager
-from hashlib import sha256
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,26 +23,58 @@ from playwright.sync_api import (
     Error,
     Page,
     Playwright,
+    ViewportSize,
     expect,
     sync_playwright,
 )
 
+from pages.shared.models import SHIPPED
+from pages.shared.page import pages
+from pages.shared.view import visits
 from tests.e2e.browser import HEALTH, ROOT, Server, launch, launch_with_profile, serve
-from tests.pages.train.small_films import save_run
+from tests.pages.train.small_films import APPEARS_AT, save_run
+from transformer_core.training.run.status import WorkDirectory
 
-GALLERY = Path(__file__).parent / "gallery" / "app.py"
-VIEWPORT = {"width": 1440, "height": 900}
+LAPTOP: ViewportSize = {"width": 1440, "height": 900}
+PROJECTOR: ViewportSize = {"width": 1024, "height": 768}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+STEPS = (0, 1, 2, 3, 5, 8, 12, APPEARS_AT, 30, 45, 60)  # the snapshots of the runs that are always there
+README_PAGE = dict(  # the files that README says make a page
+    re.findall(
+        r"`(pages/[^`]+)`[^\n]*:\n\n```\w+\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
+    )
+)
 LOCAL_SCHEMES = ("data", "blob", "about")
+MOST_BROWSERS = 2  # open at a time in one worker
 
-PATIENCE = 60_000  # ms that a test waits for what it expects: two busy cores may need them, others never do
+PATIENCE = 60_000  # ms to wait for what a test expects; only a busy machine needs this long
 expect.set_options(timeout=PATIENCE)
+
+_loop: list[asyncio.AbstractEventLoop] = []  # Playwright's, once it has started
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Let Playwright's event loop count as running in browser tests only: other tests of this process use asyncio."""
+    if item.get_closest_marker("browser"):
+        resume_loop()
+    try:
+        return (yield)
+    finally:
+        asyncio._set_running_loop(None)
+
+
+def resume_loop() -> None:
+    """Make Playwright usable again after other tests; session fixtures may end after one of those."""
+    if _loop:
+        asyncio._set_running_loop(_loop[0])
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add to the report of a failed test what its pages showed: most failures cannot be seen a second time."""
+    """Add what the pages showed to the report of a failed test: many failures cannot be reproduced."""
     report = yield
     if report.when == "call" and report.failed:
         contexts: dict[str, BrowserContext] = getattr(item, "funcargs", {}).get("contexts", {})
@@ -49,71 +88,98 @@ def pytest_runtest_makereport(
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    """The app, running; a module whose tests need it over other models, or another page, has a fixture of its own."""
-    with serve() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def server_with_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The app with the models that it comes with, and one training, "first"."""
-    place = tmp_path_factory.mktemp("runs")
-    save_run(place / "first", seed=0, steps=(0, 1, 2, 30, 60))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEADLIGHT_RUNS", str(place))
-        with serve() as server:
-            yield server
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the app with the page that README adds, links to the shipped models, and two trainings."""
+    folders = tmp_path_factory.mktemp("app").resolve()
+    shutil.copy2(ROOT / "app.py", folders)
+    for name in ("pages", "transformer_core", ".streamlit"):
+        shutil.copytree(ROOT / name, folders / name)
+    for name, content in README_PAGE.items():
+        (folders / name).parent.mkdir(exist_ok=True)
+        (folders / name).write_text(content, encoding="utf-8")
+    (folders / "checkpoints").mkdir()
+    for name in SHIPPED:
+        (folders / "checkpoints" / name).symlink_to(ROOT / "checkpoints" / name)
+    for seed, name in enumerate(("first", "second")):
+        save_run(folders / "runs" / name, seed=seed, steps=STEPS)
+    return folders
 
 
 @pytest.fixture(scope="session")
-def gallery() -> Iterator[Server]:
-    """Single components, each on a page of its own; a module that looks at them gives this one's address."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(ROOT))
-        with serve((sys.executable, "-m", "streamlit", "run", str(GALLERY))) as server:
-            yield server
+def app(folders: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Headlight, as most tests use it; all workers have one cache on disk."""
+    base = tmp_path_factory.getbasetemp()
+    cache = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    with serve(place=folders, environment={"HEADLIGHT_CACHE": str(cache)}) as server:
+        yield server
 
 
 @pytest.fixture
-def server_url(server: Server) -> str:
-    """The app's address, without a final slash."""
-    return server.url
+def place(folders: Path) -> Iterator[Path]:
+    """The app's folders, for a test that adds models or runs: afterwards they are as before, and nothing trains."""
+    before = set(_added(folders))
+    yield folders
+    for path in sorted(set(_added(folders)) - before):
+        stop_training(path)
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _added(folders: Path) -> Iterator[Path]:
+    for pattern in ("checkpoints/[!.]*", "runs/[!.]*", "runs/.experiments/[!.]*"):
+        yield from folders.glob(pattern)
+
+
+def stop_training(run: Path) -> None:
+    """Kill the process that works on a run, if there is one."""
+    status = WorkDirectory(run).standing()
+    if status is not None and status.is_at_work:
+        with suppress(ProcessLookupError):
+            os.kill(status.pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def server_url(app: Server) -> str:
+    """The address that pages are relative to; a module about another server has a fixture of this name."""
+    return app.url
 
 
 @pytest.fixture(scope="session")
 def playwright() -> Iterator[Playwright]:
-    """What drives the browsers."""
+    """Playwright's driver."""
     with sync_playwright() as playwright:
+        _loop.append(asyncio.get_running_loop())
         yield playwright
+        resume_loop()
 
 
 @pytest.fixture(scope="session")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    """A headless Chromium that has never been anywhere."""
+    """A headless Chromium without a profile."""
     browser = launch(playwright)
     yield browser
+    resume_loop()
     browser.close()
 
 
 @pytest.fixture(scope="session")
-def contexts() -> Iterator[dict[str, BrowserContext]]:
-    """Browsers that were at the present server before, by their options: most of a page's time is its reading."""
+def contexts(playwright: Playwright) -> Iterator[dict[str, BrowserContext]]:
+    """Browsers by the server that they were opened for: reading a page's code anew is most of its time."""
     contexts: dict[str, BrowserContext] = {}
     yield contexts
+    resume_loop()
     for context in contexts.values():
         context.close()
 
 
 @pytest.fixture(scope="session")
 def profiles(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where these browsers keep what they read."""
+    """Where these browsers cache what they read."""
     return tmp_path_factory.mktemp("profiles")
 
 
 @contextmanager
 def watched(page: Page, host: str) -> Iterator[None]:
-    """Fail at the end where this page logged an error, threw one, crashed, or asked another host."""
+    """Fail at the end if this page logged an error, threw one, crashed, or asked another host."""
     troubles: list[str] = []
 
     def see_request(url: str) -> None:
@@ -138,27 +204,41 @@ def watched(page: Page, host: str) -> Iterator[None]:
 def new_page(
     playwright: Playwright, server_url: str, contexts: dict[str, BrowserContext], profiles: Path
 ) -> Iterator[Callable[..., Page]]:
-    """Opens a page as another visitor: `new_page()`, or with Playwright's options for a context."""
-    for name in [name for name in contexts if server_url not in name]:
-        contexts.pop(name).close()
-    fresh: set[str] = set()
+    """Opens a page: `new_page(viewport=PROJECTOR, locale="de-AT", is_first_visit=True, color_scheme="dark")`.
+
+    Other options are those of Playwright's `emulate_media`. At a visit that is not the first, introductions are folded.
+    """
+    opened: list[Page] = []
     with ExitStack() as stack:
 
-        def open_page(**options: Any) -> Page:
-            options = {"viewport": VIEWPORT, "base_url": server_url, **options}
-            name = repr(sorted(options.items()))
-            if name not in contexts:
-                profile = profiles / sha256(name.encode()).hexdigest()
-                contexts[name] = launch_with_profile(playwright, profile, **options)
-                contexts[name].set_default_timeout(PATIENCE)
-                contexts[name].pages[0].goto(server_url + HEALTH)  # keeps the process of its pages alive
-            page = contexts[name].new_page()
-            if name not in fresh:  # what an earlier test left in the browser is no visitor's of this one
-                fresh.add(name)
+        def open_page(
+            *, viewport: ViewportSize = LAPTOP, locale: str = "", is_first_visit: bool = False, **media: Any
+        ) -> Page:
+            context = contexts.pop(server_url, None)
+            if context is None:
+                while len(contexts) >= MOST_BROWSERS:
+                    contexts.pop(next(iter(contexts))).close()
+                profile = profiles / str(urlsplit(server_url).port)
+                context = launch_with_profile(playwright, profile, base_url=server_url)
+                context.set_default_timeout(PATIENCE)
+                context.pages[0].goto(server_url + HEALTH)  # keeps the process of its pages alive
+            contexts[server_url] = context  # the last one is the one that was used last
+            page = context.new_page()
+            page.set_viewport_size(viewport)
+            page.emulate_media(**media)
+            if locale:
+                agent = {"userAgent": page.evaluate("navigator.userAgent"), "acceptLanguage": locale}
+                context.new_cdp_session(page).send("Emulation.setUserAgentOverride", agent)
+            if not opened:  # this test sees nothing of what an earlier one left in the browser
                 kept = {"origin": server_url, "storageTypes": "local_storage"}
-                contexts[name].new_cdp_session(page).send("Storage.clearDataForOrigin", kept)
+                context.new_cdp_session(page).send("Storage.clearDataForOrigin", kept)
+                context.clear_cookies()
+                if not is_first_visit:
+                    seen = ".".join(pages())
+                    context.add_cookies([{"name": visits.COOKIE, "value": seen, "url": server_url}])
             stack.enter_context(watched(page, urlsplit(server_url).netloc))
-            stack.callback(page.close)  # first of the two, so that late events are still seen
+            stack.callback(page.close)  # closed before the check, so that late events are seen
+            opened.append(page)
             return page
 
         yield open_page
@@ -166,5 +246,5 @@ def new_page(
 
 @pytest.fixture
 def page(new_page: Callable[..., Page]) -> Page:
-    """One watched page, 1440 x 900, not yet anywhere: `page.goto("/heads")` is relative to the app."""
+    """One page of 1440 x 900, not yet anywhere: `page.goto("/heads")` is relative to the app."""
     return new_page()

@@ -1,13 +1,10 @@
-"""What a person would call broken on a page: texts that lie on one another or are cut off; and waiting for a page."""
+"""What a person would call broken on a page: texts that overlap, are cut off or are missing; and waiting for a page."""
 
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Page
-
-from pages.shared import models
-from pages.shared.page import pages
+from playwright.sync_api import FloatRect, Locator, Page
 
 _LOOK = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _CANVASES = Path(__file__).with_name("looking_at_canvases.js")
@@ -32,6 +29,16 @@ _IDLE = """([text]) => {
     && !document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]')
     && [...document.querySelectorAll('[data-testid^="stBidiComponent"]')].every(isDrawn)
     && (text === null || address.get("text") === text);
+}"""
+LINE = 14  # px: with so much room for each, every token has its label
+_MISSING_LABELS = Path(__file__).with_name("missing_labels.js").read_text(encoding="utf-8")
+_OVERLAPPING = """(parts, gap) => {
+  const boxes = parts.map((part) => part.getBoundingClientRect());
+  const isBeside = (a, b) => a.left >= b.right - gap || b.left >= a.right - gap;
+  const isBelow = (a, b) => a.top >= b.bottom - gap || b.top >= a.bottom - gap;
+  if (!boxes.length) return ["there is nothing"];
+  return boxes.flatMap((box, i) => boxes.slice(0, i).filter((other) => !isBeside(box, other) && !isBelow(box, other))
+    .map(() => parts[i].textContent || parts[i].className));
 }"""
 _SETTLED = """() => new Promise(resolve => {
   const boxes = () => [...document.querySelectorAll('[data-testid="stMain"] *')].slice(0, 2000).map(
@@ -90,16 +97,31 @@ def faults(page: Page) -> list[str]:
     return [*found["cut"], *found["overlapping"]]
 
 
-def view_of(page: Page) -> dict[str, str]:
-    """Return the view: what the address says of it, and what it leaves out, because the page begins with that."""
-    address = urlsplit(page.url)
-    said = {name: values[-1] for name, values in parse_qs(address.query).items()}
-    record = pages()[address.path.strip("/")]
-    if record.subject not in ("text", "model"):
-        return said
-    cards = models.available(record.url)
-    card = cards[said.get("model", next(iter(cards)))]
-    usual = {"model": card.name, "text": next(iter(card.examples), "")}
-    if record.usual_head is not None:
-        usual |= record.usual_head(card)._asdict()
-    return {name: str(value) for name, value in usual.items()} | said
+def missing_labels(page: Page) -> list[str]:
+    """Return each axis of tokens on which some token has no label although there is room for it."""
+    found: list[str] = page.evaluate(_MISSING_LABELS, LINE)
+    return found
+
+
+def parameters(page: Page) -> dict[str, str]:
+    """Return what the address says of the view."""
+    return {name: values[-1] for name, values in parse_qs(urlsplit(page.url).query, keep_blank_values=True).items()}
+
+
+def box_of(part: Locator) -> FloatRect:
+    """Return where a part of the page is, in px."""
+    box = part.bounding_box()
+    assert box is not None, f"{part} is not shown"
+    return box
+
+
+def cell_at(plot: Locator, row: int, column: int, n_rows: int, n_columns: int) -> tuple[float, float]:
+    """Return the middle of a cell of a figure with so many rows and columns, in px of the page."""
+    box = box_of(plot.locator(".nsewdrag").first)
+    return box["x"] + box["width"] * (column + 0.5) / n_columns, box["y"] + box["height"] * (row + 0.5) / n_rows
+
+
+def overlapping(parts: Locator, gap: float = 0.5) -> list[str]:
+    """Return the texts of parts of the page that have more than an edge in common with another one."""
+    found: list[str] = parts.evaluate_all(_OVERLAPPING, gap)
+    return found

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.looking import open_address, wait
+from tests.e2e.conftest import PROJECTOR
+from tests.e2e.looking import open_address
 
 pytestmark = pytest.mark.browser
 ASKED = ".st-key-hl-glossary-asked"
@@ -15,7 +16,7 @@ ASKED = ".st-key-hl-glossary-asked"
 def test_a_term_in_a_line_and_one_in_a_tip_open_their_definitions_in_the_readers_language(
     new_page: Callable[..., Page],
 ):
-    page = new_page(locale="en-GB")
+    page = new_page()
     open_address(page, "decoding?model=stories&language=de")
     line = page.locator(".hl-terms a:visible", has_text="Temperatur")
     page.locator(".st-key-hl-decoding-sampling [data-testid='stTooltipIcon']").first.hover()
@@ -31,19 +32,15 @@ def test_a_term_in_a_line_and_one_in_a_tip_open_their_definitions_in_the_readers
     expect(page).to_have_url(re.compile("/decoding"))  # it stays as it is
 
 
-def test_every_formula_is_drawn_and_fits_its_column(new_page: Callable[..., Page]):
-    page = new_page(viewport={"width": 1024, "height": 768})
+def test_every_formula_fits_its_column_and_a_term_leads_to_the_page_that_shows_it(new_page: Callable[..., Page]):
+    page = new_page(viewport=PROJECTOR)
     open_address(page, "glossary")
     expect(page.locator(".katex").first).to_be_visible()
     assert page.locator(".katex-error").count() == 0
     too_wide = """() => [...document.querySelectorAll("[class*=st-key-hl-glossary-term-] p")]
         .filter((line) => line.scrollWidth > line.clientWidth + 1).map((line) => line.textContent)"""
     assert page.evaluate(too_wide) == []
-
-
-def test_a_link_of_a_term_opens_the_page_that_shows_it(page: Page):
     open_address(page, "glossary?term=induction-score")
     page.locator(f"{ASKED} [data-testid='stPageLink'] a").click()
     expect(page.locator("h1", has_text="Heads")).to_be_visible()
-    wait(page)
     expect(page).to_have_url(re.compile("/heads.*model=induction.*measure=induction"))

@@ -2,24 +2,27 @@
 
 import re
 from collections.abc import Callable
-from urllib.parse import parse_qs, urlsplit
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.conftest import LAPTOP, PROJECTOR
+from tests.e2e.late_answers import LateAnswers
+from tests.e2e.looking import box_of, cell_at, wait
+from tests.pages.conftest import PROMPTS, save_model
+
 pytestmark = pytest.mark.browser
+
+SHORT = "text=The+cat+sees+the+dog."
+TOKENS = ["The", "cat", "sees", "the", "dog", ".", "<eos>"]
 
 
 def open_heads(page: Page, address: str = "/heads") -> None:
     """Go there, and wait until overview and heatmap are drawn."""
     page.goto(address)
-    expect(heads(page).first).to_be_visible()
+    expect(page.locator("button.head").first).to_be_visible()
     expect(title(page)).to_be_visible()
-
-
-def heads(page: Page) -> Locator:
-    """The buttons of the overview."""
-    return page.locator("button.head")
 
 
 def head(page: Page, name: str) -> Locator:
@@ -28,225 +31,54 @@ def head(page: Page, name: str) -> Locator:
 
 
 def title(page: Page) -> Locator:
-    """The heatmap's title."""
-    return page.locator(".plot .gtitle")
+    """The title of the first figure, the heatmap."""
+    return page.locator(".plot .gtitle").first
+
+
+def keys(page: Page) -> Locator:
+    """The labels of the heatmap's columns."""
+    return page.locator(".st-key-heatmap .xtick text")
 
 
 def type_text(page: Page, text: str) -> None:
-    """Type a text and press Enter."""
     box = page.get_by_label("Text", exact=True)
     box.click()
     box.fill(text)
     box.press("Enter")
 
 
-def keys(page: Page) -> Locator:
-    """The labels of the heatmap's columns."""
-    return page.locator(".plot .xtick text")
-
-
-def hover_cell(page: Page, query: int, key: int, n_queries: int, n_keys: int) -> str:
-    """Point at a cell and return the words that appear."""
-    box = page.locator(".plot .nsewdrag").bounding_box()
-    assert box is not None
-    page.mouse.move(
-        box["x"] + box["width"] * (key + 0.5) / n_keys, box["y"] + box["height"] * (query + 0.5) / n_queries
-    )
+def hover(page: Page, query: int, key: int, n: int) -> str:
+    """Point at a cell of a map of n by n tokens and return the words that appear."""
+    page.mouse.move(*cell_at(page.locator(".plot").first, query, key, n, n))
     words = page.locator(".plot .hoverlayer text")
     expect(words).to_have_text(re.compile(rf"query {query} .* key {key} "))
     return words.text_content() or ""
 
 
-def view_of(page: Page) -> dict[str, str]:
-    """The view in the URL."""
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query, keep_blank_values=True).items()}
-
-
-def test_a_sentence_is_translated_and_all_heads_are_drawn(page: Page):
+def test_a_text_is_read_and_a_head_is_opened_and_a_cell_pointed_at(page: Page):
     open_heads(page)
-    expect(page).to_have_title("Headlight")
-    for kind in ("Encoder self-attention", "Decoder self-attention", "Cross-attention"):
-        expect(head(page, f"{kind} L0.H0")).to_be_visible()
-    first = page.locator(".hl-answer").text_content() or ""
-    type_text(page, "The animal didn't cross the street because it was too wide.")
-    expect(page.locator(".hl-answer")).not_to_have_text(first)
-    expect(page.locator(".hl-answer")).to_have_text(re.compile(r"\w{2,}"))
-    type_text(page, "The cat sees the dog.")
-    expect(keys(page)).to_have_text(["The", "cat", "sees", "the", "dog", ".", "<eos>"])
-
-
-def test_a_click_opens_a_head_and_hover_reads_a_cell(page: Page):
-    open_heads(page)
-    type_text(page, "The cat sees the dog.")
-    head(page, "Encoder self-attention L1.H2").click()
-    expect(title(page)).to_have_text("Attention pattern: encoder self-attention L1.H2")
-    expect(head(page, "Encoder self-attention L1.H2")).to_have_attribute("aria-pressed", "true")
-    expect(keys(page)).to_have_count(7)
-    words = hover_cell(page, query=2, key=1, n_queries=7, n_keys=7)
-    assert re.fullmatch(r"query 2 'sees' → key 1 'cat': [01]\.\d\d", words)
-    axes = page.locator(".plot .xtitle, .plot .ytitle")
-    expect(axes.filter(has_text="query")).to_have_count(1)
-    expect(axes.filter(has_text="key")).to_have_count(1)
-
-
-def test_the_future_is_not_allowed_rather_than_zero(page: Page):
-    open_heads(page, "/heads?attention=decoder&layer=0&head=0&text=The+cat+sees+the+dog.")
-    n = page.locator(".plot .ytick text").count()
-    assert "masked" in hover_cell(page, query=0, key=n - 1, n_queries=n, n_keys=n)
-
-
-def test_the_overview_works_from_the_keyboard(page: Page):
-    open_heads(page, "/heads?attention=encoder&layer=0&head=0")
-    head(page, "Encoder self-attention L0.H0").focus()
-    for key in ("ArrowRight", "ArrowDown", "Enter"):
-        page.keyboard.press(key)
-    expect(title(page)).to_have_text("Attention pattern: encoder self-attention L1.H1")
-
-
-def test_hover_names_a_head_and_its_strongest_link(page: Page):
-    open_heads(page)
-    head(page, "Cross-attention L0.H1").hover()
-    tip = page.locator(".overview .tip")
-    expect(tip).to_be_visible()
-    expect(tip).to_contain_text("Cross-attention L0.H1")
-    expect(tip).to_contain_text(re.compile(r"“.+” → “.+” [01]\.\d\d"))
-
-
-def test_the_copied_link_opens_the_same_view(page: Page, new_page: Callable[..., Page]):
-    open_heads(page)
-    type_text(page, "The big cat sees the small dog.")
-    expect(keys(page)).to_have_count(9)
-    head(page, "Decoder self-attention L0.H3").click()
-    expect(title(page)).to_have_text("Attention pattern: decoder self-attention L0.H3")
-    expect(page).to_have_url(re.compile("attention=decoder&layer=0&head=3"))
-
-    other = new_page()
-    open_heads(other, page.url)
-    expect(title(other)).to_have_text("Attention pattern: decoder self-attention L0.H3")
-    expect(other.get_by_label("Text", exact=True)).to_have_value("The big cat sees the small dog.")
-    expect(other.locator(".hl-answer")).to_have_text(page.locator(".hl-answer").text_content() or "")
-    expect(head(other, "Decoder self-attention L0.H3")).to_have_attribute("aria-pressed", "true")
-    assert view_of(other) == view_of(page)
-
-
-def test_the_browsers_back_button_goes_back_to_the_view_before(page: Page):
-    open_heads(page, "/heads?attention=cross&layer=0&head=0")
-    head(page, "Cross-attention L0.H1").click()
-    expect(title(page)).to_have_text("Attention pattern: cross-attention L0.H1")
-    expect(page).to_have_url(re.compile("head=1"))
-    page.go_back()
-    expect(title(page)).to_have_text("Attention pattern: cross-attention L0.H0")
-    page.go_forward()
-    expect(title(page)).to_have_text("Attention pattern: cross-attention L0.H1")
-
-
-def test_markup_in_a_text_is_text(page: Page):
-    open_heads(page)
+    answer = page.locator(".hl-answer")
+    first = answer.text_content() or ""
     type_text(page, "<script>window.stolen=1</script> <img src=x onerror=window.stolen=1> cat")
     expect(page.locator(".hl-note")).to_contain_text("Not in the vocabulary")
-    head(page, "Encoder self-attention L0.H1").click()
-    expect(title(page)).to_have_text("Attention pattern: encoder self-attention L0.H1")
     expect(keys(page).first).to_have_text("<unk> <")
     assert page.evaluate("window.stolen") is None
-
-
-def test_every_way_to_look_stands_in_the_address(page: Page, new_page: Callable[..., Page]):
-    """Lines, a chosen cell, a zoom and a mixture: all of it in the URL, and back and forward walk through it."""
-    open_heads(page, "/heads?attention=encoder&layer=0&head=0&text=The+cat+sees+the+dog.")
-    click_cell(page, query=2, key=1, n=7)
-    expect(page).to_have_url(re.compile("query=2&key=1"))
-    row = page.locator(".gtitle", has_text="Attention from query 2 'sees'")
-    expect(row).to_be_visible()
-    expect(page.locator(".gtitle", has_text="in every head")).to_be_visible()
-    head(page, "Encoder self-attention L1.H2").click(modifiers=["Shift"])
-    expect(title(page).first).to_have_text("Attention pattern: encoder self-attention, mean of heads L0.H0, L1.H2")
-    expect(page).to_have_url(re.compile(r"mix=0.0%2B1.2"))
-    head(page, "Decoder self-attention L0.H1").click(modifiers=["Shift"])
-    expect(page.get_by_test_id("stToast")).to_contain_text("Only heads of the same attention can be combined")
-    expect(title(page).first).to_have_text("Attention pattern: encoder self-attention, mean of heads L0.H0, L1.H2")
-    page.get_by_role("radio", name="Lines").click()
-    expect(page.get_by_text("Attention as lines: encoder self-attention, heads L0.H0, L1.H2")).to_be_visible()
-    expect(page).to_have_url(re.compile("as=lines"))
-    other = new_page()
-    other.goto(page.url)
-    expect(other.get_by_text("Attention as lines: encoder self-attention, heads L0.H0, L1.H2")).to_be_visible()
-    page.go_back()
-    expect(title(page).first).to_have_text(re.compile("mean of heads L0.H0, L1.H2"))
-    page.go_back()
-    expect(title(page).first).to_have_text("Attention pattern: encoder self-attention L0.H0")
-
-
-def test_heads_of_a_layer_stand_in_one_row_and_a_measure_moves_nothing(page: Page):
-    open_heads(page, "/heads?model=induction")
-    for layer in range(2):
-        boxes = [head(page, f"Decoder self-attention L{layer}.H{i}").bounding_box() for i in range(4)]
-        assert len({box["y"] for box in boxes if box}) == 1
-    overview = page.locator(".overview")
-    before = overview.bounding_box()
-    page.goto("/heads?model=induction&measure=entropy&order=ascending")
-    expect(page.locator(".cell .column").first).to_have_text(re.compile(r"L\d\.H\d"))
-    assert overview.bounding_box() == before
-    page.get_by_role("button", name="Sort heads").click()
-    expect(page.locator(".cell .column")).to_have_count(0)
-
-
-def test_a_box_zooms_and_a_double_click_shows_all_again(page: Page):
-    open_heads(page, "/heads?attention=encoder&layer=0&head=0&text=The+cat+sees+the+dog.")
-    ends = [place(page, query, key, 7) for query, key in ((1, 2), (3, 4))]
-    page.mouse.move(*ends[0])
-    page.mouse.down()
-    page.mouse.move(*ends[1], steps=4)
-    page.mouse.up()
-    expect(page).to_have_url(re.compile("window=1-3.2-4"))
-    expect(keys(page)).to_have_text(["sees", "the", "dog"])
-    page.mouse.dblclick(*place(page, 0, 0, 3))
-    expect(keys(page)).to_have_count(7)
-
-
-def place(page: Page, query: int, key: int, n: int) -> tuple[float, float]:
-    """Where a cell of the large figure, of n by n cells, is on the page."""
-    box = page.locator(".plot .nsewdrag").first.bounding_box()
-    assert box is not None
-    return box["x"] + box["width"] * (key + 0.5) / n, box["y"] + box["height"] * (query + 0.5) / n
-
-
-def click_cell(page: Page, query: int, key: int, n: int) -> None:
-    """Click a cell, as a hand does: there first, then down and up."""
-    page.mouse.move(*place(page, query, key, n))
-    page.wait_for_timeout(150)
-    page.mouse.click(*place(page, query, key, n))
-
-
-def test_the_figures_follow_the_theme(new_page: Callable[..., Page]):
-    page = new_page(color_scheme="dark")
-    open_heads(page)
-    ground = page.locator(".plot .main-svg").first
-    expect(ground).to_have_css("background-color", "rgb(18, 20, 26)")
-    page.emulate_media(color_scheme="light")
-    expect(ground).to_have_css("background-color", "rgb(255, 255, 255)")
-
-
-def test_where_the_sidebar_is_folded_its_button_covers_nothing(page: Page):
-    open_heads(page)
-    page.get_by_test_id("stSidebarHeader").hover()  # where the button is, once a hand comes near
-    page.get_by_role("button", name="Collapse sidebar").click()
-    unfold = page.get_by_role("button", name="Expand sidebar")
-    expect(unfold).to_be_visible()
-    expect(page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-left", "64px")
-    page.wait_for_function(  # the button slides to its place, and may begin late
-        """() => {
-          const right = document.querySelector('[data-testid="stExpandSidebarButton"]')?.getBoundingClientRect().right;
-          return right <= document.querySelector('[aria-label="Text"]').getBoundingClientRect().left;
-        }"""
-    )
-    unfold.press("Enter")
-    expect(page.get_by_test_id("stMainBlockContainer")).to_have_css("padding-left", "36px")
-
-
-def test_a_link_to_what_does_not_exist_opens_what_is_nearest(page: Page):
-    open_heads(page, "/heads?model=none&attention=none&layer=99&head=99")
-    expect(page.locator(".hl-note")).to_contain_text("There is no model “none” here")
-    expect(page).to_have_url(re.compile("/heads[?]attention=cross&layer=1&head=3$"))
+    type_text(page, "The cat sees the dog.")
+    expect(answer).not_to_have_text(first)
+    expect(keys(page)).to_have_text(TOKENS)
+    head(page, "Encoder self-attention L1.H2").hover()
+    expect(page.locator(".overview .tip")).to_contain_text(re.compile(r"“.+” → “.+” [01]\.\d\d"))
+    head(page, "Encoder self-attention L1.H2").click()
+    expect(title(page)).to_have_text("Attention pattern: encoder self-attention L1.H2")
+    wait(page)
+    assert re.fullmatch(r"query 2 'sees' → key 1 'cat': [01]\.\d\d", hover(page, 2, 1, 7))
+    axes = page.locator(".st-key-heatmap").locator(".xtitle, .ytitle")
+    assert sorted(words.split()[0].rstrip(":") for words in axes.all_text_contents()) == ["key", "query"]
+    page.goto(f"/heads?attention=decoder&layer=0&head=0&{SHORT}")
+    expect(title(page)).to_contain_text("decoder self-attention L0.H0")
+    wait(page)
+    n = page.locator(".st-key-heatmap .ytick text").count()
+    assert "masked" in hover(page, 0, n - 1, n)  # the future is not allowed, rather than 0
 
 
 WEIGHTS = """[...document.querySelector(".figure").view.plot.data.find(({ name }) => name === "attention").z].map(
@@ -261,25 +93,212 @@ AT_ONCE = f"""(name) => {{
 }}"""
 
 
-@pytest.mark.parametrize("name", ["Cross-attention L1.H2", "Decoder self-attention L0.H1"])
-def test_a_clicked_head_is_seen_before_the_server_answers(page: Page, name: str):
-    open_heads(page, "/heads?attention=cross&layer=1&head=0&text=The+cat+sees+the+dog.")
-    seen = page.evaluate(AT_ONCE, name)
-    assert seen["title"] == f"Attention pattern: {name[0].lower()}{name[1:]}"
-    expect(page.locator(".plot .scatterlayer text").first).to_be_visible()  # the server's numbers are there
-    assert seen["labels"] == keys(page).all_text_contents()
-    assert seen["weights"] == [
-        [None if weight is None else pytest.approx(weight, abs=0.5 / 254) for weight in row]
-        for row in page.evaluate(WEIGHTS)
-    ]
+def test_a_clicked_head_is_seen_before_the_server_answers(page: Page):
+    open_heads(page, f"/heads?attention=cross&layer=1&head=0&{SHORT}")
+    wait(page)
+    for name in ("Cross-attention L1.H2", "Decoder self-attention L0.H1"):
+        seen = page.evaluate(AT_ONCE, name)
+        assert seen["title"] == f"Attention pattern: {name[0].lower()}{name[1:]}"
+        expect(page.locator(".plot .scatterlayer text").first).to_be_visible()  # the server's numbers are there
+        wait(page)
+        assert seen["labels"] == keys(page).all_text_contents()
+        assert seen["weights"] == [
+            [None if weight is None else pytest.approx(weight, abs=0.5 / 254) for weight in row]
+            for row in page.evaluate(WEIGHTS)
+        ]
 
 
-def test_what_draws_code_is_read_when_code_is_asked_for(page: Page):
+def test_every_way_to_look_stands_in_the_address_and_back_leads_through_it(page: Page, new_page: Callable[..., Page]):
+    open_heads(page, f"/heads?attention=encoder&layer=0&head=0&{SHORT}")
+    wait(page)
+    page.mouse.move(*cell_at(page.locator(".plot").first, 2, 1, 7, 7))
+    expect(page.locator(".plot .hoverlayer text")).to_be_visible()
+    page.mouse.down()
+    page.mouse.up()
+    expect(page).to_have_url(re.compile("query=2&key=1"))
+    expect(page.locator(".gtitle", has_text="Attention from query 2 'sees'")).to_be_visible()
+    expect(page.locator(".gtitle", has_text="in every head")).to_be_visible()
+    mixed = "Attention pattern: encoder self-attention, mean of heads L0.H0, L1.H2"
+    head(page, "Encoder self-attention L1.H2").click(modifiers=["Shift"])
+    expect(title(page)).to_have_text(mixed)
+    expect(page).to_have_url(re.compile(r"mix=0.0%2B1.2"))
+    head(page, "Decoder self-attention L0.H1").click(modifiers=["Shift"])
+    expect(page.get_by_test_id("stToast")).to_contain_text("Only heads of the same attention can be combined")
+    expect(title(page)).to_have_text(mixed)
+    page.get_by_role("radio", name="Lines").click()
+    lines = "Attention as lines: encoder self-attention, heads L0.H0, L1.H2"
+    expect(page.get_by_text(lines)).to_be_visible()
+    expect(page).to_have_url(re.compile("as=lines"))
+    other = new_page()
+    other.goto(page.url)
+    expect(other.get_by_text(lines)).to_be_visible()
+    page.go_back()
+    expect(title(page)).to_have_text(mixed)
+    page.go_back()
+    expect(title(page)).to_have_text("Attention pattern: encoder self-attention L0.H0")
+
+
+def test_lines_follow_the_pointer_and_a_click_keeps_them(page: Page):
+    page.goto(f"/heads?as=lines&attention=encoder&layer=1&head=2&{SHORT}")
+    sides = {side: page.get_by_role("button", name=re.compile(rf"^{side} \d+ '")) for side in ("query", "key")}
+    expect(sides["key"].locator(".word")).to_have_text(TOKENS)
+    one = page.locator("canvas.only")
+
+    def painted() -> str:
+        return str(one.evaluate("canvas => canvas.toDataURL()"))
+
+    def weights(side: str) -> list[float]:
+        return [float(text or 0) for text in sides[side].locator(".numbers").all_text_contents()]
+
+    nothing = painted()
+    rows = []
+    for query in range(len(TOKENS)):
+        sides["query"].nth(query).hover()
+        expect(page.locator(".lines")).to_contain_text(f"query {query} '{TOKENS[query]}' →")
+        rows.append(weights("key"))
+        assert sum(rows[-1]) == pytest.approx(1, abs=0.005 * len(TOKENS))
+    expect(page.locator("canvas.all")).to_have_css("opacity", "0")
+    sides["key"].nth(3).hover()
+    assert weights("query") == [row[3] for row in rows]
+    page.mouse.move(0, 0)
+    expect(page.locator("canvas.all")).to_have_css("opacity", "1")
+    assert painted() == nothing
+    sides["query"].nth(1).click()
+    expect(page).to_have_url(re.compile("[?&]query=1(&|$)"))
+    page.mouse.move(0, 0)
+    assert painted() != nothing
+    sides["key"].nth(4).click()
+    expect(sides["query"].nth(1)).to_have_attribute("aria-pressed", "false")
+    expect(page).to_have_url(re.compile("[?&]key=4(&|$)"))
+    page.keyboard.press("Escape")
+    expect(page).not_to_have_url(re.compile("[?&]key="))
+
+
+TWO_WINDOWS = """async () => {
+  const entries = performance.getEntriesByType("resource");
+  const { FIGURES } = await import(entries.find(({ name }) => name.endsWith("/figures/cells.js")).name);
+  const { send } = WebSocket.prototype;
+  let nSent = 0;
+  WebSocket.prototype.send = function (message) { // the second is late: the server has answered the first
+    nSent += 1;
+    for (const start = performance.now(); nSent === 2 && performance.now() - start < 2000; );
+    return send.call(this, message);
+  };
+  const [one] = FIGURES;
+  one.send("window", { queries: [2, 5], keys: [0, 3] });
+  const next = new MessageChannel();
+  next.port1.onmessage = () => one.send("window", { queries: null, keys: null });
+  next.port2.postMessage(null);
+}"""
+
+
+def test_a_box_is_zoomed_and_the_whole_comes_back_on_a_slow_network_and_a_busy_page(page: Page):
+    late = LateAnswers(page)
+    open_heads(page, f"/heads?attention=encoder&layer=0&head=0&{SHORT}")
+    plot, whole = page.locator(".plot").first, page.get_by_role("button", name="Show the whole text")
+    zoomed = re.compile("[?&]window=1-3.2-4")
+
+    def draw_box() -> None:
+        page.mouse.move(*cell_at(plot, 1, 2, 7, 7))
+        page.mouse.down()
+        page.mouse.move(*cell_at(plot, 3, 4, 7, 7), steps=4)
+        page.mouse.up()
+
+    wait(page)
+    draw_box()
+    expect(page).to_have_url(zoomed)
+    expect(keys(page)).to_have_text(TOKENS[2:5])
+    whole.click()
+    expect(keys(page)).to_have_count(7)
+    expect(page).not_to_have_url(re.compile("window="))
+    wait(page)
+    late.hold()
+    draw_box()
+    late.wait(b"window=1-3")
+    page.mouse.dblclick(*cell_at(plot, 3, 3, 7, 7))  # undoes a box that is not answered yet
+    late.let_through()
+    expect(keys(page)).to_have_count(7)
+    expect(page).not_to_have_url(re.compile("window="))
+    wait(page)
+    draw_box()
+    expect(keys(page)).to_have_text(TOKENS[2:5])
+    wait(page)
+    work = "for (const start = performance.now(); performance.now() - start < 700; );"
+    page.evaluate(f"addEventListener('mousedown', () => {{ {work} }}, true)")  # longer than plotly waits
+    page.mouse.dblclick(*cell_at(plot, 0, 0, 3, 3))
+    expect(keys(page)).to_have_count(7)
+    wait(page)
+    page.evaluate(TWO_WINDOWS)  # the server may name a figure that the browser was about to throw away
+    expect(page).not_to_have_url(re.compile("window="))
+    wait(page)
+    expect(keys(page)).to_have_count(7)
+    assert re.search("'the' → key 4 'dog'", hover(page, 3, 4, 7))
+
+
+def test_a_finger_chooses_a_cell(page: Page):
+    touch = page.context.new_cdp_session(page)
+    touch.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    open_heads(page, f"/heads?attention=encoder&layer=0&head=0&{SHORT}")
+    wait(page)
+    x, y = cell_at(page.locator(".plot").first, 2, 1, 7, 7)
+    touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    expect(page).to_have_url(re.compile("query=2&key=1"))
+    plot = page.get_by_role("application").first
+    plot.focus()
+    plot.press("ArrowRight")
+    expect(page.locator("body > .hl-announced")).to_have_text(re.compile(r"^query 2 'sees' → key 2 'sees': [01]"))
+    plot.press("Escape")
+    expect(page).not_to_have_url(re.compile("query="))
+
+
+def test_figures_follow_the_theme_and_the_button_of_a_folded_sidebar_covers_nothing(new_page: Callable[..., Page]):
+    page = new_page(color_scheme="dark")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     open_heads(page)
-    assert not any("SyntaxHighlighter" in url for url in asked)
+    ground = page.locator(".plot .main-svg").first
+    expect(ground).to_have_css("background-color", "rgb(18, 20, 26)")
+    page.emulate_media(color_scheme="light")
+    expect(ground).to_have_css("background-color", "rgb(255, 255, 255)")
+    assert not any("SyntaxHighlighter" in url for url in asked)  # it is read when code is asked for
     page.get_by_text("Show the code", exact=True).click()
-    expect(page.get_by_test_id("stCode")).to_contain_text("model, tokenizer = tc.load('checkpoints/en-fr')")
-    page.get_by_role("button", name="Cross-attention L0.H1.").click()
+    expect(page.get_by_test_id("stCode")).to_contain_text("model, tokenizer = tc.load(")
+    head(page, "Cross-attention L0.H1").click()
     expect(page.get_by_test_id("stCode")).to_contain_text("HeadShare(layer=0, head=1)")
+    page.get_by_test_id("stSidebarHeader").hover()  # its button appears when the pointer comes near
+    page.get_by_role("button", name="Collapse sidebar").click()
+    expect(page.get_by_role("button", name="Expand sidebar")).to_be_visible()
+    page.wait_for_function(  # the button slides to its place, and may begin late
+        """() => {
+          const right = document.querySelector('[data-testid="stExpandSidebarButton"]')?.getBoundingClientRect().right;
+          return right <= document.querySelector('[aria-label="Text"]').getBoundingClientRect().left;
+        }"""
+    )
+
+
+COLUMNS_APART = """() => {
+    const places = [...document.querySelectorAll(".plot .xtick text")].map((label) => label.getBoundingClientRect().x);
+    const steps = places.slice(1).map((place, i) => place - places[i]);
+    return places.length > 1 && places.every((place) => place < 1024) && steps.every((step) => step >= 10);
+}"""
+
+
+def test_many_heads_find_room_and_another_precision_is_chosen(page: Page, place: Path):
+    folder = place / "checkpoints" / "wide"
+    save_model(folder, n_layers=12, n_heads=16, title="Wide", examples=PROMPTS, architecture="decoder_only")
+    open_heads(page, "/heads?model=wide&text=" + "the+cat+" * 20)
+    for size in (LAPTOP, PROJECTOR):
+        page.set_viewport_size(size)
+        wait(page)
+        sizes = page.locator("button.head").evaluate_all(
+            """all => all.map((it) => it.getBoundingClientRect())
+              .map(({ width, height, right }) => [height / width, right])"""
+        )
+        around = box_of(page.locator(".overview"))
+        assert len(sizes) == 12 * 16
+        assert all(0.7 <= ratio <= 1.45 and right <= around["x"] + around["width"] for ratio, right in sizes)
+    page.get_by_role("button", name="CPU, float32").click()
+    page.get_by_text("bfloat16", exact=True).click()
+    expect(page.get_by_role("button", name="CPU, bfloat16")).to_be_visible()
+    page.wait_for_function(COLUMNS_APART)  # in one look: the figure is drawn anew meanwhile

@@ -1,18 +1,15 @@
 """The page Interventions in a real Chromium: ablate, edit a cell, undo, reorder, share, and run what is exported."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.browser import ROOT
-from tests.e2e.looking import faults, open_address, see_canvases, wait
+from tests.e2e.conftest import PROJECTOR
+from tests.e2e.looking import box_of, faults, open_address, see_canvases, wait
 
 pytestmark = pytest.mark.browser
 
@@ -26,9 +23,7 @@ def outputs(page: Page) -> list[str]:
     return page.locator(".hl-interventions-outputs bdi").all_inner_texts()
 
 
-def test_a_pronoun_flips_and_what_was_done_is_undone_moved_shared_and_run_again(
-    page: Page, new_page: Callable[..., Page]
-):
+def test_a_pronoun_flips_and_the_stack_is_moved_undone_and_shared(page: Page, new_page: Callable[..., Page]):
     open_address(see_canvases(page), "interventions?model=en-fr&attention=encoder&layer=1&head=0")
     plain = "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
     flipped = plain.replace("qu'il", "qu'elle").replace("fatigué", "fatiguée")
@@ -56,58 +51,12 @@ def test_a_pronoun_flips_and_what_was_done_is_undone_moved_shared_and_run_again(
     other.goto(page.url)
     expect(other.locator(".stack_list .entry")).to_have_count(1)
     expect(other.locator(".hl-interventions-outputs")).to_contain_text(flipped)
-    page.get_by_text("Show the code").click()
-    code = page.locator("[data-testid=stCode] code").inner_text()
-    ran = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-    )
-    assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.splitlines()[:2] == [plain, flipped]
 
 
-def test_on_a_projector_the_change_stands_above_the_stack_and_is_in_sight_when_one_adds_to_it(
-    new_page: Callable[..., Page],
-):
-    page = new_page(viewport={"width": 1024, "height": 768})
-    open_address(page, "interventions?model=en-fr&attention=encoder&layer=1&head=0")
-    button = page.get_by_role("button", name="Add to the stack")
-    button.evaluate("(button) => button.scrollIntoView({ block: 'end' })")
-    add(page)
-    rows = page.locator(".stack_list .entry")
-    expect(rows).to_have_count(1)
-    wait(page)
-    button.evaluate("(button) => button.scrollIntoView({ block: 'end' })")
-    places = [part.bounding_box() for part in (page.locator(".hl-interventions-outputs"), rows.first, button)]
-    tops = [place["y"] for place in places if place]
-    assert 0 <= tops[0] < tops[1] < tops[2] < 768
-    expect(page.locator('[class*="st-key-interventions-tokens"] .barlayer')).to_be_in_viewport(ratio=1)
-
-
-def test_a_stack_acts_on_the_next_page_and_another_visitor_sees_nothing_of_it(
-    page: Page, new_page: Callable[..., Page]
+def test_a_stack_is_saved_and_loaded_and_acts_on_the_next_page_for_nobody_else(
+    page: Page, new_page: Callable[..., Page], tmp_path: Path
 ):
     open_address(page, "interventions?model=en-fr&attention=encoder&layer=1&head=0")
-    add(page)
-    expect(page.locator(".hl-interventions-outputs")).to_contain_text("(changed)")
-    page.get_by_role("link", name="Heads").click()
-    expect(page.get_by_text("1 intervention active")).to_be_visible()
-    answer = page.locator(".st-key-hl-answer")
-    expect(answer).to_contain_text("qu'elle")
-    other = new_page()
-    open_address(other, "heads?model=en-fr")
-    expect(other.locator(".st-key-hl-answer")).to_contain_text("qu'il")
-    expect(other.get_by_text("intervention active")).to_have_count(0)
-    page.get_by_role("button", name="Turn off").click()
-    expect(answer).to_contain_text("qu'il")
-    expect(page.get_by_text("intervention active")).to_have_count(0)
-
-
-def test_a_stack_is_saved_and_loaded_again(page: Page, tmp_path: Path):
-    open_address(see_canvases(page), "interventions?model=en-fr&attention=encoder&layer=1&head=0")
     add(page)
     rows = page.locator(".stack_list .entry")
     expect(rows).to_have_count(1)
@@ -125,34 +74,23 @@ def test_a_stack_is_saved_and_loaded_again(page: Page, tmp_path: Path):
     page.locator(".st-key-interventions-file input").set_input_files(tmp_path / "saved.json")
     page.get_by_role("button", name="Use this stack").click()
     expect(rows).to_have_count(1)
+    expect(page.locator(".hl-interventions-outputs")).to_contain_text("(changed)")
     wait(page)
-    assert not faults(page)
+    page.get_by_role("link", name="Heads").click()
+    expect(page.get_by_text("1 intervention active")).to_be_visible()
+    answer = page.locator(".st-key-hl-answer")
+    expect(answer).to_contain_text("qu'elle")
+    other = new_page()
+    open_address(other, "heads?model=en-fr")
+    expect(other.locator(".st-key-hl-answer")).to_contain_text("qu'il")
+    expect(other.get_by_text("intervention active")).to_have_count(0)
+    page.get_by_role("button", name="Turn off").click()
+    expect(answer).to_contain_text("qu'il")
+    expect(page.get_by_text("intervention active")).to_have_count(0)
 
 
-def test_another_model_knows_nothing_of_the_tokens_that_were_compared(page: Page):
-    open_address(see_canvases(page), "interventions?model=en-fr&pair=11.160")
-    page.get_by_role("button", name="Logit difference at").click()
-    expect(page.get_by_role("combobox", name="Other token")).to_be_visible()
-    page.keyboard.press("Escape")
-    for model in ("Dates", "Stories", "English to French"):  # a browser names what was chosen of each one before
-        page.get_by_role("combobox", name="Model").click()
-        page.get_by_role("option", name=model, exact=True).click()
-        wait(page)
-        expect(page.get_by_role("button", name="Logit difference at")).to_be_visible()
-        assert not faults(page) and "pair" not in page.url
-    box = page.locator(".st-key-hl-bar-choices input").first
-    for text in ("The dog sees the cat.", "She reads a book.", "We are tired."):
-        page.get_by_role("button", name="Logit difference at").click()
-        expect(page.get_by_role("combobox", name="Other token")).to_be_visible()
-        page.keyboard.press("Escape")
-        box.fill(text)
-        box.press("Enter")
-        wait(page)
-        assert not faults(page) and "pair" not in page.url
-
-
-def test_a_sweep_fills_its_map_in_a_window_of_1024(new_page: Callable[..., Page]):
-    page = new_page(viewport={"width": 1024, "height": 768})
+def test_on_a_projector_a_sweep_fills_its_map_and_a_change_is_in_sight_while_one_adds(new_page: Callable[..., Page]):
+    page = new_page(viewport=PROJECTOR)
     open_address(see_canvases(page), "interventions?model=en-fr&view=sweep&token=10")
     page.get_by_role("button", name="Run the sweep").click()
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
@@ -160,6 +98,17 @@ def test_a_sweep_fills_its_map_in_a_window_of_1024(new_page: Callable[..., Page]
     expect(page.get_by_role("button", name="Run the sweep")).to_be_visible(timeout=120_000)
     wait(page)
     assert not faults(page)
+    open_address(page, "interventions?model=en-fr&attention=encoder&layer=1&head=0")
+    button = page.get_by_role("button", name="Add to the stack")
+    button.evaluate("(button) => button.scrollIntoView({ block: 'end' })")
+    add(page)
+    entry = page.locator(".stack_list .entry").first
+    expect(entry).to_be_visible()
+    wait(page)
+    button.evaluate("(button) => button.scrollIntoView({ block: 'end' })")
+    tops = [box_of(part)["y"] for part in (page.locator(".hl-interventions-outputs"), entry, button)]
+    assert 0 <= tops[0] < tops[1] < tops[2] < 768
+    expect(page.locator('[class*="st-key-interventions-tokens"] .barlayer')).to_be_in_viewport(ratio=1)
 
 
 def test_a_token_is_typed_to_compare_with_and_cells_are_clicked_into_a_group(page: Page):
@@ -187,8 +136,7 @@ def test_a_token_is_typed_to_compare_with_and_cells_are_clicked_into_a_group(pag
     expect(chips).to_have_count(2)
     wait(page)
     assert not faults(page)
-    box = pattern.bounding_box()
-    assert box
+    box = box_of(pattern)
     for n_cells in (2 + 3 * 3, 2):  # the second box over the same cells removes them
         page.mouse.move(box["x"] + 0.55 * box["width"], box["y"] + 0.55 * box["height"])
         page.mouse.down()

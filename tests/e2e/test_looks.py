@@ -1,52 +1,74 @@
-"""Every page with every shipped model and odd texts, seen: nothing overlaps, is cut off, or says other numbers.
+"""Every page in its many states, looked at: nothing overlaps, is cut off or lacks a label, and axe finds no barrier.
 
-On a projector (1024 x 768) and on a laptop (1440 x 900) every page has its figure in sight.
+On a projector (1024 x 768, dark) and on a laptop (1440 x 900, light) every page has its figure in sight.
 """
 
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, TimeoutError, expect
 
+from pages.learn.tour.lessons import SHIPPED as LESSONS
 from pages.shared.page import pages
-from pages.shared.view import visits
-from tests.e2e.browser import ROOT, Server
-from tests.e2e.looking import faults, open_address, see_canvases, type_text, view_of, wait
-from tests.e2e.shown import wrong
+from tests.e2e.browser import ROOT
+from tests.e2e.conftest import LAPTOP, PHONE, PROJECTOR
+from tests.e2e.looking import faults, missing_labels, open_address, see_canvases, type_text, wait
 
 pytestmark = pytest.mark.browser
 
-MODELS = ("en-fr", "dates", "stories", "induction", "fill-in")
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 LONG = (
     "One day the small old man saw the big black cat near the long wide river, and then they both went home because "
     "it was late and too dark to see."
 )
-TEXTS = (  # one after another; the first two give figures of one size, in which only the words change
-    ("The cat sees the dog.", "The dog sees the cat."),
-    ("moon",),
-    ("He said: 👩‍👩‍👧 42 <b>7/11/1999</b> & “ça” …",),
-    ("القطة لم تعبر الشارع",),
-)
+TEXTS = {  # by the model that reads them
+    "en-fr": "He said: 👩‍👩‍👧 42 <b>7/11/1999</b> & “ça” …",
+    "dates": "moon",
+    "stories": LONG,
+    "induction": "القطة لم تعبر الشارع",
+    "fill-in": LONG.replace("cat", "____"),
+}
+OF_A_TEXT = {  # pages of a text, with what shows something of it
+    "steps": "",
+    "masks": "",
+    "positions": "part=model",
+    "architecture": "show=text",
+    "heads": "",
+    "decoding": "",
+    "compare": "",
+}
 BLOCKS = [f"block={block}&show=text" for block in ("decoder.embed", "decoder.1.self_attn", "decoder.1.mlp", "unembed")]
-PARTS = {  # what else a page can show of a text
-    "steps": [f"stage={stage}" for stage in ("scores", "softmax", "z", "norm_1", "feed_forward")],
+OF_STORIES = {"block=decoder.1.mlp&show=text", "encoding=rotary_halves&part=dials", "view=layers", "stage=norm_1"}
+STATES = {  # of each page, beside the one that it opens with
+    "start": ["zoom=decoder.1&model=stories", "zoom=decoder.0.cross_attn&model=dates"],
+    "steps": [f"stage={stage}" for stage in ("scores", "softmax", "z", "norm_1", "feed_forward")]
+    + ["model=paper-base"],
     "masks": [f"part={part}" for part in ("which", "inference", "leak", "dropout", "training")],
     "positions": [
-        *(f"part={part}" for part in ("table", "waves", "products", "shift", "model", "model&in=shuffle", "retrain")),
+        *(f"part={part}" for part in ("waves", "products", "shift", "model", "model&in=shuffle", "retrain")),
         *("encoding=rotary_halves&part=dials", "encoding=alibi", "encoding=relative_buckets", "encoding=learned"),
     ],
     "architecture": [
         *("part=parameters", "part=parameters&sharing=none", "part=cost", "part=stream", "src=4.48&tgt=4.300"),
-        *("show=weights", "show=text", "show=code", *BLOCKS),
+        *("show=weights", "show=code", *BLOCKS, "model=paper-base"),
     ],
+    "programs": ["program=reverse", "program=addition"],
     "heads": ["as=lines", "measure=entropy", "across=rollout", "query=1&key=0"],
-    "decoding": [f"part={part}" for part in ("alignment", "tree", "beams", "cache", "led")],
+    "decoding": [*(f"part={part}" for part in ("alignment", "tree", "beams", "cache", "led")), "model=fill-in"],
     "compare": [f"view={view}" for view in ("changed", "effect", "map", "layers", "texts")],
+    "interventions": ["add=cells&view=numbers", "add=patch&view=sweep", "add=patch&view=source"],
+    "train": ["run=first"],
+    "film": ["run=first"],
 }
-LOWER = {  # parts that begin with a claim, with numbers, or with what is to be chosen
+WITH_BARRIERS = {  # the states that axe looks at, too: with components that the page does not open with
+    *("encoding=rotary_halves&part=dials", "part=which", "part=inference", "show=code", "as=lines", "run=first"),
+    *("add=cells&view=numbers", "add=patch&view=sweep", "add=patch&view=source", "part=beams", "part=led"),
+    "model=fill-in",
+}
+FORMS = {"train": "run="}  # what a page opens with here, whatever other tests have trained
+LOWER = {  # what begins with a claim, with numbers, or with what is to be chosen
     "masks": {"part=inference", "part=leak", "part=training"},
     "positions": {
         *("part=waves", "part=shift", "part=model&in=shuffle", "part=retrain"),
@@ -54,18 +76,9 @@ LOWER = {  # parts that begin with a claim, with numbers, or with what is to be 
     },
     "architecture": {"part=parameters", "part=parameters&sharing=none"},
     "compare": {"view=changed", "view=effect", "view=map", "view=texts"},
+    "train": {"run="},
 }
-OPENED = {"positions": "&part=model", "architecture": "&show=text"}  # so that it shows something of the text
-HELD = {  # the figures of a page that are held to a capture; one of them at least is there
-    "steps": {"steps"},
-    "masks": {"masks"},
-    "positions": {"positions-figure-sources"},
-    "architecture": {"architecture-activation"},
-    "heads": {"heatmap"},
-    "decoding": {"candidates", "blanks-bars"},
-    "compare": {"compare-difference", "compare-own-A"},
-}
-PROJECTOR, LAPTOP = {"width": 1024, "height": 768}, {"width": 1440, "height": 900}
+WITHOUT_FIGURE = {"build", "programs", "interventions", "start"}
 TOP = {1024: 240, 1440: 300}  # px, at most, from the top of a window of this width to the figure
 COMPONENT = '[data-testid="stMain"] [data-testid^="stBidiComponent"], .hl-blanks-text'
 FIGURE = {  # of pages whose figure is no component: what they show
@@ -76,78 +89,132 @@ FIGURE = {  # of pages whose figure is no component: what they show
 }
 TOP_OF = """selector => Math.min(...[...document.querySelectorAll(selector)].map((one) => one.getBoundingClientRect())
   .filter(({ height, width }) => height > 60 && width > 100).map(({ y }) => y))"""
-WITH_CELLS = {"heads", "compare"}  # pages with a map of tokens, of which a cell can be chosen
+OF_STREAMLIT = {  # what only Streamlit can mend, by axe's rules
+    # The navigation is one list of sections, each a div that holds the items.
+    "list": '[data-testid="stSidebarNavItems"]',
+    "listitem": '[data-testid="stSidebarNavItems"] li',
+    # Code that is longer than its box scrolls without a tabindex; Chromium lets the keyboard scroll it all the same.
+    "scrollable-region-focusable": '[data-testid="stCode"] pre',
+}
+FIND = """async ([ofStreamlit, onlyColors]) => {
+  const { violations } = await axe.run(document, {
+    resultTypes: ["violations"],
+    elementRef: true,
+    ...(onlyColors ? { runOnly: ["color-contrast"] } : {}),
+  });
+  return violations.filter(({ impact }) => ["serious", "critical"].includes(impact)).flatMap(({ id, nodes }) =>
+    nodes.filter(({ element }) => !(ofStreamlit[id] && element.matches(ofStreamlit[id]))).map(
+      ({ target, any, all, none }) =>
+        `${id}: ${target.flat().at(-1)}: ${[...any, ...all, ...none].map(({ message }) => message).join("; ")}`,
+    ),
+  );
+}"""
+WATCH = """
+const { addEventListener } = EventTarget.prototype;
+window.pressable = new Set();
+EventTarget.prototype.addEventListener = function (kind, ...rest) {
+  if (this instanceof Element && ["click", "mousedown", "pointerdown"].includes(kind)) window.pressable.add(this);
+  return addEventListener.call(this, kind, ...rest);
+};"""
+OUT_OF_REACH = """() => {
+  const stop = "button, input, select, summary, [tabindex]";
+  const isStop = (one) => one.matches(stop) && one.tabIndex >= 0;
+  const isReached = (one, root) => {
+    const places = [one, one.closest(stop)].filter(Boolean);
+    const alike = places.flatMap(({ classList: [name] }) => (name ? [...root.querySelectorAll(`.${name}`)] : []));
+    return [...places, ...alike, ...one.querySelectorAll(stop)].some(isStop); // the focus roves over what is alike
+  };
+  return [...window.pressable].filter((one) => one.isConnected).flatMap((one) => {
+    const root = one.closest('[data-testid^="stBidiComponent"]') ?? one.getRootNode();
+    const isOurs = root instanceof ShadowRoot || root !== document;
+    const isCurves = one.closest('.js-plotly-plot[role="img"]'); // plotly's own: its hover words, and hiding a curve
+    const isMark = one.matches(".mark"); // of a film: hidden from who does not see it, for the page lists the same
+    if (!isOurs || isCurves || isMark || isReached(one, root)) return [];
+    return [`.${one.getAttribute("class")} is reached by a pointer alone`];
+  });
+}"""
+CHAPTERS = [path.stem.partition("-")[2] for path in sorted((LESSONS / "en").glob("*.md"))]
+HEADS = {  # where Start is zoomed to a head of each model
+    "en-fr": "decoder.1.cross_attn.2",
+    "dates": "decoder.0.cross_attn.1",
+    "stories": "decoder.3.self_attn.2",
+    "induction": "decoder.1.self_attn.0",
+    "fill-in": "encoder.1.self_attn.0",
+}
+
+Seen = dict[str, list[str]]
 
 
-@pytest.fixture(scope="module")
-def server(server_with_run: Server) -> Server:
-    """The app with the models that it comes with, and one training."""
-    return server_with_run
+def looked(page: Page) -> list[str]:
+    """What is wrong with the look of a page."""
+    return [*faults(page), *missing_labels(page), *page.locator("[data-testid=stException]").all_inner_texts()]
 
 
-@pytest.fixture
-def returning(new_page: Callable[..., Page], server: Server) -> Callable[..., Page]:
-    """Opens a page for somebody who was on every page before: introductions are folded."""
-
-    def open_page(**options: Any) -> Page:
-        page = see_canvases(new_page(**options))
-        page.context.add_cookies([{"name": visits.COOKIE, "value": ".".join(pages()), "url": server.url}])
-        return page
-
-    return open_page
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_odd_texts(model: str, returning: Callable[..., Page]):
-    """Each page with each model and the long text; and with others, so that each page has each, and each model, too."""
-    page = returning(viewport=LAPTOP)
-    seen = {}
-    for place, address in enumerate(PARTS, MODELS.index(model)):
-        open_address(page, f"{address}?model={model}{OPENED.get(address, '')}")
-        seen[f"{address}, as it opens"] = [*faults(page), *low(page)]
-        for text in (*TEXTS[place % len(TEXTS)], LONG):
-            type_text(page, text)
-            checked, apart = wrong(page, model)
-            is_held = bool(checked & HELD[address]) or not model_says_something(page)
-            seen[f"{address}: {text}"] = [
-                *faults(page),
-                *apart,
-                *([] if is_held else ["nothing was held to a capture"]),
-            ]
-            if text == LONG and address in WITH_CELLS:
-                seen[f"{address}, a chosen cell"] = chosen(page, model)
-            elif text == LONG and address == "masks":
-                seen["masks, a cell pointed at"] = pointed(page)
-    assert not any(seen.values()), _in_words(seen)
+def low(page: Page) -> list[str]:
+    """What is wrong if the figure of a page begins too low in the window."""
+    selector = FIGURE.get(urlsplit(page.url).path.strip("/"), COMPONENT)
+    assert page.viewport_size
+    most = TOP[page.viewport_size["width"]]
+    try:
+        page.wait_for_function(
+            f"([selector, most]) => ({TOP_OF})(selector) <= most", arg=[selector, most], timeout=5_000
+        )
+    except TimeoutError:
+        return [f"its figure begins at {page.evaluate(TOP_OF, selector)} px, not within {most}"]
+    return []
 
 
-def model_says_something(page: Page) -> bool:
-    """Whether there is something to see: a masked model has nothing to fill in where a text has no blank."""
-    return not page.locator(".hl-note", has_text="blank").count()
+def barriers(page: Page, *, only_colors: bool = False) -> list[str]:
+    """What keeps people out: by axe, and what only a pointer reaches."""
+    found: list[str] = page.evaluate(FIND, [OF_STREAMLIT, only_colors])
+    return [*found, *page.evaluate(OUT_OF_REACH)]
 
 
-def chosen(page: Page, model: str) -> list[str]:
-    """Choose a cell of the map and return what is wrong then: its two labels are there, whatever has no room."""
-    cells = page.locator(".js-plotly-plot .nsewdrag").first
-    cells.scroll_into_view_if_needed()
-    box = cells.bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + 0.31 * box["width"], box["y"] + 0.83 * box["height"])
-    page.mouse.move(0, 0)  # the hover text of a cell covers labels
-    expect(page).to_have_url(re.compile("[?&](query|cell)="))
-    wait(page)
-    return [*faults(page), *wrong(page, model)[1]]
+def with_axe(page: Page) -> Page:
+    page.add_init_script(path=AXE)
+    page.add_init_script(WATCH)
+    return see_canvases(page)
 
 
-def pointed(page: Page) -> list[str]:
-    """Point at a cell of the mask and return what is wrong then: its two labels are beside all three pictures."""
-    canvas = page.locator(".mask_matrix .mask canvas")
-    canvas.scroll_into_view_if_needed()
-    place = canvas.evaluate(CELL_OF_MASK)
-    page.mouse.move(place["x"], place["y"])
-    page.wait_for_function(POINTED, arg=canvas.element_handle())
-    lacking: list[str] = canvas.evaluate(LACKING_LABELS)
-    return [*faults(page), *(f"no label “{label}” while it is pointed at" for label in lacking)]
+def in_words(seen: Seen) -> str:
+    return "\n".join(f"{state!r}: {fault}" for state, found in seen.items() for fault in found[:6])
+
+
+@pytest.mark.parametrize("address", pages())
+def test_every_state_of_a_page(address: str, new_page: Callable[..., Page]):
+    page = with_axe(new_page(viewport=PROJECTOR, color_scheme="dark"))
+    seen: Seen = {}
+    for state in (FORMS.get(address, ""), *STATES.get(address, ())):
+        model = "&model=stories" if state in OF_STORIES else ""
+        open_address(page, f"{address}?{state}{model}")
+        begins_lower = address in WITHOUT_FIGURE or state in LOWER.get(address, ())
+        seen[state] = [*looked(page), *([] if begins_lower else low(page))]
+        if not state or state in WITH_BARRIERS:
+            seen[state] += barriers(page)
+        for more in opened(page, address, state):
+            seen[f"{state}, {more}"] = looked(page)
+    assert not any(seen.values()), in_words(seen)
+
+
+def opened(page: Page, address: str, state: str) -> Iterator[str]:
+    """Open what a page folds, one after another, and say what it is."""
+    if (address, state) == ("train", "run="):
+        page.get_by_text("Windows and batch").click()
+        wait(page)
+        yield "windows and batch"
+    elif address == "models":
+        for tab in page.get_by_role("tab").all():
+            tab.click()
+            wait(page)
+            yield tab.inner_text()
+    elif address == "masks" and not state:
+        canvas = page.locator(".mask_matrix .mask canvas")
+        canvas.scroll_into_view_if_needed()
+        at = canvas.evaluate(CELL_OF_MASK)
+        page.mouse.move(at["x"], at["y"])
+        page.wait_for_function(POINTED, arg=canvas.element_handle())
+        assert canvas.evaluate(LACKING_LABELS) == []
+        yield "a cell is pointed at"
 
 
 CELL_OF_MASK = """(canvas) => {
@@ -157,7 +224,7 @@ CELL_OF_MASK = """(canvas) => {
   return { x: x + at(grid.left, grid.columns), y: y + at(grid.top, grid.rows) };
 }"""
 POINTED = "(canvas) => canvas.getRootNode().querySelector('.mask_matrix').view.pointed?.row > 0"
-LACKING_LABELS = """(canvas) => {
+LACKING_LABELS = """(canvas) => { // of the cell that is pointed at, beside any of the three pictures
   const { pictures, pointed, header } = canvas.getRootNode().querySelector(".mask_matrix").view;
   const isOf = (words, label) => words === label || (words.endsWith("…") && label.startsWith(words.slice(0, -1)));
   return Object.values(pictures).flatMap(({ canvas: { drawnTexts } }) =>
@@ -168,100 +235,75 @@ LACKING_LABELS = """(canvas) => {
 }"""
 
 
-@pytest.mark.parametrize("model", ["en-fr", "stories"])
-def test_every_part_of_a_page(model: str, returning: Callable[..., Page]):
-    """On a projector, in the dark."""
-    page = returning(viewport=PROJECTOR, color_scheme="dark")
-    seen = {}
-    for address, parts in PARTS.items():
-        for part in ("", *parts):
-            open_address(page, f"{address}?model={model}&{part}")
-            is_lower = part in LOWER.get(address, ())
-            seen[f"{address}, {part}"] = [*faults(page), *wrong(page, model)[1], *([] if is_lower else low(page))]
-    assert not any(seen.values()), _in_words(seen)
-
-
-def low(page: Page) -> list[str]:
-    """Return what is wrong where the figure of a page begins too low in the window."""
-    selector = FIGURE.get(urlsplit(page.url).path.strip("/"), COMPONENT)
-    most = TOP[page.viewport_size["width"]]  # type: ignore[index]
-    try:
-        page.wait_for_function(
-            f"([selector, most]) => ({TOP_OF})(selector) <= most", arg=[selector, most], timeout=5_000
-        )
-    except TimeoutError:
-        return [f"its figure begins at {page.evaluate(TOP_OF, selector)} px, not within {most}"]
-    return []
-
-
-def test_the_papers_base_model_on_the_pages_of_sizes(page: Page):
-    seen = {}
-    for address in ("steps", "architecture"):
-        open_address(see_canvases(page), f"{address}?model=paper-base")
-        assert view_of(page)["model"] == "paper-base"
-        seen[address] = faults(page)
-    assert not any(seen.values()), _in_words(seen)
-
-
-@pytest.mark.parametrize("size", [LAPTOP, PROJECTOR], ids=["laptop", "projector"])
-def test_pages_without_a_text(size: dict[str, int], returning: Callable[..., Page]):
-    page = returning(viewport=size)
-    chapters = [
-        f"tour?lesson={path.stem.partition('-')[2]}"
-        for path in sorted((ROOT / "pages/learn/tour/lessons/en").glob("*.md"))
-    ]
-    seen = {}
-    for address in (*chapters, "glossary", "train?run=first", "train?run=", "film", "models", "server"):
-        open_address(page, address)
-        begins_with_words = address in (*chapters[1:], "train?run=")  # or with a form
-        seen[address] = [*faults(page), *(() if begins_with_words else low(page))]
-        assert "There are no lessons" not in page.inner_text("body"), address
-        if address in chapters and size == PROJECTOR:
-            seen[f"{address}, answered"] = answered(page)
-        elif address == "train?run=":
-            page.get_by_text("Windows and batch").click()
+@pytest.mark.parametrize("model", TEXTS)
+def test_odd_texts(model: str, new_page: Callable[..., Page]):
+    """On every other page of a text, so that two models see them all; with a cell chosen, its two labels are there."""
+    page = with_axe(new_page())
+    seen: Seen = {}
+    place = [*TEXTS].index(model)
+    for address, state in [*OF_A_TEXT.items()][place % 2 :: 2]:
+        open_address(page, f"{address}?model={model}&{state}")
+        seen[address] = [*looked(page), *low(page)]
+        if place < 2:
+            seen[address] += barriers(page, only_colors=True)
+        type_text(page, TEXTS[model])
+        seen[f"{address}, with the text"] = looked(page)
+        if model == "stories" and address == "heads":
+            cells = page.locator(".js-plotly-plot .nsewdrag").first
+            cells.scroll_into_view_if_needed()
+            box = cells.bounding_box()
+            assert box
+            page.mouse.click(box["x"] + 0.31 * box["width"], box["y"] + 0.83 * box["height"])
+            page.mouse.move(0, 0)  # the hover text of a cell covers labels
+            expect(page).to_have_url(re.compile("[?&]query="))
             wait(page)
-            seen["train, windows and batch"] = faults(page)
-        elif address == "models":
-            for tab in page.get_by_role("tab").all():
-                tab.click()
-                wait(page)
-                seen[f"models, {tab.inner_text()}"] = faults(page)
-    assert not any(seen.values()), _in_words(seen)
+            seen["heads, a chosen cell"] = looked(page)
+    assert not any(seen.values()), in_words(seen)
 
 
-def answered(page: Page) -> list[str]:
-    """Ask for the answer of each question of a chapter, and return what is wrong then."""
-    reveal, again = (page.get_by_role("button", name=name) for name in ("Reveal answer", "Try again"))
-    while reveal.count():  # an answer may lead to another question
-        n_answered = again.count()
-        reveal.first.click()
-        expect(again).to_have_count(n_answered + 1)
-        wait(page)
-    return faults(page)
+def test_pages_without_a_text_on_a_laptop(new_page: Callable[..., Page]):
+    page = with_axe(new_page())
+    seen: Seen = {}
+    for address in (f"tour?lesson={CHAPTERS[0]}", "glossary", "train?run=first", "film?run=first", "models", "server"):
+        open_address(page, address)
+        seen[address] = [*looked(page), *low(page), *barriers(page, only_colors=True)]
+    assert not any(seen.values()), in_words(seen)
 
 
-def _in_words(seen: dict[str, list[str]]) -> str:
-    return "\n".join(f"{what!r}: {fault}" for what, found in seen.items() for fault in found[:6])
+@pytest.mark.parametrize("third", [0, pytest.param(1, marks=pytest.mark.full), pytest.param(2, marks=pytest.mark.full)])
+def test_chapters_of_the_tour_with_all_questions_answered(third: int, new_page: Callable[..., Page]):
+    page = see_canvases(new_page(viewport=PROJECTOR))
+    seen: Seen = {}
+    for chapter in CHAPTERS[third::3]:
+        open_address(page, f"tour?lesson={chapter}")
+        reveal, again = (page.get_by_role("button", name=name) for name in ("Reveal answer", "Try again"))
+        while reveal.count():  # an answer may lead to another question
+            n_answered = again.count()
+            reveal.first.click()
+            expect(again).to_have_count(n_answered + 1)
+            wait(page)
+        seen[chapter] = looked(page)
+    assert not any(seen.values()), in_words(seen)
 
 
-def test_the_name_stands_above_the_navigation(page: Page):
-    page.goto("/models")
-    link = page.get_by_test_id("stSidebarNavLink").first
-    expect(link).to_be_visible()
-    header = page.get_by_test_id("stSidebarHeader")
-    assert header.evaluate("node => getComputedStyle(node, '::before').content") == '"Headlight"'
-    above, below = header.bounding_box(), link.bounding_box()
-    assert above and below and above["y"] + above["height"] <= below["y"]
+@pytest.mark.parametrize("model", HEADS)
+def test_zoom_levels_of_start_on_three_sizes(model: str, new_page: Callable[..., Page]):
+    page = new_page()
+    stack, layer, attention, _ = HEADS[model].split(".")
+    levels = ["", f"{stack}.{layer}", f"{stack}.{layer}.{attention}"][: 3 if model == "en-fr" else 1]
+    seen: Seen = {}
+    for zoom in (*levels, HEADS[model]):
+        open_address(page, f"start?model={model}&zoom={zoom}")
+        expect(page.locator(".crumb")).to_have_count(len(zoom.split(".")) if zoom else 1)
+        expect(page.locator(".lens .number" if zoom == HEADS[model] else ".stage .picture").first).to_be_visible()
+        for size in (LAPTOP, PROJECTOR, PHONE):
+            page.set_viewport_size(size)
+            wait(page)
+            is_scrolled = size == PHONE or (size == PROJECTOR and (model, zoom) == ("stories", ""))  # four blocks
+            if zoom != HEADS[model] and not is_scrolled:
+                assert page.locator(".strip").evaluate_all(HIDDEN) == 0, zoom
+            seen[f"{zoom} on {size}"] = faults(page)
+    assert not any(seen.values()), in_words(seen)
 
 
-def test_a_block_of_the_architecture_shows_its_panel_where_that_lies_below(new_page: Callable[..., Page]):
-    page = new_page(viewport=PROJECTOR)
-    page.goto("/architecture")
-    wait(page)
-    panel = page.locator(".st-key-hl-arch-block")
-    expect(panel).not_to_be_in_viewport()
-    page.locator(".st-key-architecture-drawing [data-box='unembed']").press("Enter")
-    expect(panel).to_be_in_viewport(ratio=0.3)
-    wait(page)
-    expect(panel).to_be_in_viewport(ratio=0.3)
+HIDDEN = "(strips) => Math.max(...strips.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth))"  # px

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser
 
-from tests.figures.heatmaps.test_attention import a_pattern
 from transformer_core.figures import attention_heatmap, difference_heatmap
 from transformer_core.figures.heatmaps.cells import words
 from transformer_core.figures.offline import FILL_IN_WORDS, offline_page
@@ -46,7 +45,9 @@ def test_the_browser_says_what_would_be_said_here(browser: Browser) -> None:
     tokens = [f"<b>{i}&" for i in range(n)]
     mask = np.tril(np.ones((n, n), dtype=bool))
     scores = np.where(mask, 4 * np.random.default_rng(0).normal(size=(n, n)), -np.inf).astype(np.float32)
-    weights = a_pattern(n, n) ** np.float32(3)
+    a, b = np.random.default_rng(0).random((2, n, n)).astype(np.float32)
+    a, b = a / a.sum(axis=1, keepdims=True), b / b.sum(axis=1, keepdims=True)
+    weights = a ** np.float32(3)
     drawn: dict[QuantityName, np.ndarray] = {
         "pattern": weights,
         "scores": scores,
@@ -68,7 +69,6 @@ def test_the_browser_says_what_would_be_said_here(browser: Browser) -> None:
             said = (cells if mask[row, column] else forbidden)[row][column]
             assert said == expected[row][column], quantity
             assert not (forbidden if mask[row, column] else cells)[row][column]
-    a, b = a_pattern(n, n), np.roll(a_pattern(n, n), 1)
     (cells,) = page.evaluate(fill, difference_heatmap(a, b, tokens, tokens).to_json())
     by = float(b[3, 4] - a[3, 4])
     assert cells[3][4].endswith(f": B − A = {by:+.2f}".replace("-", "−"))

@@ -1,16 +1,17 @@
 """Dragging from the source run in a real Chromium: what is dropped is patched, and only what was shaded changes."""
 
-import re
-from urllib.parse import quote
-
 import numpy as np
 import pytest
 import torch
 from playwright.sync_api import Locator, Page, expect
 
 import transformer_core as tc
-from tests.e2e.looking import faults, open_address, wait
-from transformer_core.analysis.interventions import CellEdit, Patch, Stack, applied, from_json, read_base
+from tests.e2e.browser import ROOT
+from tests.e2e.looking import box_of, faults, open_address, wait
+from transformer_core.analysis.interventions.comparison import read_base
+from transformer_core.analysis.interventions.context import applied
+from transformer_core.analysis.interventions.records import Stack
+from transformer_core.analysis.interventions.stack_json import from_json
 from transformer_core.instrument.capture import capture
 
 pytestmark = pytest.mark.browser
@@ -27,8 +28,7 @@ def drag(page: Page, source: Locator) -> list[tuple[int, int, int]]:
     """Drag something onto the text; return the cells that are shaded meanwhile: board, row and column."""
     target = page.locator(".source_run .here").first
     target.scroll_into_view_if_needed()
-    start, end = source.bounding_box(), target.bounding_box()
-    assert start and end
+    start, end = box_of(source), box_of(target)
     page.mouse.move(start["x"] + 4, start["y"] + 4)
     page.mouse.down()
     page.mouse.move(start["x"] + 30, start["y"] + 12, steps=3)
@@ -48,7 +48,7 @@ def stack_of(page: Page) -> Stack:
 
 def changed_heads(page: Page) -> set[tuple[int, int, int]]:
     """Where the stack of the address changes the output of a head: board, row and column, as they stand on the page."""
-    model, tokenizer = tc.load("checkpoints/en-fr")
+    model, tokenizer = tc.load(ROOT / "checkpoints" / "en-fr")
     base = read_base(model, tokenizer, TEXT)
     inputs = [torch.tensor([ids]) for ids in base.run.inputs]
     found = set()
@@ -69,7 +69,7 @@ def changed_heads(page: Page) -> set[tuple[int, int, int]]:
     return found
 
 
-def test_one_cell_of_a_head_turns_il_into_elle_and_only_its_cone_changes(page: Page):
+def test_a_dragged_cell_turns_il_into_elle_and_only_its_cone_changes_also_in_the_decoder(page: Page):
     open_address(page, "interventions?model=en-fr&view=source&add=patch")
     outputs = page.locator(".hl-interventions-outputs bdi")
     cone = drag(page, cell(page, 0, 4, 7))  # encoder L1.H0 at "it"
@@ -82,10 +82,6 @@ def test_one_cell_of_a_head_turns_il_into_elle_and_only_its_cone_changes(page: P
     expect(outputs.nth(1)).to_have_text(IL)
     wait(page)
     assert not faults(page)
-
-
-def test_in_the_decoder_nothing_before_a_patch_changes(page: Page):
-    open_address(page, "interventions?model=en-fr&view=source&add=patch")
     place = 12  # where the source run reads "elle"
     cone = drag(page, cell(page, 1, 1, place - 1))  # decoder self-attention L0.H1
     expect(page.locator(".stack_list .entry")).to_have_count(1)
@@ -93,34 +89,3 @@ def test_in_the_decoder_nothing_before_a_patch_changes(page: Page):
     changed = changed_heads(page)
     assert changed <= {*cone} and {column for _, _, column in cone} == {*range(place - 1, 16)}
     assert {board for board, _, _ in cone} == {1}
-
-
-def test_a_weight_is_dragged_into_a_cell_and_a_row_of_components_by_keyboard(page: Page):
-    open_address(page, "interventions?model=en-fr&view=source&add=patch&attention=encoder&layer=1&head=0")
-    page.get_by_text("Cells of the pattern", exact=True).click()
-    wait(page)
-    drag(page, cell(page, 0, 7, 5))  # it → street, where the source run looks
-    expect(page.locator(".stack_list .entry").first).to_contain_text(re.compile(r"set cell 7 → 5 .* to 0\.9"))
-    (edit,) = stack_of(page).entries
-    assert isinstance(edit, CellEdit)
-    assert edit == CellEdit(
-        attention="encoder", layer=1, heads=(0,), cells=((7, 5),), operation="set", number=edit.number, renormalize=True
-    )
-    expect(page.locator(".hl-interventions-outputs bdi").nth(1)).to_contain_text("qu'elle")
-    wait(page)
-    name = page.locator('.there .label.from[data-board="1"][data-row="0"]')
-    name.focus()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
-    expect(page.locator(".stack_list .entry")).to_have_count(2)
-    patch = stack_of(page).entries[1]
-    assert isinstance(patch, Patch)
-    part = patch.component
-    assert (part.kind, part.attention, part.layer, part.positions) == ("attention", "encoder", 1, None)
-
-
-def test_the_tokens_of_long_texts_do_not_lie_on_each_other(page: Page):
-    end = "and the dog didn't see the big cat near the old house."
-    open_address(page, f"interventions?model=en-fr&view=source&add=patch&text={quote(f'{TEXT[:-1]} {end}')}")
-    expect(page.locator(".source_run .there .column").first).to_be_attached()
-    assert not faults(page)
