@@ -1,8 +1,6 @@
-"""Texts as people have them: each is uploaded, trained on and saved on the page, and looked at on every page."""
+"""Texts as people have them: uploaded and analysed, trained on and saved on the page Train, and looked at elsewhere."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -14,47 +12,22 @@ from tests.e2e.looking import faults, open_address, type_text, wait
 
 pytestmark = pytest.mark.browser
 
-BOOK, ARABIC = written.chapter(seed=1, n_paragraphs=30), written.in_arabic(seed=1, n=150)
+FIGURES = {"heads": ".js-plotly-plot", "steps": ".js-plotly-plot", "masks": "canvas.cells", "architecture": "svg.sheet"}
 
 
-@dataclass(frozen=True)
-class Upload:
-    """A file, what is chosen before it is trained on, a text of its own, and the pages on which that is looked at."""
-
-    file: str
-    content: bytes
-    text: str
-    pages: Sequence[str]
-    choices: Mapping[str, str] = field(default_factory=dict)
-
-
-UPLOADS = (
-    Upload(
-        "old-book.txt",
-        BOOK.encode("cp1252"),
-        BOOK.split("\n\n")[3][:60],
-        ("heads", "decoding", "positions"),
-        {"Tokens": "characters", "Texts": "one running text"},
-    ),
-    Upload("arabic.txt", ARABIC.encode(), ARABIC.splitlines()[5], ("heads", "steps", "masks", "architecture")),
-)
-FIGURES = {"masks": "canvas.cells", "architecture": "svg.sheet"}  # of other pages: plotly's
-
-
-@pytest.mark.parametrize("upload", UPLOADS, ids=lambda upload: upload.file)
-def test_a_file_is_uploaded_trained_on_saved_and_seen(upload: Upload, page: Page, place: Path, tmp_path: Path):
-    (tmp_path / upload.file).write_bytes(upload.content)
-    name = Path(upload.file).stem
-    page.goto("/train?run=")
-    page.get_by_role("radio", name="Your own text").click()
-    page.locator("input[type=file]").set_input_files(tmp_path / upload.file)
-    expect(page.get_by_role("combobox", name="Train on")).to_have_value(re.compile(name))
-    wait_for_analysis(page)
-    for label, option in upload.choices.items():
+def test_an_old_file_is_uploaded_and_analysed_as_it_is_chosen(page: Page, tmp_path: Path):
+    upload(page, tmp_path / "old-book.txt", written.chapter(seed=1, n_paragraphs=30).encode("cp1252"))
+    for label, option in {"Tokens": "characters", "Texts": "one running text"}.items():
         page.get_by_role("combobox", name=re.compile(label)).click()
         page.get_by_role("option", name=option, exact=True).click()
         wait(page)  # the next choice comes before the analysis of this one is there
     wait_for_analysis(page)
+    assert not troubles(page)
+
+
+def test_a_file_is_uploaded_trained_on_saved_and_seen_on_other_pages(page: Page, place: Path, tmp_path: Path):
+    texts = written.in_arabic(seed=1, n=150)
+    upload(page, tmp_path / "arabic.txt", texts.encode())
     page.get_by_text("Training settings").click()
     steps = page.get_by_label("Steps", exact=True)
     steps.fill("6")
@@ -70,17 +43,28 @@ def test_a_file_is_uploaded_trained_on_saved_and_seen(upload: Upload, page: Page
     page.get_by_role("button", name="Save as model").click()
     page.get_by_role("button", name="Look at its heads").click()
     expect(page).to_have_url(re.compile(r"/heads(\?|$)"))
-    expect(page.get_by_role("combobox", name="Model")).to_have_value(re.compile(name))
+    expect(page.get_by_role("combobox", name="Model")).to_have_value(re.compile("arabic"))
     wait(page)
-    type_text(page, upload.text)
-    for address in upload.pages:
+    text = texts.splitlines()[5]
+    type_text(page, text)
+    for address, figure in FIGURES.items():
         if address != "heads":
-            open_address(page, f"{address}?{urlencode({'model': name, 'text': upload.text})}")
-        expect(page.locator(FIGURES.get(address, ".js-plotly-plot")).first).to_be_visible()
+            open_address(page, f"{address}?{urlencode({'model': 'arabic', 'text': text})}")
+        expect(page.locator(figure).first).to_be_visible()
         assert not troubles(page), address
-    for address in (f"models?model={name}", f"film?run={name}"):
+    for address in ("models?model=arabic", "film?run=arabic"):
         open_address(page, address)
         assert not troubles(page), address
+
+
+def upload(page: Page, file: Path, content: bytes) -> None:
+    """Choose a text of one's own on the page Train, and wait until it is analysed."""
+    file.write_bytes(content)
+    page.goto("/train?run=")
+    page.get_by_role("radio", name="Your own text").click()
+    page.locator("input[type=file]").set_input_files(file)
+    expect(page.get_by_role("combobox", name="Train on")).to_have_value(re.compile(file.stem))
+    wait_for_analysis(page)
 
 
 def wait_for_analysis(page: Page) -> None:
