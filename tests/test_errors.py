@@ -68,7 +68,6 @@ def test_a_name_takes_the_place_of_a_path():
     assert str(outer.replaced("/tmp/a/", "").replaced("/tmp/a", Message("it"))) == "no: config.json is it, 1"
 
 
-@pytest.mark.slow
 @given(values=st.dictionaries(st.sampled_from("abc"), nested))
 def test_json_brings_back_what_it_got(values: dict[str, Any]):
     message = Message(" ".join(f"{{{name}}}" for name in values), **values)
@@ -116,7 +115,6 @@ def test_an_error_crosses_processes(error: HeadlightError):
     assert vars(again).keys() == vars(error).keys()
 
 
-@pytest.mark.slow
 def test_an_error_of_another_process_is_said_here():
     with ProcessPoolExecutor(max_workers=1) as pool, pytest.raises(ConfigError) as caught:
         pool.submit(fail).result()

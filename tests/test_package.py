@@ -50,7 +50,6 @@ def files(*places: str) -> set[str]:
     return {path.relative_to(ROOT).as_posix() for path in found if "__pycache__" not in path.parts}
 
 
-@pytest.mark.slow
 def test_the_wheel_holds_all_that_is_read_at_run_time_and_nothing_of_ones_own(wheel: Path):
     held = set(zipfile.ZipFile(wheel).namelist())
     library, app = files("transformer_core"), files("app.py", "pages", ".streamlit/config.toml", *SHIPPED)
@@ -61,7 +60,6 @@ def test_the_wheel_holds_all_that_is_read_at_run_time_and_nothing_of_ones_own(wh
     assert held - about == library | {f"headlight/{path}" for path in app}
 
 
-@pytest.mark.slow
 def test_it_is_imported_and_asked_in_an_empty_folder(commands: Path, tmp_path: Path):
     code = "import json, importlib.metadata as m, transformer_core as tc; card = tc.load('checkpoints/induction')[0]\n"
     code += "print(json.dumps([tc.__version__, m.version('headlight'), tc.__file__, m.requires('headlight')]))"
@@ -79,7 +77,6 @@ def test_it_is_imported_and_asked_in_an_empty_folder(commands: Path, tmp_path: P
     assert [*tmp_path.iterdir()] == []
 
 
-@pytest.mark.slow
 def test_its_types_are_seen(commands: Path, tmp_path: Path):
     """By a checker that follows one module of it and nothing else, such as torch, which would take a minute."""
     (tmp_path / "mine.py").write_text("from transformer_core.shipped import shipped_model as f\nreveal_type(f)\n")
@@ -167,7 +164,6 @@ def imported_packages(folder: Path) -> Iterator[str]:
             yield from {module.partition(".")[0] for module in modules} - {*sys.stdlib_module_names, "transformer_core"}
 
 
-@pytest.mark.slow
 def test_all_that_the_library_imports_is_declared_and_nothing_else():
     declared = {Requirement(line).name for line in PROJECT["project"]["dependencies"]}
     assert {*imported_packages(ROOT / "transformer_core")} - {"plotly"} == declared  # plotly: in two of the extras

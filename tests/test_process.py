@@ -23,7 +23,6 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it is glibc that is told")
-@pytest.mark.slow
 def test_freed_memory_is_used_again():
     fresh, kept = (
         int(subprocess.run([sys.executable, "-c", ASK_AGAIN, how], capture_output=True, check=True, text=True).stdout)
@@ -44,7 +43,6 @@ assert dict(os.environ) == before, {name for name in os.environ if os.environ[na
 """
 
 
-@pytest.mark.slow
 def test_importing_the_library_leaves_the_environment_alone():
     without = {name: value for name, value in os.environ.items() if name not in WAITING}
     subprocess.run([sys.executable, "-c", LEFT_ALONE], check=True, env=without)
@@ -53,7 +51,6 @@ def test_importing_the_library_leaves_the_environment_alone():
 IN_COMMANDS = "import sys; sys.argv = ['headlight', '--help']; import transformer_core.__main__"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "run, asked, expected",
     [

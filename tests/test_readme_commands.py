@@ -197,7 +197,6 @@ def test_several_processes_train_on_one_machine(tmp_path: Path):
     assert (tmp_path / options.run / "last" / "model.safetensors").is_file()
 
 
-@pytest.mark.slow
 def test_a_model_of_the_hub_is_brought_in(tmp_path: Path):
     """From a Hub on this machine, which has a small model of that family under that name."""
     ((_, name, place),) = of("import")

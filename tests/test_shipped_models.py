@@ -168,7 +168,6 @@ def test_one_head_of_en_fr_looks_from_it_at_the_noun(english: str, noun: str):
     assert ("parce qu'elle" in turned, "parce qu'il" in turned) == (noun == "animal", noun == "street")
 
 
-@pytest.mark.slow
 def test_on_held_out_sentences_one_and_the_same_head_of_en_fr_finds_the_noun():
     """The claim of the card, measured pronoun by pronoun."""
     model, tokenizer = tc.load(ROOT / "checkpoints" / "en-fr")
@@ -201,7 +200,6 @@ def test_dates_writes_them_the_iso_way(date: str, iso: str):
     assert written("dates", date) == iso
 
 
-@pytest.mark.slow
 def test_stories_brings_back_what_was_lost():
     opening = "One sunny morning, Mia took her red ball to the park."
     rest = written("stories", opening)

@@ -137,7 +137,6 @@ def test_a_model_that_is_spread_can_be_copied_and_trained(saved: Any):
     assert torch.equal(model(*batch(config)), tc.load(saved(config))[0](*batch(config)))
 
 
-@pytest.mark.slow
 def test_everything_meets_on_the_right_device():
     command = [sys.executable, "-m", "tests.checkpoints.two_devices"]
     answer = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300)

@@ -39,7 +39,6 @@ def same(one: Path, other: Path) -> bool:
     return torch.equal(tc.load(one)[0](tokens), tc.load(other)[0](tokens))
 
 
-@pytest.mark.slow
 def test_a_model_of_the_hub(hub: LocalHub, folder: Path, tmp_path: Path):
     """In a process of its own, which takes the address, the cache and offline mode from its environment."""
     environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "0"}

@@ -86,7 +86,6 @@ def test_help_does_not_wait_for_torch():
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
 
 
-@pytest.mark.slow
 def test_who_stops_reading_what_is_printed_gets_no_traceback():
     command = [sys.executable, "-m", "transformer_core", "inspect", "--corpus", "copy"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as asked:

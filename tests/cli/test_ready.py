@@ -37,7 +37,6 @@ def test_what_is_no_command_is_told(line: str, monkeypatch: pytest.MonkeyPatch, 
     assert said.startswith("error: standard input must contain a JSON object with arguments and log; got ")
 
 
-@pytest.mark.slow
 def test_nearly_nothing_is_left_to_import_when_a_training_begins(tmp_path: Path):
     """The optimizer alone brings eight hundred modules, which take two seconds."""
     small = ["--set", "d_model=8", "--set", "n_heads=2", "--set", "d_ff=8", "--set", "evaluate_pairs=2"]

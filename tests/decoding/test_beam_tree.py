@@ -45,7 +45,6 @@ def kept(level: tuple[BeamCandidate, ...]) -> list[BeamCandidate]:
     return [one for one in level if one.fate == "kept"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_it_finds_what_the_search_without_a_tree_finds(architecture: str):
     """Many models, beams and penalties; texts that end, and texts that run out of room."""

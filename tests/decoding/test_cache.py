@@ -49,7 +49,6 @@ def test_a_growing_store_takes_memory_as_it_is_written():
     assert len(addresses) == 3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "parts",
     [

@@ -28,7 +28,6 @@ def multiply_adds(model: tc.Transformer, *inputs: Any) -> int:
     return counted.get_total_flops() // 2
 
 
-@pytest.mark.slow
 @each_that_costs_otherwise
 @torch.inference_mode()
 def test_steps_cost_what_torch_counts(variation: str):

@@ -40,7 +40,6 @@ def check(together: Decoding, each_alone: list[Decoding], filler: int = PAD) -> 
         assert not together.log_probs[i, n - 1 :].any()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("variation", [name for name in VARIATIONS if name.startswith("decoder")])
 @pytest.mark.parametrize("use_cache", [True, False])
 def test_each_row_is_what_it_is_alone(variation: str, use_cache: bool):

@@ -103,7 +103,6 @@ walks = st.lists(
 )
 
 
-@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.sampled_from(WRITERS), st.integers(1, 4), walks)
 def test_any_walk_reads_each_step_once_and_as_if_anew(variation: str, n_given: int, walk: list[tuple[str, Any, Any]]):
@@ -128,7 +127,6 @@ def test_any_walk_reads_each_step_once_and_as_if_anew(variation: str, n_given: i
     check(tree, source)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("variation", WRITERS)
 def test_every_variation_forks_leads_and_fans(variation: str):
     """The same walk for each part that a configuration can choose."""

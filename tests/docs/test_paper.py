@@ -5,8 +5,6 @@ import os
 import subprocess
 import sys
 
-import pytest
-
 from tests.conftest import ROOT
 from tests.docs.paper import PAPER, with_code
 
@@ -24,7 +22,6 @@ def test_it_has_the_sections_of_the_paper_in_their_order():
     assert [title for title in titles if title[0].isdigit()] == SECTIONS
 
 
-@pytest.mark.slow
 def test_its_lines_run():
     """In a process of its own: the tests' type checks would see arguments that the page passes as a person would."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}

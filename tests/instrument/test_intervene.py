@@ -120,7 +120,6 @@ def test_what_writes_on_its_value_changes_nothing_else(model: tc.Transformer):
         assert torch.equal(model(SRC, TGT), in_place)
 
 
-@pytest.mark.slow
 def test_afterwards_the_model_has_the_same_bits(model: tc.Transformer):
     """Left as intended, by an exception, or by one of the intervention itself."""
 

@@ -75,7 +75,6 @@ def assert_near(one: Tensor, other: Tensor) -> None:
     torch.testing.assert_close(one, other, rtol=0, atol=1e-6 * max(1.0, float(largest)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_part_is_that_of_the_pattern(variant: str):
     model = shaken_model(small_config(**VARIANTS[variant]), seed=3)

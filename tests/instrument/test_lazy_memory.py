@@ -72,7 +72,6 @@ def test_the_measure_itself():
     assert peak(run) == 8000
 
 
-@pytest.mark.slow
 def test_twice_the_length_takes_twice_the_memory(model: tc.Transformer, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(lazy, "_CHUNK_BYTES", 1 << 16)
 

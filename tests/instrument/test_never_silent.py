@@ -25,7 +25,6 @@ def model() -> Iterator[tc.Transformer]:
         yield small_decoder()
 
 
-@pytest.mark.slow
 def test_compiled_models_are_captured_and_changed_as_plain_ones():
     command = [sys.executable, "-m", "tests.instrument.compiled_models"]
     ended = subprocess.run(command, capture_output=True, check=False, text=True)

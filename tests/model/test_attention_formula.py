@@ -109,7 +109,6 @@ def rules(kind: str, *, n_queries: int, n_keys: int) -> tuple[AttentionMask | No
     }[kind]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind, n_queries, n_keys",
     [(kind, *sizes) for kind in KINDS for sizes in ((1, 9), (7, 7), (5, 12))]

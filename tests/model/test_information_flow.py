@@ -47,7 +47,6 @@ def reach_of_two_layers(config: tc.ModelConfig) -> int | None:
     return None if config.full_attention_every or not config.sliding_window else 2 * (config.sliding_window - 1)
 
 
-@pytest.mark.slow
 @WRITING
 @torch.no_grad()
 def test_a_target_token_moves_its_own_output_and_later_ones_only(variation: str):

@@ -101,7 +101,6 @@ def twin_logits(twin: nn.Transformer, model: tc.Transformer, src: Tensor, tgt: T
     return final @ model.unembed.weight.T
 
 
-@pytest.mark.slow
 @NORM_POSITIONS
 @pytest.mark.parametrize(
     "src_lengths, tgt_lengths",
@@ -241,7 +240,6 @@ def test_without_dropout_training_is_evaluation(variation: str):
         torch.testing.assert_close(in_training, in_evaluation, rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.slow
 @each_variation
 def test_every_parameter_counts(variation: str):
     """None is built and never used."""

@@ -49,7 +49,6 @@ def first_example(windows: tuple[Tensor, Tensor]) -> tuple[tc.Activations, Tenso
     return acts, probabilities
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "text, published",
     [

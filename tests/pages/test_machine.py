@@ -65,7 +65,6 @@ def test_a_fault_of_ours_stays_one():
         raise RuntimeError("shapes cannot be multiplied")
 
 
-@pytest.mark.slow
 def test_the_frame_does_not_wait_for_torch():
     """What is drawn before the answer needs no torch."""
     code = "import sys; from pages.shared import model_bar, models; models.available(); print('torch' in sys.modules)"

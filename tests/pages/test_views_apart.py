@@ -17,7 +17,7 @@ from pages.shared.page import pages
 from tests.pages.conftest import EXAMPLES, PROMPTS, TARGETS, app_at
 from tests.pages.train.small_films import save_run
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
 
 View = Mapping[str, str]
 TEXT, TARGET, HEAD = {"text": EXAMPLES[1]}, {"target": TARGETS[0]}, {"attention": "decoder", "layer": "0", "head": "2"}

@@ -7,8 +7,8 @@ import pytest
 
 from tests.text.hub_folders import theirs
 from transformer_core.errors import TextError
-from transformer_core.text.foreign import ForeignTokenizer
 from transformer_core.text.grouping import word_labels, word_places
+from transformer_core.text.interface import Tokenizer
 from transformer_core.text.load import load_foreign
 
 
@@ -18,11 +18,11 @@ def folder(shared_data: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def gpt2(folder: Path) -> ForeignTokenizer:
+def gpt2(folder: Path) -> Tokenizer:
     return load_foreign(folder)
 
 
-def test_ids_are_those_of_transformers_and_labels_show_every_character(gpt2: ForeignTokenizer, folder: Path):
+def test_ids_are_those_of_transformers_and_labels_show_every_character(gpt2: Tokenizer, folder: Path):
     text = "The café’s naïve cat 👩‍🚒 said:\n\t“日本語 שלום”  <|endoftext|> 🇫🇷 e\u0301"
     assert gpt2.encode_for(text, "decoder_only") == theirs(folder)(text)["input_ids"]
     assert gpt2.vocab_size == 50257
@@ -32,14 +32,14 @@ def test_ids_are_those_of_transformers_and_labels_show_every_character(gpt2: For
     assert "<" not in re.sub(r"<\|endoftext\|>", "", "".join(labels))
 
 
-def test_pieces_are_grouped_to_words(gpt2: ForeignTokenizer):
+def test_pieces_are_grouped_to_words(gpt2: Tokenizer):
     ids = gpt2.encode("I didn't find it unbelievable: naïveté.<|endoftext|>", bos=True)
     assert {"·didn", "'t", "·na", "ï"} < {*gpt2.labels(ids)}
     words = ("<|endoftext|>", "I", "didn't", "find", "it", "unbelievable", ":", "naïveté", ".", "<|endoftext|>")
     assert word_labels(gpt2.labels(ids), word_places(gpt2, ids)) == words
 
 
-def test_every_token_can_be_typed_as_its_label_shows_it_or_in_its_place(gpt2: ForeignTokenizer):
+def test_every_token_can_be_typed_as_its_label_shows_it_or_in_its_place(gpt2: Tokenizer):
     (spaced,), (bare,) = gpt2.encode(" Paul"), gpt2.encode("Paul")
     assert gpt2.labels([spaced]) == ["·Paul"] and gpt2.token_of("·Paul", instead_of=bare) == spaced
     assert [gpt2.token_of("Paul", instead_of=each) for each in (bare, spaced)] == [bare, spaced]

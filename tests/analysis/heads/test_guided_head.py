@@ -61,7 +61,6 @@ def share_wrong_by_loop(model: tc.Transformer, tokenizer: tc.Tokenizer, corpus: 
     return 1 - sum(verdicts) / len(verdicts)
 
 
-@pytest.mark.slow
 def test_they_are_those_of_models_with_weights_of_zero(tokenizer: tc.Tokenizer, corpus: Corpus):
     model = model_for(tokenizer)
     judged = [pair for pair in corpus.held_out if "b" in pair.source]

@@ -15,7 +15,6 @@ from transformer_core.errors import ConfigError
 TEXTS = [text_of(7), text_of(6, seed=3)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "variation, component",
     [

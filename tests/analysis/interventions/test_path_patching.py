@@ -47,7 +47,6 @@ def one_per_site(nodes: Iterable[Node]) -> list[Node]:
     return [*{node.site: node for node in nodes}.values()]
 
 
-@pytest.mark.slow
 @each_sum
 def test_edges_ablated_together(variation: str):
     """None, all, and all of one sender or into one receiver: the run itself, the other run, a patch of the site."""

@@ -208,7 +208,6 @@ def test_a_long_text_is_read_as_far_as_there_is_room(made: dict[str, Made]):
     assert model_run.left_out == range(7, 1_001)
 
 
-@pytest.mark.slow
 @settings(max_examples=20)
 @given(text=st.text(min_size=1, max_size=40), architecture=st.sampled_from(ARCHITECTURES))
 def test_any_text_can_be_read(made: dict[str, Made], text: str, architecture: Architecture):

@@ -22,7 +22,6 @@ from transformer_core.training.run.worker import work
 SMALL = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1}
 
 
-@pytest.mark.slow
 def test_kept_it_is_a_checkpoint_with_the_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
     settings = Settings(model=SMALL, training={"steps": 2, "evaluate_pairs": 2, "film_megabytes": 0})

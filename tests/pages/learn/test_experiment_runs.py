@@ -132,7 +132,6 @@ def test_the_pace_of_the_last_one_is_expected_of_the_next(ended: Ended):
     assert experiment_runs.seconds_for(other) == pytest.approx(usual)
 
 
-@pytest.mark.slow
 def test_an_experiment_is_no_run(place: Path, tmp_path: Path):
     """An experiment that a process is about to make is not among the trainings of the page Train."""
     path = place / "masks-20260101-120000"

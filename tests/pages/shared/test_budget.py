@@ -46,7 +46,6 @@ def test_a_machine_that_says_nothing(monkeypatch: pytest.MonkeyPatch):
     assert budget() == 4 << 30
 
 
-@pytest.mark.slow
 def test_a_server_says_in_one_sentence_what_is_wrong():
     command = (sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", "0", "--server.headless", "true")
     env = os.environ | {"HEADLIGHT_MEMORY": "lots"}

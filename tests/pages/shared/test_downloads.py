@@ -60,7 +60,6 @@ def test_a_model_that_cannot_be_packed(three_kinds_here: Path, client: TestClien
     assert answer.status_code == 500 and "cannot be read" in answer.text
 
 
-@pytest.mark.slow
 def test_a_large_model_is_never_in_memory(three_kinds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
     large = tmp_path / "large"

@@ -347,7 +347,6 @@ def swept(app: AppTest, site: tuple[Kind, bool] = ("head", True), way: str = "ex
     return app
 
 
-@pytest.mark.slow
 def test_a_sweep_is_shown_in_nats_and_as_the_fraction_recovered(
     open_app: OpenApp, three_kinds: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -15,7 +15,7 @@ from transformer_core.training.experiments.directory import ExperimentDirectory
 from transformer_core.training.experiments.experiment import VARIANTS, ExperimentRequest
 from transformer_core.training.run import commands
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("checkpoints")]
+pytestmark = pytest.mark.usefixtures("checkpoints")
 OpenApp = Callable[..., AppTest]
 NAME, LATER = "masks-20260101-120000", "masks-20260101-120001"
 REQUEST = ExperimentRequest(kind="masks", task="copy", variants=VARIANTS["masks"], seed=0, steps=20)

@@ -14,7 +14,7 @@ from tests.pages.conftest import shown_code, url_of, words_of
 from tests.pages.learn.experiment_pages import figures, here, make, opened
 from transformer_core.training.experiments.experiment import USUAL_VARIANTS, ExperimentRequest
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("checkpoints")]
+pytestmark = pytest.mark.usefixtures("checkpoints")
 OpenApp = Callable[..., AppTest]
 NAME = "positions-20260101-120000"
 REQUEST = ExperimentRequest(kind="positions", task="reverse", variants=("learned", "none"), seed=4, steps=20)

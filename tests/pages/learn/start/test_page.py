@@ -226,7 +226,6 @@ assert component(app, "stage").bytes
 """
 
 
-@pytest.mark.slow
 def test_the_first_view_is_drawn_without_torch():
     done = subprocess.run([sys.executable, "-c", WITHOUT_TORCH], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]

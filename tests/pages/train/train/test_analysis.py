@@ -13,8 +13,6 @@ from pages.shared import runs
 from tests.pages.conftest import app_at
 from transformer_core.training.run.launch import Launcher, Started
 
-pytestmark = pytest.mark.slow
-
 OpenApp = Callable[..., AppTest]
 TEXT = b"".join(b"This is line %d of a text.\n" % i for i in range(200))
 

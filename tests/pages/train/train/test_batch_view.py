@@ -23,8 +23,6 @@ from transformer_core.corpora.reading import AS_MADE
 from transformer_core.text.load import load_foreign
 from transformer_core.training.run.launch import Launcher
 
-pytestmark = pytest.mark.slow
-
 OpenApp = Callable[..., AppTest]
 Analyse = Callable[[AppTest], AppTest]
 TABLE = re.compile(r"<div class='hl-label'>(.*?) <code>\[(.*?)\]</code>.*?<tbody>(.*?)</tbody>", re.DOTALL)

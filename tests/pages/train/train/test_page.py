@@ -173,7 +173,6 @@ def test_a_damaged_file_is_said_in_a_sentence(place: Path, open_train: OpenApp, 
     assert any(said in sentence.value for sentence in (*app.warning, *app.caption)) or said in words_of(app)
 
 
-@pytest.mark.slow
 def test_why_a_model_was_not_kept_is_said_until_the_next_click(
     place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
 ):
@@ -213,7 +212,6 @@ def same_weights(one: Path, other: Path) -> bool:
     return all(torch.equal(values, last.get_parameter(name)) for name, values in kept.named_parameters())
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "interrupted", [(prose, "success"), (model_store, "describe_heads")], ids=["told", "described"]
 )

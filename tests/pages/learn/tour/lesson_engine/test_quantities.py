@@ -79,7 +79,6 @@ def test_standardized_vectors_are_what_layer_norm_makes_before_its_weights(make_
     np.testing.assert_allclose(found.array, by_hand, atol=1e-4)
 
 
-@pytest.mark.slow
 def test_every_quantity_can_be_asked_for(make_evidence: MakeEvidence):
     """In its right form it is there; with something else in its brackets it says what to write."""
     given = {
@@ -250,7 +249,6 @@ def test_what_was_computed_before_is_not_told_of_anything_else(make_evidence: Ma
     assert [len(searched(run, n_beams, 1).levels[0]) for n_beams in (1, 3)] == [2, 6]
 
 
-@pytest.mark.slow
 def test_flips_of_pronouns_are_a_matrix_a_row_or_a_number(make_evidence: MakeEvidence):
     evidence = make_evidence("en-fr", FAMOUS)
     matrix, row, one = (evidence.ask(f"flips[cross{rest}]") for rest in ("", ", 1", ", 1, 0"))

@@ -84,7 +84,6 @@ def test_a_lesson_tells_the_truth(make_evidence: MakeEvidence, lesson: Lesson):
                         assert {len(row) for row in drawn.rows} == {len(drawn.columns)}
 
 
-@pytest.mark.slow
 def test_the_chapter_of_patching_says_the_shares_that_its_figures_and_its_code_show(make_evidence: MakeEvidence):
     lesson = next(one for one in ENGLISH if one.name == "il-or-elle")
     evidence = make_evidence(lesson.model, lesson.text, other=lesson.other)
