@@ -9,6 +9,8 @@ NODE := .venv/bin/node
 PIP := $(PYTHON) -m pip install --disable-pip-version-check --no-compile
 # Python keeps what it compiled, whatever the machine says: without that each of the many processes of the tests begins late.
 export PYTHONDONTWRITEBYTECODE :=
+# So does Node.js: each of its tests is a process that reads the same libraries.
+export NODE_COMPILE_CACHE := $(CURDIR)/.venv/node-compiled
 
 # A .venv whose Python is missing or gone (half made, or Python was upgraded) is made anew.
 $(shell test -x $(PYTHON) || rm -rf .venv)

@@ -1,4 +1,4 @@
-"""The run-time check of types and shapes on the functions of the core, while the tests run."""
+"""The run-time check of shapes on the functions of the core, while the tests run."""
 
 import io
 import re
@@ -37,19 +37,20 @@ def install() -> None:
 
 
 def check(definition: Any) -> Any:
-    """The function, with its arguments and its result checked at every call; of a dataclass, its shapes.
+    """Return a function of tensors with its arguments and its result checked, or a record with its shapes checked.
 
-    An axis that is named twice must have one length. To follow that takes longer than most functions do; so those that
-    speak of no shape do without it, and the others are checked where types and shapes come that they did not see yet.
+    An axis that is named twice must have one length. A call is checked where types and shapes come that the function
+    did not see yet. Functions without a shape in their signature stay as they are: their types are mypy's to check.
     """
     if definition.__module__.startswith(_UNCHECKED_ROOMS) or "<locals>" in definition.__qualname__:
         return definition  # a function in a function is made anew at every call, and would be prepared each time
     if isinstance(definition, FunctionType):
         definition.__annotations__ = _resolved(definition)
-    has_shapes = any(_SHAPE.search(str(hint)) for hint in getattr(definition, "__annotations__", {}).values())
+    if not any(_SHAPE.search(str(hint)) for hint in getattr(definition, "__annotations__", {}).values()):
+        return definition
     if isclass(definition):
-        return _with_named_axes(definition, typechecker=_check_types) if has_shapes else definition
-    return _checked_once_a_form(definition) if has_shapes else _check_types(definition)
+        return _with_named_axes(definition, typechecker=_check_types)
+    return _checked_once_a_form(definition)
 
 
 def _checked_once_a_form(function: FunctionType) -> Callable[..., Any]:

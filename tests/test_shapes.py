@@ -11,7 +11,6 @@ from beartype.roar import BeartypeCallHintViolation
 import transformer_core
 from tests import shapes
 from transformer_core.decoding.greedy import Decoding
-from transformer_core.instrument import interventions
 from transformer_core.model import attention
 
 
@@ -33,8 +32,3 @@ def test_a_wrong_shape_in_a_record_is_seen():
     Decoding(torch.zeros(2, 5, dtype=torch.int64), torch.zeros(2, 4))
     with pytest.raises(jaxtyping.TypeCheckError, match="log_probs"):
         Decoding(torch.zeros(2, 5, dtype=torch.int64), torch.zeros(2, 5))
-
-
-def test_a_wrong_type_is_seen():
-    with pytest.raises(BeartypeCallHintViolation, match="heads"):
-        interventions.zero_heads("first")

@@ -84,7 +84,9 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.training
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "status"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.full)]
+)
 def test_stopped_and_resumed_it_logs_what_an_unbroken_run_logs(
     tmp_path: Path, unbroken: Path, number: signal.Signals, status: int
 ):

@@ -87,6 +87,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.full
 def test_every_public_name_has_its_signature_and_its_docstring(reference: Path):
     entries = seen(reference / "transformer_core.html")
     for name in tc.__all__:
@@ -110,6 +111,7 @@ def test_every_public_name_has_its_signature_and_its_docstring(reference: Path):
     assert rooms <= set(entries.links) and len(rooms) > 10
 
 
+@pytest.mark.full
 def test_its_links_lead_somewhere(reference: Path):
     pages = sorted(reference.rglob("*.html"))
     assert len(pages) > 100

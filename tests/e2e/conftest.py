@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,12 @@ MOST_BROWSERS = 2  # open at a time in one worker
 
 PATIENCE = 60_000  # ms to wait for what a test expects; only a busy machine needs this long
 expect.set_options(timeout=PATIENCE)
+
+
+def some_of(values: Iterable[Any], *daily: Any) -> list[Any]:
+    """Return the values of a parameter, those that are not tried daily with the marker `full`."""
+    return [value if value in daily else pytest.param(value, marks=pytest.mark.full) for value in values]
+
 
 _loop: list[asyncio.AbstractEventLoop] = []  # Playwright's, once it has started
 

@@ -52,6 +52,7 @@ def test_what_is_chosen_by_keys_is_announced_and_keeps_the_focus(page: Page):
     expect(page).to_have_url(re.compile("cell="))
 
 
+@pytest.mark.full
 def test_in_forced_colors_what_is_chosen_and_what_has_the_focus_is_outlined(new_page: Callable[..., Page]):
     page = new_page(forced_colors="active")
     for address, part in CHOICES.items():

@@ -39,6 +39,7 @@ def test_both_have_their_effect(page: Page, first: str, second: str, gap: int):
         expect(page).to_have_url(re.compile(says))
 
 
+@pytest.mark.full
 def test_a_text_that_the_page_took_back_can_be_typed_again_at_once(page: Page):
     """Each page begins with its example, and quick hands type the same text as before."""
     for address in ("steps", "masks", "steps"):

@@ -192,6 +192,7 @@ TWO_WINDOWS = """async () => {
 }"""
 
 
+@pytest.mark.full
 def test_a_box_is_zoomed_and_the_whole_comes_back_on_a_slow_network_and_a_busy_page(page: Page):
     late = LateAnswers(page)
     open_heads(page, f"/heads?attention=encoder&layer=0&head=0&{SHORT}")

@@ -80,6 +80,7 @@ def open_heads(page: Page) -> None:
     expect(page.locator(".figure .gtitle").first).to_be_visible()
 
 
+@pytest.mark.full
 def test_what_leaves_the_page_is_set_free(page: Page, devtools: CDPSession):
     sizes = []
     page.goto("/models")

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, TimeoutError, expect
 from pages.learn.tour.lessons import SHIPPED as LESSONS
 from pages.shared.page import pages
 from tests.e2e.browser import ROOT
-from tests.e2e.conftest import LAPTOP, PHONE, PROJECTOR
+from tests.e2e.conftest import LAPTOP, PHONE, PROJECTOR, some_of
 from tests.e2e.looking import faults, missing_labels, open_address, see_canvases, type_text, wait
 
 pytestmark = pytest.mark.browser
@@ -181,10 +181,16 @@ def in_words(seen: Seen) -> str:
 
 
 @pytest.mark.parametrize("address", pages())
-def test_every_state_of_a_page(address: str, new_page: Callable[..., Page]):
+def test_every_state_of_a_page(address: str, new_page: Callable[..., Page], request: pytest.FixtureRequest):
+    """All of them where tests are full; else those that axe looks at, too, and every other one."""
+    states = [
+        state
+        for place, state in enumerate(STATES.get(address, ()))
+        if request.config.getoption("full") or state in WITH_BARRIERS or place % 2 == 0
+    ]
     page = with_axe(new_page(viewport=PROJECTOR, color_scheme="dark"))
     seen: Seen = {}
-    for state in (FORMS.get(address, ""), *STATES.get(address, ())):
+    for state in (FORMS.get(address, ""), *states):
         model = "&model=stories" if state in OF_STORIES else ""
         open_address(page, f"{address}?{state}{model}")
         begins_lower = address in WITHOUT_FIGURE or state in LOWER.get(address, ())
@@ -235,7 +241,7 @@ LACKING_LABELS = """(canvas) => { // of the cell that is pointed at, beside any 
 }"""
 
 
-@pytest.mark.parametrize("model", TEXTS)
+@pytest.mark.parametrize("model", some_of(TEXTS, "en-fr", "dates"))
 def test_odd_texts(model: str, new_page: Callable[..., Page]):
     """On every other page of a text, so that two models see them all; with a cell chosen, its two labels are there."""
     page = with_axe(new_page())
@@ -270,11 +276,11 @@ def test_pages_without_a_text_on_a_laptop(new_page: Callable[..., Page]):
     assert not any(seen.values()), in_words(seen)
 
 
-@pytest.mark.parametrize("third", [0, pytest.param(1, marks=pytest.mark.full), pytest.param(2, marks=pytest.mark.full)])
-def test_chapters_of_the_tour_with_all_questions_answered(third: int, new_page: Callable[..., Page]):
+@pytest.mark.parametrize("sixth", some_of(range(6), 0))
+def test_chapters_of_the_tour_with_all_questions_answered(sixth: int, new_page: Callable[..., Page]):
     page = see_canvases(new_page(viewport=PROJECTOR))
     seen: Seen = {}
-    for chapter in CHAPTERS[third::3]:
+    for chapter in CHAPTERS[sixth::6]:
         open_address(page, f"tour?lesson={chapter}")
         reveal, again = (page.get_by_role("button", name=name) for name in ("Reveal answer", "Try again"))
         while reveal.count():  # an answer may lead to another question
@@ -286,7 +292,7 @@ def test_chapters_of_the_tour_with_all_questions_answered(third: int, new_page: 
     assert not any(seen.values()), in_words(seen)
 
 
-@pytest.mark.parametrize("model", HEADS)
+@pytest.mark.parametrize("model", some_of(HEADS, "en-fr", "stories"))
 def test_zoom_levels_of_start_on_three_sizes(model: str, new_page: Callable[..., Page]):
     page = new_page()
     stack, layer, attention, _ = HEADS[model].split(".")

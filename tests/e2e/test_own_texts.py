@@ -15,6 +15,7 @@ pytestmark = pytest.mark.browser
 FIGURES = {"heads": ".js-plotly-plot", "steps": ".js-plotly-plot", "masks": "canvas.cells", "architecture": "svg.sheet"}
 
 
+@pytest.mark.full
 def test_an_old_file_is_uploaded_and_analysed_as_it_is_chosen(page: Page, tmp_path: Path):
     upload(page, tmp_path / "old-book.txt", written.chapter(seed=1, n_paragraphs=30).encode("cp1252"))
     for label, option in {"Tokens": "characters", "Texts": "one running text"}.items():

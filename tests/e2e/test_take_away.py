@@ -105,7 +105,7 @@ def test_a_picture_for_a_paper_is_as_wide_as_asked_light_and_legible(new_page: C
         opened(page, saved(figure, "SVG", width=chosen)[1]).close()
 
 
-@pytest.mark.parametrize("n_times", [1, 3])
+@pytest.mark.parametrize("n_times", [pytest.param(1, marks=pytest.mark.full), 3])
 def test_every_token_is_named_on_the_screen_and_on_paper(page: Page, n_times: int):
     text = " . ".join([ANIMAL] * n_times) + " ."
     tokens = [*text.split(), "<eos>"]

@@ -103,7 +103,8 @@ for changes in ({}, plain, plain | {"compile": True, "accumulate": 2}):
 """
 
 
-@pytest.mark.parametrize("precision", ["fp32", pytest.param("bf16", marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler on the CPU, and finds none")
 def test_compiled_it_is_the_same_training(tmp_path: Path, precision: str):
     """In two parts a step; in a process of its own, without the checks of types, which no compiler understands."""
