@@ -60,6 +60,7 @@ def test_the_wheel_holds_all_that_is_read_at_run_time_and_nothing_of_ones_own(wh
     assert held - about == library | {f"headlight/{path}" for path in app}
 
 
+@pytest.mark.full
 def test_it_is_imported_and_asked_in_an_empty_folder(commands: Path, tmp_path: Path):
     code = "import json, importlib.metadata as m, transformer_core as tc; card = tc.load('checkpoints/induction')[0]\n"
     code += "print(json.dumps([tc.__version__, m.version('headlight'), tc.__file__, m.requires('headlight')]))"

@@ -23,6 +23,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it is glibc that is told")
+@pytest.mark.full
 def test_freed_memory_is_used_again():
     fresh, kept = (
         int(subprocess.run([sys.executable, "-c", ASK_AGAIN, how], capture_output=True, check=True, text=True).stdout)

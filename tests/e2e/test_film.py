@@ -98,6 +98,7 @@ def test_the_film_is_played_without_asking_the_server(page: Page):
     page.wait_for_function(STYLES, arg=0)
 
 
+@pytest.mark.full
 def test_the_slider_is_dragged_and_moved_by_keys_and_marks_and_heads_are_chosen_and_nothing_jumps(page: Page):
     open_film(page, "run=first&snapshot=0&attention=encoder&layer=0&head=0")
     box = box_of(slider(page))

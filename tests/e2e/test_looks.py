@@ -267,6 +267,7 @@ def test_odd_texts(model: str, new_page: Callable[..., Page]):
     assert not any(seen.values()), in_words(seen)
 
 
+@pytest.mark.full
 def test_pages_without_a_text_on_a_laptop(new_page: Callable[..., Page]):
     page = with_axe(new_page())
     seen: Seen = {}
@@ -292,7 +293,7 @@ def test_chapters_of_the_tour_with_all_questions_answered(sixth: int, new_page: 
     assert not any(seen.values()), in_words(seen)
 
 
-@pytest.mark.parametrize("model", some_of(HEADS, "en-fr", "stories"))
+@pytest.mark.parametrize("model", some_of(HEADS, "en-fr"))
 def test_zoom_levels_of_start_on_three_sizes(model: str, new_page: Callable[..., Page]):
     page = new_page()
     stack, layer, attention, _ = HEADS[model].split(".")

@@ -1,6 +1,6 @@
 """What is kept in memory of one view is never shown in another: each page draws the same with and without it.
 
-Every other view of a page, and every one where tests are full, is drawn twice: after all others, which left in the
+Every third view of a page, and every one where tests are full, is drawn twice: after all others, which left in the
 caches what they computed, and in an app that has computed nothing. A key that leaves out what a thing depends on shows
 as a difference.
 """
@@ -96,7 +96,7 @@ def protos(node: Any) -> Iterator[Any]:
 def test_a_view_is_drawn_alike_whatever_was_seen_before(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ):
-    views = VIEWS[page] if request.config.getoption("full") else VIEWS[page][::2]
+    views = VIEWS[page] if request.config.getoption("full") else VIEWS[page][::3]
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path))
     if page == "film":
         for seed, name in enumerate(("one", "two")):
