@@ -24,7 +24,6 @@ unchecked: dict[str, str] = {}
 
 # Grammars: half of the core's functions, called millions of times, and none has to do with a tensor.
 _UNCHECKED_ROOMS = ("transformer_core.corpora.grammars.stories", "transformer_core.corpora.grammars.en_fr")
-MOST_CALLS = 2_000
 _SHAPE = re.compile(r"\b(Float|Int|Bool|Num|Shaped)\w*\[")
 _with_named_axes = jaxtyping.jaxtyped
 
@@ -41,9 +40,7 @@ def check(definition: Any) -> Any:
     """Return a function of tensors with its arguments and its result checked, or a record with its shapes checked.
 
     An axis that is named twice must have one length. A call is checked where types and shapes come that the function
-    did not see yet, among its first `MOST_CALLS` in a process: what is called so often has been seen in all its ways,
-    and comparing would take longer than the calls. Functions without a shape in their signature stay as they are:
-    their types are mypy's to check.
+    did not see yet. Functions without a shape in their signature stay as they are: their types are mypy's to check.
     """
     if definition.__module__.startswith(_UNCHECKED_ROOMS) or "<locals>" in definition.__qualname__:
         return definition  # a function in a function is made anew at every call, and would be prepared each time
@@ -71,14 +68,9 @@ def _checked_once_a_form(function: FunctionType) -> Callable[..., Any]:
     take.__annotations__ = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
     check_arguments, check_all = _check_types(take), _check_types(give)
     seen: set[Any] = set()
-    n_calls = 0
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        nonlocal n_calls
-        n_calls += 1
-        if n_calls > MOST_CALLS:
-            return function(*args, **kwargs)
         arguments = (_form(args), _form(kwargs))
         if arguments not in seen:
             with _with_named_axes("context"):

@@ -149,6 +149,7 @@ def test_steps_are_seen_before_the_server_answers_and_two_quick_clicks_are_one_c
     expect(page.locator(".branches .end")).to_have_count(2)
 
 
+@pytest.mark.full
 def test_a_story_is_played_on_from_ones_own_words(page: Page):
     open_decoding(page, "/decoding?model=stories&step=0")
     box = page.get_by_role("textbox", name="Continue with your own text")

@@ -78,6 +78,7 @@ STYLES = """n => n === [...document.head.querySelectorAll("style")].filter(
   ({ textContent }) => textContent.startsWith(".hl-of-snapshot")).length"""
 
 
+@pytest.mark.full
 def test_the_film_is_played_without_asking_the_server(page: Page):
     sent: list[Any] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))

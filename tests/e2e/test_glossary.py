@@ -13,6 +13,7 @@ pytestmark = pytest.mark.browser
 ASKED = ".st-key-hl-glossary-asked"
 
 
+@pytest.mark.full
 def test_a_term_in_a_line_and_one_in_a_tip_open_their_definitions_in_the_readers_language(
     new_page: Callable[..., Page],
 ):
