@@ -31,7 +31,6 @@ test-all:
 
 # Plants faults in a copy, one at a time, and runs the tests that should catch each; for a release.
 mutants: .venv/dev.stamp .venv/node.stamp
-	$(PYTHON) -m tests.e2e.browser
 	$(PYTHON) -m tests.mutants --jobs 2
 
 # Lint, format, types, and the project's own lints.

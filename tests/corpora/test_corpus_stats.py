@@ -87,7 +87,7 @@ def test_of_pairs(pairs: str):
         assert (found.lengths[side].median, found.lengths[side].longest) == (percentile(lengths, 0.5), max(lengths))
     sides = [[tokenizer.encode(text) for text in (pair.source, pair.target)] for pair in corpus.train]
     assert found.n_train_tokens == sum(len(source) + len(target) for source, target in sides)
-    assert found.n_counted == sum(len(target) + 1 for _, target in sides)  # <eos> is said too
+    assert found.n_counted == sum(len(target) + 1 for _, target in sides)  # with <eos>
     assert found.n_judged == sum(len(tokenizer.encode(pair.target)) + 1 for pair in corpus.held_out)
     assert {Pair(source, target) for source, target in found.samples} <= set(corpus.train)
 

@@ -1,8 +1,7 @@
 """What stands in front of Streamlit: its page made ready for ours, and security headers on everything."""
 
-import asyncio
 import re
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from threading import Event
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +12,7 @@ from starlette.testclient import TestClient
 
 from pages.shared import server, style
 from pages.shared.server import HEADERS, FrontPage, SecurityHeaders
+from tests.conftest import run_coroutine
 
 LINK = re.compile(r'<link rel="(?:modulepreload|preload)"[^>]* fetchpriority="low" href="([^"]+)">')
 
@@ -34,8 +34,7 @@ def ask(app: Any, path: str, method: str = "GET") -> tuple[dict[str, str], str]:
         return {"type": "http.request", "body": b""}
 
     scope = {"type": "http", "method": method, "path": path, "query_string": b"", "headers": []}
-    with ThreadPoolExecutor() as pool:  # in this thread Playwright may have a loop
-        pool.submit(lambda: asyncio.run(app(scope, receive, send))).result()
+    run_coroutine(app(scope, receive, send))
     headers = {name.decode(): value.decode() for name, value in messages[0]["headers"]}
     return headers, b"".join(message.get("body", b"") for message in messages).decode()
 

@@ -5,7 +5,6 @@ import io
 import tracemalloc
 import zipfile
 from collections.abc import MutableMapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from starlette.testclient import TestClient
 
 import transformer_core as tc
 from pages.shared import downloads, models
+from tests.conftest import run_coroutine
 
 N_BYTES = 200_000_000  # of a large model's weights
 
@@ -81,8 +81,7 @@ def test_a_large_model_is_never_in_memory(three_kinds: Path, tmp_path: Path, mon
     scope = {"type": "http", "method": "GET", "path": downloads.address(models.available()["large"]), "headers": []}
     tracemalloc.start()
     try:
-        with ThreadPoolExecutor() as pool:  # in this thread Playwright may have a loop
-            pool.submit(lambda: asyncio.run(Starlette(routes=[downloads.ROUTE])(scope, receive, send))).result()
+        run_coroutine(Starlette(routes=[downloads.ROUTE])(scope, receive, send))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -55,7 +55,7 @@ function choose(view, node) {
   const { stack, layer } = node.dataset;
   let name = nameOf(view, node);
   if (layer !== undefined) {
-    // Another layer: the same box in it, where one of this stack's layers is looked at.
+    // Another layer: selects the same box in it if a layer of this stack is selected.
     const parts = view.chosen.split(".");
     if (parts[0] === stack && parts.length === 3) name = [stack, layer, parts[2]].join(".");
     view.layers[stack] = Number(layer);
@@ -70,7 +70,7 @@ function choose(view, node) {
 }
 
 function reveal() {
-  // In a narrow window what is said of the block stands below the drawing: it comes into sight.
+  // In a narrow window the block's details are below the drawing: scroll them into view.
   const panel = document.querySelector(".st-key-hl-arch-block");
   if (panel && panel.getBoundingClientRect().top > innerHeight - 160) panel.scrollIntoView({ block: "start" });
 }

@@ -1,4 +1,4 @@
-// What a person chooses in the figure, the lens or the chips: a query, a key, or a number whose formula is asked for.
+// Choosing a query, a key or a number in the figure, the lens or the chips; a chosen number shows its formula.
 
 import { announce } from "../../../../components/kit/announce.js";
 import { say } from "../../../../components/kit/say.js";
@@ -8,7 +8,7 @@ import { makeOfQuery, tokenOf, wholeCell, wordsOfMark } from "./numbers.js";
 import { paint } from "./paint.js";
 import { showKeys, showQueries } from "./tokens_shown.js";
 
-const SOON = 220; // ms until the page is told of a stage or a query
+const SOON = 220; // ms before a chosen stage or query is sent to the page
 
 export function strongestKey({ quantities, query }) {
   const pattern = quantities.get("pattern");
