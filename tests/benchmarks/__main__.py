@@ -10,15 +10,10 @@ BENCHMARKS = (
     "training_small_decoder",
     "generate",
     "against_transformers",
-    "lazy_capture",
     "kept_tokens",
     "in_browser",
     "explore_in_browser",
     "many_users",
-    "decoding_in_browser",
-    "editing_in_browser",
-    "learn_in_browser",
-    "from_the_page",
 )
 ON_REAL_DATA = ("shakespeare", "real_translation")  # minutes and hours, on data that are not here: run where named
 

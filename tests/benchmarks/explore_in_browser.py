@@ -1,12 +1,10 @@
-"""Exploring in a real Chromium: the shipped models, one as large as GPT-2 on 128 to 4,096 tokens, an imported GPT-2.
+"""Exploring in a real Chromium: the shipped models, and one as large as GPT-2 on 128 to 4,096 tokens.
 
 "Once it is read" means that the forward pass is over: another visitor's page, one without an overview, has read the
 same text a moment before. What is sent are the frames of the websocket, unpacked, from Enter on: until all heads are
-drawn, and until the server rests, with the large heatmap. A box is drawn into the heatmap with the pointer, and its
-cells are those of the text, one each.
+drawn, and until the server rests, with the large heatmap.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from urllib.parse import urlencode
 
@@ -15,43 +13,35 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from pages.shared.model_bar import TEXT_BOXES
 from pages.shared.models import SHIPPED, available
 from pages.shared.view import long_texts, state
-from tests.benchmarks.in_browser import UNTIL, ask, click, head_names, row, wait_for_heatmap
+from tests.benchmarks.in_browser import ask, click, head_names, row, wait_for_heatmap
 from tests.benchmarks.interleaved import Row
-from tests.benchmarks.wide_model import checkpoints, imported_gpt2, text_of, wide_model
+from tests.benchmarks.wide_model import checkpoints, text_of, wide_model
 from tests.e2e.browser import Server, launch, serve
 from transformer_core.text.tokenizer import OwnTokenizer
 
 TITLE = (
     "Exploring in the browser (goals: click to heatmap 200 ms, 95 % 500 ms; new text to all heads 500 ms; "
-    "at GPT-2-small size all heads 1,000 ms once it is read, of 512 tokens as of 128; "
-    "12 tokens of an imported GPT-2 small to all heads 1,200 ms)"
+    "at GPT-2-small size all heads 1,000 ms once it is read, of 512 tokens as of 128)"
 )
 
 LENGTHS = {128: 5, 512: 5, 4096: 1}  # tokens, and how many texts of them each way
-CLICKS, BOXES = 8, 4
-SHORT, SHORT_TEXTS = 12, 8  # tokens, and how many texts of them each way
+CLICKS = 8
 WRITTEN = "() => !document.body.innerText.includes('Generating')"
 PATIENCE = 900_000  # ms
 RESTS = """() => document.querySelector("[data-testid=stApp]").dataset.testScriptState === "notRunning"
   && !document.querySelector("[data-testid=stSkeleton], [data-stale=true]")"""
-ROWS = 'document.querySelector(".figure").view.grid.rows.join()'
-AFTER_BOX = f"""() => {{
-  const before = {ROWS};
-  window.nearer = new Promise((resolve) => document.addEventListener("mouseup", () =>
-    ({UNTIL})(performance.now(), () => {ROWS} !== before).then(resolve), {{ capture: true, once: true }}));
-}}"""
 
 
 class Visitor:
     """Somebody who explores a decoder, and what reaches their browser."""
 
-    def __init__(self, browser: Browser, server: Server, address: str = "") -> None:
+    def __init__(self, browser: Browser, server: Server) -> None:
         """Open the page Heads, with the model's example."""
         self.page = browser.new_page(viewport={"width": 1440, "height": 900})
         self.page.set_default_timeout(PATIENCE)
         self.received = 0  # bytes
         self.page.on("websocket", lambda socket: socket.on("framereceived", self._add))
-        self.page.goto(f"{server.url}/heads{address}")
+        self.page.goto(f"{server.url}/heads")
         wait_for_heatmap(self.page)
         rest(self.page)
 
@@ -78,8 +68,6 @@ def run() -> list[Row]:
             rows = [line for model in SHIPPED for line in shipped(page, server, model)]
         with wide_model() as (folder, tokenizer), checkpoints(folder), serve() as server:
             rows += [line for n_tokens in LENGTHS for line in wide(browser, server, tokenizer, n_tokens)]
-        with imported_gpt2() as folder, checkpoints(folder), serve() as server:
-            rows += imported(browser, server)
         browser.close()
     return rows
 
@@ -113,7 +101,6 @@ def wide(browser: Browser, server: Server, tokenizer: OwnTokenizer, n_tokens: in
     clicks = [click(page, name) for name in head_names(page)[:CLICKS]]
     rest(page)
     sent_a_click = (visitor.received - before) / CLICKS
-    boxes = list(drawn_boxes(page))
     page.context.close()
     of_text = f"GPT-2-small size, {n_tokens:,} tokens"
     all_heads = row(f"{of_text}: Enter to all heads, once it is read", [ms for ms, *_ in read])
@@ -124,22 +111,7 @@ def wide(browser: Browser, server: Server, tokenizer: OwnTokenizer, n_tokens: in
         row(f"{of_text}: Enter to all heads, forward passes included", [ms for ms, *_ in unread]),
         replace(all_heads, note=f"{all_heads.note}; {sent}"),
         replace(another_head, note=f"{another_head.note}; {sent_a_click / 1e6:.2f} MB sent each"),
-        row(f"{of_text}: box drawn to its exact cells", boxes),
     ]
-
-
-def imported(browser: Browser, server: Server) -> list[Row]:
-    """Measure short texts of token ids that nobody has read, alone and with what the model writes after them."""
-    rows = []
-    for of_text, address in (("the text alone", ""), ("continued, its text first", "?continue=on")):
-        visitor = Visitor(browser, server, address)
-        times = []
-        for i in range(SHORT_TEXTS):
-            ids = range(1000 * i + len(address), 50_000, 4_100)
-            times.append(visitor.ask(" ".join(map(str, [*ids][:SHORT])))[0])
-        visitor.page.context.close()
-        rows.append(row(f"imported GPT-2 small, {SHORT} tokens, {of_text}: Enter to all heads", times))
-    return rows
 
 
 def rest(page: Page) -> None:
@@ -158,20 +130,3 @@ def read_it(browser: Browser, server: Server, text: str) -> None:
     page.wait_for_function(WRITTEN)
     rest(page)
     page.context.close()
-
-
-def drawn_boxes(page: Page) -> Iterator[float]:
-    """Yield the ms from letting the pointer go, behind a box of a twentieth of rows and columns, to its cells."""
-    for i in range(BOXES):
-        place = page.locator(".plot .nsewdrag").first.bounding_box()
-        assert place is not None
-        x, y = place["x"] + place["width"] * (0.1 + 0.05 * i), place["y"] + place["height"] * (0.6 + 0.05 * i)
-        page.evaluate(AFTER_BOX)
-        page.mouse.move(x, y)
-        page.mouse.down()
-        page.mouse.move(x + place["width"] / 20, y + place["height"] / 20, steps=4)
-        page.mouse.up()
-        yield page.evaluate("window.nearer")
-        rest(page)
-        page.locator(".plot .nsewdrag").first.dblclick()  # back to the whole text
-        rest(page)

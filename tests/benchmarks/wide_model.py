@@ -1,12 +1,12 @@
-"""Models of GPT-2 small's size with random weights: one of ours that reads 4,096 tokens, and one as it is imported.
+"""A model of GPT-2 small's size with random weights that reads 4,096 tokens.
 
-The vocabulary of ours is small: what is measured with it is what its 144 heads cost, not the last matrix.
+Its vocabulary is small: what is measured with it is what its 144 heads cost, not the last matrix.
 """
 
 import random
 import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,6 @@ import torch
 
 import transformer_core as tc
 from pages.shared.readings import MAX_NEW_TOKENS
-from transformer_core.checkpoints.bring_in import bring_in
 from transformer_core.text.tokenizer import OwnTokenizer
 
 NAME, TITLE = "wide", "As large as GPT-2"
@@ -52,18 +51,6 @@ def wide_model() -> Iterator[tuple[Path, OwnTokenizer]]:
         yield Path(folder), tokenizer
 
 
-@contextmanager
-def imported_gpt2() -> Iterator[Path]:
-    """Import a GPT-2 small without a tokenizer, for as long as the block lasts; give a folder of checkpoints."""
-    from transformers import GPT2Config, GPT2LMHeadModel
-
-    torch.manual_seed(0)
-    with tempfile.TemporaryDirectory(prefix="headlight-bench-") as folder:
-        GPT2LMHeadModel(GPT2Config()).save_pretrained(Path(folder, "gpt2-small"))
-        bring_in(str(Path(folder, "gpt2-small")), Path(folder, "checkpoints", "gpt2-small"))
-        yield Path(folder, "checkpoints")
-
-
 def text_of(tokenizer: OwnTokenizer, n_tokens: int, *, seed: int = 1) -> str:
     """Return a text of which the page shows so many tokens: <bos>, the text, and what the model writes behind it."""
     wanted = n_tokens - MAX_NEW_TOKENS - 1
@@ -81,14 +68,8 @@ def words(seed: int) -> Iterator[str]:
 
 
 @contextmanager
-def environment(**places: Path) -> Iterator[None]:
-    """Make the app look into other folders: `checkpoints=...` sets HEADLIGHT_CHECKPOINTS."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name, folder in places.items():
-            patch.setenv(f"HEADLIGHT_{name.upper()}", str(folder))
-        yield
-
-
-def checkpoints(folder: Path) -> AbstractContextManager[None]:
+def checkpoints(folder: Path) -> Iterator[None]:
     """Make the app look for models in a folder."""
-    return environment(checkpoints=folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADLIGHT_CHECKPOINTS", str(folder))
+        yield
