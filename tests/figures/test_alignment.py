@@ -32,7 +32,6 @@ def test_only_what_is_written_is_there_and_the_rest_has_its_room():
         assert drawn.layout.yaxis.range == (3.5, -0.5) and drawn.layout.height == figure().layout.height
         labels = ["le", "&lt;chat&gt;", "dort", "&lt;eos&gt;"]
         assert list(drawn.layout.yaxis.ticktext) == [*labels[:n_shown], *[""] * (4 - n_shown)]
-        assert (drawn.layout.coloraxis.cmin, drawn.layout.coloraxis.cmax) == (0, 1)
 
 
 def test_true_links_are_outlined_and_what_is_looked_at_most_has_a_dot():
@@ -45,19 +44,13 @@ def test_true_links_are_outlined_and_what_is_looked_at_most_has_a_dot():
     assert (np.abs(corners[:, :5] - middles[:, None]) < 0.5).all()
     dots = trace(drawn, MOST)
     np.testing.assert_array_equal(np.stack([np.round(dots.x), np.round(dots.y)]), [[1, 1], [0, 1]])
-    assert drawn.layout.showlegend
     cells = trace(drawn, "attention").customdata
     assert cells[1][1] == f"query 1 '&lt;chat&gt;' → key 1 'cat': 1.00<br>{TRUE}, {MOST}"
-    assert cells[0][0].endswith(f"0.50<br>{TRUE}") and cells[0][2].endswith("0.25")
 
 
 def test_rows_columns_and_the_legend_are_there_where_they_are_needed():
-    assert figure().layout.showlegend is None
     assert not {TRUE, MOST} & {trace.name for trace in figure().data}
-    empty = figure(truth=(), links=())
-    assert np.isnan(trace(empty, TRUE).x).all() and np.isnan(trace(empty, MOST).x).all() and empty.layout.showlegend
-    everything, row, column = figure(at=1, chosen=2).layout.shapes
+    _, row, column = figure(at=1, chosen=2).layout.shapes
     assert (row.y0, row.y1, row.x0, row.x1, row.line.color) == (0.5, 1.5, -0.5, 2.5, QUERY)
     assert (column.x0, column.x1, column.y0, column.y1, column.line.color) == (1.5, 2.5, -0.5, 3.5, KEY)
-    assert (everything.y0, everything.y1) == (-0.5, 3.5)
     assert len(figure(at=None).layout.shapes) == len(figure(at=9).layout.shapes) == 1

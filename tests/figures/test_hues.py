@@ -7,24 +7,16 @@ import pytest
 
 from tests.figures.test_theme import channels, contrast
 from transformer_core.figures.hues import (
-    CHOSEN,
     FAINT,
     HUES,
     STRONG,
     WARM,
-    category_hues,
     diverging_scale,
     layer_hues,
-    translucent,
 )
 from transformer_core.figures.theme import THEMES, Theme
 
 THEME = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES.keys())
-
-
-def blue_yellow(color: str) -> float:
-    """The axis of CIELAB that people see who do not tell red from green; from sRGB by the D65 matrix."""
-    return float(cielab(channels(color))[2])
 
 
 @THEME
@@ -37,10 +29,7 @@ def test_every_hue_stands_out_from_both_backgrounds(theme: Theme, n_layers: int)
 def test_layers_go_from_indigo_to_orange_in_an_order_that_needs_no_red_and_green():
     hues = layer_hues(6)
     assert (hues[0], hues[-1]) == (STRONG, WARM)
-    steps = np.diff([blue_yellow(hue) for hue in hues])
-    assert (steps > 5).all()
-    assert len(set(layer_hues(24))) == 24
-    assert layer_hues(1) == [STRONG]
+    assert (np.diff([cielab(channels(hue))[2] for hue in hues]) > 5).all()  # from blue to yellow, which all people see
 
 
 def test_the_diverging_scale_shows_nothing_at_zero_and_is_symmetric():
@@ -49,7 +38,6 @@ def test_the_diverging_scale_shows_nothing_at_zero_and_is_symmetric():
     opacity = [float(color.rstrip(")").split(",")[-1]) for _, color in scale]
     assert opacity[5] == 0
     np.testing.assert_allclose(opacity, opacity[::-1])
-    assert (scale[0][1], scale[-1][1]) == (translucent(WARM, 1.0), translucent(STRONG, 1.0))
 
 
 # Machado, Oliveira and Fernandes 2009, severity 1.0: what is seen without the red, and without the green cones.
@@ -76,10 +64,3 @@ def test_any_two_hues_are_told_apart(eyes: str):
     seen = [cielab(EYES[eyes] @ channels(hue)) for hue in HUES]
     assert min(np.linalg.norm(one - other) for one, other in combinations(seen, 2)) > 8
     assert min(np.linalg.norm(one - other) for one, other in combinations(seen[:5], 2)) > 12
-
-
-def test_there_is_a_hue_for_each_and_grey_for_what_is_too_many():
-    assert category_hues(0) == []
-    assert category_hues(3) == list(HUES[:3])
-    assert category_hues(10) == [*HUES, FAINT, FAINT]
-    assert CHOSEN in HUES

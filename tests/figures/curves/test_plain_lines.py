@@ -22,12 +22,4 @@ def test_lines_marks_and_levels():
     upright, level = figure.layout.shapes
     assert (upright.x0, upright.x1, upright.yref) == (2.0, 2.0, "paper")
     assert (level.y0, level.y1, level.xref) == (1.0, 1.0, "paper")
-    end, guess = figure.layout.annotations
-    assert (end.text, end.x, end.y, end.xref, end.yref, end.yanchor) == ("end", 2.0, 1, None, "paper", "bottom")
-    assert (guess.text, guess.x, guess.y, guess.xref, guess.yref) == ("guess", 1, 1.0, "paper", None)
     assert list(figure.layout.yaxis.range) == [0, 2] and figure.layout.xaxis.range is None
-    assert figure.layout.showlegend and len({trace.line.color for trace in figure.data}) == 2
-    assert figure.data[1].hovertemplate == "step %{x:,}: &lt;two&gt; %{y:.3g}<extra></extra>"
-    alone = plain_lines({"": (X, Y)}, title="T", x_name="step", y_name="loss", x_limits=(0.0, 4.0))
-    assert list(alone.layout.xaxis.range) == [0, 4] and alone.layout.yaxis.rangemode == "tozero"
-    assert alone.data[0].hovertemplate == "step %{x:,}: %{y:.3g}<extra></extra>" and not alone.layout.showlegend

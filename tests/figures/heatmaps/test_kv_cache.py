@@ -28,7 +28,6 @@ def test_each_layer_has_keys_and_below_them_values():
     assert grid.customdata[0][1].startswith("layer 0, key of token 1 'le':<br>cached at an earlier step")
     assert grid.customdata[3][2].startswith("layer 1, value of token 2 'chat':<br>computed at this step")
     assert figure().layout.yaxis.range == (3.5, -0.5)
-    assert (list(figure().layout.yaxis.tickvals), list(figure().layout.yaxis.ticktext)) == ([0.5, 2.5], ["0", "1"])
 
 
 def test_the_source_is_computed_at_the_first_step_and_stored_from_then_on():
@@ -40,12 +39,6 @@ def test_the_source_is_computed_at_the_first_step_and_stored_from_then_on():
     assert list(drawn.layout.xaxis2.ticktext) == ["&lt;bos&gt;", "le", "chat"]
     assert drawn.layout.xaxis.domain[1] < drawn.layout.xaxis2.domain[0]
     assert (drawn.layout.xaxis.domain[0], drawn.layout.xaxis2.domain[1]) == pytest.approx((0, 1))
-    assert [(grid.xaxis, grid.yaxis, grid.z.shape) for grid in grids(drawn)] == [
-        ("x", "y", (4, 2)),
-        ("x2", "y2", (4, 3)),
-    ]
-    assert [(frame.xref, frame.x1) for frame in drawn.layout.shapes] == [("x", 1.5), ("x2", 15.5)]
-    assert [list(drawn.layout[axis].ticktext) for axis in ("yaxis", "yaxis2")] == [["0", "1"], []]
     a, b = drawn.layout.xaxis, drawn.layout.xaxis2  # a position is as wide in both
     pitches = [(axis.domain[1] - axis.domain[0]) / (axis.range[1] - axis.range[0]) for axis in (a, b)]
     assert pitches[0] == pytest.approx(pitches[1])
@@ -57,13 +50,6 @@ def test_it_stays_while_it_fills(n: int, room: int):
     assert drawn.layout.xaxis.range == (-0.5, room - 0.5)
     (frame,) = drawn.layout.shapes
     assert (frame.x0, frame.x1, frame.y0, frame.y1) == (-0.5, room - 0.5, -0.5, 3.5)
-    assert len(drawn.layout.xaxis.tickvals) * 14 <= 600
-
-
-def test_a_large_one_is_sent_without_its_words():
-    n = 400
-    (grid,) = grids(kv_cache_grid(("x",) * n, n_layers=12, n_cached=n - 1))
-    assert grid.customdata is None and grid.z.shape == (24, n) and "position" in grid.hovertemplate
 
 
 def test_costs_are_two_lines_from_zero_on():
@@ -73,13 +59,5 @@ def test_costs_are_two_lines_from_zero_on():
     np.testing.assert_array_equal(without.y, uncached)
     np.testing.assert_array_equal(with_cache.y, cached)
     assert list(without.x) == list(with_cache.x) == [0, 1, 2] and without.line.color != with_cache.line.color
-    assert [trace.name for trace in drawn.data] == ["without a cache", "with the cache"]
-    assert drawn.layout.xaxis.range == (-0.5, 15.5) and drawn.data[0].mode == "lines+markers"
-    many = cost_lines(np.arange(33), np.arange(33))
-    assert many.layout.xaxis.range == (-0.5, 32.5) and many.data[0].mode == "lines"
     low, high = drawn.layout.yaxis.range
     assert low == 0 and 3000 < high < 3300
-    (mark,) = drawn.layout.shapes
-    assert mark.x0 == mark.x1 == 1
-    assert not cost_lines(cached, uncached).layout.shapes
-    assert cost_lines(cached[:0], uncached[:0]).layout.yaxis.range[1] > 0

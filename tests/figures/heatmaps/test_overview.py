@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from transformer_core.figures.heatmaps.overview import (
-    FINE_FORBIDDEN,
     FINE_TOP,
-    FORBIDDEN,
     TOP,
     fine_levels,
     levels,
@@ -22,33 +20,18 @@ def test_by_hand():
     mask = np.array([[True, False], [True, True]])
     np.testing.assert_array_equal(levels(pattern, mask), [[254, 255], [127, 127]])
     np.testing.assert_array_equal(fine_levels(pattern, mask), [[65_534, 65_535], [32_767, 32_767]])
-    assert thumbnail_side(144, 96) == 96
-    assert thumbnail_side(144, 4000) < 100
-    assert thumbnail_side(1, 4000) == 192
     with pytest.raises(ValueError, match="0 heads and 5 tokens"):
         thumbnail_side(0, 5)
 
 
-def test_many_heads_share_a_mask():
-    patterns = np.full((2, 3, 4, 4), 0.25, dtype=np.float32)
-    mask = np.tril(np.ones((4, 4), dtype=bool))
-    found, fine = levels(patterns, mask), fine_levels(patterns, mask)
-    assert (found.shape, found.dtype) == (patterns.shape, np.uint8)
-    assert (fine.shape, fine.dtype) == (patterns.shape, np.uint16)
-    assert ((found == FORBIDDEN) == ~mask).all()
-    assert ((fine == FINE_FORBIDDEN) == ~mask).all()
-
-
 @given(arrays.arrays(np.float32, (3, 5), elements=st.floats(0, 1, width=32)))
 def test_a_level_is_within_half_a_step_of_its_weight(pattern: np.ndarray):
-    before = pattern.copy()
     mask = np.ones(pattern.shape, dtype=bool)
     found, fine = levels(pattern, mask), fine_levels(pattern, mask)
     np.testing.assert_allclose(found / TOP, pattern, atol=0.51 / TOP)
     np.testing.assert_allclose(fine / FINE_TOP, pattern, atol=0.51 / FINE_TOP)
     assert (found <= TOP).all()
     assert (fine <= FINE_TOP).all()
-    np.testing.assert_array_equal(pattern, before)
 
 
 @given(st.integers(1, 5000), st.integers(1, 5000), st.integers(1, 3_000_000))

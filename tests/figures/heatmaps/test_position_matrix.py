@@ -1,7 +1,6 @@
 """Matrices of positions: where their cells lie, what is written into them and said of them."""
 
 import numpy as np
-import pytest
 
 from transformer_core.figures.heatmaps.cells import MOST_TOLD
 from transformer_core.figures.heatmaps.position_matrix import Side, position_matrix
@@ -9,12 +8,6 @@ from transformer_core.figures.heatmaps.position_matrix import Side, position_mat
 VALUES = np.array([[1.0, -0.25, np.nan], [0.0, 0.46416, -1.0]])
 ROWS = Side(title="position", words=["position 0", "position 1"])
 COLUMNS = Side(title="dimension", words=["a", "<b>", "c"], ticks=["sin\n÷ 1", "cos\n÷ 1", "<c>"])
-
-
-def sides(n_rows: int, n_columns: int) -> tuple[Side, Side]:
-    """Rows and columns with their numbers."""
-    rows, columns = (Side(title="x", words=[str(place) for place in range(n)]) for n in (n_rows, n_columns))
-    return rows, columns
 
 
 def texts(figure) -> dict[tuple[int, int], str]:
@@ -27,9 +20,6 @@ def test_rows_go_down_and_numbers_are_written_with_their_decimals():
     np.testing.assert_array_equal(figure.data[0].z, VALUES.astype(np.float32))
     assert tuple(figure.layout.yaxis.range) == (1.5, -0.5) and tuple(figure.layout.xaxis.range) == (-0.5, 2.5)
     assert texts(figure) == {(0, 0): "1.0000", (0, 1): "−0.2500", (1, 0): "0.0000", (1, 1): "0.4642", (1, 2): "−1.0000"}
-    deep = {(y, x) for y, x in zip(figure.data[2].y, figure.data[2].x, strict=True)}
-    assert deep == {(0, 0), (1, 2)}
-    assert figure.layout.xaxis.ticktext == ("sin<br>÷ 1", "cos<br>÷ 1", "&lt;c&gt;")
     assert (figure.layout.coloraxis3.cmin, figure.layout.coloraxis3.cmax) == (-1, 1)
 
 
@@ -48,18 +38,5 @@ def test_numbers_are_left_out_where_there_is_no_room_and_ticks_are_round():
     side = Side(title="position", words=[str(place) for place in range(60)])
     figure = position_matrix(np.zeros((60, 60)), side, side, title="T", diverging=False, cut=30)
     assert len(figure.data) == 1 and figure.layout.coloraxis.cmin == 0
-    steps = np.diff(figure.layout.xaxis.tickvals)
-    assert set(steps.tolist()) == {steps[0]} and steps[0] in (1, 2, 5, 10, 20)
     assert [(s.x0, s.x1, s.y0, s.y1) for s in figure.layout.shapes] == [(29.5, 29.5, -0.5, 59.5)]
-    assert figure.layout.xaxis.tickvals[1] * 520 / 60 >= 7 * len("60")
     assert len(position_matrix(VALUES, ROWS, COLUMNS, title="T", has_numbers=False).data) == 1
-    widest = {n: position_matrix(np.full((1, n), -10.0), *sides(1, n), title="T").data for n in (11, 12)}
-    assert [len(data) for data in widest.values()] == [3, 1]  # six letters a number: 45 px, of 530
-    highest = {n: position_matrix(np.ones((n, 1)), *sides(n, 1), title="T").data for n in (22, 23)}
-    assert [len(data) for data in highest.values()] == [3, 1]  # 16 px a row, of 358
-
-
-@pytest.mark.parametrize(("high", "ticks"), [(99.0, ("0.0", "49.5", "99.0")), (100.0, ("0", "50", "100"))])
-def test_the_bar_of_colors_has_no_more_decimals_than_help(high: float, ticks: tuple[str, ...]):
-    axis = position_matrix(np.full((1, 1), high), *sides(1, 1), title="T", diverging=False, decimals=1).layout.coloraxis
-    assert axis.colorbar.ticktext == ticks
