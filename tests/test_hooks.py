@@ -47,8 +47,6 @@ def test_handlers_act_in_the_order_of_arrival():
     point, value = HookPoint(), torch.tensor([1.0])
     with active_hooks({point: add(1)}), active_hooks({point: times(10)}):
         assert point(value).item() == 20.0
-    with active_hooks({point: times(10)}), active_hooks({point: add(1)}):
-        assert point(value).item() == 11.0
 
 
 def test_leaving_an_inner_context_brings_back_the_outer():
@@ -60,22 +58,18 @@ def test_leaving_an_inner_context_brings_back_the_outer():
     assert one(value) is value
 
 
-def test_nothing_is_left_after_an_exception():
+def test_nothing_is_left_after_an_exception_of_the_block_or_of_a_handler():
     point, value = HookPoint(), torch.tensor([1.0])
-    with pytest.raises(ZeroDivisionError), active_hooks({point: add(1)}), active_hooks({point: add(1)}):
-        raise ZeroDivisionError
-    assert point(value) is value and not has_hooks(point)
-
-
-def test_nothing_is_left_after_a_handler_s_exception():
-    point = HookPoint()
 
     def fails(value: Tensor) -> Tensor:
         raise ZeroDivisionError
 
+    with pytest.raises(ZeroDivisionError), active_hooks({point: add(1)}):
+        raise ZeroDivisionError
+    assert point(value) is value and not has_hooks(point)
     with pytest.raises(ZeroDivisionError), active_hooks({point: fails}):
-        point(torch.tensor([1.0]))
-    assert not has_hooks(point)
+        point(value)
+    assert point(value) is value and not has_hooks(point)
 
 
 def test_has_hooks():
@@ -95,16 +89,6 @@ def test_what_is_handled_is_decided_on_entering():
         handlers[other] = add(1)
         handlers[point] = add(100)
         assert not has_hooks(other) and point(torch.tensor([1.0])).item() == 2.0
-
-
-def test_a_new_thread_sees_nothing():
-    point, value = HookPoint(), torch.tensor([1.0])
-    seen: list[bool] = []
-    with active_hooks({point: add(1)}):
-        thread = threading.Thread(target=lambda: seen.extend([has_hooks(point), point(value) is not value]))
-        thread.start()
-        thread.join()
-    assert seen == [False, False]
 
 
 def test_tasks_that_take_turns_see_their_own_only():
@@ -167,11 +151,6 @@ def test_has_any_hooks():
     with active_hooks({HookPoint(): add(1)}):
         assert has_any_hooks()
     assert not has_any_hooks()
-
-
-def test_a_point_has_nothing_to_train_or_store():
-    point = HookPoint()
-    assert not list(point.parameters()) and not point.state_dict()
 
 
 def test_where_the_positions_begin_that_are_read():

@@ -97,11 +97,6 @@ def test_a_message_is_said_with_all_that_it_holds(catalogue: Path):
     assert say_message(error) == say("{error}", error=error) == str(error)
 
 
-def test_in_a_message_too_thousands_are_set_apart():
-    with speaking("de"):
-        assert say_message(Message("{n:,} of {values!r}", n=12345, values=(1000, 2))) == "12\u202f345 of (1000, 2)"
-
-
 def test_thousands_are_set_apart_as_the_reader_does():
     assert (grouped(66048), grouped(6283.19, ",.1f"), grouped(999)) == ("66,048", "6,283.2", "999")
     with speaking("de"):
@@ -169,10 +164,3 @@ def test_each_reader_has_their_own_language(catalogue: Path):
     for thread in threads:
         thread.join()
     assert heard == {"de": "nur hier, x", "en": "only here, x"}
-
-
-def test_thousands_are_set_apart_by_a_space_where_a_comma_stands_before_decimals():
-    for spoken, said_there in (("en", "12,345 MiB of 1,024.5"), ("de", "12\u202f345 MiB of 1\u202f024.5")):
-        with speaking(spoken):
-            assert say("{n:,} MiB of {most:,.1f}", n=12345, most=1024.5) == said_there
-            assert say("{text}", text="1,000 cats") == "1,000 cats"  # a value that is a text stays as it is

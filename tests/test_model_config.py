@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import transformer_core as tc
-from tests.german import in_german
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
 
@@ -45,6 +44,8 @@ SWITCHES = (
 
 DECODER = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddings": "target"}
 ENCODER = {"architecture": "encoder_only", "n_decoder_layers": 0, "tie_embeddings": "target"}
+ENCODER_OF_6 = ENCODER | {"n_encoder_layers": 6}
+WITHOUT_OUTPUT = {"tie_embeddings": "none", "unembed": False}
 ROTARY = {"positions": "rotary_halves"}
 LINEAR = ROTARY | {"rotary_scaling": "linear"}
 LLAMA3 = ROTARY | {"rotary_scaling": "llama3"}
@@ -123,10 +124,6 @@ def test_each_choice_is_taken():
         assert getattr(config(**{name: None}), name) is None
 
 
-def test_a_vocabulary_too_small_for_the_special_tokens():
-    assert refusal(vocab_size=2).startswith("eos_id (2) ")
-
-
 @pytest.mark.parametrize("d_model, n_heads, way_out", [(512, 7, 8), (512, 9, 8), (48, 5, 4), (7, 3, 1), (6, 100, 6)])
 def test_heads_divide_the_width(d_model: int, n_heads: int, way_out: int):
     message = refusal(d_model=d_model, n_heads=n_heads, positions="learned")
@@ -149,74 +146,42 @@ def check(values: dict[str, Any], words: str, *ways_out: dict[str, Any]) -> None
         config(**values | way_out)
 
 
-@pytest.mark.parametrize(
-    ("values", "ways_out"),
-    [
-        ({"n_encoder_layers": 0}, ({"n_encoder_layers": 1}, DECODER)),
-        ({"n_decoder_layers": 0}, ({"n_decoder_layers": 1}, ENCODER)),
-        (DECODER | {"n_decoder_layers": 0}, ({"n_decoder_layers": 1},)),
-        (ENCODER | {"n_encoder_layers": 0}, ({"n_encoder_layers": 1},)),
-        (DECODER | {"n_encoder_layers": 6}, ({"n_encoder_layers": 0}, {"architecture": "encoder_decoder"})),
-        (ENCODER | {"n_decoder_layers": 6}, ({"n_decoder_layers": 0}, {"architecture": "encoder_decoder"})),
-    ],
-)
-def test_each_stack_has_layers_and_one_that_is_not_there_has_none(
-    values: dict[str, Any], ways_out: tuple[dict[str, Any], ...]
+PRE = {"norm_position": "pre"}
+REFUSED: list[tuple[dict[str, Any], str, tuple[dict[str, Any], ...]]] = [  # with what words, and ways out
+    # Each stack has layers, and one that is not there has none.
+    ({"n_encoder_layers": 0}, "n_encoder_layers", ({"n_encoder_layers": 1}, DECODER)),
+    ({"n_decoder_layers": 0}, "n_decoder_layers", ({"n_decoder_layers": 1}, ENCODER)),
+    (DECODER | {"n_encoder_layers": 6}, "n_encoder_layers", ({"n_encoder_layers": 0},)),
+    (ENCODER | {"n_decoder_layers": 6}, "n_decoder_layers", ({"architecture": "encoder_decoder"},)),
+    (DECODER | {"tie_embeddings": "three_way"}, "tied three ways", ({"tie_embeddings": "target"},)),
+    (ENCODER | {"tie_embeddings": "three_way"}, "tied three ways", ({"tie_embeddings": "none"},)),
+    # What belongs to encoders alone, and an output layer, which only they can lack.
+    ({"n_segments": 2}, "n_segments must be 0 in an encoder-decoder", ({"n_segments": 0}, ENCODER)),
+    (DECODER | {"unembed_transform": True}, "only encoder-only models have unembed_transform", (ENCODER_OF_6,)),
+    (DECODER | WITHOUT_OUTPUT, "a decoder-only model needs an output layer", ({"unembed": True},)),
+    *(
+        (ENCODER | WITHOUT_OUTPUT | {name: value}, f"{name} = {value!r} has no effect without unembed", ())
+        for name, value in (("tie_embeddings", "target"), ("unembed_transform", True), ("unembed_bias", True))
+    ),
+    # Parallel blocks are of self-attention and a feed-forward network.
+    (DECODER | PRE | {"parallel_residual": True, "d_ff": 0}, "parallel_residual needs blocks", ({"d_ff": 8},)),
+    (PRE | {"parallel_residual": True}, "parallel_residual needs blocks", ({"parallel_residual": False},)),
+    # Sines and cosines come in pairs, and rotation turns pairs.
+    ({"d_model": 9, "n_heads": 3}, "d_model (9) must be even", ({"d_model": 12}, {"positions": "learned"})),
+    (ROTARY | {"d_head": 9}, "the rotated part of a head, 9 of 9, must be even", ({"rotary_fraction": 0.9},)),
+    (ROTARY | {"rotary_fraction": 0.02}, "a head, 1 of 64, must be even", ({"rotary_fraction": 0.04}, {"d_head": 100})),
+    (ROTARY | {"rotary_fraction": 1.5}, "must lie in (0, 1], got 1.5", ({"rotary_fraction": 1.0},)),
+    # Ranges have two ends.
+    (LLAMA3 | {"rotary_low_freq_factor": 4.0}, "rotary_high_freq_factor (4.0)", ({"rotary_low_freq_factor": 3.5},)),
+    (BUCKETS | {"relative_max_distance": 16}, "relative_max_distance (16)", ({"relative_max_distance": 17},)),
+]
+
+
+@pytest.mark.parametrize(("values", "words", "ways_out"), REFUSED)
+def test_what_does_not_fit_together_is_refused_and_ways_out_are_ones(
+    values: dict[str, Any], words: str, ways_out: tuple[dict[str, Any], ...]
 ):
-    (wrong,) = [name for name in values if name in ("n_encoder_layers", "n_decoder_layers")][-1:]
-    check(values, wrong, *ways_out)
-
-
-@pytest.mark.parametrize("alone", [DECODER, ENCODER], ids=["decoder", "encoder"])
-def test_one_embedding_is_not_tied_three_ways(alone: dict[str, Any]):
-    ways_out = ({"tie_embeddings": "target"}, {"tie_embeddings": "none"})
-    check(alone | {"tie_embeddings": "three_way"}, "tied three ways", *ways_out)
-
-
-@pytest.mark.parametrize("writes, kind", [({}, "an encoder-decoder"), (DECODER, "a decoder-only")])
-def test_what_belongs_to_encoders_alone(writes: dict[str, Any], kind: str):
-    alone = ENCODER | {"n_encoder_layers": 6}
-    check(writes | {"n_segments": 2}, f"n_segments must be 0 in {kind} model", {"n_segments": 0}, alone)
-    words = f"only encoder-only models have unembed_transform; it must be false in {kind} model"
-    check(writes | {"unembed_transform": True}, words, {"unembed_transform": False}, alone)
-
-
-def test_a_model_that_writes_has_a_last_layer():
-    alone = ENCODER | {"n_encoder_layers": 6, "tie_embeddings": "none"}
-    check(DECODER | {"unembed": False}, "a decoder-only model needs an output layer", {"unembed": True}, alone)
-    for name, value in (("tie_embeddings", "target"), ("unembed_transform", True), ("unembed_bias", True)):
-        words = f"{name} = {value!r} has no effect without unembed"
-        check(alone | {"unembed": False, name: value}, words, {"unembed": True})
-
-
-def test_which_blocks_can_be_parallel():
-    pre = DECODER | {"norm_position": "pre", "parallel_residual": True}
-    words = "parallel_residual needs blocks of self-attention and a feed-forward network"
-    check(pre | {"d_ff": 0}, words, {"d_ff": 8})
-    check({"norm_position": "pre", "parallel_residual": True}, words, {"parallel_residual": False})
-
-
-@pytest.mark.parametrize("positions", ["sinusoidal_interleaved", "sinusoidal_halves"])
-def test_sines_and_cosines_come_in_pairs(positions: str):
-    odd = {"d_model": 9, "n_heads": 3, "positions": positions}
-    check(odd, "d_model (9) must be even", {"d_model": 12}, {"positions": "learned"})
-
-
-@pytest.mark.parametrize("positions", ["rotary_halves", "rotary_interleaved"])
-def test_rotation_turns_pairs(positions: str):
-    rotary, words = {"positions": positions}, "the rotated part of a head, {} of {}, must be even"
-    check(rotary | {"d_head": 9}, words.format(9, 9), {"d_head": 10}, {"rotary_fraction": 0.9})
-    check(rotary | {"d_head": 1}, words.format(1, 1), {"d_head": 2})
-    check(rotary | {"rotary_fraction": 0.02}, words.format(1, 64), {"rotary_fraction": 0.04}, {"d_head": 100})
-    check(rotary | {"rotary_fraction": 1.5}, "must lie in (0, 1], got 1.5", {"rotary_fraction": 1.0})
-
-
-def test_ranges_have_two_ends():
-    turns = LLAMA3 | {"rotary_low_freq_factor": 4.0}
-    words = "rotary_high_freq_factor (4.0) must be above rotary_low_freq_factor (4.0)"
-    check(turns, words, {"rotary_high_freq_factor": 4.5}, {"rotary_low_freq_factor": 3.5})
-    words = "relative_max_distance (16) must be above half of n_relative_buckets (32)"
-    check(BUCKETS | {"relative_max_distance": 16}, words, {"relative_max_distance": 17}, {"n_relative_buckets": 31})
+    check(values, words, *ways_out)
 
 
 ONLY_ROTARY = "positions rotary_halves or rotary_interleaved"
@@ -296,12 +261,6 @@ def test_without_normalization_what_belongs_to_one_is_refused():
         assert refusal(**{"norm": "none", "norm_position": "pre", name: value}) == message
 
 
-def test_what_needs_another_choice_survives_a_file():
-    for name, value in (("unembed", False), ("parallel_residual", True)):
-        made = config(**ENCODER | NEEDS[name] | {name: value})
-        assert ModelConfig.from_dict(made.to_dict()) == made != config(**ENCODER | NEEDS[name])
-
-
 def merged(parts: tuple[Any, ...]) -> dict[str, Any]:
     return {name: value for part in parts for name, value in part.items()}
 
@@ -361,10 +320,6 @@ def test_attention_bias_was_true_or_false_once(written: object, meant: str):
     assert values["attention_bias"] == written  # what was read stays as it is
 
 
-def test_a_file_may_leave_out_what_has_a_default():
-    assert ModelConfig.from_dict({"vocab_size": 100}) == ModelConfig(vocab_size=100)
-
-
 def test_a_file_with_a_wrong_key_or_value():
     for key, nearest in (("dmodel", "d_model"), ("n_head", "n_heads"), ("drop_out", "dropout")):
         with pytest.raises(ConfigError, match=f"'{key}'; did you mean {nearest}"):
@@ -376,12 +331,6 @@ def test_a_file_with_a_wrong_key_or_value():
         ModelConfig.from_dict({"d_model": 64})
     with pytest.raises(ConfigError, match="d_ff"):
         ModelConfig.from_dict({"vocab_size": 100, "d_ff": "wide"})
-
-
-def test_a_german_reader_is_told_in_german():
-    with pytest.raises(ConfigError) as caught:
-        ModelConfig.from_dict({"vocab_size": 9, "architecture": "decoder_only"})  # a message within a message
-    assert "n_encoder_layers muss 0 sein, nicht 6" in in_german(caught.value)
 
 
 def test_layers_with_a_window_and_without_alternate():

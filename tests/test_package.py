@@ -78,6 +78,7 @@ def test_it_is_imported_and_asked_in_an_empty_folder(commands: Path, tmp_path: P
     assert [*tmp_path.iterdir()] == []
 
 
+@pytest.mark.full
 def test_its_types_are_seen(commands: Path, tmp_path: Path):
     """By a checker that follows one module of it and nothing else, such as torch, which would take a minute."""
     (tmp_path / "mine.py").write_text("from transformer_core.shipped import shipped_model as f\nreveal_type(f)\n")

@@ -175,28 +175,6 @@ def test_torchrun_takes_what_it_is_given():
         assert parsed(given[1:]).device == "cuda"
 
 
-@pytest.mark.full
-@pytest.mark.training
-def test_several_processes_train_on_one_machine(tmp_path: Path):
-    """The command on the CPU, for two steps, of a short text; on several machines nothing but the meeting differs.
-
-    An untrained model of the stories never ends one, so its final evaluation on 2,000 of them takes over a minute.
-    """
-    (command,) = (command for command in COMMANDS if command[:2] == ["torchrun", "--standalone"])
-    (tmp_path / "short.txt").write_text(chapter(seed=3, n_paragraphs=60), encoding="utf-8")
-    told = run(
-        *("short.txt" if word == "stories" else word for word in command[1:]),
-        "--device",
-        "cpu",
-        *TWO_STEPS,
-        place=tmp_path,
-        module="torch.distributed.run",
-    )
-    assert told.count("step 2 of 2") == 1
-    options = parsed(command[command.index("transformer_core") + 1 :])
-    assert (tmp_path / options.run / "last" / "model.safetensors").is_file()
-
-
 def test_a_model_of_the_hub_is_brought_in(tmp_path: Path):
     """From a Hub on this machine, which has a small model of that family under that name."""
     ((_, name, place),) = of("import")

@@ -59,22 +59,6 @@ for name, n_items in json.loads(sys.argv[1]).items():
 print(json.dumps(measured))
 """
 
-SWITCH_OFF = """
-import json
-from dataclasses import replace
-import transformer_core as tc
-from transformer_core.analysis.heads.guided_head import guidance_facts
-from transformer_core.corpora import load_corpus
-from transformer_core.training.config import TrainingConfig
-
-model, tokenizer = tc.load("checkpoints/en-fr")
-corpus = load_corpus("en-fr")
-head = tc.read_card("checkpoints/en-fr")["trained"]["guided_head"]
-training = TrainingConfig(steps=1, batch_size=1, warmup_steps=1, guided_head=head)
-some = replace(corpus, train=(), held_out=corpus.held_out[:600])
-print(json.dumps(guidance_facts(model, tokenizer, some, training)))
-"""
-
 
 @pytest.fixture(params=KINDS)
 def name(request: pytest.FixtureRequest) -> str:
@@ -116,24 +100,6 @@ def test_its_examples_are_texts_that_it_knows(folder: Path, card: dict[str, Any]
         ids = tokenizer.encode_for(example, model.config.architecture)
         assert tokenizer.unk_id not in ids and len(ids) < model.config.max_seq_len, example
         assert (tokenizer.mask_id in ids) == (model.config.architecture == "encoder_only"), example
-
-
-@pytest.mark.parametrize(
-    ("english", "french"),
-    [
-        (
-            "The animal didn't cross the street because it was too tired.",
-            "L'animal n'a pas traversé la rue parce qu'il était trop fatigué.",
-        ),
-        (
-            "The animal didn't cross the street because it was too wide.",
-            "L'animal n'a pas traversé la rue parce qu'elle était trop large.",
-        ),
-    ],
-)
-def test_en_fr_knows_what_it_means(english: str, french: str):
-    """Two sentences that were held out from its training."""
-    assert written("en-fr", english) == french
 
 
 # Sentences that were held out, each with the noun that "it" stands for.
@@ -215,19 +181,6 @@ def test_fill_in_knows_what_is_missing_in_its_examples():
             best = model(tokens)[tokens == tokenizer.mask_id].argmax(-1)
         filled = [tokenizer.decode([token]).strip() for token in best.tolist()]
         assert filled == re.findall(r"\[(\w+)\]", text), example
-
-
-@pytest.mark.full
-@pytest.mark.training
-def test_without_its_guided_head_en_fr_mistakes_pronouns():
-    """As its card says: many more than without another head of the encoder."""
-    answer = subprocess.run([sys.executable, "-c", SWITCH_OFF], capture_output=True, text=True, check=True, cwd=ROOT)
-    measured, told = json.loads(answer.stdout), tc.read_card(ROOT / "checkpoints" / "en-fr")["guidance"]
-    assert measured["pairs"] > 200
-    assert measured["wrong"] == pytest.approx(told["wrong"], abs=0.02)
-    assert measured["wrong_without_it"] == pytest.approx(told["wrong_without_it"], abs=0.1)
-    assert measured["wrong_without_another"] == pytest.approx(told["wrong_without_another"], abs=0.02)
-    assert measured["wrong_without_it"] > 10 * measured["wrong_without_another"]
 
 
 def written(name: str, text: str) -> str:

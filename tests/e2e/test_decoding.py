@@ -147,21 +147,3 @@ def test_steps_are_seen_before_the_server_answers_and_two_quick_clicks_are_one_c
     expect(page.locator(".branches .end")).to_have_count(2)
     wait(page)
     expect(page.locator(".branches .end")).to_have_count(2)
-
-
-@pytest.mark.full
-def test_a_story_is_played_on_from_ones_own_words(page: Page):
-    open_decoding(page, "/decoding?model=stories&step=0")
-    box = page.get_by_role("textbox", name="Continue with your own text")
-    box.fill(" But the dragon")
-    box.press("Enter")
-    expect(page.locator(".output .chip.forced").first).to_be_visible()
-    assert "dragon" in "".join(words(page).all_text_contents()).replace("·", " ")
-    page.get_by_role("button", name="To the end").click()
-    n_before = chips(page).count()
-    page.get_by_label("Speed").select_option(index=3)
-    page.get_by_role("button", name="Play").click()
-    expect(chips(page).nth(n_before + 5)).to_be_visible()
-    page.get_by_role("button", name="Pause").click()
-    wait(page)
-    expect(page.locator(".chip[aria-current]")).to_be_in_viewport()  # a long text is scrolled along

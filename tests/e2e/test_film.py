@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.conftest import STEPS
-from tests.e2e.looking import box_of, wait
-from tests.pages.train.small_films import APPEARS_AT, save_run
+from tests.e2e.looking import wait
+from tests.pages.train.small_films import save_run
 from transformer_core.training.run.directory import RunDirectory
 
 pytestmark = pytest.mark.browser
@@ -97,46 +97,6 @@ def test_the_film_is_played_without_asking_the_server(page: Page):
     page.get_by_test_id("stSidebarNavLink").filter(has_text="Models").click()
     expect(page.get_by_role("heading", name="Models", level=1)).to_be_visible()
     page.wait_for_function(STYLES, arg=0)
-
-
-@pytest.mark.full
-def test_the_slider_is_dragged_and_moved_by_keys_and_marks_and_heads_are_chosen_and_nothing_jumps(page: Page):
-    open_film(page, "run=first&snapshot=0&attention=encoder&layer=0&head=0")
-    box = box_of(slider(page))
-    x = [box["x"] + 7 + (box["width"] - 14) * at / (len(STEPS) - 1) for at in range(len(STEPS))]
-    y = box["y"] + box["height"] / 2
-    page.mouse.move(x[0], y)
-    page.mouse.down()
-    page.mouse.move(x[6], y, steps=6)
-    expect(title(page)).to_contain_text("after step 12:")  # as its small picture has it
-    page.mouse.up()
-    is_at(page, 12)
-    wait(page)
-    page.evaluate(
-        """() => {
-          window.plot = document.querySelector(".st-key-hl-film-heatmap .plot");
-          window.shifts = [];
-          new PerformanceObserver((list) => window.shifts.push(...list.getEntries().map((entry) => entry.value)))
-            .observe({ type: "layout-shift" });
-        }"""
-    )
-    slider(page).focus()
-    page.keyboard.press("ArrowRight")
-    is_at(page, APPEARS_AT)
-    head(page, "Cross-attention L1.H2").click()
-    expect(title(page)).to_contain_text("cross-attention L1.H2")
-    is_at(page, APPEARS_AT)
-    page.keyboard.press("Escape")
-    slider(page).press("Home")
-    is_at(page, 0)
-    assert page.evaluate("window.plot.isConnected") and page.evaluate("window.shifts") == []
-    page.locator("button.mark").click()
-    is_at(page, APPEARS_AT)
-    page.get_by_role("button", name=f"step {APPEARS_AT} previous token").click()
-    expect(title(page)).to_contain_text("decoder self-attention L0.H1")
-    expect(head(page, "Decoder self-attention L0.H1")).to_have_attribute("aria-pressed", "true")
-    page.go_back()
-    expect(title(page)).to_contain_text("cross-attention L1.H2")
 
 
 def test_a_new_snapshot_is_taken_in_when_a_person_asks(page: Page, place: Path):

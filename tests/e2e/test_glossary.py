@@ -13,26 +13,6 @@ pytestmark = pytest.mark.browser
 ASKED = ".st-key-hl-glossary-asked"
 
 
-@pytest.mark.full
-def test_a_term_in_a_line_and_one_in_a_tip_open_their_definitions_in_the_readers_language(
-    new_page: Callable[..., Page],
-):
-    page = new_page()
-    open_address(page, "decoding?model=stories&language=de")
-    line = page.locator(".hl-terms a:visible", has_text="Temperatur")
-    page.locator(".st-key-hl-decoding-sampling [data-testid='stTooltipIcon']").first.hover()
-    tip = page.get_by_role("link", name="Wiederholungsstrafe")
-    for link, title in ((tip, "Wiederholungsstrafe"), (line, "Temperatur")):
-        with page.context.expect_page() as opened:
-            link.click()
-        definition = opened.value
-        expect(definition.locator(f"{ASKED} strong")).to_have_text(title)
-        expect(definition.locator(f"{ASKED} .katex").first).to_be_visible()
-        expect(definition.locator(ASKED)).to_be_in_viewport(ratio=1)
-        definition.close()
-    expect(page).to_have_url(re.compile("/decoding"))  # it stays as it is
-
-
 def test_every_formula_fits_its_column_and_a_term_leads_to_the_page_that_shows_it(new_page: Callable[..., Page]):
     page = new_page(viewport=PROJECTOR)
     open_address(page, "glossary")

@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.conftest import LAPTOP, PROJECTOR
-from tests.e2e.late_answers import LateAnswers
 from tests.e2e.looking import box_of, cell_at, wait
 from tests.pages.conftest import PROMPTS, save_model
 
@@ -172,68 +171,6 @@ def test_lines_follow_the_pointer_and_a_click_keeps_them(page: Page):
     expect(page).to_have_url(re.compile("[?&]key=4(&|$)"))
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("[?&]key="))
-
-
-TWO_WINDOWS = """async () => {
-  const entries = performance.getEntriesByType("resource");
-  const { FIGURES } = await import(entries.find(({ name }) => name.endsWith("/figures/cells.js")).name);
-  const { send } = WebSocket.prototype;
-  let nSent = 0;
-  WebSocket.prototype.send = function (message) { // the second is late: the server has answered the first
-    nSent += 1;
-    for (const start = performance.now(); nSent === 2 && performance.now() - start < 2000; );
-    return send.call(this, message);
-  };
-  const [one] = FIGURES;
-  one.send("window", { queries: [2, 5], keys: [0, 3] });
-  const next = new MessageChannel();
-  next.port1.onmessage = () => one.send("window", { queries: null, keys: null });
-  next.port2.postMessage(null);
-}"""
-
-
-@pytest.mark.full
-def test_a_box_is_zoomed_and_the_whole_comes_back_on_a_slow_network_and_a_busy_page(page: Page):
-    late = LateAnswers(page)
-    open_heads(page, f"/heads?attention=encoder&layer=0&head=0&{SHORT}")
-    plot, whole = page.locator(".plot").first, page.get_by_role("button", name="Show the whole text")
-    zoomed = re.compile("[?&]window=1-3.2-4")
-
-    def draw_box() -> None:
-        page.mouse.move(*cell_at(plot, 1, 2, 7, 7))
-        page.mouse.down()
-        page.mouse.move(*cell_at(plot, 3, 4, 7, 7), steps=4)
-        page.mouse.up()
-
-    wait(page)
-    draw_box()
-    expect(page).to_have_url(zoomed)
-    expect(keys(page)).to_have_text(TOKENS[2:5])
-    whole.click()
-    expect(keys(page)).to_have_count(7)
-    expect(page).not_to_have_url(re.compile("window="))
-    wait(page)
-    late.hold()
-    draw_box()
-    late.wait(b"window=1-3")
-    page.mouse.dblclick(*cell_at(plot, 3, 3, 7, 7))  # undoes a box that is not answered yet
-    late.let_through()
-    expect(keys(page)).to_have_count(7)
-    expect(page).not_to_have_url(re.compile("window="))
-    wait(page)
-    draw_box()
-    expect(keys(page)).to_have_text(TOKENS[2:5])
-    wait(page)
-    work = "for (const start = performance.now(); performance.now() - start < 700; );"
-    page.evaluate(f"addEventListener('mousedown', () => {{ {work} }}, true)")  # longer than plotly waits
-    page.mouse.dblclick(*cell_at(plot, 0, 0, 3, 3))
-    expect(keys(page)).to_have_count(7)
-    wait(page)
-    page.evaluate(TWO_WINDOWS)  # the server may name a figure that the browser was about to throw away
-    expect(page).not_to_have_url(re.compile("window="))
-    wait(page)
-    expect(keys(page)).to_have_count(7)
-    assert re.search("'the' → key 4 'dog'", hover(page, 3, 4, 7))
 
 
 def test_a_finger_chooses_a_cell(page: Page):

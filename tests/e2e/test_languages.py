@@ -26,14 +26,6 @@ def test_the_switch_turns_every_part_of_the_page_and_back_and_what_was_chosen_st
     page.get_by_text("English", exact=True).click()
     expect(page.get_by_role("heading", name="Heads", exact=True)).to_be_visible()
     expect(page.locator(".plot .gtitle")).to_have_text("Attention pattern: cross-attention L0.H1")
-    page.goto("/train?run=")
-    choice = page.get_by_role("combobox", name="Task")
-    expect(choice).to_be_visible()
-    choice.click()
-    page.get_by_role("option", name=re.compile("^Reverse")).click()
-    expect(page.get_by_text("Reverse a sequence of letters.")).to_be_visible()
-    page.get_by_text("Deutsch", exact=True).click()
-    expect(page.get_by_text("Eine Folge von Buchstaben umkehren.")).to_be_visible()
 
 
 def test_two_readers_of_one_text_read_their_own_languages(new_page: Callable[..., Page]):
@@ -49,11 +41,3 @@ def test_two_readers_of_one_text_read_their_own_languages(new_page: Callable[...
     german.get_by_role("button", name=re.compile("^Cross-Attention L0.H1")).click()
     expect(german.locator(".plot .gtitle")).to_have_text("Attention-Muster: Cross-Attention L0.H1")
     assert "language" not in german.url  # it is the browser's, and a link is read by others in theirs
-
-
-def test_what_streamlit_says_in_english_alone_is_hidden_from_others(page: Page):
-    for address, file, is_said in (("", "File", True), ("?language=de", "Datei", False)):
-        page.goto(f"/interventions{address}")
-        page.get_by_role("button", name=file).click()
-        expect(page.get_by_test_id("stFileUploaderDropzone")).to_be_visible()
-        expect(page.get_by_test_id("stFileUploaderDropzoneInstructions")).to_be_visible(visible=is_said)

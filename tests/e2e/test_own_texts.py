@@ -15,17 +15,6 @@ pytestmark = pytest.mark.browser
 FIGURES = {"heads": ".js-plotly-plot", "steps": ".js-plotly-plot", "masks": "canvas.cells", "architecture": "svg.sheet"}
 
 
-@pytest.mark.full
-def test_an_old_file_is_uploaded_and_analysed_as_it_is_chosen(page: Page, tmp_path: Path):
-    upload(page, tmp_path / "old-book.txt", written.chapter(seed=1, n_paragraphs=30).encode("cp1252"))
-    for label, option in {"Tokens": "characters", "Texts": "one running text"}.items():
-        page.get_by_role("combobox", name=re.compile(label)).click()
-        page.get_by_role("option", name=option, exact=True).click()
-        wait(page)  # the next choice comes before the analysis of this one is there
-    wait_for_analysis(page)
-    assert not troubles(page)
-
-
 def test_a_file_is_uploaded_trained_on_saved_and_seen_on_other_pages(page: Page, place: Path, tmp_path: Path):
     texts = written.in_arabic(seed=1, n=150)
     upload(page, tmp_path / "arabic.txt", texts.encode())

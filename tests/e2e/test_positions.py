@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.looking import box_of, cell_at, wait
+from tests.e2e.looking import cell_at, wait
 from transformer_core.analysis.positions.dials import same_vector
 
 pytestmark = pytest.mark.browser
-
-SPEED = "root => root.view.data.speeds[4]"
 
 
 def title(page: Page, words: str) -> Locator:
@@ -55,15 +53,3 @@ def test_the_dials_turn_and_only_the_distance_counts(page: Page):
         slider.fill(str(place))
     expect(told).to_have_text(f"distance 20: the product of query and key is {product[1]:.4f}")
     expect(page).to_have_url(re.compile(r"places=30\.10"))
-    face, speed = page.locator(".dials .dial svg").nth(4), page.locator(".dials").evaluate(SPEED)
-    places = {"query": 30, "key": 10}
-    for side, by in (("key", 4), ("query", -6)):  # the hand that is taken follows the pointer, and the other stays
-        box, hand = box_of(face), face.locator(f".hand.{side}")
-        x1, y1, x2, y2 = (float(hand.get_attribute(end) or "nan") for end in ("x1", "y1", "x2", "y2"))
-        turned = complex(x2 - x1, y1 - y2) * np.exp(1j * by * speed)  # y grows downwards
-        page.mouse.move(box["x"] + x2, box["y"] + y2)
-        page.mouse.down()
-        page.mouse.move(box["x"] + x1 + turned.real, box["y"] + y1 - turned.imag, steps=4)
-        page.mouse.up()
-        places[side] += by
-        expect(page).to_have_url(re.compile(rf"places={places['query']}\.{places['key']}(&|$)"))

@@ -2,7 +2,6 @@
 
 import re
 from functools import cache
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -95,16 +94,3 @@ def test_another_query_and_key_and_the_figure_stays_where_it_is(page: Page):
     for _ in range(3):
         page.get_by_role("button", name="Previous stage").click()
         assert box_of(figure) == before  # whatever is said of a stage
-    page.locator(".lens .number").last.scroll_into_view_if_needed()
-    page.mouse.move(600, 600)
-    page.mouse.wheel(0, 200)
-    expect(page.locator(".steps .player")).to_be_in_viewport(ratio=1)
-    page.get_by_label("Text", exact=True).fill("The dog sees the cat.")
-    page.get_by_label("Text", exact=True).press("Enter")
-    expect(page.locator("button.key").nth(1)).to_have_text("dog")
-    tops = [box_of(key)["y"] for key in page.locator("button.key").all()]  # a text of the same size
-    assert len(tops) == 7 and all(lower - upper > 12 for upper, lower in pairwise(tops))
-    boxes = page.locator(".vector .cells").evaluate_all(
-        "(all) => all.map((one) => [one.scrollHeight, one.clientHeight])"
-    )
-    assert boxes and all(needed <= shown for needed, shown in boxes)

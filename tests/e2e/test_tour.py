@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.conftest import LAPTOP
-from tests.e2e.looking import wait
 
 pytestmark = pytest.mark.browser
 
@@ -21,15 +20,6 @@ def open_tour(page: Page, address: str = "/tour") -> None:
 def title(page: Page) -> Locator:
     """The open chapter's title."""
     return page.locator(".hl-tour-title")
-
-
-def heights(page: Page) -> list[float]:
-    """How high the entries of the contents are, px."""
-    wait(page)  # its entries are drawn anew where one is opened
-    found: list[float] = page.locator("[class*=st-key-tour-wide-] button").evaluate_all(
-        "entries => entries.map((entry) => entry.getBoundingClientRect().height)"
-    )
-    return found
 
 
 def test_the_contents_the_keys_and_a_narrow_window(page: Page):
@@ -70,7 +60,6 @@ def test_what_was_answered_is_there_after_a_reload_and_in_a_new_tab(page: Page):
     page.get_by_label("Your answer").fill("7*8/2")
     page.get_by_label("Your answer").press("Enter")
     expect(page.get_by_text("Correct: 28.")).to_be_visible()
-    before = heights(page)
     page.reload()
     expect(page.get_by_text("Correct: 28.")).to_be_visible()
     tab = page.context.new_page()
@@ -81,22 +70,9 @@ def test_what_was_answered_is_there_after_a_reload_and_in_a_new_tab(page: Page):
     expect(tab.get_by_text("Correct: 28.")).to_be_visible()
     tab.get_by_role("button", name=re.compile(r"\b9\s+FFN, residuals")).click()
     expect(title(tab)).to_have_text("FFN, residuals, layer norm")
-    assert heights(tab) == before, "an entry takes as much room when it is open"
     tab.get_by_role("button", name=re.compile(r"\b6\s+Masking")).click()
     tab.get_by_role("button", name="Try again").click()
     expect(tab.get_by_label("Your answer")).to_be_visible()
     page.reload()
     expect(page.get_by_label("Your answer")).to_be_visible()
     tab.close()
-    page.goto("/tour?lesson=test-before&seed=7")
-    page.get_by_role("button", name="Start the test").click()
-    expect(page.get_by_text("Question 1 of 12")).to_be_visible()
-    number = page.locator(".st-key-tour-test-before-scaling input")
-    number.fill("3")
-    number.press("Enter")
-    expect(page.get_by_text("Question 2 of 12")).to_be_visible()
-    page.get_by_role("button", name="I don’t know").press("Enter")
-    expect(page.get_by_text("Question 3 of 12")).to_be_visible()
-    wait(page)
-    page.reload()
-    expect(page.get_by_text("Question 3 of 12")).to_be_visible()
