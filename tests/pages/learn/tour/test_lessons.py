@@ -45,7 +45,6 @@ def test_each_training_of_the_six_words_is_asked_for_by_all_that_makes_it_and_ma
         found, by_itself = evidence.six_words(asked["smoothing"], steps=asked["steps"]), train_six_words(**asked)
         assert (found.smoothing, found.is_shifted) == (asked["smoothing"], asked["is_shifted"])
         np.testing.assert_allclose(found.losses, by_itself.losses, rtol=1e-5)
-        np.testing.assert_allclose(found.untrained, by_itself.untrained, rtol=1e-5)
         assert losses == dict(enumerate(found.losses, 1))
         again = lessons.evidence_of(lesson, seed=asked["seed"])
         assert again.six_words(asked["smoothing"], steps=asked["steps"]) is found
@@ -62,10 +61,5 @@ def test_a_lesson_is_run_on_its_own_text_and_target_and_on_its_other_text_withou
         site = runs[name].sites["decoder.blocks.1.self_attn.hook_pattern"]
         pattern = np.stack([expected.attention_maps["decoder"].pattern(1, head) for head in range(4)])
         np.testing.assert_allclose(site, pattern.swapaxes(1, 2), atol=1e-5)
-    assert evidence.right_run.model_run.inputs == evidence.run.model_run.inputs
-    np.testing.assert_allclose(
-        evidence.right_run.sites["decoder.blocks.1.self_attn.hook_pattern"],
-        evidence.run.sites["decoder.blocks.1.self_attn.hook_pattern"].swapaxes(1, 2),
-    )
     with pytest.raises(HeadlightError, match="no other text"):
         lessons.evidence_of(make_lesson()).other_run  # noqa: B018

@@ -16,18 +16,6 @@ OpenApp = Callable[..., AppTest]
 GOOD = "title: My lesson\nmodel: en-fr\ntext: The cat sees the dog.\n\nIt has {{d_head}} numbers.\n"
 
 
-@pytest.fixture
-def open_tour(open_app: OpenApp) -> Callable[..., AppTest]:
-    """Opens the tour at a chapter."""
-
-    def open_at(lesson: str = "", **more: str) -> AppTest:
-        app = open_app("tour", **({"lesson": lesson} if lesson else {}), **more)
-        assert not app.exception
-        return app
-
-    return open_at
-
-
 def html_of(app: AppTest) -> str:
     return " ".join(element.proto.body for element in app.get("html"))
 
@@ -40,8 +28,8 @@ def button(app: AppTest, label: str):
     return next(one for one in app.button if one.label.startswith(label))
 
 
-def test_a_chapter_is_predicted_then_revealed(open_tour: Callable[..., AppTest]):
-    app = open_tour("masks")
+def test_a_chapter_is_predicted_then_revealed(open_app: OpenApp):
+    app = open_app("tour", lesson="masks")
     assert "Masking" in html_of(app)
     assert "1 + 2 + … + 7" not in prose_of(app)
     app.text_input(key="tour-masks-0").set_value("27").run()
@@ -58,22 +46,17 @@ def test_a_chapter_is_predicted_then_revealed(open_tour: Callable[..., AppTest])
     assert "The answer is 28." in html_of(app)
 
 
-def test_one_goes_on_and_back_from_the_first_chapter_also_in_german(open_tour: Callable[..., AppTest]):
-    app = open_tour("<b>none</b>")
+def test_one_goes_on_and_back_from_the_first_chapter(open_app: OpenApp):
+    app = open_app("tour", lesson="<b>none</b>")
     assert "There is no lesson “&lt;b&gt;none&lt;/b&gt;”" in html_of(app) and "Why attention?" in html_of(app)
     assert button(app, "Back").disabled
     button(app, "Next: Tokens and").click().run()
     assert not app.exception and url_of(app)["lesson"] == "tokens-and-embeddings"
-    app.session_state["language"] = "de"
-    app.run()
-    assert not app.exception and "Token und Embeddings" in html_of(app)
-    next(one for one in app.button if one.key == "tour-back").click().run()
+    button(app, "Back").click().run()
     assert url_of(app)["lesson"] == "why-attention"
 
 
-def test_a_teachers_lessons_and_a_broken_one(
-    open_tour: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_teachers_lessons_and_a_broken_one(open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HEADLIGHT_LESSONS", str(tmp_path))
     (tmp_path / "1-good.md").write_text(GOOD)
     (tmp_path / "2-bad.md").write_text("title: Bad\n\n[figure]\nkind: photo\n")
@@ -81,10 +64,10 @@ def test_a_teachers_lessons_and_a_broken_one(
     (tmp_path / "4-elsewhere.md").write_text("title: Elsewhere\nmodel: none\n\n{{d_head}}\n")
     (tmp_path / "5-example.md").write_text(EXAMPLE)
     (tmp_path / "who <is> it.txt").write_text("title: Mine\n")
-    app = open_tour("own.example")
+    app = open_app("tour", lesson="own.example")
     assert "cannot be" not in html_of(app) and "who &lt;is&gt; it.txt" in html_of(app)
     assert re.search(r"numbers of the model: [01]\.\d\d", prose_of(app))
-    app = open_tour("own.bad")
+    app = open_app("tour", lesson="own.bad")
     assert "line 4: there is no figure “photo”" in html_of(app)
     assert {"28", "29", "30", "31", "32"} <= {one.label.split("\u2002")[0] for one in app.button}
     button(app, "Back").click().run()
@@ -98,9 +81,3 @@ def test_a_teachers_lessons_and_a_broken_one(
         assert told in html_of(app)
     (tmp_path / "2-bad.md").write_text(GOOD.replace("lesson", "mended"))
     assert [lesson.title for lesson in lessons.here()][-4] == "My mended"
-
-
-def test_no_other_model_than_the_chapters_stands_beside_it(open_tour: Callable[..., AppTest]):
-    beside = " ".join(element.proto.body for element in open_tour("what-heads-do").sidebar.get("html"))
-    assert "See what every attention head does" in beside
-    assert "English to French" not in beside

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.evidence import Evidence
 from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.six_words import STEPS, WORDS, SixWords, smoothed_target, train_six_words
@@ -43,31 +42,9 @@ def test_a_mistake_is_in_the_run_or_in_the_training_where_it_lies(
     ]
 
 
-@pytest.mark.parametrize(("smoothing", "is_refused"), [("0", False), ("0.99", False), ("1", True)])
-def test_a_smoothing_lies_between_none_and_all(make_evidence: MakeEvidence, smoothing: str, is_refused: bool):
-    evidence = make_evidence("en-fr", "The cat sees the dog.")
-    if is_refused:
-        with pytest.raises(ExpressionError, match="at least 0 and below 1"):
-            evidence.ask(f"aim[{smoothing}]")
-    else:
-        evidence.ask(f"aim[{smoothing}]")
-
-
 def test_targets_are_one_hot_and_smoothed():
     np.testing.assert_array_equal(smoothed_target(2), [0, 0, 1, 0, 0, 0])
     np.testing.assert_allclose(smoothed_target(0, 4, smoothing=0.2), [0.85, 0.05, 0.05, 0.05])
-    assert smoothed_target(3, smoothing=0.1).sum() == pytest.approx(1)
-
-
-@pytest.mark.training
-def test_the_first_loss_is_that_of_the_untrained_distributions():
-    """Of both sentences: the first is told, so the second's must make up for the difference of the means."""
-    made = train(0.0, True, STEPS)
-    right = [WORDS.index(word) for word in made.to_say]
-    of_first = -np.log(made.untrained[range(5), right]).sum()
-    of_second = made.losses[0] * 7 - of_first
-    assert 0 < of_second / 2 < 10
-    np.testing.assert_allclose(made.untrained.sum(axis=-1), 1, atol=1e-6)
 
 
 @pytest.mark.training
@@ -102,9 +79,3 @@ def test_steps_are_told_and_seeds_differ():
     made = train_six_words(steps=2, seed=3, on_step=lambda step, loss: told.append((step, loss)))
     assert told == [(1, made.losses[0]), (2, made.losses[1])]
     assert made.losses[0] != train_six_words(steps=1, seed=4).losses[0]
-
-
-def test_without_a_step_it_says_what_it_says_before():
-    made = train(0.0, True, 0)
-    assert len(made.losses) == 0
-    np.testing.assert_allclose(made.trained, made.untrained, atol=1e-6)

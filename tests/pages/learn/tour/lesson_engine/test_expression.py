@@ -7,9 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from pages.learn.tour.lesson_engine import syntax
 from pages.learn.tour.lesson_engine.errors import ExpressionError
-from pages.learn.tour.lesson_engine.evaluation import evaluate, in_words
+from pages.learn.tour.lesson_engine.evaluation import evaluate
 from pages.learn.tour.lesson_engine.expression import parse
 from pages.learn.tour.lesson_engine.syntax import names_in
 from pages.learn.tour.lesson_engine.value import Axis, Values
@@ -56,25 +55,17 @@ def test_arithmetic_is_pythons():
     [
         ("2 ^ 3 ^ 1", 8),
         ("-2 ^ 2", -4),
-        ("2 ^ -1", 0.5),
-        ("2 - 3 - 4", -5),
         ("not 1 == 2 and 1 < 2", True),
         ("1 == 2 or 2 <= 2", True),
-        ('"a" == "a"', True),
         ("1 == 1.05 within 0.1", True),
         ("1 != 1.05 within 0.1", False),
-        ("sqrt(16) + abs(-3)", 7),
-        ("log(exp(2))", 2),
-        ("sum(p)", TABLE.sum()),
         ("sum(p over key) == 1", True),
         ("max(sum(p over query))", TABLE.sum(axis=0).max()),
         ('p at query "was", key 1', 0.7),
         ('p at writing "was", key 0', 0.5),
         ('argmax(p at query "it")', "a"),
         ("size(p over key) + size(p)", 9),
-        ("count(p at query 0)", 3),
         ("dot(p at query 0, p at query 1)", float(TABLE[0] @ TABLE[1])),
-        ("norm(p at query 0)", float(np.linalg.norm(TABLE[0]))),
         ("variance(p at query 1)", float(TABLE[1].var())),
         ("learning_rate(4000, 512, 4000)", (512 * 4000) ** -0.5),
     ],
@@ -97,24 +88,15 @@ def test_entropy_and_softmax_by_hand():
     ("source", "part"),
     [
         ("1 +", "something is missing"),
-        ("(1", "“)” is missing"),
-        ("1 2", "unexpected text"),
         ("__import__('os')", "is not valid here"),
-        ("p; 1", "is not valid here"),
         ("exec(1)", "no function “exec”"),
         *((source, ".") for source in ("p.array", "p['x']", "lambda: 1", "[1]", "{}", "p := 1", "open('x')")),
-        ("p at key", "an axis and a position"),
-        ("p[(1)]", "names and numbers"),
         ('p at query "you"', "no query “you”"),
         ('p at key "b"', "appears 2 times"),
-        ("p at head 0", "no axis “head”"),
         ("p at query 2", "only 0 to 1"),
         ("p == 1 and 2", "connects comparisons"),
-        ('"a" + 1', "needs numbers"),
         ('"a" < "b"', "cannot be compared"),
-        ("argmax(p)", "one row"),
         ("p * (p at query 0)", "same shape"),
-        ("sum(1, 2)", "wrong number of arguments for “sum”; expected 1"),
         ("(" * 41 + "1" + ")" * 41, "too deep"),
         ("1" * 401, "400 characters"),
     ],
@@ -126,11 +108,3 @@ def test_what_cannot_be_read_is_said(source: str, part: str):
 
 def test_names_are_found():
     assert [*names_in(parse('a[1] at key "x" == sum(b) + right c within -d'))] == ["a", "b", "c", "d"]
-
-
-def test_words_of_results():
-    assert str(in_words(True)) == "true"
-    assert str(in_words("il")) == "“il”"
-    assert str(in_words(Values(array=np.array(-0.5)))) == "−0.5"
-    assert str(in_words(Table().quantity("p", ()))) == "values of shape query 2 × key 3"
-    assert isinstance(parse("1"), syntax.Number)

@@ -1,6 +1,5 @@
 """Every shipped lesson, and the one of README: checks hold, questions have one right answer, figures can be drawn."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -12,25 +11,24 @@ import pytest
 from pages.learn.tour import checks, lessons
 from pages.learn.tour.lesson_engine.catalogue import KINDS, read_parameters
 from pages.learn.tour.lesson_engine.drawn import FigureData, Plot, Strip, Table
+from pages.learn.tour.lesson_engine.evidence import Evidence
 from pages.learn.tour.lesson_engine.folder import read_lessons
-from pages.learn.tour.lesson_engine.judging import check, judge, prose
+from pages.learn.tour.lesson_engine.judging import check, judge, prose, right_choice
 from pages.learn.tour.lesson_engine.lesson import Asked, Check, FigureSpec, Lesson, Link, Part, Prose, Question, Told
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
 from pages.learn.tour.lesson_engine.reader import read_lesson
+from pages.learn.tour.lesson_engine.value import Values
 from tests.pages.learn.bare import run_lines
-from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence
+from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence, card
+from transformer_core.errors import HeadlightError
 
 ROOT = Path(__file__).resolve().parents[5]
-
-
 FOLDER = ROOT / "pages" / "learn" / "tour" / "lessons"
 
 
 def lessons_in(language: str) -> list[Lesson]:
-    pages = lessons.linked()
-    found = read_lessons(FOLDER, language, root=ROOT, pages=pages)
-    broken = [lesson for lesson in found if not isinstance(lesson, Lesson)]
-    assert not broken, broken
+    found = read_lessons(FOLDER, language, root=ROOT, pages=lessons.linked())
+    assert all(isinstance(lesson, Lesson) for lesson in found), found
     return [lesson for lesson in found if isinstance(lesson, Lesson)]
 
 
@@ -49,20 +47,18 @@ def expressions(parts: tuple[Part, ...]) -> Iterator[str]:
             yield from (asked.source for asked in part.holds)
 
 
+def evidence_of(lesson: Lesson, make_evidence: MakeEvidence, mistake: str) -> Evidence:
+    """The evidence of a chapter in which this mistake is made."""
+    of = {"target": lesson.target, "padding": lesson.padding, "other": lesson.other}
+    return make_evidence(lesson.model, lesson.text or card(lesson.model)["examples"][0], mistake=mistake, **of)
+
+
 SLOW = dict.fromkeys(("training", "targets"), pytest.mark.training)
 
 
 @pytest.mark.parametrize("lesson", [pytest.param(one, id=one.name, marks=SLOW.get(one.name, ())) for one in ENGLISH])
 def test_a_lesson_tells_the_truth(make_evidence: MakeEvidence, lesson: Lesson):
-    examples = json.loads((ROOT / "checkpoints" / lesson.model / "card.json").read_text())["examples"]
-    evidence = make_evidence(
-        lesson.model,
-        lesson.text or examples[0],
-        mistake=lesson.mistake,
-        target=lesson.target,
-        padding=lesson.padding,
-        other=lesson.other,
-    )
+    evidence = evidence_of(lesson, make_evidence, lesson.mistake)
     for part in lesson.parts:
         match part:
             case Prose():
@@ -84,23 +80,29 @@ def test_a_lesson_tells_the_truth(make_evidence: MakeEvidence, lesson: Lesson):
                         assert {len(row) for row in drawn.rows} == {len(drawn.columns)}
 
 
-def test_the_chapter_of_patching_says_the_shares_that_its_figures_and_its_code_show(make_evidence: MakeEvidence):
-    lesson = next(one for one in ENGLISH if one.name == "il-or-elle")
-    evidence = make_evidence(lesson.model, lesson.text, other=lesson.other)
-    words = " ".join(prose(part, evidence) for part in lesson.parts if isinstance(part, Prose))
-    texts = set()
-    for part in lesson.parts:
-        if isinstance(part, FigureSpec) and part.kind == "matrix":
-            data = FigureData(lesson=lesson, spec=part, evidence=evidence, given=read_parameters(part), moved={})
-            figure = KINDS["matrix"].draw(data)
-            assert isinstance(figure, Plot) and [*figure.figure.layout.yaxis.ticktext] == ["L0", "L1"]
-            texts |= {text for trace in figure.figure.data if trace.text is not None for text in np.ravel(trace.text)}
-    told = re.findall(r"(\d+)% of the pronouns|L0\.H1 flips (\d+)%|L1\.H0 (\d+)%", words)
+@pytest.mark.training
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_the_right_answer_is_right_of_this_mistake_alone(make_evidence: MakeEvidence, mistake: str):
+    (lesson,) = (lesson for lesson in ENGLISH if lesson.mistake == mistake)
+    (question,) = lesson.questions
+    right = right_choice(question, evidence_of(lesson, make_evidence, mistake))
+    assert isinstance(right.is_right, Asked)
+    for other in ("", *MISTAKES):
+        try:
+            holds = evidence_of(lesson, make_evidence, other).answer(right.is_right.expression)
+        except HeadlightError:
+            continue  # this mistake cannot be made with this text
+        assert holds == (other == mistake), (right.text, other)
+
+
+def test_the_code_of_the_chapter_on_patching_gives_the_shares_of_its_figures(make_evidence: MakeEvidence):
+    (lesson,) = (lesson for lesson in ENGLISH if lesson.name == "il-or-elle")
     names, _ = run_lines(checks.code_of(lesson))
-    drawn = [effect for effect in names["found"].single if effect.heads[0].attention != "decoder"]
-    by_code = {f"{100 * effect.rates.lower:.0f}" for effect in drawn}
-    assert by_code == texts - {""}
-    assert len(told) == 3 and {share for shares in told for share in shares if share} == texts - {"0", ""}
+    for attention in ("encoder", "cross"):
+        flips = evidence_of(lesson, make_evidence, "").ask(f"flips[{attention}]")
+        assert isinstance(flips, Values)
+        effects = [effect for effect in names["found"].single if effect.heads[0].attention == attention]
+        np.testing.assert_allclose(np.ravel(flips.array), [effect.rates.lower for effect in effects], atol=1e-6)
 
 
 def test_german_lessons_say_the_same_of_the_same_numbers():
@@ -134,11 +136,8 @@ def test_each_mistake_has_its_exercise_and_each_chapter_asks_and_checks():
         assert {Prose, FigureSpec, Question, Check, Link} <= kinds, lesson.name
 
 
-README = Path(__file__).resolve().parents[5] / "README.md"
-
-
-def test_it_can_be_read_and_its_claims_hold(make_evidence: MakeEvidence):
-    text = re.findall(r"```\n(title: .*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+def test_the_lesson_of_readme_can_be_read_and_its_claims_hold(make_evidence: MakeEvidence):
+    text = re.findall(r"```\n(title: .*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     assert len(text) == 1
     lesson = read_lesson(text[0], name="who", file="lessons/who.md", pages={})
     evidence = make_evidence(lesson.model, lesson.text)
