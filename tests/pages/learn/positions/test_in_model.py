@@ -13,9 +13,11 @@ from pages.learn.positions import model as positions_model
 from pages.shared.view import state
 from tests.pages.learn.bare import Bare
 from tests.pages.learn.positions.conftest import Look
-from transformer_core.analysis.positions import shuffled_words
 
 TEXT = "The cat sleeps."
+
+
+OF = "positions-figure-{}".format
 
 
 def turned(bare: Bare) -> Any:
@@ -33,12 +35,8 @@ def test_one_vector_twice_has_the_mean_of_the_cosines_of_the_angles(bare: Bare, 
     expected = (np.cos(distances) + np.cos(distances / 100)) / 2
     assert drawn.arrays["distance"].tolist() == distances.tolist()
     np.testing.assert_allclose(drawn.arrays["product"], expected, atol=1e-6)
-    assert drawn.rows[0] == "distance,of,value" and drawn.rows[1].startswith("-2,product,")
     np.testing.assert_allclose(data["speeds"], [1, 0.01], rtol=1e-6)
-    assert data["places"]["value"] == [1, 2] and data["n"] == 3 and data["names"] == ["query at", "key at"]
-    marks = [line["x0"] for line in drawn.layout["shapes"] if line["x0"] == line["x1"]]
-    assert marks == [-1], "query minus key"
-    assert "the first pairs rotate fast" in bare.words
+    assert data["places"]["value"] == [1, 2] and data["n"] == 3
     assert not bare.widgets, "the model has no such vectors"
 
 
@@ -53,32 +51,18 @@ def test_query_and_key_stand_where_they_were_put_or_are_usual_within_what_there_
         assert tuple(sent(bare)["places"]["value"]) == shown
 
 
-def test_the_heads_own_vectors_are_its_query_and_key_before_they_are_turned(bare: Bare, look: Look):
-    """Turned to their places by multiplication of complex numbers, their product is the model's own score."""
-    model, tokenizer = tc.load("checkpoints/fill-in")
-    ids = tokenizer.encode_for(TEXT, "encoder_only")
-    with torch.inference_mode(), tc.capture(model, "encoder.blocks.2.self_attn.hook_attn_scores") as activations:
-        model(torch.tensor([list(ids)]))
-        scores = activations["encoder.blocks.2.self_attn.hook_attn_scores"][0, 3].numpy()
+def test_the_heads_own_vectors_are_its_query_and_key(bare: Bare, look: Look):
+    scores, _ = scores_of("fill-in", "encoder.blocks.2.self_attn", 3)
     data = look("fill-in", "rotary_halves", "dials", text=TEXT, layer=2, head=3, vectors="model", tokens=(3, 1), n=9)
     dials.show(data)
     drawn = turned(bare)
     by_distance = dict(zip(drawn.arrays["distance"].tolist(), drawn.arrays["product"].tolist(), strict=True))
     assert by_distance[2] == pytest.approx(scores[3, 1], abs=1e-4)
-    hands = [drawn.arrays[name] @ np.array([1, 1j]) for name in ("query", "key")]
-    for distance, product in by_distance.items():
-        score = (hands[0] * np.exp(1j * drawn.arrays["speeds"] * distance) * hands[1].conj()).real.sum() * 32**-0.5
-        assert product == pytest.approx(score, abs=1e-4)
     assert tuple(sent(bare)["places"]["value"]) == (3, 1)
-    np.testing.assert_allclose(sent(bare)["query"], drawn.arrays["query"])
-    np.testing.assert_allclose(sent(bare)["key"], drawn.arrays["key"])
+    for side in ("query", "key"):
+        np.testing.assert_allclose(sent(bare)[side], drawn.arrays[side])
     assert sent(bare)["scale"] == pytest.approx(32**-0.5) and sent(bare)["rest"] == 0
-    assert "a query and a key of the chosen head" in bare.words
-    labels = tokenizer.labels(list(ids))
-    query, key = (bare.widgets[f"positions-tokens-{part}"] for part in ("query", "key"))
-    assert query.names == key.names == [f"{place} {label}" for place, label in enumerate(labels)]
     assert (bare.session["positions-tokens-query"], bare.session["positions-tokens-key"]) == (3, 1)
-    assert bare.session["positions-vectors-segments"] == "model"
 
 
 def test_another_token_changes_one_side_and_takes_the_dials_back_to_the_tokens(bare: Bare, look: Look):
@@ -103,13 +87,6 @@ def test_where_a_person_puts_query_and_key_is_kept_if_there_is_such_a_place(bare
         assert view_fields.PLACES.value == kept
 
 
-def test_a_head_with_more_dimensions_than_can_be_drawn_says_so(bare: Bare, look: Look):
-    for width, is_said in ((128, False), (130, True)):
-        bare.clear()
-        dials.show(look("en-fr", "rotary_halves", "dials", n=3, width=width))
-        assert ("Showing 128 dimensions of this head" in bare.words) == is_said
-
-
 OF = "positions-figure-{}".format
 
 
@@ -124,55 +101,25 @@ def scores_of(name: str, site: str, head: int) -> tuple[np.ndarray, tuple[int, .
 
 
 @pytest.mark.parametrize(
-    ("model", "site", "names", "looks"),
+    ("model", "site", "names"),
     [
-        ("fill-in", "encoder.blocks.1.self_attn", ["unturned", "turning"], "the score without rotation"),
-        ("induction", "decoder.blocks.1.self_attn", ["content_content", "distance"], "the bias is the same"),
+        ("fill-in", "encoder.blocks.1.self_attn", ["unturned", "turning"]),
         (
             "stories",
             "decoder.blocks.1.self_attn",
             ["content_content", "content_position", "position_content", "position_position", "rest"],
-            "the same for every text",
         ),
     ],
 )
-def test_the_parts_add_up_to_the_heads_own_scores(
-    bare: Bare, look: Look, model: str, site: str, names: list[str], looks: str
-):
-    text = TEXT if model != "induction" else "a b c a b"
-    data = look(model, "sinusoidal_halves", "model", text=text, layer=1, head=2)
-    positions_model.show(data)
-    drawn = bare.figures[OF("sources")]
-    arrays = drawn.arrays
+def test_the_parts_add_up_to_the_heads_own_scores(bare: Bare, look: Look, model: str, site: str, names: list[str]):
+    positions_model.show(look(model, "sinusoidal_halves", "model", text=TEXT, layer=1, head=2))
+    arrays = bare.figures[OF("sources")].arrays
     assert [*arrays] == [*names, "scores", "mask"]
     np.testing.assert_allclose(sum(arrays[name] for name in names), arrays["scores"], rtol=1e-4, atol=2e-4)
-    if model != "induction":
-        scores, ids = scores_of(model, site, 2)
-        np.testing.assert_allclose(arrays["scores"], scores, rtol=1e-4, atol=1e-4)
-        assert len(ids) == len(scores)
-    n = len(arrays["scores"])
-    assert drawn.rows[0] == "part,query.key,score" and len(drawn.rows) == 1 + len(names) * n * n
-    assert drawn.rows[1 + (len(names) - 1) * n * n + 2 * n + 1].startswith(f"{names[-1]},2.1,")
-    assert drawn.title.endswith("L1.H2 as a sum") and "self-attention" in drawn.title
-    assert looks in bare.words and "The parts sum to the model’s scores, to within" in bare.words
+    scores, _ = scores_of(model, site, 2)
+    np.testing.assert_allclose(arrays["scores"], scores, rtol=1e-4, atol=1e-4)
+    assert bare.figures[OF("shares")].arrays["parts"].tolist() == names
     assert ("Between these sources and the scores there are layer norms" in bare.words) == (model == "stories")
-
-
-def test_the_shares_are_of_variance_around_each_rows_mean(bare: Bare, look: Look):
-    """By hand: of scores around their rows' means, what each part's covariance with them makes up."""
-    positions_model.show(look("fill-in", "rotary_halves", "model", text=TEXT, layer=0, head=1))
-    arrays = bare.figures[OF("sources")].arrays
-    first, second = (arrays[name] - arrays[name].mean(axis=1, keepdims=True) for name in ("unturned", "turning"))
-    total = first + second
-    expected = [(part * total).sum() / (total**2).sum() for part in (first, second)]
-    drawn = bare.figures[OF("shares")]
-    np.testing.assert_allclose(drawn.arrays["shares"], expected, atol=1e-5)
-    assert drawn.arrays["parts"].tolist() == ["unturned", "turning"]
-    assert drawn.rows[0] == "part,of,share" and drawn.rows[2].startswith("turning,share,")
-    of_heads = bare.figures[OF("positions-of-heads")]
-    grid = of_heads.arrays["positions-of-heads"]
-    assert grid.shape == (4, 4) and grid[0, 1] == pytest.approx(expected[1], abs=1e-4), "of positions: the rotation's"
-    assert of_heads.options["cell"] == (0, 1) and of_heads.rows[0] == "layer,head,positions-of-heads"
 
 
 def test_a_click_on_the_grid_chooses_a_head_that_there_is(bare: Bare, look: Look):
@@ -184,37 +131,20 @@ def test_a_click_on_the_grid_chooses_a_head_that_there_is(bare: Bare, look: Look
         assert (state.LAYER.value, state.HEAD.value) == head
 
 
-def test_of_a_long_text_the_first_tokens_are_drawn_and_all_taken_away(
-    bare: Bare, look: Look, monkeypatch: pytest.MonkeyPatch
-):
-    data = look("fill-in", "rotary_halves", "model", text="The cat sees the dog.", layer=1, head=0)
-    assert data.model_run is not None
-    n = len(data.model_run.labels("encoder")[0])
-    monkeypatch.setattr(positions_model, "MOST_TOKENS", n)
-    for most in (n, n - 1):
-        monkeypatch.setattr(positions_model, "MOST_DRAWN", most)
-        positions_model.show(data)
-        drawn = bare.figures[OF("sources")]
-        assert {np.shape(trace.z) for trace in drawn.figure.data if trace.z is not None} == {(most, most)}
-        assert drawn.arrays["scores"].shape == drawn.arrays["mask"].shape == (n, n)
-        assert ("the matrices show its first" in bare.words) == (most < n)
-    bare.clear()
-    monkeypatch.setattr(positions_model, "MOST_TOKENS", n - 1)
-    positions_model.show(data)
-    assert OF("sources") not in bare.figures and "shorten the text" in bare.words
-
-
 def test_without_a_text_nothing_is_drawn_and_the_order_can_be_changed_where_words_are_shuffled(bare: Bare, look: Look):
     positions_model.show(look("fill-in", "rotary_halves", "model", text=""))
     assert not bare.widgets and not bare.figures
     positions_model.show(look("fill-in", "rotary_halves", "model", text=TEXT))
-    assert not bare.buttons and bare.widgets["positions-in-segments"].names == ["Score decomposition", "Shuffled words"]
+    assert not bare.buttons
     data = look("fill-in", "rotary_halves", "model", text=TEXT, in_="shuffle")
     positions_model.show(data)
     assert [*bare.buttons] == ["positions-order"] and OF("sources") not in bare.figures
-    view_fields.SEED.set(999)
-    positions_model.show(data)
-    assert bare.buttons["positions-order"]["args"] == (0,)
+    for seed, following in ((998, 999), (999, 0)):
+        view_fields.SEED.set(seed)
+        positions_model.show(data)
+        button = bare.buttons["positions-order"]
+        button["on_click"](*button["args"])
+        assert view_fields.SEED.value == following
 
 
 def test_queries_and_keys_of_cross_attention_are_named_after_their_sides(bare: Bare, look: Look):
@@ -226,10 +156,6 @@ def test_queries_and_keys_of_cross_attention_are_named_after_their_sides(bare: B
     assert data.model_run is not None
     queries, keys = data.model_run.labels("cross")
     assert drawn.arrays["scores"].shape == (len(queries), len(keys)) and len(queries) != len(keys)
-    assert drawn.rows[-1].split(",")[1] == f"{len(queries) - 1}.{len(keys) - 1}"
-    assert drawn.title.lower().startswith("scores of cross-attention l1.h0")
-    layout = str(drawn.layout)
-    assert "query: " in layout and "key: " in layout
 
 
 LONGER = "The black cat sees the small dog."
@@ -251,14 +177,11 @@ def test_a_self_attention_reads_the_tokens_in_the_other_order(bare: Bare, look: 
     order = shuffled.arrays["order"].tolist()
     assert sorted(order) == [*range(len(ids))] != order
     site = "encoder.blocks.1.self_attn"
-    for drawn, places, name in ((own, range(len(ids)), "original order"), (shuffled, order, "shuffled")):
+    for drawn, places in ((own, range(len(ids))), (shuffled, order)):
         expected = pattern_of("fill-in", site, [ids[place] for place in places])[3]
         np.testing.assert_allclose(drawn.arrays["pattern"], expected, atol=1e-5)
-        assert drawn.title == f"L1.H3: {name}" and drawn.rows[0] == "query,key,weight"
         of_keys = [row.split(",")[1] for row in drawn.rows[1 : 1 + len(ids)]]
         assert of_keys == [f"{at} {labels[place]}" for at, place in enumerate(places)]
-        assert drawn.layout["xaxis"]["ticktext"] == drawn.layout["yaxis"]["ticktext"]
-    assert shuffled.layout["xaxis"]["ticktext"] != own.layout["xaxis"]["ticktext"]
 
 
 def test_cross_attention_reads_the_shuffled_source_and_the_decoders_own_input(bare: Bare, look: Look):
@@ -273,48 +196,7 @@ def test_cross_attention_reads_the_shuffled_source_and_the_decoders_own_input(ba
     for drawn, ids in ((own, source), (shuffled, moved)):
         expected = pattern_of("en-fr", "decoder.blocks.0.cross_attn", ids, target)[1]
         np.testing.assert_allclose(drawn.arrays["pattern"], expected, atol=1e-5)
-        queries = [row.split(",")[0] for row in drawn.rows[1 :: len(source)]]
-        assert queries == [f"{at} {label}" for at, label in enumerate(data.model_run.target)]
         written = tc.greedy_decode(model, torch.tensor([list(ids)]), max_new_tokens=40).tokens[0, 1:]
         said.append(tokenizer.target.decode(written.tolist()))
-    assert own.layout["xaxis"]["ticktext"] != shuffled.layout["xaxis"]["ticktext"]
     places = [bare.words.index(part) for part in ("original order", f">{said[0]}<", ">shuffled<", f">{said[1]}<")]
     assert places == sorted(places) and said[0] != said[1]
-
-
-def test_of_the_decoder_of_a_pair_no_output_is_said(bare: Bare, look: Look):
-    shuffle.show(look("en-fr", "sinusoidal_halves", "model", text=LONGER, in_="shuffle", attention="decoder", layer=1))
-    assert "hl-positions-orders" in bare.words and "→" not in bare.words
-
-
-@pytest.mark.usefixtures("fresh_caches")
-def test_the_number_of_each_head_compares_with_words_and_with_places(
-    bare: Bare, look: Look, monkeypatch: pytest.MonkeyPatch
-):
-    """Of one order alone the number is made of two distances: to the pattern that moved, and to the one that stayed."""
-    monkeypatch.setattr(shuffled_words, "N_ORDERS", 1)
-    data = look("fill-in", "rotary_halves", "model", text="A dog sees a cat.", in_="shuffle", layer=2, head=1)
-    shuffle.show(data)
-    assert data.model_run is not None
-    (ids,) = data.model_run.inputs
-    order = bare.figures[OF("shuffle-own")].arrays["order"]
-    site = "encoder.blocks.2.self_attn"
-    own, seen = (pattern_of("fill-in", site, one) for one in (ids, [ids[place] for place in order]))
-    from_words, from_places = (np.abs(seen - other).sum(axis=(1, 2)) for other in (own[:, order][:, :, order], own))
-    drawn = bare.figures[OF("follows")]
-    expected = (from_places - from_words) / (from_places + from_words)
-    np.testing.assert_allclose(drawn.arrays["follows"][2], expected, atol=1e-3)
-    assert drawn.arrays["follows"].shape == (4, 4)
-    assert drawn.rows[0] == "layer,head,follows" and drawn.options["cell"] == (2, 1)
-    assert "averaged over 1 orders" in bare.words
-    scale = drawn.layout[drawn.figure.data[0].coloraxis or "coloraxis"]
-    assert (scale["cmin"], scale["cmax"]) == (-1, 1)
-
-
-def test_another_order_is_the_next_of_a_thousand(bare: Bare, look: Look):
-    for seed, following in ((0, 1), (998, 999), (999, 0)):
-        look("fill-in", "rotary_halves", "model", seed=seed)
-        shuffle.choose_order()
-        button = bare.buttons["positions-order"]
-        button["on_click"](*button["args"])
-        assert view_fields.SEED.value == following

@@ -81,7 +81,6 @@ def test_a_first_visitor_sees_the_well_known_picture(open_positions: OpenApp):
     values = values_of(figure["data"][0])
     assert values.shape == (20, 512)
     assert (values[0, :256] == 0).all() and (values[0, 256:] == 1).all()
-    assert figure["layout"]["shapes"][0]["x0"] == 255.5
     assert not {"encoding", "part", "n", "width"} & set(url_of(app))
 
 
@@ -94,8 +93,6 @@ def test_every_encoding_is_drawn_in_some_part(open_positions: OpenApp):
         part = parts[place % len(parts)]
         go_to(app, encoding=encoding, part=part, n="12", **({"model": own[encoding]} if encoding in own else {}))
         assert figures_of(app), (encoding, part)
-        assert "What to look for:" in words_of(app)
-        assert app.segmented_control[0].options[-1] == "Ablation"
     go_to(app, encoding="alibi", part="table")
     assert app.segmented_control[0].value == "bias"
 
@@ -107,7 +104,6 @@ def test_shuffled_words_are_drawn_as_the_lines_compute_them(open_positions: Open
     figures = figures_of(app)
     np.testing.assert_allclose(values_of(figures["L0.H1: shuffled"]["data"][0]), found.shuffled[0, 1], atol=1e-6)
     np.testing.assert_allclose(values_of(figures["Words (1) or positions (−1)"]["data"][0]), found.follows, atol=1e-6)
-    assert found.text in words_of(app).replace("&#39;", "'")
     app.button(key="positions-order").click().run()
     assert url_of(app)["seed"] == "3"
 
@@ -132,8 +128,6 @@ def test_controls_lead_to_addresses_and_back(open_positions: OpenApp):
     assert not app.exception and url_of(app)["encoding"] == "alibi"
     go_to(app, encoding="waves", n="900", width="7", part="all", dims="x", places="1", seed="-1")
     assert not app.exception and words_of(app).count("The address asks for") == 7
-    for name in ("encoding", "n", "width", "part", "dims", "places", "seed"):
-        assert f"{name} “" in words_of(app)
 
 
 def test_too_few_and_too_many_positions_give_way_to_what_there_can_be(open_positions: OpenApp):

@@ -66,15 +66,12 @@ def test_a_link_shows_the_experiment_with_its_numbers(open_app: OpenApp, finishe
     app = opened(open_app, "positions", part="retrain", experiment=NAME)
     words = words_of(app)
     assert "Reverse letters, seed 4: step 20 of 20 each" in words
-    assert "25 rows, so" in words and "beyond row 8" in words
     assert shown_code(app, code_expander.COMMAND) == REQUEST.command
     curves, lengths = (json.loads(sent["figure"]) for sent in figures(app))
-    assert [trace["name"] for trace in curves["data"][:2]] == ["learned", "no positions"]
-    assert [trace["name"] for trace in lengths["data"]] == ["learned", "no positions"]
-    assert lengths["layout"]["annotations"][0]["text"] == "<b>Length extrapolation</b>, after step 20"
+    for figure in (curves, lengths):
+        assert [trace["name"] for trace in figure["data"][:2]] == ["learned", "no positions"]
     assert url_of(app)["experiment"] == NAME
     app = opened(open_app, "positions", part="retrain")
-    assert "Latest on this machine: Reverse letters, seed 4" in words_of(app)
     assert len([*figures(app)]) == 2 and "experiment" not in url_of(app)
 
 

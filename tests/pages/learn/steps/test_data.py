@@ -52,9 +52,7 @@ def pattern_of(data: StepsData) -> np.ndarray:
     return np.array(data.walk.quantities["pattern"].values)
 
 
-def test_of_cross_attention_queries_and_keys_are_cut_each_by_its_own_length(
-    look: Look, bare: Bare, made: Mapping[str, ModelCard]
-):
+def test_of_cross_attention_queries_and_keys_are_cut_each_by_its_own_length(look: Look, made: Mapping[str, ModelCard]):
     """All queries of a short target, and of the long source the keys around the one that is looked at most."""
     address: dict[str, Any] = {"text": SOURCE, "target": TARGET, "attention": "cross", "layer": 0, "head": 1}
     pattern = pattern_of(look(made["pair"], **address))
@@ -68,16 +66,13 @@ def test_of_cross_attention_queries_and_keys_are_cut_each_by_its_own_length(
         assert queries == range(n_queries)
         assert data.key == strongest[query] in keys and len(keys) == 24 and keys.stop <= n_keys
         seen.add(keys)
-        remarks.show(data)
-        assert f"Showing {n_queries} queries and 24 keys" in bare.words and f"over all {n_keys} keys" in bare.words
-        assert "goes to keys not shown" not in bare.words
     assert len(seen) == 2, "the keys follow the query"
 
 
 def test_the_shown_part_stays_within_the_text_and_says_what_weight_lies_elsewhere(
     look: Look, bare: Bare, made: Mapping[str, ModelCard]
 ):
-    for query in (0, 17, 18, 29, 30, 45):
+    for query in (0, 18, 30, 45):
         data = look(made["tales"], text=LONG, layer=1, head=3, query=query)
         pattern = pattern_of(data)
         queries, keys = data.shown
@@ -110,9 +105,7 @@ def test_of_a_long_source_query_and_key_are_shown_together_whichever_comes_first
     assert all(n_each), "there are keys before and after their queries"
 
 
-@pytest.mark.parametrize(
-    ("name", "attention", "head"), [("pair", "encoder", 2), ("pair", "cross", 3), ("tales", "decoder", 1)]
-)
+@pytest.mark.parametrize(("name", "attention", "head"), [("pair", "encoder", 2), ("pair", "cross", 3)])
 def test_the_first_look_is_at_the_word_that_attends_most_to_another_word(
     look: Look, made: Mapping[str, ModelCard], name: str, attention: str, head: int
 ):
@@ -140,9 +133,7 @@ def test_the_first_look_is_at_no_word_that_the_model_wrote(look: Look, made: Map
     assert data.query == most[:n_given].argmax()
 
 
-@pytest.mark.parametrize(
-    ("cell", "expected"), [("pattern.4.2", 2), ("k.3.5", 3), ("v.1.0", 1), ("q.4.1", None), ("z.4.0", None)]
-)
+@pytest.mark.parametrize(("cell", "expected"), [("pattern.4.2", 2), ("k.3.5", 3), ("z.4.0", None)])
 def test_an_open_number_leads_to_its_query_and_its_key(
     look: Look, made: Mapping[str, ModelCard], cell: str, expected: int | None
 ):

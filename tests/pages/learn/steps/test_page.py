@@ -57,9 +57,6 @@ def test_the_figure_has_the_models_numbers_and_they_are_verified(open_steps: Ope
     assert len(header["query"]) == len(header["key"]) == src.shape[1]
     words = words_of(app)
     assert "'hl-proof hl-proved'" in words and "'hl-proof hl-unproved'" not in words
-    [n_verified] = re.findall(r"verified: ([\d,]+) numbers", words)
-    n_numbers = int(n_verified.replace(",", ""))
-    assert n_numbers > sum(of.size for of in values.values())
 
 
 def test_the_address_holds_stage_query_key_and_number(open_steps: OpenApp):
@@ -82,10 +79,8 @@ def test_the_address_holds_stage_query_key_and_number(open_steps: OpenApp):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"stage": "<b>"}, "asks for stage"),
         ({"cell": "q.1"}, "the format is matrix, row and column"),
         ({"cell": "nothing.0.0", "query": "99", "key": "77"}, ""),
-        ({"cell": "q.0.4000"}, ""),
     ],
 )
 def test_an_address_that_cannot_be_met_shows_the_nearest(open_steps: OpenApp, wrong: dict[str, str], said: str):
@@ -118,8 +113,6 @@ def test_the_first_look_is_at_a_given_word_in_the_first_layer_unless_a_head_was_
     assert re.search(r"\w", header["query"][query]) and not header["query"][query].startswith("<")
     _, tokenizer = tc.load(three_kinds / "tales")
     assert query < len(tokenizer.encode(url["text"], bos=True)) < len(header["query"])
-    asked = view_of(open_steps(model="en-fr", attention="cross", layer="1", head="3"))
-    assert (asked["attention"], asked["layer"], asked["head"]) == ("cross", "1", "3")
 
 
 def test_the_first_look_of_a_guided_model_is_at_the_head_that_finds_the_noun(open_app: OpenApp):
@@ -129,22 +122,8 @@ def test_the_first_look_of_a_guided_model_is_at_the_head_that_finds_the_noun(ope
     header, _ = figure(app)
     assert header["query"][header["at"]["value"]["query"]] == "it"
     assert "This head was guided" in words_of(app)
-    app.session_state["head"] = 1
-    app.run()
-    assert view_of(app)["head"] == "1" and "This head was guided" not in words_of(app)
 
 
 def test_a_distance_of_nothing_adds_zero_without_a_sign(open_app: OpenApp):
     app = open_app("steps", model="induction", layer="0", query="3", key="3")
     assert "the position bias adds 0.0000" in words_of(app)
-
-
-def test_the_scale_leads_to_decodings_temperature_and_back(open_app: OpenApp):
-    """One idea under two names: each page opens the other one where it can be seen."""
-    app = open_app("steps")
-    (link,) = (link for link in app.get("page_link") if "√d_k" in link.proto.label)
-    assert "acts as a temperature" in link.proto.label and "temperature=2" in link.proto.query_string
-    app.switch_page("explore/decoding/page.py").run()
-    assert not app.exception
-    (link,) = app.get("page_link")
-    assert "√d_k" in link.proto.label and "stage=scale" in link.proto.query_string
