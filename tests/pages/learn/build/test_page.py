@@ -48,40 +48,25 @@ def test_twelve_lines_lead_from_step_to_step_to_the_models_output(open_build: Op
         assert "Write the line and press Enter." in words_of(app)
         write(app, number, line)
         assert "data-right='True'" in words_of(app), (number, words_of(app))
+        assert component(app, "figure") and len(app.code) > 1
         if number < 12:
             app.button(key="build-next").click().run()
             assert url_of(app)["step"] == str(number + 1)
-    assert not [button for button in app.button if button.key == "build-next"]
-    assert "'hl-proof hl-proved'" in words_of(app) and "Your program computes the model’s attention output" in words_of(
-        app
-    )
+    assert "'hl-proof hl-proved'" in words_of(app)
 
 
 def test_a_line_is_kept_while_other_steps_heads_and_pages_are_seen(open_build: OpenApp):
     app = open_build(model="en-fr", step="4")
     write(app, 4, "k @ q.T")
-    assert "This is transposed" in words_of(app) and "data-right='False'" in words_of(app)
     app.session_state["head"] = 1
     app.run()
-    assert "This is transposed" in words_of(app)
+    assert "This is transposed" in words_of(app) and "data-right='False'" in words_of(app)
     app.segmented_control(key="build-step-segments").set_value(5).run()
     assert url_of(app)["step"] == "5" and app.text_input(key="build-line-5-box").value == ""
     app.switch_page("learn/steps/page.py").run()
     app.switch_page("learn/build/page.py").run()
-    assert url_of(app).get("step") in (None, "5")
     app.segmented_control(key="build-step-segments").set_value(4).run()
     assert app.text_input(key="build-line-4-box").value == "k @ q.T"
-
-
-def test_both_pictures_and_the_hints_of_a_step_are_there(open_build: OpenApp):
-    app = write(open_build(step="5"), 5, "scores")
-    figures = [c.proto for c in app.get("bidi_component") if c.proto.component_name.split(".")[1] == "figure"]
-    assert len(figures) == 2 and component(app, "figure")
-    assert "The scaling is missing" in words_of(app) and "Largest difference at query" in words_of(app)
-    codes = [code.value for code in app.code]
-    assert "scaled = scores / sqrt(d_k)" in codes and any(code.startswith("scores [") for code in codes)
-    write(app, 5, "scores / sqrt(d_k)")
-    assert app.segmented_control(key="build-step-segments").options[3:6] == ["4", "✓ 5", "6"]
 
 
 def test_what_is_not_allowed_gets_one_calm_sentence(open_build: OpenApp):
@@ -91,10 +76,12 @@ def test_what_is_not_allowed_gets_one_calm_sentence(open_build: OpenApp):
         assert "data-right='False'" in words and "Traceback" not in words
 
 
-@pytest.mark.parametrize("step", ["0", "13", "²", "01"])
-def test_a_step_that_is_not_there_is_refused(step: str):
-    with pytest.raises(ValueError, match="from 1 to 12"):
-        view_fields.STEP.read(step)
+def test_a_step_that_is_not_there_is_refused(open_build: OpenApp):
+    for step in ("0", "13", "²", "01"):
+        with pytest.raises(ValueError, match="from 1 to 12"):
+            view_fields.STEP.read(step)
+    app = open_build(step="13")
+    assert "asks for step" in words_of(app) and "step" not in url_of(app)
 
 
 def test_cross_attention_reads_keys_and_values_from_memory(open_build: OpenApp):
@@ -102,8 +89,6 @@ def test_cross_attention_reads_keys_and_values_from_memory(open_build: OpenApp):
     assert "Keys come from memory" in words_of(app)
     assert "In cross-attention, keys and values come from memory" in words_of(write(app, 2, LINES[1]))
     assert "data-right='True'" in words_of(write(app, 2, "memory @ W_K + b_K"))
-    app = open_build(step="13")
-    assert "asks for step" in words_of(app) and "step" not in url_of(app)
 
 
 @pytest.mark.parametrize("positions", ["rotary_interleaved", "relative_buckets"])
@@ -127,17 +112,10 @@ def test_grouped_heads_without_biases_are_built(
 def save(three_kinds: Path, folder: Path, **changes: Any) -> None:
     """Write a small decoder."""
     _, tokenizer = tc.load(three_kinds / "tales")
-    sizes: dict[str, Any] = {
-        "vocab_size": tokenizer.vocab_size,
-        "d_model": 16,
-        "d_ff": 16,
-        "n_heads": 2,
-        "tie_embeddings": "target",
-    }
-    layers = {"architecture": "decoder_only", "n_encoder_layers": 0, "n_decoder_layers": 1}
-    model = tc.build(tc.ModelConfig(**sizes | layers | changes), seed=1)
-    card = tc.read_card(three_kinds / "tales") | {"name": "small", "title": "Small"}
-    tc.save(folder / "small", model, tokenizer, card)
+    usual: dict[str, Any] = {"vocab_size": tokenizer.vocab_size, "d_model": 16, "d_ff": 16, "n_heads": 2}
+    usual |= {"tie_embeddings": "target", "architecture": "decoder_only", "n_encoder_layers": 0, "n_decoder_layers": 1}
+    model = tc.build(tc.ModelConfig(**usual | changes), seed=1)
+    tc.save(folder / "small", model, tokenizer, tc.read_card(three_kinds / "tales") | {"name": "small"})
 
 
 def test_a_head_that_the_papers_formula_does_not_give_is_named_in_one_sentence(

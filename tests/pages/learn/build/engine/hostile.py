@@ -9,45 +9,37 @@ from pages.learn.build.engine.steps import steps_of
 VARIABLES = ("x", "q", "k", "v", "Z", "mask", "scores", "W_Q", "d_k", "n_heads", "rotate")
 BASES = (*VARIABLES, *"() [] '' b'' (1) 1.0 None True ... softmax float torch np F".split())
 ATTRIBUTES = (
-    "__class__ __bases__ __base__ __mro__ __subclasses__ __globals__ __builtins__ __dict__ __init__ __code__ "
-    "__getattribute__ __array_interface__ __array_struct__ __reduce__ __doc__ __module__ __closure__ "
-    "__self__ __func__ __wrapped__ ctypes data base flags tofile dump dumps tobytes setflags setfield resize "
-    "fill put itemset view byteswap newbyteorder strides dtype real imag flat item tolist load save memmap "
-    "fromfile lib os sys nn functional serialization hub compile jit ops utils values shape T mT cpu numpy "
-    "requires_grad grad_fn backward storage apply_ map_ register_hook format encode join"
+    "__class__ __bases__ __mro__ __subclasses__ __globals__ __builtins__ __dict__ __init__ __code__ __getattribute__ "
+    "__array_interface__ __array_struct__ __reduce__ __module__ __closure__ __self__ __func__ __wrapped__ ctypes data "
+    "base flags tofile dump tobytes setflags setfield resize fill put itemset view byteswap strides dtype real flat "
+    "item tolist load save memmap fromfile lib os sys nn functional serialization hub compile jit ops utils values "
+    "shape T mT cpu numpy requires_grad grad_fn backward storage apply_ map_ register_hook format encode join"
 ).split()
 CALLED = (
-    "open exec eval compile __import__ getattr setattr delattr vars dir globals locals input print "
-    "breakpoint exit quit help type object super memoryview bytearray bytes str repr id hash iter next map "
-    "filter zip range sorted eval isinstance classmethod property staticmethod callable chr ord format "
-    "hasattr slice set dict list tuple float int complex budget"
+    "open exec eval compile __import__ getattr setattr delattr vars dir globals locals input print breakpoint exit "
+    "help type object super memoryview bytearray bytes str repr id hash iter next map filter zip range sorted "
+    "isinstance property staticmethod callable chr format hasattr slice set dict list tuple float int complex budget"
 ).split()
 ARGUMENTS = "'/etc/passwd'|'os'|q|q, '__class__'|1|'1+1', {}|*q|**q|lambda: 1||-1|10**12".split("|")
 WHOLE = (
-    "import os|from os import system|import os as q|q; import os|def f(): pass|class A: pass|@q|with q: pass|"
-    "while 1: pass|for i in q: pass|try: q|del q|global q|nonlocal q|return q|yield q|await q|raise q|"
-    "assert q|pass|break|q += k|q: int = k|q = k = v|q, k = v|q.T = k|q[0] = k|*q, = k|type q = int|match q:|"
-    "async def f(): pass|if q: k|\\|q\\\nk|q\nk|#|q # k|f'{q}'|f'{open(1)}'|b'q'|'q'|'q' 'k'|'q'*10**9|'%s' % q|"
-    "'{}'.format(q)|r'q'|'''q'''|q if k else v|q and k|q or k|not q|q is k|q in k|q not in k|lambda: q|"
-    "lambda q: q|(lambda: q)()|[i for i in q]|{i for i in q}|{i: i for i in q}|(i for i in q)|(q := k)|{q}|"
-    "{q: k}|{**q}|[*q]|(*q, *k)|q % k|q << k|q >> k|q & k|q | k|q ^ k|q < k < v|1j|q @ 1j|q[k]|q[mask]|"
+    "import os|from os import system|q; import os|def f(): pass|class A: pass|@q|with q: pass|while 1: pass|"
+    "for i in q: pass|try: q|del q|global q|return q|yield q|await q|raise q|assert q|q += k|q: int = k|q = k = v|"
+    "q, k = v|q.T = k|q[0] = k|*q, = k|match q:|if q: k|\\|q\\\nk|q\nk|#|f'{open(1)}'|b'q'|'q'|'q'*10**9|'%s' % q|"
+    "'{}'.format(q)|'''q'''|q if k else v|q and k|not q|q is k|q in k|lambda q: q|(lambda: q)()|[i for i in q]|"
+    "{i: i for i in q}|(i for i in q)|(q := k)|{q}|{**q}|[*q]|q % k|q << k|q & k|q < k < v|1j|q @ 1j|q[k]|q[mask]|"
     "q[[0]]|q['a']|q[0:10**20]|q[::0]|q[()]|q[...,...]|q[None,None,None,None,None]|()|[]|[[]]|(q,)|[q, [k]]|"
-    "concat([])|concat(q, k)|concat([q, [k]])|concat([q, 1])|concat(())|where(q, k, v)|where(mask, [q], k)|"
-    "float('nan')|float('1e999')|float(q)|float()|float('inf', 1)|max(q, k)|sum(sum)|softmax(softmax)|"
-    "rotate()|rotate(q, k)|rotate(Z)|rotate(rotate)|rotate|q.rotate(k)|q.softmax|q.sum.T|q.T()|q.shape()|"
-    "q.shape[9]|q.shape.T|q.shape * 9|q.shape + (1,)|torch|torch.nn|torch.load('a')|np.load('a')|"
-    "np.fromfile('a')|np.lib.format|torch.hub.load('a', 'b')|math.os|F.os|torch.torch.inf|q.torch.inf|np.np|"
-    "nn.functional|torch.nn.functional|torch.inf.T|inf.real|inf()|(0).T|1 .T|d_k.T|d_k.sum()|"
-    "einsum('a,a->a', q)|einsum(q, q)|einsum('ab,ab,ab,ab,ab->a', q, q, q, q, q)|einsum('...->...', q)|"
-    "einsum('ab->ab', q, q)|einsum('ab->c', q)|einsum('aa->a', q)|einsum('ab,cd->abcd', Z, Z)|"
-    "q.reshape(-1, -1)|q.reshape(0)|q.reshape(-2)|q.reshape(2**62, 2**62)|q.reshape(1, 1, 1, 1, 1, 1, 1, -1)|"
-    "q.flatten(5)|q.flatten(1, 0)|q.unsqueeze(9)|q.size(9)|q.transpose(0)|q.transpose(0, 0, 0)|q.permute(0)|"
-    "q.permute((0, 1), 1)|q.sum(dim=9)|q.sum(dim=(0, 0))|q.sum(dim=q)|q.sum(keepdim=q)|q.max(dim=(0, (1,)))|"
-    "q.sum(0, 1, 2, 3)|q.sum(budget=1)|softmax(q)|softmax(q, dim=None)|softmax(dim=0)|q[0:0].max()|"
-    "q[0:0].softmax(-1)|q[0:0] @ q[0:0].T|q[0:0].mean()|~q|~d_k|~True|-mask|+mask|-True|mask ** 2|q ** q|"
-    "2 ** q|True + True|None + 1|... + 1|q + None|q + 'a'|'a' + 'b'|1 < 'a'|(1, 2) < (3, 4)|() == ()|"
-    "None == None|scaled.masked_fill(~mask, float('--inf'))|float('+-infinity')|float('-Infinity') * q|"
-    f"{'9' * 309}|{'9' * 309} * q|q.reshape({'9' * 309})|q[{'9' * 309}]|d_k ** 64|{2**53} ** 64|2 ** -1 * q|"
+    "concat([])|concat(q, k)|concat([q, [k]])|concat([q, 1])|where(q, k, v)|where(mask, [q], k)|float('nan')|"
+    "float('1e999')|float(q)|float('inf', 1)|max(q, k)|sum(sum)|softmax(softmax)|rotate()|rotate(q, k)|rotate(Z)|"
+    "rotate(rotate)|rotate|q.rotate(k)|q.softmax|q.sum.T|q.T()|q.shape[9]|q.shape.T|q.shape * 9|q.shape + (1,)|torch|"
+    "torch.load('a')|np.load('a')|np.lib.format|torch.hub.load('a', 'b')|math.os|F.os|torch.torch.inf|np.np|"
+    "torch.inf.T|inf.real|inf()|(0).T|d_k.T|d_k.sum()|einsum('a,a->a', q)|einsum(q, q)|"
+    "einsum('ab,ab,ab,ab,ab->a', q, q, q, q, q)|einsum('...->...', q)|einsum('ab->ab', q, q)|einsum('ab->c', q)|"
+    "einsum('aa->a', q)|einsum('ab,cd->abcd', Z, Z)|q.reshape(-1, -1)|q.reshape(0)|q.reshape(-2)|"
+    "q.reshape(2**62, 2**62)|q.flatten(5)|q.flatten(1, 0)|q.unsqueeze(9)|q.size(9)|q.transpose(0)|q.permute((0, 1), 1)|"
+    "q.sum(dim=9)|q.sum(dim=(0, 0))|q.sum(dim=q)|q.sum(keepdim=q)|q.max(dim=(0, (1,)))|q.sum(budget=1)|softmax(q)|"
+    "softmax(q, dim=None)|softmax(dim=0)|q[0:0].max()|q[0:0].softmax(-1)|q[0:0] @ q[0:0].T|q[0:0].mean()|~q|~d_k|-mask|"
+    "mask ** 2|q ** q|2 ** q|True + True|None + 1|... + 1|q + None|q + 'a'|1 < 'a'|(1, 2) < (3, 4)|None == None|"
+    f"{'9' * 309} * q|q.reshape({'9' * 309})|q[{'9' * 309}]|d_k ** 64|{2**53} ** 64|2 ** -1 * q|"
     "x[0:0].reshape(0,9007199254740992,9007199254740992)|x[0:0].reshape(0, 4000000, 4000000, 4000000)|"
     "concat((x.reshape(-1, 1) * x.reshape(1, -1) + 0 * q[:1, :1]).reshape(-1, 1))|k.t(1)|Z.t()|q.mm(Z)|np.dot(Z, Z)|"
     "q.logical_not()|torch.dot(q, 1)|q.max(1)[0][0][0]|max(1, 2)[0]|max(q, q)[0]|q.max((0, 1))[0]"
@@ -73,14 +65,13 @@ def power(rng: random.Random) -> str:
 
 def giant(rng: random.Random) -> str:
     n = 10 ** rng.randint(3, 20)
+    outer = "q.reshape(-1, 1) @ q.reshape(1, -1)"
     return rng.choice(
         (
-            *(f"q * {n}", f"[q] * {n}", f"(0,) * {n}", f"q.reshape({n})", f"q.reshape({n}, -1)", f"q[None] * {n}"),
-            *(f"q.view({n}, {n})", f"q.unsqueeze({n})", f"concat([{', '.join(['Z'] * rng.randint(2, 60))}])"),
-            "q.reshape(-1, 1) @ q.reshape(1, -1)",
+            *(f"q * {n}", f"[q] * {n}", f"q.reshape({n}, -1)", f"q[None] * {n}", f"q.view({n}, {n})", outer),
+            f"concat([{', '.join(['Z'] * rng.randint(2, 60))}])",
             " * ".join(f"q.reshape({'1, ' * i}-1{', 1' * (5 - i)})" for i in range(6)),
-            " * ".join(f"q[{'None, ' * i}:, {'None, ' * (rng.randint(1, 4))}:]" for i in range(rng.randint(2, 5))),
-            f"{'(' * 4}q.reshape(-1, 1) @ q.reshape(1, -1)" + ").reshape(-1, 1) @ q.reshape(1, -1)" * 4,
+            f"{'(' * 4}{outer}" + f").reshape(-1, 1) @ {outer[15:]}" * 4,
             f"einsum('ab,cd,ef->abcdef'{', x' * 3})",
             f"einsum('{'a,' * 40}a->a'{', q[0]' * 41})",
             "exp(exp(exp(exp(q * 1e300))))",
@@ -91,9 +82,7 @@ def giant(rng: random.Random) -> str:
 
 def nested(rng: random.Random) -> str:
     n = rng.choice((5, 20, 30, 90, 190, 250, 3000, 20_000))
-    before, _, after = rng.choice(("( )", "[ ]", "- ", "~ ", "sqrt( )", "q[ ]", " .T", "q@( )", "not\t ")).partition(
-        " "
-    )
+    before, _, after = rng.choice(("( )", "[ ]", "- ", "~ ", "sqrt( )", "q[ ]", " .T", "q@( )")).partition(" ")
     return before * n + rng.choice(("q", "0", "")) + after * n
 
 
@@ -112,10 +101,8 @@ def look_alike(rng: random.Random) -> str:
 
 def keywords(rng: random.Random) -> str:
     names = "dim axis keepdim keepdims out dtype where budget input self initial like".split()
-    given = ", ".join(
-        f"{rng.choice(names)}{rng.choice(('', rng.randint(0, 99)))}={rng.choice(('-1', 'q', 'True', 'None', '10**9'))}"
-        for _ in range(rng.choice((1, 2, 3, 12)))
-    )
+    values = ("-1", "q", "True", "None", "10**9")
+    given = ", ".join(f"{rng.choice(names)}={rng.choice(values)}" for _ in range(rng.choice((1, 2, 3, 12))))
     return f"{rng.choice(('q.sum(', 'softmax(q, ', 'q.max(', 'q.reshape(', 'where(mask, q, k, ', 'rotate('))}{given})"
 
 
@@ -124,13 +111,10 @@ def mutated(rng: random.Random) -> str:
     line = rng.choice(SOLUTIONS)
     for _ in range(rng.randint(1, 4)):
         start = rng.randrange(len(line) + 1)
-        end = min(len(line), start + rng.choice((0, 1, 1, 2, 5, 12)))
-        other = rng.choice(SOLUTIONS)
-        cut = rng.randrange(len(other))
-        part = rng.choice(
-            ("", line[start:end] * 2, other[cut : cut + rng.randint(1, 15)], rng.choice("()[].,@*/-~0123456789:=_ "))
-        )
-        line = line[:start] + part + line[end:]
+        end = start + rng.choice((0, 1, 1, 2, 5, 12))
+        cut = rng.randrange(len(other := rng.choice(SOLUTIONS)))
+        punctuation = rng.choice("()[].,@*/-~0123456789:=_ ")
+        line = line[:start] + rng.choice(("", line[start:end] * 2, other[cut : cut + 8], punctuation)) + line[end:]
     return line
 
 

@@ -6,7 +6,7 @@ The lists here are the test's own, so that an entry added to the interpreter's b
 import ast
 import sys
 import tracemalloc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -72,13 +72,12 @@ class Watched(np.ndarray):
 def watched() -> Iterator[list[str]]:
     """Note what happens in the process."""
     global audited
-    audited, reached_before = [], set(reached)
+    audited = []
     reached.clear()
     try:
         yield audited
     finally:
         audited = None
-        reached.update(reached_before)
 
 
 def variables() -> dict[str, Any]:
@@ -181,52 +180,29 @@ def test_many_mutations_still_run():
     assert n_run > 0.4 * len(SOLUTIONS)
 
 
-class Everything(dict[str, Any]):
-    """A list that has every name."""
-
-    def __init__(self, of: Callable[[str], Any]) -> None:
-        super().__init__()
-        self.of = of
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-    def __getitem__(self, name: str) -> Any:
-        return self.of(name)
+def open_file(budget: Budget, path: str) -> int:
+    return len(Path(path).read_bytes())
 
 
-def planted(patch: pytest.MonkeyPatch, fault: str) -> None:
-    match fault:
-        case "an attribute":
-            patch.setitem(interpreter._ATTRIBUTES, "dtype", lambda x: np.array(x.dtype.itemsize, dtype=float))
-        case "all attributes":
-            patch.setattr(interpreter, "_ATTRIBUTES", Everything(lambda name: lambda x: getattr(x, name)))
-        case "a function":
-            patch.setitem(operations.FUNCTIONS, "open", lambda budget, path: len(Path(path).read_bytes()))
-        case "a keyword":
-            patch.setitem(operations.FUNCTIONS, "softmax", lambda budget, input, dim=0, out=None: input)
-        case "a node":
-            patch.setattr(syntax, "NODES", (*syntax.NODES, ast.Tuple, ast.Starred, ast.BoolOp, ast.And, ast.Or))
-            patch.setattr(interpreter._Run, "value", lambda self, node: 1.0)
-        case "a larger budget":
-            patch.setattr(budgets, "MOST_NUMBERS", 1 << 23)
-            patch.setattr(budgets, "MOST_NUMBERS_TOGETHER", 1 << 25)
+GIANT = "x.reshape(-1, 1, 1, 1) * x.reshape(1, -1, 1, 1) * x.reshape(1, 1, -1, 1) * q[:5, 0]"
+PLANTED: dict[str, list[tuple[Any, str, Any]]] = {
+    "q.dtype": [(interpreter, "_ATTRIBUTES", {"dtype": lambda x: np.array(x.dtype.itemsize, dtype=float)})],
+    "q.ctypes": [(interpreter, "_ATTRIBUTES", {"ctypes": lambda x: x.ctypes})],
+    f"open({__file__!r})": [(operations, "FUNCTIONS", {"open": open_file})],
+    "softmax(q, out=k)": [(operations, "FUNCTIONS", {"softmax": lambda budget, input, dim=0, out=None: input})],
+    "q and k": [(syntax, "NODES", (ast.BoolOp, ast.And)), (interpreter._Run, "value", lambda self, node: 1.0)],
+    GIANT: [(budgets, "MOST_NUMBERS", 1 << 23), (budgets, "MOST_NUMBERS_TOGETHER", 1 << 25)],
+}
 
 
-@pytest.mark.parametrize(
-    ("fault", "program"),
-    [
-        ("an attribute", "q.dtype"),
-        ("all attributes", "q.__array_interface__"),
-        ("all attributes", "q.ctypes"),
-        ("a function", f"open({__file__!r})"),
-        ("a keyword", "softmax(q, out=k)"),
-        ("a node", "q and k"),
-        ("a larger budget", "x.reshape(-1, 1, 1, 1) * x.reshape(1, -1, 1, 1) * x.reshape(1, 1, -1, 1) * q[:5, 0]"),
-    ],
-)
-def test_a_fault_that_is_planted_is_seen(fault: str, program: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("program", PLANTED)
+def test_a_fault_that_is_planted_is_seen(program: str, monkeypatch: pytest.MonkeyPatch):
     usual = "q @ k.T"
     assert faults([usual, program]) == []
-    planted(monkeypatch, fault)
+    for place, name, value in PLANTED[program]:
+        before = getattr(place, name)
+        if isinstance(before, dict):
+            monkeypatch.setitem(before, *next(iter(value.items())))
+        else:
+            monkeypatch.setattr(place, name, (*before, *value) if isinstance(before, tuple) else value)
     assert faults([usual, program]) != []

