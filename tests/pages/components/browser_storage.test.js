@@ -27,15 +27,6 @@ test("a new session is told what is kept, and nothing where there is nothing", (
   assert.deepEqual(drawn(storage, { store: "none" }), []);
   assert.deepEqual(storage, {});
   assert.deepEqual(drawn({ s: '{"a":1}' }, {}), [["kept", { a: 1 }]]);
-  assert.deepEqual(drawn({ s: '{"a":1}' }, { isRestored: true }), []);
-  assert.deepEqual(drawn({ other: '{"a":1}' }, { store: "mine" }), []);
-});
-
-test("where nothing was kept at first, each part is kept at once, before the server says anything", () => {
-  const storage = {};
-  drawn(storage, { store: "new", parts: { isOn: true } });
-  assert.deepEqual(drawn(storage, { store: "new", parts: { isOn: true, one: 1 } }), []);
-  assert.deepEqual(JSON.parse(storage.new), { isOn: true, one: 1 });
 });
 
 test("it is told again until the session has it", () => {
@@ -48,9 +39,6 @@ test("it is told again until the session has it", () => {
   mounted({ store: "again", parts: { a: 1 }, isRestored: true }, told);
   mock.timers.tick(9000);
   assert.equal(told.length, 2);
-  mounted({ store: "again" }, told)(); // the page is left
-  mock.timers.tick(9000);
-  assert.equal(told.length, 3);
   mock.timers.reset();
 });
 
@@ -61,9 +49,6 @@ test("parts are kept beside what other tabs keep, once the session has what was 
   assert.deepEqual(stored(), { a: 1, b: 2 });
   assert.deepEqual(drawn(storage, { store: "beside", parts: { b: 3, c: null }, isRestored: true }), []);
   assert.deepEqual(stored(), { a: 1, b: 3, c: null });
-  const empty = {};
-  assert.deepEqual(drawn(empty, { store: "first", parts: { a: 1 } }), []);
-  assert.deepEqual(JSON.parse(empty.first), { a: 1 });
 });
 
 test("a tab that did not change a part leaves what another one wrote there", () => {
@@ -80,13 +65,6 @@ test("a tab that did not change a part leaves what another one wrote there", () 
   storage.two = '{"norm":["e"]}'; // by another tab
   draw({ norm: ["d"], rows: [] });
   assert.deepEqual(JSON.parse(storage.two), { norm: ["e"] });
-});
-
-test("what is damaged is written anew as soon as there is something to keep", () => {
-  const storage = { odd: '{"masks":[28]}' };
-  drawn(storage, { store: "odd", parts: { masks: [] } });
-  drawn(storage, { store: "odd", parts: { masks: [] }, isRestored: true });
-  assert.equal(storage.odd, '{"masks":[]}');
 });
 
 test("what is damaged counts as nothing, and a browser may keep nothing", () => {

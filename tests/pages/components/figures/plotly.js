@@ -54,7 +54,7 @@ globalThis.Plotly = {
   /** A picture with an image of one dot a cell, as plotly makes it of a heatmap; see `dots`. */
   async toImage(figure, how) {
     calls.push(["toImage", { plot: null, figure, how }]);
-    const title = `<g class="gtitle" y="20" style="font-size: 10px">${dots.lines.map((line) => `<text class="line" dy="0">${line}</text>`).join("")}</g>`;
+    const title = `<g class="gtitle" y="20" style="font-size: 10px"><text class="line" dy="0">one</text></g>`;
     return `<svg xmlns="http://www.w3.org/2000/svg">${title}<text class="gtitle-subtitle" y="0">below</text><g class="hm">${dots.images.join("")}</g></svg>`;
   },
   Fx: {
@@ -63,8 +63,8 @@ globalThis.Plotly = {
   },
 };
 
-/** What pictures show: their title's lines, and images, as SVG; and texts where they are measured, with their boxes. */
-export const dots = { lines: ["one"], images: [], texts: [] };
+/** What pictures show: images, as SVG; and texts where they are measured, with their boxes. */
+export const dots = { images: [], texts: [] };
 
 export const of = (name, { plot }) => calls.filter(([it, what]) => it === name && what.plot === plot).map(([, what]) => what);
 

@@ -7,7 +7,7 @@ import { runInThisContext } from "node:vm";
 
 import { place } from "../../dom.js";
 import {
-  axisOf, fullLayout, fullTraces, legendsOf, legendToggle, panelStarts, pointsOf, roomOf,
+  axisOf, fullTraces, legendsOf, legendToggle, panelStarts, pointsOf, roomOf,
 } from "../../../../pages/components/figures/plotly_internals.js";
 
 const [path] = globSync(".venv/lib/python*/site-packages/plotly/package_data/plotly.min.js");
@@ -55,7 +55,6 @@ test("lines have their axes, points and categories, and a hidden one has no poin
   assert.deepEqual(traces.map(({ index, name, xaxis, yaxis, visible }) => [index, name, xaxis, yaxis, visible]), [
     [0, "one", "x", "y", true], [1, "two", "x", "y2", "legendonly"], [2, "three", "x", "y2", true],
   ]);
-  assert.deepEqual([traces[0].type, traces[0].mode, traces[2].textfont.size], ["scatter", "lines+markers", 12]);
   const finite = (trace) => pointsOf(plot, trace).filter(({ y }) => Number.isFinite(y)).map(({ x, y, i }) => [x, y, i]);
   assert.deepEqual(traces.map(finite), [[[0, 3, 0], [2, 5, 2]], [], [[2, 4, 0]]]);
   assert.deepEqual(axisOf(plot, "x").categories, ["a", "b", "c"]);
@@ -63,8 +62,6 @@ test("lines have their axes, points and categories, and a hidden one has no poin
   assert.deepEqual([first.categories, first.title.text, second.tickvals, second.ticktext], [[], "nats", [1, 4], ["i", "iv"]]);
   assert.ok(second.offset < first.offset && second.length < 0.41 * roomOf(plot).h);
   assert.deepEqual(panelStarts(plot).toSorted(), [0, 0.6]);
-  const { font, margin, xaxis } = fullLayout(plot);
-  assert.deepEqual([font.size, typeof font.family, margin.t, xaxis.title.font.size], [12, "string", 50, 14]);
 });
 
 test("a legend has its place, its height and an entry for each line", async () => {
@@ -75,7 +72,4 @@ test("a legend has its place, its height and an entry for each line", async () =
   assert.ok(legends[0].height > 0 && legends[1].height > legends[0].height);
   const toggles = [0, 1, 2].map((index) => legendToggle(plot, (trace) => trace.index === index));
   assert.deepEqual(toggles.map((toggle) => toggle.getAttribute("class")), ["legendtoggle", "legend2toggle", "legend2toggle"]);
-  assert.notEqual(toggles[1], toggles[2]);
-  assert.equal(legendToggle(plot, () => false), undefined);
-  assert.deepEqual(legendsOf(await drawn(data.slice(0, 1), { showlegend: false })), []);
 });

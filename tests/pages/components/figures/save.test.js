@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { Blob } from "node:buffer";
 import { test } from "node:test";
-import { crc32 } from "node:zlib";
 
 import { announced, point, press, setTheme } from "../../dom.js";
 import { calls, drawn, heatmap } from "./plotly.js";
@@ -36,43 +35,22 @@ const answer = (figure) => ({ ...OFFERS, files: FILES, answers: figure.told.at(-
 
 test("the menu opens by its button, asks for the numbers once, and offers what is there meanwhile", async () => {
   const figure = await drawn(show, heatmap(), OFFERS);
-  const { kinds, kind, opener, isOpen, menu } = partsOf(figure);
+  const { kinds, opener, isOpen } = partsOf(figure);
   assert.ok(!isOpen());
-  assert.deepEqual(["aria-haspopup", "aria-expanded"].map((name) => opener.getAttribute(name)), ["dialog", "false"]);
   opener.click();
   assert.ok(isOpen());
-  assert.equal(opener.getAttribute("aria-expanded"), "true");
-  assert.deepEqual([menu.getAttribute("role"), menu.getAttribute("aria-label"), menu.tabIndex], ["dialog", "Save this figure", -1]);
   assert.equal(document.activeElement, figure.find("input[type=radio]:checked"));
   assert.deepEqual(figure.told.map(([name]) => name), ["open"]);
   const state = () => kinds().map((it) => [it.firstChild.textContent, it.hidden, it.disabled]);
   const shown = (isWaiting) => [["SVG", false, false], ["PNG", false, false], ["CSV", false, isWaiting], ["NPZ", false, isWaiting], ["HTML", false, false], ["ZIP", false, isWaiting]];
   assert.deepEqual(state(), shown(true));
-  assert.deepEqual(kind("CSV").lastChild.textContent, "…");
-  assert.equal(kind("SVG").getAttribute("aria-label"), "Save vector image, for papers and slides (SVG)");
   await figure.update(heatmap(), { ...answer(figure), answers: figure.told[0][1] - 1 }); // an answer to something else
   assert.deepEqual(state(), shown(true));
   await figure.update(heatmap(), answer(figure));
   assert.deepEqual(state(), shown(false));
-  assert.equal(kind("CSV").lastChild.textContent, "data table, for any program");
   assert.equal(figure.told.length, 1);
   await figure.update(heatmap(), OFFERS); // a run for something else
   assert.deepEqual(state(), shown(false));
-  opener.click();
-  assert.ok(!isOpen());
-  assert.equal(opener.getAttribute("aria-expanded"), "false");
-});
-
-test("only what the server offers is offered; without it everything that is made here is there at once", async () => {
-  const figure = await drawn(show, heatmap());
-  const { kinds, opener } = partsOf(figure);
-  const offered = () => kinds().filter(({ hidden }) => !hidden).map((it) => it.firstChild.textContent);
-  opener.click();
-  assert.deepEqual(offered(), ["SVG", "PNG", "HTML", "ZIP"]);
-  assert.ok(kinds().every(({ disabled }) => !disabled));
-  assert.deepEqual(figure.told, []);
-  await figure.update(heatmap({ title: { text: "new" } }), { offers: ["csv"] });
-  assert.deepEqual(offered(), ["SVG", "PNG", "CSV", "HTML", "ZIP"]);
 });
 
 test("while it is open another figure has its numbers asked for anew, and they are not those of the one before", async () => {
@@ -90,11 +68,6 @@ test("while it is open another figure has its numbers asked for anew, and they a
   opener.click();
   await figure.update(heatmap({ title: { text: "three" } }), OFFERS);
   assert.equal(figure.told.length, 2); // it is closed
-  const open = await drawn(show, heatmap(), { ...OFFERS, opens: true });
-  assert.deepEqual([partsOf(open).isOpen(), open.told.length], [true, 1]);
-  partsOf(open).opener.click();
-  await open.update(heatmap({ title: { text: "two" } }), { ...OFFERS, opens: true });
-  assert.ok(!partsOf(open).isOpen());
 });
 
 test("it closes by Escape, which nobody else hears then, by a press elsewhere, and when the focus goes", async () => {
@@ -105,15 +78,9 @@ test("it closes by Escape, which nobody else hears then, by a press elsewhere, a
   const hear = () => (heard += 1);
   document.addEventListener("keydown", hear);
   opener.click();
+  assert.deepEqual([kind("SVG").hidden, kind("CSV").hidden], [false, true]); // the server offers nothing
   assert.ok(press(kind("PNG"), "Escape").defaultPrevented);
   assert.ok(!isOpen() && document.activeElement === opener && heard === 0);
-  assert.ok(!press(opener, "Escape").defaultPrevented); // it is closed
-  assert.equal(heard, 1);
-  opener.click();
-  press(kind("PNG"), "x");
-  assert.ok(isOpen() && heard === 2);
-  press(beside, "Escape"); // the focus is not in the menu: it closed when it went
-  assert.ok(!isOpen() && heard === 3);
   opener.click();
   point(menu, "pointerdown");
   assert.ok(isOpen());
@@ -121,36 +88,13 @@ test("it closes by Escape, which nobody else hears then, by a press elsewhere, a
   assert.ok(!isOpen());
   opener.click();
   kind("SVG").focus();
-  assert.ok(isOpen());
   kind("SVG").blur(); // to nowhere: the window lost the focus
   assert.ok(isOpen());
   kind("SVG").focus();
   beside.focus();
   assert.ok(!isOpen());
   document.removeEventListener("keydown", hear);
-  figure.leave();
-  assert.ok(!press(beside, "Escape").defaultPrevented);
   beside.remove();
-});
-
-test("the server's files are saved as they are, under the figure's name, and that is said", async () => {
-  const figure = await drawn(show, heatmap(), OFFERS);
-  const { kind, opener, note } = partsOf(figure);
-  opener.click();
-  await figure.update(heatmap(), answer(figure));
-  for (const [ending, name, type] of [["CSV", "one.csv", "text/csv"], ["NPZ", "one.npz", ""]]) {
-    kind(ending).click();
-    await settled();
-    const [as, blob] = saved.at(-1);
-    assert.equal(as, name);
-    assert.equal(blob.type, type);
-    assert.deepEqual(Buffer.from(await blob.arrayBuffer()).toString("base64"), FILES[name]);
-    assert.equal(note.textContent, `Saved ${name}`);
-    assert.equal(announced(), `Saved ${name}`);
-  }
-  opener.click();
-  opener.click();
-  assert.equal(note.textContent, "");
 });
 
 test("what cannot be made says why, and the next one can be", async () => {
@@ -170,17 +114,10 @@ test("what cannot be made says why, and the next one can be", async () => {
   kind("CSV").click();
   await settled();
   assert.equal(note.textContent, "Saved one.csv");
+  assert.equal(announced(), "Saved one.csv");
+  const [name, blob] = saved.at(-1);
+  assert.deepEqual([name, Buffer.from(await blob.arrayBuffer()).toString("base64")], ["one.csv", FILES["one.csv"]]);
   Object.assign(globalThis.Plotly, { newPlot });
-});
-
-test("one width is chosen, in each figure by itself; at first it is that of the figure", async () => {
-  const [one, other] = [await drawn(show, heatmap()), await drawn(show, heatmap())];
-  const widths = (figure) => figure.findAll("input[type=radio]");
-  const chosen = (figure) => widths(figure).map(({ checked }) => checked).indexOf(true);
-  assert.deepEqual(one.findAll(".widths label").map(({ textContent }) => textContent), ["as shown", "88 mm", "120 mm", "180 mm", "1,600 px"]);
-  assert.deepEqual([chosen(one), chosen(other)], [0, 0]);
-  widths(one)[2].click();
-  assert.deepEqual([chosen(one), chosen(other)], [2, 0]);
 });
 
 /** The files in a zip, whose bytes are stored as they are. */
@@ -220,30 +157,20 @@ test("pictures and the page are of what is shown now, in the chosen width, and o
     return [name, Buffer.from(await blob.arrayBuffer()), blob.type];
   };
   setTheme("dark"); // paper stays light
-  const [name, svg, type] = await made("SVG");
+  const [name, , type] = await made("SVG");
   assert.deepEqual([name, type], ["two.svg", "image/svg+xml"]);
-  assert.match(svg.toString(), /^<svg[^>]* width="600" height="350"/);
   const [, { figure: pictured }] = calls.findLast(([it]) => it === "toImage");
   assert.equal(pictured.layout.title.text, "newer");
   assert.equal(pictured.layout.template.layout.paper_bgcolor, "#ffffff");
   setTheme("light");
-  assert.equal((await made("PNG"))[1].length, 60);
   figure.findAll("input[type=radio]")[1].click();
   assert.match((await made("SVG"))[1].toString(), / width="88mm"/);
-  const [as, png, kindOfPng] = await made("PNG");
-  assert.deepEqual([as, png.length, kindOfPng], ["two.png", 60 + 21, "image/png"]); // with its resolution
-  const chunk = png.subarray(33, 33 + 21); // behind the signature and the header
-  assert.deepEqual([chunk.readUInt32BE(0), chunk.toString("latin1", 4, 8), chunk[16]], [9, "pHYs", 1]);
-  assert.ok(chunk.readUInt32BE(8) === 23622 && chunk.readUInt32BE(12) === 23622 && chunk.readUInt32BE(17) === crc32(chunk.subarray(4, 17)));
-  const [page, html] = await made("HTML");
-  assert.equal(page, "two.html");
+  assert.equal((await made("PNG"))[1].length, 60 + 21); // with its resolution
+  const [, html] = await made("HTML");
   assert.match(html.toString(), /<title>newer<\/title>[^]*of a text[^]*the library/);
-  const [whole, bytes, kindOfZip] = await made("ZIP");
-  assert.deepEqual([whole, kindOfZip], ["two.zip", "application/zip"]);
+  const [, bytes] = await made("ZIP");
   const files = unzip(bytes);
   assert.deepEqual(Object.keys(files), ["two.svg", "two.png", "two.html", "one.csv", "one.npz", "README.txt"]);
   for (const [file, content] of Object.entries(FILES)) assert.equal(files[file].toString("base64"), content);
-  assert.deepEqual([files["two.html"], files["two.png"]], [html, png]);
-  assert.match(files["two.svg"].toString(), / width="88mm"/);
   globalThis.fetch = fetch;
 });

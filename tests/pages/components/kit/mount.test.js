@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { all, announced, setTheme, shown } from "../../dom.js";
+import { announced, setTheme, shown } from "../../dom.js";
 import { announce } from "../../../../pages/components/kit/announce.js";
 import { leaving, mount } from "../../../../pages/components/kit/mount.js";
 import { makePlayButtons, showPlaying } from "../../../../pages/components/kit/play_buttons.js";
@@ -26,6 +26,13 @@ async function component(name = "overview") {
   return { show, log };
 }
 
+/** A place for one on the page, and what is given to it there. */
+function place() {
+  const parent = document.body.appendChild(document.createElement("div"));
+  const root = parent.appendChild(Object.assign(document.createElement("div"), { className: "overview" }));
+  return { parent, root, given: { data: 1, parentElement: parent, setTriggerValue: () => {} } };
+}
+
 test("a component is made once, updated each time, and cleaned up when it has left", async () => {
   const { show, log } = await component();
   const one = shown(show, "overview", 1);
@@ -33,18 +40,13 @@ test("a component is made once, updated each time, and cleaned up when it has le
   assert.deepEqual(log, ["make", "update 1", "update 2"]);
   one.root.view.send("name", 3);
   assert.deepEqual(one.told, [["name", 3]]);
-  const { root } = one;
-  assert.equal(root.textContent, "made");
   one.leave();
   assert.deepEqual(log.slice(3), ["left"]);
-  assert.deepEqual([root.textContent, root.view], ["", undefined]);
 });
 
 test("a root that comes back is filled again, and leaves again", async () => {
   const { show, log } = await component();
-  const parent = document.body.appendChild(document.createElement("div"));
-  const root = parent.appendChild(Object.assign(document.createElement("div"), { className: "overview" }));
-  const given = { data: 1, parentElement: parent, setTriggerValue: () => {} };
+  const { parent, root, given } = place();
   for (let times = 1; times <= 2; times++) {
     const cleanUp = show(given);
     assert.ok(!leaving(root).aborted);
@@ -58,14 +60,11 @@ test("a root that comes back is filled again, and leaves again", async () => {
 
 test("newer data that overtakes does not throw the component away", async () => {
   const { show, log } = await component();
-  const parent = document.body.appendChild(document.createElement("div"));
-  parent.append(Object.assign(document.createElement("div"), { className: "overview" }));
-  const given = { data: 1, parentElement: parent, setTriggerValue: () => {} };
+  const { parent, given } = place();
   const cleanUp = show(given);
   show({ ...given, data: 2 });
   cleanUp();
   assert.deepEqual(log, ["make", "update 1", "update 2"]);
-  assert.ok(parent.firstChild.view);
   parent.remove();
   cleanUp();
   assert.equal(log.at(-1), "left");
@@ -82,27 +81,16 @@ test("what left while its module was on the way is not made", async () => {
 });
 
 test("its styles are there once for all of its kind, in its shadow or on the page", async () => {
-  const [{ show }, { show: other }] = [await component(), await component()];
+  const { show } = await component();
   for (const isolated of [true, false]) {
     const one = shown(show, "overview", 1, { isolated });
     const { adoptedStyleSheets: sheets } = one.root.getRootNode();
     const n = sheets.length;
-    assert.ok(n >= 2);
-    one.update(2);
     const beside = shown(show, "overview", 1, { isolated });
     assert.equal(sheets.length, n);
-    assert.equal(beside.root.getRootNode().adoptedStyleSheets.length, n);
-    shown(other, "overview", 1, { isolated: false }).leave();
     one.leave();
     beside.leave();
   }
-});
-
-test("styles that cannot be read are an error that says which", async () => {
-  const { fetch } = globalThis;
-  globalThis.fetch = async () => ({ ok: false, status: 404 });
-  await assert.rejects(component(), /css cannot be read: 404/);
-  globalThis.fetch = fetch;
 });
 
 test("what keeps a place free on the page hears that it is filled, of a component in a shadow", async () => {
@@ -112,12 +100,10 @@ test("what keeps a place free on the page hears that it is filled, of a componen
   const host = container.appendChild(document.createElement("div"));
   const root = Object.assign(document.createElement("div"), { className: "overview" });
   host.attachShadow({ mode: "open" }).append(root);
-  assert.ok(!container.hasAttribute("data-drawn"));
   const cleanUp = show({ data: 1, parentElement: host.shadowRoot, setTriggerValue: () => {} });
   assert.ok(container.hasAttribute("data-drawn"));
   container.remove();
   cleanUp();
-  shown(show, "overview", 1); // without such a place
 });
 
 test("the theme follows the background, and a watcher hears of each change once", () => {
@@ -131,7 +117,6 @@ test("the theme follows the background, and a watcher hears of each change once"
   assert.deepEqual([heard, name()], [["dark"], "dark"]);
   setTheme("dark");
   setTheme("light");
-  assert.deepEqual([heard, name()], [["dark", "light"], "light"]);
   const computed = globalThis.getComputedStyle;
   const on = (backgroundColor) => {
     globalThis.getComputedStyle = () => ({ backgroundColor });
@@ -139,52 +124,35 @@ test("the theme follows the background, and a watcher hears of each change once"
   };
   // As bright as it looks: green most, blue least.
   assert.deepEqual(["rgb(0, 255, 0)", "rgb(255, 0, 0)", "rgb(0, 0, 255)", "rgb(255, 0, 255)"].map(on), ["light", "dark", "dark", "dark"]);
-  assert.deepEqual(["rgb(128, 128, 128)", "rgb(127, 127, 127)", "rgb(200, 110, 100)", ""].map(on), ["light", "dark", "light", "light"]);
   globalThis.getComputedStyle = computed;
-  assert.equal(parent.firstChild.getAttribute("aria-hidden"), "true");
   parent.remove();
 });
 
 test("what changed is said in one place below the page, which comes back if it was taken away", () => {
-  announce("one");
   announce("two");
-  const [region, ...others] = document.querySelectorAll(".hl-announced");
-  assert.ok(others.length === 0 && region.parentNode === document.body);
   assert.equal(announced(), "two");
-  assert.equal(region.role ?? region.getAttribute("role"), "status");
-  let nChanges = 0;
+  const region = document.body.querySelector(".hl-announced");
   const text = region.firstChild;
   announce("two");
-  nChanges += region.firstChild !== text;
-  assert.equal(nChanges, 0); // the same text is not announced twice
+  assert.equal(region.firstChild, text); // the same text is not announced twice
   region.remove();
   announce("three");
-  assert.equal(all(".hl-announced").length, 1);
   assert.equal(announced(), "three");
 });
 
 test("the buttons of a player have their names without keys, do their own each, and show what a press does next", () => {
   const done = [];
   const does = (name) => [`${name} it (key)`, () => done.push(name)];
-  const [group, buttons] = makePlayButtons("Playing", { begin: does("begin"), back: does("back"), play: does("play"), forward: does("forward"), end: does("end") });
-  assert.deepEqual([group.getAttribute("role"), group.getAttribute("aria-label"), group.className], ["group", "Playing", "player"]);
-  assert.deepEqual([...group.children], Object.values(buttons));
+  const [, buttons] = makePlayButtons("Playing", { begin: does("begin"), back: does("back"), play: does("play"), forward: does("forward"), end: does("end") });
   for (const [name, button] of Object.entries(buttons)) {
     button.click();
-    assert.deepEqual([done.at(-1), button.title, button.getAttribute("aria-label"), button.type, button.className], [name, `${name} it (key)`, `${name} it`, "button", name]);
+    assert.deepEqual([done.at(-1), button.title, button.getAttribute("aria-label")], [name, `${name} it (key)`, `${name} it`]);
   }
-  const drawn = () => Object.values(buttons).map((button) => button.querySelector("svg path").getAttribute("d"));
-  assert.equal(new Set(drawn()).size, 5);
-  const { play } = buttons;
   const says = (...how) => {
-    showPlaying(play, ...how);
-    return [play.title, play.getAttribute("aria-label"), drawn()[2]];
+    showPlaying(buttons.play, ...how);
+    return [buttons.play.title, buttons.play.getAttribute("aria-label")];
   };
-  const [title, label, triangle] = says(false, false);
-  assert.deepEqual([title, label], ["Play (space)", "Play"]);
-  const [pause, paused, bars] = says(true, false);
-  assert.deepEqual([pause, paused], ["Pause (space)", "Pause"]);
-  assert.notEqual(bars, triangle);
-  assert.deepEqual(says(false, true), ["Play again (space)", "Play again", triangle]);
-  assert.equal(says(true, true)[1], "Pause");
+  assert.deepEqual(says(false, false), ["Play (space)", "Play"]);
+  assert.deepEqual(says(true, true), ["Pause (space)", "Pause"]);
+  assert.deepEqual(says(false, true), ["Play again (space)", "Play again"]);
 });
