@@ -1,6 +1,5 @@
 """What steps cost, held against what torch counts while real models take them, and what their caches really hold."""
 
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -87,8 +86,6 @@ def test_a_cache_spares_more_with_every_step(changes: dict[str, Any]):
     assert cached[1] == step_cost(config, 3, n_src=n_src).total
     ratios = [less / more for less, more in zip(cached, uncached, strict=True)]
     assert ratios == sorted(ratios, reverse=True)
-    one_more_to_look_at = 2 * config.n_decoder_layers * config.n_heads * config.d_head  # a key, and a value
-    assert {later - earlier for earlier, later in pairwise(cached[1:])} == {one_more_to_look_at}
 
 
 def test_the_parts_are_told_apart():

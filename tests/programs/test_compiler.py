@@ -1,6 +1,5 @@
 """A compiled model: each head attends to what its line selects, and each subspace holds what its line computes."""
 
-import copy
 import random
 from fractions import Fraction
 
@@ -97,19 +96,6 @@ def test_a_number_beside_categories():
         with torch.inference_mode():
             best = model(torch.tensor([tokenizer.encode_for(" ".join(tokens), "encoder_only")]))[0].argmax(-1)
         assert tokenizer.tokens(best[1:-1]) == expected == tc.programs.run(program, tokens)
-
-
-def test_a_copy_and_a_saved_model_keep_the_weights(tmp_path):
-    model, tokenizer = example("induction")
-    assert compiled(copy.deepcopy(model)) is compiled(model)
-    tc.save(tmp_path / "model", model, tokenizer, {"title": "Induction"})
-    loaded, read = tc.load(tmp_path / "model")
-    ids = torch.tensor([tokenizer.encode_for("a b c a", "decoder_only")])
-    assert read.encode_for("a b c a", "decoder_only") == ids[0].tolist()
-    with torch.inference_mode():
-        assert torch.equal(loaded(ids), model(ids))
-    with pytest.raises(ProgramError, match="was not compiled"):
-        compiled(loaded)
 
 
 @pytest.mark.parametrize(

@@ -155,15 +155,12 @@ SHARED_HEADS = "heads can only be added, split or reordered in a model with one 
 NOT_THERE = "it has 2 layers of 2 heads, counted from 0"
 REFUSALS: dict[str, tuple[str, Callable[[], object]]] = {
     "gains": ("of gain 1; this model has norm layer", lambda: rotated(varied_model("the paper's"))),
-    "gains of rms": ("of gain 1; this model has norm rms", lambda: rotated(varied_model("buckets"))),
     "waves": ("sinusoidal positions", lambda: rotated(shaken_model(small_config(norm="none", norm_position="pre")))),
     "two stacks": (SHARED_HEADS, lambda: with_decoys(varied_model("no norm"), 1)),
     "groups": (SHARED_HEADS, lambda: with_duplicate(varied_model("encoder, buckets, groups"), 0, 0)),
     "slopes": (SHARED_HEADS, lambda: permuted_heads(varied_model("decoder, alibi, window"), 0, [0, 1, 2])),
     "no head": (NOT_THERE, lambda: with_duplicate(H, 0, 2)),
-    "no layer": (NOT_THERE, lambda: with_duplicate(H, 2, 0)),
     "below 0": (NOT_THERE, lambda: with_duplicate(H, 0, -1)),
-    "no order": ("name each head from 0 to 1 once", lambda: permuted_heads(H, 0, [1, 2])),
     "half an order": ("name each head from 0 to 1 once", lambda: permuted_heads(H, 0, [0])),
     "too few decoys": ("must be at least 0, got -1", lambda: with_decoys(or_model().model, -1)),
 }

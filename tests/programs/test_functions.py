@@ -40,13 +40,7 @@ def test_it_computes_what_python_does(source: str):
 @pytest.mark.parametrize(
     ("source", "value", "expected"),
     [
-        *(
-            ("x / 4", 2, Fraction(1, 2)),
-            ("x / 2", 4, 2),
-            ("1 / x", 0, None),
-            ("x < 1", None, None),
-            ("x + 1", "a", None),
-        ),
+        *(("x / 4", 2, Fraction(1, 2)), ("x / 2", 4, 2), ("1 / x", 0, None), ("x < 1", None, None)),
         *(("x * 9", "a", None), ("int(x)", "a", None), ("x[5]", (1, 2), None), ("x == 1", True, True)),
     ],
 )

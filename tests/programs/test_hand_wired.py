@@ -56,15 +56,6 @@ def test_a_patch_from_itself_and_a_factor_of_1_change_no_bit(site: str):
         assert torch.equal(logits_with(H, TEXTS, {site: tc.scale(1.0)}), logits)
 
 
-@pytest.mark.parametrize("stem", ["attn_scores", "mask"])
-def test_an_edge_that_the_causal_mask_forbids_can_be_knocked_out_at_no_cost(stem: str):
-    site = name(stem, 1)
-    with tc.capture(H, site):
-        logits = H(TEXTS)
-    later = [(head, 5, key) for head in (0, 1) for key in range(6, 21)]
-    assert torch.equal(logits_with(H, TEXTS, {site: tc.knock_out(later)}), logits)
-
-
 # Where the heads of the induction circuit look
 
 

@@ -30,7 +30,3 @@ def blocks(name: str) -> str:
 )
 def test_layers_are_those_of_tracr(name: str, expected: str):
     assert blocks(name) == expected
-
-
-def test_shuffle_dyck_2_has_a_layer_of_four_heads():
-    assert blocks("shuffle_dyck_2").startswith("A4 ")

@@ -2,9 +2,6 @@
 
 import pytest
 
-import transformer_core as tc
-from tests.model.building import small_config
-from transformer_core.errors import ProgramError
 from transformer_core.programs import EXAMPLES, Program, roles
 from transformer_core.programs import compile as compile_program
 
@@ -40,14 +37,11 @@ def test_an_induction_head_compares_with_the_previous_token_and_with_nothing_els
     ("predicate", "is_causal", "expected"),
     [
         ("key == query - 3", True, ("offset", 3)),
-        ("key == query", False, ("offset", 0)),
         ("key == query + 2", False, ("offset", -2)),
         ("key + 1 == query or key > query", True, ("offset", 1)),  # a later key is never seen
         ("key + 1 == query or key > query", False, ("other", None)),
-        ("key == query - 1 and query > 3", True, ("other", None)),
         ("key < query", True, ("other", None)),
         ("key == 0", True, ("fixed", None)),
-        ("False", True, ("none", None)),
         ("key == 99", False, ("none", None)),
     ],
 )
@@ -55,8 +49,3 @@ def test_offsets(predicate: str, is_causal: bool, expected: tuple[str, int | Non
     source = f"n = selector_width(select(indices, indices, lambda key, query: {predicate}))"
     (found,) = kinds(Program(source=source, is_causal=is_causal)).values()
     assert found[:2] == expected
-
-
-def test_a_trained_model_has_no_program():
-    with pytest.raises(ProgramError, match="was not compiled from a program"):
-        roles(tc.build(small_config()))

@@ -1,4 +1,4 @@
-"""What was captured of a text, against a plain capture."""
+"""What was captured of a text, and the residual stream, against a plain capture."""
 
 import numpy as np
 import pytest
@@ -15,11 +15,9 @@ from transformer_core.instrument.sites import site_names
 INPUTS = {"encoder_decoder": ([3, 5, 8, 13, 2], [1, 9, 4]), "decoder_only": ([3, 5, 8],), "encoder_only": ([3, 5, 8],)}
 
 
-SOME = ("the paper's", "decoder, q/k norm", "encoder", "attention only", "decoder, rotary")
-some_variations = pytest.mark.parametrize("variation", SOME)
-
-
-@some_variations
+@pytest.mark.parametrize(
+    "variation", ["the paper's", "decoder, q/k norm", "encoder", "attention only", "decoder, rotary"]
+)
 def test_values_are_those_of_a_plain_capture(variation: str):
     model = varied_model(variation)
     inputs = INPUTS[model.config.architecture]
@@ -32,6 +30,17 @@ def test_values_are_those_of_a_plain_capture(variation: str):
     assert captured.n_bytes > 0
     np.testing.assert_allclose(captured.values(PROBABILITIES), logits[0].softmax(dim=-1).numpy(), atol=1e-6)
     assert [*captured.lengths.values()] == [len(tokens) for tokens in inputs]
+    for stack, stream in captured.streams().items():
+        n_layers = len(getattr(model, stack).blocks)
+        n_sublayers = 1 + (stack == "decoder" and model.config.has_encoder) + (model.config.d_ff > 0)
+        assert len(stream.names) == 1 + n_sublayers * n_layers
+        assert stream.added.shape == (len(stream.names) - 1, captured.lengths[stack])
+        for place, end in ((0, "blocks.0.hook_resid_pre"), (-1, f"blocks.{n_layers - 1}.hook_resid_post")):
+            np.testing.assert_allclose(stream.sums[place], acts[f"{stack}.{end}"][0].norm(dim=-1), rtol=1e-5)
+        np.testing.assert_allclose(stream.shares * stream.read[:-1], stream.added, rtol=1e-5)
+        # The sum lies between the difference and the sum of the lengths that it is made of.
+        assert (stream.sums[1:] <= stream.read[:-1] + stream.added + 1e-4).all()
+        assert (stream.sums[1:] >= np.abs(stream.read[:-1] - stream.added) - 1e-4).all()
 
 
 def test_a_site_that_is_not_there_is_named():

@@ -1,26 +1,13 @@
 """The feed-forward network as convolutions, against the network itself and against plain loops."""
 
-import pytest
 import torch
 
 import transformer_core as tc
-from tests.model.building import each_variation, odd_config, random_inputs, varied_model
-from transformer_core.analysis.blueprint.convolution import as_convolutions, convolution_error
+from tests.model.building import each_variation, random_inputs, varied_model
+from transformer_core.analysis.blueprint.convolution import convolution_error
 from transformer_core.analysis.blueprint.plan import blueprint_of
 from transformer_core.analysis.blueprint.shapes import input_site
 from transformer_core.model.feed_forward import FeedForward
-
-
-@pytest.mark.parametrize("changes", [{}, {"gated": True, "activation": "silu"}, {"feed_forward_bias": False}])
-def test_convolutions_of_width_one_are_the_network(changes: dict[str, object]):
-    torch.manual_seed(3)
-    network = FeedForward(odd_config(**changes)).double().eval()
-    x = torch.randn(2, 5, network.up.in_features, dtype=torch.float64)
-    found = as_convolutions(network, x)
-    with torch.inference_mode():
-        torch.testing.assert_close(found, network(x))
-        for position in range(5):  # each position by itself: nothing comes from its neighbours
-            torch.testing.assert_close(found[:, position], network(x[:, position : position + 1])[:, 0])
 
 
 @each_variation

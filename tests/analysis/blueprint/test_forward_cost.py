@@ -10,7 +10,6 @@ from transformer_core.analysis.blueprint.forward_cost import (
     memory,
     reading_cost,
     reading_costs,
-    several_lengths,
     writing_cost,
 )
 from transformer_core.analysis.blueprint.weights import n_parameters
@@ -59,9 +58,3 @@ def test_memory_by_hand():
     assert memory(bert_base(), 10, n_parameters=1).cache == 0
     both = memory(transformer_base(), 10, n_parameters=1, bytes_per_number=2)
     assert both.patterns == 18 * 8 * 100 * 2 and both.cache == 2 * 6 * 10 * 2 * 512 * 2
-
-
-@pytest.mark.parametrize("longest", [1, 5, 160, 161, 131_072])
-def test_lengths_go_from_one_to_the_longest(longest: int):
-    lengths = several_lengths(longest)
-    assert lengths[0] == 1 and lengths[-1] == longest and lengths == sorted(set(lengths)) and len(lengths) <= 160

@@ -3,12 +3,10 @@
 import math
 import statistics
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-import transformer_core as tc
 from tests.analysis.conftest import Made
 from transformer_core.analysis.heads.many_texts import MEASURES, HeadOnText, HeadOverTexts
 from transformer_core.analysis.heads.measures import HeadName
@@ -52,17 +50,6 @@ def test_a_head_in_a_model_run(make: Callable[..., Made]):
     pattern, mask = model_run.patterns["cross"][0, 1], model_run.masks["cross"][0]
     by_hand = HeadOnText.of("a text", pattern, mask, model_run.target, model_run.source)
     assert HeadOnText.in_run("a text", model_run, HeadName("cross", 0, 1)) == by_hand
-
-
-def test_a_head_in_a_layer_with_a_window_is_measured_by_its_own_mask(make: Callable[..., Made]):
-    """Where each token sees itself alone, no query has a choice."""
-    model, tokenizer = make("encoder_only")
-    config = replace(model.config, n_encoder_layers=2, sliding_window=1, full_attention_every=2)
-    model = tc.build(config, seed=1).eval()
-    model_run = run_text(model, tokenizer, "The cat sees the dog.")
-    full, alone = (HeadOnText.in_run("a text", model_run, HeadName("encoder", layer, 0)) for layer in (0, 1))
-    assert full.entropy and full.distance and full.share_on_first
-    assert (alone.entropy, alone.distance, alone.share_on_first, alone.strongest_weight) == (None, None, None, 1)
 
 
 def test_a_text_without_a_choice_has_no_measures_but_a_strongest_cell():

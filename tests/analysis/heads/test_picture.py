@@ -133,26 +133,42 @@ def test_every_quantity_of_one_head_and_of_several(quantity: Quantity, shares: t
         np.testing.assert_allclose(shown.values.sum(axis=1), 1, rtol=1e-5)
 
 
-def test_heads_that_make_no_mean_are_an_error_in_a_sentence():
-    with pytest.raises(ConfigError, match="all heads have weight 0"):
-        seen(heads=tuple(HeadShare(layer=0, head=h, weight=0.0) for h in range(2)))
-    with pytest.raises(ConfigError, match=r"0 or more, got -1\.0"):
-        seen(heads=(HEAD, HeadShare(layer=0, head=0, weight=-1.0)))
+WHOLE = (0, N - 1)
 
 
 @pytest.mark.parametrize("quantity", ["pattern", "values"])
 @pytest.mark.parametrize("hidden", [(), ("special",), ("sinks",), ("special", "sinks")], ids=str)
-@pytest.mark.parametrize("window", [None, ((3, 7), (0, 3)), ((4, 6), (4, 99))], ids=str)
-def test_words_are_sums_over_keys_and_means_over_queries(
-    quantity: Quantity, hidden: tuple[Hidden, ...], window: Window | None
+@pytest.mark.parametrize(
+    ("window", "spans"),
+    [
+        (None, (WHOLE, WHOLE)),
+        (((3, 7), (0, 3)), ((3, 7), (0, 3))),
+        (((4, 6), (4, 99)), ((4, 6), (4, N - 1))),
+        (((9, 12), (2, 4)), (WHOLE, (2, 4))),  # where a side has no such tokens, all of it is shown
+    ],
+)
+@pytest.mark.parametrize("in_words", [False, True], ids=["tokens", "words"])
+@pytest.mark.parametrize("again", [False, True])
+def test_words_are_sums_over_keys_and_means_over_queries_of_what_is_not_hidden(
+    quantity: Quantity,
+    hidden: tuple[Hidden, ...],
+    window: Window | None,
+    spans: Window,
+    in_words: bool,
+    again: bool,
 ):
-    """Some windows cut a word: then it is made of the tokens that are left of it."""
-    shown = seen(quantity=quantity, in_words=True, hidden=frozenset(hidden), window=window)
+    """Some windows cut a word: then it is made of the tokens that are left. Weights are shared out over all keys."""
+    more: dict[str, Any] = {"hidden": frozenset(hidden), "in_words": in_words, "renormalise": again}
+    shown = seen(quantity=quantity, window=window, **more)
     of_text = {0, N - 1} if "special" in hidden else set()
     of_keys = of_text | ({SINK} if "sinks" in hidden else set())
-    spans = window or ((0, N - 1), (0, N - 1))
-    queries, keys = (shown_tokens(h, s, in_words=True) for h, s in zip((of_text, of_keys), spans, strict=True))
-    values, mask = words_by_hand(cells_by_hand(quantity, (HEAD,)), CAUSAL.mask(1), queries, keys)
+    queries, keys = (shown_tokens(h, s, in_words=in_words) for h, s in zip((of_text, of_keys), spans, strict=True))
+    cells = cells_by_hand(quantity, (HEAD,))
+    if again and quantity == "pattern":
+        for query in range(N):
+            left = sum(cells[query, key] for key in range(N) if key not in of_keys)
+            cells[query] *= 1 / left if left else 0
+    values, mask = words_by_hand(cells, CAUSAL.mask(1), queries, keys)
     np.testing.assert_allclose(shown.values, values, rtol=1e-5, atol=1e-7)
     np.testing.assert_array_equal(shown.mask, mask)
     assert [[*tokens] for tokens in shown.queries.tokens] == queries
@@ -164,51 +180,6 @@ def test_words_are_called_as_their_tokens_together():
     assert shown.keys.labels == ("<bos>", "the", "unbelievable", "cat", "isn't", "<eos>")
     np.testing.assert_allclose(shown.values.sum(axis=1), 1, rtol=1e-5)
     assert seen(in_words=True, window=((3, 4), (0, 1))).queries.labels == ("believable",)
-
-
-@pytest.mark.parametrize("window", [None, ((2, 7), (2, 4))], ids=["all", "window"])
-@pytest.mark.parametrize("in_words", [False, True], ids=["tokens", "words"])
-def test_what_is_hidden_is_shared_among_all_that_is_not(window: Window | None, in_words: bool):
-    """Also among the keys that lie beside the window: a row of a window may sum to less than 1."""
-    shown = seen(hidden=frozenset({"special", "sinks"}), renormalise=True, window=window, in_words=in_words)
-    left = [key for key in range(N) if not SPECIAL[key] and key != SINK]
-    cells = np.zeros((N, N))
-    for query in range(N):
-        total = sum(float(CAUSAL.patterns[1, 2, query, key]) for key in left)
-        for key in left if total else ():
-            cells[query, key] = CAUSAL.patterns[1, 2, query, key] / total
-    spans = window or ((0, N - 1), (0, N - 1))
-    queries = shown_tokens((0, N - 1), spans[0], in_words=in_words)
-    keys = shown_tokens((0, N - 1, SINK), spans[1], in_words=in_words)
-    expected, _ = words_by_hand(cells, CAUSAL.mask(1), queries, keys)
-    np.testing.assert_allclose(shown.values, expected, rtol=1e-5, atol=1e-7)
-    assert not shown.values[0].any() or window  # query 1 may look at hidden keys only
-    if window is None:
-        np.testing.assert_allclose(shown.values[1:].sum(axis=1), 1, rtol=1e-5)
-
-
-def test_nothing_but_weights_is_shared_out_again():
-    for quantity in ("scores", "values", "written"):
-        spec = ViewSpec(heads=(HEAD,), quantity=quantity, hidden=frozenset({"special"}))
-        np.testing.assert_array_equal(seen(spec).values, seen(spec, renormalise=True).values)
-
-
-@pytest.mark.parametrize(
-    ("window", "queries", "keys"),
-    [
-        (((2, 4), (0, 3)), range(2, 5), range(4)),
-        (((8, 8), (3, 500)), range(8, 9), range(3, 9)),
-        (((9, 12), (1, 2)), range(9), range(1, 3)),  # where a side has no such tokens, all of it is shown
-        (((700, 800), (900, 950)), range(9), range(9)),
-    ],
-)
-def test_a_window_keeps_its_places(window: Window, queries: range, keys: range):
-    shown = seen(window=window)
-    rows, columns = slice(queries.start, queries.stop), slice(keys.start, keys.stop)
-    np.testing.assert_array_equal(shown.values, CAUSAL.patterns[1, 2, rows, columns])
-    np.testing.assert_array_equal(shown.mask, CAUSAL.mask(1, rows, columns))
-    assert (shown.queries.first, shown.keys.first) == (queries.start, keys.start)
-    assert shown.queries.labels == LABELS[rows] and shown.keys.labels == LABELS[columns]
 
 
 @pytest.mark.parametrize(
@@ -288,13 +259,6 @@ def test_heads_of_layers_with_other_masks_are_masked_by_the_layers_that_count(qu
     one = seen(None, layers, heads=(replace(shares[0], weight=0.0), shares[1]), quantity=quantity)
     assert (one.mask == window).all(), "a head of weight 0 does not count"
     np.testing.assert_allclose(one.values, seen(None, layers, heads=shares[1:], quantity=quantity).values, rtol=1e-6)
-
-
-def test_a_picture_that_has_room_is_not_pooled():
-    assert seen(most_cells=N).blocks is None
-    assert seen(most_cells=N - 1).blocks == (N, N)
-    assert seen(most_cells=N - 1, window=((0, 3), (0, 3))).blocks is None
-    assert seen(most_cells=N - 1, in_words=True).blocks is None
 
 
 @pytest.mark.parametrize("quantity", ["scores", "values", "written"])

@@ -6,9 +6,9 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from scipy.spatial.distance import jensenshannon  # type: ignore[import-untyped]
 
 import transformer_core as tc
-from tests.analysis.heads.test_matching import divergence
 from tests.programs.compiled_examples import example
 from transformer_core.analysis.heads.program_heads import MatchedHead, match_program
 from transformer_core.corpora import load_corpus, program_inputs
@@ -77,7 +77,7 @@ def test_distances_and_effects_are_what_plain_python_gives(corpora: dict[str, Co
                 model(tokens), trained(tokens)
             for query in range(1, tokens.shape[1]):
                 rows = [known[site.format(0)][0, 0, query], ours[site.format(candidate[0])][0, candidate[1], query]]
-                values.append(max(0, divergence(*(row.double().tolist() for row in rows))) ** 0.5)
+                values.append(jensenshannon(*(row.double().numpy() for row in rows), base=2))
         means[candidate] = np.mean(values)
     assert head.trained_head == min(means, key=means.__getitem__)
     assert head.distance == pytest.approx(min(means.values()), abs=1e-5)

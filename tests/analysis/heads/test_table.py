@@ -29,12 +29,6 @@ def test_as_the_csv_module_writes_it(pattern: np.ndarray):
     )
 
 
-@pytest.mark.parametrize("shape", [(0, 4), (3, 0)])
-def test_without_cells_there_is_the_first_line(shape: tuple[int, int]):
-    nothing = np.zeros(shape, dtype=np.float32)
-    assert pattern_csv(nothing, QUERIES[: shape[0]], KEYS[: shape[1]], nothing > 0) == ",".join(COLUMNS) + "\n"
-
-
 def test_any_matrix_by_hand():
     values = np.array([[0.5, np.nan], [-2.0, 1e-9]])
     assert matrix_csv(values, "layer", [0, 1], "head, of 2", ["a,b", 7], "effect") == (
@@ -48,10 +42,6 @@ def test_arrays_come_back_from_a_file(pattern: np.ndarray):
     np.savez_compressed(file, allow_pickle=False, **arrays)
     file.seek(0)
     with np.load(file) as back:  # which refuses pickles
-        assert set(back) == {"pattern", "mask", "query_tokens", "key_tokens", "first_query", "first_key"}
-        assert back["pattern"].dtype == np.float32
         np.testing.assert_array_equal(back["pattern"], pattern)
         np.testing.assert_array_equal(back["mask"], pattern > 0.5)
-        assert back["query_tokens"].tolist() == QUERIES
-        assert back["key_tokens"].tolist() == KEYS
-        assert (int(back["first_query"]), int(back["first_key"])) == (3, 9)
+        assert (back["query_tokens"].tolist(), back["key_tokens"].tolist()) == (QUERIES, KEYS)
