@@ -17,6 +17,7 @@ from pages.shared.sources import Source
 from tests.pages.conftest import EXAMPLES
 from tests.pages.explore import parts
 from tests.pages.explore.compare.test_sides import side
+from transformer_core.analysis.flow.divergence import js_distance
 from transformer_core.analysis.heads.measures import HeadName
 
 HEAD = HeadName("encoder", 0, 0)
@@ -78,18 +79,9 @@ def shown(part: Callable[[], object], **session: Any) -> AppTest:
     return parts.shown(part, **VIEW | session)
 
 
-def js(p: np.ndarray, q: np.ndarray) -> float:
-    """The Jensen-Shannon distance of two distributions to base 2, term by term."""
-    total = 0.0
-    for one, other in zip(p.tolist(), q.tolist(), strict=True):
-        middle = (one + other) / 2
-        total += sum(x / 2 * np.log2(x / middle) for x in (one, other) if x)
-    return float(np.sqrt(total))
-
-
 def distance(a: np.ndarray, b: np.ndarray) -> float:
-    """The mean over the rows of two patterns."""
-    return float(np.mean([js(*rows) for rows in zip(a, b, strict=True)]))
+    """The mean Jensen-Shannon distance over the rows of two patterns."""
+    return float(js_distance(a, b).mean())
 
 
 def loaded(letter: str, folder: Path, name: str = "en-fr", **more: Any) -> Side:

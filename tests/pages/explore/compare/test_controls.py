@@ -43,38 +43,11 @@ def choices(a: Side, b: Side, **session: Any) -> AppTest:
     return shown(lambda: controls.choose(a, b, CARDS), **session)
 
 
-def labels(app: AppTest) -> list[str]:
-    """What opens to the choices of each side says."""
-    return [str(block.proto.popover.label) for block in app.get("popover")]
-
-
 def snapshot(step: int = 40) -> Any:
     return weights(source=Source("runs/pairs", "1", step=step), run="pairs", snapshots=(0, 20, 40, 60))
 
 
 A, B = side("A"), side("B")
-OTHER = HeadName("decoder", 0, 3)
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "session", "said"),
-    [
-        (A, B, {}, ["A: cross L2.H1", "B: same head"]),
-        (A, side("B", head=OTHER), {"HEAD_B": OTHER}, ["A: cross L2.H1", "B: decoder L0.H3"]),
-        (A, B, {"HEAD_B": B.head}, ["A: cross L2.H1", "B: cross L2.H1"]),  # chosen, though it is the same
-        (A, side("B", weights("two"), head=OTHER), {"WEIGHTS_B": "two"}, ["A: cross L2.H1", "B: decoder L0.H3 · two"]),
-        (side("A", snapshot()), B, {"WEIGHTS_A": "pairs@40"}, ["A: cross L2.H1 · one", "B: same head"]),
-        (
-            side("A", change="off:cross.0.0"),
-            side("B", change="even:cross.0.0"),
-            {},
-            ["A: cross L2.H1 · zero ablation", "B: same head · uniform attention"],
-        ),
-    ],
-)
-def test_each_side_says_its_head_and_what_is_not_as_usual(a: Side, b: Side, session: Any, said: list[str]):
-    app = choices(a, b, **{getattr(view_fields, name).key: value for name, value in session.items()})
-    assert [label.replace("\u2060", "") for label in labels(app)] == said
 
 
 def test_a_model_is_chosen_from_all_others_and_from_trainings_that_can_be_shown(monkeypatch: pytest.MonkeyPatch):
@@ -82,15 +55,12 @@ def test_a_model_is_chosen_from_all_others_and_from_trainings_that_can_be_shown(
     assert app.selectbox(key="compare-at-box").options == ["model above", "training pairs", "training short"]
     options = ["same model", "Other", "training pairs", "training short"]
     assert app.selectbox(key="compare-with-box").options == options
-    assert not app.selectbox(key="compare-with-box").disabled
     app = choices(side("A", snapshot()), B, **{view_fields.WEIGHTS_A.key: "pairs@40"})
     assert app.selectbox(key="compare-with-box").options[:3] == ["same model", "One", "Other"], "A is another model"
-    assert app.selectbox(key="compare-at-box").value == "pairs@"
     monkeypatch.setattr(runs, "available", dict)
     app = choices(A, B)
-    of_a, of_b = (app.selectbox(key=f"compare-{name}-box") for name in ("at", "with"))
+    of_a = app.selectbox(key="compare-at-box")
     assert of_a.disabled and "appear here" in str(of_a.help), "there are no trainings"
-    assert not of_b.disabled and not of_b.help
 
 
 @pytest.mark.parametrize(
@@ -98,7 +68,6 @@ def test_a_model_is_chosen_from_all_others_and_from_trainings_that_can_be_shown(
     [
         ("at", "pairs@", "pairs@60", True),
         ("with", "pairs@", "pairs@40", False),
-        ("with", "short@", "short@0", False),
         ("at", "", "", True),
     ],
 )
@@ -123,13 +92,10 @@ def test_a_snapshot_is_chosen_where_there_are_several():
     app = choices(side("A", of_one), side("B", snapshot()), **{"compare-at": "short@0", "compare-with": "pairs@40"})
     assert [slider.key for slider in app.select_slider] == ["compare-with-snapshot"]
     slider = app.select_slider(key="compare-with-snapshot")
-    assert slider.value == 40 and slider.label == "Snapshot of B"
-    assert slider.options == ["step 0", "step 20", "step 40", "step 60"]
+    assert slider.value == 40 and slider.options == ["step 0", "step 20", "step 40", "step 60"]
     slider.set_value(20).run()
     assert app.session_state["compare-with"] == "pairs@20"
     assert app.session_state["compare-at"] == "short@0"
-    app = choices(A, side("B", snapshot()))
-    assert not app.select_slider, "B is as A, and A's weights are the bar's"
 
 
 def test_the_head_of_each_side_is_chosen_out_of_its_own():
@@ -148,7 +114,6 @@ def test_the_head_of_each_side_is_chosen_out_of_its_own():
     assert app.session_state[view_fields.TEXT_B.key] == ""
     app.selectbox(key="compare-ahead-box").set_value(HeadName("encoder", 0, 2)).run()
     assert [app.session_state[part] for part in ("attention", "layer", "head")] == ["encoder", 0, 2]
-    assert choices(A, B).selectbox(key="compare-bhead-box").value == ""
 
 
 def test_what_is_done_to_heads_of_one_side_is_chosen_there():
@@ -156,8 +121,6 @@ def test_what_is_done_to_heads_of_one_side_is_chosen_there():
     for name, other, expected in (("change", "bchange", "even:cross.0.1"), ("bchange", "change", "even:cross.1.2")):
         app = choices(side("A", head=heads[0]), side("B", head=heads[1]), **{view_fields.HEAD_B.key: heads[1]})
         kind = app.selectbox(key=f"compare-{name}-kind")
-        assert kind.options == ["none", "zero ablation", "uniform attention"] and kind.value == ""
-        assert not app.multiselect
         kind.set_value("even").run()
         assert app.session_state[f"compare-{name}"] == expected
         assert app.selectbox(key=f"compare-{other}-kind").value == ""
@@ -187,7 +150,6 @@ def test_b_is_forced_on_a_s_output_and_reads_a_s_text_until_a_person_says_otherw
     assert box.value == "" and "same as A" in box.placeholder
     box.set_value("  c \t d ").run()
     assert app.session_state[view_fields.TEXT_B.key] == "c d"
-    assert choices(A, side("B", text="c d")).text_input(key="compare-btext-box").value == "c d"
 
 
 def says(of: Side | None = None, **more: Any) -> str:
@@ -202,8 +164,6 @@ def says(of: Side | None = None, **more: Any) -> str:
         (A, {"output": " u v "}, "A, one, generates “u v”"),
         (B, {"output": "u v\ufffd", "architecture": "decoder_only"}, "B, one, continues with “u v”"),
         (A, {"output": "u", "blanks": (1,), "architecture": "encoder_only"}, "A, one, fills in “u”"),
-        (A, {"output": "u", "blanks": (), "architecture": "encoder_only"}, "A, one, fills in nothing"),
-        (A, {"output": "u", "has_mask": False, "architecture": "encoder_only"}, "A, one, outputs “u”"),
         (A, {"output": " "}, "A, one, generates nothing"),
         (side(target="t"), {"output": "t"}, "A, one, is teacher-forced on “t”, which it also generates on its own"),
         (
@@ -221,7 +181,6 @@ def test_a_side_says_what_it_writes_and_what_it_could_not_read(of: Side, run_of:
     ("detours", "said"),
     [
         ([("Le", "le")], ", which it also generates on its own"),
-        ([("un", "le")], "; on its own it would generate “le” instead of “un”"),
         (
             [("Le", "le"), ("chat", "chien"), ("a", "b"), ("c", "d")],
             "; on its own it would generate “chien” instead of “chat”, and 2 more",

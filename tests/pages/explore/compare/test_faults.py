@@ -6,18 +6,14 @@ from pathlib import Path
 import pytest
 
 from pages.explore.compare import data
-from tests.pages.conftest import url_of, words_of
+from tests.pages.conftest import words_of
 from tests.pages.explore.compare.compare_page import OpenApp, figures_of, open_compare
-from tests.pages.train.small_films import STEPS, TEXTS, save_run
 from transformer_core.training.run.launch import Launcher
 
 WRONG = {
     ("with", "../../etc@1"): "There is no model or training run",
-    ("at", "nosuch"): "There is no model or training run “nosuch”; English to French is shown instead.",
     ("bhead", "cross.9.9"): "B (English to French) has no head cross.9.9; B shows cross-attention L1.H3 instead.",
-    ("bhead", "cross"): "the format is attention.layer.head: cross.1.2",
     ("bchange", "off:cross.7.7"): "B (English to French) has none of the heads to ablate",
-    ("change", "off"): "the format is off or even, a colon, and heads joined by +",
     ("cell", "x"): "the format is query.key as positions: 7.12",
     ("view", "sideways"): "it must be one of one, changed, effect, map, layers, texts",
 }
@@ -32,14 +28,6 @@ def test_what_an_address_asks_for_wrongly(open_app: OpenApp, field: str, value: 
 
 
 @pytest.mark.usefixtures("checkpoints")
-def test_a_cell_beyond_the_text_is_not_marked(open_app: OpenApp):
-    app = open_compare(open_app, cell="99.99")
-    assert all(not figure["layout"].get("shapes") for figure in figures_of(app).values())
-    app = open_compare(open_app, cell="1.2")
-    assert all(len(figure["layout"]["shapes"]) == 3 for figure in figures_of(app).values())
-
-
-@pytest.mark.usefixtures("checkpoints")
 def test_without_a_text_nothing_is_compared(open_app: OpenApp):
     app = open_compare(open_app, text="")
     assert not figures_of(app)
@@ -50,26 +38,12 @@ def test_without_a_text_nothing_is_compared(open_app: OpenApp):
 def test_models_of_other_kinds_are_shown_as_far_as_they_can_be(open_app: OpenApp):
     for view, sentence in {
         "one": "too few to subtract the maps",
-        "changed": "the same layers, heads and attentions",
-        "map": "too few tokens for a joint map",
         "layers": "tokenize this text differently",
     }.items():
         app = open_compare(open_app, **{"with": "tales"}, view=view)
         words = words_of(app)
         assert sentence in words
         assert "B (Tales) has no head cross.1.0; B shows decoder self-attention L0.H0 instead." in words
-
-
-def test_a_snapshot_that_is_gone_gives_way_to_the_nearest(
-    open_app: OpenApp, checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    save_run(tmp_path / "runs" / "pairs")
-    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
-    app = open_compare(open_app, **{"at": "pairs@4", "with": "pairs@58"}, text=TEXTS[0])
-    assert "pairs has no snapshot at step 58; step 60 is shown instead." in words_of(app)
-    assert len(figures_of(app)) == 3
-    app.select_slider(key="compare-with-snapshot").set_value(STEPS[0]).run()
-    assert url_of(app)["with"] == "pairs@0"
 
 
 @pytest.mark.usefixtures("checkpoints")

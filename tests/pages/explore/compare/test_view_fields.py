@@ -70,15 +70,6 @@ def test_what_is_done_to_heads_and_to_which_are_chosen_apart():
     assert field.value == "" and view_fields.CHANGE_A.value == ""
 
 
-def test_a_list_stands_in_the_address_as_far_as_it_fits():
-    fits = "x" * view_fields.MOST_LISTED
-    for text, is_long in ((fits, False), (fits + "y", True), ("z", False), ("", False)):
-        view_fields.take_list(text)
-        assert view_fields.listed() == text
-        assert view_fields.is_too_long_for_links() == is_long
-        assert (view_fields.LIST.value == text) == (not is_long)
-
-
 def test_it_is_a_first_visit_once_and_only_where_no_head_was_chosen(
     session: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ):

@@ -4,14 +4,9 @@ from typing import Any
 
 import pytest
 
-from pages.explore.decoding import blanks_data
 from pages.explore.decoding.blanks_data import BlanksData
-from pages.shared import models
-from pages.shared.sources import Source
-from tests.pages.explore.decoding.blanks_parts import FILLED, PLACE, REQUEST, STEP, TEXT, VIEW, drawn, written
-from tests.pages.explore.parts import shown
+from tests.pages.explore.decoding.blanks_parts import FILLED, PLACE, REQUEST, STEP, drawn, written
 from transformer_core.decoding.filling import Filling, FillingTree
-from transformer_core.errors import TextError
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 
@@ -49,16 +44,6 @@ def test_a_request_fills_one_blank_or_all(tree: FillingTree, request_of: str):
     assert pairs(data.at) == pairs(data.whole) == pairs(expected)
     assert app.session_state[FILLED] == written(expected) and app.session_state[STEP] is None
     assert REQUEST not in app.session_state, "asked once"
-    open_ones = [place for place in tree.masks if place not in dict(pairs(expected))]
-    assert data.next_place == (open_ones[0] if open_ones else None)
-    place = looked_at(**{REQUEST: request_of})
-    assert place == (open_ones[0] if open_ones else expected.steps[-1].position)
-    assert (data.beside is None) == bool(open_ones)
-    labels = [*data.given.labels]
-    for place, token in pairs(expected):
-        labels[place] = data.tokenizer.labels([token])[0]
-        assert data.steps[place].chosen.token == token
-    assert data.labels(data.at) == labels
     if data.beside is not None:
         alone = tree.read().blanks
         assert pairs(data.beside) == [(place, alone[place].best.token) for place, _ in pairs(expected)]
@@ -121,23 +106,6 @@ def test_the_chosen_blank_is_shown_or_else_the_next_or_the_last(tree: FillingTre
     drawn(lambda data: found.append((data.place, data.at.steps[-1].position)), text=text, **{REQUEST: "all"})
     ((place, last),) = found
     assert place == last
-
-
-def test_a_text_with_too_many_blanks_is_refused(monkeypatch: pytest.MonkeyPatch):
-    errors: list[str] = []
-
-    def part() -> None:
-        card = models.available()["gaps"]
-        try:
-            blanks_data.current(card, Source.of(card), TEXT)
-        except TextError as error:
-            errors.append(str(error))
-
-    for most, n_errors in ((2, 0), (1, 1)):
-        monkeypatch.setattr(blanks_data, "MOST_BLANKS", most)
-        shown(part, **VIEW)
-        assert len(errors) == n_errors
-    assert "this text has 2 blanks, but at most 1 can be filled" in errors[0]
 
 
 def test_a_text_that_is_cut_is_a_note():

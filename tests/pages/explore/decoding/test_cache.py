@@ -1,4 +1,4 @@
-"""The KV cache at one step: what it holds and costs, against the model's own caches."""
+"""The KV cache at one step: which tokens it holds, and the saved lines that give its numbers."""
 
 import re
 from pathlib import Path
@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from tests.pages.conftest import EXAMPLES, PROMPTS, words_of
@@ -17,10 +15,8 @@ from tests.pages.explore.decoding.decoding_parts import (
     check_redrawn,
     figure,
     files_of,
-    loaded,
     opened,
 )
-from transformer_core.decoding.cache import KeyValueCache
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 PART = "cache"
@@ -29,36 +25,6 @@ STEP = 3
 
 def facts_of(app: Any) -> dict[str, str]:
     return dict(re.findall(r"<div><span>(.*?)</span>(.*?)</div>", words_of(app)))
-
-
-@torch.inference_mode()
-def check_sizes(app: AppTest, model: tc.Transformer, src: torch.Tensor, tokens: torch.Tensor) -> None:
-    """The sizes that are shown are those of the cache that a forward over these tokens fills."""
-    cache = KeyValueCache(model.config.n_decoder_layers)
-    model.decode(tokens, model.encode(src), src, cache)
-    of_self = sum(block.self_attn.written.nbytes for block in cache.blocks)
-    of_source = sum(part.nbytes for block in cache.blocks for part in block.cross_attn.complete or ())
-    sizes = {
-        "cache size": of_self + of_source,
-        "of which source (fixed)": of_source,
-        "size per token": of_self / tokens.shape[1],
-    }
-    shown = facts_of(app)
-    for name, n_bytes in sizes.items():
-        assert float(shown[name].removesuffix(" KiB")) == pytest.approx(n_bytes / 1024, abs=0.051)
-
-
-@torch.inference_mode()
-def test_bytes_and_cells_are_those_of_the_models_own_cache(three_kinds: Path):
-    app, (model, _, src) = opened(PART, model="en-fr", text=EXAMPLES[0], step=STEP), loaded(three_kinds)
-    tokens = tc.greedy_decode(model, src, max_new_tokens=STEP).tokens
-    check_sizes(app, model, src, tokens)
-    facts = facts_of(app)
-    assert "×" in facts["without a cache"] and facts["step time"].endswith(" ms")
-    drawn = figure(app, "decoding-cache")
-    source, read = (trace for trace in drawn.data if trace.type == "heatmap")
-    np.testing.assert_array_equal(cells(drawn)[:2], [[0] * src.shape[1], [2] * src.shape[1]])
-    assert len(source.customdata) == 4 and len(read.customdata[0]) == STEP + 1
 
 
 def test_a_prompt_is_read_at_once(three_kinds: Path):

@@ -1,4 +1,4 @@
-"""All heads at one step: against a plain forward over the same tokens, and what clicks choose."""
+"""All heads at one step: what a decoder looks at, against a plain forward, and the saved lines."""
 
 from pathlib import Path
 
@@ -21,25 +21,6 @@ from tests.pages.explore.decoding.decoding_parts import (
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 PART = "rows"
 STEP = 3
-
-
-@pytest.fixture(scope="module")
-def expected(three_kinds: Path) -> dict[str, np.ndarray]:
-    """Weights at the fourth token that is read, [layer, head, key]."""
-    model, _, src = loaded(three_kinds)
-    tokens = tc.greedy_decode(model, src, max_new_tokens=STEP).tokens
-    return {name: rows[:, :, STEP] for name, rows in rows_of(model, src, tokens).items()}
-
-
-@pytest.mark.parametrize("mean", ["", "layer", "all"])
-def test_rows_are_those_of_a_forward(expected: dict[str, np.ndarray], mean: str):
-    app = opened(PART, model="en-fr", text=EXAMPLES[0], step=STEP, layer=1, head=2, mean=mean)
-    for kind in ("cross", "decoder"):
-        drawn = figure(app, f"decoding-rows-{kind}")
-        heads = [*expected[kind].mean(axis=1)] if mean == "all" else [*expected[kind][1]]
-        np.testing.assert_allclose(cells(drawn), [*heads, sum(heads) / len(heads)], atol=1e-5)
-        assert drawn.layout.shapes[1].y0 + 0.5 == (2 if not mean else len(heads)), "the frame"
-    assert drawn.layout.xaxis.range[1] > STEP + 1, "there is room for all that the branch will be"
 
 
 def test_a_decoder_has_one_figure_of_its_prompt_and_what_it_wrote(three_kinds: Path):

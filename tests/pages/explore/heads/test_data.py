@@ -24,19 +24,6 @@ def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return kept
 
 
-def test_axes_say_where_queries_and_keys_come_from():
-    for architecture, attention, query, key in (
-        ("encoder_decoder", "encoder", "source", "source"),
-        ("encoder_decoder", "decoder", "decoder input", "decoder input"),
-        ("encoder_decoder", "cross", "decoder input", "source"),
-        ("encoder_only", "encoder", "text", "text"),
-    ):
-        run = {"architecture": architecture, "n_given": 2}
-        names = heads(attention=attention, run={**run}).axis_names
-        assert names == {"query_name": f"query: {query}", "key_name": f"key: {key}"}
-        assert heads(run=run).axis_names_of(attention) == names
-
-
 @pytest.mark.parametrize(
     ("architecture", "n_given", "begins"),
     [("decoder_only", 3, 3), ("decoder_only", 4, None), ("encoder_decoder", 3, None)],
@@ -48,43 +35,9 @@ def test_a_continuation_begins_with_the_first_token_that_was_written(
     data = heads(attention="decoder", run=run)
     assert data.generated_from == begins
     assert data.given_share == (None if begins is None else 0.75)
-    part = "" if begins is None else " (generated from token 3 on)"
-    name = "text" if architecture == "decoder_only" else "decoder input"
-    assert data.axis_names == {"query_name": f"query: {name}{part}", "key_name": f"key: {name}{part}"}
-
-
-def spec(*shares: HeadShare, **more: Any) -> ViewSpec:
-    return ViewSpec(heads=shares, **more)
-
-
-@pytest.mark.parametrize(
-    ("mean", "shares", "who"),
-    [
-        ("", (ONE,), "encoder self-attention L1.H2"),
-        ("layer", (ONE,), "encoder self-attention L1, mean over heads"),
-        ("all", (ONE, OTHER), "encoder self-attention, mean over all heads"),
-        ("", (OTHER, ONE), "encoder self-attention, mean of heads L0.H3, L1.H2"),
-    ],
-)
-def test_a_title_says_whose_attention_it_is(mean: str, shares: tuple[HeadShare, ...], who: str):
-    view_fields.MEAN.set(mean)
-    assert heads(spec=spec(*shares)).who == who
-    assert heads(spec=spec(*shares)).title == f"Attention pattern: {who}"
-    assert heads(spec=spec(*shares, quantity="scores")).title.endswith(f": {who}")
-    assert "pattern" not in heads(spec=spec(*shares, quantity="scores")).title
-
-
-def test_files_are_called_after_the_head_and_the_quantity():
-    for of, more, name in (
-        (spec(ONE), (), "one-encoder-layer1-head2"),
-        (spec(ONE, quantity="scores"), (), "one-encoder-layer1-head2-scores"),
-        (spec(ONE, OTHER, quantity="log"), ("a", "b"), "one-encoder-2heads-log-a-b"),
-    ):
-        assert heads(spec=of).file_name(*more) == name
 
 
 def test_the_spec_is_what_the_controls_ask_for():
-    """Each choice changes just one field, of an attention of 2 layers with 3 heads."""
     view: Any = SimpleNamespace(attention="cross", layer=1, head=2)
     run: Any = SimpleNamespace(
         attention_maps={"cross": SimpleNamespace(shape=(2, 3, 9, 8)), "encoder": SimpleNamespace(shape=(5, 5, 9, 9))}
@@ -96,7 +49,6 @@ def test_the_spec_is_what_the_controls_ask_for():
     for choice, value, changed in (
         (view_fields.QUANTITY, "log", {"quantity": "log"}),
         (view_fields.UNIT, "word", {"in_words": True}),
-        (view_fields.HIDDEN, "special", {"hidden": frozenset({"special"})}),
         (view_fields.HIDDEN, "special+sinks", {"hidden": frozenset({"special", "sinks"})}),
         (view_fields.REST, "share", {"renormalise": True}),
         (view_fields.WINDOW, ((1, 2), (3, 4)), {"window": ((1, 2), (3, 4))}),

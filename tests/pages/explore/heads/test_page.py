@@ -22,7 +22,6 @@ from tests.pages.conftest import (
     view_of,
     words_of,
 )
-from tests.pages.explore.heads.heads_parts import weights
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
 OpenApp = Callable[..., AppTest]
@@ -60,17 +59,8 @@ def test_the_first_view_is_whole(open_app: OpenApp):
     assert [group["attention"] for group in header["groups"]] == ["encoder", "decoder", "cross"]
     assert len(levels) == sum(g["layers"] * g["heads"] * g["queries"] * g["keys"] for g in header["groups"])
     assert "cross-attention L1.H0" in figure_of(app)["layout"]["title"]["text"]
-    words = words_of(app)
-    assert "What to look for" in words
-    assert "2 layers, 4 heads, 12.3 million parameters, trained on en-fr" in words
-
-
-def test_the_url_holds_the_view(open_app: OpenApp):
-    view = {"model": "other", "text": "A dog.", "attention": "decoder", "layer": "0", "head": "1"}
-    app = open_app("heads", **view)
-    assert "decoder self-attention L0.H1" in figure_of(app)["layout"]["title"]["text"]
-    assert view_of(app) == view
-    assert overview_of(app)[0]["chosen"]["value"] == {"attention": "decoder", "layer": 0, "head": 1}
+    header, _ = overview_of(open_app("heads", measure="entropy", order="descending"))
+    assert {*header["measure"]["values"]} == {"encoder", "decoder", "cross"} and header["order"] == "descending"
 
 
 def test_another_model_keeps_the_view_within_it_and_what_a_person_typed(open_app: OpenApp):
@@ -90,7 +80,6 @@ def test_another_model_keeps_the_view_within_it_and_what_a_person_typed(open_app
     ("parameters", "sentence"),
     [
         ({"model": "../../etc"}, "There is no model"),
-        ({"attention": "self"}, "There is no attention"),
         ({"layer": "9" * 5000}, "no layer"),
         ({"head": "4"}, "no head"),
         ({"attention": "<script>", "layer": "<b>", "head": "<i>", "model": "<u>"}, "There is no model"),
@@ -112,9 +101,6 @@ def test_each_wrong_field_of_the_page_is_one_sentence(open_app: OpenApp):
     assert not app.exception
     for asked in ("show “love”", "window “a-b”", "query “-1”", "mix “1.1:x”", "hide “me”"):
         assert f"The address asks for {asked}" in words_of(app).replace("&#39;", "'")
-    app = open_app("heads", mix="9.9+8.8", window="900-999.0-3", query="900")
-    assert not app.exception
-    assert not {"mix", "window", "query"} & url_of(app).keys()
 
 
 @pytest.mark.parametrize("text", ["", "\t\x00\n  "])
@@ -139,50 +125,14 @@ def test_any_text_is_shown_as_text(open_app: OpenApp, text: str):
     assert len(link.get("text", "")) <= 1000 and len(link.get("packed", "")) < 5000
 
 
-def test_unknown_words_and_what_was_left_out_are_said(open_app: OpenApp):
-    words = html.unescape(words_of(open_app("heads", text="The zebra sees the <gnu>.")))
-    assert "Not in the vocabulary" in words and "zebra" in words and "gnu" in words
-    assert "its first 31 tokens were read" in words_of(open_app("heads", text="the cat " * 5000))
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"attention": "encoder", "layer": "0", "head": "3"},
-        {"attention": "decoder", "head": "2", "text": "It's “the” cat's \"dog\" \\ {} %s <unk> <eos>"},
-        {"model": "other", "text": "'''\"\"\"\\" + "the cat " * 100},
-    ],
-)
-def test_the_shown_code_computes_the_shown_numbers(
-    open_app: OpenApp, parameters: dict[str, str], capsys: pytest.CaptureFixture[str]
-):
-    app = open_app("heads", **parameters)
+@pytest.mark.parametrize("text", ["It's “the” cat's \"dog\" \\ {} %s <unk> <eos>", "'''\"\"\"\\" + "the cat " * 100])
+def test_the_shown_code_computes_the_shown_numbers(open_app: OpenApp, text: str, capsys: pytest.CaptureFixture[str]):
+    app = open_app("heads", attention="decoder", head="2", text=text)
     namespace: dict[str, Any] = {}
     exec(compile(shown_code(app), "shown", "exec"), namespace)
     shown = next(trace for trace in figure_of(app)["data"] if trace["name"] == "attention")
     np.testing.assert_allclose(np.nan_to_num(values_of(shown)), namespace["shown"].values, atol=1e-6)
     assert capsys.readouterr().out.splitlines()[0] in html.unescape(words_of(app))
-
-
-def test_the_overview_shows_the_heatmap_s_numbers_and_a_measure_of_each_head(open_app: OpenApp, checkpoints: Path):
-    app = open_app("heads", **VIEW, measure="entropy", order="descending")
-    header, levels = overview_of(app)
-    group = header["groups"][0]
-    size = group["queries"] * group["keys"]
-    at = (1 * group["heads"] + 2) * size
-    shown = values_of(figure_of(app)["data"][0])
-    np.testing.assert_allclose(np.frombuffer(levels[at : at + size], np.uint8) / 254, shown.ravel(), atol=0.51 / 254)
-    pattern = weights(checkpoints, text=TEXT)
-    entropy = -(pattern * np.log(pattern)).sum(axis=-1).mean(axis=-1)
-    np.testing.assert_allclose(header["measure"]["values"]["encoder"], entropy, rtol=1e-5)
-    assert header["order"] == "descending"
-
-
-def test_the_maximum_weight_is_that_of_what_is_shown(open_app: OpenApp):
-    for changed, what in (({}, "of this head"), ({"mean": "all"}, "shown"), ({"window": "1-4.0-3"}, "shown")):
-        app = open_app("heads", **VIEW | changed)
-        assert f"Maximum weight {what}:</b>" in words_of(app)
-        assert f"{np.nanmax(drawn(app)):.2f}</p>" in words_of(app)
 
 
 def looks_alike(again: Any, sent: dict[str, Any]) -> None:
@@ -197,9 +147,8 @@ def looks_alike(again: Any, sent: dict[str, Any]) -> None:
 
 VIEWS: tuple[dict[str, str], ...] = (
     {"attention": "decoder", "layer": "0"},
-    {"unit": "word", "hide": "special", "rest": "share"},
+    {"unit": "word", "hide": "special", "rest": "share", "show": "written", "mean": "all"},
     {"mix": "0.1+1.2:0.5", "window": "1-4.0-3", "query": "3", "key": "1"},
-    {"show": "written", "mean": "all"},
 )
 
 
@@ -229,7 +178,6 @@ def test_the_saved_files_hold_the_numbers_and_the_lines_that_give_them(
     exec(compile(files["redraw.py"], "redraw.py", "exec"), again)
     np.testing.assert_allclose(again["shown"].values, values, atol=1e-6)
     looks_alike(again["figure"], sent)
-    assert next(tmp_path.glob("*.html")).read_text(encoding="utf-8").count("Plotly.newPlot") >= 1
 
 
 def test_every_other_figure_is_drawn_again_by_its_lines(open_app: OpenApp, tmp_path, monkeypatch):
@@ -251,26 +199,8 @@ def test_every_other_figure_is_drawn_again_by_its_lines(open_app: OpenApp, tmp_p
             made = next(part for part in made if (part.of, part.side) == ("target", "source"))
         np.testing.assert_allclose(getattr(made, "values", made).squeeze(), values.squeeze(), atol=1e-6)
         looks_alike(again["figure"], sent)
-        lines = files["csv"].decode().splitlines()[1:]
-        np.testing.assert_allclose([float(line.rsplit(",", 1)[1]) for line in lines], values.ravel(), atol=1e-6)
 
 
-def test_without_models_the_page_says_how_to_train_one(
-    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_without_models_the_page_says_how_to_train_one(open_app: OpenApp, tmp_path: Path, monkeypatch):
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path / "none"))
-    app = open_app("heads")
-    assert not app.exception
-    assert "python -m transformer_core train" in app.code[0].value
-
-
-def test_a_damaged_model_is_a_calm_sentence(open_app: OpenApp, checkpoints: Path, tmp_path: Path, monkeypatch):
-    folder = tmp_path / "damaged"
-    folder.mkdir()
-    for file in (checkpoints / "en-fr").iterdir():
-        (folder / file.name).write_bytes(file.read_bytes())
-    (folder / "model.safetensors").write_bytes(b"nothing")
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
-    app = open_app("heads")
-    assert not app.exception
-    assert "cannot be used" in app.warning[0].value
+    assert "python -m transformer_core train" in open_app("heads").code[0].value

@@ -114,20 +114,6 @@ test("columns are as wide as their widest token, lanes as high as they must, and
   isInOrder(tree, FORKED);
 });
 
-test("the tree is as high as it needs, up to what the page allows, and else to a limit of its own", () => {
-  const many = [NODES[0], ...Array.from({ length: 30 }, (_, i) => node(i + 1, 0, `t${i}`))];
-  const height = (tree) => parseFloat(tree.find(".scroller").style.height);
-  const own = (tree) => sizeOf(tree.find(".field"))[1];
-  const tree = shown(show, "branches", data());
-  assert.ok(height(tree) > own(tree) && height(tree) < own(tree) + 20); // there is room for a scrollbar
-  tree.update(data({ height: 60 }));
-  assert.equal(height(tree), 60);
-  tree.update(data({ nodes: many, ends: [] }));
-  assert.equal(height(tree), 400);
-  tree.update(data({ nodes: many, ends: [], height: 900 }));
-  assert.equal(height(tree), 900);
-});
-
 test("the Tab key comes to the token that is looked at, also where the one that had the focus was deleted", () => {
   const stops = (tree) => tree.findAll(':is(button, .end):not([tabindex="-1"], .end:not([tabindex]))').map(({ dataset }) => dataset.id);
   const tree = shown(show, "branches", data());
@@ -176,42 +162,4 @@ test("a token that changes is written anew, with its line, its words and its pla
   tree.update(data({ nodes: [...nodes, node(4, 3, "!")], ends: [] }));
   assert.doesNotMatch(byId(tree, 3).getAttribute("aria-label"), /end of the branch/);
   assert.equal(tree.find(".end"), null);
-});
-
-test("a token has its probability's color between those of the scale, and the ink that stands out from it", () => {
-  const probabilities = [0, 0.1, 0.4, 0.5, 0.51, 0.75, 1];
-  const nodes = [NODES[0], ...probabilities.map((p, i) => node(i + 1, i, `t${i}`, { p }))];
-  const tree = shown(show, "branches", data({ nodes, at: 0, ends: [] }));
-  const shares = { light: [255, 128, 0], dark: [0, 128, 255] };
-  for (const theme of ["dark", "light"]) {
-    setTheme(theme);
-    tree.findAll(".node").slice(1).forEach(({ style }, i) => {
-      const [, high, share, low] = style.getPropertyValue("--fill").match(/in srgb, #(..)\w+ (.*)%, #(..)/);
-      const [one, other] = [high, low].map((hex) => parseInt(hex, 16));
-      const found = (one * share) / 100 + other * (1 - share / 100);
-      const [first, middle, last] = shares[theme];
-      const p = probabilities[i];
-      const wanted = p < 0.5 ? first + (middle - first) * 2 * p : middle + (last - middle) * (2 * p - 1);
-      assert.ok(Math.abs(found - wanted) < 1 && share >= 0 && share <= 100, `${found} is not ${wanted} at ${p}`);
-      assert.equal(style.getPropertyValue("--ink"), p > 0.5 ? "#eeeeee" : "#111111");
-    });
-    const ramp = tree.find(".ramp").style.background;
-    const hex = (channel) => `rgb(${channel}, ${channel}, ${channel})`;
-    assert.match(ramp, new RegExp(shares[theme].map((channel, i) => `${hex(channel).replace(/[()]/g, "\\$&")} ${50 * i}%`).join(", ?")));
-  }
-});
-
-test("the line above the tree says what is to be seen of it, and no more", () => {
-  const legend = (tree) => tree.find(".legend").textContent;
-  const tree = shown(show, "branches", data());
-  assert.match(legend(tree), /bold line: current branch\. /);
-  const more = [node(4, 2, "x", { kind: "dropped", score: -1.234 }), node(5, 3, "y", { kind: "ended" }), node(6, 3, "z", { kind: "forced" })];
-  more.forEach((one, i) => {
-    tree.update(data({ nodes: [...NODES, one], path: "best beam", ends: [] }));
-    const words = ["dashed: dropped, with its score", "bar: end of the text", "dotted: forced"];
-    assert.deepEqual(words.map((word) => legend(tree).includes(word)), words.map((_, j) => j === i));
-    assert.match(legend(tree), /best beam/);
-    assert.ok(tree.find(".ramp").style.background, "the new line has its colors, too");
-    assert.equal(byId(tree, one.id).querySelector(".score").textContent, i === 0 ? "−1.23" : "");
-  });
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { arrangeTree, linePath } from "../../../../../pages/explore/decoding/components/branches/lanes.js";
+import { arrangeTree } from "../../../../../pages/explore/decoding/components/branches/lanes.js";
 
 function grown(seed, n) {
   // A random tree: each node behind its parent.
@@ -14,26 +14,12 @@ function grown(seed, n) {
   return nodes;
 }
 
-test("a chain stands in one lane, a column a token", () => {
-  const { columns, lanes, nColumns, nLanes } = arrangeTree(grown(1, 1).concat([{ id: 1, parent: 0 }]), new Set([1]));
-  assert.deepEqual([...columns], [[0, 0], [1, 1]]);
-  assert.deepEqual([...lanes], [[0, 0], [1, 0]]);
-  assert.deepEqual([nColumns, nLanes], [2, 1]);
-});
-
 test("a fork begins below, and short branches share a lane", () => {
   const nodes = [0, 1, 2, 3, 4, 5].map((id) => ({ id, parent: id ? id - 1 : null }));
   nodes.push({ id: 6, parent: 4 }, { id: 7, parent: 0 });
   const { lanes } = arrangeTree(nodes, new Set());
   assert.deepEqual([0, 1, 2, 3, 4, 5].map((id) => lanes.get(id)), [0, 0, 0, 0, 0, 0]);
   assert.deepEqual([lanes.get(6), lanes.get(7)], [1, 1]); // at column 5 and at column 1
-});
-
-test("an end's words take all the room to its right", () => {
-  const nodes = [0, 1, 2, 3].map((id) => ({ id, parent: id ? id - 1 : null }));
-  nodes.push({ id: 4, parent: 2 }, { id: 5, parent: 0 });
-  const { lanes } = arrangeTree(nodes, new Set([5]));
-  assert.deepEqual([lanes.get(4), lanes.get(5)], [1, 2]);
 });
 
 test("in random trees no two tokens and no line to a fork meet", () => {
@@ -65,11 +51,4 @@ test("in random trees no two tokens and no line to a fork meet", () => {
       }
     }
   }
-});
-
-test("a line begins and ends at its tokens", () => {
-  assert.equal(linePath({ x: 3, y: 5 }, { x: 20, y: 5 }), "M3 5H20");
-  const path = linePath({ x: 0, y: 0 }, { x: 50, y: 40 });
-  assert.match(path, /^M0 0H/);
-  assert.match(path, / 40H50$/);
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { announced, areSame, place, point, press } from "../../../dom.js";
+import { announced, point, press } from "../../../dom.js";
 import { given, open, wait, written } from "./texts.js";
 import { shownStep } from "../../../../../pages/components/kit/channel.js";
 import show from "../../../../../pages/explore/decoding/components/writing/writing.js";
@@ -157,22 +157,6 @@ timed("as fast as possible more and more tokens are asked for at once, up to eig
   assert.equal(writing.asked().length, n + 1);
 });
 
-timed("whoever chooses another speed gets one token at a time again", (begin, pass) => {
-  const writing = begin();
-  const speed = writing.find(".speed");
-  speed.value = "3";
-  click(writing, "play");
-  for (let i = 0; i < 4; i++) {
-    pass(10);
-    writing.answer();
-  }
-  speed.value = "0";
-  speed.dispatchEvent(new Event("change"));
-  pass(1010);
-  const steps = writing.asked().map((n, i, all) => n - (all[i - 1] ?? N));
-  assert.deepEqual(steps, [1, 2, 4, 8, 1]);
-});
-
 timed("the end is where the text ends: what is there is shown at once, then it is written on", (begin, pass) => {
   const writing = begin({ at: 2, most: 6 });
   click(writing, "end");
@@ -285,51 +269,11 @@ timed("a step whose weights come later pales after a moment, and one that is the
   assert.ok(!isPale(), "nothing flickers where the page answers soon");
   pass(20);
   assert.ok(isPale());
-  const tip = writing.root.querySelector(".tip");
-  point(writing.find(".source .chip"), "mouseover");
-  assert.doesNotMatch(tip.textContent, /attention/, "of another step nothing is said");
   writing.answer();
   assert.ok(isPale(), "that was the step before");
   writing.answer({ looked: { 3: [[0.3, 0.7], Array(5).fill(0)] } });
   assert.ok(!isPale());
   assert.deepEqual(numbers(), ["0.30", "0.70"]);
-  assert.match(tip.textContent, /attention 0\.30/);
-  pass(300);
-  assert.ok(!isPale());
-});
-
-timed("the count, and which buttons lead nowhere, are those of the step that is wanted", (begin) => {
-  const writing = begin({ tokens: TOKENS.slice(0, 3), at: 1 });
-  assert.equal(text(writing, "count"), "1 of 1 token so far");
-  assert.deepEqual(isDisabled(writing), []);
-  writing.update({ tokens: TOKENS, at: 2, revision: 1 });
-  assert.equal(text(writing, "count"), "2 of 5 tokens so far");
-  press(writing.root, "Home");
-  assert.equal(text(writing, "count"), "0 of 5 tokens so far");
-  writing.answer();
-  assert.deepEqual(isDisabled(writing), ["begin", "back"]);
-  writing.update({ ended: "It is over." });
-  assert.equal(text(writing, "count"), "0 of 5 tokens");
-  assert.deepEqual([isDisabled(writing), text(writing, "says")], [["begin", "back"], ""]);
-  assert.equal(writing.find(".play").getAttribute("aria-label"), "Play");
-  press(writing.root, "ArrowLeft");
-  assert.deepEqual([stepOf(writing), writing.asked()], [0, [0]]);
-});
-
-timed("the focus follows the step where it was on a token, and else stays where it is", (begin) => {
-  const writing = begin();
-  const focused = () => writing.root.getRootNode().activeElement;
-  press(chips(writing)[6], "ArrowLeft");
-  assert.equal(focused(), chips(writing)[5]);
-  writing.answer();
-  press(chips(writing)[5], "ArrowRight", { shiftKey: true });
-  assert.equal(focused(), chips(writing)[6]);
-  writing.update({});
-  assert.equal(focused(), chips(writing)[6], "no step was made");
-  writing.find(".speed").focus();
-  press(writing.root.querySelector(".player .back"), "Enter");
-  assert.equal(focused(), writing.find(".back"));
-  assert.ok(areSame(writing.findAll('.output .chip:not([tabindex="-1"])'), [chips(writing)[4]]));
 });
 
 timed("keys are left to what has its own: the list of speeds, buttons, and those with a modifier", (begin) => {
@@ -344,29 +288,6 @@ timed("keys are left to what has its own: the list of speeds, buttons, and those
   assert.ok(!isPlaying(writing));
   assert.ok(press(chips(writing)[3], " ").defaultPrevented && isPlaying(writing));
   assert.equal(stepOf(writing), 5, "the space bar plays, and chooses no token");
-  const up = (key) => {
-    const event = new KeyboardEvent("keyup", { key, bubbles: true, cancelable: true });
-    chips(writing)[3].dispatchEvent(event);
-    return event.defaultPrevented;
-  };
-  assert.deepEqual([up(" "), up("Enter")], [true, false]);
   assert.ok(point(writing.find(".player .back path"), "mousedown").defaultPrevented);
   assert.equal(writing.root.getRootNode().activeElement, writing.root, "the keys stay those of the whole");
-  assert.ok(!point(writing.find(".speed"), "mousedown").defaultPrevented);
-});
-
-timed("while it plays, the token that has the focus as it comes has no box beside it, but one under the pointer has", (begin, pass) => {
-  const writing = begin();
-  const tip = writing.root.querySelector(".tip");
-  place(tip, { width: 10, height: 10 });
-  chips(writing)[6].focus();
-  assert.ok(tip.matches(":popover-open"));
-  press(chips(writing)[6], " ");
-  pass(10);
-  writing.answer();
-  assert.equal(writing.root.getRootNode().activeElement, chips(writing)[7]);
-  assert.ok(!tip.matches(":popover-open"));
-  point(chips(writing)[3], "mouseover");
-  assert.ok(tip.matches(":popover-open"));
-  assert.match(tip.textContent, /output 3/);
 });

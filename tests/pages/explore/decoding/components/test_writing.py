@@ -46,20 +46,6 @@ def show() -> None:
     writing(**three_tokens(), height=400, nearby={0: (here[0][::-1], here[1][:1]), 1: here})
 
 
-def show_the_end() -> None:
-    """A text that was not begun, and cannot be gone on with."""
-    from pages.explore.decoding.components.writing import writing
-    from tests.pages.explore.decoding.components.test_writing import three_tokens
-
-    changes = {
-        "at": 0,
-        "weights_source": None,
-        "weights_output": None,
-        "ended": "The model ended the text here (end-of-sequence token).",
-    }
-    writing(**three_tokens() | changes | {"output": three_tokens()["output"][:1], "source": []})
-
-
 def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
     """The header, and the numbers as the browser reads them."""
     assert not app.exception
@@ -88,13 +74,6 @@ def test_each_token_is_a_row_and_the_weights_of_this_step_and_of_others_follow()
     assert (header["ended"], header["height"]) == (None, 400)
 
 
-def test_without_an_encoder_or_a_next_token_there_is_nothing_to_look_at():
-    header, numbers = sent(AppTest.from_function(show_the_end).run())
-    assert header["steps"] == [{"n": 0, "source": 0, "output": 0}]
-    assert (header["source"], header["nOutput"], len(numbers)) == ([], 1, 5)
-    assert header["ended"] == "The model ended the text here (end-of-sequence token)."
-
-
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_every_chip_can_be_read_and_has_the_color_of_the_scale(theme):
     header, _ = sent(AppTest.from_function(show).run())
@@ -113,7 +92,6 @@ def test_every_chip_can_be_read_and_has_the_color_of_the_scale(theme):
     [
         ({"n_given": 0}, "3 tokens, 0 of them given and 1 written"),
         ({"at": 3}, "3 tokens, 1 of them given and 3 written"),
-        ({"at": -1}, "-1 written"),
         ({"weights_source": np.ones(2)}, r"3 tokens of the source to look at, but weights of shape \(2,\)"),
         ({"at": 2}, r"3 tokens of the output to look at, but weights of shape \(2,\)"),
     ],

@@ -15,12 +15,6 @@ test("each weight that can be seen is drawn once, the faintest first", () => {
   for (let i = 1; i < edges.length; i++) assert.ok(Math.max(...edges[i - 1]) <= Math.min(...edges[i]));
 });
 
-test("what the mask forbids is no line, and a weight of 1 is the strongest", () => {
-  const steps = sortCurves(Uint16Array.from([FORBIDDEN, TOP, 0, Math.ceil(LEAST * TOP), Math.ceil(LEAST * TOP) - 1]));
-  assert.deepEqual(steps.at(-1), [1]);
-  assert.deepEqual(steps.flat().sort(), [1, 3]);
-});
-
 const HUES = ["#3366cc", "#cc6633", "#33aa55"];
 
 function painted({ nQueries, nKeys, pitch, scrolled = 0, size, weights, isWanted = () => true, ratio = 1 }) {
@@ -74,18 +68,4 @@ test("of too many curves the strongest are drawn, and that is said", () => {
   assert.equal(curves.length, MOST_CURVES);
   const least = weights.toSorted()[n * n - MOST_CURVES] / TOP;
   assert.ok(Math.min(...curves.map(({ alpha }) => alpha)) >= least ** (1 / 1.3) - 1 / 24);
-});
-
-test("where the strongest curves take all the room, it is said that fainter ones are missing", () => {
-  const [n, size] = [80, [100, 800]];
-  for (const faint of [0, 1]) {
-    const weights = new Uint16Array(n * n).fill(TOP, 0, MOST_CURVES).fill(TOP / 2, MOST_CURVES, MOST_CURVES + faint);
-    const { curves, isWhole } = painted({ nQueries: n, nKeys: n, pitch: 10, size, weights });
-    assert.deepEqual([curves.length, isWhole], [MOST_CURVES, !faint]);
-  }
-});
-
-test("a canvas has the pixels of its screen", () => {
-  const { canvas } = painted({ nQueries: 1, nKeys: 1, pitch: 20, size: [100, 40], weights: Uint16Array.of(TOP), ratio: 2 });
-  assert.deepEqual([canvas.width, canvas.height, canvas.brush.state.scale], [200, 80, [2, 2]]);
 });
