@@ -32,20 +32,6 @@ def test_of_a_long_text_the_first_tokens_are_captured(
     assert data.values("encoder.hook_embed").shape == (most, 128)
 
 
-@pytest.mark.parametrize(
-    ("typed", "batch", "lengths", "is_typed"),
-    [
-        ({}, 1, {"encoder": 5, "decoder": 5}, False),
-        ({"src": TokensShape(3, 7)}, 3, {"encoder": 7, "decoder": 5}, True),
-        ({"src": TokensShape(2, 5)}, 2, {"encoder": 5, "decoder": 5}, True),
-    ],
-)
-def test_typed_shapes_stand_in_for_the_texts(look: Look, typed: dict, batch: int, lengths: dict, is_typed: bool):
-    data = look("en-fr", text=TEXT, **typed)
-    assert dict(data.lengths) == {"encoder": 5, "decoder": 5}
-    assert data.batch == batch and data.shape_lengths == lengths and data.has_typed_shapes == is_typed
-
-
 def test_embeddings_are_shared_as_chosen_where_the_model_has_several(look: Look):
     pair = look("en-fr", text=TEXT, sharing="none")
     assert pair.sharings == ("three_way", "target", "none") and pair.shared_config.tie_embeddings == "none"
@@ -77,20 +63,6 @@ def test_a_shape_is_read_as_people_write_it(bare: Bare, typed: str, shape: tuple
     assert (f"“{typed[:30]}” is not a shape" in view_fields.TROUBLE.value) == (shape is None)
     view_fields.type_shape("encoder", "  ")
     assert view_fields.SHAPES["encoder"].value is None and view_fields.TROUBLE.value == "" and not bare.texts
-
-
-def test_an_address_writes_a_shape_as_it_reads_it(bare: Bare):
-    field = view_fields.SHAPES["decoder"]
-    field.set(TokensShape(32, 128))
-    assert field.parameters() == {"tgt": "32.128"} and field.read("32.128") == field.value
-    assert str(field.value) == "[32, 128]" and not bare.texts
-
-
-def test_the_other_stack_reads_as_many_texts_and_keeps_its_length(bare: Bare):
-    view_fields.type_shape("encoder", "2, 7")
-    assert view_fields.SHAPES["decoder"].value is None
-    view_fields.type_shape("decoder", "3, 4")
-    assert [view_fields.SHAPES[stack].value for stack in ("encoder", "decoder")] == [(3, 7), (3, 4)] and not bare.texts
 
 
 def test_the_last_layers_are_open_until_a_block_of_another_is_chosen(bare: Bare):

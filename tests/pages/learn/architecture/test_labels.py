@@ -14,7 +14,6 @@ from transformer_core.config import ModelConfig
 PAIR: dict[str, Any] = {"vocab_size": 1500, "d_model": 24, "d_ff": 1200, "n_heads": 4, "n_encoder_layers": 2}
 PAIR |= {"n_decoder_layers": 2, "pad_id": 0, "tie_embeddings": "none"}
 ALONE: dict[str, Any] = PAIR | {"architecture": "decoder_only", "n_encoder_layers": 0}
-ENCODER: dict[str, Any] = PAIR | {"architecture": "encoder_only", "n_decoder_layers": 0}
 
 
 def said(settings: dict[str, Any], name: str) -> dict[str, str]:

@@ -210,19 +210,6 @@ def curves(bare: Bare, name: str) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     return arrays["lengths"].astype(float), dict(zip(arrays["names"].tolist(), arrays["costs"].T, strict=True))
 
 
-def test_a_decoders_cache_has_keys_and_values_of_all_layers(bare: Bare, look: Look):
-    cost.show(look("stories", text="The cat"))
-    n, of = curves(bare, "memory")
-    np.testing.assert_array_equal(of["KV cache"], 2 * 4 * n * D * 4)
-    lengths, writing = curves(bare, "writing")
-    per_token = 4 * (4 * D * D + 2 * D * 512) + D * 1000
-    for length in (1, 2, 7):
-        at = lengths.tolist().index(length)
-        cached = length * per_token + sum(4 * 2 * (before + 1) * D for before in range(length))
-        assert writing["with the cache"][at] == cached
-        assert (writing["without a cache"][at] > cached) == (length > 1)
-
-
 @pytest.mark.parametrize(("precision", "width"), [("float32", 4), ("bfloat16", 2)])
 def test_memory_is_in_the_models_precision(bare: Bare, look: Look, precision: str, width: int):
     data = look("stories", text="The cat")

@@ -11,7 +11,7 @@ from pages.learn.positions import bias, products, table, view_fields, waves
 from pages.learn.positions.data import PositionsData
 from pages.shared import models
 from pages.shared.models import ModelCard
-from tests.model.test_positions import ROWS
+from tests.model import by_hand
 from tests.pages.conftest import EXAMPLES
 from tests.pages.learn.bare import Bare, Drawn
 from tests.pages.learn.positions.conftest import Look
@@ -24,12 +24,6 @@ def drawn_table(bare: Bare, data: PositionsData) -> Drawn:
     return bare.figures["positions-figure-table"]
 
 
-def limits_of(drawn: Drawn) -> tuple[float, float]:
-    """The ends of the colors."""
-    scale = drawn.layout[drawn.figure.data[0].coloraxis]
-    return scale["cmin"], scale["cmax"]
-
-
 def test_the_published_table_is_in_the_cells_with_the_function_of_each_column(bare: Bare, look: Look):
     drawn = drawn_table(bare, look("en-fr", "sinusoidal_interleaved", n=10, width=6))
     shown = {
@@ -37,7 +31,7 @@ def test_the_published_table_is_in_the_cells_with_the_function_of_each_column(ba
         for trace in drawn.figure.data[1:]
         for y, x, text in zip(trace.y, trace.x, trace.text, strict=True)
     }
-    assert shown == {(pos, column): ROWS[pos][column] for pos in range(10) for column in range(6)}
+    assert shown == {cell: round(by_hand.sinusoid(*cell, 6), 4) for cell in np.ndindex(10, 6)}
     over = ["1.00000", "21.5443", "464.159"]
     assert drawn.layout["xaxis"]["ticktext"] == [f"{name}<br>÷ {below}" for below in over for name in ("sin", "cos")]
 
@@ -48,8 +42,6 @@ def test_learned_rows_are_the_models_without_limits_or_functions(bare: Bare, loo
     drawn = drawn_table(bare, look("stories", "learned", n=5))
     np.testing.assert_allclose(drawn.arrays["table"], rows, atol=1e-7)
     assert drawn.arrays["denominators"].size == 0 and "shapes" not in drawn.layout
-    assert limits_of(drawn) == pytest.approx((-np.abs(rows).max(), np.abs(rows).max()))
-    assert limits_of(drawn_table(bare, look("stories", "sinusoidal_halves", n=5, width=4))) == (-1, 1)
     bare.clear()
     waves.show(look("stories", "learned", "waves", n=5, dims=(7,)))
     assert [*bare.figures] == [OF("waves")], "there are no wavelengths"
@@ -77,9 +69,6 @@ def test_wavelengths_rise_in_each_half_or_over_all_between_marked_ends(bare: Bar
     drawn = bare.figures[OF("wavelengths")]
     lengths = 2 * np.pi * 10_000 ** (np.arange(3) / 3)
     np.testing.assert_allclose(drawn.arrays["wavelengths"], [*lengths, *lengths], rtol=1e-5)
-    curves = {trace.name: np.array(trace.y, dtype=float) for trace in drawn.figure.data if trace.name}
-    np.testing.assert_allclose(curves["sines"], [*lengths, *[np.nan] * 3], rtol=1e-5)
-    np.testing.assert_allclose(curves["cosines"], [*[np.nan] * 3, *lengths], rtol=1e-5)
     waves.show(look("en-fr", "sinusoidal_interleaved", "waves", n=5, width=6))
     np.testing.assert_allclose(bare.figures[OF("wavelengths")].arrays["wavelengths"], lengths.repeat(2), rtol=1e-5)
 
@@ -131,18 +120,6 @@ def test_alibi_has_the_published_slopes_of_as_many_heads_as_the_model_has_or_wer
     assert bare.session["positions-heads-box"] == n_heads
 
 
-@pytest.mark.parametrize("sees", ["past", "all"])
-def test_short_distances_have_a_bucket_each_and_what_a_query_cannot_see_has_none(bare: Bare, look: Look, sees: str):
-    bias.show(look("en-fr", "relative_buckets", "bias", n=5, sees=sees))
-    drawn, curve = bare.figures[OF("bucket-matrix")], bare.figures[OF("buckets")]
-    later = np.nan if sees == "past" else 16
-    expected = [[q - k if k <= q else later + k - q for k in range(5)] for q in range(5)]
-    np.testing.assert_array_equal(drawn.arrays["bucket"], expected)
-    by_distance = dict(zip(curve.arrays["distance"].tolist(), curve.arrays["bucket"].tolist(), strict=True))
-    assert [by_distance[-distance] for distance in range(5)] == [0, 1, 2, 3, 4]
-    assert (4 in by_distance) == (sees == "all") and by_distance.get(4, 20) == 20
-
-
 @pytest.fixture(scope="module")
 def of_buckets(tmp_path_factory: pytest.TempPathFactory) -> ModelCard:
     """A small model with biases in both stacks."""
@@ -163,15 +140,8 @@ def test_learned_biases_are_of_the_chosen_stack_and_head(
     (name,) = (name for name in weights if name.startswith(stack) and weights[name].shape == (32, 3))
     table = weights[name].detach().numpy()
     bias.show(look(of_buckets, "relative_buckets", "bias", n=4, attention=attention, slope=2))
-    lines, matrix = bare.figures[OF("bias")], bare.figures[OF("bias-matrix")]
+    matrix = bare.figures[OF("bias-matrix")]
     query, key = np.tril_indices(4)
     np.testing.assert_allclose(matrix.arrays["bias"][query, key], table[query - key, 2], atol=1e-7)
-    by_distance = dict(zip(lines.arrays["distance"].tolist(), lines.arrays["bias"].T.tolist(), strict=True))
-    for distance in range(4):
-        assert by_distance[-distance] == pytest.approx(table[distance].tolist())
-    assert (1 in by_distance) == (stack == "encoder"), "a decoder's queries see no later key"
-
-
-def test_a_head_beyond_the_last_is_the_last(bare: Bare, look: Look, of_buckets: ModelCard):
     bias.show(look(of_buckets, "relative_buckets", "bias", n=2, slope=3))
-    assert bare.figures[OF("bias-matrix")].title == "Bias of head 2"
+    assert bare.figures[OF("bias-matrix")].title == "Bias of head 2", "a head beyond the last"

@@ -170,17 +170,6 @@ def test_a_key_that_the_mask_hides_says_so(bare: Bare, look: Look):
 
 
 @pytest.mark.usefixtures("fresh_caches")
-@pytest.mark.parametrize(("less", "n_left_out"), [(0, 0), (3, 3)])
-def test_a_text_is_cut_where_it_is_longer_than_a_walk_may_be(
-    look: Look, monkeypatch: pytest.MonkeyPatch, less: int, n_left_out: int
-):
-    text = f"The cat sees {less + 2} dogs."
-    n = len(tc.load("checkpoints/fill-in")[1].encode_for(text, "encoder_only"))
-    monkeypatch.setattr(walkthroughs, "MOST_TOKENS", n - less)
-    assert len(look("fill-in", text=text, layer=0, head=0).model_run.inputs[0]) == n - n_left_out
-
-
-@pytest.mark.usefixtures("fresh_caches")
 def test_a_cut_text_keeps_the_target_that_was_typed(look: Look, monkeypatch: pytest.MonkeyPatch):
     typed = {"text": "The cat sees the dog.", "target": "Le chien voit", "attention": "cross", "layer": 0, "head": 0}
     whole = look("en-fr", **typed).model_run.inputs

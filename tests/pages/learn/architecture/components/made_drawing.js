@@ -1,7 +1,5 @@
 // Models as the page Architecture sends them, and the component that draws one.
 
-import { beforeEach } from "node:test";
-
 import { place, point, shown } from "../../../dom.js";
 import show from "../../../../../pages/learn/architecture/components/drawing/drawing.js";
 
@@ -108,5 +106,3 @@ export const over = (element) => point(element, "mouseover");
 export const pressed = (drawing) => drawing.findAll('[aria-pressed="true"]').map(({ dataset }) => dataset.box);
 export const reached = (drawing) => drawing.findAll(".node").filter(({ tabIndex }) => tabIndex === 0).map(({ dataset }) => dataset.box);
 export const layersOf = (drawing) => drawing.findAll(".frame .layer").map(({ textContent }) => textContent);
-
-beforeEach(() => document.querySelectorAll(".st-key-hl-arch-block").forEach((panel) => panel.remove()));

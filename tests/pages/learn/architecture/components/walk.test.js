@@ -106,17 +106,3 @@ test("arrow keys lead to what stands there, and Escape takes the tip away", () =
   assert.ok(!press(drawing.node("linear"), "Tab").defaultPrevented);
   assert.equal(from("softmax", "ArrowUp"), "softmax"); // nothing is above
 });
-
-test("in a narrow window what is said of the block comes into sight, where it is not already", () => {
-  const panel = document.createElement("div");
-  panel.className = "st-key-hl-arch-block";
-  document.body.append(panel);
-  let shows = 0;
-  panel.addEventListener("shown", () => (shows += 1));
-  const drawing = made(pair());
-  for (const [top, wanted] of [[700, 0], [740, 0], [741, 1]]) {
-    place(panel, { top, width: 100, height: 100 });
-    drawing.node("linear").dispatchEvent(new MouseEvent("click", { bubbles: true }));
-    assert.equal(shows, wanted);
-  }
-});

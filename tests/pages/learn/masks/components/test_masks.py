@@ -46,11 +46,6 @@ def test_all_numbers_arrive_and_text_stays_text(bare: Bare):
     assert header["outputs"]["words"] == [{"name": "own", "text": "<i>", "isChanged": False}]
 
 
-def test_what_does_not_fit_together_is_refused():
-    with pytest.raises(ValueError, match="2 query labels and 3 key labels, but an array of 2 by 2"):
-        mask_matrix(arrays(2, 2), **given(), key="matrix", on_turned=lambda: None)
-
-
 @pytest.mark.parametrize(
     ("sent", "taken"),
     [([5, 1, 5], [1, 5]), ([True], None), ([-1], None), ([64 * 64], None), ("1", None)],

@@ -8,7 +8,7 @@ import { random } from "../../../canvas.js";
 import show from "../../../../../pages/learn/steps/components/steps/steps.js";
 
 /** The colors that matrices have by what they belong to. */
-export const HUES = { q: "query", k: "key", v: "value", z: "value", concat: "value", pattern: "weight" };
+const HUES = { q: "query", k: "key", v: "value", z: "value", concat: "value", pattern: "weight" };
 /** The stages, each with its matrices and what their rows and columns are. */
 export const STAGES = [
   ["input", { x: ["query", "d_model"] }],
@@ -26,7 +26,6 @@ const FIRST = { query: 10, key: 20 };
 export const SIZES = { query: N_QUERIES, key: N_KEYS, d_model: D_MODEL, d_head: D_HEAD, "head d_head": N_HEADS * D_HEAD };
 export const ADD = ["add", { x: ["query", "d_model"], attn_out: ["query", "d_model"], resid_mid: ["query", "d_model"] }]; // where it is asked for
 export const ADD_CROSS = ["add_cross", { resid_mid: ["query", "d_model"], cross_out: ["query", "d_model"], resid_mid_cross: ["query", "d_model"] }];
-export const NAMES = STAGES.map(([name]) => name);
 const theme = (background, text, hue) => ({
   ...{ diverging: ["#b35806", background, "#542788"], sequential: [background, "#7070d0", "#101040"], background, text },
   ...{ muted: "#808080", forbidden: "#c0c4c8", accent: "#4040c0", border: "#dddddd", query: hue, key: "#c06010", value: "#10a060" },
@@ -73,7 +72,7 @@ export function data({ at, revision = 0, stages = STAGES, ...more } = {}) {
   return packed(header, ...[...NUMBERS.values()].map(({ values }) => values));
 }
 
-export const WIDTH = 1200;
+const WIDTH = 1200;
 
 export function made(more) {
   const steps = shown(show, "steps", data(more));
