@@ -5,25 +5,12 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import nn
 
 import transformer_core as tc
-from tests.model import by_hand
 from tests.model.building import odd_config, shaken
 from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.rotary import RotaryPositions
-
-
-def test_the_scale_is_that_of_one_head():
-    """A published mistake: dividing by sqrt(d_model)."""
-    attention, x = shaken(MultiHeadAttention(odd_config())), torch.randn(1, 4, 48)
-    with tc.capture(attention, "*") as acts:
-        attention(x, x)
-    products = acts["hook_q"] @ acts["hook_k"].transpose(-2, -1)
-    torch.testing.assert_close(acts["hook_attn_scores"], products / 16**0.5)
-    assert not torch.allclose(acts["hook_attn_scores"], products / 48**0.5, atol=1e-3)
 
 
 def torch_twin(attention: MultiHeadAttention) -> nn.MultiheadAttention:
@@ -59,54 +46,6 @@ def test_torch_s_multi_head_attention(
     else:
         attn_out = attention(query_input, key_value_input, mask)
     torch.testing.assert_close(attn_out, expected, rtol=1e-5, atol=1e-5)
-
-
-@settings(max_examples=25)
-@given(
-    st.integers(1, 4), st.integers(1, 5), st.integers(1, 2), st.integers(1, 4), st.integers(1, 4), st.integers(0, 999)
-)
-def test_the_module_over_sizes(n_heads: int, d_head: int, batch: int, n_queries: int, n_keys: int, seed: int):
-    torch.manual_seed(seed)
-    d_model = n_heads * d_head
-    config = odd_config(d_model=d_model, n_heads=n_heads, positions="learned")
-    attention = shaken(MultiHeadAttention(config), seed).double()
-    query_input, key_value_input = torch.randn(batch, n_queries, d_model), torch.randn(batch, n_keys, d_model)
-    mask = torch.rand(batch, 1, n_queries, n_keys) < 0.7
-    expected = by_hand.multi_head_attention(
-        by_hand.Weights.of(attention),
-        query_input.double().numpy(),
-        key_value_input.double().numpy(),
-        n_heads,
-        by_hand.where(mask[:, 0]),
-    )
-    attn_out = attention(query_input.double(), key_value_input.double(), mask)
-    torch.testing.assert_close(attn_out.detach(), torch.from_numpy(expected), rtol=0, atol=1e-12)
-
-
-def test_queries_come_from_one_input_and_keys_and_values_from_the_other():
-    """A published mistake: the query taken from the encoder, keys and values from the decoder."""
-    attention = shaken(MultiHeadAttention(odd_config()))
-    decoder_states, memory = torch.randn(2, 3, 48), torch.randn(2, 8, 48)
-    with tc.capture(attention, "*") as acts:
-        assert attention(decoder_states, memory).shape == (2, 3, 48)
-    for site, projection, source in (
-        ("hook_q", attention.q, decoder_states),
-        ("hook_k", attention.k, memory),
-        ("hook_v", attention.v, memory),
-    ):
-        merged = acts[site].transpose(1, 2).reshape(2, -1, 48)
-        torch.testing.assert_close(merged, projection(source).detach())
-    assert acts["hook_pattern"].shape == (2, 3, 3, 8)
-
-
-def test_a_head_owns_a_block_of_each_projection():
-    """Head 1 of 3 with 16 features: rows 16 to 31 of q, k and v, columns 16 to 31 of out."""
-    attention, x = shaken(MultiHeadAttention(odd_config())), torch.randn(1, 4, 48)
-    with tc.capture(attention, "*") as acts:
-        attention(x, x)
-    head = slice(16, 32)
-    torch.testing.assert_close(acts["hook_v"][0, 1], x[0] @ attention.v.weight[head].T + attention.v.bias[head])
-    torch.testing.assert_close(acts["hook_result"][0, 1], acts["hook_z"][0, 1] @ attention.out.weight[:, head].T)
 
 
 def test_dropout_on_the_pattern_falls_after_the_pattern_is_seen():
@@ -165,12 +104,3 @@ def test_queries_and_keys_are_normalized_head_by_head_before_they_are_turned():
         normalized = heads / (heads.square().mean(dim=-1, keepdim=True) + 0.1).sqrt() * norm.weight
         torch.testing.assert_close(acts[f"{stem}_norm.hook_normalized"], normalized.detach())
         torch.testing.assert_close(acts[f"hook_{stem}"], rotation.turn(normalized).detach())
-
-
-@pytest.mark.parametrize(
-    "attention_bias, expected", [("all", {"q", "k", "v", "out"}), ("qkv", {"q", "k", "v"}), ("none", set())]
-)
-def test_which_projections_have_a_bias(attention_bias: str, expected: set[str]):
-    state = MultiHeadAttention(odd_config(attention_bias=attention_bias)).state_dict()
-    assert {name.removesuffix(".bias") for name in state if name.endswith("bias")} == expected
-    assert {name.removesuffix(".weight") for name in state if name.endswith("weight")} == {"q", "k", "v", "out"}

@@ -1,7 +1,6 @@
 """The formula in both its ways, written out and fused, against plain loops; masks and biases may be rules."""
 
 import math
-from typing import Any
 
 import pytest
 import torch
@@ -10,10 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.model import by_hand
-from tests.model.building import odd_config
 from transformer_core.model.attention import attention_pattern, attention_scores
-from transformer_core.model.distance_bias import PositionBias, RelativeBuckets
-from transformer_core.model.masks import AttentionMask
 from transformer_core.model.sdpa import scaled_dot_product_attention
 
 
@@ -48,95 +44,6 @@ def test_each_cell_is_the_formula_s(sizes: tuple[int, ...], seed: int):
         for way in (written_out, scaled_dot_product_attention):
             z = way(q, k, v, mask)[:, h]
             torch.testing.assert_close(z, torch.from_numpy(expected_z), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("masking", ["none", "one for all heads", "one a head", "causal"])
-@pytest.mark.parametrize("n_queries, n_keys, d_head", [(1, 1, 1), (7, 11, 16), (33, 33, 64), (65, 130, 24)])
-def test_fused_equals_written_out(n_queries: int, n_keys: int, d_head: int, masking: str):
-    q, k, v = random_qkv(n_queries=n_queries, n_keys=n_keys, d_head=d_head)
-    mask = {
-        "none": None,
-        "one for all heads": torch.rand(2, 1, 1, n_keys) < 0.5,
-        "one a head": torch.rand(2, 3, n_queries, n_keys) < 0.5,
-        "causal": torch.ones(n_queries, n_keys, dtype=torch.bool).tril()[None, None],
-    }[masking]
-    z_written, z_fused = written_out(q, k, v, mask), scaled_dot_product_attention(q, k, v, mask)
-    torch.testing.assert_close(z_fused, z_written, rtol=1e-5, atol=1e-6)
-    upstream = torch.randn_like(z_written)
-    upstream /= upstream.norm(dim=-1, keepdim=True)
-    for fused, written in zip(
-        torch.autograd.grad(z_fused, (q, k, v), upstream),
-        torch.autograd.grad(z_written, (q, k, v), upstream),
-        strict=True,
-    ):
-        torch.testing.assert_close(fused, written, rtol=1e-6, atol=1e-6)
-
-
-KINDS = [
-    *("nothing", "look-ahead", "window", "padding"),
-    *("bias", "bias of all", "bias, look-ahead", "bias, window, padding"),
-]
-
-
-def rules(kind: str, *, n_queries: int, n_keys: int) -> tuple[AttentionMask | None, PositionBias | None]:
-    """A mask and a bias as a stack hands them over: as rules, and not written out."""
-    cpu = torch.device("cpu")
-    n_past = n_keys - n_queries
-    is_real = torch.arange(n_keys) < torch.tensor([n_keys, n_keys // 2])[:, None]
-    config = odd_config(positions="relative_buckets", n_relative_buckets=8, relative_max_distance=30)
-    buckets = RelativeBuckets(config, is_causal=False)
-    torch.nn.init.normal_(buckets.weight)
-    bias = PositionBias(
-        of_distance=buckets,
-        n_queries=n_queries,
-        n_keys=n_keys,
-        n_past=n_past,
-        device=cpu,
-    )
-
-    def mask(**parts: Any) -> AttentionMask:
-        return AttentionMask(n_queries=n_queries, n_keys=n_keys, n_past=n_past, device=cpu, **parts)
-
-    return {
-        "nothing": (mask(), None),
-        "look-ahead": (mask(is_causal=True), None),
-        "window": (mask(is_causal=True, window=3), None),
-        "padding": (mask(is_real=is_real), None),
-        "bias": (None, bias),
-        "bias of all": (mask(), bias),
-        "bias, look-ahead": (mask(is_causal=True), bias),
-        "bias, window, padding": (mask(window=4, is_real=is_real), bias),
-    }[kind]
-
-
-@pytest.mark.parametrize(
-    "kind, n_queries, n_keys",
-    [(kind, *sizes) for kind in KINDS for sizes in ((1, 9), (7, 7), (5, 12))]
-    + [(kind, 1025, 1030) for kind in ("window", "bias", "bias, window, padding")],
-)
-@torch.no_grad()
-def test_rules_are_what_they_are_written_out(kind: str, n_queries: int, n_keys: int):
-    """More than 1,024 queries are taken in chunks. In double precision, as kernels round long sums differently."""
-    q, k, v = random_qkv(n_queries=n_queries, n_keys=n_keys, d_head=4, dtype=torch.float64)
-    mask, bias = rules(kind, n_queries=n_queries, n_keys=n_keys)
-    fused = scaled_dot_product_attention(q, k, v, mask, bias=bias, scale=0.7)
-    allowed = None if mask is None else mask.write_out()
-    added = None if bias is None else bias.write_out()
-    pattern = attention_pattern(attention_scores(q, k, allowed, bias=added, scale=0.7))
-    torch.testing.assert_close(fused, pattern @ v, rtol=0, atol=1e-12)
-    torch.testing.assert_close(scaled_dot_product_attention(q, k, v, allowed, bias=added, scale=0.7), fused)
-
-
-def test_with_a_bias_too_there_are_zeros_where_nothing_may_be_attended_to():
-    q, k, v = random_qkv(n_queries=4, n_keys=4)
-    _, bias = rules("bias", n_queries=4, n_keys=4)
-    mask = AttentionMask.within(torch.tensor([[5, 6, 7, 8], [0, 0, 0, 0]]), pad_id=0, is_causal=True)
-    z = scaled_dot_product_attention(q, k, v, mask, bias=bias)
-    assert torch.equal(z[1], torch.zeros(3, 4, 5)) and z[0].abs().min() > 0
-    z.square().sum().backward()
-    assert bias is not None and isinstance(bias.of_distance, RelativeBuckets)
-    for x in (q, k, v, bias.of_distance.weight):
-        assert x.grad is not None and x.grad.isfinite().all()
 
 
 @WAYS

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from torch import Tensor
 
 import transformer_core as tc
 from tests.model.building import DECODER, odd_config, shaken
@@ -63,43 +62,6 @@ def test_attention_only_is_the_same_without_the_last_sub_layer(norm_position: st
     assert torch.equal(out, norm(resid_post) if norm_position == "post" else resid_post)
     last = {"hook_resid_mid"} if has_cross_attention else set()
     assert {site for site in acts if "." not in site} == {"hook_resid_pre", "hook_resid_post"} | last
-
-
-@NORM_POSITIONS
-def test_an_encoder_s_block_has_no_cross_attention(norm_position: str):
-    block, x = a_block(norm_position, has_cross_attention=False), torch.randn(2, 5, 48)
-    assert not any("cross" in name for name, _ in block.named_modules())
-    assert torch.equal(block(x, None), block(x, None, memory=torch.randn(2, 7, 48)))
-
-
-@NORM_POSITIONS
-def test_the_query_is_the_decoder_s_and_keys_and_values_are_the_memory_s(norm_position: str):
-    """A published mistake: the two swapped."""
-    block, memory, other_memory = a_block(norm_position), torch.randn(1, 7, 48), torch.randn(1, 7, 48)
-    x, other_x = torch.randn(1, 5, 48), torch.randn(1, 5, 48)
-
-    def seen(x: Tensor, memory: Tensor) -> tc.Activations:
-        with tc.capture(block, "cross_attn.hook_[qkv]") as acts:
-            block(x, None, memory)
-        return acts
-
-    base, with_other_memory, with_other_x = seen(x, memory), seen(x, other_memory), seen(other_x, memory)
-    for site, follows_memory in (("hook_q", False), ("hook_k", True), ("hook_v", True)):
-        name = f"cross_attn.{site}"
-        assert torch.equal(base[name], with_other_memory[name]) is not follows_memory
-        assert torch.equal(base[name], with_other_x[name]) is follows_memory
-        assert base[name].shape == (1, 3, 7 if follows_memory else 5, 16)
-
-
-@NORM_POSITIONS
-def test_each_attention_takes_its_own_mask(norm_position: str):
-    block, x, memory = a_block(norm_position), torch.randn(1, 3, 48), torch.randn(1, 4, 48)
-    mask = torch.ones(3, 3, dtype=torch.bool).tril()[None, None]
-    memory_mask = torch.tensor([[[[True, False, True, True]]]])
-    with tc.capture(block, "*.hook_mask") as acts:
-        block(x, mask, memory, memory_mask)
-    assert torch.equal(acts["self_attn.hook_mask"], mask)
-    assert torch.equal(acts["cross_attn.hook_mask"], memory_mask.expand(1, 1, 3, 4))
 
 
 @NORM_POSITIONS

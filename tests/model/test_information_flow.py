@@ -6,8 +6,6 @@ from torch import Tensor
 
 import transformer_core as tc
 from tests.model.building import (
-    DECODER,
-    ENCODER,
     PAD,
     VARIATIONS,
     each_variation,
@@ -59,17 +57,6 @@ def test_a_target_token_moves_its_own_output_and_later_ones_only(variation: str)
     assert moved(model(*sources, targets), model(*sources, each_changed(tgt))) == expected.tolist()
 
 
-@pytest.mark.parametrize("alone", [{}, DECODER], ids=["encoder-decoder", "decoder"])
-def test_no_gradient_flows_from_an_output_to_a_later_target(alone: dict[str, str]):
-    model = shaken_model(odd_config(**alone))
-    inputs = random_inputs(model, [6], [6])
-    for pos in range(6):
-        with tc.capture(model, "decoder.hook_embed", detach=False) as acts:
-            logits = model(*inputs)
-        (gradient,) = torch.autograd.grad(logits[0, pos].square().sum(), acts["decoder.hook_embed"])
-        assert (gradient[0].abs().amax(dim=-1) > 0).tolist() == [earlier <= pos for earlier in range(6)]
-
-
 @READING
 @torch.no_grad()
 def test_a_source_token_moves_the_whole_memory_and_every_output(variation: str):
@@ -93,29 +80,6 @@ def test_each_attention_s_mask():
         "decoder.blocks.0.self_attn.hook_mask": [[1, 0, 0], [1, 1, 0], [1, 1, 0]],
         "decoder.blocks.0.cross_attn.hook_mask": [[1, 1, 1, 0]] * 3,
     }
-
-
-def test_each_attention_s_mask_with_a_window_of_two():
-    """On self-attention only: what a target position may read of the source is no matter of distance."""
-    model = shaken_model(odd_config(n_encoder_layers=1, n_decoder_layers=1, sliding_window=2))
-    src, tgt = torch.tensor([[5, 6, 7, 8, PAD]]), torch.tensor([[1, 8, 9]])
-    assert masks_of(model, src, tgt) == {
-        "encoder.blocks.0.self_attn.hook_mask": [
-            *([1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [0, 1, 1, 1, 0], [0, 0, 1, 1, 0], [0, 0, 0, 1, 0])
-        ],
-        "decoder.blocks.0.self_attn.hook_mask": [[1, 0, 0], [1, 1, 0], [0, 1, 1]],
-        "decoder.blocks.0.cross_attn.hook_mask": [[1, 1, 1, 1, 0]] * 3,
-    }
-
-
-def test_the_mask_of_one_stack():
-    tokens = torch.tensor([[5, 6, PAD]])
-    for alone, stack, expected in (
-        (DECODER, "decoder", [[1, 0, 0], [1, 1, 0], [1, 1, 0]]),
-        (ENCODER, "encoder", [[1, 1, 0]] * 3),
-    ):
-        model = shaken_model(odd_config(**alone))
-        assert masks_of(model, tokens)[f"{stack}.blocks.1.self_attn.hook_mask"] == expected
 
 
 def masks_of(model: tc.Transformer, *inputs: Tensor) -> dict[str, list[list[int]]]:
@@ -153,16 +117,6 @@ def test_a_decoder_may_start_with_the_token_of_the_padding():
     torch.testing.assert_close(model(src, tgt)[1, :3], alone[0], rtol=1e-5, atol=1e-5)
 
 
-def test_the_embedding_of_padding_is_never_read():
-    model = shaken_model(odd_config())
-    src, tgt = random_tokens([7, 3], vocab_size=37), random_tokens([2, 6], vocab_size=37)
-    before = model(src, tgt)[..., 1:]  # without the logit of the padding itself, which is tied to its embedding
-    with torch.no_grad():
-        model.unembed.weight[PAD] += 100.0  # which is also both embeddings
-    after = model(src, tgt)[..., 1:]
-    torch.testing.assert_close(after[tgt != PAD], before[tgt != PAD], rtol=1e-5, atol=1e-6)
-
-
 @each_variation
 def test_a_text_of_nothing_but_padding_gives_finite_numbers(variation: str):
     model = varied_model(variation).train()
@@ -176,14 +130,3 @@ def test_a_text_of_nothing_but_padding_gives_finite_numbers(variation: str):
     assert logits.isfinite().all()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None and parameter.grad.isfinite().all(), name
-
-
-@each_variation
-@torch.no_grad()
-def test_one_model_takes_every_length(variation: str):
-    """A published mistake: a mask that is built once, for one length."""
-    model = varied_model(variation)
-    for n_src, n_tgt in ((1, 1), (1, 24), (24, 1)):
-        inputs = random_inputs(model, [n_src], [n_tgt])
-        logits = model(*inputs)
-        assert logits.shape == (1, inputs[-1].shape[1], 37) and logits.isfinite().all()

@@ -121,19 +121,6 @@ def test_a_product_depends_on_the_distance_alone(layout: str):
     assert near[0].std() > 0.1  # and it does depend on the distance
 
 
-@LAYOUTS
-def test_a_range_of_positions_is_a_slice_of_the_whole(layout: str):
-    whole, part = rotary(layout)(0, 20, CPU), rotary(layout)(7, 5, CPU)
-    assert torch.equal(part.cos, whole.cos[7:12]) and torch.equal(part.sin, whole.sin[7:12])
-
-
-def test_the_layouts_are_one_up_to_the_order_of_the_features():
-    x = torch.randn(2, 3, 7, 16)
-    order = torch.arange(16).view(2, 8).T.flatten()  # 0, 8, 1, 9, ...: a pair of halves beside each other
-    halves, interleaved = (rotary(layout)(0, 7, CPU) for layout in ("halves", "interleaved"))
-    torch.testing.assert_close(halves.turn(x)[..., order], interleaved.turn(x[..., order]))
-
-
 def test_far_positions_are_exact_too():
     """In float32 throughout, position 100,000 would be off by some thousandths."""
     rotation = rotary()(100_000, 1, CPU)

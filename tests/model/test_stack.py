@@ -29,15 +29,6 @@ def test_embedding_plus_positions_enters_the_first_block(layout: str):
     assert torch.equal(acts["blocks.0.hook_resid_pre"], acts["hook_embed"] + acts["hook_pos_embed"])
 
 
-@pytest.mark.parametrize("positions", ["none", "rotary_halves", "alibi", "relative_buckets"])
-def test_positions_that_act_elsewhere_add_nothing(positions: str):
-    stack, tokens = a_stack(positions=positions), random_tokens([5], vocab_size=37)
-    with tc.capture(stack, "*") as acts:
-        stack(tokens, None)
-    assert "hook_pos_embed" not in acts
-    assert torch.equal(acts["blocks.0.hook_resid_pre"], acts["hook_embed"])
-
-
 def test_segments_are_added_and_the_sum_is_normalized():
     """Source: Devlin et al. 2019, figure 2, and its code for the normalization."""
     stack = a_stack(**ENCODER, n_segments=3, positions="learned", embedding_norm=True)
@@ -62,29 +53,6 @@ def test_segments_that_are_not_there_are_refused(wrong: int):
         a_stack()(tokens, None, segments=torch.zeros_like(tokens))
 
 
-def test_each_block_takes_what_the_one_before_hands_on():
-    stack, tokens = a_stack(), random_tokens([5], vocab_size=37)
-    with tc.capture(stack, "*") as acts:
-        out = stack(tokens, None)
-    assert len(stack.blocks) == 3
-    for i in (1, 2):
-        handed_on = acts[f"blocks.{i - 1}.ln2.hook_normalized"]
-        assert torch.equal(acts[f"blocks.{i}.hook_resid_pre"], handed_on)
-    assert torch.equal(out, acts["blocks.2.ln2.hook_normalized"])
-
-
-def test_pre_norm_ends_with_a_normalization_and_post_norm_does_not():
-    """Source: Xiong et al. 2020, figure 1 (b)."""
-    tokens = random_tokens([5], vocab_size=37)
-    assert a_stack(norm_position="post").ln_final is None
-    stack = a_stack(norm_position="pre")
-    with tc.capture(stack, "*hook_resid_post", "ln_final.*") as acts:
-        out = stack(tokens, None)
-    assert torch.equal(out, acts["ln_final.hook_normalized"])
-    assert stack.ln_final is not None
-    assert torch.equal(out, stack.ln_final(acts["blocks.2.hook_resid_post"]))
-
-
 def test_dropout_falls_on_the_sum():
     """Source: Vaswani et al. 2017, sec. 5.4."""
     stack = a_stack(dropout=0.5).train()
@@ -93,18 +61,3 @@ def test_dropout_falls_on_the_sum():
     entering, whole = acts["blocks.0.hook_resid_pre"], acts["hook_embed"] + acts["hook_pos_embed"]
     torch.testing.assert_close(entering, torch.where(entering == 0, 0.0, 2 * whole))
     assert 0.45 < (entering == 0).double().mean().item() < 0.55
-
-
-@pytest.mark.parametrize("positions", ["sinusoidal_interleaved", "learned"])
-def test_the_longest_sequence_is_taken_and_a_longer_one_is_refused(positions: str):
-    stack = a_stack(positions=positions)
-    assert stack(random_tokens([24], vocab_size=37), None).shape == (1, 24, 48)
-    with pytest.raises(
-        TextError, match=r"^the text has 25 tokens, and this model takes at most 24.* shorten the text$"
-    ):
-        stack(random_tokens([25], vocab_size=37), None)
-
-
-def test_no_token_is_refused():
-    with pytest.raises(TextError, match=r"no tokens.* at least one"):
-        a_stack()(torch.empty(1, 0, dtype=torch.int64), None)
