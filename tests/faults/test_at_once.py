@@ -49,7 +49,7 @@ def wait_until_told(job: Job, n_others: int) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("is_begun", [False, True])
+@pytest.mark.parametrize("is_begun", [False, pytest.param(True, marks=pytest.mark.full)])
 def test_of_three_who_begin_or_resume_a_run_one_does(tmp_path: Path, corpus: Path, alone: Path, is_begun: bool):
     if is_begun:
         work(begin(tmp_path / "run", corpus, **TRAINING), until=4)

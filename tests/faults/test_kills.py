@@ -105,7 +105,7 @@ def is_at_work(run: Path, n_lines: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize("n_kills", [10, pytest.param(40, marks=pytest.mark.full)])
+@pytest.mark.parametrize("n_kills", [6, pytest.param(40, marks=pytest.mark.full)])
 def test_killed_at_random_moments(tmp_path: Path, corpus: Path, unbroken: Path, n_kills: int):
     moments, n_killed, n_runs = delays(seed=n_kills), 0, 0
     while n_killed < n_kills:
@@ -156,7 +156,7 @@ def train_and_die(
     train(run, corpus, settings)
 
 
-@pytest.mark.parametrize("n_later", [4, pytest.param(20, marks=pytest.mark.full)])
+@pytest.mark.parametrize("n_later", [3, pytest.param(20, marks=pytest.mark.full)])
 def test_killed_at_any_change_of_a_file(tmp_path: Path, corpus: Path, unbroken: Path, n_later: int):
     """Not moments but places: at any of the openings, renames and removals that one life makes, or just after it."""
     counted = tmp_path / "counted"
@@ -165,8 +165,8 @@ def test_killed_at_any_change_of_a_file(tmp_path: Path, corpus: Path, unbroken: 
     assert n_changes > 10 * N_STEPS
     draw = random.Random(n_later)
     run = tmp_path / "run"
-    # The first make the folder.
-    for number in (*range(1, 13), *(draw.randrange(13, n_changes // 3) for _ in range(n_later))):
+    first = range(1, 13, 4 if n_later < 20 else 1)  # they make the folder
+    for number in (*first, *(draw.randrange(13, n_changes // 3) for _ in range(n_later))):
         seconds = 1e-6 if draw.random() < 0.3 else draw.random() * 4e-4
         status = end(start(train_and_die, run, corpus, training(3), number, seconds, counted))
         if status == 0:

@@ -17,10 +17,10 @@ TARGETS = torch.tensor([[5, 6, 7, 8, 2], [5, 2, IGNORED, IGNORED, IGNORED]])
 CLOSE = 0.05  # bfloat16 has eight bits: a relative error of 0.4 % for each of some ten roundings
 
 
-def small_model(*, dropout: float, **changes: Any) -> Transformer:
+def small_model(**changes: Any) -> Transformer:
     sizes: dict[str, Any] = {"vocab_size": 20, "d_model": 16, "d_ff": 32, "n_heads": 2, "max_seq_len": 32}
     layers: dict[str, Any] = {"architecture": "decoder_only", "n_encoder_layers": 0, "n_decoder_layers": 2}
-    shape: dict[str, Any] = {"tie_embeddings": "target", "norm_position": "pre", "dropout": dropout}
+    shape: dict[str, Any] = {"tie_embeddings": "target", "norm_position": "pre", "dropout": 0.0}
     return build(ModelConfig(**sizes, **layers, **shape, **changes), seed=3).train()
 
 
@@ -41,28 +41,18 @@ def loss_and_gradients(model: Transformer, *, bfloat16: bool, is_watched: bool =
 
 @pytest.mark.parametrize(
     ("positions", "qk_norm", "norm", "window", "is_watched"),
-    [  # each value with each of another column at least once
+    [  # each value once at least
         ("alibi", False, "layer", None, True),
         ("alibi", True, "rms", 2, False),
         ("relative_buckets", False, "rms", None, False),
-        ("relative_buckets", True, "layer", 2, True),
         ("rotary_halves", False, "rms", 2, True),
         ("rotary_halves", True, "layer", None, False),
     ],
 )
 def test_it_is_float32_but_for_rounding(positions: str, qk_norm: bool, norm: str, window: int | None, is_watched: bool):
-    model = small_model(dropout=0.0, positions=positions, qk_norm=qk_norm, norm=norm, sliding_window=window)
+    model = small_model(positions=positions, qk_norm=qk_norm, norm=norm, sliding_window=window)
     expected, true = loss_and_gradients(model, bfloat16=False)
     loss, gradients = loss_and_gradients(model, bfloat16=True, is_watched=is_watched)
     torch.testing.assert_close(loss, expected, rtol=CLOSE, atol=0)
     found, right = (torch.cat([gradient.flatten() for gradient in one]) for one in (gradients, true))
     assert (found - right).norm() < CLOSE * right.norm()
-
-
-@pytest.mark.parametrize(("dropout_pattern", "is_watched"), [(0.0, True), (0.1, False)])
-def test_with_dropout_nothing_overflows(dropout_pattern: float, is_watched: bool):
-    model = small_model(dropout=0.1, dropout_pattern=dropout_pattern, positions="alibi", qk_norm=True, norm="rms")
-    for _ in range(5):
-        loss, gradients = loss_and_gradients(model, bfloat16=True, is_watched=is_watched)
-        assert loss.isfinite()
-        assert all(gradient.isfinite().all() for gradient in gradients)

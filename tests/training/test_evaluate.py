@@ -17,7 +17,7 @@ from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import CorpusError, Message
 from transformer_core.instrument.intervene import intervene
 from transformer_core.model.transformer import Transformer, build
-from transformer_core.text.tokenizer import Kind, OwnTokenizer, Tokenizer, train_tokenizer
+from transformer_core.text.tokenizer import OwnTokenizer, Tokenizer, train_tokenizer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.evaluate import evaluate, free_outputs
 from transformer_core.training.loop import train
@@ -92,13 +92,12 @@ WRITTEN_ANYHOW = [  # as people write: lower case, capitals inside, spaces, punc
     ("Eine Katze", "a  CAT ( purrs )"),
     ("zwei", "two, McDonald's"),
     ("drei", "three  "),
-    ("vier", "one two three four one two three four one two three four"),
+    ("vier", "one two three four one two three four"),
     ("fünf", "été 5-5"),
 ]
 
 
-@pytest.mark.parametrize("kind", ["word", "byte_bpe"])
-def test_a_perfect_model_matches_exactly_however_its_targets_are_written(kind: Kind):
+def test_a_perfect_model_matches_exactly_however_its_targets_are_written():
     """Greedy decoding reads what teacher forcing reads as long as it is right, so all tokens right is all texts right.
 
     And a measure of the corpus takes the right answer for right, though words lose their capitals and spaces.
@@ -110,13 +109,13 @@ def test_a_perfect_model_matches_exactly_however_its_targets_are_written(kind: K
         description=Message("Pairs as people write them."),
         train=pairs,
         examples=(),
-        tokenizer_kind=kind,
+        tokenizer_kind="word",
         measures={"the_same": lambda pair, output: output == pair.target},
     )
-    tokenizer = train_tokenizer(corpus.training_texts(), kind=kind, vocab_size=300)
+    tokenizer = train_tokenizer(corpus.training_texts(), kind="word")
     one_layer: dict[str, Any] = {"n_encoder_layers": 1, "n_decoder_layers": 1, "max_seq_len": 60, "dropout": 0.0}
     perfect = build(odd_config(vocab_size=tokenizer.vocab_size, norm_position="pre", **one_layer))
-    numbers = TrainingConfig(steps=150, batch_size=6, warmup_steps=10, learning_rate_factor=0.3, schedule="cosine")
+    numbers = TrainingConfig(steps=90, batch_size=6, warmup_steps=10, learning_rate_factor=0.3, schedule="cosine")
     batches = batches_for(pairs, tokenizer, "encoder_decoder", max_seq_len=60, batch_size=6, seed=0)
     for _ in train(perfect, batches, replace(numbers, label_smoothing=0.0)):
         pass

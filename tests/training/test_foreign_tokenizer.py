@@ -8,7 +8,7 @@ import pytest
 
 from tests.corpora.test_foreign_tokens import END, write_tokenizer
 from tests.training.small_runs import MODEL, TRAINING, corpus, go_on, logged, work
-from transformer_core.checkpoints.checkpoint import load, read_card
+from transformer_core.checkpoints.checkpoint import load
 from transformer_core.errors import CorpusError, RunError
 from transformer_core.training.run import begin as beginning
 from transformer_core.training.run.job import Job
@@ -38,13 +38,10 @@ def test_a_run_records_its_tokenizer_and_goes_on_exactly(tmp_path: Path, corpus:
 
     asked = json.loads((tmp_path / "whole" / "run.json").read_text())
     assert asked["training"]["stride"] == 3 and asked["reading"]["tokens"] == str(folder)
-    assert len(asked["tokenizer_fingerprint"]) == 64
-    assert f"tokens={folder}" in asked["command"] and "stride=3" in asked["command"]
     model, tokenizer = load(tmp_path / "whole" / "last")
     config = model.config
     assert (config.vocab_size, config.pad_id, config.bos_id, config.eos_id) == (301, None, 300, 300)
     assert tokenizer.encode_for("a c e", "decoder_only")[0] == 300
-    assert read_card(tmp_path / "whole" / "last")["corpus"]["reading"]["tokens"] == str(folder)
 
 
 def test_a_run_that_was_never_saved_needs_the_same_tokenizer(tmp_path: Path, corpus: Path, folder: Path):

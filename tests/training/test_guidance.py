@@ -113,13 +113,8 @@ def test_the_loss_is_that_of_a_naive_loop_and_its_gradient_is_the_slope():
     )
 
 
-def test_a_case_by_hand():
-    """One row on one of two keys with 1/4, one evenly on both of two: the losses are log 4 and log 2."""
-    pattern = torch.tensor([[[0.25, 0.75, 0.0], [0.5, 0.5, 0.0], [0.1, 0.2, 0.7]]])
-    antecedents = torch.tensor([[[True, False, False], [True, True, False], [False, False, False]]])
-    assert guidance_loss(pattern, antecedents).item() == pytest.approx((math.log(4) + math.log(2)) / 2)
-    assert guidance_loss(pattern, torch.zeros_like(antecedents)).item() == 0
-    zero = torch.tensor([[[0.0, 1.0]]], requires_grad=True)  # a weight of 0 costs much, and not everything
+def test_a_weight_of_zero_costs_much_and_not_everything():
+    zero = torch.tensor([[[0.0, 1.0]]], requires_grad=True)
     loss = guidance_loss(zero, torch.tensor([[[True, False]]]))
     loss.backward()
     assert 80 < loss.item() < 100
@@ -222,9 +217,9 @@ def test_the_metric_is_that_of_a_naive_loop(model: Transformer, letters: Corpus,
     shares = antecedent_shares(model, batches_of(letters.held_out, tokenizer, 4))
     assert shares is not None
     np.testing.assert_allclose(shares.numpy(), expected, rtol=1e-6)
-    for guided, share in ((None, expected.max()), ((0, 1), expected[0, 1]), ((1, 0), expected[1, 0])):
-        found = evaluate(model, tokenizer, letters, letters.held_out, guided=guided)
-        assert found["antecedent"] == pytest.approx(share)
+    assert evaluate(model, tokenizer, letters, letters.held_out)["antecedent"] == pytest.approx(expected.max())
+    found = evaluate(model, tokenizer, letters, letters.held_out, guided=(0, 1))
+    assert found["antecedent"] == pytest.approx(expected[0, 1])
     without = [pair for pair in letters.held_out if not pair.antecedents]
     unknown = [Pair(pair.source, pair.target) for pair in letters.held_out]
     for pairs in (without, unknown):
@@ -259,13 +254,8 @@ def test_a_guided_run_learns_where_to_look_and_goes_on_exactly(tmp_path: Path, b
     guidance = [record.get("guidance") for record in whole if "loss" in record]
     assert None in guidance, "a batch without pronouns has none"
     assert len(guidance) == 9 and all(value > 0 for value in guidance if value is not None)
-    assert [record["held_out_antecedent"] >= 0 for record in whole if "held_out_loss" in record] == 9 * [True]
 
-    job = begin("long", **(GUIDED | {"steps": 60, "warmup_steps": 10, "evaluate_every": 60, "batch_size": 15}))
-    work(job)
-    trained = job.card()["trained"]
-    assert (trained["guided_head"], trained["guidance_weight"]) == ("encoder.1.1", 0.5)
-    assert "--set guided_head=encoder.1.1 --set guidance_weight=0.5" in trained["command"]
+    work(begin("long", **(GUIDED | {"steps": 60, "warmup_steps": 10, "evaluate_every": 60, "batch_size": 15})))
     values = [record["guidance"] for record in logged(tmp_path / "long") if "guidance" in record]
     assert values[-1] < values[0] - 0.3  # with two right keys, half of each, it cannot fall below log 2
 

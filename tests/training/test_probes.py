@@ -14,17 +14,17 @@ from transformer_core.corpora.batching import IGNORED, Batch, batches_for
 from transformer_core.corpora.corpus import Corpus, Pair, Text
 from transformer_core.instrument.intervene import intervene
 from transformer_core.model.transformer import Transformer, build
-from transformer_core.text.tokenizer import Kind, OwnTokenizer, train_tokenizer
+from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
 from transformer_core.training.probes import probe
 
 TEXTS = [f"{a} {b} {c} {a}" for a in "abcd" for b in "efgh" for c in "ijk"]
 
 
-def random_model(tokenizer: OwnTokenizer, architecture: Architecture, *, seed: int = 0) -> Transformer:
+def random_model(tokenizer: OwnTokenizer, architecture: Architecture) -> Transformer:
     """Far from even, so that each token given changes each guess."""
     layers = {"n_encoder_layers": architecture != "decoder_only", "n_decoder_layers": architecture != "encoder_only"}
     sizes: dict[str, Any] = {name: int(n) for name, n in layers.items()} | {"architecture": architecture}
-    model = build(odd_config(vocab_size=tokenizer.vocab_size, tie_embeddings="none", **sizes), seed=seed).eval()
+    model = build(odd_config(vocab_size=tokenizer.vocab_size, tie_embeddings="none", **sizes), seed=0).eval()
     with torch.no_grad():
         for weights in model.parameters():
             weights.mul_(2)
@@ -35,9 +35,8 @@ def batch_of(items: list, tokenizer: OwnTokenizer, architecture: Architecture) -
     return next(batches_for(items, tokenizer, architecture, max_seq_len=24, batch_size=64, seed=0))
 
 
-@pytest.mark.parametrize(("kind", "seed"), [("word", 0), ("character", 1), ("byte_bpe", 2)])
-def test_a_causal_model_never_fails_the_test_of_leakage(kind: Kind, seed: int):
-    tokenizer = train_tokenizer(TEXTS, kind=kind, vocab_size=300)
+def test_a_causal_model_never_fails_the_test_of_leakage():
+    tokenizer = train_tokenizer(TEXTS, kind="character")
     texts, pairs = [Text(text) for text in TEXTS], [Pair(text, text[::-1]) for text in TEXTS]
     same = [Text("a a a a a") for _ in TEXTS]  # the input is its own target, and shifted all the same
     cases: list[tuple[list, Architecture]] = [
@@ -46,7 +45,7 @@ def test_a_causal_model_never_fails_the_test_of_leakage(kind: Kind, seed: int):
         (same, "decoder_only"),
     ]
     for items, architecture in cases:
-        model = random_model(tokenizer, architecture, seed=seed)
+        model = random_model(tokenizer, architecture)
         found = probe(model, tokenizer, batch_of(items, tokenizer, architecture), items)
         assert found["seen_accuracy"] == found["hidden_accuracy"]
 
@@ -54,7 +53,7 @@ def test_a_causal_model_never_fails_the_test_of_leakage(kind: Kind, seed: int):
 def answer_in(batch: Batch, model: Transformer) -> None:
     """Train to say the given token: what unshifted targets, or a missing mask, make of a model."""
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-    for _ in range(150):
+    for _ in range(80):
         loss = F.cross_entropy(model(*batch.inputs).flatten(0, 1), batch.targets.flatten(), ignore_index=IGNORED)
         optimizer.zero_grad()
         loss.backward()

@@ -9,7 +9,6 @@ from transformer_core.analysis.heads.program_heads import match_program
 from transformer_core.analysis.training.keeping import describe_heads, keep_run
 from transformer_core.checkpoints.checkpoint import load, read_card
 from transformer_core.cli.settings import parse_settings
-from transformer_core.cli.train import N_FILMED
 from transformer_core.programs import EXAMPLES
 from transformer_core.training.program_task import program_training, train_arguments
 from transformer_core.training.run.begin import asked, begin
@@ -71,12 +70,3 @@ def test_a_model_learns_to_shift_and_its_head_attends_to_the_token_before(tmp_pa
     (head,) = match_program(compiled, model, tokenizer, job.corpus).heads
     assert head.is_convincing
     assert head.distance < 0.6 < head.by_chance
-
-
-@pytest.mark.training
-def test_the_heads_of_an_encoder_are_measured_for_the_film(tmp_path: Path):
-    from transformer_core.analysis.heads.meter import HeadMeter
-
-    job = trained(tmp_path / "run", "histogram", steps=2)
-    measured = HeadMeter(job.model.config, job.tokenizer, job.corpus.held_out[:N_FILMED]).measure(job.model)
-    assert [(of.attention, of.layer, of.head) for of in measured] == [("encoder", 0, head) for head in range(4)]

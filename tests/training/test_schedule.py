@@ -4,8 +4,6 @@ from dataclasses import replace
 from typing import Literal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.schedule import learning_rate, warmup_learning_rate
@@ -23,14 +21,6 @@ from transformer_core.training.schedule import learning_rate, warmup_learning_ra
 )
 def test_the_paper_s_base_model_by_hand(step: int, expected: float):
     assert warmup_learning_rate(step, d_model=512, warmup_steps=4000) == pytest.approx(expected, rel=1e-6)
-
-
-@given(st.integers(1, 2000), st.integers(1, 500), st.integers(1, 2048))
-def test_it_rises_linearly_to_its_highest_value_and_then_falls(step: int, warmup_steps: int, d_model: int):
-    rate = warmup_learning_rate(step, d_model=d_model, warmup_steps=warmup_steps)
-    peak = (d_model * warmup_steps) ** -0.5
-    expected = peak * step / warmup_steps if step <= warmup_steps else peak * (warmup_steps / step) ** 0.5
-    assert rate == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -57,8 +47,6 @@ def test_the_constant_rate_by_hand(step: int, expected: float):
     """(160 * 10)^-0.5 = 1/40 is the highest."""
     config = TrainingConfig(steps=5000, batch_size=1, warmup_steps=10, schedule="constant")
     assert learning_rate(step, config, d_model=160) == pytest.approx(expected, rel=1e-12)
-    higher = replace(config, learning_rate_factor=3.0)
-    assert learning_rate(step, higher, d_model=160) == pytest.approx(3 * expected)
 
 
 @pytest.mark.parametrize("schedule", ["paper", "cosine", "constant"])

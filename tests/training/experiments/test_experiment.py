@@ -33,15 +33,11 @@ def test_what_is_usual_may_be_asked(kind: ExperimentKind):
     ("wrong", "words"),
     [
         ({"kind": "norms"}, "the experiment must be one of positions, masks; got 'norms'"),
-        ({"task": "dates"}, "the task must be one of reverse, copy, sort; got 'dates'"),
         ({"variants": ("alibi", "rotary")}, "there is no variant 'rotary'; the variants of this experiment are sinus"),
         ({"variants": ()}, "1 to 6 different variants; got none"),
-        ({"variants": ("alibi", "alibi")}, "different variants; got alibi, alibi"),
         ({"variants": get_args(Positions)[: MOST_VARIANTS + 1]}, "1 to 6 different variants"),
         ({"seed": -1}, "seed must be a whole number from 0 to"),
-        ({"seed": True}, "seed must be a whole number"),
         ({"steps": 19}, "steps must be a whole number from 20 to 1000, got 19"),
-        ({"steps": 1001}, "got 1001"),
     ],
 )
 def test_what_makes_no_sense_is_refused(wrong: dict[str, Any], words: str):
@@ -53,9 +49,6 @@ def test_plain_values_make_the_same_request():
     request = ExperimentRequest(**GOOD)
     values = asdict(request)
     assert ExperimentRequest.from_dict(values | {"variants": [*values["variants"]]}) == request  # as JSON has it
-    for damaged in ({"variants": 3}, {"variants": "alibi"}):
-        with pytest.raises(ConfigError):
-            ExperimentRequest.from_dict(values | damaged)
     with pytest.raises(TypeError):
         ExperimentRequest.from_dict(values | {"variant": "alibi"})
 

@@ -38,23 +38,17 @@ def test_all_begin_with_the_same_weights_but_for_their_positions(letters: Experi
         assert {*common} <= {*own}
         assert all(torch.equal(own[weight], common[weight]) for weight in common), name
         assert model.config.positions == name
-        assert sum("pos_embed" in weight or "bias.weight" in weight for weight in {*own} - {*common}) == len(own) - len(
-            common
-        )
 
 
 def test_what_is_trained_on_is_short_and_what_is_tried_is_new(letters: ExperimentData):
     trained = {pair.source for pair in letters.corpus.train}
     assert {len(source) for source in trained} == set(range(3, LONGEST_TRAINED + 1))
-    assert min(letters.by_length) == 3
     assert max(letters.by_length) == LONGEST_TRIED == 3 * LONGEST_TRAINED
     for n, pairs in letters.by_length.items():
         assert all(len(pair.source) == n and pair.target == pair.source[::-1] for pair in pairs)
         assert not trained & {pair.source for pair in pairs}
     assert not trained & {pair.source for pair in (*letters.held_out, *letters.samples)}
     assert model_of("alibi", POSITIONS, letters.tokenizer).max_seq_len == LONGEST_TRIED + 1
-    batch = as_batch(letters.samples, letters.tokenizer, max_seq_len=25)  # in their order
-    assert [letters.tokenizer.decode(row) for row in batch.inputs[0].tolist()] == [p.source for p in letters.samples]
 
 
 def test_turns_change_nothing(masked: ExperimentData):

@@ -54,13 +54,9 @@ def test_a_whole_experiment(tmp_path: Path):
     lines = ExperimentDirectory.open(tmp_path / "experiment").metrics.read()
     assert [line["loss"] for line in lines if "loss" in line] == [taken.losses for taken in steps]
     first, last = steps[0].losses, steps[-1].losses
-    assert [*first] == [*REQUEST.variants]
     assert last["not_shifted"] < 0.3 < last["look_ahead"] < first["look_ahead"]  # the one cheats, the other learns
     measured = [line for line in lines if "held_out" in line][-1]
     assert measured["held_out"]["not_shifted"]["loss"] > measured["held_out"]["look_ahead"]["loss"]
-    assert {variant: len(outputs) for variant, outputs in measured["outputs"].items()} == dict.fromkeys(
-        REQUEST.variants, 2
-    )
 
 
 def test_a_stopped_experiment_is_measured_where_it_stops(tmp_path: Path, few_measurements: None):
