@@ -63,21 +63,3 @@ def test_an_act_that_comes_with_an_older_address_is_no_step_back(page: Page):
     expect(page.get_by_role("heading", name="Köpfe", exact=True)).to_be_visible()
     expect(page).to_have_url(re.compile("layer=0&head=1.*language=de"))
     expect(page.locator(".plot .gtitle")).to_contain_text("L0.H1")
-
-
-def test_an_address_that_comes_after_a_step_back_is_left_out(page: Page):
-    """It is of the view that was left."""
-    late = LateAnswers(page)
-    late.hold(b"&layer=0&head=2")
-    page.goto("/heads?attention=cross&layer=0&head=0")
-    heading(page, "Heads")
-    page.get_by_role("button", name="Cross-attention L0.H1.").click()
-    expect(page).to_have_url(re.compile("layer=0&head=1"))
-    page.get_by_role("button", name="Cross-attention L0.H2.").click()
-    expect(page.locator(".plot .gtitle")).to_contain_text("L0.H2")
-    late.wait()
-    page.go_back()
-    expect(page).to_have_url(re.compile("layer=0&head=0"))
-    late.let_through()
-    expect(page.locator(".plot .gtitle")).to_contain_text("L0.H0")
-    expect(page).to_have_url(re.compile("layer=0&head=0"))
