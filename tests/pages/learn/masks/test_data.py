@@ -1,6 +1,7 @@
 """What the page Masks looks at: the text and its padding, the chosen masks, and what the model writes under them."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,11 @@ import torch
 
 import transformer_core as tc
 from pages.learn.masks import data as masks_data
-from pages.shared import readings
+from pages.shared import models, readings
 from pages.shared.models import ModelCard
 from pages.shared.recipe import value_of
+from tests.model.building import varied_model
+from tests.pages.conftest import GAPS
 from tests.pages.learn.bare import Bare
 from tests.pages.learn.masks.conftest import Look
 from transformer_core.analysis.masks.rules import MaskChoice
@@ -107,6 +110,17 @@ def test_each_attentions_mask_is_shown_with_padding_after_all_sides(look: Look, 
         n_real = n_target if name == "decoder" else n_source
         assert not mask[:, n_real:].any()
         assert mask[-1, :n_real].all() and mask[0, 1] == (name != "decoder")
+
+
+def test_where_layers_differ_the_mask_is_that_of_the_chosen_one(look: Look, tmp_path: Path):
+    tokenizer = tc.train_tokenizer(GAPS, kind="word", vocab_size=60, mask=True)
+    model = varied_model("encoder, windows and none", vocab_size=tokenizer.vocab_size)
+    tc.save(tmp_path / "windows", model, tokenizer, {"title": "Windows", "examples": [GAPS[0]]})
+    for layer, reach in ((0, 24), (1, 3)):
+        data = look(models._card(tmp_path / "windows"), attention="encoder", layer=layer, head=0)
+        (mask,) = value_of(data.own_masks()).values()
+        query, key = np.indices(mask.shape)
+        np.testing.assert_array_equal(mask, (abs(query - key) < reach) & (key < len(mask) - 3))
 
 
 @pytest.mark.usefixtures("fresh_caches")

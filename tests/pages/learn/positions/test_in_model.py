@@ -147,17 +147,6 @@ def test_without_a_text_nothing_is_drawn_and_the_order_can_be_changed_where_word
         assert view_fields.SEED.value == following
 
 
-def test_queries_and_keys_of_cross_attention_are_named_after_their_sides(bare: Bare, look: Look):
-    data = look(
-        "en-fr", "sinusoidal_interleaved", "model", text=TEXT, target="Le chat", attention="cross", layer=1, head=0
-    )
-    positions_model.show(data)
-    drawn = bare.figures[OF("sources")]
-    assert data.model_run is not None
-    queries, keys = data.model_run.labels("cross")
-    assert drawn.arrays["scores"].shape == (len(queries), len(keys)) and len(queries) != len(keys)
-
-
 LONGER = "The black cat sees the small dog."
 
 

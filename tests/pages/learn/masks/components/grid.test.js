@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { between, Canvas, isNear, random, read } from "../../../canvas.js";
-import { arrange, drawCells, drawFrames, drawLabels, hasRoom, placeAt } from "../../../../../pages/learn/masks/components/masks/grid.js";
-import { colorAt, paintMiniature, prepare } from "../../../../../pages/learn/masks/components/masks/paint.js";
+import { Canvas, isNear, random, read } from "../../../canvas.js";
+import { arrange, drawCells, drawLabels, hasRoom, placeAt } from "../../../../../pages/learn/masks/components/masks/grid.js";
+import { paintMiniature, prepare } from "../../../../../pages/learn/masks/components/masks/paint.js";
 
 const HUES = { query: "#112233", key: "#445566", cell: "#aa0000" };
 const COLORS = { text: "#000001", muted: "#000002", allowed: "#00ff00", forbidden: "#808080" };
@@ -94,23 +94,6 @@ test("labels stand beside their rows and above their columns, and the one that i
   }
 });
 
-test("frames lie around the row, the column and the cell that are pointed at", () => {
-  const size = { rows: 4, columns: 7 };
-  const framed = (pointed) => {
-    const { grid, context } = made(size);
-    drawFrames(context, grid, pointed, HUES);
-    const { left, top, pitch } = grid;
-    return context.frames.map(({ box: [x, y, w, h], color }) => [
-      color, (x + 0.5 - left) / pitch, (y + 0.5 - top) / pitch, w / pitch, h / pitch,
-    ]);
-  };
-  const [row, column] = [[HUES.query, 0, 2, 7, 1], [HUES.key, 5, 0, 1, 4]];
-  assert.deepEqual(framed({ row: 2, column: 5 }), [row, column, [HUES.cell, 5, 2, 1, 1]]);
-  assert.deepEqual(framed({ row: 2, column: null }), [row]);
-  assert.deepEqual(framed({ row: null, column: 5 }), [column]);
-  assert.deepEqual(framed(null), []);
-});
-
 test("a miniature shows its mask, rows as rows, at any size", () => {
   for (const [rows, columns, side] of [[3, 5, 60], [5, 2, 60], [40, 40, 96], [7, 1, 50]]) {
     const next = random(rows);
@@ -124,9 +107,4 @@ test("a miniature shows its mask, rows as rows, at any size", () => {
       assert.ok(isNear(canvas.pixel(...at), read(color)), `row ${row}, column ${column} of ${rows} x ${columns}`);
     });
   }
-});
-
-test("a value has the color between its neighbours on the scale", () => {
-  const stops = [[0, "#ffffff"], [0.2, "#3050a0"], [1, "#000020"]];
-  for (const value of [0, 0.1, 0.2, 0.33, 0.9, 1]) assert.ok(isNear(read(colorAt(stops, value)), between(stops, value), 0.6));
 });
