@@ -17,7 +17,7 @@ SENTENCE = "Encoder self-attention L1.H0 was guided"
 @pytest.mark.parametrize(
     ("told", "known"),
     [
-        *(("encoder.1.0", (1, 0)), ("encoder.0.3", (0, 3)), ("cross.1.0", None), ("", None), (["encoder"], None)),
+        *(("encoder.0.3", (0, 3)), ("cross.1.0", None), (["encoder"], None)),
         *(("encoder.2.0", None), ("encoder.0.4", None)),  # which are not there
     ],
 )

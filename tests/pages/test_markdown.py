@@ -1,5 +1,6 @@
-"""Foreign words on a page stay text where Streamlit reads Markdown: in boxes, labels and tips."""
+"""Foreign words on a page stay text, in HTML and where Streamlit reads Markdown; a link of nonsense is calm."""
 
+import html
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,27 +8,27 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.shared.page import pages
 from pages.shared.prose import plain
-from tests.pages.conftest import save_model
+from tests.pages.conftest import save_model, words_of
 from tests.pages.train.film_page import OpenApp
+from tests.pages.train.small_films import save_run
 from transformer_core.training.run.launch import Launcher
 
-HOSTILE = "x [open your results](https://evil.example/a) :red[**now**]"
+HOSTILE = "x [open your results](https://evil.example/a) :red[**now**] '''\"\"\"\\ {0} %s ____ <img src=x onerror=y>"
 NO_MARKDOWN = ("html", "code", "json", "bidi_component", "text_input", "text_area", "selectbox")
-SILENT = {"tour"}  # lessons have no such name
+OF_THE_VIEW = ("text", "target", "attention", "layer", "head", "device")
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (HOSTILE, "x \\[open your results\\](https:\u2060//evil.example/a) :\u2060red\\[\\*\\*now\\*\\*\\]"),
+        ("x [a](https://b/c) :red[**now**]", "x \\[a\\](https:\u2060//b/c) :\u2060red\\[\\*\\*now\\*\\*\\]"),
         ("d_model (64) on 'cuda:7' is 0.5", "d_model (64) on 'cuda:7' is 0.5"),
         ("_a_ __b__", "\\_a\\_ \\_\\_b\\_\\_"),
         ("$x$ `y` <b> &amp; ~z~ \\*", "\\$x\\$ \\`y\\` \\<b> \\&amp; \\~z\\~ \\\\\\*"),
         ("www.evil.example me@evil.example :smile:", "www\u2060.evil.example me\u2060@evil.example :\u2060smile:"),
-        ("# a\n\n- b", "\u2060# a - b"),
-        ("1. a", "\u20601. a"),
-        ("-0.5", "-0.5"),
+        *(("# a\n\n- b", "\u2060# a - b"), ("1. a", "\u20601. a"), ("-0.5", "-0.5")),
     ],
 )
 def test_plain_words_have_no_marks_that_act(words: str, expected: str):
@@ -52,34 +53,27 @@ def markdown_of(app: AppTest) -> Iterator[str]:
 
 @pytest.fixture
 def hostile_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One model, whose title and examples are hostile; there is no training."""
+    """One model, whose title and examples are hostile, and a training."""
     titled = {"title": HOSTILE, "examples": (HOSTILE, "The cat.", HOSTILE)}
     save_model(tmp_path / "models" / "en-fr", n_layers=1, n_heads=2, **titled)  # type: ignore[arg-type]
     (tmp_path / "models" / "broken [a](https:)").mkdir()
+    save_run(tmp_path / "runs" / "pairs")
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path / "models"))
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
     monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
 
 
-@pytest.mark.parametrize(
-    ("page", "parameters"),
-    [
-        ("train", {"run": HOSTILE}),
-        ("models", {"model": HOSTILE}),
-        ("heads", {"model": HOSTILE, "layer": HOSTILE, "head": HOSTILE, "attention": HOSTILE}),
-        ("heads", {"text": HOSTILE, "heads": HOSTILE, "mix": HOSTILE, "device": HOSTILE}),
-        ("decoding", {"text": HOSTILE, "target": HOSTILE}),
-        ("compare", {"text": HOSTILE, "b-model": HOSTILE, "b-text": HOSTILE}),
-        ("steps", {"text": HOSTILE, "model": HOSTILE}),
-        ("tour", {"lesson": HOSTILE}),
-    ],
-)
-def test_hostile_words_are_text_on_every_page(
-    hostile_names: None, open_app: OpenApp, page: str, parameters: dict[str, str]
-):
-    app = open_app(page, **parameters)
-    assert not app.exception
-    written = [*markdown_of(app)]
-    hostile = [words for words in written if "evil.example" in words]
-    assert hostile or page in SILENT
-    assert not [words for words in hostile if "[open your results]" in words or "https://" in words]
+@pytest.mark.parametrize("page", [*pages()])
+def test_hostile_words_are_text_on_every_page(hostile_names: None, open_app: OpenApp, page: str):
+    nonsense = dict.fromkeys((*OF_THE_VIEW, *(field.name for field in pages()[page].fields)), HOSTILE)
+    links = [{"model": HOSTILE, "text": HOSTILE, "target": HOSTILE}, nonsense]
+    links += [{"run": HOSTILE}, nonsense | {"run": "pairs"}] * (page in ("film", "train"))
+    written = []
+    for link in links:
+        app = open_app(page, **link)
+        assert not app.exception and not app.error
+        assert "<img" not in words_of(app).replace("<img class='hl-", "")
+        written += [words for words in markdown_of(app) if "evil.example" in words]
+        written += ["evil.example"] * ("evil.example" in html.unescape(words_of(app)))
+    assert written or page in ("tour", "server", "glossary")
+    assert not [words for words in written if "[open your results]" in words or "https://" in words]

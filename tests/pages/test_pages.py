@@ -64,9 +64,6 @@ def test_the_address_names_a_head_that_another_page_begins_with(open_app: Callab
     again.switch_page(steps).run()
     assert url_of(again) == link
 
-
-@pytest.mark.usefixtures("three_kinds_here")
-def test_the_address_names_the_text_and_the_model_that_are_not_the_first(open_app: Callable[..., AppTest]):
     app = open_app("heads", model="tales")
     assert url_of(app) == {"model": "tales"} and view_of(app)["text"] == PROMPTS[0]
     app.text_input(key="text").set_value(PROMPTS[1]).run()

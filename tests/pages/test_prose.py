@@ -13,9 +13,6 @@ from pages.shared import prose
 from pages.shared.view import visits
 from transformer_core.errors import TextError
 
-MARKUP = "a <b>bold</b> & 'quoted' text"
-ESCAPED = "a &lt;b&gt;bold&lt;/b&gt; &amp; &#39;quoted&#39; text"
-
 
 def drawn(draw: Callable[[], object]) -> list[str]:
     """The HTML that is put on a page."""
@@ -26,24 +23,6 @@ def drawn(draw: Callable[[], object]) -> list[str]:
         patch.setattr(visits, "is_first", lambda: True)
         draw()
     return sheets
-
-
-@pytest.mark.parametrize(
-    ("name", "words", "expected"),
-    [
-        (
-            "heading",
-            [MARKUP, MARKUP],
-            f"<div class='hl-heading'><h1 class='hl-title'>{ESCAPED}</h1><details open><summary "
-            "aria-label='About this page' title='About this page'></summary>"
-            f"<p class='hl-lead'>{ESCAPED}</p></details></div>",
-        ),
-        ("look_for", [MARKUP], f"<p class='hl-look'><b>What to look for:</b> {ESCAPED}</p>"),
-        ("subheading", [MARKUP, MARKUP], f"<h2 class='hl-subtitle'>{ESCAPED}<span>{ESCAPED}</span></h2>"),
-    ],
-)
-def test_what_is_said_is_text(name: str, words: list[str], expected: str):
-    assert drawn(lambda: getattr(prose, name)(*words)) == [expected]
 
 
 def every(words: str) -> None:

@@ -1,6 +1,5 @@
 """Where a model comes from, and what is switched off in it: against interventions that are written out."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import transformer_core as tc
-from pages.shared import models, readings
-from pages.shared.recipe import identity
+from pages.shared import models
 from pages.shared.sources import CHANGES, Source, parse_change
 from tests.pages.train.small_films import STEPS, save_run
 from transformer_core.analysis.trace.attentions import ATTENTIONS
@@ -41,16 +39,6 @@ def outputs(model: tc.Transformer, name: str, interventions: Any = None) -> tupl
     with tc.intervene(model, interventions or {}), tc.capture(model, "*.hook_pattern", "*.hook_mask") as acts:
         logits = model(*TOKENS[name])
     return logits, acts
-
-
-@pytest.mark.parametrize("name", TOKENS)
-def test_without_a_change_it_is_the_model_of_the_chooser(name: str):
-    source = source_of(name)
-    model, tokenizer = source.load()
-    assert source.load()[0] is model and tokenizer.decode([]) == ""
-    by_hand, _ = tc.load(models.folder() / name)
-    with source.changed(model):
-        torch.testing.assert_close(outputs(model, name)[0], outputs(by_hand, name)[0])
 
 
 @pytest.mark.parametrize("name", TOKENS)
@@ -87,14 +75,10 @@ def test_a_change_is_that_of_each_head_that_it_names(name: str, kind: str):
 
 
 @pytest.mark.parametrize(
-    ("name", "head"),
-    [
-        *(("en-fr", ("cross", 0, 4)), ("en-fr", ("decoder", 2, 0))),
-        *(("tales", ("encoder", 0, 0)), ("gaps", ("self", 0, 0))),
-    ],
+    ("name", "head"), [("en-fr", ("cross", 0, 4)), ("en-fr", ("decoder", 2, 0)), ("tales", ("encoder", 0, 0))]
 )
 def test_a_head_that_is_not_there_is_an_error_in_a_sentence(name: str, head: tuple[str, int, int]):
-    source = source_of(name, "off", [("decoder", 0, 0)] * (name != "gaps") + [head])
+    source = source_of(name, "off", [("decoder", 0, 0), head])
     model, _ = source.load()
     said = r"this model has no head {} L{}\.H{}; choose another to change".format(*head)
     with pytest.raises(ConfigError, match=f"^{said}$"), source.changed(model):
@@ -102,13 +86,8 @@ def test_a_head_that_is_not_there_is_an_error_in_a_sentence(name: str, head: tup
 
 
 @given(st.text(max_size=80) | st.text("ofevn:crd.+0123456789 \n", max_size=40))
-@example("off:")
-@example("off:cross.1")
 @example("off:cross.1.2+")
-@example("on:cross.1.2")
-@example("off")
 @example("off:cross.1.12345")
-@example("off:Cross.1.2")
 @example("off:cross.1.2\n")
 def test_what_is_written_is_a_change_or_an_error_in_a_sentence(change: str):
     try:
@@ -117,19 +96,7 @@ def test_what_is_written_is_a_change_or_an_error_in_a_sentence(change: str):
         assert str(error).endswith("such as off:cross.1.2+cross.1.3") and len(str(error)) < 250
     else:
         assert (kind in CHANGES and heads) or (kind, heads, change) == ("", [], "")
-        for attention, layer, head in heads:
-            assert attention and layer >= 0 and head >= 0
-
-
-@given(
-    st.sampled_from([*CHANGES]),
-    st.lists(
-        st.tuples(st.text("abcdefxyz", min_size=1, max_size=9), st.integers(0, 9999), st.integers(0, 9999)), min_size=1
-    ),
-)
-def test_a_change_that_is_written_is_read_as_it_was(kind: str, heads: list[tuple[str, int, int]]):
-    written = f"{kind}:" + "+".join(f"{attention}.{layer}.{head}" for attention, layer, head in heads)
-    assert parse_change(written) == (kind, heads)
+        assert all(attention and layer >= 0 and head >= 0 for attention, layer, head in heads)
 
 
 def test_a_snapshot_of_a_run_has_the_weights_of_its_film(tmp_path: Path):
@@ -149,22 +116,3 @@ def test_a_snapshot_of_a_run_has_the_weights_of_its_film(tmp_path: Path):
         assert acts["decoder.blocks.0.cross_attn.hook_z"][:, 0].any()
     with pytest.raises(HeadlightError, match="the weights of step 7 were replaced"):
         Source(str(tmp_path / "run"), "first", step=7).load()
-
-
-@pytest.mark.parametrize("name", ["en-fr"])
-def test_what_is_made_of_a_model_is_not_that_of_another_in_its_folder(name: str):
-    card = models.available()[name]
-    source = Source.of(card)
-    others = [replace(source, version="another"), replace(source, device="cuda:0"), replace(source, step=3)]
-    others.append(source_of(name, "off", CHANGED[name]))
-    made = [readings.recipe(one, card.config, "The cat") for one in (source, *others)]
-    told = [*map(identity, made)]
-    assert len({*told}) == 5 and told[0] == identity(readings.recipe(source, card.config, "The cat"))
-    labels = [identity(one.recipe()[1].labels([1])) for one in (source, others[0])]
-    assert labels[0] != labels[1]
-
-
-def test_the_papers_model_has_the_tokenizer_of_the_first_model_as_it_is_now():
-    source = Source(models.PAPER_BASE, "1")
-    told = [identity(part) for one in (source, replace(source, version="2")) for part in one.recipe()]
-    assert len({*told}) == 4

@@ -14,35 +14,26 @@ OpenApp = Callable[..., AppTest]
 SUBJECT = f"English to French: {EXAMPLES[0]}"
 
 
-def abouts(app: AppTest) -> set[str]:
-    """What the figures of the page are of."""
-    assert not app.exception
-    sent = [c.proto.json for c in app.get("bidi_component") if c.proto.component_name.endswith("figure")]
-    assert sent
-    return {json.loads(data)["about"] for data in sent}
-
-
 @pytest.mark.parametrize(
     ("page", "parameters", "about"),
     [
         ("heads", {}, SUBJECT),
-        ("decoding", {"part": "cache"}, SUBJECT),
         ("compare", {"btext": "The dog."}, f"A: {SUBJECT}\nB: English to French: The dog."),
-        ("positions", {}, SUBJECT),
-        ("architecture", {"part": "cost"}, SUBJECT),
+        ("film", {"run": "pairs"}, f"pairs: {EXAMPLES[0]}"),
     ],
 )
-def test_a_figure_is_of_the_model_and_the_text(
-    open_app: OpenApp, three_kinds_here: Path, page: str, parameters: dict[str, str], about: str
+def test_a_figure_is_of_the_model_or_the_training_and_of_the_text(
+    open_app: OpenApp,
+    three_kinds_here: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    page: str,
+    parameters: dict[str, str],
+    about: str,
 ):
-    app = open_app(page, model="en-fr", text=EXAMPLES[0], **parameters)
-    assert abouts(app) == {about}
-
-
-def test_a_figure_of_a_training_is_of_it(
-    open_app: OpenApp, three_kinds_here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    save_run(tmp_path / "runs" / "pairs")
-    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
-    app = open_app("film", run="pairs", text="the cat")
-    assert abouts(app) == {"pairs: the cat"}
+    save_run(tmp_path / "pairs")
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path))
+    app = open_app(page, text=EXAMPLES[0], **parameters)
+    assert not app.exception
+    sent = [c.proto.json for c in app.get("bidi_component") if c.proto.component_name.endswith("figure")]
+    assert {json.loads(data)["about"] for data in sent} == {about}

@@ -26,7 +26,7 @@ def test_a_token_is_found_by_any_part_in_any_case_or_by_its_whole_number(
     card, labels = models.available()["en-fr"], tokenizer.labels(range(tokenizer.vocab_size))
     every, n = model_store.token_table(card)
     assert every["token"].tolist() == labels and every["number"].tolist() == [*range(n)] and n == len(labels)
-    for wanted in ("CAT", " at ", "1", "12", "<", "("):
+    for wanted in ("CAT", " at ", "12", "("):
         part = wanted.strip()
         expected = [i for i, label in enumerate(labels) if part.lower() in label.lower() or part == str(i)]
         assert model_store.token_table(card, wanted)[0]["number"].tolist() == expected

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.pages.conftest import app_at
 from tests.pages.train.film_page import ARCHITECTURES, Models, OpenApp
 from tests.pages.train.small_films import save_run
 from transformer_core.cli.main import main
@@ -32,6 +33,15 @@ def app_finds(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(runs / "none"))
     monkeypatch.setenv("HEADLIGHT_RUNS", str(runs))
     monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
+
+
+@pytest.fixture
+def train_page(tmp_path: Path, checkpoints: Path, open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """The page Train before its first run; nothing was ever trained, and nothing is started ahead."""
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
+    return app_at("train", {})
 
 
 @pytest.fixture

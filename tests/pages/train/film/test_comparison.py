@@ -1,25 +1,24 @@
 """The page Film under AppTest: two snapshots side by side, and two trainings with their heads matched."""
 
-import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pages.shared import runs
+from pages.shared.runs import Run
+from pages.train.film import seeds
 from tests.pages.conftest import overview_of, url_of, values_of, words_of
-from tests.pages.train.film_page import OpenApp, figures_of, heatmap_of, pattern_in
-from tests.pages.train.small_films import STEPS, TEXTS, save_run
+from tests.pages.train.film_page import Models, OpenApp, figures_of, heatmap_of, pattern_in
+from tests.pages.train.small_films import STEPS, TEXTS, save_run, with_heads_turned
 from transformer_core.training.run.film import Film
 
 
-def test_two_snapshots_and_their_difference(open_film: OpenApp, place: Path):
+def test_two_snapshots_and_their_difference(open_film: OpenApp):
     app = open_film(run="pairs", snapshot="20", other="0", text=TEXTS[0], attention="decoder", layer="1", head="0")
     figures = figures_of(app)
-    a, b = (
-        pattern_in(figures["pairs-A-step0-decoder-layer1-head0"]),
-        pattern_in(figures["pairs-B-step20-decoder-layer1-head0"]),
-    )
+    a, b = (pattern_in(figures[f"pairs-{side}-decoder-layer1-head0"]) for side in ("A-step0", "B-step20"))
     np.testing.assert_array_equal(b, heatmap_of(app))
     alone = open_film(run="pairs", snapshot="0", text=TEXTS[0], attention="decoder", layer="1", head="0")
     np.testing.assert_array_equal(a, heatmap_of(alone))
@@ -27,41 +26,37 @@ def test_two_snapshots_and_their_difference(open_film: OpenApp, place: Path):
     difference = figures["pairs-difference-decoder-layer1-head0"]
     shown = values_of(next(trace for trace in difference["data"] if trace["name"] == "difference"))
     np.testing.assert_allclose(np.nan_to_num(shown), b - a, atol=1e-6)
-    app.select_slider(key="film-other-step-box").set_value(60).run()
-    assert url_of(app)["other"] == "60"
     app.select_slider(key="film-other-step-box").set_value(20).run()
-    assert "A and B are the same snapshot" in words_of(app)
+    assert url_of(app)["other"] == "20" and "A and B are the same snapshot" in words_of(app)
 
 
-def test_two_snapshots_begin_with_the_untrained_model(open_film: OpenApp):
-    app = open_film(run="pairs", snapshot="20")
+def test_a_comparison_begins_with_the_untrained_model_or_else_with_the_trained_one(open_film: OpenApp):
+    for snapshot, other in (("20", "0"), ("0", "60")):
+        app = open_film(run="pairs", snapshot=snapshot)
+        app.segmented_control(key="film-comparison-segments").select("Two snapshots").run()
+        assert url_of(app)["other"] == other
     app.segmented_control(key="film-comparison-segments").select("Two trainings").run()
-    assert not app.exception
     assert "There is no other training with this architecture" in words_of(app)  # the others have other shapes
-    app.segmented_control(key="film-comparison-segments").select("Two snapshots").run()
-    assert not app.exception and url_of(app)["other"] == "0"
-    first = open_film(run="pairs", snapshot="0")
-    first.segmented_control(key="film-comparison-segments").select("Two snapshots").run()
-    assert url_of(first)["other"] == "60"  # with the trained one
     app.segmented_control(key="film-comparison-segments").select("Nothing").run()
-    assert "other" not in url_of(app)
+    assert not app.exception and "other" not in url_of(app)
 
 
-def test_each_pair_says_how_alike_its_heads_are_and_those_of_the_same_index(open_film: OpenApp, place: Path):
-    for step, model in zip(STEPS, save_run(place / "again", seed=4), strict=True):
-        for name, weights in model.named_parameters():
-            if name.endswith("attn.q.weight"):
-                weights.data *= 50  # else all heads look everywhere alike, and are alike
-        Film(place / "again").add(step, model)
-    app = open_film(run="pairs", other="again", attention="decoder")
-    alike = values_of(figures_of(app)["pairs-again-heads"]["data"][0])
-    labels = [str(button.label) for button in app.button if str(button.key).startswith("film-pair-of-")]
-    pairs = np.array([re.findall(r"\d+\.\d\d|\d+", label.replace("\\", "")) for label in labels], dtype=float)
-    layers, heads, other_layers, other_heads = pairs.T[:4].astype(int)
-    numbers = 4 * layers + heads
-    assert numbers.tolist() == [*range(8)]
-    np.testing.assert_allclose(pairs[:, 4], alike[numbers, 4 * other_layers + other_heads], atol=0.0051)
-    np.testing.assert_allclose(pairs[:, 5], alike[numbers, numbers], atol=0.0051)
+def test_a_training_is_compared_at_its_snapshot_that_is_nearest_and_on_several_texts(
+    open_film: OpenApp, place: Path, made: tuple[Path, Models]
+):
+    save_run(place / "turned", seed=7, steps=(0, 18, 60))
+    Film(place / "turned").add(18, with_heads_turned(made[1]["pairs"][STEPS.index(20)], 1))
+    app = open_film(run="pairs", snapshot="20", other="turned", text=TEXTS[0], attention="encoder", layer="0", head="2")
+    words = words_of(app)
+    assert "by their patterns: <b>1.00</b>" in words and "on 3 texts" in words, "its own and two other examples"
+    figures = figures_of(app)
+    ours, theirs = (pattern_in(figures[name]) for name in ("pairs-encoder-layer0-head2", "turned-encoder-layer0-head3"))
+    np.testing.assert_allclose(ours, theirs, atol=1e-3)  # films are in half precision
+    assert any("turned, step 18" in str(figure["layout"]) for figure in figures.values())
+    labels = [str(one.label).replace("\\", "") for one in app.button if str(one.key).startswith("film-pair-of-")]
+    assert len(labels) == 8 and all("1.00" in label for label in labels)
+    app.button(key="film-pair-of-1-3").click().run()
+    assert overview_of(app)[0]["chosen"]["value"] == {"attention": "encoder", "layer": 1, "head": 3}
 
 
 def test_the_same_can_be_trained_with_another_seed(open_film: OpenApp, place: Path, monkeypatch: pytest.MonkeyPatch):
@@ -77,24 +72,25 @@ def test_the_same_can_be_trained_with_another_seed(open_film: OpenApp, place: Pa
     app.button(key="film-sibling").click().run()
     assert not app.exception
     ((name, arguments),) = asked
-    assert name == "pairs-seed5"
+    assert name == url_of(app)["other"] == "pairs-seed5"
     assert " ".join(arguments) == "--corpus tales --preset tiny --set dropout=0.2 --seed 5 --device auto"
-    assert url_of(app)["other"] == "pairs-seed5"
     assert "pairs-pairs-seed5-heads" in figures_of(app)
 
 
-@pytest.mark.parametrize(
-    ("other", "sentence"),
-    [
-        ("7", "no snapshot at step 7, so A is step 4"),
-        ("9" * 90, "so A is step 60"),
-        ("-1", "no other training with this architecture"),
-        ("gaps", "no other training with this architecture"),
-    ],
-)
-def test_a_comparison_with_what_does_not_exist(open_film: OpenApp, other: str, sentence: str):
-    app = open_film(run="pairs", other=other)
-    assert sentence in words_of(app)
-    assert overview_of(app)[0]["film"]["steps"] == [*STEPS]
-    app.run()
-    assert not app.exception
+def run_with(run: Run, command: str, seed: int, name: str = "") -> Run:
+    """The same run, asked for by another command."""
+    request = {**(run.request or {}), "command": command, "training": {"seed": seed}}
+    return replace(run, request=request, path=run.path.with_name(name or run.name))
+
+
+def test_the_next_seed_is_above_those_of_all_runs_of_its_kind_and_of_no_other(place: Path):
+    command = "python -m transformer_core train --corpus 'a b.txt' --run runs/x --preset tiny{more} --set dropout=0.2"
+    mine = run_with(runs.available()["pairs"], command.format(more=" --seed 8"), 8)
+    others = {
+        "b": run_with(mine, command.format(more=" --seed 5"), 5, "b"),
+        "c": run_with(mine, command.format(more=" --seed 30").replace("0.2", "0.3"), 30, "c"),
+    }
+    settings = ["--corpus", "a b.txt", "--preset", "tiny", "--set", "dropout=0.2"]
+    assert seeds.sibling(mine, others) == ("pairs-seed9", [*settings, "--seed", "9"])
+    save_run(place / "pairs-seed9")
+    assert seeds.sibling(mine, others)[0] == "pairs-seed9-2", "which is taken"

@@ -4,25 +4,21 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import runs
 from tests.pages.conftest import app_at
-from transformer_core.training.run.launch import Launcher, Started
+from transformer_core.training.run.launch import Started
 
 OpenApp = Callable[..., AppTest]
 TEXT = b"".join(b"This is line %d of a text.\n" % i for i in range(200))
 
 
 @pytest.fixture
-def open_own(tmp_path: Path, checkpoints: Path, open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> OpenApp:
+def open_own(train_page: AppTest) -> OpenApp:
     """Opens the page with "Your own text" chosen, as a new visitor."""
-    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
 
     def open_own() -> AppTest:
         app = app_at("train", {})
@@ -74,19 +70,11 @@ def test_two_sessions_share_an_analysis_which_goes_on_until_neither_waits(open_o
     mine.button(key="analyse").click().run()
     assert "Start training" in labels(settle(mine))
     assert not [*(runs.folder() / ".analyses").glob("[!.]*")]
-    assert "Start training" in labels(open_own())
-
-
-def test_who_takes_another_text_does_not_wait_for_the_first(open_own: OpenApp):
-    app = open_own()
-    app.file_uploader[0].upload("text.txt", TEXT, "text/plain").run()
+    mine.file_uploader[0].upload("other.txt", TEXT * 2, "text/plain").run()
     wanted = analysis().run / "wanted"
     assert wanted.exists()
-    app.file_uploader[0].upload("other.txt", TEXT * 2, "text/plain").run()
-    assert not app.exception and "Cancel" in labels(app)
+    mine.file_uploader[0].upload("third.txt", TEXT * 3, "text/plain").run()
     assert not wanted.exists()  # without it the process ends, unless another session waits
-    app.run()
-    assert not wanted.exists()
 
 
 def test_a_process_that_dies_is_one_sentence_and_tried_again(open_own: OpenApp):

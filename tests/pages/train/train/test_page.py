@@ -62,42 +62,36 @@ def keep(app: AppTest) -> Button:
     return button
 
 
+def stands(place: Path, state: str, step: int = 1) -> None:
+    """Let "pairs" say how it stands: of another machine, whose runs are taken for alive for a minute."""
+    values = {"state": state, "step": step, "pid": 1, "host": "elsewhere", "heartbeat": time.time(), "reason": ""}
+    (place / "pairs" / "status.json").write_text(json.dumps(values))
+
+
 def labels(app: AppTest) -> list[str]:
     return [button.label for button in app.button]
 
 
-def test_before_a_training_the_corpus_is_seen_and_counted(place: Path, open_train: OpenApp):
-    app = open_train()
-    assert all(told in words_of(app) for told in ("20,000", "20 characters", "121 thousand parameters", "300 steps"))
-    assert "Start training" in labels(app)
-    samples = app.dataframe[0].value
-    assert (samples["source"] == samples["target"]).all()  # it is the corpus `copy`
-
-
-def test_settings_that_do_not_fit_are_refused_in_a_sentence(place: Path, open_train: OpenApp):
-    app = open_train()
-    app.number_input(key="new-tiny-one-layer-copy-n_heads").set_value(7).run()
-    assert not app.exception
-    assert any("d_model (64) must be divisible by n_heads (7)" in warning.value for warning in app.warning)
-    assert "Start training" not in labels(app)
-    app.number_input(key="new-tiny-one-layer-copy-n_heads").set_value(8).run()
-    assert "Start training" in labels(app)
-
-
-def test_what_is_chosen_is_what_is_started(place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch):
+def test_what_is_chosen_fits_or_is_refused_in_a_sentence_and_is_what_is_started(
+    place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
+):
     asked: list[list[str]] = []
     monkeypatch.setattr(runs, "start", lambda name, arguments: asked.append([name, *arguments]))
     app = open_train()
-    app.number_input(key="new-tiny-one-layer-copy-n_heads").set_value(2)
+    assert all(told in words_of(app) for told in ("20,000", "20 characters", "121 thousand parameters", "300 steps"))
+    samples = app.dataframe[0].value
+    assert (samples["source"] == samples["target"]).all()  # it is the corpus `copy`
+    app.number_input(key="new-tiny-one-layer-copy-n_heads").set_value(7).run()
+    assert any("d_model (64) must be divisible by n_heads (7)" in warning.value for warning in app.warning)
+    assert not app.exception and "Start training" not in labels(app)
+    app.number_input(key="new-tiny-one-layer-copy-n_heads").set_value(2).run()
     app.number_input(key="new-tiny-one-layer-copy-dropout_pattern").set_value(0.25)
     app.number_input(key="new-tiny-one-layer-copy-steps").set_value(50)
     app.number_input(key="new-tiny-one-layer-copy-seed").set_value(3)
     app.selectbox(key="new-tiny-one-layer-copy-positions").set_value("alibi").run()
     app.button(key="start-training").click().run()
-    (arguments,) = asked
-    assert arguments[0] == "copy-2"
-    given = arguments[1:]
-    assert given[:6] == ["--corpus", "copy", "--preset", "tiny-one-layer", "--device", "cpu"]
+    ((name, *given),) = asked
+    assert [name, *given[:6]] == ["copy-2", "--corpus", "copy", "--preset", "tiny-one-layer", "--device", "cpu"]
     assert sorted(given[7::2]) == ["dropout_pattern=0.25", "n_heads=2", "positions=alibi", "seed=3", "steps=50"]
 
 
@@ -173,43 +167,30 @@ def test_a_damaged_file_is_said_in_a_sentence(place: Path, open_train: OpenApp, 
     assert any(said in sentence.value for sentence in (*app.warning, *app.caption)) or said in words_of(app)
 
 
-def test_why_a_model_was_not_kept_is_said_until_the_next_click(
-    place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
+def test_a_paused_run_of_one_s_own_pairs_is_kept_under_the_name_that_is_typed(
+    place: Path, trained: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
 ):
-    full = place / "full"
-    full.write_text("no folder")
-    app = open_train(run="copy")
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(full))
-    app = keep(app).click().run().run()
-    assert not app.exception
-    assert any("The model was not saved" in warning.value for warning in app.warning)
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(place / "models"))
-    app = keep(app).click().run()
-    assert not app.warning
-    assert "copy" in models.available()
-
-
-def test_a_paused_run_of_one_s_own_pairs_is_kept_under_the_name_that_is_typed(place: Path, open_train: OpenApp):
-    """With the weights that were saved when it was paused; its process is there, and goes on whenever it is told to."""
-    values = {"state": "paused", "step": 2, "pid": 1, "host": "elsewhere", "heartbeat": time.time(), "reason": ""}
-    (place / "pairs" / "status.json").write_text(json.dumps(values))
+    """With the weights that were saved when it was paused; why something could not be kept or measured is said."""
+    stands(place, "paused", step=2)
     app = open_train(run="pairs")
     assert "Resume" in labels(app)
+    with monkeypatch.context() as patch:
+        patch.setenv("HEADLIGHT_CHECKPOINTS", str(place / "pairs" / "run.json"))  # no folder
+        app = keep(app).click().run().run()
+        assert any("The model was not saved" in warning.value for warning in app.warning)
     for folder, title in (("uberset-zer", "Überset[zer]"), ("uberset-zer-2", "Überset[zer] (uberset-zer-2)")):
         app.text_input(key="keep-name-pairs").set_value("Überset[zer]")
         app = keep(app).click().run()
-        assert not app.exception
-        assert not app.warning
+        assert not app.exception and not app.warning
         assert [f"Saved as “{title}”, after step 2." == told.value.replace("\\", "") for told in app.success] == [True]
-        card = models.available()[folder]
-        assert card.title == title
-        assert same_weights(place.parent / "checkpoints" / folder, place / "pairs" / "last")
-
-
-def same_weights(one: Path, other: Path) -> bool:
-    """Whether two folders hold a model with the same weights."""
-    (kept, _), (last, _) = load(one), load(other)
-    return all(torch.equal(values, last.get_parameter(name)) for name, values in kept.named_parameters())
+        assert models.available()[folder].title == title
+        (kept, _), (last, _) = load(place.parent / "checkpoints" / folder), load(place / "pairs" / "last")
+        assert all(torch.equal(values, last.get_parameter(name)) for name, values in kept.named_parameters())
+    (trained / "pairs.tsv").rename(trained / "away.tsv")
+    app = keep(app).click().run()
+    (trained / "away.tsv").rename(trained / "pairs.tsv")
+    (warning,) = app.warning
+    assert "The model is saved, but head scores could not be measured" in warning.value and app.success
 
 
 @pytest.mark.parametrize(
@@ -237,14 +218,8 @@ def test_a_model_is_kept_once_though_the_page_is_left_meanwhile(
 def test_a_training_that_goes_on_is_of_one_step_and_opened_again_until_its_end_is_seen(
     place: Path, open_train: OpenApp
 ):
-    """The process is gone, or says that it is of another machine, whose runs are taken for alive for a minute."""
-
-    def stands(state: str, host: str = "elsewhere") -> None:
-        values = {"state": state, "step": 1, "pid": 1, "host": host, "heartbeat": time.time(), "reason": ""}
-        (place / "pairs" / "status.json").write_text(json.dumps(values))
-
     assert "Start training" in labels(open_train())
-    stands("running")
+    stands(place, "running")
     with (place / "pairs" / "metrics.jsonl").open("a") as file:
         values = {"loss": 0.00123, "learning_rate": 0.1, "gradient_norm": 1.0, "tokens_per_second": 9.0}
         file.write(json.dumps({"step": 5, **values, "seconds": 2.0}) + "\n")
@@ -252,7 +227,7 @@ def test_a_training_that_goes_on_is_of_one_step_and_opened_again_until_its_end_i
     shown = "<div class='hl-model'>pairs</div>", "step 5 of 6, loss 0.00123", "Output at step 2"  # the newest weights
     assert all(told in words_of(app) for told in shown)
     assert "pairs · at work" in app.selectbox[0].options
-    stands("paused")
+    stands(place, "paused")
     app = open_train(run="pairs")
     assert "pairs · paused" in app.selectbox[0].options
     app.selectbox[0].set_value("").run()
@@ -261,7 +236,7 @@ def test_a_training_that_goes_on_is_of_one_step_and_opened_again_until_its_end_i
     for wanted in ({"run": "copy"}, {"run": ""}):
         assert "<div class='hl-model'>pairs</div>" not in words_of(open_train(**wanted))
 
-    stands("finished")
+    stands(place, "finished")
     app = open_train()  # as after the browser was closed
     assert [note.value for note in app.info] == ["While you were away: pairs · finished."]
     assert "<div class='hl-model'>pairs</div>" in words_of(app)
@@ -281,15 +256,3 @@ def test_in_the_same_tab_what_ended_is_opened_too_or_else_offered(place: Path, o
     assert not app.exception
     assert url_of(app)["run"] == "second"
     assert "second · finished" not in labels(app) and "first · finished" not in labels(app)
-
-
-def test_a_model_whose_heads_cannot_be_described_is_kept_and_that_is_said(
-    place: Path, trained: Path, open_train: OpenApp
-):
-    (trained / "pairs.tsv").rename(trained / "away.tsv")
-    app = keep(open_train(run="pairs")).click().run()
-    (trained / "away.tsv").rename(trained / "pairs.tsv")
-    assert not app.exception
-    (warning,) = app.warning
-    assert "The model is saved, but head scores could not be measured" in warning.value
-    assert app.success and models.available()["pairs"].heads == () and "Look at its heads" in labels(app)

@@ -9,6 +9,7 @@ import pytest
 from pages.shared import runs
 from pages.shared.runs import Run
 from pages.train.train import run_head
+from pages.train.train.words import duration, loss_in_digits
 from tests.pages.learn.bare import drawn_bare
 from tests.pages.train.small_films import save_run
 
@@ -40,9 +41,7 @@ def logged(step: int, seconds: float, loss: float = 2.5, rate: float = 1234.4) -
 @pytest.mark.parametrize(
     ("n_quick", "n_slow", "left"),
     [
-        (0, 3, "20 min"),  # 57 steps of (38 + 4) / 2 seconds
         (3, 5, "11 min"),  # 52 steps of (38 + 3 * 4) / 4 seconds: five records at least
-        (15, 5, "8 min"),  # 40 steps
         (30, 10, "3 min"),  # 20 steps of (38 + 8 * 4) / 9 seconds: a quarter of the records
     ],
 )
@@ -60,11 +59,9 @@ def test_what_is_left_takes_as_long_per_step_as_the_last_quarter_of_what_was_log
     ("state", "records", "reason", "words"),
     [
         ("running", [], "", "step 7 of 60"),
-        ("running", [{"step": 9, "held_out_loss": 1.0}], "", "step 9 of 60"),
         ("running", [logged(9, 2.0), {"step": 10, "held_out_loss": 1.0}], "", "step 10 of 60, loss 2.50"),
         ("running", [logged(8, 1.0), logged(9, 2.0)], "measuring", "step 9 of 60, measuring"),
         ("paused", [logged(8, 1.0), logged(9, 200.0)], "", "step 7 of 60, loss 2.50, 3 min of training"),
-        ("stopped", [logged(8, 1.0), logged(9, 20.0)], "enough", "step 7 of 60, loss 2.50, 20 s of training"),
         ("finished", [{"step": 0, "loss": 9.0}], "", "step 7 of 60"),
     ],
 )
@@ -97,3 +94,25 @@ def test_what_can_be_asked_of_a_run_depends_on_how_it_stands(place: Path, state:
         assert not buttons["stop"]["disabled"] and not buttons["snapshot"]["disabled"]
         assert bare.buttons["run-rate-change"]["args"] == (run, "learning-rate", 0.3)
     assert ("run-rate-change" in bare.buttons) == ("step" in asked)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        *((0.0, "1 s"), (1.4, "1 s"), (89.0, "89 s"), (90.0, "2 min")),
+        *((90 * 60 - 1, "90 min"), (90 * 60, "1.5 h"), (7200, "2.0 h")),
+    ],
+)
+def test_a_duration_is_told_about_as_exactly_as_it_is_known(seconds: float, words: str):
+    assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("nats", "words"),
+    [
+        *((12.34, "12.3"), (0.002134, "0.00213"), (1.0, "1.00"), (123.4, "123"), (1e-6, "0.00000100"), (0.0, "0")),
+        *((9.4e-7, "9.4e-07"), (999_999.0, "999,999"), (1e6, "1e+06"), (float("nan"), "nan")),
+    ],
+)
+def test_a_loss_has_three_digits_that_matter(nats: float, words: str):
+    assert loss_in_digits(nats) == words

@@ -1,7 +1,5 @@
 """What takes long is made less often; what a person changes is made at once."""
 
-from typing import Any
-
 import pytest
 import streamlit as st
 
@@ -25,7 +23,6 @@ def make(made: list[float], clock: list[float], seconds: float) -> int:
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [
-        (0.01, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]),  # rests for 0.16 s
         (0.2, [0.0, 4.0]),  # rests for 3.2 s
         (2.0, [0.0, 6.0]),  # rests for 4 s at most
     ],
@@ -49,12 +46,7 @@ def test_of_something_else_it_is_made_at_once(made: list[float], monkeypatch: py
 
 
 def test_what_failed_is_not_kept(made: list[float]):
-    def fail() -> Any:
-        made.append(0.0)
-        raise ValueError
-
     for _ in range(2):
-        with pytest.raises(ValueError):
-            throttled("thing", "a", fail)
-    assert len(made) == 2
-    assert st.session_state == {}
+        with pytest.raises(ZeroDivisionError):
+            throttled("thing", "a", lambda: 1 / 0)
+    assert st.session_state == {} and not made
