@@ -58,10 +58,10 @@ def own_lines(folder: Path) -> Corpus:
     return own_file(folder / "lines.txt", lines, tokens="word", division="lines")
 
 
-def prose(folder: Path, tokens: str, *, n: int = 300) -> Corpus:
+def prose(folder: Path, tokens: str) -> Corpus:
     """Tales after each other, as one continuous text."""
     rng = random.Random(0)
-    return own_file(folder / "prose.txt", [tell(rng).text for _ in range(n)], tokens=tokens, division="stream")
+    return own_file(folder / "prose.txt", [tell(rng).text for _ in range(300)], tokens=tokens, division="stream")
 
 
 def own_file(path: Path, lines: Sequence[str], **reading: Any) -> Corpus:
@@ -91,16 +91,10 @@ def unruly(rng: random.Random, n: int) -> str:
     return " ".join(rng.choices(LETTERS, weights=(8, 4, 2, 1, 1, 1, 1, 1), k=n))
 
 
-def with_targets(corpus: Corpus, target: Callable[[random.Random, Pair], str], *, held_out: bool = True) -> Corpus:
-    """The same sources with other targets, in both parts or only in the training data."""
-    rng = random.Random(0)
-
-    def changed(items: Sequence[Pair]) -> tuple[Pair, ...]:
-        return tuple(Pair(item.source, target(rng, item)) for item in items)
-
-    return replace(
-        corpus, train=changed(corpus.train), held_out=changed(corpus.held_out) if held_out else corpus.held_out
-    )
+def with_targets(corpus: Corpus, target: str) -> Corpus:
+    """The same sources with other targets."""
+    train, held_out = (tuple(Pair(pair.source, target) for pair in part) for part in (corpus.train, corpus.held_out))
+    return replace(corpus, train=train, held_out=held_out)
 
 
 def cut_in_training(corpus: Corpus) -> Corpus:

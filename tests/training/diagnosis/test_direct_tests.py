@@ -15,19 +15,12 @@ SOLVED_LOG = logged(falling(0.01))  # target leakage needs a test that shows it,
         ({"unknown": 0.3}, 0.9, "well"),  # rare words of a small corpus
         ({"empty_target": 0.97, "same_target": 0.97}, 0.97, "empty_targets"),
         ({"empty_target": 0.7, "same_target": 0.7}, 0.95, "well"),  # the right answer is often nothing
-        ({"same_target": 0.95}, 0.95, "constant_targets"),
         ({"same_target": 0.95}, 0.99, "well"),  # an unbalanced task, solved
-        ({"same_target": 1.0}, 1.0, "constant_targets"),
     ],
 )
 def test_what_is_wrong_with_the_data(tests: dict[str, float], exact_match: float, kind: str):
     run = a_case([*LOG, probed(measured(STEPS, 0.1, exact_match=exact_match), **tests)])
     assert kinds(run) == [kind]
-
-
-def test_one_token_again_and_again_leaves_nothing_open():
-    run = a_case([*LOG, measured(STEPS, 0.0)], architecture="decoder_only", unigram_entropy=0.001, bigram_entropy=0.0)
-    assert "0.001 nats" in the("constant_targets", run).evidence
 
 
 def leaking(seen: float, hidden: float, exact_match: float, **changes):
@@ -43,7 +36,6 @@ def test_a_low_loss_and_wrong_outputs_are_no_leak():
 def test_answers_that_are_missed_when_they_are_hidden_are_one():
     found = the("target_leakage", leaking(0.99, 0.2, 0.1))
     assert (found.title, found.severity) == ("Possible target leakage", "problem")
-    assert "99%" in found.evidence and "20%" in found.evidence and "10%" in found.evidence
     assert kinds(leaking(0.99, 0.2, 0.1)) == ["target_leakage"]
     assert "target_leakage" not in kinds(leaking(0.99, 0.2, 0.95))  # it writes as well without them
 
@@ -61,20 +53,12 @@ def test_an_encoder_is_given_one_answer_in_ten(seen: float, is_told: bool):
         ({"early_end": 0.9}, "ends_at_once"),
         ({"cut_outputs": 0.8}, "never_ends"),
         ({"source_gain": 0.001}, "ignores_source"),
-        ({"source_gain": -0.2}, "ignores_source"),
     ],
 )
 def test_a_fault_is_a_problem_where_the_task_is_not_solved(tests: dict[str, float], kind: str):
     log = logged(falling(1.8, half_life=40))
     assert the(kind, a_case([*log, probed(measured(STEPS, 1.8, exact_match=0.0), **tests)])).severity == "problem"
     assert kinds(a_case([*log, probed(measured(STEPS, 1.8, exact_match=0.9), **tests)])) == ["well"]
-
-
-@pytest.mark.parametrize("tests", [{"early_end": 0.4}, {"cut_outputs": 0.3}, {"source_gain": 0.5}])
-def test_what_is_within_bounds_is_none(tests: dict[str, float]):
-    log = logged(falling(1.8, half_life=40))
-    run = a_case([*log, probed(measured(STEPS, 1.8, exact_match=0.3), **tests)])
-    assert not {"ends_at_once", "never_ends", "ignores_source"} & {*kinds(run)}
 
 
 def test_a_source_may_come_into_use_late():

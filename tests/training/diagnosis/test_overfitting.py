@@ -10,29 +10,18 @@ def test_a_held_out_loss_that_rises_while_the_training_loss_falls():
     (found,) = diagnose(run)
     assert (found.kind, found.severity) == ("overfitting", "problem")
     assert found.evidence.startswith("Held-out loss was lowest at step 250 (1.90 nats) and is now 0.70 nats higher")
-    assert found.evidence.endswith("the training data were seen 10 times.")
     assert found.advice.startswith("Steps: stop at about 250; Dropout: try 0.1 (now 0)")
 
 
 def test_a_little_rise_is_none():
     run = a_case([*logged(falling(0.5)), measured(500, 0.6), measured(1000, 0.65)])
     assert kinds(run) == ["well"]
-    for loss, is_told in ((1.96, False), (2.15, True)):
-        run = a_case([*logged(falling(1.2)), measured(250, 1.9), measured(1000, loss)])
-        assert ("overfitting" in kinds(run)) == is_told
-
-
-@pytest.mark.parametrize(("last", "is_told"), [(2.625, True), (2.62, False)])
-def test_a_rise_begins_at_a_twentieth(last: float, is_told: bool):
-    run = a_case([*logged(falling(1.2)), measured(250, 2.5), measured(1000, last)])
-    assert any(found.evidence.startswith("Held-out loss was lowest") for found in diagnose(run)) == is_told
 
 
 def test_a_single_bad_measurement_on_the_way_is_none():
     way = [*logged(falling(1.2), until=600), measured(250, 1.9), measured(500, 2.2)]
     assert "overfitting" not in kinds(a_case(way))
     assert "overfitting" in kinds(a_case([*way, measured(600, 2.3)]))
-    assert "overfitting" not in kinds(a_case([*logged(falling(1.6)), measured(500, 1.5), measured(1000, 1.62)]))
 
 
 def test_the_training_loss_has_fallen_since_the_best_measurement_not_before_it():
@@ -55,21 +44,14 @@ def test_with_outputs_as_right_as_ever_a_rise_is_a_remark():
     sure = [measured(250, 1.0, exact_match=0.9), measured(1000, 1.4, exact_match=0.95)]
     found = diagnose(a_case([*log, *sure]))
     assert [(finding.kind, finding.severity) for finding in found] == [("overfitting", "note"), ("well", "fine")]
-    wrong = [measured(250, 1.0, exact_match=0.0), measured(1000, 1.4, exact_match=0.0)]
-    assert the("overfitting", a_case([*log, *wrong])).severity == "problem"
 
 
 def test_one_measurement_far_above_the_training_loss():
     log = [*logged(falling(0.1)), measured(STEPS, 2.9)]
     assert "Training loss is 0.1" in the("overfitting", a_case(log)).evidence
-    assert (
-        "Training loss is 0.30 nats"
-        in the("overfitting", a_case([*log[:-1], probed(log[-1], training_loss=0.3)])).evidence
-    )
     unlike = [*log[:-1], probed(log[-1], training_loss=2.7)]  # it was low by dropout or by the batches alone
     assert "overfitting" not in kinds(a_case(unlike))
     assert "overfitting" not in kinds(a_case(log, tokens_seen=150_000))  # seen once and a half
-    assert the("overfitting", a_case(log, dropout=0.3)).advice == "Training data: add more, or train a smaller model."
 
 
 @pytest.mark.parametrize(
@@ -77,8 +59,6 @@ def test_one_measurement_far_above_the_training_loss():
     [
         (3.0, 1.0, 3.0, True),  # the training data were seen three times
         (3.0, 1.0, 2.99, False),
-        (3.0, 1.5, 9, True),  # half of the held-out loss
-        (3.0, 1.51, 9, False),
         (0.75, 0.25, 9, True),  # half a nat
         (0.74, 0.25, 9, False),
     ],
@@ -87,9 +67,3 @@ def test_where_far_above_begins(held_out: float, training: float, epochs: float,
     log = [*logged(falling(0.1)), probed(measured(STEPS, held_out), training_loss=training)]
     run = a_case(log, tokens_seen=round(epochs * 100_000), unigram_entropy=4.0, bigram_entropy=0.1)
     assert ("overfitting" in kinds(run)) == is_told
-
-
-def test_nothing_that_carries_over_may_be_a_fault_in_the_targets():
-    log = [*logged(falling(0.1)), measured(500, 5.0), measured(STEPS, 6.0)]
-    assert "have the same distribution" in the("overfitting", a_case(log)).advice
-    assert "have the same distribution" not in the("overfitting", a_case([*log, measured(100, 2.0)])).advice

@@ -1,7 +1,6 @@
 """Trainings of tiny models by the real loop, measured and tested as a run is."""
 
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import asdict
 from typing import Any
 
@@ -13,7 +12,6 @@ from transformer_core.corpora.batching import IGNORED, Batch, Batches, batches_f
 from transformer_core.corpora.corpus import Corpus
 from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.errors import NO_MESSAGE, RunError
-from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.sites import Site
 from transformer_core.model.transformer import Transformer, build
 from transformer_core.training.config import TrainingConfig
@@ -34,7 +32,6 @@ def trained(
     model: dict[str, Any] | None = None,
     spoil: Callable[[Batch], Batch] = lambda batch: batch,
     prepare: Callable[[Transformer], object] = lambda model: None,
-    sees_the_future: bool = False,
     **training: Any,
 ) -> Case:
     """Train a tiny model and gather what a diagnosis goes by.
@@ -46,7 +43,6 @@ def trained(
         model: fields of its configuration that differ.
         spoil: what a mistake does to each batch of the training.
         prepare: what a mistake does to the new model.
-        sees_the_future: the causal mask is missing, in training and in measuring.
         training: fields of the training that differ.
     """
     kind: Architecture = architecture or ("encoder_decoder" if corpus.is_pairs else "decoder_only")
@@ -73,23 +69,21 @@ def trained(
     metrics: list[dict[str, Any]] = []
     failure = NO_MESSAGE
     held_out = corpus.held_out[:64]
-    unmasked = {"decoder.blocks.*.self_attn.hook_mask": see_every_token}
-    with intervene(network, unmasked) if sees_the_future else nullcontext():
-        try:
-            for record in train(network, fed(), asked):
-                if record.step % LOG_EVERY == 0:
-                    metrics.append({name: value for name, value in asdict(record).items() if name in LOGGED})
-                if record.step % MEASURE_EVERY == 0 or record.step == steps:
-                    worth = evaluate(network, tokenizer, corpus, held_out)
-                    probed = next(batches_of(corpus.train[:N_PROBED], N_PROBED))
-                    tested = probe(network, tokenizer, spoil(probed), held_out)
-                    metrics.append(
-                        {"step": record.step}
-                        | {f"held_out_{name}": value for name, value in worth.items()}
-                        | {f"probe_{name}": value for name, value in tested.items()}
-                    )
-        except RunError as error:
-            failure = error.message
+    try:
+        for record in train(network, fed(), asked):
+            if record.step % LOG_EVERY == 0:
+                metrics.append({name: value for name, value in asdict(record).items() if name in LOGGED})
+            if record.step % MEASURE_EVERY == 0 or record.step == steps:
+                worth = evaluate(network, tokenizer, corpus, held_out)
+                probed = next(batches_of(corpus.train[:N_PROBED], N_PROBED))
+                tested = probe(network, tokenizer, spoil(probed), held_out)
+                metrics.append(
+                    {"step": record.step}
+                    | {f"held_out_{name}": value for name, value in worth.items()}
+                    | {f"probe_{name}": value for name, value in tested.items()}
+                )
+    except RunError as error:
+        failure = error.message
     known = compute_stats(corpus, tokenizer, kind)
     return Case(
         metrics=metrics,

