@@ -34,7 +34,6 @@ class Drawn:
 
     @property
     def layout(self) -> dict[str, Any]:
-        """The layout as plotly's JSON has it."""
         return dict(json.loads(self.figure.to_json())["layout"])
 
     @property
@@ -43,7 +42,6 @@ class Drawn:
 
     @property
     def rows(self) -> list[str]:
-        """The lines of the table."""
         return str(self.taken["csv"]()).splitlines()
 
     @property
@@ -53,10 +51,6 @@ class Drawn:
 
 @dataclass
 class Widget:
-    """What a person chooses with, as it is drawn."""
-
-    kind: str
-    label: str
     options: list[Any]
     names: list[str]
     how: dict[str, Any]
@@ -64,8 +58,6 @@ class Widget:
 
 @dataclass
 class Bare:
-    """What was drawn."""
-
     session: dict[str, Any] = field(default_factory=dict)
     figures: dict[str, Drawn] = field(default_factory=dict)  # by their keys
     texts: list[str] = field(default_factory=list)
@@ -76,7 +68,6 @@ class Bare:
 
     @property
     def words(self) -> str:
-        """All that was said."""
         return html.unescape("\n".join(self.texts))
 
     def clear(self) -> None:
@@ -85,10 +76,7 @@ class Bare:
             kept.clear()
 
     def look_at(self, card: ModelCard, text: str | None = None, **chosen: Any) -> None:
-        """Choose a model, a text, and any of the view's other parts by their names in the session.
-
-        A decoder-only model reads the text alone, unless `continues` says otherwise.
-        """
+        """Choose a model, a text and other parts of the view; a decoder-only model reads the text alone."""
         last, writes = state.last_head(card), card.config.architecture == "encoder_decoder"
         usual = {"text": card.examples[0] if text is None else text, "continues": writes, "target": None}
         usual |= {"attention": last.attention, "layer": last.layer, "head": last.head}
@@ -152,7 +140,7 @@ def drawn_bare() -> Iterator[Bare]:
             offered = [*options] if is_choice else []
             names = [how["format_func"](option) if "format_func" in how else str(option) for option in offered]
             ends = {} if is_choice else {"limits": (options, *limits)}
-            bare.widgets[how["key"]] = Widget(kind, label, offered, names, how | ends)
+            bare.widgets[how["key"]] = Widget(offered, names, how | ends)
             return bare.session.get(how["key"])
 
         return draw
@@ -167,7 +155,7 @@ def drawn_bare() -> Iterator[Bare]:
         return Place()
 
     def columns(spec: Any, **_: object) -> list[Place]:
-        return [Place() for _ in range(spec if isinstance(spec, int) else len(spec))]
+        return [Place()] * (spec if isinstance(spec, int) else len(spec))
 
     def component(name: str, **_: object) -> Callable[..., None]:
         def mount(**given: Any) -> None:

@@ -24,8 +24,6 @@ LINES = (
 
 @pytest.fixture
 def open_build(open_app: OpenApp, three_kinds_here: Any) -> OpenApp:
-    """Opens the page at an address with these parameters."""
-
     def open_at(**parameters: str) -> AppTest:
         app = open_app("build", **parameters)
         assert not app.exception
@@ -35,7 +33,6 @@ def open_build(open_app: OpenApp, three_kinds_here: Any) -> OpenApp:
 
 
 def write(app: AppTest, step: int, line: str) -> AppTest:
-    """Write a line and press Enter."""
     app.text_input(key=f"build-line-{step}-box").set_value(line).run()
     assert not app.exception
     return app
@@ -86,7 +83,6 @@ def test_a_step_that_is_not_there_is_refused(open_build: OpenApp):
 
 def test_cross_attention_reads_keys_and_values_from_memory(open_build: OpenApp):
     app = open_build(model="en-fr", text=EXAMPLES[0], attention="cross", layer="0", head="0", step="2")
-    assert "Keys come from memory" in words_of(app)
     assert "In cross-attention, keys and values come from memory" in words_of(write(app, 2, LINES[1]))
     assert "data-right='True'" in words_of(write(app, 2, "memory @ W_K + b_K"))
 
@@ -110,7 +106,6 @@ def test_grouped_heads_without_biases_are_built(
 
 
 def save(three_kinds: Path, folder: Path, **changes: Any) -> None:
-    """Write a small decoder."""
     _, tokenizer = tc.load(three_kinds / "tales")
     usual: dict[str, Any] = {"vocab_size": tokenizer.vocab_size, "d_model": 16, "d_ff": 16, "n_heads": 2}
     usual |= {"tie_embeddings": "target", "architecture": "decoder_only", "n_encoder_layers": 0, "n_decoder_layers": 1}
@@ -125,5 +120,4 @@ def test_a_head_that_the_papers_formula_does_not_give_is_named_in_one_sentence(
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
     app = open_app("build", text=PROMPTS[0])
     assert not app.exception
-    (warning,) = app.warning
-    assert "This head cannot be built here: this model normalizes queries and keys" in warning.value
+    assert "This head cannot be built here: this model normalizes queries and keys" in app.warning[0].value

@@ -8,6 +8,7 @@ import torch
 
 from pages.learn.build import code, pictures, program, verdict
 from pages.learn.build.data import BuildData
+from pages.learn.build.engine.judging import Cell
 from tests.pages.learn.bare import Bare
 from tests.pages.learn.build.conftest import Look
 from transformer_core.analysis.interventions.records import Ablation, CellEdit, Component, Stack
@@ -25,28 +26,31 @@ def said(bare: Bare) -> str:
     return bare.words.replace("\u2068", "").replace("\u2069", "")
 
 
+def wrong_cell(data: BuildData) -> Cell:
+    verdict = data.verdicts[data.place]
+    assert verdict is not None and verdict.cell is not None
+    return verdict.cell
+
+
 def test_a_wrong_line_is_told_why_and_where(look: Look, bare: Bare):
     data = look("stories", {8: "weights / weights.sum(dim=0, keepdim=True)"}, step=8, text=TEXT)
     verdict.show(data)
-    found = data.verdicts[7]
-    assert found is not None and found.cell is not None
-    query, key = found.cell.index
+    cell = wrong_cell(data)
+    query, key = cell.index
     words = said(bare)
     assert "data-right='False'" in words and "Here the columns sum to 1." in words
     assert f"query {query} “{data.labels[0][query]}”, key {key} “{data.labels[1][key]}”: your value is" in words
-    assert f"expected is {found.cell.expected:.4g}." in words
+    assert f"expected is {cell.expected:.4g}." in words
 
 
 def test_a_cell_of_all_heads_is_named_with_its_head(look: Look, bare: Bare):
     line = "softmax((Q @ K.mT).masked_fill(~mask, -inf), dim=-1) @ V"
     data = look("stories", {10: line}, step=10, text=TEXT)
     verdict.show(data)
-    found = data.verdicts[9]
-    assert found is not None and found.cell is not None
-    assert f"at head {found.cell.index[0]}, query {found.cell.index[1]} " in said(bare)
+    head, query, _ = wrong_cell(data).index
+    assert f"at head {head}, query {query} " in said(bare)
     pictures.show(data)
-    titles = [drawn.title for drawn in bare.figures.values()]
-    assert titles == [f"{whose} Z, head {found.cell.index[0]}" for whose in ("Your", "Expected")]
+    assert [drawn.title for drawn in bare.figures.values()] == [f"Your Z, head {head}", f"Expected Z, head {head}"]
 
 
 def test_both_pictures_have_one_scale_and_frame_the_same_cell(look: Look, bare: Bare):
@@ -55,9 +59,7 @@ def test_both_pictures_have_one_scale_and_frame_the_same_cell(look: Look, bare: 
     yours, expected = bare.figures["build-yours"], bare.figures["build-expected"]
     scales = [(drawn.layout["coloraxis3"]["cmin"], drawn.layout["coloraxis3"]["cmax"]) for drawn in (yours, expected)]
     assert scales[0] == scales[1]
-    found = data.verdicts[4]
-    assert found is not None and found.cell is not None
-    assert [drawn.layout["shapes"][0]["x0"] for drawn in (yours, expected)] == [found.cell.index[1] - 0.5] * 2
+    assert [drawn.layout["shapes"][0]["x0"] for drawn in (yours, expected)] == [wrong_cell(data).index[1] - 0.5] * 2
     for drawn, name in ((yours, "scores"), (expected, "scaled")):
         np.testing.assert_allclose(drawn.figure.data[0].z, data.bench.expected[name].astype(np.float32))
 

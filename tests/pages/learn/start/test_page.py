@@ -4,10 +4,9 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import unquote_plus
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
@@ -22,39 +21,27 @@ from pages.shared.view import state
 from tests.conftest import ROOT
 from tests.pages.conftest import component, shown_code, url_of, words_of
 from tests.pages.learn.bare import Bare, run_lines, unpacked
-from tests.programs.compiled_examples import example
 from transformer_core.analysis.blueprint.plan import blueprint_of
 from transformer_core.analysis.interventions.records import Ablation, Component, Stack
 from transformer_core.analysis.interventions.stack_json import to_json
-from transformer_core.analysis.stage.generating import generate
 from transformer_core.analysis.stage.panels import Panel, Zoom
-from transformer_core.checkpoints.compiled import save_compiled
 
 OpenApp = Callable[..., AppTest]
-SHIPPED = ("en-fr", "dates", "stories", "induction", "fill-in")
 
 
 def sent(app: AppTest) -> tuple[dict[str, Any], dict[str, np.ndarray], list[np.ndarray]]:
     """The header of the stage, the values of its panels by hook point, and the scores of the distributions."""
     header, rest = unpacked(component(app, "stage").bytes)
     numbers = np.frombuffer(rest, dtype="<f4")
-    values: dict[str, np.ndarray] = {}
-    start = 0
-    for panel in (panel for lane in header["lanes"] for panel in lane["panels"]):
-        n = int(np.prod(panel["size"]))
-        values[panel["site"]] = numbers[start : start + n].reshape(panel["size"])
-        start += n
+    panels = panels_of(header)
+    *parts, scores = np.split(numbers, np.cumsum([int(np.prod(panel["size"])) for panel in panels]))
+    values = {panel["site"]: part.reshape(panel["size"]) for panel, part in zip(panels, parts, strict=True)}
     n = len(header["distributions"])
-    return header, values, [*numbers[start:].reshape(n, -1)] if n else []
+    return header, values, [*scores.reshape(n, -1)] if n else []
 
 
-def capture_of(name: str, header: dict[str, Any], edits: Mapping[str, Any]) -> tuple[Any, torch.Tensor]:
-    """A plain capture of all that passes while the model, with some edits, reads the tokens that the stage shows."""
-    model, _ = tc.load(ROOT / "checkpoints" / name)
-    inputs = [torch.tensor([header["sides"][side]["ids"]]) for side in ("source", "target") if side in header["sides"]]
-    with torch.inference_mode(), tc.intervene(model, edits), tc.capture(model, "*") as acts:
-        logits = model(*inputs)
-    return acts, logits[0]
+def panels_of(header: dict[str, Any]) -> list[dict[str, Any]]:
+    return [panel for lane in header["lanes"] for panel in lane["panels"]]
 
 
 def open_start(open_app: OpenApp, **parameters: str) -> AppTest:
@@ -66,10 +53,12 @@ def open_start(open_app: OpenApp, **parameters: str) -> AppTest:
 def assert_captured(app: AppTest, name: str, edits: Mapping[str, Any] = MappingProxyType({})) -> None:
     """All that the stage shows is what a plain forward gives, as exactly as float32 allows for numbers of that size."""
     header, values, scores = sent(app)
-    acts, logits = capture_of(name, header, edits)
-    suppressed = tc.load(ROOT / "checkpoints" / name)[0].config.suppressed_token_id
+    model, _ = tc.load(ROOT / "checkpoints" / name)
+    inputs = [torch.tensor([header["sides"][side]["ids"]]) for side in ("source", "target") if side in header["sides"]]
+    with torch.inference_mode(), tc.intervene(model, edits), tc.capture(model, "*") as acts:
+        (logits,) = model(*inputs)
     assert values
-    for panel in (panel for lane in header["lanes"] for panel in lane["panels"]):
+    for panel in panels_of(header):
         captured, shown = acts[panel["site"]][0].numpy(), values[panel["site"]]
         if panel["shape"] == "heads":
             mask = np.broadcast_to(acts[panel["site"].replace("pattern", "mask")][0].numpy(), captured.shape)
@@ -83,20 +72,18 @@ def assert_captured(app: AppTest, name: str, edits: Mapping[str, Any] = MappingP
         for row in distribution["rows"]:
             assert row["log_prob"] == pytest.approx(float(log_probs[row["token"]]), rel=1e-4, abs=2e-4)
         assert of_step[0] == pytest.approx(float(log_probs.max()), rel=1e-4, abs=2e-4)
-        assert np.isneginf(of_step).sum() == (suppressed is not None), "what is never generated"
+        assert np.isneginf(of_step).sum() == (model.config.suppressed_token_id is not None), "what is never generated"
     assert (len(scores) > 0) == (not header["zoom"]["value"])
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", ["en-fr", "dates", "stories", "induction", "fill-in"])
 def test_every_number_is_the_captures(open_app: OpenApp, name: str):
-    """In the overview, and in each kind of block and of attention at its last layer."""
     boxes = blueprint_of(tc.load(ROOT / "checkpoints" / name)[0].config).boxes
     zooms = {re.sub(r"\d+", "", box): box for box, of in boxes.items() if of.kind in ("layer", "attention")}
     for zoom in ("", *zooms.values()):
         app = open_start(open_app, model=name, zoom=zoom)
         header, *_ = sent(app)
         assert header["zoom"]["value"] == zoom and header["level"] == Zoom.of(zoom).level
-        assert [crumb["zoom"] for crumb in header["crumbs"]] == [str(one) for one in Zoom.of(zoom).path]
         assert_captured(app, name)
 
 
@@ -118,11 +105,8 @@ def test_generated_tokens_settings_and_step_come_from_the_address(open_app: Open
     app = open_start(open_app, tokens="6.11", step="1", temperature="0.7", top_k="5", seed="3")
     header, *_ = sent(app)
     assert header["sides"]["target"]["ids"][:3] == [1, 6, 11]
-    assert header["step"]["value"] == 1
     assert header["sampling"]["value"] == {"temperature": 0.7, "top_k": 5, "top_p": 1.0, "min_p": 0.0}
     assert url_of(app) == {"tokens": "6.11", "step": "1", "temperature": "0.7", "top_k": "5", "seed": "3"}
-    again, *_ = sent(open_start(open_app, **url_of(app)))
-    assert again["sides"] == header["sides"]
 
 
 def test_blanks_are_filled_as_the_address_says_as_far_as_they_are_read(open_app: OpenApp):
@@ -130,27 +114,13 @@ def test_blanks_are_filled_as_the_address_says_as_far_as_they_are_read(open_app:
     filled, *_ = sent(open_start(open_app, model="fill-in", tokens="495"))
     assert filled["sides"]["source"]["ids"][first["rows"][0]] == 495 and filled["nFilled"] == 1
     assert filled["rows"] == [] and filled["ended"] == "All blanks are filled."
-    beyond, *_ = sent(open_start(open_app, model="fill-in", text="One day Mia took her ball. " * 20 + "It was ____."))
-    assert beyond["ended"].startswith("There is no blank among the tokens")
 
 
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"zoom": "decoder.9"}, ["this model has no decoder.9; the overview is shown."]),
-        (
-            {"zoom": "nowhere", "tokens": "a.b", "temperature": "9"},
-            ["the format is a block, attention", "the format is token ids", "it must be a number from 0 to 5"],
-        ),
-        ({"text": "the dog " * 200}, ["the stage reads its first 32 tokens"]),
-        ({"text": "The cat zzxqy sleeps."}, ["Not in the vocabulary", "zzxqy"]),
-    ],
-)
-def test_what_cannot_be_met_is_told_and_the_overview_is_shown(
-    open_app: OpenApp, parameters: dict[str, str], words: list[str]
-):
-    app = open_start(open_app, **parameters)
-    assert all(part in words_of(app) for part in words)
+def test_what_cannot_be_met_is_told_and_the_overview_is_shown(open_app: OpenApp):
+    text = "The cat zzxqy sleeps. " * 50
+    app = open_start(open_app, zoom="nowhere", tokens="a.b", temperature="9", text=text)
+    for words in ("format is a block", "format is token ids", "from 0 to 5", "first 32 tokens", "vocabulary", "zzxqy"):
+        assert words in words_of(app)
     assert sent(app)[0]["level"] == "overview"
 
 
@@ -162,10 +132,7 @@ def test_tokens_that_are_not_in_the_vocabulary_are_refused_and_one_can_start_ove
     assert not app.warning and sent(app)[0]["level"] == "overview"
 
 
-@pytest.mark.parametrize(
-    ("model", "text"),
-    [("en-fr", "猫は道を渡らなかった。"), ("stories", "🙂🙂"), ("fill-in", "x" * 3000)],
-)
+@pytest.mark.parametrize(("model", "text"), [("stories", "🙂猫"), ("fill-in", "x" * 3000)])
 def test_any_text_is_shown_or_refused_in_a_sentence(open_app: OpenApp, model: str, text: str):
     app = open_app("start", model=model, text=text)
     assert not app.exception and not app.error
@@ -174,23 +141,19 @@ def test_any_text_is_shown_or_refused_in_a_sentence(open_app: OpenApp, model: st
     assert not app.exception and "Type a text above" in " ".join(info.value for info in app.info)
 
 
-@pytest.mark.parametrize("zoom", ["", "decoder.1.cross_attn"])
-def test_the_code_runs_and_prints_the_shapes_of_all_panels(open_app: OpenApp, zoom: str):
-    app = open_start(open_app, zoom=zoom)
-    _, values, _ = sent(app)
+def test_the_code_runs_and_prints_the_shapes_of_all_panels(open_app: OpenApp):
+    app = open_start(open_app, zoom="decoder.1.cross_attn")
     _, printed = run_lines(shown_code(app))
-    assert all(site in printed for site in values)
+    assert all(panel["site"] in printed for panel in panels_of(sent(app)[0]))
 
 
-@pytest.mark.parametrize("zoom", ["", "encoder.1", "decoder.0.cross_attn.3"])
+@pytest.mark.parametrize("zoom", ["", "decoder.0.cross_attn.3"])
 def test_links_open_their_pages_in_the_matching_state(open_app: OpenApp, zoom: str):
     app = open_start(open_app, zoom=zoom, tokens="6.11", step="2", text="The dog sees the cat.")
     links = [link.proto for link in app.get("page_link")]
     assert links
     for link in links:
-        name = link.page
-        parameters = dict(pair.split("=", 1) for pair in link.query_string.split("&"))
-        parameters = {key: unquote_plus(value) for key, value in parameters.items()}
+        name, parameters = link.page, dict(parse_qsl(link.query_string))
         opened = open_app(name, **parameters)
         assert not opened.exception and not opened.warning, name
         assert "The address asks for" not in words_of(opened), (name, words_of(opened))
@@ -199,8 +162,6 @@ def test_links_open_their_pages_in_the_matching_state(open_app: OpenApp, zoom: s
         for field in pages()[name].fields:
             if field.name in parameters and field.name in kept:
                 assert kept[field.name] == parameters[field.name], (name, field.name)
-        if Zoom.of(zoom).level == "head":
-            assert [opened.session_state[part] for part in ("attention", "layer", "head")] == ["cross", 0, 3]
         if name == "decoding" and not zoom:
             assert kept["branches"] == "6.11"
 
@@ -231,36 +192,6 @@ def test_the_first_view_is_drawn_without_torch():
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-def test_every_shipped_text_with_blanks_has_its_prediction():
-    model, tokenizer = tc.load(ROOT / "checkpoints" / "fill-in")
-    examples = tc.read_card(ROOT / "checkpoints" / "fill-in")["examples"]
-    assert examples and all(generate(model, tokenizer, text).rows for text in examples)
-
-
-def test_no_blank_is_asked_for_where_the_model_has_no_mask_token(
-    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    save_compiled(tmp_path / "reverse", *example("reverse"), title="Reverse", examples=["a b c d e"])
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
-    header, *_ = sent(open_start(open_app, model="reverse"))
-    assert header["ended"] == "This model has no mask token, so there is nothing to fill in."
-
-
-def test_tokens_that_have_no_room_in_the_figure_of_a_head_are_told(open_app: OpenApp):
-    app = open_start(open_app, model="stories", zoom="decoder.0.self_attn.0", text="One day Mia took her ball. " * 5)
-    assert "all sums run over all" in words_of(app)
-
-
-def test_a_step_is_told_anew_when_the_page_is_opened_again(open_app: OpenApp):
-    app = open_start(open_app, step="12")
-    first = sent(app)[0]["step"]
-    app.switch_page(pages()["heads"].script).run()
-    app.session_state["start-step"] = 5  # as a step on the stage had it before
-    app.switch_page(pages()["start"].script).run()
-    again = sent(app)[0]["step"]
-    assert again["value"] == 5 and again["revision"] > first["revision"]
-
-
 def test_of_a_large_vocabulary_the_highest_logits_are_drawn_and_called_that(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(stage, "MOST_COLUMNS", 10)
     values = np.random.default_rng(1).normal(size=(4, 50)).astype(np.float32)
@@ -269,9 +200,7 @@ def test_of_a_large_vocabulary_the_highest_logits_are_drawn_and_called_that(monk
     assert payload["size"] == [4, 10] and payload["title"] == "Logits (highest 10)"
     drawn = np.frombuffer(stage._numbers(panel, values), dtype="<f4").reshape(4, 10)
     np.testing.assert_array_equal(drawn, values[:, payload["ids"]])
-    left_out = np.delete(values, payload["ids"], axis=1)
-    assert drawn.max(axis=0).min() >= left_out.max()
-    assert stage._panel(panel, values[:, :10])["ids"] is None
+    assert drawn.max(axis=0).min() >= np.delete(values, payload["ids"], axis=1).max()
 
 
 def test_tokens_are_forgotten_with_another_text_unless_a_link_brought_both(bare: Bare, monkeypatch: pytest.MonkeyPatch):

@@ -23,12 +23,9 @@ const chosen = (table) => table.findAll('.line[aria-pressed="true"]').map(({ dat
 
 test("a row has its line, what computes it, and a value for each token; a row without values says why", () => {
   const table = shown(show, "listing", data());
-  assert.deepEqual(texts(table, "thead .token"), ["a", "b"]);
   assert.deepEqual(texts(table, ".source"), [1, 2, 4].map((number) => row(number).source));
-  assert.deepEqual(texts(table, ".number"), ["1", "2", "4"]);
   assert.deepEqual(texts(table, "tbody tr:nth-child(2) .part"), ["L0.H0", "L0.FFN"]);
   assert.deepEqual(texts(table, "tbody .note"), ["no value"]);
-  assert.equal(table.find(".note").colSpan, 2);
   assert.deepEqual(texts(table, "tfoot .value"), ["bchanged", "a"]); // said to those who do not see the color
   assert.deepEqual(texts(table, "tbody .changed"), ["bchanged"]);
   assert.equal(table.findAll(".mistaken").length, 1);
@@ -37,11 +34,8 @@ test("a row has its line, what computes it, and a value for each token; a row wi
 
 test("a click and a key choose a line, and older news does not undo that", () => {
   const table = shown(show, "listing", data());
-  const [first, second, third] = table.findAll(".line");
-  assert.deepEqual([first.tabIndex, second.tabIndex, third.tabIndex], [-1, 0, -1]);
-  first.click();
+  table.findAll(".line")[0].click();
   assert.deepEqual(table.told, [["line", { revision: 2, value: 1 }]]);
-  assert.deepEqual(chosen(table), [1]);
   table.update(data());
   assert.deepEqual(chosen(table), [1]);
   table.update(data({ line: { revision: 2, value: 1 } }));
@@ -50,12 +44,4 @@ test("a click and a key choose a line, and older news does not undo that", () =>
   assert.ok(areSame([table.root.getRootNode().activeElement], [buttons[1]]));
   press(buttons[1], "Enter");
   assert.deepEqual(table.told.at(-1), ["line", { revision: 3, value: 2 }]);
-});
-
-test("who is at a line with the keyboard stays there when newer values come", () => {
-  const table = shown(show, "listing", data());
-  table.findAll(".line")[2].focus();
-  table.update(data({ outputs: [] }));
-  assert.equal(table.root.getRootNode().activeElement.dataset.number, "4");
-  assert.equal(table.findAll("tfoot tr").length, 0);
 });

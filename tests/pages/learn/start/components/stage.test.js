@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
 
 import { place, point, prefer, press, setTheme } from "../../../dom.js";
-import { data, made, N_TOKENS, numbers, overview, SIDES } from "./made_stage.js";
+import { data, made, numbers, overview, SIDES } from "./made_stage.js";
 import { wordsOf } from "../../../../../pages/learn/start/components/stage/words.js";
 
 mock.timers.enable({ apis: ["setTimeout"] });
@@ -18,16 +18,7 @@ test("the overview has a lane for each stack, with tokens, ids, panels, and a fr
   assert.deepEqual(stage.findAll(".lane").map(({ dataset }) => dataset.stack), ["encoder", "decoder"]);
   assert.deepEqual(stage.findAll(".token .id").map(({ textContent }) => Number(textContent)), [...SIDES.source.ids, ...SIDES.target.ids]);
   assert.deepEqual(stage.findAll(".block-title").map(({ dataset }) => dataset.zoom), ["encoder.0", "decoder.0"]);
-  assert.equal(stage.findAll(".panel").length, 9);
-  assert.equal(stage.findAll(".map").length, 6);
-  assert.equal(stage.findAll(".flow").length, 1); // the memory's
-  assert.equal(stage.findAll(".crumb").length, 1);
-});
-
-test("of one stack alone there is no memory, and no heading over its lane", () => {
-  const stage = made({ lanes: overview("decoder") });
-  assert.equal(stage.findAll(".lane").length, 1);
-  assert.equal(stage.findAll(".flow, .lane .stack").length, 0);
+  assert.deepEqual([".panel", ".map", ".flow"].map((selector) => stage.findAll(selector).length), [9, 6, 1]); // the memory flows
 });
 
 test("each picture has a pixel for every number, in the color of its sign", () => {
@@ -55,8 +46,6 @@ test("a step shows the tokens that are there, marks the row that is read, and na
   stage.find(".forward").click();
   assert.equal(stage.find(".forward").getAttribute("aria-disabled"), "true");
   assert.match(stage.find(".place").textContent, /3 generated; next: “<eos>”, the end/);
-  stage.find(".forward").click();
-  assert.equal(last(stage, "step").value, 3);
   stage.find(".begin").click();
   assert.equal(last(stage, "step").value, 0);
   assert.equal(stage.find(".back").getAttribute("aria-disabled"), "true");
@@ -67,7 +56,6 @@ test("it plays to the end, and then from the beginning; a click elsewhere stops 
   stage.find(".play").click();
   assert.equal(last(stage, "step").value, 3);
   mock.timers.tick(2000);
-  assert.match(stage.find(".play").title, /Play again/);
   stage.find(".play").click();
   assert.equal(last(stage, "step").value, 0);
   mock.timers.tick(1600);
@@ -95,10 +83,8 @@ test("what is clicked is zoomed in on: a block, an attention of it, a head; Esca
   const stage = made();
   stage.findAll(".block-title")[1].click();
   assert.equal(last(stage, "zoom").value, "decoder.0");
-  stage.findAll(".map")[2].click(); // on the overview a head leads to its block, too
-  assert.equal(last(stage, "zoom").value, "decoder.0");
   press(stage.root, "Escape"); // there is nothing above
-  assert.equal(stage.told.filter(([name]) => name === "zoom").length, 2);
+  assert.equal(stage.told.filter(([name]) => name === "zoom").length, 1);
   stage.leave();
   const block = made({ level: "block" });
   block.findAll(".map")[2].click();
@@ -111,8 +97,6 @@ test("what is clicked is zoomed in on: a block, an attention of it, a head; Esca
   assert.equal(last(attention, "zoom").value, "decoder.0.cross_attn.1");
   attention.findAll(".crumb")[1].click();
   assert.equal(last(attention, "zoom").value, "decoder.0");
-  assert.equal(attention.findAll(".tokens").length, 3); // of the queries, the keys, and the queries again
-  assert.ok(attention.find(".prediction").hidden);
 });
 
 test("one thing can be reached by Tab, and the arrow keys go on from there", () => {
@@ -121,8 +105,7 @@ test("one thing can be reached by Tab, and the arrow keys go on from there", () 
   assert.equal(stops().length, 1);
   const items = stage.findAll(".open");
   items.forEach((item, i) => place(item, { left: 60 * i, width: 50, height: 20 }));
-  const first = stops()[0];
-  press(first, "ArrowRight");
+  press(stops()[0], "ArrowRight");
   assert.equal(stops()[0], items[1]);
   press(items[1], "Enter");
   assert.equal(last(stage, "zoom").value, items[1].dataset.zoom);
@@ -135,15 +118,9 @@ test("what is pointed at is told in words, and its row is marked on the whole si
   place(canvas, { width, height });
   point(canvas, "pointermove", { clientX: (2.5 * width) / 8, clientY: (1.5 * height) / 4 });
   assert.match(stage.find(".says").textContent, /Embedding, token 1 “le”, dimension 2: /);
-  assert.equal(stage.findAll(".token.pointed").length, 1);
-  assert.equal(stage.find(".token.pointed .label").textContent, "le");
+  assert.deepEqual(stage.findAll(".token.pointed .label").map(({ textContent }) => textContent), ["le"]);
   point(stage.find(".lanes"), "pointerleave");
   assert.equal(stage.findAll(".token.pointed").length, 0);
-  const early = made({ step: 0 });
-  const later = early.findAll(".lane")[1].querySelector(".panel.vectors canvas");
-  place(later, { width, height });
-  point(later, "pointermove", { clientX: 1, clientY: height - 1 }); // not generated yet
-  assert.doesNotMatch(early.find(".says").textContent, /token 3/);
 });
 
 test("a slider changes the bars at once, and the server is told where it is let go", () => {
@@ -151,7 +128,6 @@ test("a slider changes the bars at once, and the server is told where it is let 
   const shares = () => stage.findAll(".bar").map((bar) => bar.querySelector(".share").textContent);
   assert.deepEqual(shares(), ["0.60", "0.20", "0.10", "0.06", "0.03", "0.01"]);
   const [temperature, topK] = stage.findAll(".range");
-  assert.equal(stage.findAll(".range").length, 2);
   temperature.value = "200";
   temperature.dispatchEvent(new Event("input", { bubbles: true }));
   const weights = [0.6, 0.2, 0.1, 0.06, 0.03, 0.01].map(Math.sqrt);
@@ -162,7 +138,6 @@ test("a slider changes the bars at once, and the server is told where it is let 
   topK.dispatchEvent(new Event("input", { bubbles: true }));
   topK.dispatchEvent(new Event("change", { bubbles: true }));
   assert.deepEqual(shares().slice(2), ["–", "–", "–", "–"]);
-  assert.match(stage.find(".facts").textContent, new RegExp(`2 of ${N_TOKENS} tokens kept`));
   assert.deepEqual(last(stage, "sampling").value, { temperature: 2, top_k: 2, top_p: 1, min_p: 0 });
 });
 
@@ -179,55 +154,20 @@ test("a chosen token is told with its step; an older answer of the server does n
   assert.equal(stage.find(".token.current .label").textContent, "<bos>");
 });
 
-test("an encoder fills a blank: the whole text is there, and the next token is asked of the server", () => {
-  const stage = made({ lanes: overview("encoder"), isFilling: true, step: 0 });
-  assert.deepEqual(labels(stage), SIDES.source.labels);
-  assert.equal(stage.find(".token.current .label").textContent, "cat");
-  stage.find(".forward").click();
-  assert.deepEqual(last(stage, "token"), { token: 0, step: 0 });
-});
-
-test("without a prediction the bars give way to the reason", () => {
-  const stage = made({ lanes: overview("encoder"), isFilling: true, rows: [], nextLabels: [], distributions: [], ended: "No blank here." });
-  assert.equal(stage.find(".ended").textContent, "No blank here.");
-  assert.ok(!stage.find(".ended").hidden && stage.find(".bars").hidden && stage.find(".player").hidden);
-});
-
-test("of a head only the way back is drawn", () => {
-  const stage = made({ level: "head" });
-  assert.equal(stage.findAll(".lane").length, 0);
-  assert.equal(stage.findAll(".crumb").length, 4);
-  assert.equal(stage.find(".crumb[aria-current]").textContent, "decoder.0.cross_attn.1");
-});
-
-test("pictures follow the theme", () => {
-  const stage = made({ step: 3 });
-  const canvas = stage.find(".panel.vectors canvas");
-  const colors = () => Array.from({ length: 8 }, (_, column) => [...canvas.pixel(Math.floor(((column + 0.5) * canvas.width) / 8), 1)]);
-  const before = colors();
-  setTheme("dark");
-  assert.notDeepEqual(colors(), before);
-  setTheme("light");
-  assert.deepEqual(colors(), before);
-});
-
-test("what is sent twice of one step is the same: a second click fills no other blank", () => {
+test("an encoder fills a blank of the whole text, and a second click fills no other one", () => {
   const stage = made({ lanes: overview("encoder"), isFilling: true, step: 0, nFilled: 2 });
+  assert.deepEqual(labels(stage), SIDES.source.labels);
   stage.find(".forward").click();
   stage.find(".forward").click();
   assert.deepEqual(stage.told.filter(([name]) => name === "token").map(([, sent]) => sent.step), [2, 2]);
 });
 
-test("the end is where the text has ended; where only the stage stops, one can go on", () => {
-  const ended = made({ step: 3 });
-  assert.match(ended.find(".place").textContent, /the end$/);
-  ended.leave();
+test("where only the stage stops, and the text has not ended, one can go on", () => {
   const open = made({ step: 3, hasEnded: false });
   assert.doesNotMatch(open.find(".place").textContent, /the end/);
   assert.equal(open.find(".forward").getAttribute("aria-disabled"), "false");
   open.find(".forward").click();
   assert.deepEqual(last(open, "token"), { token: 3, step: 3 });
-  open.leave();
   const full = made({ step: 3, hasEnded: false, nextLabels: ["le", "chat", ".", ""], ended: "All positions are used." });
   assert.equal(full.find(".place").textContent, "All positions are used.");
   assert.equal(full.find(".forward").getAttribute("aria-disabled"), "true");
@@ -254,7 +194,6 @@ test("a cell says its token and dimension, of vectors by head which head, and of
   for (const [of, at, value, words] of [
     [panel, { row: 2, column: 5 }, -0.3456, "Values, token 2 “chat”, dimension 5: −0.35"],
     [ofHeads, { row: 0, column: 5 }, 1, "Values, token 0 “<bos>”, head 1, dimension 1: 1.00"],
-    [ofHeads, { row: 0, column: 3 }, 1, "Values, token 0 “<bos>”, head 0, dimension 3: 1.00"],
     [pattern, { head: 3, row: 1, column: 1 }, 0.5, "Cross-attention, head 3: query 1 “le” → key 1 “cat”: 0.50"],
     [pattern, { head: 0, row: 1, column: 1 }, -Infinity, "Cross-attention, head 0: query 1 “le” → key 1 “cat”: masked"],
   ]) assert.equal(wordsOf(of, SIDES, at, value), words);
