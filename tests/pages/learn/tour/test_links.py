@@ -2,8 +2,7 @@
 
 import html
 import time
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from pages.learn.tour import lessons
 from pages.learn.tour.lesson_engine.lesson import Lesson, Link
-from pages.shared import code_expander
 from pages.shared.page import pages
 from pages.shared.view import state
 from tests.pages.conftest import component, words_of
@@ -20,15 +18,7 @@ from tests.pages.learn.bare import unpacked
 from transformer_core.analysis.blueprint.plan import blueprint_of
 from transformer_core.analysis.trace.model_run import run_text
 
-OF_A_WRONG_ADDRESS = (  # said by a page; what the bar says of it are the notes of `state.seed`
-    "The address asks for",
-    "showing the first one",
-    "There is no",
-    "is damaged",
-    "does not have",
-)
-
-
+OF_A_WRONG_ADDRESS = ("The address asks for", "showing the first one", "There is no", "is damaged", "does not have")
 LINKS = [
     (lesson, part)
     for lesson in lessons.here()
@@ -38,18 +28,6 @@ LINKS = [
 ]
 KINDS = {(link.page, *link.fields): place for place, (_, link) in enumerate(LINKS)}
 """A link of each kind: to a page, with these of its fields."""
-
-
-def asked_by(place: int) -> Mapping[str, str]:
-    """What the address of a link says."""
-    lesson, link = LINKS[place]
-    return lessons.view_of(lesson, link, lessons.card_of(lesson))
-
-
-@cache
-def output_of(model: str, text: str, target: str | None) -> str:
-    """What a shipped model makes of a text, by itself or forced."""
-    return run_text(*tc.load(lessons.models.available()[model].path), text, target=target).output
 
 
 def test_a_link_asks_for_what_its_page_and_its_model_have():
@@ -77,15 +55,13 @@ def test_a_link_opens_what_it_promises(open_app: Callable[..., AppTest], monkeyp
         return notes[-1]
 
     monkeypatch.setattr(state, "seed", overheard)
-    link = LINKS[place][1]
-    asked = asked_by(place)
+    lesson, link = LINKS[place]
+    asked = lessons.view_of(lesson, link, lessons.card_of(lesson))
     app = open_app("tour")
     for name, value in asked.items():
         app.query_params[name] = value
     app.switch_page(pages()[link.page].script).run()
     assert len(notes) == 2 - (link.page == "train") and not any(notes)
-    app.session_state[code_expander.CODE] = True
-    app.run()
     assert not app.exception
     words = html.unescape(words_of(app))
     assert not [told for told in OF_A_WRONG_ADDRESS if told in words] and not [*app.warning, *app.error, *app.info]
@@ -95,19 +71,16 @@ def test_a_link_opens_what_it_promises(open_app: Callable[..., AppTest], monkeyp
             assert app.session_state[fields[name].key] == fields[name].read(value), name
         elif link.page != "train":
             assert str(app.session_state[getattr(state, name.upper()).key]) == value, name
-    code = "\n".join(code.value for code in app.code)
     if link.page == "train":
         while any(button.label == "Cancel" for button in app.button):  # the corpus is analysed for the first time
             time.sleep(0.5)
             app.run()
         assert "Schedule" in {box.label for box in app.selectbox} or "schedule" not in link.label
         return
-    if "tc.load(" in code:
-        assert f"tc.load('checkpoints/{asked['model']}')" in code
     if "target" in asked:
         assert asked["target"] in {box.value for box in app.text_input}
     else:
-        assert output_of(asked["model"], asked["text"], None) in words
+        assert run_text(*tc.load(lessons.models.available()[asked["model"]].path), asked["text"]).output in words
     if link.page == "steps":
         at = unpacked(component(app, "steps").bytes)[0]["at"]
         assert {"stage": asked["stage"], "query": int(asked["query"])}.items() <= at["value"].items()

@@ -11,7 +11,6 @@ from pages.learn.tour import lessons
 from pages.learn.tour.writing import EXAMPLE
 from tests.pages.conftest import through_history, url_of
 
-ROOT = Path(__file__).resolve().parents[4]
 OpenApp = Callable[..., AppTest]
 GOOD = "title: My lesson\nmodel: en-fr\ntext: The cat sees the dog.\n\nIt has {{d_head}} numbers.\n"
 

@@ -4,12 +4,14 @@ from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import transformer_core as tc
 from pages.learn.tour.lesson_engine.evidence import Evidence
 from pages.learn.tour.lesson_engine.run import run
 from pages.learn.tour.lesson_engine.six_words import train_six_words
+from pages.learn.tour.lesson_engine.value import Values
 
 ROOT = Path(__file__).resolve().parents[5]
 MakeEvidence = Callable[..., Evidence]
@@ -31,17 +33,18 @@ def make_evidence() -> MakeEvidence:
     """Gives the evidence of a shipped model on a text: `make_evidence("en-fr", "The cat sees the dog.")`."""
 
     def make(
-        name: str,
-        text: str,
-        *,
-        mistake: str = "",
-        target: str | None = None,
-        padding: int = 0,
-        other: str = "",
+        name: str, text: str, *, mistake: str = "", target: str | None = None, padding: int = 0, other: str = ""
     ) -> Evidence:
         return Evidence(make_run=partial(_run, name, text, target, padding, other), train=train, mistake=mistake)
 
     return make
+
+
+def array(evidence: Evidence, source: str) -> np.ndarray:
+    """The values of an expression."""
+    found = evidence.ask(source)
+    assert isinstance(found, Values)
+    return found.array.astype(np.float64)
 
 
 def _run(name: str, text: str, target: str | None, padding: int, other: str, mistake: str, is_other: bool):

@@ -1,13 +1,13 @@
 """The numbers of a lesson: which run and which training each question needs, and the six words' training."""
 
 import math
+from unittest.mock import Mock, call
 
 import numpy as np
 import pytest
 
 from pages.learn.tour.lesson_engine.evidence import Evidence
-from pages.learn.tour.lesson_engine.run import Run
-from pages.learn.tour.lesson_engine.six_words import STEPS, WORDS, SixWords, smoothed_target, train_six_words
+from pages.learn.tour.lesson_engine.six_words import STEPS, WORDS, smoothed_target, train_six_words
 from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence, train
 
 
@@ -18,28 +18,16 @@ from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence, train
 def test_a_mistake_is_in_the_run_or_in_the_training_where_it_lies(
     make_evidence: MakeEvidence, mistake: str, of_run: str, is_shifted_here: bool
 ):
-    run = make_evidence("en-fr", "The cat sees the dog.").run
-    runs: list[tuple[str, bool]] = []
-    trainings: list[tuple[float, bool, int]] = []
-
-    def make_run(wrong: str, is_other: bool) -> Run:
-        runs.append((wrong, is_other))
-        return run
-
-    def train(smoothing: float, is_shifted: bool, steps: int) -> SixWords:
-        trainings.append((smoothing, is_shifted, steps))
-        return train_six_words(smoothing=smoothing, is_shifted=is_shifted, steps=0)
-
-    evidence = Evidence(make_run=make_run, train=train, mistake=mistake)
+    make_run = Mock(return_value=make_evidence("en-fr", "The cat sees the dog.").run)
+    make_words = Mock(return_value=train(0.0, True, 0))
+    evidence = Evidence(make_run=make_run, train=make_words, mistake=mistake)
     for which in ("", "right", "other"):
         evidence.run_of(which)
-    assert runs == [(of_run, False), ("", False), (of_run, True)]
-    for source in ("untrained", "aim[0.1]", "trained[0.2]", "loss", "right loss", "right untrained"):
+    assert make_run.call_args_list == [call(of_run, False), call("", False), call(of_run, True)]
+    for source in ("untrained", "trained[0.2]", "loss", "right loss"):
         evidence.ask(source)
-    assert trainings == [
-        *[(smoothing, is_shifted_here, steps) for smoothing, steps in ((0.0, 0), (0.1, 0), (0.2, STEPS), (0.0, STEPS))],
-        *[(0.0, True, steps) for steps in (STEPS, 0)],
-    ]
+    settings = [(0.0, is_shifted_here, 0), (0.2, is_shifted_here, STEPS), (0.0, is_shifted_here, STEPS)]
+    assert [one.args for one in make_words.call_args_list] == [*settings, (0.0, True, STEPS)]
 
 
 def test_targets_are_one_hot_and_smoothed():

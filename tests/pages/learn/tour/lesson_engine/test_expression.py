@@ -10,7 +10,6 @@ import pytest
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.evaluation import evaluate
 from pages.learn.tour.lesson_engine.expression import parse
-from pages.learn.tour.lesson_engine.syntax import names_in
 from pages.learn.tour.lesson_engine.value import Axis, Values
 
 TABLE = np.array([[0.5, 0.25, 0.25], [0.1, 0.7, 0.2]])
@@ -67,21 +66,14 @@ def test_arithmetic_is_pythons():
         ("size(p over key) + size(p)", 9),
         ("dot(p at query 0, p at query 1)", float(TABLE[0] @ TABLE[1])),
         ("variance(p at query 1)", float(TABLE[1].var())),
+        ("entropy(p at query 1)", -float(TABLE[1] @ np.log(TABLE[1]))),
+        ("max(softmax(p at query 1))", math.exp(0.7) / float(np.exp(TABLE[1]).sum())),
         ("learning_rate(4000, 512, 4000)", (512 * 4000) ** -0.5),
     ],
 )
 def test_what_an_expression_comes_to(source: str, right: object):
     found = value(source)
     assert found == (pytest.approx(right) if isinstance(right, float) else right)
-
-
-def test_entropy_and_softmax_by_hand():
-    by_hand = -sum(p * math.log(p) for p in TABLE[0])
-    assert value("entropy(p at query 0)") == pytest.approx(by_hand)
-    raised = [math.exp(x) for x in TABLE[1]]
-    found = evaluate(parse("softmax(p over key)"), Table())
-    assert isinstance(found, Values)
-    np.testing.assert_allclose(found.array[1], np.array(raised) / sum(raised))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +96,3 @@ def test_entropy_and_softmax_by_hand():
 def test_what_cannot_be_read_is_said(source: str, part: str):
     with pytest.raises(ExpressionError, match=part.replace("(", r"\(").replace(")", r"\)")):
         value(source)
-
-
-def test_names_are_found():
-    assert [*names_in(parse('a[1] at key "x" == sum(b) + right c within -d'))] == ["a", "b", "c", "d"]

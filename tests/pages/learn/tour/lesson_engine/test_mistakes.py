@@ -7,8 +7,7 @@ import torch
 from pages.learn.tour.lesson_engine.errors import ExpressionError
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES, UnbiasedNorm
 from pages.learn.tour.lesson_engine.run import run
-from pages.learn.tour.lesson_engine.value import Values
-from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence, load
+from tests.pages.learn.tour.lesson_engine.conftest import MakeEvidence, array, load
 from transformer_core.errors import ConfigError
 from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.block import Block
@@ -17,33 +16,25 @@ from transformer_core.model.norms import LayerNorm
 CAT = "The cat sees the dog."
 
 
-def array(evidence, source: str) -> np.ndarray:
-    found = evidence.ask(source)
-    assert isinstance(found, Values)
-    return found.array.astype(np.float64)
-
-
 def test_dropped_patterns_hold_zeros_and_doubles(make_evidence: MakeEvidence):
     evidence = make_evidence("en-fr", CAT, mistake="dropped_pattern")
     wrong, right = array(evidence, "pattern[encoder, 0]"), array(evidence, "right pattern[encoder, 0]")
     assert np.all(np.isclose(wrong, 0) | np.isclose(wrong, 2 * right, atol=1e-6))
     assert 0.3 < np.isclose(wrong, 0).mean() < 0.7
-    assert np.abs(wrong.sum(axis=-1) - 1).max() > 0.1
 
 
 def test_the_mask_lies_on_the_other_attention(make_evidence: MakeEvidence):
     evidence = make_evidence("en-fr", CAT, mistake="mask_on_cross")
     assert array(evidence, "mask[decoder]").all()
     assert (array(evidence, "mask[cross]") == np.tril(np.ones((7, 7)))).all()
-    future = np.triu(array(evidence, "pattern[decoder, 0, 0]"), k=1)
-    assert future.max() > 0.05
+    assert np.triu(array(evidence, "pattern[decoder, 0, 0]"), k=1).max() > 0.05
 
 
 def test_axes_are_swapped_in_the_drawing_only(make_evidence: MakeEvidence):
     evidence = make_evidence("en-fr", CAT, mistake="axes_swapped")
     for attention in ("encoder", "decoder", "cross"):
-        wrong, right = (array(evidence, f"{of}pattern[{attention}, 1, 2]") for of in ("", "right "))
-        np.testing.assert_array_equal(wrong, right.T)
+        right = array(evidence, f"right pattern[{attention}, 1, 2]")
+        np.testing.assert_array_equal(array(evidence, f"pattern[{attention}, 1, 2]"), right.T)
     np.testing.assert_array_equal(array(evidence, "logits"), array(evidence, "right logits"))
 
 
@@ -60,9 +51,6 @@ def test_roles_are_swapped(make_evidence: MakeEvidence):
         k = attention.k(states).unflatten(-1, (4, 32)).transpose(0, 1)
         by_hand = (q @ k.transpose(-1, -2) / 32**0.5).softmax(dim=-1)
     np.testing.assert_allclose(array(evidence, "pattern[cross, 0]"), by_hand.numpy(), atol=1e-5)
-    found = evidence.ask("pattern[cross, 0, 0]")
-    assert isinstance(found, Values)
-    assert [axis.labels[0] for axis in found.axes] == ["The", "<bos>"]
 
 
 def test_swapped_roles_need_as_many_tokens_on_both_sides(make_evidence: MakeEvidence):
@@ -86,17 +74,15 @@ def test_the_wrong_norm_by_hand():
     assert not torch.allclose(wrong(x), LayerNorm(6, 1e-5).double()(x), atol=1e-2)
 
 
-TIRED = "The animal didn't cross the street because it was too tired."
-
-
 def test_padding_is_attended_to_and_changes_nothing_where_it_is_masked(make_evidence: MakeEvidence):
-    evidence = make_evidence("en-fr", TIRED, mistake="padding_not_masked", padding=6)
+    tired = "The animal didn't cross the street because it was too tired."
+    evidence = make_evidence("en-fr", tired, mistake="padding_not_masked", padding=6)
     for attention in ("encoder", "cross"):
         assert array(evidence, f"mask[{attention}]").all()
         right = array(evidence, f"right pattern[{attention}, 1]")
         assert right.shape[-1] == 19 and right[..., 13:].max() == 0
         assert array(evidence, f"pattern[{attention}, 1]")[..., 13:].sum(axis=-1).max() > 0.5
-    unpadded = make_evidence("en-fr", TIRED)
+    unpadded = make_evidence("en-fr", tired)
     np.testing.assert_allclose(array(evidence, "right logits"), array(unpadded, "logits"), atol=1e-4)
     assert np.abs(array(evidence, "logits") - array(unpadded, "logits")).max() > 1
 
@@ -140,14 +126,12 @@ def test_heads_are_reshaped_as_they_lie_in_memory(make_evidence: MakeEvidence):
     weight, bias = (of.detach().numpy().astype(np.float64) for of in (attention.out.weight, attention.out.bias))
     by_hand = right.reshape(7, 128) @ weight.T + bias
     np.testing.assert_allclose(array(evidence, "attn_out[encoder, 0]"), by_hand, atol=1e-3)
-    assert np.abs(array(evidence, "right attn_out[encoder, 0]") - by_hand).max() > 0.3
 
 
 def test_a_second_softmax_leaves_the_order_and_little_else(make_evidence: MakeEvidence):
     evidence = make_evidence("en-fr", CAT, mistake="softmax_twice")
-    once, twice = array(evidence, "right probs"), array(evidence, "probs")
-    raised = np.exp(once)
-    np.testing.assert_allclose(twice, raised / raised.sum(axis=-1, keepdims=True), atol=1e-7)
+    raised = np.exp(array(evidence, "right probs"))
+    np.testing.assert_allclose(array(evidence, "probs"), raised / raised.sum(axis=-1, keepdims=True), atol=1e-7)
 
 
 def test_the_shipped_model_stays_as_it_is(make_evidence: MakeEvidence):
