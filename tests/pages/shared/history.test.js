@@ -42,14 +42,11 @@ test("what follows Back is left out until the next act, and then all is as befor
   assert.deepEqual(after("keydown", "popstate", "push a"), [], "of the view that was left");
 });
 
-test("what a script does is no act", () => {
-  assert.deepEqual(after("click script", "push a"), ["replace a"]);
-});
-
 test("a click is an act by a key or a reading aid, while a pointer has acted before by being pressed", () => {
   assert.deepEqual(after("pointerdown", "push a", "click pointer", "push b"), ["push a", "replace b"]);
   assert.deepEqual(after("keydown", "push a", "click", "push b"), ["push a", "push b"]);
   assert.deepEqual(after("popstate", "click pointer", "push a", "replace b"), [], "of the press before Back");
+  assert.deepEqual(after("click script", "push a"), ["replace a"]);
 });
 
 test("an act that writes nothing new counts for the address that comes next", () => {

@@ -56,6 +56,24 @@ def plain(value: Any) -> Any:
     return value
 
 
+def reads_anew(
+    readers: Mapping[str, Callable[[Any], Any]], find: Callable[[], Any], save: Callable[[int], None]
+) -> None:
+    """After another one was saved in its place, all is read as by an app that never saw the first."""
+
+    def read() -> dict[str, Any]:
+        return {name: plain(reader(find())) for name, reader in readers.items()}
+
+    save(1)
+    first = read()
+    save(2)
+    second = read()
+    st.cache_resource.clear()
+    fresh = read()
+    assert {name for name in readers if second[name] != fresh[name]} == set()
+    assert {name for name in readers if second[name] == first[name]} == set()
+
+
 def film_read(run: Run) -> film_readings.FilmRead:
     """A text at all snapshots, forced on a target that is the same whatever the weights are."""
     return film_readings.read(run, STEPS, TEXT, "the dog sees", lambda *_: None)
@@ -103,47 +121,24 @@ def save_anew(place: Path, seed: int) -> None:
     request = (place / "run.json").read_text().replace(f'"seed": {seed}', '"seed": 0').replace(f" --seed {seed}", "")
     (place / "run.json").write_text(request)
     film = Film(place)
-    texts = [*TEXTS, f"The dog {'sleeps ' * seed}."]
-    card = (place / "film" / CARD).read_text().replace(f'"{TEXTS[1]}"', f'"{texts[-1]}"')
+    card = (place / "film" / CARD).read_text().replace(f'"{TEXTS[1]}"', f'"The dog {"sleeps " * seed}."')
     (place / "film" / CARD).write_text(card)
     for path in (place / "metrics.jsonl", film.heads.path):
         path.write_text(path.read_text().replace("0.1", f"0.{2 + seed}").replace("3.8", f"3.{seed}"))
-
-
-def run_of(name: str) -> Run:
-    run = runs.find(name)
-    assert run is not None
-    return run
 
 
 def test_all_that_is_read_of_a_run_is_of_the_one_that_was_trained_last_under_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path))
-    save_anew(tmp_path / "pairs", 1)
-    first = {name: plain(read(run_of("pairs"))) for name, read in OF_RUNS.items()}
-    save_anew(tmp_path / "pairs", 2)
-    second = {name: plain(read(run_of("pairs"))) for name, read in OF_RUNS.items()}
-    st.cache_resource.clear()
-    fresh = {name: plain(read(run_of("pairs"))) for name, read in OF_RUNS.items()}
-    assert {name for name in OF_RUNS if second[name] != fresh[name]} == set()
-    assert {name for name in OF_RUNS if second[name] == first[name]} == set()
-
-
-def weights_of(card: ModelCard) -> Any:
-    """The weights that a page's code loads."""
-    return value_of(Source.of(card).recipe()[0]).state_dict()
-
-
-def numbers(card: ModelCard) -> Any:
-    return model_store.token_table(card)[0]
+    reads_anew(OF_RUNS, lambda: runs.available()["pairs"], lambda seed: save_anew(tmp_path / "pairs", seed))
 
 
 OF_MODELS: dict[str, Callable[[ModelCard], Any]] = {
     "what the list says": lambda card: (card.title, card.examples, card.claim()),
     "the weights": lambda card: models.load(card.path, card.version)[0].state_dict(),
     "the weights of a source": lambda card: Source.of(card).load()[0].state_dict(),
-    "the weights of a recipe": weights_of,
+    "the weights of a recipe": lambda card: value_of(Source.of(card).recipe()[0]).state_dict(),
     "what it says": lambda card: readings.read(Source.of(card), TEXT).log_probs,
     "what a recipe of its reading says": lambda card: value_of(
         readings.recipe(Source.of(card), card.config, TEXT).log_probs
@@ -152,7 +147,7 @@ OF_MODELS: dict[str, Callable[[ModelCard], Any]] = {
     "the pictures of its heads": lambda card: overviews.read(Source.of(card), TEXT, None),
     "the measures of its heads": lambda card: overviews.measures(Source.of(card), TEXT, None),
     "its tokenizer": model_store.tokenizer_fact,
-    "its tokens": numbers,
+    "its tokens": lambda card: model_store.token_table(card)[0],
     "a text in its tokens": lambda card: model_store.tokens_of(card, TEXT),
     "its parameters": model_store.parameter_table,
     "its settings": model_store.configuration_table,
@@ -161,8 +156,6 @@ OF_MODELS: dict[str, Callable[[ModelCard], Any]] = {
     "what a lesson measures": lambda card: evidence_of(LESSON).run.card["metrics"],
     "what is walked through": lambda card: walkthroughs.read(Source.of(card), TEXT, None).log_probs,
 }
-
-
 LESSON: Any = SimpleNamespace(model="mine", text=TEXT, other="", target=None, mistake="", padding=0)
 
 
@@ -182,11 +175,4 @@ def test_all_that_is_read_of_a_model_is_of_the_one_that_came_last_to_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
-    put_model(tmp_path / "mine", 1)
-    first = {name: plain(read(models.available()["mine"])) for name, read in OF_MODELS.items()}
-    put_model(tmp_path / "mine", 2)
-    second = {name: plain(read(models.available()["mine"])) for name, read in OF_MODELS.items()}
-    st.cache_resource.clear()
-    fresh = {name: plain(read(models.available()["mine"])) for name, read in OF_MODELS.items()}
-    assert {name for name in OF_MODELS if second[name] != fresh[name]} == set()
-    assert {name for name in OF_MODELS if second[name] == first[name]} == set()
+    reads_anew(OF_MODELS, lambda: models.available()["mine"], lambda seed: put_model(tmp_path / "mine", seed))

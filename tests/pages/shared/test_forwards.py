@@ -12,17 +12,12 @@ from pages.shared.cache import Cache
 N_THREADS = 12
 
 
-@pytest.fixture
-def most(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """So many may run at once."""
-    most: int = getattr(request, "param", 1)
+@pytest.mark.parametrize("most", [1, 3])
+def test_so_many_run_at_once_and_no_more_also_after_a_fault(most: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(forwards, "_places", BoundedSemaphore(most))
-    return most
-
-
-@pytest.mark.parametrize("most", [1, 3], indirect=True)
-def test_so_many_run_at_once_and_no_more(most: int):
     lock, now, at_once = Lock(), 0, list[int]()
+    with pytest.raises(ZeroDivisionError), models.on(models.CPU):
+        1 / 0  # noqa: B018
 
     def forward(_: int) -> None:
         nonlocal now
@@ -39,16 +34,9 @@ def test_so_many_run_at_once_and_no_more(most: int):
     assert max(at_once) == most and len(at_once) == N_THREADS and now == 0
 
 
-def test_a_fault_leaves_the_place_free(most: int):
-    for _ in range(2):
-        with pytest.raises(ZeroDivisionError), models.on(models.CPU):
-            1 / 0  # noqa: B018
-    with models.on(models.CPU):
-        pass
-
-
-def test_who_waits_for_another_s_result_gives_its_place_away(most: int):
+def test_who_waits_for_another_s_result_gives_its_place_away(monkeypatch: pytest.MonkeyPatch):
     """One has begun to make something and wants to run a model; another runs one, and waits for that thing."""
+    monkeypatch.setattr(forwards, "_places", BoundedSemaphore(1))
     cache, is_making, is_waiting = Cache(1 << 20), Event(), Event()
 
     def make() -> str:

@@ -18,7 +18,7 @@ from tests.pages.conftest import figure_of, url_of, values_of, words_of
 from transformer_core.analysis.interventions.records import Ablation, Component, Patch, Stack
 from transformer_core.analysis.interventions.stack_json import from_json, to_json
 from transformer_core.analysis.interventions.standing import with_interventions
-from transformer_core.analysis.trace.model_run import run_text
+from transformer_core.analysis.trace.model_run import ModelRun, run_text
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]
@@ -42,6 +42,13 @@ def weights(app: AppTest) -> np.ndarray:
     return np.nan_to_num(values_of([one for one in figure_of(app)["data"] if one["type"] == "heatmap"][-1]))
 
 
+def changed_and_plain(folder: Path) -> list[ModelRun]:
+    """What the model makes of the text with the stack and without."""
+    model, tokenizer = tc.load(folder / "en-fr")
+    models = (with_interventions(model, tokenizer, STACK, TEXT), model)
+    return [run_text(one, tokenizer, TEXT) for one in models]
+
+
 def badges(app: AppTest) -> list[str]:
     return [one.value for one in app.markdown if "-badge[" in one.value]
 
@@ -56,12 +63,7 @@ def test_every_page_of_a_model_is_drawn_with_the_stack_and_says_so(open_app: Ope
 
 def test_heads_shows_the_changed_patterns_until_it_is_turned_off(open_app: OpenApp, three_kinds: Path):
     app = open_app("heads", model="en-fr", text=TEXT, stack=to_json(STACK), attention="encoder", layer="1", head="0")
-    model, tokenizer = tc.load(three_kinds / "en-fr")
-    changed, plain = (
-        run_text(with_interventions(model, tokenizer, STACK, TEXT), tokenizer, TEXT),
-        run_text(model, tokenizer, TEXT),
-    )
-    patterns = [run.patterns["encoder"][1, 0] for run in (changed, plain)]
+    patterns = [run.patterns["encoder"][1, 0] for run in changed_and_plain(three_kinds)]
     assert np.abs(patterns[0] - patterns[1]).max() > 1e-3
     np.testing.assert_allclose(weights(app), patterns[0], atol=1e-6)
     app.button(key="interventions-off").click().run()
@@ -72,12 +74,7 @@ def test_heads_shows_the_changed_patterns_until_it_is_turned_off(open_app: OpenA
 
 
 def test_above_a_page_that_shows_the_unchanged_model_stands_what_that_says(open_app: OpenApp, three_kinds: Path):
-    model, tokenizer = tc.load(three_kinds / "en-fr")
-    runs = (
-        run_text(model, tokenizer, TEXT),
-        run_text(with_interventions(model, tokenizer, STACK, TEXT), tokenizer, TEXT),
-    )
-    plain, changed = (run.output[:20] for run in runs)
+    changed, plain = (run.output[:20] for run in changed_and_plain(three_kinds))
     assert plain != changed
     for url, output in (("interventions", plain), ("build", plain), ("heads", changed)):
         app = open_app(url, model="en-fr", text=TEXT, stack=to_json(STACK))
@@ -86,18 +83,14 @@ def test_above_a_page_that_shows_the_unchanged_model_stands_what_that_says(open_
         assert bool(badges(app)) == (output == changed), url
 
 
-def test_a_model_without_such_a_place_says_so_and_runs_unchanged(open_app: OpenApp):
-    app = open_app("heads", model="tales", text="The cat", stack=to_json(STACK))
-    assert not app.exception
-    assert any("do not fit this model and are not active" in badge for badge in badges(app))
-
-
-def test_a_stack_goes_along_to_the_next_page_and_lessons_do_not_mind(open_app: OpenApp):
+def test_a_stack_goes_along_to_the_next_page_and_to_a_model_that_it_does_not_fit(open_app: OpenApp):
     app = open_app("interventions", model="en-fr", text=TEXT, stack=to_json(STACK))
-    for url in ("heads", "glossary", "steps"):
+    for url in ("glossary", "heads"):
         app.switch_page(pages()[url].script).run()
         assert not app.exception and from_json(url_of(app)["stack"]) == STACK
-    assert "hl-proved" in words_of(app)
+    app.selectbox(key="model").select("tales").run()
+    assert not app.exception
+    assert any("do not fit this model and are not active" in badge for badge in badges(app))
 
 
 def test_the_papers_base_model_runs_with_a_stack_too():

@@ -5,9 +5,7 @@ import inspect
 import re
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
-import pytest
 import streamlit
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -45,22 +43,15 @@ def test_the_parts_of_a_page_are_called_as_styles_and_components_call_them():
     assert len(named) > 20 and not {name for name in named if not re.search(rf"[\"'`]{name}", theirs)}
 
 
-@pytest.mark.parametrize(
-    ("function", "parameters"),
-    [
+def test_what_is_read_called_or_wrapped_is_there_and_takes_what_it_took():
+    for function, parameters in (
         (AppSession.request_rerun, ["self", "client_state"]),
         (ScriptRunner._maybe_handle_execution_control_request, ["self"]),
         (script_requests._coalesce_widget_states, ["old_states", "new_states"]),
         (script_requests._has_active_trigger_value, ["state"]),
         (get_script_run_ctx, ["suppress_warning"]),
-    ],
-    ids=lambda value: getattr(value, "__qualname__", ""),
-)
-def test_a_function_that_is_wrapped_or_called_takes_what_it_took(function: Any, parameters: list[str]):
-    assert [*inspect.signature(inspect.unwrap(function)).parameters] == parameters
-
-
-def test_what_is_read_or_wrapped_is_there():
+    ):
+        assert [*inspect.signature(inspect.unwrap(function)).parameters] == parameters, function
     assert callable(SafeSessionState.on_script_will_rerun) and callable(SafeSessionState.on_script_finished)
     for made_by, names in (
         (AppSession.__init__, ["_scriptrunner", "id"]),

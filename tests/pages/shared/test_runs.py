@@ -23,9 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run_of(name: str) -> Run:
-    run = runs.find(name)
-    assert run is not None
-    return run
+    return runs.available()[name]
 
 
 def stands(place: Path, state: str, step: int, host: str = "elsewhere", **values: Any) -> None:
@@ -50,63 +48,42 @@ def test_the_newest_run_is_first_and_what_is_no_run_is_left_out(folder: Path):
     assert [run.path for run in found.values()] == [folder / name for name in found]
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", ".hidden", "../other", "a/b", "none"])
-def test_only_the_name_of_a_run_finds_one(folder: Path, name: str):
-    for place in (".hidden", "../other", "a/b"):
-        (folder / place).mkdir(parents=True)
+def test_only_the_name_of_a_run_finds_one(folder: Path):
+    for place in (".hidden", "../other", "a/b", "."):
+        (folder / place).mkdir(parents=True, exist_ok=True)
         (folder / place / "run.json").write_text('{"a": 1}')
-    (folder / "run.json").write_text('{"a": 1}')
-    assert runs.find(name) is None
+    assert not [name for name in ("", ".", "..", ".hidden", "../other", "a/b", "none") if runs.find(name)]
 
 
 def test_a_run_tells_its_state_its_step_and_what_was_asked(folder: Path):
     save_run(folder / "one", steps=(0,))
     run = run_of("one")
-    assert (run.name, run.state, run.step, run.n_steps) == ("one", "finished", 60, 60)
-    assert run.architecture == "encoder_decoder"
-    assert run.title == "one · finished" and not run.is_at_work
+    assert (run.state, run.step, run.n_steps, run.architecture) == ("finished", 60, 60, "encoder_decoder")
+    assert runs.saved_step(run) is None, "nothing was saved"
     (folder / "one" / "status.json").unlink()
     run = run_of("one")
     assert (run.state, run.step, run.n_steps, run.architecture) == ("starting", 0, 0, "") and run.is_at_work
     (folder / "one" / "status.json").write_text("{")
     run = run_of("one")
     assert run.state == "failed" and run.reason and not run.is_at_work
+    (folder / "one" / "run.json").write_text("{")
+    assert runs.saved_step(run) is None, "which cannot be read"
 
 
-@pytest.mark.parametrize(
-    ("state", "is_at_work", "in_the_list"),
-    [
-        *(("queued", True, "at work"), ("running", True, "at work"), ("paused", True, "paused")),
-        *((state, False, state) for state in ("stopped", "finished", "failed")),
-    ],
-)
-def test_a_list_that_is_not_drawn_each_second_says_of_what_goes_on_that_it_is_at_work(
-    folder: Path, state: str, is_at_work: bool, in_the_list: str
-):
+def test_a_run_at_work_is_as_far_as_it_logged_and_one_that_was_killed_as_far_as_anything_says(folder: Path):
+    """A list that is not drawn each second says of what goes on that it is at work."""
     save_run(folder / "one", steps=(0,))
-    stands(folder / "one", state, 3)
-    run = run_of("one")
-    assert (run.state, run.is_at_work, run.title) == (state, is_at_work, f"one · {in_the_list}")
-
-
-@pytest.mark.parametrize(
-    ("state", "said", "logged", "step"),
-    [
-        ("running", 3, (1, 5), 5),
-        ("running", 3, (1, 2), 2),
-        ("running", 3, (), 3),
-        ("failed", 3, (1, 5), 5),
-        ("failed", 3, (1, 2), 3),
-        *((state, 3, (1, 5), 3) for state in ("paused", "stopped", "finished")),
-    ],
-)
-def test_a_run_at_work_is_as_far_as_it_logged_and_one_that_was_killed_as_far_as_anything_says(
-    folder: Path, state: str, said: int, logged: tuple[int, ...], step: int
-):
-    save_run(folder / "one", steps=(0,))
-    stands(folder / "one", state, said)
-    log(folder / "one", *logged)
-    assert run_of("one").step == step
+    for state, logged, step, in_the_list in (
+        ("queued", (), 3, "at work"),
+        *(("running", logged, step, "at work") for logged, step in (((1, 5), 5), ((1, 2), 2), ((), 3))),
+        *(("failed", logged, step, "failed") for logged, step in (((1, 5), 5), ((1, 2), 3))),
+        *((state, (1, 5), 3, state) for state in ("paused", "stopped", "finished")),
+    ):
+        stands(folder / "one", state, 3)
+        log(folder / "one", *logged)
+        run = run_of("one")
+        assert (run.step, run.title) == (step, f"one · {in_the_list}"), (state, logged)
+        assert run.is_at_work == (state in ("queued", "running", "paused"))
 
 
 def test_of_a_run_at_work_nothing_is_seen_that_is_later_than_the_run(folder: Path):
@@ -120,30 +97,17 @@ def test_of_a_run_at_work_nothing_is_seen_that_is_later_than_the_run(folder: Pat
     assert [record["step"] for record in runs.records(run_of("one"))] == [1, 2, 4, 6, 8]
 
 
-@pytest.mark.parametrize(
-    ("wanted", "name"),
-    [
-        *(
-            ("Mine", "mine"),
-            ("A  text, of mine.TXT", "a-text-of-mine.txt"),
-            ("../..", "run"),
-            ("", "run"),
-            ("é", "run"),
-        ),
-        *(("-.x.-", "x"), ("one", "one-2"), ("ONE", "one-2"), ("two", "two-3")),
-        *(("n" * 50, "n" * 40), ("n" * 39 + ".tsv", "n" * 39)),
-    ],
-)
-def test_a_new_run_has_a_name_like_the_wanted_one_that_is_free(folder: Path, wanted: str, name: str):
+def test_a_new_run_has_a_name_like_the_wanted_one_that_is_free(folder: Path):
     for taken in ("one", "two", "two-2"):
         (folder / taken).mkdir()
-    assert runs.free_name(wanted) == name
+    names = {"A  text, of mine.TXT": "a-text-of-mine.txt", "../..": "run", "é": "run", "-.x.-": "x"}
+    names |= {"ONE": "one-2", "two": "two-3", "n" * 39 + ".tsv": "n" * 39}
+    assert {wanted: runs.free_name(wanted) for wanted in names} == names
 
 
 def test_what_ended_since_the_last_visit_is_told_once(folder: Path):
     save_run(folder / "early", steps=(0,))
     assert runs.ended_since_last_visit(runs.available()) == [], "at the first time, none"
-    assert runs.ended_since_last_visit(runs.available()) == []
     save_run(folder / "between", steps=(0,))
     assert runs.ended_since_last_visit(runs.available()) == ["between"]
     stands(folder / "early", "running", 3)
@@ -167,11 +131,3 @@ def test_a_run_is_deleted_as_a_whole_unless_a_process_works_on_it(folder: Path):
     runs.delete(run)
     assert [path.name for path in folder.iterdir()] == ["two"]
     runs.delete(run)  # which is gone
-
-
-def test_what_was_saved_last_is_known_where_it_can_be_read(folder: Path):
-    save_run(folder / "one", steps=(0,))
-    assert runs.saved_step(run_of("one")) is None, "nothing was"
-    run = run_of("one")
-    (folder / "one" / "run.json").write_text("{")
-    assert runs.saved_step(run) is None

@@ -29,30 +29,15 @@ def script() -> None:
         st.fragment = make
 
 
-def open_it(*awaited: float) -> AppTest:
+def test_the_clock_goes_as_often_as_the_most_impatient_part_asks_and_stops_when_all_is_there():
     app = AppTest.from_function(script)
-    app.session_state["awaited"] = awaited
-    return app.run()
-
-
-def periods(app: AppTest) -> list[float | None]:
-    return list(app.session_state["periods"])
-
-
-def test_nothing_is_awaited():
-    app = open_it()
-    assert [text.value for text in app.text] == ["drawn"] and periods(app) == [None]
-
-
-def test_the_clock_is_set_by_the_page_and_goes_as_often_as_the_most_impatient_part_asks():
-    app = open_it(4.0, 1.0, 3.0)
-    assert not app.exception and [text.value for text in app.text] == ["drawn"]
-    assert periods(app) == [None, 1.0]
-    assert periods(app.run()) == [None, 1.0, 1.0]
-
-
-def test_the_clock_stops_when_it_is_there():
-    app = open_it(1.0)
-    app.session_state["awaited"] = ()
-    assert periods(app.run()) == [None, 1.0, 1.0, None]
-    assert [text.value for text in app.text] == ["drawn"]
+    for awaited, periods in (
+        ((), [None]),
+        ((4.0, 1.0, 3.0), [None, None, 1.0]),
+        ((4.0, 1.0, 3.0), [None, None, 1.0, 1.0]),
+        ((), [None, None, 1.0, 1.0, 1.0, None]),
+    ):
+        app.session_state["awaited"] = awaited
+        app.run()
+        assert not app.exception and [text.value for text in app.text] == ["drawn"]
+        assert list(app.session_state["periods"]) == periods

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import words_of
 from tests.pages.investigate.interventions.test_page import changes, expected, figures_of, opened, press, stack_of
-from transformer_core.analysis.interventions.records import Ablation, CellEdit, Patch, Stack
+from transformer_core.analysis.interventions.records import Ablation, CellEdit, Stack
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]
@@ -69,25 +69,11 @@ def test_cells_that_a_shorter_text_lacks_are_left_out(open_app: OpenApp):
     assert isinstance(entry, CellEdit) and entry.cells == ((1, 1),)
 
 
-@pytest.mark.parametrize(
-    ("positions", "method", "told"),
-    [((), "patch", "4 of 7 positions have a counterpart"), ((2, 5), "resample", "1 of 2 positions has a counterpart")],
-)
-def test_it_is_said_how_many_positions_have_a_counterpart(
-    open_app: OpenApp, positions: tuple[int, ...], method: str, told: str
-):
-    app = opened(open_app, attention="encoder", add="ablate" if method == "resample" else "patch")
+def test_it_is_said_how_many_positions_have_a_counterpart(open_app: OpenApp):
+    app = opened(open_app, attention="encoder", add="ablate")
     app.selectbox(key="interventions-kind-box").set_value("resid_post").run()
-    app.multiselect(key="interventions-positions-box").set_value([*positions]).run()
+    app.multiselect(key="interventions-positions-box").set_value([2, 5]).run()
     app.text_input(key="interventions-other-box").set_value("The dog didn't sleep.").run()
     (added,) = stack_of(press(app, "interventions-add-it")).entries
-    assert isinstance(added, Patch | Ablation) and added.component.positions == (positions or None)
-    assert told in words_of(app)
-
-
-def test_a_patch_from_the_same_text_says_that_it_changes_nothing(open_app: OpenApp):
-    app = opened(open_app, add="patch")
-    assert "this changes nothing" not in words_of(app)
-    app.text_input(key="interventions-other-box").set_value("The  dog sees the cat.").run()
-    assert "Both texts have the same tokens, so this changes nothing by itself." in words_of(app)
-    assert not changes(press(app, "interventions-add-it")).any()
+    assert isinstance(added, Ablation) and added.component.positions == (2, 5)
+    assert "1 of 2 positions has a counterpart" in words_of(app)

@@ -18,9 +18,7 @@ import transformer_core as tc
 from pages.investigate.interventions import stack as stack_view
 from pages.investigate.interventions import sweeps, view_fields
 from pages.shared.page import pages
-from pages.shared.view import stack_history
 from tests.pages.conftest import shown_code, url_of, values_of, words_of
-from transformer_core.analysis.interventions.attributing import attribution
 from transformer_core.analysis.interventions.comparison import Consequences, consequences, free_output, read_base
 from transformer_core.analysis.interventions.records import Ablation, CellEdit, Component, Kind, Patch, Stack, TokenSwap
 from transformer_core.analysis.interventions.source_runs import SourceRuns
@@ -36,6 +34,22 @@ HEAD = Component(kind="head", attention="cross", layer=1, heads=(0,))
 ZERO = Ablation(component=HEAD, method="zero")
 EDIT = CellEdit(attention="encoder", layer=0, heads=(1,), cells=((2, 1),), operation="set", number=0.5)
 BOTH = Stack(entries=(ZERO, EDIT))
+EVERY = Stack(  # one of each kind, one of them switched off
+    entries=(
+        *BOTH.entries,
+        Patch(
+            component=Component(kind="resid_pre", attention="decoder", layer=1, positions=(1,)),
+            text="The cat's “one”.",
+            direction="noising",
+            continuation="same",
+            name='it\'s "one"',
+        ),
+        TokenSwap(side="source", positions=(1,), tokens=(9,), enabled=False),
+        Ablation(
+            component=Component(kind="feed_forward", attention="encoder", layer=0), method="mean", texts=("The cat.",)
+        ),
+    )
+)
 TEXT = "The dog sees the cat."
 
 
@@ -64,22 +78,15 @@ def expected(folder: Path, stack: Stack, model: str = "en-fr", text: str = TEXT)
     return consequences(loaded, tokenizer, read_base(loaded, tokenizer, text), stack)
 
 
-def outputs(folder: Path, stack: Stack) -> tuple[str, str]:
-    """What the model writes without and with a stack."""
-    loaded, tokenizer = tc.load(folder / "en-fr")
-    base = read_base(loaded, tokenizer, TEXT)
-    return base.free_output, free_output(loaded, tokenizer, base, consequences(loaded, tokenizer, base, stack))
-
-
 def press(app: AppTest, key: str) -> AppTest:
     app.button(key=key).click().run()
     assert not app.exception
     return app
 
 
-def act(app: AppTest, do: Callable[[], None], told: Stack | None = None) -> AppTest:
+def act(app: AppTest, do: Callable[[], None], told: object = None) -> AppTest:
     """Have a person do something in the list of the stack, which AppTest cannot drive; `told` is what it says then."""
-    entries = None if told is None else to_json(told)
+    entries = to_json(told) if isinstance(told, Stack) else told
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamlit.session_state", app.session_state)
         patch.setattr("pages.investigate.interventions.components.stack_list.sent", lambda key, event: entries)
@@ -87,13 +94,6 @@ def act(app: AppTest, do: Callable[[], None], told: Stack | None = None) -> AppT
     app.run()
     assert not app.exception
     return app
-
-
-def sentences(app: AppTest) -> list[str]:
-    """What the list says of the interventions."""
-    (told,) = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith(".stack_list")]
-    entries = json.loads(told.json)["entries"]
-    return [": ".join(filter(None, (one["entry"].get("name"), one["sentence"]))) for one in entries]
 
 
 def changes(app: AppTest) -> np.ndarray:
@@ -106,19 +106,16 @@ def bars_of(trace: dict[str, Any]) -> np.ndarray:
     return np.frombuffer(base64.b64decode(y["bdata"]), dtype=y["dtype"])
 
 
-def color_range(figure: dict[str, Any]) -> tuple[float, float]:
-    """The numbers at both ends of the colors."""
-    (colors,) = [axis for name, axis in figure["layout"].items() if name.startswith("coloraxis")]
-    return colors["cmin"], colors["cmax"]
-
-
 def test_what_the_stack_changes_is_what_the_core_computes(
     open_app: OpenApp, three_kinds: Path, capsys: pytest.CaptureFixture[str]
 ):
     """In each view, and in what its code prints."""
-    app, result = opened(open_app, BOTH), expected(three_kinds, BOTH)
+    app, result = opened(open_app, EVERY), expected(three_kinds, EVERY)
     np.testing.assert_allclose(changes(app), result.logit_differences[1] - result.logit_differences[0], atol=1e-5)
-    assert all(output.strip() in words_of(app) for output in outputs(three_kinds, BOTH))
+    model, tokenizer = tc.load(three_kinds / "en-fr")
+    base = read_base(model, tokenizer, TEXT)
+    outputs = base.free_output, free_output(model, tokenizer, base, consequences(model, tokenizer, base, EVERY))
+    assert all(output.strip() in words_of(app) for output in outputs)
     after = figures_of(app)["en-fr-interventions-pattern"]["data"][-1]
     np.testing.assert_allclose(np.nan_to_num(values_of(after)), result.patterns["cross"][1, 0], atol=1e-5)
     for view, figure, numbers in (
@@ -130,12 +127,8 @@ def test_what_the_stack_changes_is_what_the_core_computes(
         app.session_state["interventions-view"] = view
         app.run()
         exec(shown_code(app), {})
-        assert figure in figures_of(app) and str(numbers) in capsys.readouterr().out, view
-        if view == "residual":
-            most = max(float(np.nanmax(values)) for values in result.residual_changes.values())
-            for layout in (figures_of(app)[f"en-fr-residual-{stack}"] for stack in ("encoder", "decoder")):
-                assert color_range(layout) == pytest.approx((0, most), abs=1e-5)
-                assert layout["layout"]["yaxis"]["ticktext"] == ["depth 0", "depth 1", "depth 2"]
+        assert figure in figures_of(app) and str(numbers) in (printed := capsys.readouterr().out), view
+        assert view != "numbers" or all(output in printed for output in outputs)
     np.testing.assert_allclose(app.dataframe[0].value["KL (nats)"], result.effect.kl, atol=1e-5)
 
 
@@ -162,61 +155,41 @@ def test_interventions_are_added_switched_off_moved_undone_and_removed(open_app:
         (view_fields.undo, (EDIT, off)),
         (view_fields.undo, (off, EDIT)),
         (view_fields.redo, (EDIT, off)),
-        (view_fields.undo, (off, EDIT)),
     ):
         app = act(app, do)
         assert stack_of(app).entries == entries
-
-
-def test_the_output_token_that_is_asked_about_is_the_one_that_rises_or_falls_most(open_app: OpenApp, three_kinds: Path):
-    is_fall = set()
-    for head in range(4):
-        stack = Stack(entries=(Ablation(component=replace(HEAD, heads=(head,)), method="zero"),))
-        before, after = expected(three_kinds, stack).logit_differences
-        most = int(np.abs(after - before).argmax())
-        app = opened(open_app, stack)
-        assert app.selectbox(key="interventions-token-box").value == most
-        is_fall.add(most != int((after - before).argmax()))
-    assert True in is_fall
-
-
-def test_a_link_that_brings_another_stack_can_be_undone(open_app: OpenApp):
-    app, linked = opened(open_app, Stack(entries=(ZERO,))), Stack(entries=(EDIT,))
-    assert stack_history.DONE.key not in app.session_state
+    linked = Stack(entries=(EDIT,))  # a link brings another stack
     app.switch_page(pages()["tour"].script).run()
     app.query_params.clear()
     app.query_params["stack"] = to_json(linked)
     app.switch_page(pages()["interventions"].script).run()
     assert stack_of(app) == linked
-    assert stack_of(act(app, view_fields.undo)).entries == (ZERO,)
-    assert stack_of(act(app, view_fields.redo)) == linked
+    assert stack_of(act(app, view_fields.undo)).entries == (EDIT, off)
 
 
-def test_what_is_no_stack_is_refused_in_one_sentence_and_nothing_is_lost(
-    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
-):
-    app = opened(open_app, BOTH)
-    place = "pages.investigate.interventions.components.stack_list.sent"
+def test_the_output_token_that_is_asked_about_is_the_one_that_rises_or_falls_most(open_app: OpenApp, three_kinds: Path):
+    for head in range(4):
+        stack = Stack(entries=(Ablation(component=replace(HEAD, heads=(head,)), method="zero"),))
+        before, after = expected(three_kinds, stack).logit_differences
+        most = int(np.abs(after - before).argmax())
+        if is_fall := most != int((after - before).argmax()):
+            break
+    assert is_fall and opened(open_app, stack).selectbox(key="interventions-token-box").value == most
+
+
+def test_what_is_no_stack_or_does_not_fit_is_refused_in_one_sentence_and_nothing_is_lost(open_app: OpenApp):
+    app = opened(open_app, BOTH, cell="x", view="y")
+    words = words_of(app).replace("\\", "")
+    assert all(f"The address asks for {name} “{value}" in words for name, value in (("cell", "x"), ("view", "y")))
     for told, is_told in (('[{"kind":"magic"}]', True), ("[]" + " " * 8_000, True), ([], False), (None, False)):
-        monkeypatch.setattr(place, lambda key, event, told=told: told)
-        with monkeypatch.context() as patch:
-            patch.setattr("streamlit.session_state", app.session_state)
-            stack_view.take()
-        app.run()
-        assert not app.exception and stack_of(app) == BOTH
+        app = act(app, stack_view.take, told)
+        assert stack_of(app) == BOTH
         assert ("intervention" in "".join(one.value for one in app.warning)) == is_told
-
-
-def test_rows_and_columns_are_scaled_and_knocked_out(open_app: OpenApp):
-    app = opened(open_app, add="cells", attention="encoder", layer="1", head="2", cell="3.0")
-    app.segmented_control(key="interventions-scope-segments").set_value("row").run()
-    app.segmented_control(key="interventions-operation-segments").set_value("knock_out").run()
-    app = press(app, "interventions-add-it")
-    app.segmented_control(key="interventions-scope-segments").set_value("column").run()
-    app.segmented_control(key="interventions-operation-segments").set_value("scale").run()
-    first, second = stack_of(press(app, "interventions-add-it")).entries
-    assert first == CellEdit(attention="encoder", layer=1, heads=(2,), cells=((3, None),), operation="knock_out")
-    assert isinstance(second, CellEdit) and second.cells == ((None, 0),) and second.operation == "scale"
+    app.selectbox(key="model").set_value("tales").run()
+    assert "With the stack (not applied)" in words_of(app) and stack_of(app) == BOTH and not changes(app).any()
+    assert "because of “zero-ablate cross-attention L1.H0”: this model has no cross-attention" in app.warning[0].value
+    app = opened(open_app, stack='[{"type":"nothing"}]')
+    assert "an intervention is of type" in words_of(app) and not stack_of(app).entries
 
 
 def test_a_mean_is_taken_over_a_named_corpus_or_over_typed_texts(
@@ -257,8 +230,6 @@ def test_a_patch_takes_values_from_another_text_and_says_its_direction(open_app:
     app = press(app, "interventions-add-it")
     entry = Patch(component=replace(HEAD, positions=(1, 2)), text="The cat sees the dog.", direction="denoising")
     assert stack_of(app).entries == (replace(entry, name="the <b>subject</b>"),)
-    (sentence,) = sentences(app)  # the component shows it as text
-    assert sentence.startswith("the <b>subject</b>: patch cross-attention L1.H0 at positions 1, 2 from")
     assert app.text_input(key="interventions-name-box").value == ""
     result = expected(three_kinds, Stack(entries=(entry,)))
     np.testing.assert_allclose(changes(app), result.logit_differences[1] - result.logit_differences[0], atol=1e-5)
@@ -275,23 +246,8 @@ def test_a_token_is_swapped_and_a_word_that_is_none_says_so(open_app: OpenApp, t
     app = press(app, "interventions-add-it")
     cat = tc.load(three_kinds / "en-fr")[1].encode("cat")
     assert stack_of(app).entries == (TokenSwap(side="source", positions=(1,), tokens=tuple(cat)),)
-    assert sentences(app) == ["swap input tokens: 1 “dog” → “cat”"]
-    assert not app.warning
-
-
-def test_what_an_address_cannot_ask_for_is_one_sentence_each(open_app: OpenApp):
-    app = opened(open_app, stack='[{"type":"nothing"}]', cell="x", view="y")
-    words = words_of(app).replace("\\", "")
-    assert all(f"The address asks for {name} “{value}" in words for name, value in (("cell", "x"), ("view", "y")))
-    assert "an intervention is of type" in words and not stack_of(app).entries
-
-
-def test_a_stack_that_does_not_fit_the_model_says_why_and_stays(open_app: OpenApp):
-    app = opened(open_app, BOTH, model="tales", text="The cat")
-    (warning,) = [one.value for one in app.warning]
-    assert "With the stack (not applied)" in words_of(app)
-    assert "because of “zero-ablate cross-attention L1.H0”: this model has no cross-attention" in warning
-    assert stack_of(app) == BOTH and not changes(app).any()
+    (told,) = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith(".stack_list")]
+    assert json.loads(told.json)["entries"][0]["sentence"] == "swap input tokens: 1 “dog” → “cat”" and not app.warning
 
 
 @pytest.mark.usefixtures("fresh_caches")
@@ -313,29 +269,6 @@ def test_another_text_is_run_once_for_all_edits(open_app: OpenApp, three_kinds: 
     np.testing.assert_allclose(changes(app), fresh.logit_differences[1] - fresh.logit_differences[0], atol=1e-5)
 
 
-def test_the_code_of_every_kind_of_intervention_prints_the_same_numbers(
-    open_app: OpenApp, three_kinds: Path, capsys: pytest.CaptureFixture[str]
-):
-    patch = Patch(
-        component=Component(kind="resid_pre", attention="decoder", layer=1, positions=(1,)),
-        text="The cat's “one”.",
-        direction="noising",
-        continuation="same",
-        name='it\'s "one"',
-    )
-    swap = TokenSwap(side="source", positions=(1,), tokens=(9,), enabled=False)
-    mean = Ablation(
-        component=Component(kind="feed_forward", attention="encoder", layer=0), method="mean", texts=(TEXT,)
-    )
-    every = Stack(entries=(*BOTH.entries, patch, swap, mean))
-    app = opened(open_app, every)
-    exec(shown_code(app), {})
-    printed = capsys.readouterr().out
-    result = expected(three_kinds, every)
-    assert str(result.logit_differences) in printed
-    assert all(output in printed for output in outputs(three_kinds, every))
-
-
 def swept(app: AppTest, site: tuple[Kind, bool] = ("head", True), way: str = "exact") -> AppTest:
     """The page after a sweep over the components of one kind, by position or not."""
     app.selectbox(key="interventions-sites-box").set_value(site).run()
@@ -345,6 +278,12 @@ def swept(app: AppTest, site: tuple[Kind, bool] = ("head", True), way: str = "ex
         app.run()
     assert not app.exception
     return app
+
+
+def all_swept(app: AppTest) -> np.ndarray:
+    """The numbers of all components."""
+    figures = [figure for name, figure in figures_of(app).items() if "-sweep-" in name]
+    return np.concatenate([values_of(figure["data"][-1]).ravel() for figure in figures])
 
 
 def test_a_sweep_is_shown_in_nats_and_as_the_fraction_recovered(
@@ -357,7 +296,7 @@ def test_a_sweep_is_shown_in_nats_and_as_the_fraction_recovered(
     model, tokenizer = tc.load(three_kinds / "en-fr")
     base = read_base(model, tokenizer, TEXT)
     metric = base.metric(1)
-    for kind, by_position in (("head", True), ("resid_pre", True), ("value", False)):
+    for kind, by_position in (("resid_pre", True), ("value", False)):
         app = swept(app, (kind, by_position))  # type: ignore[arg-type]
         components = [*sweep_components(model.config, base, kind, metric, by_position=by_position)]  # type: ignore[arg-type]
         of: dict[str, Any] = {
@@ -371,33 +310,27 @@ def test_a_sweep_is_shown_in_nats_and_as_the_fraction_recovered(
             app.segmented_control(key="interventions-sweep-unit-segments").set_value(unit).run()
             for name in dict.fromkeys(component.attention for component in components):
                 of_name = [one.change / scale for one in results if one.component.attention == name]
-                figure = figures_of(app)[f"en-fr-sweep-{name}"]
-                shown = values_of(figure["data"][0])
+                shown = values_of(figures_of(app)[f"en-fr-sweep-{name}"]["data"][0])
                 n_columns = len(of_name) // shown.shape[0]  # positions after the metric's are 0
                 np.testing.assert_allclose(shown[:, :n_columns].ravel(), of_name, rtol=1e-4, atol=1e-5)
                 assert not shown[:, n_columns:].any() and n_columns > 1
-                most = max(abs(one.change / scale) for one in results)
-                assert color_range(figure) == pytest.approx((-most, most), rel=1e-4)
         exec(shown_code(app), {})
         printed = dict(eval(capsys.readouterr().out.splitlines()[-2], {"Component": Component}))
         np.testing.assert_allclose(
             [printed[one.component] for one in results], [one.change for one in results], atol=1e-5
         )
-    app.text_input(key="interventions-other-box").set_value("The cat sleeps.").run()
-    assert "en-fr-sweep-encoder" not in figures_of(app)
-
-
-def test_where_there_is_no_fraction_or_no_such_pattern_one_sentence_says_why(open_app: OpenApp):
-    app = opened(open_app, view="sweep", token="1")
-    app.text_input(key="interventions-other-box").set_value(TEXT).run()
-    app = swept(app, ("query", False))
-    assert "There is no fraction recovered here" in words_of(app)
-    assert not any(one.key == "interventions-sweep-unit-segments" for one in app.segmented_control)
-    app.text_input(key="interventions-other-box").set_value("The cat sees the dog and the cat.").run()
-    app = swept(app, ("pattern", False))
-    (warning,) = [one.value for one in app.warning]
-    assert "a pattern can only be patched between texts of the same length" in warning
-    assert "en-fr-sweep-encoder" not in figures_of(app)
+    for text, site, said in (
+        (TEXT, "query", "There is no fraction recovered here"),
+        (
+            "The cat sees the dog and the cat.",
+            "pattern",
+            "a pattern can only be patched between texts of the same length",
+        ),
+    ):
+        app.text_input(key="interventions-other-box").set_value(text).run()
+        assert "en-fr-sweep-encoder" not in figures_of(app)
+        app = swept(app, (site, False))  # type: ignore[arg-type]
+        assert said in words_of(app) + "".join(warning.value for warning in app.warning)
 
 
 @pytest.mark.parametrize(("seconds", "is_done"), [(60.0, True), (0.01, False)])
@@ -413,27 +346,6 @@ def test_a_sweep_is_done_at_once_or_can_be_cancelled(
     assert np.isfinite(shown).any() and np.isnan(shown).any() != is_done
 
 
-def test_a_sieve_estimates_all_and_checks_the_largest_exactly(open_app: OpenApp, three_kinds: Path):
-    app = opened(open_app, view="sweep", token="1")
-    app.text_input(key="interventions-other-box").set_value("The cat sees the dog.").run()
-    app = swept(app, way="sieve")
-    model, tokenizer = tc.load(three_kinds / "en-fr")
-    base = read_base(model, tokenizer, TEXT)
-    metric = base.metric(1)
-    components = [*sweep_components(model.config, base, metric=metric)]
-    template = Ablation(component=components[0], texts=("The cat sees the dog.",))
-    of: dict[str, Any] = {"template": template, "metric": metric}
-    estimates = attribution(model, tokenizer, base, components, **of)
-    top = sorted(estimates, key=lambda estimate: -abs(estimate.change))[:12]
-    exact = [one.change for one in sweep(model, tokenizer, base, [one.component for one in top], **of)]
-    estimated, checked = figures_of(app)["en-fr-sieve"]["data"][:2]
-    np.testing.assert_allclose(bars_of(estimated), [one.change for one in top], atol=1e-5)
-    np.testing.assert_allclose(bars_of(checked), exact, atol=1e-5)
-    shown = values_of(figures_of(app)["en-fr-sweep-encoder"]["data"][-1])
-    of_encoder = [one.change for one in estimates if one.component.attention == "encoder"]
-    np.testing.assert_allclose(shown.ravel(), of_encoder, atol=1e-5)
-
-
 def test_files_hold_a_stack_and_strange_ones_say_so():
     assert stack_view.read(stack_view.written(BOTH)) == BOTH
     strange = {
@@ -445,3 +357,25 @@ def test_files_hold_a_stack_and_strange_ones_say_so():
         for content in contents:
             with pytest.raises(ConfigError, match=words):
                 stack_view.read(content)
+
+
+def test_a_sieve_estimates_all_and_checks_the_largest_exactly(open_app: OpenApp):
+    app = opened(open_app, view="sweep", token="1")
+    app.text_input(key="interventions-other-box").set_value("The cat sees the dog.").run()
+    app = swept(app)
+    app.segmented_control(key="interventions-sweep-unit-segments").set_value("change").run()
+    exact, app = all_swept(app), swept(app, way="sieve")
+    estimates = all_swept(app)
+    largest = np.argsort(-abs(estimates))[:12]
+    estimated, checked = (bars_of(trace) for trace in figures_of(app)["en-fr-sieve"]["data"][:2])
+    np.testing.assert_allclose(estimated, estimates[largest], atol=1e-5)
+    np.testing.assert_allclose(checked, exact[largest], atol=1e-5)
+
+
+def test_rows_and_columns_are_scaled_and_knocked_out(open_app: OpenApp):
+    app = opened(open_app, add="cells", attention="encoder", layer="1", head="2", cell="3.0")
+    for scope, operation, cell in (("row", "knock_out", (3, None)), ("column", "scale", (None, 0))):
+        app.segmented_control(key="interventions-scope-segments").set_value(scope).run()
+        app.segmented_control(key="interventions-operation-segments").set_value(operation).run()
+        entry = stack_of(press(app, "interventions-add-it")).entries[-1]
+        assert isinstance(entry, CellEdit) and (entry.cells, entry.operation) == ((cell,), operation)

@@ -16,15 +16,11 @@ def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return kept
 
 
-@pytest.mark.parametrize("scope", ["cell", "row", "column"])
-def test_a_click_chooses_a_cell_and_a_second_one_lets_it_go(scope: str):
-    SCOPE.set(scope)
+def test_a_click_chooses_a_cell_or_takes_it_into_the_group_or_out_of_it():
+    SCOPE.set("row")
     for cell in ((2, 1), (3, 0), None):
         choose_cell(cell)
         assert CELL.value == cell and not GROUP.value
-
-
-def test_a_click_takes_a_cell_into_the_group_or_out_of_it():
     SCOPE.set("group")
     for cell, group in (
         ((2, 1), [(2, 1)]),

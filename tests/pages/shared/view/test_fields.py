@@ -74,26 +74,18 @@ def test_a_field_is_as_usual_until_something_is_chosen():
     assert held(OWN) == {"word": "b", "place": None, "part": None, "text": ""} and written(OWN) == {}
     PLACE.set(0)
     assert PLACE.value == 0 and written(OWN) == {"place": "0"}
-    PLACE.set(None)
-    assert written(OWN) == {}
-
-
-@pytest.mark.parametrize("above", [False, True])
-def test_a_decimal_lies_between_its_ends_which_count(above: bool):
-    read = fields.decimal(0.5, 2.0, above=above)
-    assert [read(text) for text in ("0.51", "1", "2", "2.0")] == [0.51, 1.0, 2.0, 2.0]
-    for text in ("0.49", "2.01", "-1", "inf", "nan", "", "x", *(["0.5"] if above else [])):
-        with pytest.raises(ValueError, match="it must be a number"):
-            read(text)
-    assert above or read("0.5") == 0.5
-
-
-def test_what_is_read_from_an_address():
-    notes = fill(OWN, {"word": "a", "place": "12", "part": "0-12.3-9", "text": "a long text", "model": "en-fr"})
-    assert notes == []
+    assert fill(OWN, {"word": "a", "place": "12", "part": "0-12.3-9", "text": "a long text", "model": "en-fr"}) == []
     assert held(OWN) == {"word": "a", "place": 12, "part": ((0, 12), (3, 9)), "text": "a lon"}
-    assert written(OWN) == {"word": "a", "place": "12", "part": "0-12.3-9", "text": "a lon"}
     assert fill(OWN, {"word": "b"}) == [] and written(OWN) == {}  # as usual: the rest is as usual again
+
+
+def test_a_decimal_lies_between_its_ends_which_count():
+    for above in (False, True):
+        read = fields.decimal(0.5, 2.0, above=above)
+        assert [read(text) for text in ("0.51", "2.0", "0.6" if above else "0.5")] == [0.51, 2.0, 0.6 if above else 0.5]
+        for text in ("0.49", "2.01", "inf", "nan", "", *(["0.5"] if above else [])):
+            with pytest.raises(ValueError, match="it must be a number"):
+                read(text)
 
 
 @pytest.mark.parametrize(
@@ -102,10 +94,8 @@ def test_what_is_read_from_an_address():
         ("word", "c" * 99, f"asks for word “{'c' * 40}”; it must be one of a, b."),
         ("place", "-1", "“-1”; it must be a whole number, 0 or more."),
         ("place", "1234567", "a whole number"),
-        ("place", "", "a whole number"),
         ("place", "1.0", "a whole number"),
-        ("part", "0-12", "the format is first-last query, a point, first-last key: 0-12.3-9."),
-        ("part", "12-0.3-9", "the format is"),
+        ("part", "12-0.3-9", "the format is first-last query, a point, first-last key: 0-12.3-9."),
         ("part", "0-12.9-3", "the format is"),
         ("part", "0-12.3-9 ", "the format is"),
     ],
@@ -133,13 +123,10 @@ def test_any_address_of_a_page_gives_values_or_notes(url: str, data: st.DataObje
 @pytest.mark.parametrize(
     ("page", "wanted"),
     [
-        ("heads", {"mix": "0.1+1.3:0.5", "window": "3-3.0-0", "hide": "special+sinks", "measure": "entropy"}),
-        ("heads", {"mix": "0.1:0.000+1.3:1.000", "mean": "layer"}),
-        ("heads", {"mix": "+".join(f"0.{head}" for head in range(9))}),
-        ("heads", {"mix": "0.1:٠.٥"}),
+        ("heads", {"mix": "0.1:0.000+1.3:0.5", "window": "3-3.0-0", "hide": "special+sinks", "measure": "entropy"}),
+        *(("heads", {"mix": mix}) for mix in ("0.1:٠.٥", "0.1+0.1", "0.1:1.5", "0", "12345.0")),
         ("decoding", {"branches": "~12.!44.7", "branch": "1", "step": "3", "temperature": "0.75", "top_p": "0.9"}),
         ("decoding", {"branches": "~~1~01", "temperature": "1e-3", "min_p": "nan", "top_p": "0", "penalty": "inf"}),
-        ("decoding", {"branches": "~".join("5" * (i + 1) for i in range(13))}),
     ],
 )
 def test_an_odd_address_gives_values_or_notes(page: str, wanted: dict[str, str]):
@@ -151,10 +138,3 @@ def test_heads_with_weights_are_read_as_they_are_written(mix: list[HeadShare]):
     text = heads_fields.mix_in_words(tuple(mix))
     assert fill([heads_fields.MIX], {"mix": text}) == []
     assert heads_fields.MIX.value == tuple(mix)
-
-
-@pytest.mark.parametrize("asked", ["", "0", "0.1:", "0.1:x", "0.1+", "0.1:1.5", "0.1:0.1234", "0.1+0.1", "12345.0"])
-def test_heads_that_are_no_mixture(asked: str):
-    (note,) = fill([heads_fields.MIX], {"mix": asked})
-    assert note.startswith(f"The address asks for mix “{asked}”; the format is layer.head:weight")
-    assert heads_fields.MIX.value == ()

@@ -16,31 +16,26 @@ def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return kept
 
 
-@pytest.mark.parametrize(
-    ("sent", "run", "text"),
-    [
+@pytest.mark.usefixtures("session")
+def test_only_a_run_that_is_there_can_be_chosen():
+    for sent, run, text in (
         ("copy · at work", "copy", "mine"),  # its title until a moment ago: it has stopped since
         ("copy", "copy", "mine"),  # sent again, since its title is another one now
         ("dates", "dates", ""),
         ("", "", ""),  # a new training
-    ],
-)
-def test_only_a_run_that_is_there_can_be_chosen(session: dict[str, Any], sent: str, run: str, text: str):
-    run_state.choose({run_state.RUN: "copy", run_state.TEXT: "mine"})
-    run_state.on_run(sent, ["", "copy", "dates"])
-    assert (run_state.RUN.value, run_state.TEXT.value) == (run, text)
-    assert run_state.NEW_CHOSEN.value == (sent == "")
+    ):
+        run_state.choose({run_state.RUN: "copy", run_state.TEXT: "mine"})
+        run_state.on_run(sent, ["", "copy", "dates"])
+        assert (run_state.RUN.value, run_state.TEXT.value) == (run, text)
+        assert run_state.NEW_CHOSEN.value == (sent == "")
 
 
-@pytest.mark.parametrize(
-    ("sent", "snapshot"),
-    [*((4, 4), (0, 0), (None, 20), ("4", 20), ([], 20), ({}, 20)), *((-4, 20), (4.0, 20), (True, 20))],
-)
-def test_the_slider_of_a_film_chooses_a_snapshot(session: dict[str, Any], sent: Any, snapshot: int):
-    run_state.SNAPSHOT.set(20)
-    session[run_state.FILM_OVERVIEW] = {"snapshot": {"revision": 1, "value": sent}}
-    run_state.on_snapshot()
-    assert run_state.SNAPSHOT.value == snapshot
+def test_the_slider_of_a_film_chooses_a_snapshot(session: dict[str, Any]):
+    for sent in (4, 0, None, "4", [], {}, -4, 4.0, True):
+        run_state.SNAPSHOT.set(20)
+        session[run_state.FILM_OVERVIEW] = {"snapshot": {"revision": 1, "value": sent}}
+        run_state.on_snapshot()
+        assert run_state.SNAPSHOT.value == (sent if type(sent) is int and sent >= 0 else 20), sent
 
 
 def test_a_click_in_an_overview_chooses_a_head(session: dict[str, Any]):

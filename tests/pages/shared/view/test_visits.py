@@ -41,19 +41,12 @@ def test_the_first_visit_opens_it_and_leaving_folds_it(open_app: OpenApp, browse
     assert not is_open(app) and not remembered(app)
 
 
-def test_another_session_knows_what_was_seen(open_app: OpenApp, browser_that_was_here: dict[str, str]):
-    browser_that_was_here[visits.COOKIE] = "heads.<b>"
-    app = open_app("heads", model="en-fr")
-    assert not is_open(app)
-    go(app, "masks")
-    assert is_open(app) and remembered(app) == "b.heads.masks"
-
-
-@pytest.mark.parametrize(("cookie", "parameters"), [("", {}), ("heads", {"model": "other", "language": "de"})])
-def test_the_server_s_own_address_leads_to_the_page_start(
-    open_app: OpenApp, browser_that_was_here: dict[str, str], cookie: str, parameters: dict[str, str]
+def test_another_session_knows_what_was_seen_and_begins_at_the_page_start(
+    open_app: OpenApp, browser_that_was_here: dict[str, str]
 ):
-    browser_that_was_here[visits.COOKIE] = cookie
-    app = open_app("", **parameters)
+    browser_that_was_here[visits.COOKIE] = "heads.<b>"
+    app = open_app("", model="other")
     assert re.search("<h1 class='hl-title'>Start</h1>", words_of(app))
-    assert url_of(app) == parameters
+    assert url_of(app) == {"model": "other"}
+    assert not is_open(go(app, "heads"))
+    assert is_open(go(app, "masks")) and remembered(app) == "b.heads.masks.start"

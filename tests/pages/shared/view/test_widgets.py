@@ -24,37 +24,31 @@ def page() -> None:
     Kept("shown").selectbox("Shown", [1, 2, 3], shown=3, take=lambda value: Kept("taken").set(value * 10), part="else")
 
 
-@pytest.fixture
-def app() -> AppTest:
-    app = AppTest.from_function(page).run()
-    assert not app.exception
-    return app
-
-
-CHOICES: list[tuple[str, str, Any, Any]] = [
-    ("selectbox", "test-one-box", "c", "c"),
-    ("segmented_control", "test-few-segments", "[y](z)", "[y](z)"),
-    ("text_input", "test-words-box", "hello", "hello"),
-    ("text_area", "test-lines-box", "a\nb", "a\nb"),
-    ("number_input", "n-box", 7, 7),
-    ("slider", "span-box", (2, 5), (2, 5)),
-    ("toggle", "on-box", True, True),
-    ("multiselect", "many-box", [1, 3], [1, 3]),
+CHOICES: list[tuple[str, str, Any]] = [
+    ("selectbox", "test-one-box", "c"),
+    ("segmented_control", "test-few-segments", "[y](z)"),
+    ("text_input", "test-words-box", "hello"),
+    ("text_area", "test-lines-box", "a\nb"),
+    ("number_input", "n-box", 7),
+    ("slider", "span-box", (2, 5)),
+    ("toggle", "on-box", True),
+    ("multiselect", "many-box", [1, 3]),
 ]
 
 
-@pytest.mark.parametrize(("kind", "key", "chosen", "value"), CHOICES, ids=lambda value: str(value))
-def test_what_is_chosen_is_the_value_and_stays_there(app: AppTest, kind: str, key: str, chosen: Any, value: Any):
+def test_what_is_chosen_is_the_value_and_stays_there_and_labels_are_text():
+    app = AppTest.from_function(page).run()
     assert app.selectbox(key="test-one-box").value == "b" and app.slider(key="span-box").value == (1, 3)  # as usual
-    getattr(app, kind)(key=key).set_value(chosen).run()
-    assert not app.exception
-    assert app.session_state[key.rpartition("-")[0]] == value
-    assert getattr(app.run(), kind)(key=key).value == value
-
-
-def test_what_is_shown_and_taken_can_be_another_than_the_value(app: AppTest):
-    assert app.selectbox(key="shown-else").value == 3
-    app.selectbox(key="shown-else").set_value(2).run()
+    assert app.selectbox(key="test-one-box").label == r"\*One\*"
+    assert app.selectbox(key="test-one-box").options == ["A", "B", "C"]
+    options = app.segmented_control(key="test-few-segments").proto.options
+    assert [option.content for option in options] == ["x", r"\[y\](z)"]
+    for kind, key, chosen in CHOICES:
+        getattr(app, kind)(key=key).set_value(chosen).run()
+        assert not app.exception and app.session_state[key.rpartition("-")[0]] == chosen
+    app.run()
+    assert [getattr(app, kind)(key=key).value for kind, key, _ in CHOICES] == [chosen for _, _, chosen in CHOICES]
+    app.selectbox(key="shown-else").set_value(2).run()  # what is shown and taken is another than the value
     assert app.session_state["taken"] == 20 and "shown" not in app.session_state
     assert app.selectbox(key="shown-else").value == 3
 
@@ -69,15 +63,6 @@ def test_nothing_chosen_is_the_usual_value(monkeypatch: pytest.MonkeyPatch):
     assert session["empty"] == "usual"
 
 
-def test_labels_are_text_and_never_markup(app: AppTest):
-    assert app.selectbox(key="test-one-box").label == r"\*One\*"
-    assert app.selectbox(key="test-one-box").options == ["A", "B", "C"]
-    assert [option.content for option in app.segmented_control(key="test-few-segments").proto.options] == [
-        "x",
-        r"\[y\](z)",
-    ]
-
-
 def test_what_was_popped_is_as_usual_again(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("streamlit.session_state", {})
     note = Kept("note", "")
@@ -86,8 +71,7 @@ def test_what_was_popped_is_as_usual_again(monkeypatch: pytest.MonkeyPatch):
     assert (note.is_chosen, note.pop(), note.value, note.is_chosen) == (True, "said", "", False)
 
 
-@pytest.mark.parametrize(("kind", "key", "former"), [("selectbox", "n", 3), ("multiselect", "many", [3])])
-def test_a_name_that_could_be_chosen_on_another_text_is_nobodys_choice(kind: str, key: str, former: Any):
+def test_a_name_that_could_be_chosen_on_another_text_is_nobodys_choice():
     """A browser sends the names of what is chosen with every click, also of a widget whose options have changed."""
 
     def labels() -> None:
@@ -97,9 +81,8 @@ def test_a_name_that_could_be_chosen_on_another_text_is_nobodys_choice(kind: str
         Kept("many", []).multiselect("Many", [1, 2], name=lambda n: f"{n} dog")
 
     app = AppTest.from_function(labels).run()
-    usual = getattr(app, kind)(key=f"{key}-box").value
-    box = getattr(app, kind)(key=f"{key}-box")
-    box.options = ["3 dog"]
-    box.set_value(former).run()
-    assert not app.exception
-    assert key not in app.session_state and getattr(app, kind)(key=f"{key}-box").value == usual
+    for box, key, former in ((app.selectbox(key="n-box"), "n", 3), (app.multiselect(key="many-box"), "many", [3])):
+        usual, box.options = box.value, ["3 dog"]
+        box.set_value(former).run()  # type: ignore[attr-defined]
+        assert not app.exception
+        assert key not in app.session_state and app.session_state[f"{key}-box"] == usual

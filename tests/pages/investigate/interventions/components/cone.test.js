@@ -17,17 +17,6 @@ test("in a decoder a change reaches later positions of later layers, and no earl
   assert.deepEqual(drawn(cone.decoder), [".#..", ".#..", ".###", ".###"]);
 });
 
-test("a change behind the last attention stays where it is", () => {
-  const stacks = [{ name: "decoder", steps: [self(causal(4)), plain] }];
-  assert.deepEqual(drawn(causalCone(stacks, { decoder: 4 }, { stack: "decoder", step: 1, positions: [2] }).decoder), ["....", "..#."]);
-});
-
-test("a sliding window lets it on by one window in each layer", () => {
-  const band = ["1000", "1100", "0110", "0011"];
-  const stacks = [{ name: "decoder", steps: [plain, self(band), self(band)] }];
-  assert.deepEqual(drawn(causalCone(stacks, { decoder: 4 }, { stack: "decoder", step: 0, positions: [0] }).decoder), ["#...", "##..", "###."]);
-});
-
 test("from an encoder it comes to every position of a decoder by cross-attention, and not back", () => {
   const stacks = [
     { name: "encoder", steps: [self(full(3)), self(full(3))] },

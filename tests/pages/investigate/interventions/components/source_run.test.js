@@ -60,12 +60,6 @@ test("beside the text, or with Escape, nothing is patched", () => {
   assert.deepEqual([view.find(".ghost").hidden, places(view, "lands")], [true, []]);
 });
 
-test("a row's name stands for all positions", () => {
-  const view = shown(show, "source_run", data());
-  assert.deepEqual(drag(view, from(view, 0, 0, -1), 320, 20).lands, ["0,0", "0,1"]);
-  assert.deepEqual(view.told, [["drop", { board: 0, row: 0, column: null }]]);
-});
-
 test("a token without a counterpart cannot be dragged, and says why", () => {
   const view = shown(show, "source_run", data());
   const item = from(view, 0, 0, 1);
@@ -81,6 +75,7 @@ test("a click chooses a cell and the button patches it; with the keyboard Enter 
   from(view, 0, 1, 0).click();
   assert.equal(view.find(".status").textContent, "L1.H0 at “a” goes to “a” (position 0)");
   view.find(".patch").click();
+  view.update(data());
   const label = from(view, 0, 0, -1);
   assert.equal(label.tabIndex, 0);
   label.focus();
@@ -103,11 +98,4 @@ test("a cell of a pattern goes to its query and key, and its row's cone is shade
   assert.deepEqual(marked, [["0", "1", "0"]]);
   const cone = view.findAll(".here .cone").map(({ dataset }) => [dataset.board, dataset.row, dataset.column]);
   assert.deepEqual(cone, [["1", "1", "1"]]);
-});
-
-test("who is at a cell with the keyboard stays there when newer values come", () => {
-  const view = shown(show, "source_run", data());
-  from(view, 0, 1, 2).focus();
-  view.update(data());
-  assert.ok(areSame([view.root.getRootNode().activeElement], [from(view, 0, 1, 2)]));
 });
