@@ -9,6 +9,11 @@ from transformer_core.config import Architecture
 from transformer_core.text.tokenizer import Kind, OwnTokenizer
 
 TEXTS = ("The cat sees the dog.", "The dog doesn't see the cat.", "L'animal voit le chat.")
+TEXT_OF: dict[Architecture, str] = {
+    "encoder_decoder": "The cat sees the dog.",
+    "decoder_only": "The cat sees",
+    "encoder_only": "The ____ sees the <mask>.",
+}
 LAYERS = {"encoder_decoder": (1, 3), "decoder_only": (0, 3), "encoder_only": (2, 0)}
 
 Made = tuple[tc.Transformer, OwnTokenizer]
@@ -16,8 +21,6 @@ Made = tuple[tc.Transformer, OwnTokenizer]
 
 @pytest.fixture(scope="session")
 def make() -> Callable[..., Made]:
-    """Makes a model of an architecture, and its tokenizer of a kind."""
-
     def make_one(architecture: Architecture, kind: Kind = "word", *, seed: int = 1, max_seq_len: int = 20) -> Made:
         tokenizer = tc.train_tokenizer(TEXTS, kind=kind, vocab_size=280, mask=architecture == "encoder_only")
         n_encoder_layers, n_decoder_layers = LAYERS[architecture]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 import transformer_core as tc
 from tests.model.building import random_tokens, shaken_model, small_config
-from transformer_core.decoding.beam import Beam, PenaltyForm, Search, length_penalty
+from transformer_core.decoding.beam import Beam, PenaltyForm, Search
 from transformer_core.errors import ConfigError, TextError
 
 DECODER: dict[str, Any] = {
@@ -70,7 +70,6 @@ def test_a_text_that_would_rank_beside_the_last_found_one_is_not_gone_on_with(ru
 
 
 def distribution(seed: str, vocab_size: int) -> list[float]:
-    """Log-probabilities that are far from even."""
     draw = random.Random(seed)
     weights = [draw.expovariate(1) ** 3 for _ in range(vocab_size)]
     return [math.log(weight / sum(weights)) for weight in weights]
@@ -78,16 +77,6 @@ def distribution(seed: str, vocab_size: int) -> list[float]:
 
 def tokens_of(beam: Beam) -> tuple[int, ...]:
     return tuple(step.token for step in beam.written())
-
-
-def test_the_two_forms_of_the_penalty():
-    """By hand: (5 + 7) / 6 is 2, and a text of one token is the measure of both."""
-    assert length_penalty(7, 1.0, form="paper") == 2.0
-    assert length_penalty(19, 0.5, form="paper") == 2.0
-    assert length_penalty(4, 0.5, form="length") == 2.0
-    forms: list[PenaltyForm] = ["paper", "length"]
-    for form in forms:
-        assert length_penalty(1, 0.6, form=form) == length_penalty(9, 0.0, form=form) == 1.0
 
 
 @pytest.mark.parametrize("architecture", ["decoder_only", "encoder_decoder"])
@@ -111,15 +100,6 @@ def test_a_row_depends_neither_on_the_others_nor_on_the_cache(use_cache: bool):
         assert together.tokens[row, :n].tolist() == alone.tokens[0].tolist()
         assert set(together.tokens[row, n:].tolist()) <= {model.config.pad_id}
         torch.testing.assert_close(together.log_probs[row, : n - 1], alone.log_probs[0], atol=1e-5, rtol=1e-5)
-
-
-@torch.no_grad()
-def test_log_probabilities_are_those_of_a_plain_forward():
-    model, prompt = wide_awake(**DECODER), random_tokens([4], vocab_size=7)
-    found = tc.beam_search(model, prompt, n_beams=3, max_new_tokens=5)
-    log_probs = model(found.tokens[:, :-1]).log_softmax(-1)[0]
-    for i, token in enumerate(found.tokens[0, 1:].tolist()):
-        assert float(found.log_probs[0, i]) == pytest.approx(float(log_probs[i, token]), abs=1e-5)
 
 
 @pytest.mark.parametrize("n_beams, penalty", [(2, 0.0), (4, 1.0), (5, 2.0)])

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 import transformer_core as tc
+from tests.decoding.test_tree import counting
 from tests.model.building import DECODER, random_tokens, shaken_model, small_config
 from transformer_core.decoding.beam import PenaltyForm
 from transformer_core.decoding.beam_tree import BeamCandidate, BeamTree, search_beams
@@ -64,7 +64,6 @@ def test_it_finds_what_the_search_without_a_tree_finds(architecture: str):
 
 
 def check(searched: BeamTree, n_beams: int) -> None:
-    """What holds of every search."""
     before: set[DecodingStep | None] | None = None
     for depth, level in enumerate(searched.levels, start=1):
         assert [one.rank for one in level] == [*range(len(level))]
@@ -96,34 +95,19 @@ def check(searched: BeamTree, n_beams: int) -> None:
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_nothing_is_computed_twice(architecture: str, monkeypatch: pytest.MonkeyPatch):
+def test_nothing_is_computed_twice(architecture: str):
     model, given = wide_awake(architecture), random_tokens([5], vocab_size=13)
-    read = count_reading(model, monkeypatch)
-    tree = DecodingTree(model, given)
-    first = search_beams(tree, n_beams=3, max_new_tokens=N_NEW)
-    n_first = 1 if architecture == "encoder_decoder" else 5
-    assert read == [(1, n_first)] + [(len(kept(level)), 1) for level in first.levels[:-1]]
-    read.clear()
-    again = search_beams(tree, n_beams=3, max_new_tokens=N_NEW)
-    assert read == []
-    assert again.best is first.best
-    wider = search_beams(tree, n_beams=4, length_penalty=0.0, max_new_tokens=N_NEW)
-    known = {one.step for level in first.levels[:-1] for one in kept(level)}
-    new = [[one for one in kept(level) if one.step not in known] for level in wider.levels[:-1]]
-    assert read == [(len(level), 1) for level in new if level]
-
-
-def count_reading(model: tc.Transformer, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
-    """The shapes [row, new] of all tokens that the decoder reads from now on."""
-    shapes: list[tuple[int, ...]] = []
-    decode = model.decode
-
-    def counted(tokens: Tensor, *rest: Any) -> Tensor:
-        shapes.append(tuple(tokens.shape))
-        return decode(tokens, *rest)
-
-    monkeypatch.setattr(model, "decode", counted)
-    return shapes
+    with counting(model) as read:
+        tree = DecodingTree(model, given)
+        first = search_beams(tree, n_beams=3, max_new_tokens=N_NEW)
+        n_first = 1 if architecture == "encoder_decoder" else 5
+        assert read == [n_first] + [len(kept(level)) for level in first.levels[:-1]]
+        read.clear()
+        assert search_beams(tree, n_beams=3, max_new_tokens=N_NEW).best is first.best and read == []
+        wider = search_beams(tree, n_beams=4, length_penalty=0.0, max_new_tokens=N_NEW)
+        known = {one.step for level in first.levels[:-1] for one in kept(level)}
+        new = [[one for one in kept(level) if one.step not in known] for level in wider.levels[:-1]]
+        assert read == [len(level) for level in new if level]
 
 
 def test_a_search_from_within_a_text_is_the_search_behind_that_prompt():

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
+from tests.decoding.test_tree import counting
 from tests.model.building import ENCODER, shaken_model, small_config
 from transformer_core.decoding.filling import NOTHING, BlankPrediction, Filling, FillingTree
 from transformer_core.decoding.looking import Aim
@@ -65,15 +66,9 @@ def told(filling: Filling) -> list[tuple[int, int]]:
 
 
 def n_forwards(model: Transformer, run: Callable[[], object]) -> int:
-    """How often the model's encoder is run meanwhile."""
-    calls: list[None] = []
-    assert model.encoder is not None
-    handle = model.encoder.register_forward_hook(lambda *_: calls.append(None))
-    try:
+    with counting(model, "encoder.hook_embed") as passed:
         run()
-    finally:
-        handle.remove()
-    return len(calls)
+    return len(passed)
 
 
 @every_seed

@@ -37,7 +37,6 @@ def random_model(seed: int, **changes: Any) -> Transformer:
 
 
 def random_sources(seed: int, vocab_size: int) -> list[Tensor]:
-    """Three sources of different lengths, without padding."""
     generator = torch.Generator().manual_seed(seed)
     return [torch.randint(3, vocab_size, (n,), generator=generator) for n in (5, 1, 8)]
 

@@ -145,7 +145,6 @@ forced_texts = st.lists(st.integers(3, VOCAB - 1), min_size=1, max_size=3)
 @settings(max_examples=20)
 @given(st.dictionaries(st.integers(0, 7), forced_texts, max_size=3), st.integers(0, 20))
 def test_forced_tokens_stand_where_they_belong(forced: dict[int, list[int]], seed: int):
-    """Between them stands what is chosen behind them."""
     session = DecodingSession(ENDLESS, text(), sampling=Sampling(seed=seed))
     expected: list[int] = []
     waiting: list[int] = []

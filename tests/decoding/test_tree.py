@@ -3,9 +3,10 @@
 import math
 import random
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from threading import Barrier, Thread
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -132,7 +133,6 @@ def test_any_walk_reads_each_step_once_and_as_if_anew(variation: str, n_given: i
 
 @pytest.mark.parametrize("variation", WRITERS)
 def test_every_variation_forks_leads_and_fans(variation: str):
-    """The same walk for each part that a configuration can choose."""
     model, source = writer(variation), given_tokens()
     tree = DecodingTree(model, source)
     end = tree.teacher_force(tree.start, [5, 6, 7, 8, 9, 10])
@@ -248,35 +248,26 @@ def test_half_of_the_bits():
 def test_threads_that_share_a_tree_read_each_step_once(variation: str):
     model, source = writer(variation), given_tokens()
     texts = [[random.Random(f"{place} {i}").randint(3, 6) for place in range(6)] for i in range(8)]
-    n_read: list[list[int]] = []
-    ends: list[dict[int, DecodingStep]] = [{} for _ in range(4)]
-    failures: list[BaseException] = []
     with counting(model) as first:
         tree = DecodingTree(model, source)
     barrier = Barrier(4, timeout=300)
 
-    def write(worker: int) -> None:
-        try:
-            barrier.wait()
-            with counting(model) as mine:
-                n_read.append(mine)
-                for i in random.Random(worker).sample(range(8), 8):
-                    step = tree.start
-                    for token in texts[i]:
-                        step = tree.go_on(step, token)
-                    tree.read(step)
-                    ends[worker][i] = step
-        except BaseException as failure:
-            failures.append(failure)
+    def write(worker: int) -> tuple[int, dict[int, DecodingStep]]:
+        ends = {}
+        barrier.wait()
+        with counting(model) as n_read:
+            for i in random.Random(worker).sample(range(8), 8):
+                step = tree.start
+                for token in texts[i]:
+                    step = tree.go_on(step, token)
+                tree.read(step)
+                ends[i] = step
+        return sum(n_read), ends
 
-    threads = [Thread(target=write, args=(worker,)) for worker in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    with ThreadPoolExecutor(4) as threads:
+        n_read, ends = zip(*threads.map(write, range(4)), strict=True)
     assert ends[0] == ends[1] == ends[2] == ends[3]
-    assert sum(first) + sum(map(sum, n_read)) == len(all_steps(tree))
+    assert sum(first) + sum(n_read) == len(all_steps(tree))
     check(tree, source)
 
 
@@ -295,13 +286,13 @@ def test_what_is_known_waits_for_nobody():
         with active_hooks({named_hook_points(model)["decoder.hook_embed"]: wait}):
             tree.read(tree.go_on(tree.start, 5))
 
-    thread = Thread(target=compute)
-    thread.start()
-    begun.wait()
-    tree.read(tree.start)
-    assert tree.go_on(tree.start, 6).parent is tree.start
-    ended.wait()
-    thread.join()
+    with ThreadPoolExecutor(1) as threads:
+        computed = threads.submit(compute)
+        begun.wait()
+        tree.read(tree.start)
+        assert tree.go_on(tree.start, 6).parent is tree.start
+        ended.wait()
+        computed.result()
     assert tree.start.children[5].prediction is not None
 
 

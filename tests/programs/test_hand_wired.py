@@ -44,18 +44,6 @@ def loss_change(interventions: dict[str, Any]) -> float:
     return loss(logits_with(H, TEXTS, interventions), TEXTS) - loss(H(TEXTS), TEXTS)
 
 
-# No-ops: what changes nothing changes no bit
-
-
-@pytest.mark.parametrize("site", tc.site_names(H))
-def test_a_patch_from_itself_and_a_factor_of_1_change_no_bit(site: str):
-    with tc.capture(H, site) as acts:  # scores or a pattern that are watched are computed without the fused kernel
-        logits = H(TEXTS)
-    assert torch.equal(logits_with(H, TEXTS, {site: tc.patch(acts)}), logits)
-    if not site.endswith("hook_mask"):
-        assert torch.equal(logits_with(H, TEXTS, {site: tc.scale(1.0)}), logits)
-
-
 # Where the heads of the induction circuit look
 
 
@@ -67,19 +55,12 @@ def test_where_the_heads_look():
     for layer, head in [(0, 0), (1, 1)]:  # the decoy looks exactly like the previous-token head
         pattern = acts[name("pattern", layer)][:, head]
         assert float(pattern[:, queries, queries - 1].mean()) == pytest.approx(closed_form, abs=1e-6)
-    assert closed_form == pytest.approx(0.999935, abs=5e-7)
+
     queries = torch.arange(N_RANDOM + 1, 2 * N_RANDOM)
     induced = acts[name("pattern", 1)][:, 0, queries, queries - N_RANDOM + 1]
     assert float(induced.mean()) == pytest.approx(0.9999, abs=5e-5)
     even = torch.ones(21, 21).tril() / torch.arange(1, 22)[:, None]
     torch.testing.assert_close(acts[name("pattern", 0)][:, 1], even.expand(200, -1, -1))
-
-
-def test_parts_add_up_to_the_logits():
-    acts = acts_of(H, TEXTS)
-    parts = acts["decoder.hook_embed"] + acts["decoder.hook_pos_embed"]
-    parts = parts + sum(acts[name("result", layer)][:, head] for layer, head in HEADS)
-    torch.testing.assert_close(H.unembed(parts), acts["hook_logits"], rtol=0, atol=1e-5)
 
 
 # Effects of the heads, in nats
@@ -145,8 +126,6 @@ def test_an_or_of_two_heads_hides_each_of_them():
     off = [nats(logits_with(model, TWICE, {site: tc.zero(heads=heads)}), TWICE) for heads in ([], [0], [1], [0, 1])]
     one_off = math.log(math.exp(4) + 11) - 4
     assert off == pytest.approx([math.log(math.exp(8) + 11) - 8, one_off, one_off, math.log(12)], abs=1e-6)
-    assert off == pytest.approx([0.0037, 0.18355, 0.18355, 2.4849], abs=5e-5)
-    assert [off[1] - off[0], off[3] - off[2]] == pytest.approx([0.18, 2.30], abs=5e-3)
 
 
 def test_a_backup_head_has_an_effect_only_where_the_first_head_is_off():

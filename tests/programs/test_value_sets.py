@@ -41,8 +41,7 @@ def test_what_cannot_be_averaged_is_refused():
     half = f"n = numerical(map(lambda i: i / 2, indices))\nmean = aggregate({ALL}, n)"
     with pytest.raises(ProgramError, match="line 2: only whole numbers can be averaged"):
         of_output(half)
-    with pytest.raises(ProgramError, match="line 1: numerical needs numbers"):
-        of_output("n = numerical(tokens)")
+
     with pytest.raises(ProgramError, match="line 2: the numbers that are averaged lie too far apart"):
         of_output(f"n = numerical(map(lambda i: i * 9000, indices))\nmean = aggregate({ALL}, n)")
 
@@ -53,7 +52,6 @@ SUM = "s{i} = map(lambda a, b: (a + b) % 7, {before}, n{i})"
 
 
 def summed(n: int, of: str) -> list[str]:
-    """Lines that count n times, and add up the counts."""
     lines = ["s = map(lambda i: i % 7, indices)"]
     for i in range(n):
         lines += [COUNTED.format(i=i, of=of), SUM.format(i=i, before=f"s{i - 1}" if i else "s")]

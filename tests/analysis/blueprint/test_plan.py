@@ -59,7 +59,6 @@ def test_the_papers_figure_has_the_papers_arrows():
 
 @pytest.mark.parametrize("variation", ["the paper's", "pre-norm, no biases of norms", "decoder, rotary", "encoder"])
 def test_a_box_that_changes_moves_all_that_its_arrows_lead_to_and_nothing_else(variation: str):
-    """What a box hands out reaches a hook point exactly where arrows lead from one to the other."""
     model = varied_model(variation)
     plan = blueprint_of(model.config)
     inputs = tuple(torch.randint(1, 37, (1, 5)) for _ in plan.stacks)
@@ -81,12 +80,10 @@ def test_a_box_that_changes_moves_all_that_its_arrows_lead_to_and_nothing_else(v
 
 
 def reaches(config: tc.ModelConfig, box: Box) -> bool:
-    """Whether it has a hook point at its end."""
     return box.kind != "layer" and stages(config, box)[-1].is_hook_point
 
 
 def downstream(arrows: Sequence[Arrow], name: str) -> set[str]:
-    """Every box that something leads to from this one."""
     found: set[str] = set()
     open_ends = {name}
     while open_ends:

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import transformer_core as tc
+from tests.analysis.conftest import TEXT_OF
 from transformer_core.analysis.flow.across_layers import Method, Part, follow
 from transformer_core.analysis.flow.rollout import flow, flow_to_source, rollout, rollout_to_source
 from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
@@ -14,18 +15,13 @@ from transformer_core.analysis.trace.model_run import ModelRun, run_text
 from transformer_core.config import Architecture
 
 ONE_STACK: dict[Architecture, str] = {"decoder_only": "decoder", "encoder_only": "encoder"}
-TEXTS: dict[Architecture, str] = {
-    "encoder_decoder": "The cat sees the dog.",
-    "decoder_only": "The cat sees",
-    "encoder_only": "The ____ sees the dog.",
-}
 Make = Callable[..., tuple[tc.Transformer, tc.Tokenizer]]
 
 
 def seen(make: Make, architecture: Architecture) -> tuple[ModelRun, dict[str, np.ndarray]]:
     """A model run, and the patterns of all heads [layer, head, query, key] of a forward of the same tokens by hand."""
     model, tokenizer = make(architecture)
-    model_run = run_text(model, tokenizer, TEXTS[architecture], max_tokens=9, max_new_tokens=3)
+    model_run = run_text(model, tokenizer, TEXT_OF[architecture], max_tokens=9, max_new_tokens=3)
     with torch.inference_mode(), tc.capture(model, "*.hook_pattern") as acts:
         model(*(torch.tensor([ids]) for ids in model_run.inputs))
     patterns = {

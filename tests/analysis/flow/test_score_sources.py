@@ -104,9 +104,7 @@ def test_kinds_split_all_cells_without_rest():
     whole = sources.by_kind(None, None)
     pairs = [sources.by_kind(a, b) for a in kinds for b in kinds]
     assert np.allclose(sum(pairs), whole, atol=1e-10)
-    places, rest = ("position",), [kind for kind in kinds if kind != "position"]
-    four = [sources.by_kind(a, b) for a in (places, rest) for b in (places, rest)]
-    assert np.allclose(sum(four), whole, atol=1e-10)
+
     ij = sources.sources_of_query.index(SourceName(kind="position"))
     assert sources.by_kind("position", "position")[2, 3] == pytest.approx(sources.cell(2, 3)[ij, ij])
     assert whole[2, 3] == pytest.approx(sources.cell(2, 3).sum())

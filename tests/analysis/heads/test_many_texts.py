@@ -16,9 +16,7 @@ from transformer_core.analysis.trace.model_run import run_text
 
 def on_text(text: str, **values: float | None) -> HeadOnText:
     given: dict[str, float | None] = {"entropy": 0.5, "distance": 1.0, "share_on_first": 0.2, **values}
-    weight = given.pop("strongest_weight", 0.9)
-    assert weight is not None
-    strongest = Cell(query=1, key=0, value=weight)
+    strongest = Cell(query=1, key=0, value=given.pop("strongest_weight", 0.9) or 0)
     return HeadOnText(text=text, strongest=strongest, strongest_labels=("b", "a"), n_tokens=3, **given)
 
 
@@ -62,12 +60,10 @@ def test_means_and_deviations():
     values = [0.1, 0.5, 0.9, 0.7]
     over = HeadOverTexts.of([on_text(str(v), entropy=v, strongest_weight=v / 2) for v in values])
     assert set(over.measures) == set(MEASURES)
-    entropy, weight = over.measures["entropy"], over.measures["strongest_weight"]
-    assert entropy is not None and weight is not None
-    assert entropy.mean == pytest.approx(statistics.mean(values))
-    assert entropy.deviation == pytest.approx(statistics.pstdev(values))
-    assert weight.mean == pytest.approx(statistics.mean(values) / 2)
-    assert entropy.n_texts == 4
+    for name, factor in (("entropy", 1), ("strongest_weight", 0.5)):
+        spread = over.measures[name]
+        assert spread is not None and spread.mean == pytest.approx(factor * statistics.mean(values))
+        assert spread.deviation == pytest.approx(factor * statistics.pstdev(values)) and spread.n_texts == 4
 
 
 def test_texts_that_lack_a_measure_are_left_out_of_it():

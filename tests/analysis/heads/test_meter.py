@@ -56,7 +56,6 @@ def a_model(tokenizer: tc.Tokenizer, **changes: Any) -> tc.Transformer:
 
 
 def watched(model: tc.Transformer, case: Case) -> dict[str, torch.Tensor]:
-    """The patterns and masks of one text alone."""
     with torch.no_grad(), tc.capture(model, "*.hook_pattern", "*.hook_mask") as acts:
         model(*case.tensors(torch.device("cpu")))
     return dict(acts)

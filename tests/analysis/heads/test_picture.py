@@ -73,7 +73,6 @@ def seen(
     most_cells: int = 256,
     **more: Any,
 ) -> HeadPicture:
-    """A picture of head 1.2, or as the spec says."""
     return picture(attention_maps, replace(spec or ViewSpec(heads=(HEAD,)), **more), **sides, most_cells=most_cells)
 
 
@@ -107,7 +106,6 @@ def words_by_hand(
 
 
 def shown_tokens(hidden: Iterable[int] = (), span: tuple[int, int] = (0, N - 1), *, in_words: bool) -> list[list[int]]:
-    """The tokens of each row or column."""
     units: dict[int, list[int]] = {}
     for token in range(span[0], min(span[1] + 1, N)):
         if token not in hidden:

@@ -28,7 +28,6 @@ def corpora() -> dict[str, Corpus]:
 
 
 def attentions(model: tc.Transformer) -> list[MultiHeadAttention]:
-    """Layer by layer."""
     return [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
 
 

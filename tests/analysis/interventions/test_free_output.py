@@ -51,7 +51,6 @@ class Writing:
         return 1 if self.model.config.has_encoder else self.base.run.n_given
 
     def output(self, stack: Stack) -> str:
-        """What the module under test says."""
         found = consequences(self.model, self.tokenizer, self.base, stack, sources=self.sources)
         return free_output(self.model, self.tokenizer, self.base, found, sources=self.sources)
 

@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import torch
 
@@ -19,20 +20,11 @@ def test_two_stacks_on_one_model_in_two_threads():
     sources = SourceRuns(model, tokenizer, max_tokens=16, max_new_tokens=4)
     name = last_attention(model.config)
     head = Component(kind="head", attention=name, layer=1, heads=(1,))
+    swap = TokenSwap(side="source", positions=(2,), tokens=(30,))
+    edit = CellEdit(attention="decoder", layer=0, operation="set", number=0.9, cells=((2, 1), (1, 0)))
     stacks = (
-        Stack(
-            entries=(
-                Ablation(component=head, texts=(text_of(9, seed=5),)),
-                CellEdit(attention="decoder", layer=0, operation="set", number=0.5, cells=((2, 0),), renormalize=True),
-            )
-        ),
-        Stack(
-            entries=(
-                CellEdit(attention="decoder", layer=0, operation="set", number=0.9, cells=((2, 1), (1, 0))),
-                TokenSwap(side="source", positions=(2,), tokens=(30,)),
-                Ablation(component=head, texts=(text_of(5, seed=8),)),
-            )
-        ),
+        Stack(entries=(Ablation(component=head, texts=(text_of(9, seed=5),)), replace(edit, renormalize=True))),
+        Stack(entries=(edit, swap, Ablation(component=head, texts=(text_of(5, seed=8),)))),
     )
     inputs = tensors_of(base)
 

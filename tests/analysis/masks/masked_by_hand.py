@@ -50,6 +50,5 @@ def run(
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
-    """Over the last axis."""
     shares = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return shares / shares.sum(axis=-1, keepdims=True)

@@ -7,22 +7,17 @@ import pytest
 import torch
 
 import transformer_core as tc
+from tests.analysis.conftest import TEXT_OF
 from transformer_core.analysis.masks.dropout import run_dropout
 from transformer_core.analysis.masks.text import mask_text
 from transformer_core.analysis.trace.attentions import attentions_of
 
-TEXTS = {
-    "encoder_decoder": "The cat sees the dog.",
-    "decoder_only": "The cat sees",
-    "encoder_only": "The ____ sees the dog.",
-}
 
-
-@pytest.mark.parametrize("architecture", TEXTS)
+@pytest.mark.parametrize("architecture", TEXT_OF)
 def test_it_is_what_the_model_does_in_training(make, architecture: str):
     """A copy in training, with this dropout on its patterns alone and torch seeded, computes the same."""
     model, tokenizer = make(architecture)
-    text = mask_text(model, tokenizer, TEXTS[architecture])
+    text = mask_text(model, tokenizer, TEXT_OF[architecture])
     inputs = [torch.tensor([tokens]) for tokens in text.inputs.values()]
     config = tc.ModelConfig.from_dict(model.config.to_dict() | {"dropout": 0.0, "dropout_pattern": 0.3})
     trained = tc.build(config, seed=0)

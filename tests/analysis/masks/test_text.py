@@ -2,21 +2,16 @@
 
 import pytest
 
+from tests.analysis.conftest import TEXT_OF
 from transformer_core.analysis.masks.text import mask_text
 from transformer_core.analysis.trace.model_run import run_text
 
-TEXTS = {
-    "encoder_decoder": "The cat sees the dog.",
-    "decoder_only": "The cat sees",
-    "encoder_only": "The ____ sees the dog.",
-}
 
-
-@pytest.mark.parametrize("architecture", TEXTS)
+@pytest.mark.parametrize("architecture", TEXT_OF)
 def test_it_is_the_text_that_is_read_elsewhere(make, architecture: str):
     model, tokenizer = make(architecture)
-    text = mask_text(model, tokenizer, TEXTS[architecture])
-    model_run = run_text(model, tokenizer, TEXTS[architecture])
+    text = mask_text(model, tokenizer, TEXT_OF[architecture])
+    model_run = run_text(model, tokenizer, TEXT_OF[architecture])
     assert tuple(text.inputs.values()) == model_run.inputs
     sides = {"source": model_run.source, "target": model_run.target}
     assert dict(text.labels) == {side: sides[side] for side in text.inputs}
@@ -31,7 +26,7 @@ def test_it_is_the_text_that_is_read_elsewhere(make, architecture: str):
 
 def test_padding_stands_behind_and_goes_again(make):
     model, tokenizer = make("encoder_decoder")
-    text = mask_text(model, tokenizer, TEXTS["encoder_decoder"])
+    text = mask_text(model, tokenizer, TEXT_OF["encoder_decoder"])
     padded = text.padded(tokenizer, 0, ("source",), 2)
     assert padded.inputs["source"] == (*text.inputs["source"], 0, 0)
     assert padded.labels["source"][-2:] == ("<pad>", "<pad>")
@@ -39,16 +34,6 @@ def test_padding_stands_behind_and_goes_again(make):
     assert padded.n_padding == {"source": 2, "target": 0} and padded.n_real == text.n_real
     assert padded.without_padding() == text
     assert text.padded(tokenizer, None, ("source",), 2) == text
-
-
-def test_unshifted_the_decoder_is_given_what_it_is_asked_for(make):
-    model, tokenizer = make("decoder_only")
-    text = mask_text(model, tokenizer, TEXTS["decoder_only"])
-    given = text.unshifted()
-    assert given.inputs["target"] == given.expected == text.expected
-    assert given.inputs["target"][: len(text.inputs["target"]) - 1] == text.inputs["target"][1:]
-    assert not given.is_shifted and text.is_shifted
-    assert given.n_real["target"] == len(text.expected) == len(text.targeted().inputs["target"])
 
 
 def test_without_a_blank_an_encoder_is_asked_for_every_token(make):

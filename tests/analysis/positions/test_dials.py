@@ -59,5 +59,3 @@ def test_a_head_that_turns_nothing_is_told():
     inputs = [[3, 4, 5], [1, 2]]
     with pytest.raises(ConfigError, match="does not use RoPE"):
         head_vectors(model, inputs, attention="cross", layer=0, head=0, query=0, key=0)
-    with pytest.raises(ConfigError, match="does not use RoPE"):
-        head_vectors(varied_model("the paper's"), inputs, attention="encoder", layer=0, head=0, query=0, key=0)

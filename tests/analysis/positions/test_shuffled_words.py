@@ -37,18 +37,6 @@ def test_without_positions_every_head_follows_the_words_wholly():
     assert found.output == ""  # there is no blank
 
 
-def test_each_layer_is_compared_over_the_keys_that_its_own_mask_allows():
-    """Where each token sees itself alone, nothing could move; where all may be looked at, the words are followed."""
-    windows = {"n_encoder_layers": 3, "sliding_window": 1, "full_attention_every": 2}
-    model, tokenizer = model_of(**ENCODER | windows, positions="none", mask=True)
-    model_run = run_text(model, tokenizer, TEXT, max_tokens=20)
-    found = shuffle_words(model, tokenizer, model_run, attention="encoder")
-    n = len(model_run.source)
-    assert found.mask.tolist() == np.stack([np.ones((n, n)), np.eye(n), np.ones((n, n))]).astype(bool).tolist()
-    assert np.isnan(found.follows[1]).all()
-    np.testing.assert_allclose(found.follows[[0, 2]], 1, atol=1e-3)
-
-
 @pytest.mark.parametrize("kind", [ENCODER, DECODER])
 def test_without_words_every_head_stays_in_its_places(kind: dict[str, Any]):
     model, tokenizer = model_of(**kind | {"tie_embeddings": "none"}, positions="learned")

@@ -52,18 +52,10 @@ def test_a_learned_table_is_the_models_own():
     assert spread_dimensions(found) == (0, 12, 24, 36)
 
 
-def test_spread_dimensions_are_sines_of_all_speeds():
-    table = fixed_table("sinusoidal_interleaved", 2, 32)
-    assert spread_dimensions(table) == (0, 8, 16, 24)
-    assert spread_dimensions(fixed_table("sinusoidal_halves", 2, 4)) == (0, 1)
-
-
 def test_what_cannot_be_is_said():
     with pytest.raises(ConfigError, match=r"width \(7\) must be even"):
         fixed_table("sinusoidal_halves", 4, 7)
     with pytest.raises(ConfigError, match="alibi has no sines and cosines"):
         fixed_table("alibi", 4, 8)
-    with pytest.raises(ConfigError, match="no learned positions in its encoder"):
-        learned_table(varied_model("the paper's"), "encoder")
     with pytest.raises(ConfigError, match="no learned positions in its encoder"):
         learned_table(varied_model("decoder"), "encoder")

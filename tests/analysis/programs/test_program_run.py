@@ -3,13 +3,11 @@
 import random
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 import transformer_core as tc
-from tests.model.building import small_config
 from transformer_core.analysis.programs.program_run import ProgramRun, program_run
-from transformer_core.errors import ProgramError, TextError
+from transformer_core.errors import TextError
 from transformer_core.programs import EXAMPLES, INPUTS, Program
 from transformer_core.programs import compile as compile_program
 
@@ -29,16 +27,6 @@ def test_the_model_says_what_the_program_says_and_its_last_line_computes_that(na
         assert run.problem is None and run.output == run.predicted == expected
         assert tuple(map(str, run.lines[-1].values or ())) == expected
         assert {*tc.programs.roles(model)} <= {head for line in run.lines for head in line.heads}
-
-
-def test_a_subspace_holds_what_its_line_computes_in_the_state_of_the_line_and_not_before():
-    run = run_of(EXAMPLES["reverse"], [*"abc"])
-    for line in run.lines:
-        space = line.subspaces[-1]
-        held = run.subspace(space, line.state)[:, 1:4]
-        assert [space.values[i] for i in held.argmax(axis=0)] == [*(line.values or ())]
-        np.testing.assert_allclose(held.sum(axis=0), 1, atol=1e-4)
-        assert np.abs(run.subspace(space, line.state - 1)[:, 1:4]).max() < 1e-4
 
 
 def test_a_selector_has_the_heads_that_attend_as_it_says_and_its_values_are_positions():
@@ -68,7 +56,6 @@ y = map(lambda n, x: (n, x), n, x)"""
     ("old", "new", "is_same"),
     [
         ("indices, opposite, lambda", "opposite, indices, lambda", True),  # the opposite of the opposite is the index
-        ("n - 1 - i", "n - i - 1", True),
         ("n - 1 - i", "n - 2 - i", False),
         ("lambda key, query: True", "lambda key, query: key == 'a'", False),
     ],
@@ -82,10 +69,6 @@ def test_runs_agree_where_values_outputs_and_patterns_are_the_same(old: str, new
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        (
-            'y = map(lambda t: t + "!", tokens)',
-            "line 1: lambda t: t + '!' is not defined for 'b', so its value is None",
-        ),
         ("y = map(lambda i: 1 // i, indices)", "line 1: lambda i: 1 // i is not defined for 0, so its value is None"),
         ("y = map(lambda t: None, tokens)", None),
         (
@@ -106,8 +89,3 @@ def test_the_first_value_for_which_a_line_is_not_defined_is_named(source: str, w
 def test_inputs_that_cannot_be_read(tokens: list[str], words: str):
     with pytest.raises(TextError, match=words):
         run_of(EXAMPLES["reverse"], tokens)
-
-
-def test_a_trained_model_has_no_program():
-    with pytest.raises(ProgramError, match="was not compiled"):
-        program_run(tc.build(small_config()), compile_program(EXAMPLES["shift"])[1], ["a"])

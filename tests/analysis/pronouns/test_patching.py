@@ -13,28 +13,9 @@ from transformer_core.corpora.grammars.en_fr.minimal_pairs import draw_minimal_p
 Loaded = tuple[tc.Transformer, tc.Tokenizer]
 
 
-@pytest.fixture(scope="module", params=["shipped", "random"])
-def loaded(request: pytest.FixtureRequest, en_fr: Loaded) -> Loaded:
-    if request.param == "shipped":
-        return en_fr
-    config = tc.ModelConfig(
-        vocab_size=en_fr[1].vocab_size,
-        d_model=24,
-        d_ff=20,
-        n_heads=4,
-        n_kv_heads=2,
-        n_encoder_layers=2,
-        n_decoder_layers=1,
-        max_seq_len=40,
-        positions="learned",
-        norm_position="pre",
-    )
-    return tc.build(config, seed=3).eval(), en_fr[1]
-
-
 @pytest.fixture(scope="module")
-def runs(loaded: Loaded, batch: PairBatch) -> PronounRuns:
-    return PronounRuns(loaded[0], batch)
+def runs(en_fr: Loaded, batch: PairBatch) -> PronounRuns:
+    return PronounRuns(en_fr[0], batch)
 
 
 def check(outcome: Outcome, expected: list[float], is_flipped: list[bool]) -> None:
@@ -54,9 +35,9 @@ def check(outcome: Outcome, expected: list[float], is_flipped: list[bool]) -> No
     ],
 )
 def test_a_patch_is_that_of_each_sentence_by_itself(
-    loaded: Loaded, batch: PairBatch, runs: PronounRuns, head: HeadName, role: str | None
+    en_fr: Loaded, batch: PairBatch, runs: PronounRuns, head: HeadName, role: str | None
 ):
-    model, tokenizer = loaded
+    model, tokenizer = en_fr
     expected, is_flipped, name = [], [], tc.site("z", layer=head.layer, attention=head.attention)
     for _, one, partner in sides(tokenizer, batch.pairs):
         edit = tc.patch(

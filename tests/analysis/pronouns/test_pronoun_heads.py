@@ -1,14 +1,9 @@
 """The heads that decide between il and elle, against a recount over single sentences."""
 
-from typing import Any
-
-import numpy as np
 import pytest
 
 import transformer_core as tc
-from tests.analysis.pronouns.by_hand import captured, sides
 from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.pronouns.head_sets import Heads
 from transformer_core.analysis.pronouns.pronoun_heads import (
     ENOUGH,
     PronounHeads,
@@ -33,23 +28,6 @@ def found(en_fr: Loaded) -> PronounHeads:
     return pronoun_heads(*en_fr, n_pairs=N_PAIRS)
 
 
-def rates_by_hand(en_fr: Loaded, heads: Heads, *, n_pairs: int) -> tuple[float, float]:
-    """Of the second half of the pairs, one sentence after the other."""
-    model, tokenizer = en_fr
-    pairs = pronoun_runs(model, tokenizer, n_pairs=n_pairs).batch.pairs[n_pairs // 2 :]
-    is_flipped = []
-    for _, one, partner in sides(tokenizer, pairs):
-        edits: dict[str, list[Any]] = {}
-        taken = captured(model, partner, "*.hook_z")
-        for head in heads:
-            name = tc.site("z", layer=head.layer, attention=head.attention)
-            edits.setdefault(name, []).append(tc.patch(taken, heads=[head.head]))
-        with tc.intervene(model, edits):
-            is_flipped.append(int(one.run(model).argmax()) == one.other)
-    masculine, feminine = np.split(np.array(is_flipped), 2)
-    return float(masculine.mean()), float(feminine.mean())
-
-
 def test_one_head_is_enough_and_three_by_themselves_are(found: PronounHeads):
     assert (found.n_drawn, found.n_searched, found.n_measured) == (N_PAIRS, N_PAIRS // 2, N_PAIRS // 2)
     assert found.share_right == 1
@@ -69,14 +47,6 @@ def test_other_heads_do_not_turn_the_pronoun(found: PronounHeads):
     assert max(found.remaining) <= 0.3
     assert (found.remaining_sets.size, found.remaining_sets.n_sets) == (3, 50)
     assert found.remaining_sets.mean <= 0.1
-
-
-def test_its_rates_are_those_of_single_sentences(found: PronounHeads, en_fr: Loaded):
-    for effect in found.equally_small:
-        assert effect.rates == pytest.approx(rates_by_hand(en_fr, effect.heads, n_pairs=N_PAIRS))
-    related = {*found.sufficient}
-    remaining = tuple(effect.heads[0] for effect in found.single if effect.heads[0] not in related)
-    assert found.remaining == pytest.approx(rates_by_hand(en_fr, remaining, n_pairs=N_PAIRS))
 
 
 def test_in_the_plural_the_same_heads_of_the_encoder_decide_but_no_head_of_the_decoder_does(en_fr: Loaded):

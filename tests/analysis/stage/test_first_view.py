@@ -60,7 +60,6 @@ def test_it_is_read_without_torch():
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A copy of the smallest shipped model."""
     return Path(shutil.copytree(ROOT / "checkpoints/induction", tmp_path / "induction"))
 
 

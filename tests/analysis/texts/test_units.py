@@ -14,30 +14,6 @@ def patterns(*shape: int, mask: np.ndarray | None = None, seed: int = 0) -> np.n
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def test_words_cell_by_cell():
-    query_places, key_places = (0, 0, 1, 2, 2, 2), (0, 1, 1, 1, 2)
-    heads = patterns(2, 3, 6, 5)
-    merged = merge_tokens(heads, query_places, key_places)
-    assert merged.shape == (2, 3, 3, 3) and merged.dtype == np.float32
-    for place in np.ndindex(2, 3, 3, 3):
-        queries = [q for q in range(6) if query_places[q] == place[2]]
-        keys = [k for k in range(5) if key_places[k] == place[3]]
-        sums = [sum(float(heads[place[0], place[1], q, k]) for k in keys) for q in queries]
-        assert merged[place] == pytest.approx(sum(sums) / len(sums), rel=1e-5)
-    np.testing.assert_allclose(merged.sum(axis=-1), 1, rtol=1e-5)
-
-
-def test_a_word_may_look_where_any_of_its_tokens_may():
-    places = (0, 1, 1, 2, 3, 3)
-    merged = merge_mask(CAUSAL, places, places)
-    np.testing.assert_array_equal(merged, np.tri(4, dtype=bool))
-    window = CAUSAL & ~np.tri(6, k=-2, dtype=bool)  # each looks at itself and at the one before
-    expected = [[window[q, k] for k in (0, 1, 3, 4)] for q in (0, 1, 3, 4)]
-    expected[1][1] = expected[3][3] = True
-    expected[2][1] = True  # token 3 looks at token 2, the second of word 1
-    np.testing.assert_array_equal(merge_mask(window, places, places), expected)
-
-
 @pytest.mark.parametrize("places", [(0, 1), (0, 1, 3), (1, 2, 3), (0, 1, 0), (0, 0, 0, 0), ()])
 def test_words_of_another_text(places: tuple[int, ...]):
     with pytest.raises(TextError, match="the words do not match the pattern, which has 3 "):
@@ -81,7 +57,6 @@ def test_only_the_proportions_of_weights_count():
         ([0.0, 0.0], "all heads have weight 0"),
         ([1.0, -0.5], "0 or more, got -0.5"),
         ([1.0, np.nan], "0 or more, got nan"),
-        ([1.0, np.inf], "0 or more, got inf"),
     ],
 )
 def test_weights_that_make_no_mean(weights: list[float], says: str):

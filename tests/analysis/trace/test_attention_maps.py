@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import transformer_core as tc
+from tests.model.building import varied_model
 from transformer_core.analysis.trace import attention_maps as attention_maps_module
 from transformer_core.analysis.trace.attention_maps import AttentionMaps
 from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
@@ -17,46 +18,17 @@ from transformer_core.instrument import lazy
 from transformer_core.model.attention import MultiHeadAttention
 
 N_SRC, N_TGT = 9, 7
-CONFIGS: dict[str, dict[str, Any]] = {
-    "encoder_decoder": {"n_encoder_layers": 2, "n_decoder_layers": 2},
-    "decoder_only": {"architecture": "decoder_only", "n_decoder_layers": 3, "n_kv_heads": 2, "positions": "alibi"},
-    "windowed": {
-        "architecture": "decoder_only",
-        "n_decoder_layers": 2,
-        "sliding_window": 3,
-        "positions": "rotary_halves",
-    },
-    "encoder_only": {"architecture": "encoder_only", "n_encoder_layers": 2, "positions": "relative_buckets"},
-    "windows and none": {
-        "architecture": "encoder_only",
-        "n_encoder_layers": 3,
-        "sliding_window": 3,
-        "full_attention_every": 2,
-        "positions": "rotary_halves",
-    },
-    "windows of one and none": {
-        "architecture": "encoder_only",
-        "n_encoder_layers": 3,
-        "sliding_window": 1,
-        "full_attention_every": 2,
-    },
-}
+KINDS = ["the paper's", "decoder, alibi, window", "decoder, rotary", "encoder, buckets, groups"]
+KINDS += ["encoder, windows and none", "windows of one and none"]
 
 
 def build(kind: str) -> tc.Transformer:
-    values: dict[str, Any] = {
-        "vocab_size": 30,
-        "d_model": 16,
-        "d_ff": 24,
-        "n_heads": 4,
-        "max_seq_len": 40,
-        "tie_embeddings": "target",
-    } | CONFIGS[kind]
-    values = {"n_encoder_layers": 0, "n_decoder_layers": 0} | values
-    return tc.build(tc.ModelConfig(**values), seed=3).eval()
+    if kind == "windows of one and none":
+        return varied_model("encoder, windows and none", n_encoder_layers=3, sliding_window=1)
+    return varied_model(kind)
 
 
-@pytest.fixture(params=CONFIGS)
+@pytest.fixture(params=KINDS)
 def seen(request: pytest.FixtureRequest) -> tuple[tc.Transformer, dict[str, AttentionMaps], tc.Activations]:
     """A model, what it attended to, and all activations of the same forward, watched."""
     model = build(request.param)
@@ -73,10 +45,9 @@ def length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     """Every text is once short, so that patterns are written out, and once too long for that, or for all at a time."""
     if request.param == "long":
         monkeypatch.setattr(attention_maps_module, "WRITTEN_OUT_BYTES", 0)
-        monkeypatch.setattr(
-            attention_maps_module, "_OVERVIEW_CELLS", 3 * attention_maps_module._OVERVIEW_ROWS * N_SRC
-        )  # 3 heads
-        monkeypatch.setattr(lazy, "_CHUNK_BYTES", 4 * 3 * 2 * N_SRC)  # 2 rows of each of them
+        n_cells = 2 * attention_maps_module._OVERVIEW_ROWS * N_SRC  # of 2 heads
+        monkeypatch.setattr(attention_maps_module, "_OVERVIEW_CELLS", n_cells)
+        monkeypatch.setattr(lazy, "_CHUNK_BYTES", 4 * 2 * 2 * N_SRC)  # 2 rows of each of them
 
 
 def site(acts: tc.Activations, name: str, layer: int, stem: str) -> np.ndarray:
@@ -115,26 +86,6 @@ def test_each_part_is_that_of_the_activations(seen: tuple[tc.Transformer, dict[s
             rows = [*attention_maps.chunks(layer)]
             np.testing.assert_allclose(np.concatenate([part for _, part, _ in rows], axis=1), by_hand[layer], **close)
             np.testing.assert_array_equal(np.concatenate([part for _, _, part in rows]), masks[layer])
-
-
-def windows_and_none(window: int) -> AttentionMaps:
-    """The encoder of three layers of which the first and the last have no window."""
-    model = build("windows and none" if window == 3 else "windows of one and none")
-    tokens = torch.randint(1, 30, (1, N_SRC), generator=torch.Generator().manual_seed(N_SRC))
-    with torch.inference_mode():
-        return TracedForward(model, tokens).attention_maps["encoder"]
-
-
-def test_the_strongest_cell_is_one_of_a_query_that_has_a_choice_in_its_own_layer():
-    """Where each token sees itself alone, no query of the layer has a choice, and all of them count."""
-    attention_maps = windows_and_none(1)
-    overview = attention_maps.overview(N_SRC)
-    assert (overview.queries[1] == 0).all() and (overview.keys[1] == 0).all() and (overview.weights[1] == 1).all()
-    for layer in (0, 2):
-        full = attention_maps.full()[layer]
-        for head in range(4):
-            query, key = np.unravel_index(full[head].argmax(), full[head].shape)
-            assert (overview.queries[layer, head], overview.keys[layer, head]) == (query, key)
 
 
 @torch.inference_mode()
@@ -216,7 +167,7 @@ def test_an_overview_that_is_kept_is_the_same_and_counted(
 
 
 def test_an_edited_pattern_has_no_scores():
-    model = build("decoder_only")
+    model = build("decoder, rotary")
     uniform = {"decoder.blocks.1.self_attn.hook_pattern": tc.zero_heads([0])}
     with torch.inference_mode(), tc.intervene(model, uniform):
         attention_maps = TracedForward(model, torch.arange(1, 6)[None]).attention_maps["decoder"]

@@ -43,11 +43,6 @@ def test_of_a_text_bos_moves_the_units_by_one(tokenizer: tc.Tokenizer):
     assert case.aligned_attention == "decoder"
 
 
-def test_without_an_alignment_everything_counts_and_nothing_is_known(tokenizer: tc.Tokenizer):
-    case = case_of(config(tokenizer), tokenizer, Pair("a b", "b"))
-    assert (case.determined, case.sources) == ((0, 1), ())
-
-
 @pytest.mark.parametrize(
     "item", [Pair("a b", "b a", ((1,),)), Pair("a b", "b a", ((1,), (2,)))], ids=["a unit is missing", "no such source"]
 )

@@ -40,12 +40,6 @@ def test_smoothed_by_loops(n: int, reach: int):
     np.testing.assert_array_equal(found.steps, curve.steps)
 
 
-def test_short_curves_are_not_smoothed_and_long_ones_a_little():
-    short, long = a_curve(39), a_curve(400)
-    np.testing.assert_allclose(smoothed(short).values, short.values)
-    np.testing.assert_allclose(smoothed(long).values, smoothed(long, n_neighbours=10).values)
-
-
 @given(st.integers(0, 500), st.integers(2, 60), st.booleans(), st.integers(0, 10))
 def test_thinning_keeps_ends_and_extremes(n: int, n_points: int, log: bool, seed: int):
     curve = a_curve(n, seed)

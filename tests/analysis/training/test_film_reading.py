@@ -11,10 +11,9 @@ import pytest
 import torch
 
 import transformer_core as tc
-from tests.analysis.conftest import TEXTS, Made
+from tests.analysis.conftest import TEXT_OF, TEXTS, Made
 from transformer_core.analysis.texts.fixed_text import FixedText, fix_text
 from transformer_core.analysis.trace.attentions import attentions_of
-from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.analysis.training.curves import Curve
 from transformer_core.analysis.training.film_reading import (
     DamagedSnapshot,
@@ -30,11 +29,6 @@ from transformer_core.training.run.film import Film
 
 Make = Callable[..., Made]
 STEPS = (0, 3, 20)
-TEXT_OF: dict[Architecture, str] = {
-    "encoder_decoder": TEXTS[0],
-    "decoder_only": "The cat sees",
-    "encoder_only": "The ____ sees the <mask>.",
-}
 each_architecture = pytest.mark.parametrize("architecture", TEXT_OF)
 
 
@@ -54,21 +48,18 @@ def make_film(run: Path, make: Make, architecture: Architecture, **shape: Any) -
 
 @pytest.fixture(scope="module")
 def films(make: Make, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Made3]:
-    """A film of each architecture; not to be changed."""
     folder = tmp_path_factory.mktemp("runs")
     return {architecture: make_film(folder / architecture, make, architecture) for architecture in TEXT_OF}
 
 
 @pytest.fixture
 def to_change(films: dict[str, Made3], tmp_path: Path) -> Made3:
-    """A copy of the encoder-decoder's film."""
     film, made = films["encoder_decoder"]
     copytree(film.folder, tmp_path / "film")
     return Film(tmp_path), made
 
 
 def read_all(film: Film, fixed: FixedText) -> FilmReading:
-    """All snapshots side by side."""
     return FilmReading.of(fixed, [m for m in read_snapshots(film, STEPS, fixed) if isinstance(m, SnapshotReading)])
 
 
@@ -108,37 +99,32 @@ def test_without_a_blank_nothing_is_judged(films: dict[str, Made3]):
     assert np.isnan(reading.loss).all() and np.isnan(reading.mean_probability).all()
 
 
-@pytest.mark.parametrize("damaged", STEPS)
-def test_a_damaged_snapshot_is_told_and_the_others_are_read(to_change: Made3, damaged: int):
-    film, made = to_change
-    weights = film.folder / f"{damaged:06}" / "model.safetensors"
+def truncated(film: Film, config: tc.ModelConfig) -> None:
+    weights = film.folder / "000003" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
-    fixed = fix_text(*made[-1], TEXTS[0])
-    snapshots = [*read_snapshots(film, STEPS, fixed)]
-    assert [snapshot.step for snapshot in snapshots] == [*STEPS]
-    (bad,) = (snapshot for snapshot in snapshots if isinstance(snapshot, DamagedSnapshot))
-    assert bad.step == damaged and "damaged or truncated" in str(bad.reason)
-    for snapshot in snapshots:
-        if isinstance(snapshot, SnapshotReading):
-            said = run_text(*film.load(snapshot.step), TEXTS[0], target=fixed.output)
-            np.testing.assert_array_equal(snapshot.patterns["encoder"], said.patterns["encoder"])
 
 
-def test_weights_of_another_model_are_damage(to_change: Made3):
-    film, made = to_change
-    film.add(3, tc.build(replace(made[0][0].config, d_ff=16)))
-    _, bad, _ = read_snapshots(film, STEPS, fix_text(*made[0], TEXTS[0]))
-    assert isinstance(bad, DamagedSnapshot) and "does not match" in str(bad.reason)
+def of_another_model(film: Film, config: tc.ModelConfig) -> None:
+    film.add(3, tc.build(replace(config, d_ff=16)))
 
 
-def test_a_training_that_diverged_is_told(to_change: Made3):
-    film, made = to_change
-    model = tc.build(made[0][0].config)
+def diverged(film: Film, config: tc.ModelConfig) -> None:
+    model = tc.build(config)
     with torch.no_grad():
         next(model.parameters()).fill_(torch.nan)
     film.add(3, model)
-    _, bad, _ = read_snapshots(film, STEPS, fix_text(*made[0], TEXTS[0]))
-    assert isinstance(bad, DamagedSnapshot) and "diverged" in str(bad.reason)
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [(truncated, "damaged or truncated"), (of_another_model, "does not match"), (diverged, "diverged")],
+)
+def test_a_damaged_snapshot_is_told_and_the_others_are_read(to_change: Made3, damage: Any, words: str):
+    film, made = to_change
+    damage(film, made[0][0].config)
+    first, bad, last = read_snapshots(film, STEPS, fix_text(*made[-1], TEXTS[0]))
+    assert isinstance(bad, DamagedSnapshot) and bad.step == 3 and words in str(bad.reason)
+    assert isinstance(first, SnapshotReading) and isinstance(last, SnapshotReading)
 
 
 def test_a_snapshot_that_was_thinned_out_is_passed_over(films: dict[str, Made3]):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from transformer_core.analysis.heads.measures import HeadMeasures, HeadName, Share
-from transformer_core.analysis.training.head_history import HABITS, HeadHistory, appearances, rule
+from transformer_core.analysis.training.head_history import HABITS, HeadHistory, appearances
 from transformer_core.errors import RunError
 
 CROSS = HeadName("cross", 1, 0)
@@ -47,17 +47,6 @@ def test_series_are_the_measures_in_the_order_of_the_steps():
     assert history.series("aligned", CROSS, "spread").tolist() == [0.02] * 3
     assert history.series("entropy", NAMES[1]).tolist() == [1.23456789] * 3
     assert np.isnan(history.series("aligned", NAMES[0])).all()
-
-
-def test_all_heads_of_an_attention_stand_together():
-    history = history_of([0.1, 0.9])
-    assert set(history.by_attention("diagonality")) == {"decoder", "cross"}
-    found = history.by_attention("aligned")
-    assert set(found) == {"cross"}
-    assert found["cross"].shape == (2, 1, 2)  # layer, head, snapshot
-    assert found["cross"][1, 0].tolist() == [0.1, 0.9]
-    assert np.isnan(found["cross"][0]).all()
-    assert history.by_attention("diagonality")["decoder"].shape == (1, 2, 2)
 
 
 def test_json_and_back():
@@ -126,28 +115,3 @@ def test_a_habit_stands_out_from_chance(chance: float, spread: float, appears: b
     """A score of 0.5 is 4 standard deviations above 0.3 if these are 0.05, and not if they are 0.06."""
     history = history_of([0.5, 0.5], chance=chance, spread=spread)
     assert bool(appearances(history)) == appears
-
-
-def test_the_earliest_comes_first():
-    late, early = share(0.1), share(0.8)
-    snapshots = [
-        (
-            10 * i,
-            [
-                measured(NAMES[0], previous=early if i >= 2 else late, induction=early if i >= 1 else late),
-                measured(NAMES[1], previous=early if i >= 1 else late),
-            ],
-        )
-        for i in range(4)
-    ]
-    found = [(one.step, one.name, one.measure) for one in appearances(HeadHistory.of(snapshots))]
-    assert found == [(10, NAMES[1], "previous"), (10, NAMES[0], "induction"), (20, NAMES[0], "previous")]
-
-
-def test_in_words():
-    (one,) = appearances(history_of([0.1, 0.2, 0.712, 0.8], chance=0.119))
-    assert "L1.H0 becomes an alignment head at step 20: it puts 0.71" in str(one.in_words())
-    assert "shuffled tokens: 0.12" in str(one.in_words())
-    (one,) = appearances(history_of([0.5, 0.5], measure="previous"))
-    assert "is already a previous-token head at step 0" in str(one.in_words())
-    assert "first of 2 consecutive snapshots" in str(rule()) and "at least 0.3" in str(rule())

@@ -46,17 +46,13 @@ def sides(tree: Any) -> list[Node]:
 
 
 class Reader:
-    """Reads a formula with the inputs of one number."""
-
     def __init__(self, factors: Sequence[str], terms: Sequence[Mapping[str, Any]], constants: Sequence[Any]) -> None:
-        """Take them as the screen has them."""
         self.inputs: dict[Node, Number] = {node(symbol): np.float64(value) for symbol, value in constants}
         self.factors, self.terms = factors, terms
         self.bound: dict[Node, Number] = {}
         self.used: set[Node] = set()
 
     def value(self, tree: Node) -> Number:
-        """What one thing comes to."""
         if tree in self.bound:
             return self.bound[tree]
         if tree in self.inputs:
@@ -89,7 +85,6 @@ class Reader:
         return total
 
     def summed(self, rest: list[Node]) -> Number:
-        """Read products, added and taken away."""
         total = self.product(rest)
         while rest and rest[0] in (("mo", "+"), ("mo", "−")):
             _, sign = rest.pop(0)
@@ -97,7 +92,6 @@ class Reader:
         return total
 
     def product(self, rest: list[Node]) -> Number:
-        """Read factors, with a dot between them or nothing."""
         if rest[0] == ("mo", "−"):
             rest.pop(0)
             return -self.product(rest)
@@ -111,7 +105,6 @@ class Reader:
         return total
 
     def sum_over(self, rest: list[Node]) -> Number:
-        """Read a product that is summed over all terms."""
         index = rest.pop(0)[1][1]
         assert self.terms, "nothing is listed to be summed"
         left, total = rest.copy(), 0.0
@@ -124,7 +117,6 @@ class Reader:
         return total
 
     def factor(self, rest: list[Node]) -> Number:
-        """Read one thing: a value, something in brackets, or a function of it."""
         first = rest.pop(0)
         if first[1] in CALLED and rest and rest[0] == ("mo", "(") and first not in self.inputs:
             rest.pop(0)
@@ -146,7 +138,6 @@ class Reader:
         return self.value(first)
 
     def arguments(self, rest: list[Node]) -> list[Number]:
-        """Read what stands in brackets, up to their end."""
         found = [self.summed(rest)]
         while (end := rest.pop(0)) == ("mo", ","):
             found.append(self.summed(rest))

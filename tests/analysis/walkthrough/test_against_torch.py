@@ -38,7 +38,6 @@ def test_which_function_is_asked(kind: str, attention: str, because: str | None)
 
 
 def test_a_query_that_may_look_at_nothing_has_no_number_of_torch():
-    """Where all is padding, the model gives 0 and torch gives no number."""
     there = walk(model_of("the paper's"), ((0, 0, 0), (1, 5)), attention="cross", layer=1, head=0)
     assert not there.quantities["pattern"].values.any()
     assert there.number("z", 0, 0).mha is None

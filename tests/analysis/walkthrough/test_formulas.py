@@ -6,7 +6,6 @@ from transformer_core.analysis.walkthrough.formulas import Tree, formula_tree
 
 
 def written(tree: Tree) -> str:
-    """The MathML of a tree."""
     tag, inside = tree
     return f"<{tag}>{inside if isinstance(inside, str) else ''.join(map(written, inside))}</{tag}>"
 

@@ -78,25 +78,12 @@ def test_what_an_intervention_sets_around_the_attention_is_proved(part: Kind, at
         assert "x" in there.intervened or attention != stack or (part, at) not in handed_on
 
 
-def test_another_heads_ablation_leaves_the_numbers_of_this_head_as_their_formulas_give_them():
-    head = Component(kind="head", attention="encoder", layer=1, heads=(0,))
-    there = with_ablation("the paper's", head, attention="encoder", layer=1)
-    assert there and there.proof().holds and set(there.intervened) == {"concat"}
-    assert there.number("concat", 1, 0).note and not there.number("z", 1, 0).note
-
-
 def spoilt(there: Walkthrough, name: str, *, by: float) -> Walkthrough:
-    """The same walk with one wrong number."""
     values = {each: quantity.values.copy() for each, quantity in there.quantities.items()}
     row, column = np.argwhere(np.isfinite(values[name]))[-1]
     values[name][row, column] += by
-    return held_against(there, there, values)
-
-
-def held_against(there: Walkthrough, other: Walkthrough, values: dict[str, np.ndarray]) -> Walkthrough:
-    """A walk's numbers beside those that were recomputed for another."""
     labels, where = (there.query_labels, there.key_labels), {"dtype": "float32", "device": "cpu"}
-    return Walkthrough(other.outline, there._weights, there._inputs, values, other._recomputed, labels, **where)
+    return Walkthrough(there.outline, there._weights, there._inputs, values, there._recomputed, labels, **where)
 
 
 @pytest.mark.parametrize(("kind", "attention"), [("decoder, q/k norm", "decoder"), ("window", "decoder")])
@@ -117,16 +104,6 @@ def test_torch_finds_what_float64_finds_too():
         proof = spoilt(there, name, by=0.01).proof()
         assert proof.torch_share_of_tolerance > 1
         assert max(proof.torch_errors, key=proof.torch_errors.__getitem__) == name
-
-
-def test_the_numbers_of_another_head_are_found():
-    """Numbers of one head do not pass for those of another."""
-    kind = "the paper's"
-    there, other = (walk(model_of(kind), inputs_of(kind), attention="encoder", layer=0, head=head) for head in (2, 1))
-    values = {name: quantity.values for name, quantity in there.quantities.items()}
-    proof = held_against(there, other, values).proof()
-    assert not proof.holds
-    assert {name for name, error in proof.errors.items() if error > 1e-3} >= {"q", "k", "v", "pattern", "z"}
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,6 @@ def test_what_has_a_site_is_what_a_plain_capture_sees_there(kind: str, attention
     [
         ({"attention": "sideways"}, "no attention 'sideways'; it has encoder, decoder, cross"),
         ({"layer": 2}, "no layer 2; this attention has layers 0 to 1"),
-        ({"layer": -1}, "no layer -1"),
         ({"head": 3}, "no head 3; each layer has heads 0 to 2"),
     ],
 )
