@@ -11,7 +11,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 from safetensors.torch import load_file
 from torch import Tensor
@@ -20,8 +19,6 @@ import transformer_core as tc
 from tests.model.building import random_tokens
 from transformer_core.checkpoints.convert import convert
 from transformer_core.checkpoints.families import FAMILIES
-from transformer_core.checkpoints.family import Family
-from transformer_core.errors import CheckpointError
 
 VOCAB_SIZE, PAD, BOS, EOS = 61, 0, 1, 2
 LENGTHS, TGT_LENGTHS = (11, 6, 1), (4, 9, 2)  # of the texts in a batch; the longest but one is always padded
@@ -202,14 +199,6 @@ def batch(name: str) -> tuple[Tensor, ...]:
     tgt = random_tokens(TGT_LENGTHS, vocab_size=VOCAB_SIZE, seed=2)
     tgt[:, 0] = PAD
     return src, tgt
-
-
-def refuses(family: Family, released: Mapping[str, Any], *changes: Mapping[str, Any]) -> None:
-    """Check that each of the changes is refused, and that the sentence names the option."""
-    for change in changes:
-        (name,) = change
-        with pytest.raises(CheckpointError, match=name):
-            family.config({**released, **change})
 
 
 def is_real(tokens: Tensor) -> Tensor:

@@ -69,12 +69,6 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing."""
 
-    def do_HEAD(self) -> None:
-        self.answer()
-
-    def do_GET(self) -> None:
-        self.answer()
-
     def answer(self) -> None:
         path = unquote(urlsplit(self.path).path)
         self.hub.answered[self.command, path.rpartition("/")[2]] += 1
@@ -86,6 +80,8 @@ class _Handler(BaseHTTPRequestHandler):
                     return self.send(status, headers)
                 return reply(**parts)
         return self.send(404, {"X-Error-Code": "RepoNotFound"})
+
+    do_HEAD = do_GET = answer
 
     def info(self, repo: str, revision: str = "main") -> None:
         if not any(known == repo for known, _ in self.hub.models):

@@ -18,37 +18,21 @@ def foreign(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_hugging_face_folder(foreign: Path, tmp_path: Path):
-    told: list[tuple[int, int, str]] = []
-    card = bring_in(str(foreign), tmp_path / "mine", on_progress=lambda *told_now: told.append(told_now))
+def test_a_foreign_folder_gets_a_card_and_one_of_ours_keeps_its_own(foreign: Path, tmp_path: Path):
+    card = bring_in(str(foreign), tmp_path / "mine")
     model, tokenizer = tc.load(tmp_path / "mine")
     tokens = torch.tensor([[1, 2, 3]])
     assert torch.equal(model(tokens), tc.load(foreign)[0](tokens))
-    assert tokenizer.encode("the cat sees") == [1, 2, 3]
     assert tc.read_card(tmp_path / "mine") == card
     assert (card["title"], card["kind"], card["source"]) == ("small", "decoder-only", {"name": str(foreign)})
     assert card["parameters"] == sum(parameter.numel() for parameter in model.parameters())
     assert all(tokenizer.encode_for(example, "decoder_only") for example in card["examples"])
-    done, in_all, what = told[-1]
-    assert done == in_all > 0
-    assert str(foreign) in str(what)
 
-
-def test_one_of_ours_keeps_its_card(foreign: Path, tmp_path: Path):
-    bring_in(str(foreign), tmp_path / "mine")
-    model, tokenizer = tc.load(tmp_path / "mine")
     tc.save(tmp_path / "ours", model, tokenizer, {"title": "Ours", "heads": [{"does": "Nothing."}]})
     card = bring_in(str(tmp_path / "ours"), tmp_path / "copy")
     assert (card["title"], card["heads"]) == ("Ours", [{"does": "Nothing."}])
-    (tmp_path / "ours" / "card.json").unlink()
-    assert bring_in(str(tmp_path / "ours"), tmp_path / "copy")["title"] == "ours"
-
-
-def test_titles(foreign: Path):
-    model, tokenizer = tc.load(foreign)
     for name in ("owner/model", "owner/model@main", "/some/where/model/", "C:\\models\\model", "model"):
         assert card_of(foreign, model, tokenizer, name=name)["title"] == "model"
-    assert card_of(foreign, model, tokenizer, name="/")["title"] == "/"
 
 
 def test_nothing_is_left_of_what_fails(foreign: Path, tmp_path: Path):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +13,6 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from tests.german import in_german
 from transformer_core.checkpoints import checkpoint
 from transformer_core.checkpoints.checkpoint import load, read_card, save
 from transformer_core.config import ModelConfig
@@ -50,7 +48,6 @@ def folder(tmp_path: Path) -> Path:
         (torch.float32, {}),
         (torch.float64, {"tie_embeddings": "target", "positions": "learned"}),
         (torch.bfloat16, {"tie_embeddings": "none", "norm_position": "pre", "attention_bias": "none"}),
-        (torch.float32, {"positions": "sinusoidal_halves", "pad_id": None}),
     ],
 )
 def test_a_model_comes_back_bit_by_bit(changes: dict[str, Any], dtype: torch.dtype, tmp_path: Path):
@@ -63,20 +60,6 @@ def test_a_model_comes_back_bit_by_bit(changes: dict[str, Any], dtype: torch.dty
     assert torch.equal(logits(loaded), logits(model))
     assert all(parameter.dtype == dtype for parameter in loaded.parameters())
     assert tokenizer.encode("gab") == TOKENIZER.encode("gab")
-
-
-@pytest.mark.parametrize(("tying", "n_matrices"), [("three_way", 1), ("target", 2), ("none", 3)])
-def test_tied_weights_are_stored_once_and_tied_again(tying: str, n_matrices: int, tmp_path: Path):
-    model = build(small_config(tie_embeddings=tying))
-    save(tmp_path / "model", model, TOKENIZER)
-    stored = load_file(tmp_path / "model" / "model.safetensors")
-    assert sum(tuple(weight.shape) == (TOKENIZER.vocab_size, 8) for weight in stored.values()) == n_matrices
-    loaded, _ = load(tmp_path / "model")
-    assert loaded.encoder is not None
-    assert loaded.decoder is not None
-    matrices = (loaded.encoder.embed.weight, loaded.decoder.embed.weight, loaded.unembed.weight)
-    assert len({id(matrix) for matrix in matrices}) == len({matrix.data_ptr() for matrix in matrices}) == n_matrices
-    assert sum(p.numel() for p in loaded.parameters()) == sum(p.numel() for p in model.parameters())
 
 
 def refusal(folder: Path, read: Callable[[Path], Any] = load) -> str:
@@ -99,9 +82,6 @@ def test_a_part_that_is_missing_cut_or_nonsense(folder: Path, part: str):
     assert f"has no {part}" in refusal(folder, read)
     (folder / part).mkdir()
     assert f"has no {part}" in refusal(folder, read)
-    with pytest.raises(CheckpointError) as caught:
-        read(folder)
-    assert in_german(caught.value).startswith(f"{folder} hat keine")
 
 
 def test_places_without_a_checkpoint(tmp_path: Path):
@@ -124,11 +104,9 @@ def test_places_without_a_checkpoint(tmp_path: Path):
     ("changes", "said"),
     [
         ({"n_head": 2}, "did you mean n_heads?"),
-        ({"d_model": 7, "d_head": 0}, "must be divisible"),
         ({"dropout": "much"}, "does not describe a model"),
         ({"d_ff": 16}, "'encoder.blocks.0.mlp.up.weight' is (12, 8), but config.json asks for (16, 8)"),
         ({"n_encoder_layers": 2}, "lacks the weight 'encoder.blocks.1."),
-        ({"n_decoder_layers": 1}, "has an unknown weight 'decoder.blocks.1."),
         ({"positions": "learned"}, "lacks the weight 'decoder.pos_embed.table'"),
         ({"vocab_size": 99}, "the tokenizer has 11 tokens and the model 99"),
     ],
@@ -139,21 +117,12 @@ def test_a_configuration_that_is_not_that_of_the_weights(folder: Path, changes: 
     assert said in refusal(folder)
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda weights: dict([*weights.items()][1:]), "lacks the weight"),
-        (lambda weights: weights | {"more": torch.zeros(1)}, "has an unknown weight 'more'"),
-        (lambda weights: weights | {"encoder.embed.weight": torch.zeros(8, 11)}, "is (8, 11), but config.json asks"),
-        (lambda weights: {name: weight.long() for name, weight in weights.items()}, "contains torch.int64"),
-        (lambda weights: weights | {"encoder.embed.weight": torch.zeros(11, 8).double()}, "float32, torch.float64"),
-    ],
-)
-def test_weights_that_are_not_those_of_the_configuration(
-    folder: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor]], said: str
-):
-    save_file(change(load_file(folder / "model.safetensors")), folder / "model.safetensors")
-    assert said in refusal(folder)
+def test_weights_of_other_types_are_refused(folder: Path):
+    weights = load_file(folder / "model.safetensors")
+    save_file({name: weight.long() for name, weight in weights.items()}, folder / "model.safetensors")
+    assert "contains torch.int64" in refusal(folder)
+    save_file(weights | {"encoder.embed.weight": torch.zeros(11, 8).double()}, folder / "model.safetensors")
+    assert "float32, torch.float64" in refusal(folder)
 
 
 def test_a_save_that_fails_leaves_the_older_one(folder: Path):
@@ -225,31 +194,9 @@ def test_a_model_is_never_put_together_from_two_checkpoints(folder: Path, monkey
     assert tokenizer.encode("gfed") == turned.encode("gfed") != TOKENIZER.encode("gfed")
 
 
-class Trap:
-    """Unpickled, it writes a file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Path.touch, (self.path,)
-
-
-def test_a_pickle_is_never_opened(folder: Path, tmp_path: Path):
-    poison = pickle.dumps(Trap(tmp_path / "sprung"))
-    for name in ("model.pt", "pytorch_model.bin", "weights.pkl"):
-        (folder / name).write_bytes(poison)
-    load(folder)
-    (folder / "model.safetensors").write_bytes(poison)
-    assert "model.safetensors is damaged" in refusal(folder)
-    assert not (tmp_path / "sprung").exists()
-    pickle.loads(poison)
-    assert (tmp_path / "sprung").exists()  # the trap was armed
-
-
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
-@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
-def test_a_file_that_may_not_be_read_says_so(name: str, folder: Path):
-    (folder / name).chmod(0)
-    with pytest.raises(CheckpointError, match=r"cannot be read \(Permission denied\)$"):
-        load(folder)
+def test_a_file_that_may_not_be_read_says_so(folder: Path):
+    for name in ("tokenizer.json", "model.safetensors", "config.json"):
+        (folder / name).chmod(0)
+        with pytest.raises(CheckpointError, match=r"cannot be read \(Permission denied\)$"):
+            load(folder)

@@ -1,7 +1,7 @@
 """Foreign weights: every key is used once, every parameter filled once, and whatever does not fit is named."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -18,23 +18,6 @@ from transformer_core.errors import CheckpointError
 from transformer_core.model.transformer import assemble
 
 FolderOf = Callable[[str], Path]
-
-
-class Counting(Mapping[str, Tensor]):
-    """Weights that are read from elsewhere at each access, and how often each was."""
-
-    def __init__(self, weights: Mapping[str, Tensor]) -> None:
-        self.weights, self.n_reads = weights, dict.fromkeys(weights, 0)
-
-    def __getitem__(self, key: str) -> Tensor:
-        self.n_reads[key] += 1
-        return self.weights[key].clone()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.weights)
-
-    def __len__(self) -> int:
-        return len(self.weights)
 
 
 def kinds(weights: Mapping[str, Tensor]) -> list[str]:
@@ -59,22 +42,16 @@ def test_every_family_has_a_small_model_to_be_compared_with():
 
 @pytest.mark.parametrize("name", foreign.SMALL)
 def test_the_table_uses_every_key_once_and_fills_every_parameter_once(name: str, folder_of: FolderOf):
-    """And reads each tensor once; an embedding and a head twice, to see whether they are tied."""
     values, weights = foreign.read(folder_of(name))
-    family, counting = family_of(values, where=name), Counting(weights)
-    model = convert(values, counting, where=name)
+    family = family_of(values, where=name)
+    model = convert(values, weights, where=name)
     entries, used = family.keys(model.config), used_keys(family, model.config, weights)
     ignored = [key for key in weights if key not in used and is_ignored(name, key)]
     assert sorted(used + ignored) == sorted(weights)
-    _, *others = weights  # the run-time check of types has looked at the first
-    n_reads = {key: counting.n_reads[key] for key in others}
-    assert all(1 <= n <= 2 if key in used else n == 0 for key, n in n_reads.items())
-    assert sum(n == 2 for n in n_reads.values()) <= 2
     filled = [name for entry in entries for name in entry.names]
     tied = {"none": set(), "target": {"unembed.weight"}, "three_way": {"unembed.weight", "encoder.embed.weight"}}
     parameters = {name for name, _ in model.named_parameters(remove_duplicate=False)}
     assert sorted(filled) == sorted(parameters - tied[model.config.tie_embeddings])
-    assert not any(parameter.is_meta for parameter in model.parameters()) and not model.training
     again = assemble(tc.ModelConfig.from_dict(model.config.to_dict()))  # as a checkpoint of ours has it
     assert [n for n, _ in again.named_parameters()] == [n for n, _ in model.named_parameters()]
 
@@ -130,22 +107,6 @@ def test_copies_that_differ_and_families_that_are_not_known(folder_of: FolderOf)
             convert(unknown, {}, where="somewhere")
 
 
-@pytest.mark.parametrize(
-    ("name", "dtype"),
-    [("gpt2", torch.bfloat16), ("marian", torch.float16), ("qwen3", torch.float64), ("bert", torch.bfloat16)],
-)
-def test_weights_keep_their_precision(name: str, dtype: torch.dtype, folder_of: FolderOf):
-    values, weights = foreign.read(folder_of(name))
-    model = convert(values, {key: weight.to(dtype) for key, weight in weights.items()}, where=name)
-    assert {parameter.dtype for parameter in model.parameters()} == {dtype}
-    tokens = foreign.batch(name)
-    with torch.inference_mode():
-        logits, exact = model(*tokens), convert(values, weights, where=name)(*tokens)
-    real = foreign.is_real(tokens[-1])
-    assert logits.dtype == dtype
-    assert (logits - exact)[real].abs().mean() < 0.05 * exact[real].std()
-
-
 @pytest.mark.parametrize("name", ["gpt2", "t5-v1.1", "llama"])
 def test_whole_tensors_become_the_models_own_without_a_copy(name: str, folder_of: FolderOf):
     values, weights = foreign.read(folder_of(name))
@@ -168,20 +129,3 @@ def test_precisions_that_are_mixed_or_quantized(folder_of: FolderOf):
     for dtype in (torch.int8, torch.float8_e4m3fn):
         with pytest.raises(CheckpointError, match=f"'{key}' has dtype {dtype}; choose a version"):
             convert(values, {**weights, key: weights[key].to(dtype)}, where="somewhere")
-
-
-def test_each_parameter_is_placed_once(folder_of: FolderOf):
-    values, weights = foreign.read(folder_of("marian"))
-    placed: list[str] = []
-
-    def place(name: str, value: Tensor) -> Tensor:
-        placed.append(name)
-        return value.double()
-
-    model = convert(values, weights, where="marian", place=place)
-    assert sorted(placed) == sorted(
-        {name for name, _ in model.named_parameters(remove_duplicate=False)}
-        - {"unembed.weight", "encoder.embed.weight"}
-    )
-    assert {parameter.dtype for parameter in model.parameters()} == {torch.float64}
-    assert model.unembed.weight is model.get_parameter("encoder.embed.weight")

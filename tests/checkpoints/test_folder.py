@@ -1,7 +1,6 @@
 """A folder that is replaced is never seen half written, whatever happens in the middle."""
 
 import json
-import threading
 from pathlib import Path
 
 import pytest
@@ -127,27 +126,6 @@ def test_a_reader_in_the_middle_of_a_replacement_reads_again(folder: Path):
 
     assert reading(folder, read) == ("new 1", "new 1")
     assert seen == [("old", "new 0"), ("new 0", "new 1"), ("new 1", "new 1")]
-
-
-def test_readers_see_whole_folders_all_the_time(folder: Path):
-    """Also in the instant between the two renames, when there is no folder of that name."""
-    done = threading.Event()
-
-    def replace_often() -> None:
-        try:
-            for i in range(60):
-                put(folder, str(i))
-        finally:
-            done.set()
-
-    writer = threading.Thread(target=replace_often)
-    writer.start()
-    seen = {reading(folder, content)}
-    while not done.is_set():
-        seen.add(reading(folder, content))
-    writer.join()
-    assert reading(folder, content) == ("59", "59")
-    assert all(a == b for a, b in seen)
 
 
 def test_write_json(tmp_path: Path):

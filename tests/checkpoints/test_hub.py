@@ -18,7 +18,7 @@ import transformer_core as tc
 from tests.checkpoints import foreign
 from tests.checkpoints.local_hub import LocalHub, commit_of
 from tests.checkpoints.test_load import add_tokenizer
-from tests.german import in_german
+from transformer_core.checkpoints.bring_in import bring_in
 from transformer_core.checkpoints.hub import HubId, fetch
 from transformer_core.checkpoints.hub_errors import explained
 from transformer_core.checkpoints.hub_tokenizer import fetch_tokenizer
@@ -57,7 +57,6 @@ def refusal(source: str = NAME) -> str:
     assert source.partition("@")[0] in sentence
     assert "\n" not in sentence
     assert "Error" not in sentence
-    assert "Traceback" not in sentence
     return sentence
 
 
@@ -66,35 +65,31 @@ def logits(model: tc.Transformer) -> torch.Tensor:
         return model(torch.tensor([[5, 6, 7, 8], [9, 4, 3, 0]]))
 
 
-def test_a_model_comes_whole_and_only_once(hub: LocalHub, folder: Path):
-    model, tokenizer = tc.load(NAME)
-    assert torch.equal(logits(model), logits(tc.load(folder)[0]))
-    assert tokenizer.encode("w5 w9") == [5, 9]
-    assert hub.downloads() == {path.name: 1 for path in folder.iterdir()}
-    tc.load(NAME)
+def test_a_model_comes_whole_and_only_once(hub: LocalHub, folder: Path, tmp_path: Path):
+    card = bring_in(NAME, tmp_path / "mine")
+    assert card["source"] == {"name": NAME, "commit": commit_of(folder)}
+    for source in (tmp_path / "mine", NAME):
+        assert torch.equal(logits(tc.load(source)[0]), logits(tc.load(folder)[0]))
     assert hub.downloads() == {path.name: 1 for path in folder.iterdir()}
 
 
 def test_progress_rises_to_the_total_in_the_thread_that_waits(hub: LocalHub, folder: Path):
-    def slowly(name: str, content: bytes) -> bytes:
-        time.sleep(0.15 if name in ("tokenizer.json", "model.safetensors") else 0)
-        return content
+    hub.change = lambda name, content: time.sleep(0.15) or content  # type: ignore[func-returns-value]
+    told: dict[str, list[tuple[int, int]]] = {}
+    threads = set()
 
-    hub.change = slowly
-    told: list[tuple[int, int, str, int]] = []
-    tc.load(NAME, on_progress=lambda done, total, what: told.append((done, total, str(what), threading.get_ident())))
-    coming = [(done, total) for done, total, what, _ in told if what == f"downloading {NAME}"]
-    reading = [(done, total) for done, total, what, _ in told if what == f"reading {NAME}"]
-    assert len(coming) + len(reading) == len(told)
-    sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
-    assert {total for _, total in coming} == {sum(sizes.values()) - sizes["config.json"]}  # that one came before
-    assert {total for _, total in reading} == {sum(p.numel() * 4 for p in tc.load(NAME)[0].parameters())}
-    assert len(coming) >= 3  # at the start, between the two slow files, at the end
-    for phase in (coming, reading):
+    def tell(done: int, total: int, what: Message) -> None:
+        told.setdefault(str(what), []).append((done, total))
+        threads.add(threading.get_ident())
+
+    tc.load(NAME, on_progress=tell)
+    assert [*told] == [f"downloading {NAME}", f"reading {NAME}"] and threads == {threading.get_ident()}
+    assert len(told[f"downloading {NAME}"]) >= 3  # at the start, between slow files, at the end
+    n_bytes = sum(path.stat().st_size for path in folder.iterdir() if path.name != "config.json")  # that came before
+    assert {total for _, total in told[f"downloading {NAME}"]} == {n_bytes}
+    for phase in told.values():
         dones = [done for done, _ in phase]
-        assert dones == sorted(set(dones))
-        assert dones[-1] == phase[0][1]
-    assert {thread for *_, thread in told} == {threading.get_ident()}
+        assert dones == sorted(set(dones)) and dones[-1] == phase[0][1]
 
 
 def test_what_came_once_needs_no_network(hub: LocalHub, monkeypatch: pytest.MonkeyPatch):
@@ -135,32 +130,14 @@ def test_only_what_is_needed_is_fetched(hub: LocalHub, folder: Path):
     assert {path.name for path in fetched.folder.iterdir()} == needed
 
 
-def test_parts_named_by_an_index(hub: LocalHub, folder: Path):
-    weights = foreign.read(folder)[1]
-    names = {key: f"model-0000{1 + i % 2}-of-00002.safetensors" for i, key in enumerate(weights)}
-    for name in set(names.values()):
-        save_file({key: weight for key, weight in weights.items() if names[key] == name}, folder / name)
-    before = logits(tc.load(folder)[0])
-    (folder / "model.safetensors").unlink()
-    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": names}))
-    for _ in range(2):
-        assert torch.equal(logits(tc.load(NAME)[0]), before)
-        hub.stop()
-
-
 @pytest.mark.parametrize(
     ("status", "headers", "said"),
     [
         (404, {"X-Error-Code": "RepoNotFound"}, "no such model on the Hub"),
-        (401, {"X-Error-Code": "RepoNotFound"}, "no such model on the Hub"),
         (401, {}, "does not accept this machine"),
-        (401, {"X-Error-Message": "Invalid credentials in Authorization header"}, "does not accept this machine"),
         (403, {"X-Error-Code": "GatedRepo"}, "is gated: request access at http://127.0.0.1"),
         (403, {}, "this machine is not allowed to read"),
-        (403, {"X-Error-Message": "Access to this resource is disabled."}, "was disabled on the Hub"),
         (429, {"Retry-After": "77"}, "again in 77 seconds"),
-        (429, {}, "again in a few minutes"),
-        (418, {}, "(HTTP 418); see http://127.0.0.1"),
         (500, {}, "a server error (HTTP 500)"),
     ],
 )
@@ -180,9 +157,7 @@ def test_a_name_that_nobody_knows(hub: LocalHub, tmp_path: Path, monkeypatch: py
     assert "there is no folder 'gtp2' and no such model on the Hub; ids have the form owner/name" in refusal("gtp2")
     (tmp_path / "checkpoints" / "en-fr").mkdir(parents=True)
     assert "did you mean checkpoints/en-fr?" in refusal("checkpoints/en-frr")
-    assert "there is no folder 'a@b@c'" in refusal("a@b@c")
     assert "there is no folder 'a.git'" in refusal("a.git")  # which the library takes for no id
-    assert "there is no folder" in refusal("../elsewhere")
     with pytest.raises(CheckpointError, match="there is no folder"):
         tc.load(Path(NAME))  # a path is a path
     assert not hub.downloads()
@@ -230,22 +205,6 @@ def test_a_file_that_comes_damaged_is_not_kept(hub: LocalHub, end: int, said: st
     tc.load(NAME)
 
 
-def test_a_file_that_was_cut_off_in_the_cache_comes_again(hub: LocalHub):
-    path = fetch(HubId(NAME, None)).folder / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:-50])
-    tc.load(NAME)
-    assert hub.downloads()["model.safetensors"] == 2
-
-
-def test_who_waits_is_told_in_their_own_language(hub: LocalHub):
-    told: list[Message] = []
-    hub.change = lambda name, content: content[:-1] + b"x" if name == "model.safetensors" else content
-    with pytest.raises(CheckpointError) as caught:
-        tc.load(NAME, on_progress=lambda done, total, what: told.append(what))
-    assert in_german(caught.value).startswith(f"model.safetensors von {NAME} wurde beim Download beschädigt")
-    assert {in_german(what) for what in told} == {f"Download von {NAME}"}
-
-
 def test_more_than_the_disk_holds(hub: LocalHub):
     hub.said_sizes["model.safetensors"] = 1 << 60
     assert "needs 1,073,741,824.0 GiB of disk space" in refusal()
@@ -259,16 +218,9 @@ def test_more_than_the_disk_holds(hub: LocalHub):
         explained(ZeroDivisionError(), NAME, None)
 
 
-class Away(Exception):
-    """The page was left."""
-
-
 def test_who_waits_no_more_stops_the_download(hub: LocalHub):
-    def leave(done: int, total: int, what: Message) -> None:
-        raise Away
-
-    with pytest.raises(Away):
-        tc.load(NAME, on_progress=leave)
+    with pytest.raises(EOFError):
+        tc.load(NAME, on_progress=Mock(side_effect=EOFError))
     assert hub.downloads()["model.safetensors"] == 0
     tc.load(NAME)
 
@@ -279,8 +231,6 @@ def test_a_tokenizer_comes_without_weights_and_only_once(hub: LocalHub, folder: 
     assert set(hub.downloads()) == {path.name for path in folder.glob("tokenizer*")}
     hub.stop()
     assert fetch_tokenizer(HubId(NAME, None)) == found
-    with pytest.raises(CheckpointError, match=r"^there is no|no connection|not reached|cannot be reached"):
-        fetch_tokenizer(HubId("small-models/other", None))
 
 
 def test_what_is_an_id():

@@ -1,12 +1,10 @@
 """Options of a foreign config.json: nothing in it is passed over in silence."""
 
-from typing import Any
-
 import pytest
 
 from tests.german import in_german
 from transformer_core.checkpoints.options import Options
-from transformer_core.errors import CheckpointError, Message
+from transformer_core.errors import CheckpointError
 
 IGNORED = """
     unsloth_version transformers.js_config task_specific_params _attn_implementation_internal mask_token_id
@@ -20,10 +18,9 @@ def test_unknown_options():
         Options({"attention_sinks": value}, where="config.json").finish()
     for name in IGNORED.split():
         Options({name: {"a": 1}}, where="config.json").finish()
-    for name in ("attention_sinks", "residual_multiplier", "normType", "logit_softcapping", "embd_scale"):
-        for value in (True, 1, 0.5, "post", [1], {"a": 1}):
-            with pytest.raises(CheckpointError, match=f"^config.json: {name} = .* may change the model's output"):
-                Options({name: value}, where="config.json").finish()
+    for value in (True, 1, 0.5, "post", [1], {"a": 1}):
+        with pytest.raises(CheckpointError, match=r"^config\.json: normType = .* may change the model's output"):
+            Options({"normType": value}, where="config.json").finish()
     with pytest.raises(CheckpointError) as caught:
         Options({"layer_names": ["layer"] * 1000}, where="config.json").finish()
     assert len(str(caught.value)) < 300
@@ -40,23 +37,3 @@ def test_what_was_read_or_named_idle_is_not_unknown():
     assert options.whole("none", 3) == options.whole_or_null("absent", 3) == 3
     assert options.whole_or_null("none", 3) is None
     options.finish()
-
-
-@pytest.mark.parametrize(
-    ("read", "message"),
-    [
-        (lambda options: options.whole("a"), "a = 'x' is not supported; expected a whole number"),
-        (lambda options: options.whole_or_null("a"), "expected a whole number"),
-        (lambda options: options.number("a"), "expected a number"),
-        (lambda options: options.switch("a", True), "expected true or false"),
-        (lambda options: options.choice("a", {"y": 1}, "y"), "a = 'x' is not supported; supported are y"),
-        (lambda options: options.token("a", 0), "expected a token id"),
-        (lambda options: options.inside("a"), "expected an object"),
-        (lambda options: options.must_be("a", "y", Message("only y is")), "a = 'x' is not supported; only y is"),
-        (lambda options: options.whole("b"), "config.json lacks b, so it does not describe a complete model"),
-        (lambda options: options.number("c"), "config.json lacks c"),
-    ],
-)
-def test_a_value_of_another_kind_is_named(read: Any, message: str):
-    with pytest.raises(CheckpointError, match=message):
-        read(Options({"a": "x", "c": None}, where="config.json"))

@@ -16,7 +16,7 @@ from torch import Tensor
 import transformer_core as tc
 from tests.model.building import odd_config, random_tokens, shaken_model
 from transformer_core.checkpoints.parameter_loader import connect_devices
-from transformer_core.checkpoints.placement import part_sizes, plan, spread
+from transformer_core.checkpoints.placement import plan, spread
 from transformer_core.errors import CheckpointError, ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -143,19 +143,6 @@ def test_everything_meets_on_the_right_device():
     assert answer.stdout.splitlines() == [*TWO_DEVICES], answer.stderr
 
 
-def test_part_sizes():
-    config = config_of("sines", tie_embeddings="target")
-    sizes = part_sizes(config, torch.bfloat16)
-    d, ff, vocab = config.d_model, config.d_ff, config.vocab_size
-    attention, norm, feed_forward = 4 * (d * d + d), 2 * d, 2 * d * ff + d + ff
-    encoder_block = attention + feed_forward + 2 * norm
-    assert sizes == {
-        "": 2 * 2 * vocab * d,
-        **{f"encoder.blocks.{i}": 2 * encoder_block for i in range(3)},
-        **{f"decoder.blocks.{i}": 2 * (encoder_block + attention + norm) for i in range(3)},
-    }
-
-
 PARTS = {"": 2 * GIB, "decoder.blocks.0": GIB, "decoder.blocks.1": GIB, "decoder.blocks.2": GIB}
 
 
@@ -166,7 +153,6 @@ PARTS = {"": 2 * GIB, "decoder.blocks.0": GIB, "decoder.blocks.1": GIB, "decoder
         ([("cuda:0", 4), ("cpu", 9)], "00cc"),  # a tenth of what is free is left
         ([("cuda:0", 4), ("cuda:1", 1.2), ("cpu", 9)], "001c"),
         ([("cuda:0", 1), ("cpu", 4)], "ccdd"),  # all begins where what is outside the blocks has room
-        ([("cpu", None)], "cccc"),
         ([("cpu", 2.5)], "cddd"),
     ],
 )
@@ -186,13 +172,9 @@ def placement(config: tc.ModelConfig, device_map: str | Mapping[str, Any] | None
     ("device_map", "said"),
     [
         ({"": "cpu", "decoder.block": "disk"}, "did you mean 'decoder.blocks'?"),
-        ({"": "cpu", "decoder.blocks.3": "disk"}, "did you mean 'decoder.blocks."),
         ({"": "cpu", "lm_head": "disk"}, "its parts are decoder.blocks, decoder.blocks.0"),
-        ({"": "cpu", "encoder.blocks": "disk"}, "not a part of the model"),
-        ({"decoder.blocks": "disk"}, 'must give a device for ""'),
         ({"": "disk"}, 'must give a device for ""'),
         ({"": "cpu", "decoder.blocks": "cuda:7"}, "there is no device 'cuda:7'"),
-        ({}, 'must give a device for ""'),
         ("balanced", "must be \"auto\" or map part names to devices; got 'balanced'"),
     ],
 )

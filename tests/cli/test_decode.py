@@ -37,9 +37,7 @@ def test_a_line_per_text(tmp_path: Path, capsys: pytest.CaptureFixture[str], mon
     assert main(["decode", str(tmp_path), "a b c", "-"]) == 0
     assert capsys.readouterr().out.splitlines() == expected
     assert main(["decode", str(tmp_path), "a zebra b <script>"]) == 0
-    shown = capsys.readouterr()
-    assert "warning: the model does not know zebra, <, script, >" in shown.err
-    assert len(shown.out.splitlines()) == 1
+    assert "warning: the model does not know zebra, <, script, >" in capsys.readouterr().err
     for words, said in ((["  "], "the text is empty"), (["a b c " * 9], "28"), (["--device", "tpu", "a"], "'tpu'")):
         assert main(["decode", str(tmp_path), *words]) == 2
         message = capsys.readouterr().err

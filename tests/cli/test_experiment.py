@@ -1,26 +1,23 @@
 """`experiment` as a process: what it prints, what it leaves in its folder, and that the same command gives the same."""
 
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.training.forked import Command
+from transformer_core.cli.main import main
 from transformer_core.training.experiments.directory import ExperimentDirectory
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.training
-def test_the_command_of_an_experiment_gives_the_same_numbers(tmp_path: Path):
-    command = [sys.executable, "-m", "transformer_core", "experiment", "masks", "--variants", "look_ahead,not_shifted"]
-    command += ["--steps", "20", "--folder", str(tmp_path / "first")]
-    first = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
-    assert (first.returncode, first.stderr) == (0, "")
-    assert "step 1 of 20, loss in nats:   look_ahead 3." in first.stdout
-    assert "after step 20, on the validation set:" in first.stdout
+def test_the_command_of_an_experiment_gives_the_same_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    chosen = ["--variants", "look_ahead,not_shifted", "--steps", "20", "--folder", str(tmp_path / "first")]
+    assert main(["experiment", "masks", *chosen]) == 0
+    first = capsys.readouterr()
+    assert first.err == ""
+    assert "step 1 of 20, loss in nats:   look_ahead 3." in first.out
+    assert "after step 20, on the validation set:" in first.out
     found = ExperimentDirectory.open(tmp_path / "first")
     status = found.standing()
     assert status is not None
@@ -29,7 +26,7 @@ def test_the_command_of_an_experiment_gives_the_same_numbers(tmp_path: Path):
     words = shlex.split(found.request.command)
     assert words[:3] == ["python", "-m", "transformer_core"]
     _, out, _ = Command(tmp_path / "log", *words[3:], "--folder", str(tmp_path / "second"), "--queue").wait()
-    assert out.splitlines()[-3:] == first.stdout.splitlines()[-3:]
+    assert out.splitlines()[-3:] == first.out.splitlines()[-3:]
     losses = [
         [record["loss"] for record in ExperimentDirectory.open(tmp_path / name).metrics.read() if "loss" in record]
         for name in ("first", "second")

@@ -64,17 +64,15 @@ def test_the_time_left_counts_from_where_a_resumed_run_goes_on(capsys: pytest.Ca
     assert {seconds: duration(seconds) for seconds in lengths} == lengths
 
 
-@pytest.mark.parametrize(("is_terminal", "after_a_step"), [(False, "\n"), (True, CLEAR)])
-def test_a_measurement_stays_on_its_line(capsys: pytest.CaptureFixture[str], is_terminal: bool, after_a_step: str):
+def test_a_measurement_stays_on_its_line(capsys: pytest.CaptureFixture[str]):
     metrics = {"loss": 0.12345, "exact_match": 0.99999, "pronoun": 1.0}
     measurement = Measurement(step=1500, n_items=2048, of="pairs", metrics=metrics)
-    progress = TrainingProgress(2000, is_terminal=is_terminal)
     expected = "step 1,500, on 2,048 held-out pairs:   loss 0.123 nats   exact match 99.9 %   pronoun 100.0 %\n"
-    progress.show_measurement(measurement)
-    assert capsys.readouterr().out == expected
-    progress.show_step(a_record(1500))
-    progress.show_measurement(measurement)
-    assert capsys.readouterr().out.endswith("tokens/s" + after_a_step + expected)
+    for is_terminal, after_a_step in ((False, "\n"), (True, CLEAR)):
+        progress = TrainingProgress(2000, is_terminal=is_terminal)
+        progress.show_step(a_record(1500))
+        progress.show_measurement(measurement)
+        assert capsys.readouterr().out.endswith("tokens/s" + after_a_step + expected)
 
 
 def show_loading(*, seconds_a_megabyte: float, n_megabytes: int = 100, is_terminal: bool) -> None:
@@ -85,12 +83,6 @@ def show_loading(*, seconds_a_megabyte: float, n_megabytes: int = 100, is_termin
             progress.show(done * 1_000_000, n_megabytes * 1_000_000, Message(what))
             clock.seconds += seconds_a_megabyte
     progress.clear()
-
-
-def test_what_is_quick_is_not_worth_a_line(capsys: pytest.CaptureFixture[str]):
-    show_loading(seconds_a_megabyte=0.001, is_terminal=True)
-    show_loading(seconds_a_megabyte=0.001, is_terminal=False)
-    assert capsys.readouterr() == ("", "")
 
 
 def test_elsewhere_loading_has_a_line_every_ten_seconds_and_one_at_the_end(capsys: pytest.CaptureFixture[str]):

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from tests.german import in_german
 from transformer_core.cli.settings import parse_settings
 from transformer_core.errors import ConfigError
 
@@ -33,29 +32,13 @@ def test_each_field_goes_to_its_configuration_with_its_type():
         ("d_model", "takes key=value, got 'd_model'"),
         ("d_modle=64", "no setting 'd_modle'; did you mean d_model"),
         ("head=4", "did you mean .*n_heads"),
-        ("zzzz=4", "available are architecture, .*steps"),
         ("pad_id=100", "is determined by the corpus's tokenizer"),
-        *(
-            (f"rate_changes={text}", "steps and factors, such as 120:0.5")
-            for text in ("fast", "3:", ":1", "3:1:7", "1.5:1")
-        ),
-        ("eos_id=3", "is determined by the corpus's tokenizer"),
+        *((f"rate_changes={text}", "steps and factors, such as 120:0.5") for text in ("3:", ":1", "3:1:7", "1.5:1")),
         ("d_model=many", "d_model must be a whole number, got 'many'"),
-        ("d_model=1.5", "d_model must be a whole number"),
         ("dropout=some", "dropout must be a number, got 'some'"),
-        ("dropout=", "dropout must be a number, got ''"),
-        ("clip_norm=off", "clip_norm must be a number, got 'off'"),
         ("gated=1", "gated must be true or false, got '1'"),
     ],
 )
 def test_what_is_wrong_is_said(assignment: str, message: Any):
     with pytest.raises(ConfigError, match=message):
         parse_settings([assignment])
-
-
-def test_in_german():
-    with pytest.raises(ConfigError) as caught:
-        parse_settings(["dropoutt=1"])
-    assert (
-        in_german(caught.value) == "eine Einstellung 'dropoutt' gibt es nicht; meinst du dropout oder dropout_pattern?"
-    )

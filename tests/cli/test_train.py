@@ -3,8 +3,6 @@
 import json
 import shlex
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -20,8 +18,6 @@ from transformer_core.training.presets import preset_training
 from transformer_core.training.run.begin import go_on
 from transformer_core.training.run.directory import RunDirectory
 from transformer_core.training.run.request import Settings
-
-ROOT = Path(__file__).resolve().parents[2]
 
 SMALL = """
     --steps 30 --set d_model=16 --set d_ff=16 --set n_encoder_layers=1 --set n_decoder_layers=1 --set dropout=0.1
@@ -46,16 +42,15 @@ def until_step(run: Path, step: int) -> None:
 def test_a_whole_run(tmp_path: Path):
     run, kept = tmp_path / "run", tmp_path / "kept"
     words = ["train", "--corpus", "copy", "--run", str(run), "--keep", str(kept), *SMALL]
-    command = [sys.executable, "-m", "transformer_core", *words]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=True)
-    assert done.stderr == ""
+    status, out, err = Command(tmp_path / "log", *words).wait()
+    assert (status, err) == (0, "")
     for said in (
         "copy, tiny: ",
         "step 30 of 30   loss ",
         "step 30, on 1,000 held-out pairs:   loss ",
         "Finished: 30 st",
     ):
-        assert said in done.stdout
+        assert said in out
 
     asked = json.loads((run / "run.json").read_text())
     assert (asked["corpus"], asked["model"]["d_model"], asked["training"]["steps"]) == ("copy", 16, 30)

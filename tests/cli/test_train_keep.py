@@ -44,7 +44,7 @@ def weights(folder: Path) -> torch.Tensor:
 
 
 @pytest.mark.training
-@pytest.mark.parametrize(("kind", "tokens"), [("pairs", "byte_bpe"), ("pairs", "word"), ("texts", "character")])
+@pytest.mark.parametrize(("kind", "tokens"), [("pairs", "word"), ("texts", "character")])
 def test_a_model_of_one_s_own_corpus_is_kept(
     files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, tokens: str
 ):
@@ -98,23 +98,17 @@ def test_a_stopped_run_is_kept_as_it_was_saved_and_can_still_go_on(
     assert torch.equal(weights(kept), weights(run / "last"))
     assert read_card(kept)["trained"]["steps"] == progress.step
     assert RunDirectory.open(run).progress() == progress
-    assert main(["train", "--run", str(run), "--keep", str(kept), "--steps", "5"]) == 2  # that is something else
-    assert "--corpus is missing" in capsys.readouterr().err
 
 
 @pytest.mark.training
 @pytest.mark.faults
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_stopped_while_its_heads_are_measured_the_model_is_complete(
-    files: dict[str, Path], tmp_path: Path, number: signal.Signals
-):
+def test_killed_while_its_heads_are_measured_the_model_is_complete(files: dict[str, Path], tmp_path: Path):
     """The model has so many layers and heads that measuring them takes minutes."""
     run, kept = tmp_path / "run", tmp_path / "kept"
     assert train(files["texts"], run, "--set", "n_decoder_layers=40", "--set", "n_heads=8") == 0
     command = Command(tmp_path / "log", "train", "--run", str(run), "--keep", str(kept))
     until(lambda: "Measuring" in command.out)
-    command.signal(number)
-    status, _, _ = command.wait()
-    assert status == (130 if number == signal.SIGINT else -number)
+    command.signal(signal.SIGKILL)
+    assert command.wait()[0] == -signal.SIGKILL
     assert torch.equal(weights(kept), weights(run / "last"))
     assert read_card(kept) == read_card(run / "last") | {"name": "kept"}

@@ -9,16 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer_core.config import Architecture
 from transformer_core.corpora import baselines as module
-from transformer_core.corpora.analysis import targets_of
 from transformer_core.corpora.baselines import Targets, baselines
-from transformer_core.corpora.batch_order import IGNORED
-from transformer_core.corpora.batching import batches_for
-from transformer_core.corpora.corpus import Pair, Text
-from transformer_core.corpora.storage.token_store import TokenStore, tokenize
+from transformer_core.corpora.storage.token_store import TokenStore
 from transformer_core.errors import CorpusError
-from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
 
 VOCAB_SIZE = 9
 rows = st.lists(st.integers(0, VOCAB_SIZE - 1), min_size=2, max_size=8)
@@ -91,51 +85,3 @@ def test_of_very_many_some_blocks_are_counted(monkeypatch: pytest.MonkeyPatch):
     found = baselines(part, part, vocab_size=9)
     assert 50 < found.n_counted <= 100 and 20 < found.n_judged <= 50
     assert found.bigram_loss < 0.2 < 1.9 < found.unigram_loss  # seven tokens in turn: log 7 is 1.95
-
-
-WORDS = "the cat sat on a mat and saw the dog on the mat".split()
-SENTENCES = [" ".join(WORDS[i % 7 : i % 7 + 2 + i % 5]) + f" {WORDS[i % 13]}" for i in range(60)]
-
-
-@pytest.fixture(scope="module")
-def tokenizer() -> Tokenizer:
-    return train_tokenizer(SENTENCES, kind="word", mask=True)
-
-
-def guesses(items: Sequence[Pair] | Sequence[Text], tokenizer: Tokenizer, architecture: Architecture) -> Steps:
-    """The targets that count of one epoch of batches, each beside the input token in front of it."""
-    batches = batches_for(items, tokenizer, architecture, max_seq_len=8, batch_size=4, seed=0)
-    steps = []
-    for _ in range(batches.batches_per_epoch):
-        batch = next(batches)
-        for row, targets in zip(batch.inputs[-1].tolist(), batch.targets.tolist(), strict=True):
-            steps += [(before, target) for before, target in zip(row, targets, strict=True) if target != IGNORED]
-    return steps
-
-
-@pytest.mark.parametrize("architecture", ["encoder_decoder", "decoder_only"])
-def test_they_rest_on_the_targets_of_batches(tokenizer: Tokenizer, architecture: Architecture):
-    """The loss of evaluate.py is the mean over the same targets, whatever pieces they come in."""
-    items: list[Pair] | list[Text] = [Text(text) for text in SENTENCES]
-    if architecture == "encoder_decoder":
-        items = [Pair(text[::-1], text) for text in SENTENCES]
-    parts = items[10:], items[:10]
-    train, held_out = (guesses(part, tokenizer, architecture) for part in parts)
-    found = baselines(
-        *(targets_of(part, tokenize(part, tokenizer), architecture) for part in parts), vocab_size=tokenizer.vocab_size
-    )
-    assert (found.n_counted, found.n_judged) == (len(train), len(held_out))
-    assert (found.unigram_loss, found.bigram_loss) == pytest.approx(
-        losses_by_hand(train, held_out, tokenizer.vocab_size)
-    )
-
-
-def test_an_encoder_guesses_the_words_and_not_the_end(tokenizer: Tokenizer):
-    parts = [[Text(text) for text in part] for part in (SENTENCES[10:], SENTENCES[:10])]
-    targets = [targets_of(part, tokenize(part, tokenizer), "encoder_only") for part in parts]
-    found = baselines(*targets, vocab_size=tokenizer.vocab_size)
-    counts = [Counter(i for text in part for i in tokenizer.encode(text.text)) for part in parts]
-    n = counts[0].total() + tokenizer.vocab_size
-    expected = -sum(k * math.log((counts[0][i] + 1) / n) for i, k in counts[1].items()) / counts[1].total()
-    assert found.unigram_loss == pytest.approx(expected)
-    assert found.n_judged == counts[1].total()

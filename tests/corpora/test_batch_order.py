@@ -73,14 +73,6 @@ def test_from_a_position_the_same_batches_come(lengths: list[int], batch_size: i
     assert resumed.position == unbroken.position
 
 
-def test_going_to_and_fro_gives_the_order_of_each_epoch():
-    lengths = [3, 1, 2, 5, 4, 1, 2, 2, 7]
-    batches = Numbers(lengths, batch_size=2, seed=5)
-    for epoch in (2, 0, 1, 1, 4, 3, 0):
-        batches.seek(BatchPosition(epoch=epoch, index=1))
-        assert batches.take() == order_by_hand(lengths, 2, 5, epoch)[1]
-
-
 def test_a_position_that_does_not_exist_is_refused():
     batches = Numbers([3] * 9, batch_size=4)
     for position in (BatchPosition(epoch=0, index=3), replace(batches.position, epoch=-1)):

@@ -33,38 +33,10 @@ def get(items: list[Text] | list[Pair], tokenizer: Tokenizer, architecture: Arch
     return batches_for(items, tokenizer, architecture, max_seq_len=8, batch_size=2, seed=0)
 
 
-def test_pairs(tokenizer: Tokenizer):
-    batches = get(PAIRS, tokenizer, "encoder_decoder")
-    assert isinstance(batches, PairBatches)
-    assert [len(tokens) for tokens in next(batches).inputs] == [2, 2]
-
-
-@pytest.mark.parametrize(
-    ("architecture", "kind"), [("decoder_only", NextTokenBatches), ("encoder_only", MaskedBatches)]
-)
-def test_texts(tokenizer: Tokenizer, architecture: Architecture, kind: type):
-    batches = get(TEXTS, tokenizer, architecture)
-    assert type(batches) is kind
-    assert batches.batches_per_epoch == 2
-    assert [len(tokens) for tokens in next(batches).inputs] in ([1], [2])
-
-
-@pytest.mark.parametrize(("name", "architecture"), [("a.txt", "decoder_only"), ("a.tsv", "encoder_decoder")])
-def test_of_a_file_with_progress(tmp_path: Path, tokenizer: Tokenizer, name: str, architecture: Architecture):
-    path = tmp_path / name
-    path.write_text("\n".join(f"a {i}\tb" for i in range(20)), encoding="utf-8")
-    told: list[tuple[int, int]] = []
-    batches = batches_for(
-        open_corpus(path).train,
-        tokenizer,
-        architecture,
-        max_seq_len=8,
-        batch_size=2,
-        seed=0,
-        on_progress=lambda done, of: told.append((done, of)),
-    )
-    assert told == [(19, 19)]
-    assert batches.batches_per_epoch == 10
+def test_each_architecture_has_its_own(tokenizer: Tokenizer):
+    assert type(get(PAIRS, tokenizer, "encoder_decoder")) is PairBatches
+    assert type(get(TEXTS, tokenizer, "decoder_only")) is NextTokenBatches
+    assert type(get(TEXTS, tokenizer, "encoder_only")) is MaskedBatches
 
 
 def test_a_stride_is_at_most_as_long_as_a_window(tmp_path: Path):

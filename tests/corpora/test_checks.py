@@ -40,7 +40,6 @@ def test_of_sound_corpora_nothing_is_told(tmp_path: Path):
         ("a.txt", "the same line\n" * 200, {}, "The text is repetitive"),
         ("a.txt", "the same line\n" * 200 + "other one\n", {"division": "lines"}, "Only 1 of 200 texts are distinct"),
         ("a.txt", "\n".join(SENTENCES[:12]), {}, "(11 pairs or windows) is smaller than one batch (16)"),
-        ("a.txt", " ".join(SENTENCES[:40]), {}, "(1 pairs or windows) is smaller than one batch (16)"),
         ("a.txt", "\n".join(SENTENCES[:40]), {}, r"held-out set is very small (2)"),
         ("a.txt", "\n".join(f"word{i} x{i}" for i in range(300)), {"tokens": "word"}, "100% of the held-out tokens"),
         ("a.tsv", "\n".join(f"{text}\tyes" for text in SENTENCES), {}, "All targets are identical"),

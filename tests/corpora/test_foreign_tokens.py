@@ -4,16 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import AddedToken, Tokenizer, processors
 
+from tests.text.hub_folders import byte_level
 from transformer_core.config import Architecture
-from transformer_core.corpora import CorpusReading, load_corpus
+from transformer_core.corpora import CorpusReading
 from transformer_core.corpora.analysis import stats_of
-from transformer_core.corpora.batch_order import IGNORED
-from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus_stats import kept_stats
 from transformer_core.corpora.foreign_tokens import fingerprint_of_source, foreign_tokenizer
-from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.errors import CorpusError
 from transformer_core.text.load import load_tokenizer
 
@@ -23,13 +21,8 @@ END = "<|endoftext|>"
 
 def write_tokenizer(folder: Path, *, special: tuple[str, ...] = (END,), **settings: str | None) -> Path:
     """A small byte-level tokenizer as GPT-2's lies in its folder, made by the library."""
-    backend = Tokenizer(models.BPE())
-    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    backend.decoder = decoders.ByteLevel()
+    backend = byte_level([], vocab_size=300)
     backend.post_processor = processors.ByteLevel(trim_offsets=False)
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False)
-    backend.train_from_iterator([TEXT], trainer)
     backend.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special])
     folder.mkdir(parents=True, exist_ok=True)
     backend.save(str(folder / "tokenizer.json"))
@@ -48,11 +41,6 @@ def write_text(folder: Path) -> str:
     path = folder / "lines.txt"
     path.write_text(TEXT, encoding="utf-8")
     return str(path)
-
-
-def ids_of(folder: Path, text: str) -> list[int]:
-    """What the library itself makes of a text."""
-    return list(Tokenizer.from_file(str(folder / "tokenizer.json")).encode(text, add_special_tokens=False).ids)
 
 
 @pytest.mark.parametrize(
@@ -97,22 +85,6 @@ def test_a_tokenizer_without_any_special_token_gets_those_that_it_needs(tmp_path
     assert of_pairs.pad_id not in (None, of_pairs.eos_id) and of_pairs.tokens([of_pairs.pad_id or 0]) == ["<pad>"]
 
 
-def test_rows_of_texts_are_filled_up_where_nothing_reads_them(like_gpt2: Path, tmp_path: Path):
-    reading = CorpusReading(tokens=str(like_gpt2), division="lines")
-    corpus = load_corpus(write_text(tmp_path), reading=reading)
-    tokenizer = tokenizer_of(corpus, "decoder_only")
-    end = tokenizer.eos_id
-    batches = batches_for(corpus.train, tokenizer, "decoder_only", max_seq_len=64, batch_size=5, seed=0)
-    expected = {(end, *ids_of(like_gpt2, item.text), end) for item in corpus.train}
-    for _ in range(batches.batches_per_epoch):
-        batch = next(batches)
-        for tokens, targets in zip(batch.inputs[0].tolist(), batch.targets.tolist(), strict=True):
-            n = sum(target != IGNORED for target in targets)
-            assert (*tokens[:n], targets[n - 1]) in expected
-            assert tokens[1:n] == targets[: n - 1]
-            assert {*tokens[n:]} <= {end}
-
-
 def test_stats_belong_to_the_files_of_the_tokenizer(like_gpt2: Path, tmp_path: Path):
     name, reading = write_text(tmp_path), CorpusReading(tokens=str(like_gpt2), division="lines")
     before = fingerprint_of_source(str(like_gpt2))
@@ -130,13 +102,11 @@ def test_stats_belong_to_the_files_of_the_tokenizer(like_gpt2: Path, tmp_path: P
     ("source", "said"),
     [
         ("{folder}/nothing here", "there is no folder .*nothing here with a tokenizer; .*owner/name"),
-        ("{folder}/empty", "the folder .*empty contains no tokenizer; give a folder with a tokenizer.json"),
         ("{folder}/broken", "tokenizer.json is damaged or of an unsupported type; copy it again"),
         ("no-such/model", "no-such/model.* (connection|offline|reached)"),
     ],
 )
 def test_what_is_no_tokenizer_is_refused_in_a_sentence(tmp_path: Path, source: str, said: str):
-    (tmp_path / "empty").mkdir()
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "tokenizer.json").write_text("{")
     with pytest.raises(CorpusError, match=said) as caught:

@@ -64,17 +64,6 @@ def rows_by_hand(pairs: Sequence[Pair], tokenizer: Tokenizer) -> list[tuple[Row,
     ]
 
 
-def test_one_batch_by_hand(tokenizer: Tokenizer):
-    a, b, c = (tokenizer.encode(letter)[0] for letter in "abc")
-    pairs = EncodedPairs([Pair("a b", "c"), Pair("c", "b a c")], tokenizer, max_seq_len=8)
-    batch = pairs.batch(np.array([0, 1]))
-    src, tgt = batch.inputs
-    assert src.tolist() == [[a, b, EOS], [c, EOS, PAD]]
-    assert tgt.tolist() == [[BOS, c, PAD, PAD], [BOS, b, a, c]]
-    assert batch.targets.tolist() == [[c, EOS, IGNORED, IGNORED], [b, a, c, EOS]]
-    assert {tokens.dtype for tokens in (src, tgt, batch.targets)} == {torch.int64}
-
-
 @given(
     st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), min_size=1, max_size=40),
     st.integers(1, 9),
@@ -87,12 +76,6 @@ def test_an_epoch_holds_each_pair_once(
     batches = PairBatches(EncodedPairs(pairs, tokenizer, max_seq_len=8), batch_size=batch_size, seed=seed)
     taken = [next(batches) for _ in range(batches.batches_per_epoch)]
     assert Counter(row for batch in taken for row in rows_of(batch)) == Counter(rows_by_hand(pairs, tokenizer))
-
-
-def test_rows_go_by_the_length_of_the_source_then_of_the_target(tokenizer: Tokenizer):
-    lengths = [(1 + i % 4, 1 + i % 5) for i in range(40)]
-    pairs = EncodedPairs(some_pairs(lengths), tokenizer, max_seq_len=8)
-    assert pairs.by_length(np.arange(40)).tolist() == sorted(range(40), key=lambda row: lengths[row])
 
 
 @pytest.mark.parametrize(("too_long", "side"), [((8, 3), "source"), ((3, 8), "target")])

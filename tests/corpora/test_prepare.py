@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -11,12 +11,11 @@ from transformer_core.corpora import Corpus, Text, prepare
 from transformer_core.corpora.corpus import TokenizerKind
 from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.errors import Message
-from transformer_core.text.tokenizer import OwnTokenizer, Tokenizer, train_tokenizer
+from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
 
 pytestmark = pytest.mark.usefixtures("cache")
 
 TALES = [f"The {size} fox said “Voilà, {i} eggs!”\nand ran." for i, size in enumerate(["red", "small", "old"] * 4)]
-NEW = "A fox, some eggs\n\tand — 狐狸 🦊 <eos>"
 
 
 def corpus(kind: TokenizerKind = "word", *, vocab_size: int = 300, texts: list[str] = TALES) -> Corpus:
@@ -33,16 +32,11 @@ def corpus(kind: TokenizerKind = "word", *, vocab_size: int = 300, texts: list[s
 
 
 @pytest.fixture
-def trained(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The options of every training of a tokenizer."""
-    asked: list[Any] = []
-
-    def train(texts: Any, **options: Any) -> OwnTokenizer:
-        asked.append(options)
-        return train_tokenizer(texts, **options)
-
+def trained(monkeypatch: pytest.MonkeyPatch) -> Mock:
+    """Trains tokenizers, and counts how often."""
+    train = Mock(wraps=train_tokenizer)
     monkeypatch.setattr(prepare, "train_tokenizer", train)
-    return asked
+    return train
 
 
 def saved(tokenizer: Tokenizer, folder: Path) -> str:
@@ -55,7 +49,7 @@ def saved(tokenizer: Tokenizer, folder: Path) -> str:
     [("word", "encoder_decoder"), ("character", "decoder_only"), ("byte_bpe", "encoder_only")],
 )
 def test_the_kept_one_is_the_one_that_was_trained(
-    tmp_path: Path, trained: list[Any], kind: TokenizerKind, architecture: Architecture
+    tmp_path: Path, trained: Mock, kind: TokenizerKind, architecture: Architecture
 ):
     is_encoder = architecture == "encoder_only"
     expected = train_tokenizer(TALES, kind=kind, vocab_size=300, mask=is_encoder)
@@ -63,15 +57,10 @@ def test_the_kept_one_is_the_one_that_was_trained(
         tokenizer = tokenizer_of(corpus(kind), architecture)
         assert saved(tokenizer, tmp_path) == saved(expected, tmp_path)
         assert tokenizer.kind == kind and (tokenizer.mask_id is None) != is_encoder
-        for text in (*TALES, NEW):
-            ids = tokenizer.encode(text, bos=True, eos=True)
-            assert ids == expected.encode(text, bos=True, eos=True)
-            assert tokenizer.decode(ids) == expected.decode(ids)
-            assert tokenizer.labels(ids) == expected.labels(ids)
-    assert len(trained) == 1
+    assert trained.call_count == 1
 
 
-def test_what_it_depends_on_tells_them_apart(trained: list[Any], monkeypatch: pytest.MonkeyPatch):
+def test_what_it_depends_on_tells_them_apart(trained: Mock, monkeypatch: pytest.MonkeyPatch):
     first = corpus("byte_bpe")
     for other in (
         first,
@@ -81,20 +70,11 @@ def test_what_it_depends_on_tells_them_apart(trained: list[Any], monkeypatch: py
     ):
         for architecture in ("decoder_only", "encoder_only"):
             tokenizer_of(other, architecture)
-    assert len(trained) == 8
+    assert trained.call_count == 8
     tokenizer_of(first, "encoder_decoder")  # as for a decoder
-    assert len(trained) == 8
+    assert trained.call_count == 8
     monkeypatch.setattr(prepare, "CODE_OF_TEXT", "0" * 64)
     tokenizer_of(first, "decoder_only")
     monkeypatch.setattr(prepare, "version", lambda package: "99.0")
     tokenizer_of(first, "decoder_only")
-    assert len(trained) == 10
-
-
-def test_a_damaged_one_is_trained_again(cache: Path, trained: list[Any]):
-    expected = tokenizer_of(corpus(), "decoder_only").encode(NEW)
-    [folder] = cache.iterdir()
-    raw = (folder / "bytes").read_bytes()
-    (folder / "bytes").write_bytes(raw.replace(b"fox", b"fix", 1))
-    assert tokenizer_of(corpus(), "decoder_only").encode(NEW) == expected
-    assert len(trained) == 2
+    assert trained.call_count == 10

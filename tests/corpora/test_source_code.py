@@ -7,13 +7,8 @@ import transformer_core
 from transformer_core.corpora.source_code import CODE_OF_CORPORA, CODE_OF_PROGRAMS, CODE_OF_TEXT, fingerprint_of_code
 
 CORE = Path(transformer_core.__file__).parent
-NO_MATTER = {
-    "checked_fields.py",
-    "config.py",
-    "config_rules.py",
-    "errors.py",
-    "language.py",
-}  # names of architectures, classes of errors, and the words that people read
+# Names of architectures, classes of errors, and the words that people read.
+NO_MATTER = {"checked_fields.py", "config.py", "config_rules.py", "errors.py", "language.py"}
 
 
 def test_every_change_is_seen(tmp_path: Path):
@@ -31,7 +26,6 @@ def test_every_change_is_seen(tmp_path: Path):
     (tmp_path / "a.py").rename(tmp_path / "d.py")
     found.append(fingerprint_of_code(tmp_path))
     assert len(set(found)) == len(found)
-    assert all(len(each) == 64 for each in found)
 
 
 def test_the_rooms_have_their_own():

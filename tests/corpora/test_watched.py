@@ -50,14 +50,6 @@ def test_where_nobody_waits_any_more_it_is_interrupted(folder: WatchedFolder):
     assert not folder.is_alive() and not folder.result.exists()
 
 
-def test_one_of_two_who_wait_is_enough(folder: WatchedFolder):
-    with CancellableWork(folder):
-        for _ in range(20):  # one gives up again and again, the other says each time that it waits
-            folder.give_up()
-            folder.want()
-            time.sleep(0.02)
-
-
 def test_who_closed_the_page_long_ago_does_not_wait(folder: WatchedFolder):
     long_ago = time.time() - module.UNSEEN_SECONDS - 1
     os.utime(folder.wanted_file, (long_ago, long_ago))

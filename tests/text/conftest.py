@@ -20,7 +20,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         theirs(folder).save_pretrained(made[f"{name}.json"])
         shutil.copy(folder / "config.json", made[f"{name}.json"])
         assert (made[f"{name}.json"] / "tokenizer.json").is_file() and not (folder / "tokenizer.json").exists()
-    made["llama_2"] = hub_folders.llama_2(root / "llama_2", hub_folders.llama_model())
+    made["llama_2"] = hub_folders.llama_2(root / "llama_2", made["llama.json"])
     made["llama_3"] = hub_folders.llama_3(root / "llama_3")
     return made
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import sentencepiece
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from transformer_core.text.tokenizer import Tokenizer as Ours
 
@@ -34,14 +34,14 @@ def write(folder: Path, **files: Any) -> Path:
     return folder
 
 
-def byte_level(special: list[str], pre_tokenizer: Any = None) -> Tokenizer:
+def byte_level(special: list[str], pre_tokenizer: Any = None, *, vocab_size: int = 400) -> Tokenizer:
     """A byte-level BPE tokenizer."""
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizer or pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
-        vocab_size=400, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+        vocab_size=vocab_size, special_tokens=special, initial_alphabet=alphabet, show_progress=False
     )
     backend.train_from_iterator(TEXTS, trainer)
     return backend
@@ -113,8 +113,11 @@ def t5(folder: Path) -> Path:
     return folder
 
 
-def llama_model() -> bytes:
-    return sentencepiece_model(
+def llama(folder: Path) -> Path:
+    """tokenizer.model, of the BPE kind, with single bytes for what is in no piece."""
+    settings = {"tokenizer_class": "LlamaTokenizer", "add_bos_token": True, "add_eos_token": False}
+    write(folder, config={"model_type": "llama"}, tokenizer_config=settings)
+    model = sentencepiece_model(
         vocab_size=400,
         model_type="bpe",
         byte_fallback=True,
@@ -122,36 +125,17 @@ def llama_model() -> bytes:
         remove_extra_whitespaces=False,
         split_digits=True,
     )
-
-
-def llama(folder: Path) -> Path:
-    """tokenizer.model, of the BPE kind, with single bytes for what is in no piece."""
-    settings = {"tokenizer_class": "LlamaTokenizer", "add_bos_token": True, "add_eos_token": False}
-    write(folder, config={"model_type": "llama"}, tokenizer_config=settings)
-    (folder / "tokenizer.model").write_bytes(llama_model())
+    (folder / "tokenizer.model").write_bytes(model)
     return folder
 
 
-def llama_2(folder: Path, model: bytes) -> Path:
+def llama_2(folder: Path, converted: Path) -> Path:
     """tokenizer.json as Llama 2 and Mistral have it: spaces are made visible before anything is cut."""
-    pieces = pieces_of(model)
-    numbers = {piece: i for i, piece in enumerate(pieces)}
-    merges = [
-        (numbers[whole], numbers[whole[:i]], (whole[:i], whole[i:]))
-        for whole in pieces
-        for i in range(1, len(whole))
-        if whole[:i] in numbers and whole[i:] in numbers
-    ]
-    pairs = [pair for *_, pair in sorted(merges)]
-    backend = Tokenizer(models.BPE(numbers, pairs, unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    backend = Tokenizer.from_file(str(converted / "tokenizer.json"))
+    backend.pre_tokenizer, backend.model.unk_token = None, "<unk>"
     backend.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
-    parts = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
-    backend.decoder = decoders.Sequence(parts)
-    backend.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", numbers["<s>"])])
-    backend.add_special_tokens([AddedToken(token, normalized=False) for token in ("<unk>", "<s>", "</s>")])
-    spelt = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
-    special = {role: {"__type": "AddedToken", "content": token} for role, token in spelt.items()}
-    settings = special | {"tokenizer_class": "LlamaTokenizer", "pad_token": None, "legacy": True}
+    special = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": None}
+    settings = special | {"tokenizer_class": "LlamaTokenizer", "legacy": True}
     write(folder, config={"model_type": "mistral"}, tokenizer_config=settings)
     backend.save(str(folder / "tokenizer.json"))
     return folder
@@ -184,14 +168,8 @@ def marian(folder: Path) -> Path:
     return write(folder, vocab={piece: i for i, piece in enumerate(vocabulary)})
 
 
-OLDER: dict[str, Callable[[Path], Path]] = {  # layouts of before tokenizer.json
-    "gpt2": gpt2,
-    "roberta": roberta,
-    "qwen2": qwen2,
-    "bert": bert,
-    "t5": t5,
-    "llama": llama,
-}
+# Layouts of before tokenizer.json.
+OLDER: dict[str, Callable[[Path], Path]] = {make.__name__: make for make in (gpt2, roberta, qwen2, bert, t5, llama)}
 FAMILIES = [*OLDER, *(f"{name}.json" for name in OLDER), "llama_2", "llama_3"]
 
 

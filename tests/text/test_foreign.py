@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -89,8 +87,7 @@ def test_special_tokens(pairs: dict[str, Pair], family: str):
     ids = (ours.pad_id, ours.bos_id, ours.eos_id, ours.unk_id, ours.mask_id)
     spelt = tuple(None if i is None else ours.labels([i])[0] for i in ids)
     assert spelt == ROLES[family.removesuffix(".json")]
-    assert ours.kind == "foreign"
-    assert ours.vocab_size == len(other)
+    assert (ours.kind, ours.vocab_size) == ("foreign", len(other))
     assert ours.decode([i for i in ids if i is not None]) == ""
     if ours.bos_id is None:
         with pytest.raises(TextError, match="no beginning-of-sequence token"):
@@ -141,16 +138,6 @@ def test_special_tokens_where_the_folder_says_nothing_of_them(folders: dict[str,
             assert getattr(bare, role) == getattr(full, role)
 
 
-def test_older_special_tokens_map(folders: dict[str, Path], tmp_path: Path):
-    folder = tmp_path / "gpt2"
-    folder.mkdir()
-    shutil.copy(folders["gpt2.json"] / "tokenizer.json", folder)
-    hub_folders.write(folder, special_tokens_map={"pad_token": {"content": "<|endoftext|>"}, "bos_token": "gone"})
-    tokenizer = load_foreign(folder)
-    assert tokenizer.pad_id == tokenizer.eos_id
-    assert tokenizer.bos_id is None  # the folder names one that the tokenizer has not
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_save_and_load(pairs: dict[str, Pair], family: str, tmp_path: Path):
     ours, _ = pairs[family]
@@ -160,19 +147,5 @@ def test_save_and_load(pairs: dict[str, Pair], family: str, tmp_path: Path):
     for text in [*hub_folders.TEXTS[:4], "a ____ [MASK]</s> <|eot_id|>", " x"]:
         assert loaded.encode_for(text, "encoder_only") == ours.encode_for(text, "encoder_only")
         assert loaded.labels_for(text, "encoder_only") == ours.labels_for(text, "encoder_only")
-        assert loaded.decode(ours.encode(text)) == ours.decode(ours.encode(text))
-    for role in ("pad_id", "bos_id", "eos_id", "unk_id", "mask_id", "vocab_size"):
-        assert getattr(loaded, role) == getattr(ours, role)
     loaded.save(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "tokenizer.json").read_bytes()
-
-
-def test_a_tokenizer_json_needs_no_transformers(folders: dict[str, Path]):
-    code = f"""
-import sys
-from transformer_core.text.load import load_foreign
-load_foreign({str(folders["bert.json"])!r})
-assert not {{"torch", "transformers", "sentencepiece"}} & set(sys.modules), "slow"
-"""
-    root = Path(__file__).resolve().parents[2]
-    subprocess.run([sys.executable, "-c", code], cwd=root, check=True, timeout=300)

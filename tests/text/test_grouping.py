@@ -2,7 +2,6 @@
 
 from itertools import groupby
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer as Backend
@@ -61,19 +60,6 @@ def test_no_letter_is_parted_and_numbers_rise_by_one(text: str):
         byte += n_bytes
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        *(("  two  spaces ", "two spaces ·"), ("a\n\n  b\tc", "a ↵↵ b ⇥ c"), ("日本語 a", "日 本 語 a"), ("", "")),
-        *(("twenty-one, it's", "twenty - one , it ' s"), ("I didn't (not) …", "I didn't ( not ) …")),
-    ],
-)
-def test_words_by_hand(text: str, words: str):
-    assert words_of(BYTES, text) == tuple(words.split())
-    if CHARACTER.unk_id not in CHARACTER.encode(text):
-        assert words_of(CHARACTER, text) == tuple(words.split())
-
-
 def test_the_space_belongs_to_the_word_behind_it():
     ids = BYTES.encode("café €")[:-1]  # a letter that is still being written is a word of its own
     assert word_places(BYTES, ids) == (0, 0, 0, 0, 0, 1, 1, 1)
@@ -81,11 +67,6 @@ def test_the_space_belongs_to_the_word_behind_it():
     assert word_places(WORD, ids) == tuple(range(len(ids)))
     ids = CHARACTER.encode("it  is", bos=True, eos=True)
     assert word_places(CHARACTER, ids) == (0, 1, 1, 2, 2, 2, 2, 3)
-
-
-def test_special_tokens_in_the_midst():
-    ids = [*BYTES.encode("un"), BYTES.unk_id, *BYTES.encode("do"), BYTES.eos_id, BYTES.eos_id]
-    assert word_places(BYTES, ids) == (0, 0, 1, 2, 2, 3, 4)
 
 
 def test_a_token_that_holds_several_words_belongs_to_the_first():

@@ -83,30 +83,15 @@ def test_labels_give_the_text_back(cut_text: tuple[str, list[bytes]]):
     assert "\ufffd" in text or not any("\ufffd" in label for label in shown)
 
 
-@pytest.mark.parametrize("letter", LETTERS)
-def test_a_letter_in_parts_is_shown_whole(letter: str):
-    data = letter.encode()
-    n = len(data)
-    shown = labels([Token(text=bytes([byte])) for byte in data])
-    assert shown == [f"{letter} {part}/{n}" for part in range(1, n + 1)]
-    assert labels([Token(text=data)]) == [letter]
-    halves = labels([Token(text=b"(" + data[:1]), Token(text=data[1:] + b" a")])
-    assert halves == [f"( {letter} 1/2", f"{letter} 2/2 ·a"]
-
-
 @pytest.mark.parametrize(
     ("text", "label"),
     [
         *((b"   cat", "···cat"), (b"\r\n", "<CR>↵"), (b"\t\tx", "⇥⇥x"), (b"\0", "<NUL>"), (b"a\x1b[0m", "a<ESC>[0m")),
         *(("\u00a0!".encode(), "<NBSP>!"), ("\u3000".encode(), "<U+3000>"), ("\u202eabc".encode(), "<RLO>abc")),
         *(("\u200b\u2060\ufeff".encode(), "<ZWSP><WJ><BOM>"), ("\u0301".encode(), "◌\u0301")),
-        ("\u0e33".encode(), "\u0e33"),  # a vowel sign that is a letter of its own to Unicode
         (" \u0301".encode(), "·◌\u0301"),
         ("\ue000\uffff".encode(), "<U+E000><U+FFFF>"),
-        ("\ufffd".encode(), "\ufffd"),  # typed
-        (b"\xe2", "<0xE2>"),
         (b"a\xf0\x9f", "a<0xF0><0x9F>"),  # the beginning of an emoji, and no more yet
-        (b"\xa9.", "<0xA9>."),
         (b"\xed\xa0\x80", "<0xED><0xA0><0x80>"),  # half of a pair, which UTF-8 has not
         ("می‌خواهم".encode(), "می‌خواهم"),  # right to left, with a joiner inside
         (b"", "<empty>"),
@@ -124,12 +109,6 @@ def test_what_stands_between_letters_keeps_them_apart():
     assert labels([first, Token(), second]) == ["é 1/2", "<empty>", "é 2/2"]
     assert labels([]) == []
     assert labels([Token(name="<a b>"), Token(name="\n")]) == ["<a·b>", "↵"]
-
-
-def test_words_that_go_on_are_marked():
-    tokens = [Token(text=b"sing", starts_anew=True), Token(text=b"ing", mark="##"), Token(text=b"e", starts_anew=True)]
-    accent = Token(text="\u0301".encode(), mark="##")
-    assert labels([*tokens, accent]) == ["sing", "##ing", "e\u0301 1/2", "##e\u0301 2/2"]
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

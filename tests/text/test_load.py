@@ -6,15 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.german import in_german
 from tests.text import hub_folders
 from tests.text.hub_folders import Pair
 from tests.text.refusals import refusal
+from transformer_core.errors import CheckpointError
 from transformer_core.text.load import load_foreign, load_tokenizer
 
 
 def test_folders_without_a_tokenizer(tmp_path: Path, folders: dict[str, Path]):
     assert refusal(load_foreign, tmp_path / "none").startswith("there is no folder")
     assert "has no tokenizer (tokenizer.json" in refusal(load_foreign, tmp_path)
+    with pytest.raises(CheckpointError) as caught:
+        load_foreign(tmp_path)
+    assert "hat keinen Tokenizer" in in_german(caught.value) and " with " not in in_german(caught.value)
     lone = tmp_path / "lone"
     lone.mkdir()
     shutil.copy(folders["gpt2"] / "vocab.json", lone)

@@ -73,8 +73,6 @@ def test_the_two_sides_are_two(ours: Tokenizer):
     assert ours.labels_for(">>fra<< z日", "encoder_decoder")[0] == ">>fra<<"
     assert ours.unknown_words("the Ж the Ж Ω q") == ["Ж", "Ω", "q"]
     assert {"<unk> Ж", "<unk> Ω", "</s>"} <= set(ours.labels_for("the Ж the Ω", "encoder_decoder"))
-    with pytest.raises(TextError, match="no beginning-of-sequence token"):
-        ours.encode(text, bos=True)
     assert ours.labels([99999]) == ours.tokens([99999]) == ["<no.99999>"]  # the model's matrices may be larger
     assert ours.decode([99999]) == ""
     with pytest.raises(TextError, match="token id -1 is not in the vocabulary"):
@@ -84,11 +82,9 @@ def test_the_two_sides_are_two(ours: Tokenizer):
 def test_save_and_load(ours: Tokenizer, tmp_path: Path):
     ours.save(tmp_path / "tokenizer.json")
     loaded = load_tokenizer(tmp_path / "tokenizer.json")
-    assert loaded.vocab_size == ours.vocab_size
     for text in [*hub_folders.TEXTS[:4], ">>fra<< Ж</s>"]:
         assert loaded.encode(text) == ours.encode(text)
         assert loaded.target.encode(text) == ours.target.encode(text)
-        assert loaded.decode(ours.encode(text)) == ours.decode(ours.encode(text))
     loaded.save(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "tokenizer.json").read_bytes()
     values = json.loads((tmp_path / "again.json").read_text("utf-8"))

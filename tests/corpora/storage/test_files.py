@@ -79,19 +79,6 @@ def test_the_same_texts_are_held_out_however_the_file_was_written(
         assert open_corpus(written(tmp_path, "b.md", content)).fingerprint != plain.fingerprint
 
 
-def test_examples_of_a_running_text_begin_with_a_line_or_a_word(tmp_path: Path):
-    lines = [f"Line {i} begins here, and goes on for a while, as lines do." for i in range(900)]
-    for separator, beginning in (("\n", "Line "), (" ", "")):
-        path = written(tmp_path, "running.txt", separator.join(lines))
-        corpus = open_corpus(path, CorpusReading(division="stream"))
-        held_out = " ".join("".join(stretch.text for stretch in corpus.held_out).split())
-        assert len(corpus.examples) == len(set(corpus.examples)) == 4
-        for example in corpus.examples:
-            assert 40 < len(example) <= 60
-            assert example.startswith(beginning) and f" {example} " in held_out
-        assert all("____" in example for example in corpus.fill_in_examples)
-
-
 def test_examples_to_fill_in_have_a_gap(tmp_path: Path):
     lines = ["The cat, surprisingly, slept.", "蓝色的鱼在游泳", "...", "one", "a bird sings"]
     corpora = [open_corpus(written(tmp_path, "a.txt", f"{line}\n{line}!")) for line in lines]
@@ -108,8 +95,11 @@ def test_examples_to_fill_in_have_a_gap(tmp_path: Path):
         ("a.txt", b"", "a.txt is empty; use a text file"),
         ("a.txt", b"one", "a.txt contains only one line, but at least 2 different ones are needed"),
         ("a.tsv", b"one\tun\ntwo\t\n", r"\(line 2 has no target\); each line .* or skip it with skip_bad_lines=true"),
-        ("a.tsv", b"one two\nthree four\n", r"a.tsv: none of the lines is a pair \(line 1 .*; line 2 .*\)"),
-        ("a.tsv", b"\xef\xbb\xbfone\tun\r\nno pair\r\n", r"a.tsv: 1 of 2 lines is not a pair \(line 2 has only one"),
+        (
+            "a.tsv",
+            b"one, two\nthree; four\n",
+            r"none of the lines is a pair .* commas or semicolons; rename it to \.csv",
+        ),
         ("nowhere/a.txt", None, "there is no file or folder .*nowhere/a.txt"),
     ],
 )
@@ -130,9 +120,7 @@ def test_files_that_are_no_corpus(tmp_path: Path, name: str, content: bytes | No
             {"a": b"", "b": b"\0", "c.tsv": b"a\tb"},
             r"\(.*a is empty; .*b is not a text .*c.tsv contains pairs.*\); add",
         ),
-        ({str(i): b"" for i in range(5)}, r"2 is empty; and 2 more\); add"),
         ({"a.txt": b"one\ntwo"}, "only one text file, .* use that file itself"),
-        ({"a.txt": b"one", "b.txt": b"two\nthr\xe9e"}, "b.txt, line 2: the byte 0xE9"),
     ],
 )
 def test_folders_that_are_no_corpus(tmp_path: Path, files: dict[str, bytes], message: str):
@@ -148,19 +136,16 @@ def test_bad_lines_are_skipped_where_that_is_wanted_and_nothing_vanishes_without
     assert {*corpus.train, *corpus.held_out} == {Pair("one", "un"), Pair("two", "deux"), Pair("four", "quatre")}
     said = str(corpus.description)
     assert "not pairs: 2." in said and "2 of 5 lines have more" in said
-    good = written(tmp_path, "b.tsv", "one\tun\ntwo\tdeux\tnote\n")
-    assert "1 of 2 lines have more" in str(open_corpus(good).description)
     for other in (written(tmp_path, "c.txt", "one\ntwo\n"), tmp_path):
         with pytest.raises(CorpusError, match=r"is not a .tsv file; skip_bad_lines only applies to .tsv files"):
             open_corpus(other, CorpusReading(skip_bad_lines=True))
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
-@pytest.mark.parametrize("kind", ["file", "folder", "folder in a folder"])
-def test_what_may_not_be_read(tmp_path: Path, kind: str):
+def test_what_may_not_be_read(tmp_path: Path):
     path = written(tmp_path, "inside/deep/a.txt", "one\ntwo")
-    closed = {"file": path, "folder": path.parents[1], "folder in a folder": path.parent}[kind]
-    closed.chmod(0)
-    with pytest.raises(CorpusError, match=r"permissions"):
-        open_corpus(path if kind == "file" else path.parents[1])
-    closed.chmod(0o700)
+    for closed, opened in ((path, path), (path.parents[1], path.parents[1]), (path.parent, path.parents[1])):
+        closed.chmod(0)
+        with pytest.raises(CorpusError, match=r"permissions"):
+            open_corpus(opened)
+        closed.chmod(0o700)

@@ -48,13 +48,6 @@ def test_they_come_out_as_they_went_in(items: list[Any], data: st.DataObject):
 STEPS = st.sampled_from([None, 1, 2, 3, -1, -2])
 
 
-@given(aligned_pairs | plain_pairs | aligned_texts, st.data())
-def test_bytes_are_those_of_the_texts(items: list[Any], data: st.DataObject):
-    cut = slice(data.draw(st.integers(0, 9)), data.draw(st.integers(0, 9)), data.draw(STEPS))
-    texts = [text for i in items[cut] for text in ((i.source, i.target) if isinstance(i, Pair) else (i.text,))]
-    assert KeptItems(arrays_of(items))[cut].n_bytes == len("".join(texts).encode())
-
-
 def test_more_items_than_are_made_at_a_time(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("transformer_core.corpora.storage.kept_items._TOGETHER", 3)
     items = [Pair(str(i), "x" * i, ((i,), ())) for i in range(10)]
@@ -69,12 +62,6 @@ def test_alignments_are_forgotten_where_tokens_are_not_their_units():
     assert plain[1:][0].alignment is None
     assert plain.fingerprint == "f" and kept[0].alignment == ((0,),)
     assert kept[:1].fingerprint == kept[:].fingerprint == ""  # it was that of the whole
-
-
-def test_antecedents_are_of_words_and_stay_whatever_the_tokens_are():
-    items = [Pair("a it", "b", ((0,),), ((1, 0),)), Pair("c", "d", ((0,),), ())]
-    plain = KeptItems(arrays_of(items)).without_alignments()
-    assert [item.antecedents for item in plain if isinstance(item, Pair)] == [((1, 0),), ()]
 
 
 def test_all_or_none_have_antecedents_or_an_alignment():

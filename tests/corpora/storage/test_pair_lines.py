@@ -2,17 +2,12 @@
 
 from pathlib import Path
 
-import pytest
-
 from transformer_core.corpora.storage.pair_lines import (
     N_SHOWN,
-    BadLinesError,
     PairLines,
     pair_lines,
-    refuse_bad_lines,
 )
 from transformer_core.corpora.storage.text_files import TextFiles, check_text_file
-from transformer_core.errors import CorpusError
 
 GOOD, WIDER, BLANK = "one cat\tun chat", "a\tb\tc", " \t "
 
@@ -32,7 +27,6 @@ def test_lines_are_counted_by_what_they_hold(tmp_path: Path):
         (6, "no_source", "\tb"),
         (7, "no_target", "a\t"),
     ]
-    assert [str(bad.in_words()) for bad in lines.first_bad][1:] == ["line 6 has no source", "line 7 has no target"]
 
 
 def test_the_first_bad_lines_are_shown_and_cut_where_they_are_longer_than_60_characters(tmp_path: Path):
@@ -40,21 +34,3 @@ def test_the_first_bad_lines_are_shown_and_cut_where_they_are_longer_than_60_cha
     lines = counted(tmp_path, *long)
     shown = [line if len(line) == 60 else f"{line[:60]} ..." for line in long]
     assert (lines.n_bad, [bad.text for bad in lines.first_bad]) == (6, shown[:N_SHOWN])
-
-
-def test_some_bad_lines_are_refused_unless_they_may_be_skipped(tmp_path: Path):
-    lines = counted(tmp_path, GOOD, "alone", GOOD, "a\t")
-    with pytest.raises(BadLinesError, match=r"^a\.tsv: 2 of 4 lines are not pairs \(line 2 has only one column"):
-        refuse_bad_lines(lines, "a.tsv", skip=False)
-    refuse_bad_lines(lines, "a.tsv", skip=True)
-    refuse_bad_lines(counted(tmp_path, GOOD, WIDER), "a.tsv", skip=False)
-
-
-@pytest.mark.parametrize("skip", [True, False])
-def test_a_file_without_a_pair_is_refused_in_any_case(tmp_path: Path, skip: bool):
-    with pytest.raises(
-        CorpusError, match=r"none of the lines is a pair \(.*\); each line must contain a source, a tab"
-    ):
-        refuse_bad_lines(counted(tmp_path, "one, two", "three"), "a.tsv", skip=skip)
-    with pytest.raises(CorpusError, match=r"separated by commas or semicolons; rename it to \.csv"):
-        refuse_bad_lines(counted(tmp_path, "one, two", "three; four"), "a.tsv", skip=skip)

@@ -97,14 +97,6 @@ def test_tokens_are_those_of_the_whole_text(folder: Path, text: str, kind: Token
         assert one_by_one == tokenizer.encode("".join(part))
 
 
-@pytest.mark.usefixtures("small")
-def test_a_text_without_white_space_is_cut_behind_any_character(folder: Path):
-    for text in ("語" * 300, "x" * 300, "🐟" * 100):
-        train, held_out = read(some_files(folder, text.encode()))
-        assert "".join(train + held_out) == text
-        assert len(train) > 8 and max(len(stretch.encode()) for stretch in train) <= 16 + 2 * 4
-
-
 @given(st.lists(documents, min_size=1, max_size=4), st.lists(st.booleans(), min_size=4, max_size=4))
 @settings(max_examples=30)
 @pytest.mark.usefixtures("small")

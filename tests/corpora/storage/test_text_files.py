@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transformer_core.corpora.storage import text_files
-from transformer_core.corpora.storage.text_files import NoTextError, TextFiles, check_text_file, shown
+from transformer_core.corpora.storage.text_files import TextFiles, check_text_file
 from transformer_core.errors import CorpusError
 
 
@@ -30,19 +30,6 @@ def written(folder: Path, raw: bytes, name: str = "some.txt") -> Path:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("files")
-
-
-@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), st.booleans())
-@settings(max_examples=30)
-def test_any_utf8_is_taken(folder: Path, text: str, has_mark: bool):
-    path = written(folder, (codecs.BOM_UTF8 if has_mark else b"") + text.encode())
-    if text.removeprefix("\ufeff" * (not has_mark)).strip():
-        file = check_text_file(path)
-        assert file.size == path.stat().st_size
-        assert path.read_bytes()[file.start :].decode() == text.removeprefix("\ufeff" * (not has_mark))
-    else:
-        with pytest.raises(NoTextError, match="is empty" if not path.stat().st_size else "only whitespace"):
-            check_text_file(path)
 
 
 @given(st.lists(st.sampled_from([b"a", "é".encode(), "語".encode(), "🦊".encode(), b"\n", b"\xe9", b"\xf0\x9f"])))
@@ -69,12 +56,7 @@ def test_the_first_wrong_byte_is_named(folder: Path, parts: list[bytes]):
         (b"one\ntwo\nthr\xc3", "line 3: the byte 0xC3"),  # cut off
         ("naïve".encode("utf-16"), "is UTF-16, but only UTF-8 is supported; .*iconv -f UTF-16 -t UTF-8"),
         (codecs.BOM_UTF16_BE + "naïve".encode("utf-16-be"), "is UTF-16"),
-        ("naïve".encode("utf-32"), "is UTF-32"),
-        (b"\x89PNG\r\n\x1a\n\0\0", "not valid UTF-8"),
         (b"one\ntwo\n\0\0\0", "is not a text file: line 3 contains a zero byte"),
-        (b"", "is empty"),
-        (b" \t\r\n\x0c\n", "only whitespace"),
-        (codecs.BOM_UTF8, "only whitespace"),
         (codecs.BOM_UTF8 + b"\r\n", "only whitespace"),
         ("\u3000\n".encode(), "only whitespace"),
     ],
@@ -92,26 +74,6 @@ def test_equal_bytes_have_equal_fingerprints(tmp_path: Path):
     one, same, other = (TextFiles(tmp_path, [texts[i] for i in names]).fingerprint for names in ("ac", "bc", "ca"))
     assert one == same != other
     assert len(one) == 64
-
-
-@given(
-    st.lists(st.binary(min_size=1, max_size=9).map(lambda raw: b"x" + raw.hex().encode()), min_size=1, max_size=4),
-    st.data(),
-)
-@settings(max_examples=50)
-def test_stretches_are_read_wherever_they_lie(folder: Path, raws: list[bytes], data: st.DataObject):
-    paths = [written(folder, raw, f"{i}.txt") for i, raw in enumerate(raws)]
-    files = TextFiles(folder, [check_text_file(path) for path in paths])
-    assert files.size == sum(map(len, raws))
-    numbers = data.draw(st.lists(st.integers(0, len(raws) - 1)))
-    spans, expected = [], []
-    for number in numbers:
-        start = data.draw(st.integers(0, len(raws[number]) - 1))
-        end = data.draw(st.integers(start + 1, len(raws[number])))
-        before = sum(map(len, raws[:number]))
-        spans.append((before + start, before + end))
-        expected.append(raws[number][start:end])
-    assert list(files.read(np.array(spans, np.int64).reshape(-1, 2))) == expected
 
 
 def test_a_place_is_a_line_of_a_file(tmp_path: Path):
@@ -136,7 +98,3 @@ def test_a_file_that_changes_while_it_is_in_use_is_noticed(tmp_path: Path, chang
         CorpusError, match="there is no file" if change == "gone" else "was changed while it was in use"
     ):
         list(files.read(np.array([[0, 4]])))
-
-
-def test_a_name_that_is_no_text_can_be_shown():
-    assert shown(Path(os.fsdecode(b"caf\xe9.txt"))) == "caf?.txt"

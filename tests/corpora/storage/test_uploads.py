@@ -12,10 +12,8 @@ from typing import Any
 
 import pytest
 
-from transformer_core.config import Architecture
+from tests.german import in_german
 from transformer_core.corpora import CorpusReading, Pair, load_corpus
-from transformer_core.corpora.batching import batches_for
-from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.corpora.storage import uploads as module
 from transformer_core.corpora.storage.pair_lines import BadLinesError
 from transformer_core.corpora.storage.uploads import SKIPS_BAD_LINES, take_in
@@ -32,18 +30,6 @@ def named(content: str, file_name: str) -> str:
     return f"{blake2b((file_name + content).encode(), digest_size=6).hexdigest()}/{file_name}"
 
 
-def is_trained_on(path: Path, reading: CorpusReading | None = None) -> None:
-    """Take some batches for each kind of model that can learn from the corpus."""
-    corpus = load_corpus(str(path), reading=reading or CorpusReading())
-    kinds: tuple[Architecture, ...] = ("encoder_decoder",) if corpus.is_pairs else ("decoder_only", "encoder_only")
-    for architecture in kinds:
-        tokenizer = tokenizer_of(corpus, architecture)
-        for part in (corpus.train, corpus.held_out):
-            batches = batches_for(part, tokenizer, architecture, max_seq_len=64, batch_size=8, seed=0)
-            for _ in range(3):
-                assert (next(batches).targets >= 0).any()
-
-
 @pytest.mark.parametrize(
     ("name", "content", "file_name"),
     [("My notes (2).md", LINES, "My notes (2).md"), ("pasted", PARAGRAPH, "pasted.txt"), ("P.TSV", PAIRS, "P.tsv")],
@@ -54,22 +40,7 @@ def test_text_is_kept_as_it_is(tmp_path: Path, name: str, content: str, file_nam
     assert taken.path.read_text(encoding="utf-8") == content and not taken.remark
     assert [path.name for path in taken.path.parent.iterdir()] == [file_name]  # nothing says that lines are skipped
     assert [*(tmp_path / "texts").iterdir()] == [taken.path.parent]
-    is_trained_on(taken.path)
-
-
-def test_an_open_file_is_read_to_its_end(tmp_path: Path):
-    class Slow(io.RawIOBase):
-        """Gives a few bytes at a time, and cannot go back."""
-
-        def __init__(self) -> None:
-            self.rest = LINES.encode()
-
-        def read(self, size: int = -1) -> bytes:
-            some, self.rest = self.rest[:7], self.rest[7:]
-            return some
-
-    for file in (io.BytesIO(LINES.encode()), Slow()):
-        assert take_in(file, "a.txt", tmp_path).path.read_text() == LINES
+    assert load_corpus(str(taken.path)).train
 
 
 @pytest.mark.parametrize(
@@ -100,19 +71,12 @@ def test_the_same_content_is_there_once(tmp_path: Path):
     assert other != first and other.name == first.name
 
 
-@pytest.mark.parametrize(
-    ("encoding", "breaks", "remark"),
-    [
-        ("latin-1", "\n", "was not UTF-8 and was read as Windows-1252"),
-        ("utf-16", "\n", "was UTF-16 and is stored as UTF-8"),
-        *(("utf-8-sig", "\n", ""), ("utf-8", "\r\n", ""), ("utf-8", "\r", "")),
-    ],
-)
-def test_other_encodings_become_utf_8_and_that_is_said(tmp_path: Path, encoding: str, breaks: str, remark: str):
+def test_other_encodings_become_utf_8_and_that_is_said(tmp_path: Path):
     text = LINES.replace("some", "être")
-    taken = take_in(text.replace("\n", breaks).encode(encoding), "a.txt", tmp_path)
-    assert taken.path.read_text(encoding="utf-8") == text
-    assert remark in str(taken.remark) and bool(remark) == bool(taken.remark)
+    for encoding, breaks, remark in (("utf-16", "\n", "was UTF-16 and is stored as UTF-8"), ("utf-8-sig", "\r\n", "")):
+        taken = take_in(text.replace("\n", breaks).encode(encoding), "a.txt", tmp_path)
+        assert taken.path.read_text(encoding="utf-8") == text
+        assert remark in str(taken.remark) and bool(remark) == bool(taken.remark)
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -141,17 +105,9 @@ REFUSED: list[tuple[str, bytes, dict[str, Any], str]] = [  # encodings, lines of
     ("a.txt", b"x", {}, "a.txt contains only one line, .* or at least 200 bytes"),
     ("a.bin", b"\x7fELF\1\2\0\0", {}, "a.bin is not a text file: line 1 contains a zero byte"),
     ("a.tsv", b"a\tb\nc\n", {}, r"a.tsv: 1 of 2 lines is not a pair \(line 2 has only one column\); .* correct that"),
-    ("a.tsv", b"a\tb\n", {}, "a.tsv contains only one source"),
-    (
-        "a.txt",
-        b"a\nb\n",
-        {"as_pairs": True},
-        r"a.txt: none of the lines is a pair \(line 1 has only one column; line",
-    ),
+    ("a.txt", b"a\nb\n", {"as_pairs": True}, r"a.txt: none of the lines is a pair \(line 1 has only one column; line"),
     ("a.csv", b'a,b\n"c\nd",e\nf,\n', {}, r"a.csv: 1 of 3 lines .*\(line 4 has no target\).* a comma or semicolon"),
     ("a.csv", b'a,b\nc,d\n"e,f\ng,h\n', {}, "a.csv: the row that starts at line 3 cannot be read .* quotation mark"),
-    ("a.csv", b'a,b\n"c"d,e\n', {}, "a.csv: the row that starts at line 2 cannot be read"),
-    ("a.csv", b"word\nword\n", {}, r"a.csv: none of the lines is a pair \(line 1 has only one column"),
 ]
 
 
@@ -172,19 +128,16 @@ def test_bad_lines_are_counted_and_skipped_once_a_person_agrees(tmp_path: Path, 
     raw = "\r\n".join(rows).encode()
     with pytest.raises(BadLinesError) as refused:
         take_in(raw, name, tmp_path)
-    lines = refused.value.lines
-    assert (lines.n_lines, lines.n_bad) == (30, 10)
-    assert [(bad.line, bad.problem, bad.text) for bad in lines.first_bad] == [
-        (i, "one_column", str(i)) for i in (3, 6, 9, 12, 15)
-    ]
-    assert "and 5 more" in str(refused.value) and not list(tmp_path.iterdir())
+    assert (refused.value.lines.n_lines, refused.value.lines.n_bad) == (30, 10)
+    assert not list(tmp_path.iterdir())
+    german = in_german(refused.value)  # also the message inside the message
+    assert "10 von 30 Zeilen" in german and "Zeile 3 hat nur eine Spalte" in german and "column" not in german
     taken = take_in(raw, name, tmp_path, skip_bad_lines=True)
     assert (taken.path.parent / SKIPS_BAD_LINES).exists()
     with pytest.raises(BadLinesError):
         load_corpus(str(taken.path))
     corpus = load_corpus(str(taken.path), reading=CorpusReading(skip_bad_lines=True))
     assert {*corpus.train, *corpus.held_out} == {Pair(f"{i}", f"{i * i}") for i in range(1, 31) if i % 3}
-    assert "not pairs: 10." in str(corpus.description)
 
 
 def test_there_is_an_end_to_what_is_taken_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -212,47 +165,43 @@ def test_what_a_process_left_behind_is_deleted_once_it_is_old(tmp_path: Path):
     assert (old.exists(), young.exists(), foreign.exists()) == (False, True, True)
 
 
-@pytest.mark.parametrize(
-    ("content", "division", "tokens"),
-    [
-        *((LINES, "auto", "word"), (LINES * 30, "stream", "character"), ("one\nand another\n" * 20, "lines", "word")),
-        *((LINES * 30, "lines", "byte_bpe"), ("第句话。" * 50, "auto", "character"), ("x" * 999, "auto", "character")),
-        *(("one long line without an end " * 500, "stream", "byte_bpe"), (PARAGRAPH, "auto", "word")),
-    ],
-)
-def test_whatever_way_it_is_read_it_can_be_trained_on(tmp_path: Path, content: str, division: Any, tokens: Any):
-    is_trained_on(take_in(content.encode(), "a.txt", tmp_path).path, CorpusReading(division=division, tokens=tokens))
-
-
 MEASURE = """
 import resource, sys
 from pathlib import Path
-from transformer_core.corpora.storage.pair_lines import BadLinesError
-from transformer_core.corpora.storage.uploads import SKIPS_BAD_LINES, take_in
+from transformer_core.corpora.analysis import compute_stats
+from transformer_core.corpora.batching import batches_for
+from transformer_core.corpora.storage.files import open_corpus
+from transformer_core.corpora.storage.uploads import take_in
+from transformer_core.text.tokenizer import train_tokenizer
 
 def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 given, folder = map(Path, sys.argv[1:])
 take_in(b"one\\ntwo\\n" * 100_000, "small.txt", folder)
+tokenizer = train_tokenizer(["the cat sat on the mat"], kind="word")
 before = peak()
 with open(given, "rb") as file:
     path = take_in(file, given.name, folder).path
-print(peak() - before, path.stat().st_size)
+print(path.stat().st_size, peak() - before)
+corpus = open_corpus(path)
+batches = batches_for(corpus.train, tokenizer, "decoder_only", max_seq_len=64, batch_size=32, seed=0)
+for _ in range(100):
+    next(batches)
+compute_stats(corpus, tokenizer, "decoder_only")
+print(peak() - before)
 """
 
 
 @pytest.mark.faults
 @pytest.mark.skipif(sys.platform == "win32", reason="peak memory is asked of a Unix system")
-@pytest.mark.parametrize(("encoding", "breaks"), [("cp1252", "\n"), ("utf-16", " ")])
-def test_a_hundred_megabytes_take_little_memory(tmp_path: Path, encoding: str, breaks: str):
-    line = f"Some words, one after the other, até o fim {'da linha ' * 100}{breaks}"
-    with open(tmp_path / "large.txt", "w", encoding=encoding, newline="") as file:
-        for i in range(110_000):
-            file.write(f"{i} {line}")
+def test_a_large_file_takes_little_memory(tmp_path: Path):
+    """It is taken in, in another encoding, counted, and trained on."""
+    words = " ".join(["cat" * 500] * 40)  # long words are encoded fast
+    (tmp_path / "large.txt").write_text("\n\n".join(f"{i} {words}" for i in range(1000)), encoding="utf-16")
     environment = os.environ | {"HEADLIGHT_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", MEASURE, str(tmp_path / "large.txt"), str(tmp_path / "texts")]
     found = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
-    grown, size = map(int, found.stdout.split())
-    assert size > 100e6
-    assert grown < 60e6
+    size, taking_in, using = map(int, found.stdout.split())
+    assert size > 60e6
+    assert taking_in < 40e6 and using < 40e6

@@ -4,17 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
-from transformer_core.corpora import Corpus, Pair
+from transformer_core.corpora import Corpus
 from transformer_core.corpora.tasks.addition import add
 
 
 def sum_of(source: str) -> int:
     return sum(map(int, source.split("+")))
-
-
-def zeroed(source: str, places: set[int]) -> str:
-    """A sum with the digits at these places turned into zeros."""
-    return "".join("0" if i in places else character for i, character in enumerate(source))
 
 
 def test_every_sum_is_right(made: Callable[[str], Corpus]) -> None:
@@ -56,32 +51,3 @@ def test_the_alignment_by_hand(first: int, second: int, alignment: tuple[tuple[i
     pair = add(first, second)
     assert (pair.source, pair.target) == (f"{first}+{second}", str(first + second))
     assert pair.alignment == alignment
-
-
-def digit(source: str, column: int) -> str:
-    return f"{sum_of(source):08}"[-1 - column]
-
-
-def test_a_digit_depends_on_what_it_is_aligned_with_and_on_nothing_else(made: Callable[[str], Corpus]) -> None:
-    for pair in made("addition").held_out:
-        digits = {i for i, character in enumerate(pair.source) if character.isdigit()}
-        for column, sources in enumerate(reversed(pair.alignment)):
-            expected = pair.target[-1 - column]
-            assert digit(zeroed(pair.source, digits - set(sources)), column) == expected
-            for carrying in range(column):
-                members = set(columns(pair)[carrying])
-                if members <= set(sources):
-                    assert digit(zeroed(pair.source, members), column) != expected
-                else:
-                    assert not members & set(sources)
-
-
-def columns(pair: Pair) -> list[list[int]]:
-    """The places of the digits of each column, from the right."""
-    first, _ = pair.source.split("+")
-    right_ends = (len(first) - 1, len(pair.source) - 1)
-    left_ends = (0, len(first) + 1)
-    return [
-        [right - column for right, left in zip(right_ends, left_ends, strict=True) if right - column >= left]
-        for column in range(len(pair.target))
-    ]

@@ -76,26 +76,3 @@ def test_all_dates_are_real_and_all_formats_cases_and_years_occur(made: Callable
 def test_the_alignment_by_hand(form: str, iso: str, digits: str) -> None:
     text, alignment = write_date(form, datetime.date.fromisoformat(iso))
     assert " ".join("".join(text[i] for i in sources) or "_" for sources in alignment) == digits
-
-
-PATTERNS = {
-    "year": r"(?P<y>\d{4})", "yy": r"(?P<y>\d\d)", "month": "(?P<m>[A-Z][a-z]+)", "mon": "(?P<m>[A-Z][a-z]+)",
-    "mon.": r"(?P<m>[A-Z][a-z]+)\.?", "m": r"(?P<m>\d\d?)", "mm": r"(?P<m>\d\d)", "d": r"(?P<d>\d\d?)",
-    "dd": r"(?P<d>\d\d)", "nth": r"(?P<d>\d\d?)[a-z]{2}", "day": "(?P<d>[a-z-]+)", "weekday": "[A-Z][a-z]+day",
-    "wkd": "[A-Z][a-z]{2}",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_year_month_and_day_depend_on_the_whole_of_their_part_and_on_nothing_else(form: str) -> None:
-    pattern = re.sub(r"\\\{(.+?)\\\}", lambda field: PATTERNS[field[1].replace("\\", "")], re.escape(form))
-    for date in DATES:
-        if fits(form, date):
-            text, alignment = write_date(form, date)
-            found = re.fullmatch(pattern, text)
-            assert found
-            for part, places in (("y", range(0, 4)), ("m", range(5, 7)), ("d", range(8, 10))):
-                of_part = {i for i in range(*found.span(part)) if text[i] != "-"}
-                assert {i for place in places for i in alignment[place]} == of_part
-                assert all(alignment[place] for place in places)
-            assert alignment[4] == alignment[7] == ()

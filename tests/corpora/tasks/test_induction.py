@@ -3,8 +3,6 @@
 from collections import Counter
 from collections.abc import Callable
 
-import pytest
-
 from transformer_core.corpora import Corpus, Text
 from transformer_core.corpora.tasks.induction import (
     MAX_AHEAD,
@@ -37,19 +35,6 @@ def test_a_text_is_some_words_and_two_or_three_copies(made: Callable[[str], Corp
     assert set(copies) == {2, 3} and min(copies.values()) > 400
 
 
-def test_a_word_is_copied_from_where_it_stands_in_the_copies_before(made: Callable[[str], Corpus]) -> None:
-    for text in made("induction").held_out:
-        words = text.text.split()
-        begin, n = begin_and_length(words)
-        for t, sources in enumerate(text.alignment):
-            if t <= begin + n:
-                assert sources == ()
-            else:  # the first word of the third copy follows the end of the second one, but not that of the first
-                earlier = [p for p in range(t - n, begin - 1, -n) if p > begin]
-                assert list(sources) == sorted(earlier)
-        assert text.determined == tuple(range(begin + n + 1, len(words)))
-
-
 def test_the_alignment_by_hand() -> None:
     words = "tea fox owl bee fox owl bee fox owl bee".split()
     assert align_repetition(words) == ((), (), (), (), (), (2,), (3,), (4,), (2, 5), (3, 6))
@@ -66,25 +51,8 @@ def test_the_prompt_ends_where_it_is_clear_that_the_words_come_again(made: Calla
         assert len(prompt.split()) == text.determined[0] + 1
 
 
-@pytest.mark.parametrize(
-    ("output", "right"),
-    [
-        ("bee hat fox owl bee hat", True),
-        ("Bee hat", True),  # as the word tokenizer writes it
-        ("bee hat tea tea", True),  # how many copies there will be cannot be known
-        ("bee", False),
-        ("bee fox", False),
-        ("", False),
-    ],
-)
-def test_a_continuation_is_right_to_the_end_of_the_second_copy(output: str, right: bool) -> None:
-    assert continued(TEXT, output) is right
-
-
-def test_every_held_out_text_continues_itself(made: Callable[[str], Corpus]) -> None:
-    corpus = made("induction")
-    assert list(corpus.text_measures) == ["continued"]
-    for text in corpus.held_out:
-        rest = text.text.removeprefix(corpus.prompt_of(text))
-        assert corpus.text_measures["continued"](text, rest) is True
-        assert corpus.text_measures["continued"](text, text.text) is False
+def test_a_continuation_is_right_to_the_end_of_the_second_copy() -> None:
+    for right in ("bee hat fox owl bee hat", "Bee hat", "bee hat tea tea"):  # how many copies come cannot be known
+        assert continued(TEXT, right) is True
+    for wrong in ("bee", "bee fox", ""):
+        assert continued(TEXT, wrong) is False

@@ -1,0 +1,225 @@
+"""Published configurations become the right models, and options that are not computed here are refused by name."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import transformer_core as tc
+from tests.checkpoints import foreign
+from transformer_core.checkpoints.families import FAMILIES
+from transformer_core.errors import CheckpointError
+
+GPT2: dict[str, Any] = {  # the smallest model
+    **{"activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1},
+    **{"bos_token_id": 50256, "embd_pdrop": 0.1, "eos_token_id": 50256, "initializer_range": 0.02},
+    **{"layer_norm_epsilon": 1e-05, "model_type": "gpt2", "n_ctx": 1024, "n_embd": 768, "n_head": 12, "n_layer": 12},
+    **{"n_positions": 1024, "resid_pdrop": 0.1, "summary_activation": None, "summary_first_dropout": 0.1},
+    **{"summary_proj_to_labels": True, "summary_type": "cls_index", "summary_use_proj": True, "vocab_size": 50257},
+    "task_specific_params": {"text-generation": {"do_sample": True, "max_length": 50}},
+}
+BERT: dict[str, Any] = {  # bert-base-uncased, and what the Chinese one has besides
+    **{"architectures": ["BertForMaskedLM"], "attention_probs_dropout_prob": 0.1, "gradient_checkpointing": False},
+    **{"hidden_act": "gelu", "hidden_dropout_prob": 0.1, "hidden_size": 768, "initializer_range": 0.02},
+    **{"intermediate_size": 3072, "layer_norm_eps": 1e-12, "max_position_embeddings": 512, "model_type": "bert"},
+    **{"num_attention_heads": 12, "num_hidden_layers": 12, "pad_token_id": 0, "position_embedding_type": "absolute"},
+    **{"transformers_version": "4.6.0.dev0", "type_vocab_size": 2, "use_cache": True, "vocab_size": 30522},
+    **{"directionality": "bidi", "pooler_fc_size": 768, "pooler_num_attention_heads": 12, "pooler_num_fc_layers": 3},
+    **{"pooler_size_per_head": 128, "pooler_type": "first_token_transform"},
+}
+MODERNBERT: dict[str, Any] = {  # answerdotai/ModernBERT-base, December 2024
+    **{"model_type": "modernbert", "architectures": ["ModernBertForMaskedLM"], "vocab_size": 50368},
+    **{"hidden_size": 768, "intermediate_size": 1152, "num_hidden_layers": 22, "num_attention_heads": 12},
+    **{"attention_bias": False, "attention_dropout": 0.0, "mlp_bias": False, "mlp_dropout": 0.0, "norm_bias": False},
+    **{"classifier_activation": "gelu", "classifier_bias": False, "classifier_dropout": 0.0},
+    **{"classifier_pooling": "mean", "decoder_bias": True, "deterministic_flash_attn": False},
+    **{"embedding_dropout": 0.0, "hidden_activation": "gelu", "initializer_cutoff_factor": 2.0},
+    **{"global_attn_every_n_layers": 3, "global_rope_theta": 160000.0, "local_rope_theta": 10000.0},
+    **{"local_attention": 128, "max_position_embeddings": 8192, "layer_norm_eps": 1e-5, "norm_eps": 1e-5},
+    **{"position_embedding_type": "absolute", "tie_word_embeddings": True, "pad_token_id": 50283},
+    **{"bos_token_id": 50281, "cls_token_id": 50281, "eos_token_id": 50282, "sep_token_id": 50282},
+}
+MARIAN: dict[str, Any] = {  # opus-mt-en-de
+    **{"_num_labels": 3, "activation_dropout": 0.0, "activation_function": "swish", "add_bias_logits": False},
+    **{"add_final_layer_norm": False, "architectures": ["MarianMTModel"], "attention_dropout": 0.0},
+    **{"bad_words_ids": [[58100]], "bos_token_id": 0, "classif_dropout": 0.0, "classifier_dropout": 0.0},
+    **{"d_model": 512, "decoder_attention_heads": 8, "decoder_ffn_dim": 2048, "decoder_layerdrop": 0.0},
+    **{"decoder_layers": 6, "decoder_start_token_id": 58100, "decoder_vocab_size": 58101, "dropout": 0.1},
+    **{"encoder_attention_heads": 8, "encoder_ffn_dim": 2048, "encoder_layerdrop": 0.0, "encoder_layers": 6},
+    **{"eos_token_id": 0, "extra_pos_embeddings": 58101, "force_bos_token_to_be_generated": False},
+    **{"forced_eos_token_id": 0, "init_std": 0.02, "is_encoder_decoder": True, "max_length": 512},
+    **{"max_position_embeddings": 512, "model_type": "marian", "normalize_before": False},
+    **{"normalize_embedding": False, "num_beams": 4, "num_hidden_layers": 6, "pad_token_id": 58100},
+    **{"scale_embedding": True, "share_encoder_decoder_embeddings": True, "static_position_embeddings": True},
+    **{"transformers_version": "4.22.0.dev0", "use_cache": True, "vocab_size": 58101},
+}
+T5: dict[str, Any] = {  # t5-small
+    **{"architectures": ["T5ForConditionalGeneration"], "d_ff": 2048, "d_kv": 64, "d_model": 512},
+    **{"decoder_start_token_id": 0, "dropout_rate": 0.1, "eos_token_id": 1, "initializer_factor": 1.0},
+    **{"is_encoder_decoder": True, "layer_norm_epsilon": 1e-06, "model_type": "t5", "n_positions": 512},
+    **{"num_heads": 8, "num_layers": 6, "output_past": True, "pad_token_id": 0},
+    **{"relative_attention_num_buckets": 32, "vocab_size": 32128},
+    "task_specific_params": {"summarization": {"max_length": 200, "prefix": "summarize: "}},
+}
+FLAN: dict[str, Any] = {  # flan-t5-small
+    **T5,
+    **{"d_ff": 1024, "dense_act_fn": "gelu_new", "feed_forward_proj": "gated-gelu", "is_gated_act": True},
+    **{"num_decoder_layers": 8, "num_heads": 6, "num_layers": 8, "relative_attention_max_distance": 128},
+    "tie_word_embeddings": False,
+}
+SMOL: dict[str, Any] = {  # SmolLM-135M
+    **{"architectures": ["LlamaForCausalLM"], "attention_bias": False, "attention_dropout": 0.0, "bos_token_id": 0},
+    **{"eos_token_id": 0, "hidden_act": "silu", "hidden_size": 576, "initializer_range": 0.02},
+    **{"intermediate_size": 1536, "max_position_embeddings": 2048, "model_type": "llama", "num_attention_heads": 9},
+    **{"num_hidden_layers": 30, "num_key_value_heads": 3, "pretraining_tp": 1, "rms_norm_eps": 1e-05},
+    **{"rope_scaling": None, "rope_theta": 10000.0, "tie_word_embeddings": True, "torch_dtype": "bfloat16"},
+    **{"use_cache": True, "vocab_size": 49152, "is_llama_config": True, "rope_interleaved": False},
+}
+QWEN: dict[str, Any] = {  # Qwen2.5-0.5B
+    **{"architectures": ["Qwen2ForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 151643},
+    **{"eos_token_id": 151643, "hidden_act": "silu", "hidden_size": 896, "initializer_range": 0.02},
+    **{"intermediate_size": 4864, "max_position_embeddings": 32768, "max_window_layers": 24, "model_type": "qwen2"},
+    **{"num_attention_heads": 14, "num_hidden_layers": 24, "num_key_value_heads": 2, "rms_norm_eps": 1e-06},
+    **{"rope_theta": 1000000.0, "sliding_window": 32768, "tie_word_embeddings": True, "torch_dtype": "bfloat16"},
+    **{"use_cache": True, "use_mrope": False, "use_sliding_window": False, "vocab_size": 151936},
+}
+LLAMA3 = {
+    **{"factor": 32.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0, "original_max_position_embeddings": 8192},
+    "rope_type": "llama3",
+}
+WINDOW = {"use_sliding_window": True, "max_window_layers": 0, "sliding_window": 100}
+
+
+def config(published: Mapping[str, Any], **changes: Any) -> tc.ModelConfig:
+    """The model of a published configuration with some other options."""
+    values = {**published, **changes}
+    return FAMILIES[values["model_type"]].config(values)
+
+
+def test_they_are_the_presets():
+    assert config(GPT2) == tc.presets.gpt2()
+    assert config(T5) == tc.presets.t5_small()
+    assert config(SMOL) == tc.presets.llama_like()
+    bert = tc.presets.bert_base()  # only the tokenizer's files name [CLS] and [SEP]
+    assert replace(config(BERT), bos_id=bert.bos_id, eos_id=bert.eos_id) == bert
+
+
+def test_models_without_a_preset():
+    flan, marian = config(FLAN), config(MARIAN)
+    assert (flan.gated, flan.activation, flan.scale_logits) == (True, "gelu_tanh", False)
+    assert (flan.n_heads, flan.d_head, flan.n_decoder_layers) == (6, 64, 8)
+    assert (marian.d_model, marian.d_ff, marian.n_heads, marian.n_encoder_layers) == (512, 2048, 8, 6)
+    assert (marian.positions, marian.activation, marian.norm_position) == ("sinusoidal_halves", "silu", "post")
+    assert (marian.pad_id, marian.bos_id, marian.eos_id) == (58100, 58100, 0)
+    assert (marian.tie_embeddings, marian.unembed_bias, marian.scale_embeddings) == ("three_way", True, True)
+    qwen2 = config(QWEN)
+    assert (qwen2.attention_bias, qwen2.rotary_base, qwen2.sliding_window, qwen2.qk_norm) == ("qkv", 1e6, None, False)
+    assert config(GPT2, n_embd=24, n_inner=None).d_ff == 96  # four times the width
+    assert config(QWEN, model_type="qwen3").d_head == 128
+    several = config(SMOL, eos_token_id=[7, 8], bos_token_id=3, pad_token_id=9)  # the first one counts
+    assert (several.bos_id, several.eos_id, several.pad_id) == (3, 7, 9)
+
+
+def test_modernbert():
+    """Warner et al. 2024, table 4: every third layer sees everything, the others 128 tokens around."""
+    model = config(MODERNBERT)
+    at = [model.at_layer(i) for i in range(22)]
+    assert [i for i, one in enumerate(at) if one.sliding_window is None] == [0, 3, 6, 9, 12, 15, 18, 21]
+    assert {one.sliding_window for one in at} == {None, 65}  # itself, and 64 on either side
+    assert [one.rotary_base for one in at[:3]] == [160_000, 10_000, 10_000]
+    written = foreign.library().ModernBertConfig(**MODERNBERT).to_dict()
+    assert "layer_types" in written and "rope_parameters" in written
+    assert config(written) == model
+
+
+def test_forms_of_the_feed_forward_network_of_t5():
+    """The library's own class also writes them apart, as two options."""
+    forms = {"relu": (False, "relu"), "gelu": (False, "gelu"), "gated-gelu": (True, "gelu_tanh")}
+    for form, expected in (forms | {"gated-silu": (True, "silu")}).items():
+        theirs = foreign.library().T5Config(feed_forward_proj=form).to_dict()
+        for values in ({"feed_forward_proj": form}, {**theirs, "feed_forward_proj": None}):
+            found = config({**T5, **values})
+            assert (found.gated, found.activation) == expected, form
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ({"rope_theta": 5e5}, {"rope_theta": 5e5, "rope_type": "default"}),
+        ({"rope_theta": 5e5, "rope_scaling": LLAMA3}, {**LLAMA3, "rope_theta": 5e5}),
+        ({"rope_scaling": {"type": "linear", "factor": 2}}, {"rope_type": "linear", "factor": 2, "rope_theta": 1e4}),
+        ({}, None),
+    ],
+)
+def test_rotation_is_read_from_both_places(older: Mapping[str, Any], newer: Mapping[str, Any] | None):
+    bare = {name: value for name, value in SMOL.items() if name not in ("rope_theta", "rope_scaling")}
+    found = config(bare, **older)
+    assert found == config(bare, rope_parameters=newer)
+    assert found.rotary_base == (newer or {}).get("rope_theta", 1e4)
+    if older.get("rope_scaling") is LLAMA3:
+        assert (found.rotary_scaling, found.rotary_scaling_factor) == ("llama3", 32.0)
+        assert (found.rotary_low_freq_factor, found.rotary_high_freq_factor) == (1.0, 4.0)
+
+
+def test_the_original_length_of_rotation_defaults_to_that_of_the_model():
+    rope = {name: value for name, value in LLAMA3.items() if not name.startswith("original")}
+    said: dict[str, Any] = {"original_max_position_embeddings": 8192}
+    for inside, beside, expected in ((said, {}, 8192), ({}, said, 8192), ({}, {}, SMOL["max_position_embeddings"])):
+        assert config(SMOL, rope_scaling={**rope, **inside}, **beside).rotary_original_len == expected
+
+
+def test_a_window_in_every_layer_is_read_and_in_some_refused():
+    mistral = {**SMOL, "model_type": "mistral"}
+    for said, window in (({}, 4096), ({"sliding_window": None}, None), ({"sliding_window": 7}, 7)):
+        assert config(mistral, **said).sliding_window == window
+    qwen = {**QWEN, **WINDOW}
+    assert config(qwen).sliding_window == 100
+    assert config(qwen, layer_types=["sliding_attention"] * 24).sliding_window == 100
+    assert config(qwen, max_window_layers=24).sliding_window is None
+    usual = {name: value for name, value in qwen.items() if name != "max_window_layers"}  # 28
+    assert config(usual, num_hidden_layers=28).sliding_window is None
+    for changes, said in (
+        ({**qwen, "max_window_layers": 12}, r"max_window_layers = 12 is not supported; .* in all layers or in none"),
+        ({**usual, "num_hidden_layers": 29}, "in all layers or in none"),
+        ({**qwen, "layer_types": ["full_attention", "sliding_attention"] * 12}, r"layer_types = \['full_attention', "),
+    ):
+        with pytest.raises(CheckpointError, match=said):
+            config(changes)
+
+
+REFUSED: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [  # the option is named
+    (GPT2, [{"scale_attn_by_inverse_layer_idx": True}, {"add_cross_attention": True}, {"activation_function": "mish"}]),
+    (GPT2, [{"n_embd": "768"}, {"n_layer": None}, {"n_head": 5}]),
+    (BERT, [{"position_embedding_type": "relative_key"}, {"is_decoder": True}]),
+    (BERT, [{"hidden_act": "tanh"}, {"embedding_size": 128}]),
+    (MODERNBERT, [{"layer_types": ["sliding_attention", "full_attention"] * 11}, {"classifier_activation": "relu"}]),
+    (MODERNBERT, [{"rope_parameters": {"full_attention": {"rope_type": "yarn"}}}, {"classifier_bias": True}]),
+    (MARIAN, [{"share_encoder_decoder_embeddings": False}, {"tie_word_embeddings": False}]),
+    (MARIAN, [{"static_position_embeddings": False}, {"normalize_embedding": True}, {"normalize_before": True}]),
+    (MARIAN, [{"decoder_vocab_size": 60000}, {"decoder_ffn_dim": 1024}, {"decoder_attention_heads": 4}]),
+    (T5, [{"feed_forward_proj": "gated-mish"}, {"dense_act_fn": "tanh"}, {"is_decoder": True}]),
+    (T5, [{"is_encoder_decoder": False}, {"scalable_attention": True}]),
+    (SMOL, [{"rope_parameters": {"full_attention": {"rope_theta": 1e4}}}, {"rope_scaling": 2.0}]),
+    (SMOL, [{"partial_rotary_factor": 0.5}, {"rope_interleaved": True}, {"hidden_act": "relu2"}]),
+    (SMOL, [{"rms_norm_eps": "x"}, {"tie_word_embeddings": "yes"}, {"eos_token_id": "x"}]),
+    (SMOL, [{"residual_multiplier": 0.2}, {"quantization_config": {"bits": 4}}]),
+]
+
+
+@pytest.mark.parametrize(("published", "changes"), REFUSED)
+def test_what_is_not_computed_here_is_refused(published: dict[str, Any], changes: list[dict[str, Any]]):
+    for change in changes:
+        (name,) = change
+        with pytest.raises(CheckpointError, match=name):
+            config(published, **change)
+
+
+def test_kinds_of_rotation_that_are_not_known():
+    for rope, message in (
+        ({"type": "dynamic", "factor": 2.0}, "type = 'dynamic' is not supported"),
+        ({"rope_type": "yarn", "factor": 2.0}, "supported are default, linear, llama3"),
+        ({"type": "linear"}, "rope_scaling lacks factor"),
+    ):
+        with pytest.raises(CheckpointError, match=message):
+            config(SMOL, rope_scaling=rope)
