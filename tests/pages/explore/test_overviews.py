@@ -1,6 +1,5 @@
 """What the overview shows of a model run: against the patterns written out; and the measures, each on its own side."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from pages.shared import models, readings
 from pages.shared.sources import Source
 from tests.pages.conftest import EXAMPLES, GAPS, PROMPTS
 from transformer_core.analysis.heads.text_measures import MEASURES
-from transformer_core.analysis.trace.model_run import ModelRun, run_text
+from transformer_core.analysis.trace.model_run import run_text
 
 TEXTS = {"en-fr": EXAMPLES[0], "tales": PROMPTS[0], "gaps": GAPS[0]}
 
@@ -78,19 +77,3 @@ def test_the_measures_know_whose_tokens_are_no_text(name: str):
         chooses = model_run.masks[attention][0].sum(axis=1) > 1  # the same in all layers
         on_special = pattern[:, :, chooses][..., is_special].sum(axis=-1).mean(axis=-1)
         np.testing.assert_allclose(of_heads["special"], on_special, atol=1e-5)
-
-
-@pytest.mark.usefixtures("fresh_caches")
-@pytest.mark.usefixtures("fresh_caches")
-def test_a_text_is_read_once_for_both(three_kinds_here: Path, monkeypatch: pytest.MonkeyPatch):
-    source, asked, run = source_of("tales"), list[str](), readings.run
-
-    def counted(source: Source, text: str, target: str | None) -> ModelRun:
-        asked.append(text)
-        return run(source, text, target)
-
-    monkeypatch.setattr(readings, "run", counted)
-    overviews.read(source, "The dog", None)
-    overviews.measures(source, "The dog", None)
-    overviews.read(source, "The dog", None)
-    assert asked == ["The dog"]

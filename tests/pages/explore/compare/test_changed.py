@@ -1,4 +1,4 @@
-"""Which heads changed most: against distances that are summed by hand, on chosen patterns."""
+"""Which heads changed most, on chosen patterns."""
 
 from dataclasses import replace
 from functools import partial

@@ -1,6 +1,5 @@
 """The lines that the page Compare shows run by themselves, and give the very numbers that it draws."""
 
-import base64
 import io
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -12,7 +11,7 @@ import pytest
 
 from tests.pages.conftest import EXAMPLES, shown_code
 from tests.pages.explore.compare.compare_page import Figures, OpenApp, cells_of, figures_of, open_compare
-from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of
+from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of, numbers
 from tests.pages.train.small_films import TEXTS, save_run
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
@@ -30,11 +29,6 @@ SIDES = {
 }
 Drawn = dict[str, np.ndarray]
 """Numbers of figures, by what the lines call them."""
-
-
-def numbers(of: Any) -> np.ndarray:
-    """The numbers of an axis in plotly's JSON."""
-    return np.frombuffer(base64.b64decode(of["bdata"]), dtype=of["dtype"]) if isinstance(of, dict) else np.array(of)
 
 
 def heatmaps(name: str, trace: str) -> Callable[[Figures], Drawn]:
@@ -113,13 +107,6 @@ def test_the_lines_give_what_is_drawn(open_app: OpenApp, view: str, sides: str):
     assert bool(drawn) != ((view, sides) in WITHOUT_FIGURES)
     check(names, drawn)
     assert printed.startswith(f"{names['a'].output}\n{names['b'].output}\n")
-
-
-def test_two_heads_that_cannot_be_paired(open_app: OpenApp):
-    app = open_compare(open_app, bhead="decoder.0.1", change=OFF, **HEAD)
-    _, printed = run(app)
-    shown = cells_of(figures_of(app)["A: encoder self-attention L1.H2"], "attention")
-    assert np.array2string(shown) in printed
 
 
 def test_snapshots_of_a_training(open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -13,8 +13,7 @@ from pages.explore.compare import controls, view_fields
 from pages.explore.compare.sides import Side
 from pages.shared import runs
 from pages.shared.sources import Source
-from tests.pages.conftest import words_of
-from tests.pages.explore.compare.compare_parts import comparison, run, shown
+from tests.pages.explore.compare.compare_parts import run, shown
 from tests.pages.explore.compare.test_sides import side, weights
 from transformer_core.analysis.heads.measures import HeadName
 
@@ -175,25 +174,3 @@ def says(of: Side | None = None, **more: Any) -> str:
 )
 def test_a_side_says_what_it_writes_and_what_it_could_not_read(of: Side, run_of: dict[str, Any], said: str):
     assert says(of, **run_of) == said
-
-
-@pytest.mark.parametrize(
-    ("detours", "said"),
-    [
-        ([("Le", "le")], ", which it also generates on its own"),
-        (
-            [("Le", "le"), ("chat", "chien"), ("a", "b"), ("c", "d")],
-            "; on its own it would generate “chien” instead of “chat”, and 2 more",
-        ),
-    ],
-)
-def test_what_a_forced_side_would_generate_on_its_own_is_said(detours: list[tuple[str, str]], said: str):
-    found = [SimpleNamespace(typed=typed, instead=instead) for typed, instead in detours]
-    assert says(side("B", target="t"), output="t", detours=found) == f"B, one, is teacher-forced on “t”{said}"
-    assert "generates" not in says(B, predicts=False, output="u"), "without a last layer"
-
-
-def test_each_side_says_its_own():
-    data = comparison(*(run({}, output=output, unknown=(), detours=()) for output in ("of a", "of b")))
-    words = words_of(shown(lambda: controls.tell(data)))
-    assert re.findall(r"([AB]), one, generates <b dir='auto'>“(of .)”", words) == [("A", "of a"), ("B", "of b")]

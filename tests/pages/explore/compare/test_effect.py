@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,6 @@ from tests.pages.explore.compare.test_sides import side, weights
 from tests.pages.explore.parts import Drawing
 
 OFF = {"change": "off:encoder.0.1+cross.1.2"}
-
-
-def test_what_b_writes_on_its_own_is_named_where_it_differs(monkeypatch: pytest.MonkeyPatch):
-    for output, own, said in ((" u v", "u v ", "the same"), ("u v", "u w", "“u w”"), ("u v", " ", "“…”")):
-        monkeypatch.setattr(effect, "_free_running", lambda _, own=own: SimpleNamespace(output=own))
-        data = comparison(run({}, output=output), run({}, output="forced"))
-        assert effect._own_output(data) == f"generates {said}"
 
 
 def draw(data: ComparisonData) -> None:

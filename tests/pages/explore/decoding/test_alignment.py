@@ -1,4 +1,4 @@
-"""The alignment of a whole output: against plain forwards, and against the gold alignment of a corpus."""
+"""The alignment of a whole output, against the gold alignment of a corpus."""
 
 import html
 import json
@@ -67,7 +67,7 @@ def sentence(app: Any) -> str:
     return html.unescape(words_of(app))
 
 
-def test_rows_are_those_of_a_forward_and_the_error_rate_is_that_of_reversing(
+def test_the_error_rate_is_that_of_reversing_the_text(
     letters: Path, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     target = source[::-1]

@@ -1,4 +1,4 @@
-"""The trees of the page Decoding: a number for each place in a tree, and log-probabilities in words."""
+"""The trees of the page Decoding: a number for each place in a tree."""
 
 import subprocess
 import sys

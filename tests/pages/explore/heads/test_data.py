@@ -1,18 +1,16 @@
-"""What the page Heads shows of a head: names, titles, files, and which heads the controls ask for."""
+"""What the page Heads shows of a head: where a continuation begins, and which heads the controls ask for."""
 
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 import streamlit as st
 
 from pages.explore.heads import data as heads_data
 from pages.explore.heads import view_fields
-from pages.explore.heads.data import marked
 from tests.pages.explore.heads.heads_parts import heads
-from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, Side, ViewSpec
+from transformer_core.analysis.heads.picture import HeadShare, ViewSpec
 
 ONE, OTHER = HeadShare(layer=1, head=2), HeadShare(layer=0, head=3, weight=0.5)
 
@@ -62,14 +60,3 @@ def test_the_spec_is_what_the_controls_ask_for():
     view_fields.MIX.set((ONE, OTHER))
     view_fields.MEAN.set("all")
     assert heads_data._spec(view, run).heads == first + of_layer, "a mean goes before a mixture"
-
-
-def test_a_chosen_token_is_marked_where_its_word_stands():
-    queries = Side(labels=("ab", "c"), tokens=(range(2, 4), range(4, 5)), first=1)
-    keys = Side(labels=("x", "yz"), tokens=(range(1), range(1, 3)), first=0)
-    cells = np.ones((2, 2))
-    shown = HeadPicture(values=cells, mask=cells > 0, queries=queries, keys=keys, blocks=None, largest=None)
-    for query, key, places in ((3, 2, (1, 1)), (4, 0, (2, 0)), (1, 3, (None, None)), (2, None, (1, None))):
-        view_fields.QUERY.set(query)
-        view_fields.KEY.set(key)
-        assert marked(heads(), shown) == places

@@ -1,8 +1,6 @@
 """The page Heads, and the frame around it, under AppTest: links, bad input, and the code that it shows and saves."""
 
-import base64
 import html
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +20,7 @@ from tests.pages.conftest import (
     view_of,
     words_of,
 )
+from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of, sent
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
 OpenApp = Callable[..., AppTest]
@@ -42,13 +41,6 @@ def drawn(app: AppTest) -> np.ndarray:
     assert not app.exception
     (trace,) = (t for t in figure_of(app)["data"] if t["type"] == "heatmap" and t["name"] != "masked")
     return values_of(trace)
-
-
-def figures_of(app: AppTest, *keys: str) -> list[dict[str, Any]]:
-    """What was sent to the figures of these keys."""
-    assert not app.exception
-    sent = [c.proto for c in app.get("bidi_component")]
-    return [json.loads(next(proto.json for proto in sent if proto.id.endswith(key))) for key in keys]
 
 
 def test_the_first_view_is_whole(open_app: OpenApp):
@@ -142,7 +134,6 @@ def looks_alike(again: Any, sent: dict[str, Any]) -> None:
         assert layout[axis].get("title") == seen[axis].get("title")
     assert layout["title"]["text"] == seen["title"]["text"]
     assert layout.get("shapes") == seen.get("shapes")
-    assert sent["about"].startswith(("English to French: ", "Tales: "))
 
 
 VIEWS: tuple[dict[str, str], ...] = (
@@ -159,46 +150,37 @@ def test_the_saved_files_hold_the_numbers_and_the_lines_that_give_them(
     app = open_app("heads", **VIEW | changed)
     shown = drawn(app)
     seen = view_of(app)
-    app.session_state["heatmap"] = {"open": 1}  # the menu was opened
     app.query_params["head"] = str(1 - int(seen["head"]))  # by a browser that has not taken in the address yet
-    app.run()
-    (sent,) = figures_of(app, "heatmap")
-    files = {name: base64.b64decode(text) for name, text in sent["files"].items()}
-    csv, npz = (next(content for name, content in files.items() if name.endswith(end)) for end in (".csv", ".npz"))
-    with np.load(io.BytesIO(npz)) as arrays:
-        values, mask = arrays["pattern"], arrays["mask"]
-        assert (len(arrays["query_tokens"]), len(arrays["key_tokens"])) == values.shape
+    files = files_of(app, "heatmap")
+    arrays, state = arrays_of(files), json.loads(files["json"])
+    values, mask = arrays["pattern"], arrays["mask"]
+    assert (len(arrays["query_tokens"]), len(arrays["key_tokens"])) == values.shape
     np.testing.assert_allclose(values[mask], shown[mask], atol=1e-7)
-    assert csv.decode().count("\n") == 1 + values.size
-    state = json.loads(files["state.json"])
+    assert files["csv"].decode().count("\n") == 1 + values.size
     assert state["view"] == view_of(app) == seen
     assert len(state["model"]["sha256"]) == 64 and "torch" in state["versions"]
     monkeypatch.chdir(tmp_path)
     again: dict[str, Any] = {}
-    exec(compile(files["redraw.py"], "redraw.py", "exec"), again)
+    exec(compile(files["py"], "redraw.py", "exec"), again)
     np.testing.assert_allclose(again["shown"].values, values, atol=1e-6)
-    looks_alike(again["figure"], sent)
+    looks_alike(again["figure"], sent(app, "heatmap"))
 
 
 def test_every_other_figure_is_drawn_again_by_its_lines(open_app: OpenApp, tmp_path, monkeypatch):
     numbers = {"heads-row": "shown", "heads-in-all": "weights", "heads-across-target-source": "parts"}
     app = open_app("heads", **VIEW, query="3", key="1", across="rollout")
-    for key in numbers:
-        app.session_state[key] = {"open": 1}
-    app.run()
     monkeypatch.chdir(tmp_path)
-    for sent, name in zip(figures_of(app, *numbers), numbers.values(), strict=True):
-        files = {name.rpartition(".")[2]: base64.b64decode(text) for name, text in sent["files"].items()}
+    for key, name in numbers.items():
+        files = files_of(app, key)
         assert files.keys() == {"csv", "npz", "py", "json"}
-        with np.load(io.BytesIO(files["npz"])) as arrays:
-            values = next(iter(arrays.values()))
+        values = next(iter(arrays_of(files).values()))
         again: dict[str, Any] = {}
         exec(compile(files["py"], "redraw.py", "exec"), again)
         made = again[name]
         if name == "parts":
             made = next(part for part in made if (part.of, part.side) == ("target", "source"))
         np.testing.assert_allclose(getattr(made, "values", made).squeeze(), values.squeeze(), atol=1e-6)
-        looks_alike(again["figure"], sent)
+        looks_alike(again["figure"], sent(app, key))
 
 
 def test_without_models_the_page_says_how_to_train_one(open_app: OpenApp, tmp_path: Path, monkeypatch):

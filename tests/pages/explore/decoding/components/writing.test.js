@@ -113,20 +113,6 @@ test("chips stay where they are when others come or go, and another source begin
   assert.ok(!chips(writing, "output")[0].classList.contains("fixed"));
 });
 
-test("without an encoder there is one line of tokens, which says so", () => {
-  const alone = () => [writing.root.classList.contains("alone"), writing.find(".part.source").hidden, writing.find(".part.output .title").textContent];
-  const writing = open(show, state({ source: [], looked: {}, height: 210 }));
-  assert.equal(writing.root.style.height, "210px");
-  assert.deepEqual(alone(), [true, true, "Prompt and output"]);
-  assert.equal(writing.find(".output .list").getAttribute("aria-label"), "Prompt and output");
-  writing.update({ source: SOURCE, height: null, aims: { source: "L1.H3", output: "L0.H2" } });
-  assert.equal(writing.root.style.height, "");
-  assert.deepEqual(alone(), [false, false, "Output"]);
-  assert.ok(areSame(writing.findAll(".aim").map(({ textContent }) => textContent), ["L1.H3", "L0.H2"]));
-  assert.match(writing.find(".output .aim").title, /L0\.H2$/);
-  assert.equal(writing.findAll(".gradient").length, 1);
-});
-
 const said = (writing) => [...tipOf(writing).children].map((line) => line.textContent);
 
 test("the box beside a chip says all of it, and what else could have stood there", () => {
