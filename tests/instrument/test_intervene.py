@@ -73,16 +73,6 @@ def test_several_at_one_site_act_in_the_order_in_which_they_are_written(model: t
         assert torch.equal(model(SRC, TGT), plain)
 
 
-def test_the_outer_context_acts_first(model: tc.Transformer):
-    plain = model(SRC, TGT)
-    with tc.intervene(model, {"hook_logits": add(1)}):
-        with tc.intervene(model, {"hook_logits": times(10)}):
-            assert torch.equal(model(SRC, TGT), (plain + 1) * 10)
-        assert torch.equal(model(SRC, TGT), plain + 1)
-    with tc.intervene(model, {"hook_logits": times(10)}), tc.intervene(model, {"hook_logits": add(1)}):
-        assert torch.equal(model(SRC, TGT), plain * 10 + 1)
-
-
 def test_a_capture_inside_keeps_what_was_made_and_one_around_what_was_given(model: tc.Transformer):
     plain = captured(model, RESID)
     with tc.intervene(model, {RESID: add(1)}), tc.capture(model, RESID) as inside:
@@ -91,16 +81,8 @@ def test_a_capture_inside_keeps_what_was_made_and_one_around_what_was_given(mode
         logits = model(SRC, TGT)
     assert torch.equal(inside[RESID], plain + 1) and torch.equal(around[RESID], plain)
     assert torch.equal(around["hook_logits"], logits)  # whose input was changed
-    with (
-        tc.capture(model, RESID) as around,
-        tc.intervene(model, {RESID: add(1)}),
-        tc.capture(model, RESID) as between,
-        tc.intervene(model, {RESID: times(10)}),
-        tc.capture(model, RESID) as inside,
-    ):
-        model(SRC, TGT)
-    assert torch.equal(around[RESID], plain)
-    assert torch.equal(between[RESID], plain + 1) and torch.equal(inside[RESID], (plain + 1) * 10)
+    with tc.intervene(model, {RESID: add(1)}), tc.intervene(model, {RESID: times(10)}):
+        assert torch.equal(captured(model, RESID), (plain + 1) * 10)  # the outer one acts first
 
 
 def test_what_writes_on_its_value_changes_nothing_else(model: tc.Transformer):
@@ -134,10 +116,6 @@ def test_afterwards_the_model_has_the_same_bits(model: tc.Transformer):
             changed = model(SRC, TGT)
         assert not torch.equal(changed, before) or site.endswith(("self_attn.hook_k", "cross_attn.hook_k")), site
         assert torch.equal(model(SRC, TGT), before)
-    with pytest.raises(ZeroDivisionError), tc.intervene(model, {RESID: add(1)}):
-        model(SRC, TGT)
-        raise ZeroDivisionError
-    assert torch.equal(model(SRC, TGT), before)
     with pytest.raises(ZeroDivisionError), tc.intervene(model, {RESID: fails}):
         model(SRC, TGT)
     assert torch.equal(model(SRC, TGT), before)
@@ -153,9 +131,7 @@ def test_afterwards_the_model_has_the_same_bits(model: tc.Transformer):
     "function, complaint",
     [
         (lambda value, site: None, "returned NoneType; it must return a tensor"),
-        (lambda value, site: 0.0, "returned float; it must return a tensor"),
         (lambda value, site: value[:, :1], r"returned float32 \(2, 1, 5, 3\) on cpu; expected float32 \(2, 2, 5, 3\)"),
-        (lambda value, site: value[0], r"returned float32 \(2, 5, 3\) on cpu; expected"),
         (lambda value, site: value.double(), r"returned float64 \(2, 2, 5, 3\) on cpu; expected float32"),
         (lambda value, site: value.to("meta"), r"returned float32 \(2, 2, 5, 3\) on meta; expected float32 .* on cpu"),
     ],
@@ -169,7 +145,6 @@ def test_what_the_model_cannot_go_on_with_is_an_error(model: tc.Transformer, fun
 
 
 def test_a_mask_may_be_one_for_each_head(model: tc.Transformer):
-    """And nothing else may."""
     mask, pattern = "decoder.blocks.0.cross_attn.hook_mask", "decoder.blocks.0.cross_attn.hook_pattern"
 
     def only_first_key_for_head_1(value: Tensor, site: tc.Site) -> Tensor:
@@ -181,16 +156,6 @@ def test_a_mask_may_be_one_for_each_head(model: tc.Transformer):
         model(SRC, TGT)
     assert torch.equal(acts[pattern][:, 0], captured(model, pattern)[:, 0])
     assert (acts[pattern][:, 1, :, 0] == 1).all() and not acts[pattern][:, 1, :, 1:].any()
-    too_many = {mask: lambda value, site: value.repeat(1, 3, 1, 1)}
-    with pytest.raises(InterventionError, match=r"expected bool \(2, 1, 5, 7\)"), tc.intervene(model, too_many):
-        model(SRC, TGT)
-
-
-def test_gradients_flow_through(model: tc.Transformer):
-    with torch.enable_grad(), tc.intervene(model, {Z: times(0.5)}), tc.capture(model, Z, detach=False) as acts:
-        logits = model(SRC, TGT)
-        (gradient,) = torch.autograd.grad(logits.square().sum(), acts[Z])
-    assert gradient.abs().sum() > 0
 
 
 def test_a_position_that_the_text_has_not_is_an_error_on_leaving(model: tc.Transformer):
@@ -198,7 +163,6 @@ def test_a_position_that_the_text_has_not_is_an_error_on_leaving(model: tc.Trans
     for site, edit, complaint in (
         (RESID, tc.zero(positions=[4, 5]), "refers to position 5, but there were only 5, counted from 0"),
         (k, tc.zero(positions=[7]), "refers to position 7, but there were only 7"),
-        (scores, tc.knock_out([(None, 5, 0)]), "refers to query 5, but there were only 5"),
         (scores, tc.knock_out([(None, 4, 6), (None, 4, 7)]), "refers to key 7, but there were only 7"),
     ):
         message = rf"^the intervention at {site} {complaint}"
@@ -211,5 +175,3 @@ def test_a_position_that_the_text_has_not_is_an_error_on_leaving(model: tc.Trans
         pass  # nothing was read
     with tc.intervene(model, {RESID: tc.zero(positions=[9])}, is_checked=False):
         model(SRC, TGT)
-    with tc.intervene(model, {RESID: tc.zero(positions=[9])}, is_checked=False):
-        pass  # a text that ended at once

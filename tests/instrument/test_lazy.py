@@ -2,44 +2,16 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
 import transformer_core as tc
-from tests.model.building import random_tokens, shaken_model, small_config
+from tests.model.building import DECODER, each_variation, random_tokens, shaken_model, small_config, varied_model
 from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.errors import ConfigError, SiteError
-from transformer_core.hooks import named_lazy_points
 from transformer_core.instrument import lazy
-from transformer_core.model.attention import PatternInputs
-from transformer_core.model.masks import causal_mask, padding_mask
-
-ENCODER = {"architecture": "encoder_only", "n_decoder_layers": 0, "tie_embeddings": "target"}
-DECODER = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddings": "target"}
-GROUPED = {"d_model": 24, "n_heads": 4, "n_kv_heads": 2}
-ROTARY = {"positions": "rotary_halves", "d_head": 4}
-VARIANTS: dict[str, dict[str, Any]] = {
-    "the paper's": {},
-    "unscaled scores and relative buckets": {
-        "positions": "relative_buckets",
-        "n_relative_buckets": 4,
-        "relative_max_distance": 5,
-        "scale_scores": False,
-    },
-    "alibi in both directions": {"positions": "alibi", "n_heads": 3},
-    "decoder, alibi": DECODER | {"positions": "alibi"},
-    "decoder, rotary": DECODER | ROTARY,
-    "decoder, grouped heads": DECODER | GROUPED,
-    "decoder, much at once": DECODER | GROUPED | ROTARY | {"qk_norm": True, "sliding_window": 3, "norm": "rms"},
-    "decoder, window and alibi": DECODER | {"positions": "alibi", "sliding_window": 2},
-    "decoder without a padding token": DECODER | {"pad_id": None},
-    "encoder": ENCODER | {"positions": "learned"},
-    "encoder, window": ENCODER | {"sliding_window": 2},
-    "encoder without a padding token": ENCODER | {"pad_id": None},
-}
 
 
 @pytest.fixture(autouse=True)
@@ -72,12 +44,12 @@ def both_ways(model: tc.Transformer, *texts: Tensor) -> tuple[tc.Activations, di
 def assert_near(one: Tensor, other: Tensor) -> None:
     """Both are the same but for rounding, of which sums of larger numbers have more (float32: 1.2e-7 of each)."""
     largest = other[other.isfinite()].abs().max() if other.isfinite().any() else 0.0
-    torch.testing.assert_close(one, other, rtol=0, atol=1e-6 * max(1.0, float(largest)))
+    torch.testing.assert_close(one.double(), other.double(), rtol=0, atol=1e-6 * max(1.0, float(largest)))
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_every_part_is_that_of_the_pattern(variant: str):
-    model = shaken_model(small_config(**VARIANTS[variant]), seed=3)
+@each_variation
+def test_every_part_is_that_of_the_pattern(variation: str):
+    model = varied_model(variation).double()
     acts, patterns = both_ways(model, *texts_for(model))
     assert patterns.keys() == {site for site in acts if site.endswith("hook_pattern")}
     for site, pattern in patterns.items():
@@ -127,18 +99,6 @@ def test_however_much_is_computed_at_a_time(decoder: tc.Transformer, n_bytes: in
         for size in ((1, 1), (4, 7), (23, 2)):
             assert_near(pattern.pooled(size), pooled_by_hand(acts[site][0], size, "max"))
             assert_near(pattern.pooled(size, "mean", heads=[1]), pooled_by_hand(acts[site][0, [1]], size, "mean"))
-
-
-@pytest.mark.parametrize("size", [(1, 1), (7, 5), (8, 8), (23, 23), (24, 1), (256, 256)])
-@pytest.mark.parametrize("reduce", ["max", "mean"])
-def test_overviews_of_any_size(decoder: tc.Transformer, size: tuple[int, int], reduce: Any):
-    acts, patterns = both_ways(decoder, random_tokens([23], vocab_size=13))
-    for site, pattern in patterns.items():
-        assert_near(pattern.pooled(size, reduce), pooled_by_hand(acts[site][0], size, reduce))
-        some = pattern.pooled(size, reduce, heads=[2, 0])
-        assert_near(some, pooled_by_hand(acts[site][0, [2, 0]], size, reduce))
-        if min(size) >= 23:
-            assert_near(pattern.pooled(size, reduce), acts[site][0])
 
 
 @pytest.mark.parametrize(
@@ -215,19 +175,6 @@ def test_an_edited_pattern_is_what_lazy_gives(stem: str, is_outside: bool):
         assert_near(pattern.pooled((2, 3), batch=1), pooled_by_hand(acts[site][1], (2, 3), "max"))
 
 
-def test_a_mask_that_is_written_out():
-    """As it comes from who calls attention by hand: any of its axes may be 1."""
-    q, k = torch.randn(2, 3, 5, 4), torch.randn(2, 3, 5, 4)
-    tokens = random_tokens([3, 5], vocab_size=13)
-    for mask in (causal_mask(5)[None, None], padding_mask(tokens, 0), torch.rand(2, 3, 5, 5) < 0.5, None):
-        pattern = tc.LazyPattern(PatternInputs(q=q, k=k, mask=mask, bias=None, scale=0.5, pattern=None))
-        scores = 0.5 * q @ k.transpose(-2, -1)
-        scores = scores if mask is None else scores.masked_fill(~mask, -math.inf)
-        assert_near(pattern.full(), scores.softmax(dim=-1).nan_to_num(0.0))
-        allowed = torch.ones(2, 3, 5, 5, dtype=torch.bool) if mask is None else mask.expand(2, 3, 5, 5)
-        assert torch.equal(pattern.mask_window(2, slice(1, 3), batch=1), allowed[1, 2, 1:3])
-
-
 def test_no_site_means_the_patterns_and_others_are_tensors(decoder: tc.Transformer):
     tokens = random_tokens([5], vocab_size=13)
     site = "decoder.blocks.0.self_attn.hook_pattern"
@@ -238,10 +185,6 @@ def test_no_site_means_the_patterns_and_others_are_tensors(decoder: tc.Transform
         decoder(tokens)
     assert set(acts) == {site, "decoder.blocks.0.hook_resid_post"} and set(acts.patterns) == {site}
     assert acts[site] is acts.patterns[site] and isinstance(acts["decoder.blocks.0.hook_resid_post"], Tensor)
-    with pytest.raises(SiteError, match="no site"), tc.capture(decoder, "*.hook_patern", lazy=True):
-        pass
-    with pytest.raises(KeyError, match="captured are"):
-        acts["hook_logits"]
 
 
 def test_unwatched_it_stays(decoder: tc.Transformer):
@@ -268,27 +211,6 @@ def test_it_is_detached_unless_asked(decoder: tc.Transformer):
         (gradient,) = torch.autograd.grad(joined.patterns[site].full().square().sum(), weight)
         (expected,) = torch.autograd.grad(eager[site].square().sum(), weight)
     torch.testing.assert_close(gradient, expected)
-    assert expected.abs().sum() > 0
-
-
-def test_gradients_are_finite_where_nothing_may_be_attended_to():
-    model = shaken_model(small_config())
-    with torch.enable_grad(), tc.capture(model, lazy=True, detach=False) as acts:
-        model(*texts_for(model))
-        total = torch.stack([pattern.full().square().sum() for pattern in acts.patterns.values()]).sum()
-        gradients = torch.autograd.grad(total, list(model.parameters()), allow_unused=True)
-    assert all(gradient.isfinite().all() for gradient in gradients if gradient is not None)
-
-
-def test_half_precision(decoder: tc.Transformer):
-    model = shaken_model(small_config(**DECODER, positions="alibi", max_seq_len=32)).bfloat16()
-    acts, patterns = both_ways(model, random_tokens([23], vocab_size=13))
-    for site, pattern in patterns.items():
-        assert pattern.full().dtype == torch.bfloat16
-        torch.testing.assert_close(pattern.full(), acts[site], rtol=0, atol=0.01)
-        means = pattern.pooled((4, 4), "mean")
-        assert means.dtype == torch.float32
-        torch.testing.assert_close(means, pooled_by_hand(acts[site][0].float(), (4, 4), "mean"), rtol=0, atol=0.01)
 
 
 def test_what_is_not_there_is_an_error_that_says_so(decoder: tc.Transformer):
@@ -296,23 +218,11 @@ def test_what_is_not_there_is_an_error_that_says_so(decoder: tc.Transformer):
     (pattern,) = patterns.values()
     for call in (
         lambda: pattern.head(3),
-        lambda: pattern.window(3),
-        lambda: pattern.mask_window(3),
         lambda: pattern.pooled(heads=[0, 3]),
     ):
         with pytest.raises(SiteError, match="there is no head 3 in this pattern of 3; the last is 2"):
             call()
     with pytest.raises(SiteError, match="there is no text 1 in this pattern of 1; the last is 0"):
         pattern.pooled(batch=1)
-    with pytest.raises(SiteError, match="no head -1"):
-        pattern.head(-1)
     with pytest.raises(ConfigError, match="must have step 1, got 2"):
         pattern.window(0, slice(0, 4, 2))
-    with pytest.raises(ConfigError, match="column; got 0 x 4"):
-        pattern.pooled((0, 4))
-
-
-def test_every_source_is_beside_its_pattern(decoder: tc.Transformer):
-    names = {name.removesuffix("pattern_inputs") + "hook_pattern" for name in named_lazy_points(decoder)}
-    assert names == {name for name in tc.site_names(decoder) if name.endswith("hook_pattern")}
-    assert not any(name.endswith("pattern_inputs") for name in tc.site_names(decoder))

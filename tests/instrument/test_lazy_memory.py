@@ -61,17 +61,6 @@ def model() -> tc.Transformer:
     return model_with("learned")
 
 
-def test_the_measure_itself():
-    def run() -> None:
-        kept = torch.zeros(1000)  # 4,000 bytes
-        for _ in range(3):
-            kept = kept + 1  # 4,000 more, and the earlier ones are free
-            kept.add_(1)
-            kept.view(10, 100)
-
-    assert peak(run) == 8000
-
-
 def test_twice_the_length_takes_twice_the_memory(model: tc.Transformer, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(lazy, "_CHUNK_BYTES", 1 << 16)
 
@@ -103,9 +92,3 @@ def test_what_is_kept_grows_with_the_length():
 
     q_and_k, padding, bias_by_distance = 2 * 2 * 32 * 4 * 300, 2 * 300, 4 * 4 * (2 * 300 - 1)
     assert kept(300) == q_and_k + padding + bias_by_distance
-
-
-def test_the_states_are_those_that_the_logits_are_made_of(model: tc.Transformer):
-    tokens = random_tokens([9, 4], vocab_size=500)
-    with torch.no_grad():
-        assert torch.equal(model.unembed(model.final_states(tokens)), model(tokens))

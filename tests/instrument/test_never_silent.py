@@ -4,7 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager
 from copy import deepcopy
 from typing import Any
 
@@ -93,19 +93,3 @@ def test_a_generator_shares_its_caller_s_context(model: tc.Transformer):
     assert (inside - before).abs().max() > 0.1 and torch.equal(model(TOKENS), inside)
     assert next(steps, None) is None
     assert torch.equal(model(TOKENS), before)
-
-
-@contextmanager
-def without_heads(model: tc.Transformer) -> Iterator[None]:
-    with tc.intervene(model, WITHOUT_HEADS):
-        yield
-
-
-def test_a_context_manager_of_ones_own_acts_on_its_block(model: tc.Transformer):
-    with tc.intervene(model, WITHOUT_HEADS):
-        expected = model(TOKENS)
-    with without_heads(model):
-        assert torch.equal(model(TOKENS), expected)
-    with ExitStack() as stack:
-        stack.enter_context(without_heads(model))
-        assert torch.equal(model(TOKENS), expected)

@@ -61,19 +61,6 @@ def test_threads_that_run_at_once(model: tc.Transformer):
         assert list(threads.map(run, range(N_THREADS))) == [N_FORWARDS] * N_THREADS
 
 
-def test_a_forward_pass_in_another_thread_is_neither_seen_nor_changed(model: tc.Transformer):
-    plain = model(*texts_of(0))
-    with (
-        tc.intervene(model, {"hook_logits": tc.zero()}),
-        tc.capture(model, "*") as acts,
-        ThreadPoolExecutor(1) as thread,
-    ):
-        assert torch.equal(thread.submit(activations, model, 0).result()["hook_logits"], plain)
-        assert not acts and not model(*texts_of(0)).any()
-    assert set(acts) == set(tc.site_names(model))
-    assert torch.equal(model(*texts_of(0)), plain)
-
-
 def test_tasks_that_take_turns(model: tc.Transformer):
     plain = [model(*texts_of(person)) for person in range(5)]
 
