@@ -60,7 +60,7 @@ def test_branches_are_one_tree_whose_ends_stand_in_a_table(three_kinds: Path, dr
     assert second[1] is third[1] and (second[1].kind, third[2].kind) == ("forced", "forced")
     assert drawn["at"] == second[1].id
     assert {node.id for node in nodes if node.on_path} == {node.id for node in second}
-    totals = [sum(node.log_prob for node in path[1:]) for path in paths]
+    totals = [sum(node.log_prob or 0 for node in path[1:]) for path in paths]
     assert [end.total for end in ends] == pytest.approx(totals)
     table = app.dataframe[0].value
     assert table["nats"].tolist() == pytest.approx(totals)
