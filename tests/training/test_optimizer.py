@@ -50,29 +50,6 @@ def test_it_takes_the_steps_of_the_algorithm(weight_decay: float | None):
             np.testing.assert_allclose(parameter.detach().numpy(), array, rtol=1e-5, atol=1e-6)
 
 
-def test_from_its_tensors_it_goes_on_bit_for_bit():
-    config = replace(CONFIG, optimizer="adamw", weight_decay=0.1)
-    model, twin = a_model(0), a_model(0)
-    optimizer = Adam(model, config)
-    assert optimizer.tensors() == {}
-    random = np.random.default_rng(2)
-    gradients = [[random.normal(size=p.shape) for p in model.parameters()] for _ in range(6)]
-    for step_gradients in gradients[:3]:
-        give_gradients(model, step_gradients)
-        optimizer.step(0.01)
-
-    twin.load_state_dict(model.state_dict())
-    twin_optimizer = Adam(twin, config)
-    twin_optimizer.load(optimizer.tensors())
-    for step_gradients in gradients[3:]:
-        give_gradients(model, step_gradients)
-        give_gradients(twin, step_gradients)
-        optimizer.step(0.01)
-        twin_optimizer.step(0.01)
-    for parameter, twin_parameter in zip(model.parameters(), twin.parameters(), strict=True):
-        assert torch.equal(parameter, twin_parameter)
-
-
 def test_tensors_of_another_model_are_refused():
     for name in ("2.weight.exp_avg", "0.weight.velocity", "1.weight.exp_avg"):
         with pytest.raises(RunError, match=name):

@@ -2,11 +2,6 @@
 
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from uuid import uuid4
@@ -16,6 +11,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.training.run.holder import holder
+from tests.training.run.test_status import json_values
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.batching import BatchPosition
 from transformer_core.errors import RunError
@@ -37,11 +34,6 @@ REQUEST = RunRequest(
 )
 WRITTEN = json.dumps(asdict(REQUEST))
 PARTS = [".lock", ".reserve", "last", "run.json", "status.json"]
-JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=5,
-)
 PROGRESS = Progress(step=7, seconds=1.5, position=BatchPosition(epoch=1, index=2))
 
 
@@ -55,21 +47,6 @@ def directory(tmp_path: Path, request_: RunRequest) -> RunDirectory:
     directory = RunDirectory(tmp_path / "run", request_)
     directory.create()
     return directory
-
-
-@pytest.fixture
-def another_process(directory: RunDirectory) -> Iterator[int]:
-    """A process that holds the run, until the test is over."""
-    directory.release()
-    hold = "import sys; from filelock import FileLock as L; a = L(sys.argv[1]); a.acquire(); print(flush=True); input()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", hold, str(directory.path / ".lock")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    assert process.stdout is not None
-    process.stdout.readline()
-    yield process.pid
-    process.kill()
-    process.communicate()
 
 
 def stands(directory: RunDirectory) -> tuple[str, int, int]:
@@ -126,7 +103,7 @@ def test_whatever_run_json_holds_it_is_a_request_or_told(tmp_path_factory: pytes
     if data.draw(st.booleans()):
         del place[name]
     else:
-        place[name] = data.draw(JSON_VALUES)
+        place[name] = data.draw(json_values)
     run = tmp_path_factory.mktemp("run")
     (run / "run.json").write_text(json.dumps(values))
     try:
@@ -137,14 +114,13 @@ def test_whatever_run_json_holds_it_is_a_request_or_told(tmp_path_factory: pytes
     assert RunRequest.from_dict(json.loads(json.dumps(asdict(request)))) == request
 
 
-def test_a_live_run_is_not_taken_over_and_a_killed_one_is(directory: RunDirectory, another_process: int):
-    say(directory, pid=another_process, state="running", step=5, heartbeat=0.0)  # a step may take an hour
-    with pytest.raises(RunError, match=rf"being trained by process {another_process} \(step 5\)"):
-        directory.claim()
-    assert stands(directory)[:2] == ("running", 5)
-    os.kill(another_process, signal.SIGKILL)
-    while stands(directory)[0] == "running":  # the system takes a moment
-        time.sleep(0.01)
+def test_a_live_run_is_not_taken_over_and_a_killed_one_is(directory: RunDirectory):
+    directory.release()
+    with holder(directory.path / ".lock") as process:
+        say(directory, pid=process.pid, state="running", step=5, heartbeat=0.0)  # a step may take an hour
+        with pytest.raises(RunError, match=rf"being trained by process {process.pid} \(step 5\)"):
+            directory.claim()
+        assert stands(directory)[:2] == ("running", 5)
     assert stands(directory)[:2] == ("failed", 5)
     directory.claim()
     assert stands(directory) == ("queued", 5, os.getpid())

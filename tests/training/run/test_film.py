@@ -2,22 +2,16 @@
 
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.training.small_runs import begin, corpus, go_on, work
 from transformer_core.errors import CheckpointError, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
-from transformer_core.training.loop import StepRecord
 from transformer_core.training.run.film import Film, planned_snapshots
-from transformer_core.training.run.worker import work as work_on
-
-__all__ = ["corpus"]  # a fixture
 
 WEIGHTS = "model.safetensors"
 
@@ -134,31 +128,3 @@ def test_now_is_what_was_looked_at_last(film: Film, model: Transformer):
     step, now, _ = film.load_now()
     assert film.step_now() == step == 8
     assert same(now, model)
-
-
-def test_the_film_of_a_run_broken_off_is_that_of_an_unbroken_one(tmp_path: Path, corpus: Path):
-    told: list[int] = []
-    whole = begin(tmp_path / "whole", corpus)
-    weights: dict[int, dict[str, Any]] = {}
-
-    def remember(step: int) -> None:
-        weights[step] = {name: tensor.clone() for name, tensor in whole.model.state_dict().items()}
-
-    for event in work_on(whole, on_snapshot=remember):
-        if isinstance(event, StepRecord):
-            remember(event.step)
-    job = begin(tmp_path / "broken", corpus)
-    events = work_on(job, on_snapshot=told.append)
-    while not isinstance(event := next(events), StepRecord) or event.step < 6:
-        pass
-    job.directory.release()  # what the system does for a process that is killed
-    job = go_on(tmp_path / "broken")
-    assert job.step == 4
-    assert job.directory.film.snapshots() == [*range(5)]
-    work(job, on_snapshot=told.append)
-    assert told == [0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10, 11, 12]
-    for film in (Film(tmp_path / "whole"), Film(tmp_path / "broken")):
-        assert film.snapshots() == [*range(13)]
-        for step in (0, 1, 4, 5, 12):
-            model, _ = film.load(step)
-            assert all(torch.equal(tensor, weights[step][name]) for name, tensor in model.state_dict().items())

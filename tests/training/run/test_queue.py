@@ -1,21 +1,16 @@
 """The queue: places, the order of those who wait, and what is left of those who were killed."""
 
 import os
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
 
+from tests.training.run.holder import holder
 from transformer_core.errors import ConfigError
 from transformer_core.training.run.queue import QueueTurn, n_at_once, take_place, wait_for_place
-
-ROOT = Path(__file__).resolve().parents[3]
-HOLD = "import sys; from filelock import FileLock as L; a = L(sys.argv[1]); a.acquire(); print(flush=True); input()"
 
 
 @pytest.fixture(autouse=True)
@@ -24,29 +19,6 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path))
     monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "2")
     return tmp_path / "places"
-
-
-@pytest.fixture
-def another_process() -> Iterator[Callable[[Path], "subprocess.Popen[bytes]"]]:
-    """Starts processes that each hold a lock, and ends them."""
-    started: list[subprocess.Popen[bytes]] = []
-
-    def hold(lock: Path) -> "subprocess.Popen[bytes]":
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        process = subprocess.Popen(
-            [sys.executable, "-S", "-c", f"import site; site.main(); {HOLD}", str(lock)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-        started.append(process)
-        assert process.stdout is not None
-        process.stdout.readline()
-        return process
-
-    yield hold
-    for process in started:
-        process.kill()
-        process.communicate()
 
 
 class Waiter:
@@ -124,23 +96,17 @@ def test_who_came_first_goes_first(places: Path, monkeypatch: pytest.MonkeyPatch
     assert list(places.glob("ticket-*")) == []
 
 
-def test_a_killed_run_and_a_killed_waiter_hold_nobody_up(
-    places: Path, monkeypatch: pytest.MonkeyPatch, another_process: Callable[[Path], "subprocess.Popen[bytes]"]
-):
+def test_a_killed_run_and_a_killed_waiter_hold_nobody_up(places: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "1")
-    at_work = another_process(places / "place-0.lock")
-    assert take_place() is None
-    at_work.kill()
-    at_work.wait()
+    with holder(places / "place-0.lock"):
+        assert take_place() is None
     place = take_place()
     assert place is not None
     place.release()
     ticket = places / f"ticket-{time.time_ns() - 10**10:020}-1.lock"  # somebody has been waiting for ten seconds
-    waiting = another_process(ticket)
-    mine = Waiter()
-    assert set(mine.n_before) == {1}  # though there is a place
-    assert mine.place is None
-    waiting.kill()
-    waiting.wait()
+    with holder(ticket):
+        mine = Waiter()
+        assert set(mine.n_before) == {1}  # though there is a place
+        assert mine.place is None
     mine.has_come_in().release()
     assert not ticket.exists()

@@ -1,5 +1,6 @@
 """The work of a training process: train, measure, film and save, all of it written to the run directory."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from time import perf_counter
@@ -195,16 +196,20 @@ def _measure(job: Job) -> Measurement:
     if job.processes.is_first:
         n = len(pairs)
         _tell(job, "running", reason=Message(_MEASURING_PAIRS if job.corpus.is_pairs else _MEASURING_TEXTS, n=n))
-        job.metrics = evaluate(
-            job.model, job.tokenizer, job.corpus, pairs, guided=job.directory.request.training.guided
-        )
-        tested = probe(job.model, job.tokenizer, job.probed_batch(), pairs)
+        guided = job.directory.request.training.guided
+        job.metrics = _finite(evaluate(job.model, job.tokenizer, job.corpus, pairs, guided=guided))
+        tested = _finite(probe(job.model, job.tokenizer, job.probed_batch(), pairs))
         held_out_metrics = {f"held_out_{name}": value for name, value in job.metrics.items()}
         probes = {f"probe_{name}": value for name, value in tested.items()}
         job.directory.metrics.append({"step": job.step, "held_out_pairs": len(pairs)} | held_out_metrics | probes)
         _tell(job, "running")
     job.metrics = job.processes.agree(job.metrics)
     return Measurement(step=job.step, n_items=len(pairs), of=kind, metrics=job.metrics)
+
+
+def _finite(values: Mapping[str, float]) -> dict[str, float]:
+    """Return the values that are numbers; a model that has others cannot take its next step, which says why."""
+    return {name: value for name, value in values.items() if math.isfinite(value)}
 
 
 def _change_rate(job: Job, factor: float) -> None:
