@@ -26,8 +26,6 @@ WIDGETS = ("selectbox", "segmented_control", "multiselect", "slider", "number_in
 
 @dataclass
 class Drawn:
-    """A figure, and what can be taken away with it."""
-
     figure: Any
     options: dict[str, Any]
     taken: dict[str, Any]
@@ -108,8 +106,6 @@ def run_lines(lines: str) -> tuple[dict[str, Any], str]:
 
 
 class Place:
-    """A container, a column, or an empty place; it is drawn into as into the page."""
-
     open = True
 
     def __enter__(self) -> "Place":
@@ -124,7 +120,6 @@ class Place:
 
 @contextmanager
 def drawn_bare() -> Iterator[Bare]:
-    """Draw into a `Bare` in place of a page."""
     bare = Bare()
 
     def live_figure(figure: Any, *, key: str, files: Any = None, csv: str | None = None, **options: Any) -> None:

@@ -28,9 +28,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "runs" / ".experiments"
 
 
-def request(kind: ExperimentKind = "masks", task: str = "copy") -> ExperimentRequest:
+def request(kind: ExperimentKind = "masks") -> ExperimentRequest:
     variants = {"masks": ("look_ahead", "no_mask"), "positions": ("alibi", "none")}[kind]
-    return ExperimentRequest(kind=kind, task=task, variants=variants, seed=0, steps=20)
+    return ExperimentRequest(kind=kind, task="copy", variants=variants, seed=0, steps=20)
 
 
 @pytest.fixture
@@ -103,14 +103,6 @@ def test_the_oldest_that_have_ended_go(ended: Ended, place: Path, monkeypatch: p
     left = sorted(path.name for path in place.glob("*-*"))
     assert left == ["masks-20250101-000000", "masks-20260105-120000", "positions-20260104-120000"]
     at_work.release()
-
-
-def test_the_pace_of_the_last_one_is_expected_of_the_next(ended: Ended):
-    usual = experiment_runs.seconds_for(request())
-    ended("masks-20260101-120000")  # 20 steps of two variants took 2 s
-    ended("masks-20260102-120000", "stopped", 3)
-    assert experiment_runs.seconds_for(request()) == pytest.approx(2.0)
-    assert experiment_runs.seconds_for(request(task="dates")) == pytest.approx(usual)
 
 
 def test_an_experiment_that_a_process_is_about_to_make_is_no_run(place: Path):

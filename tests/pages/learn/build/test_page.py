@@ -54,6 +54,7 @@ def test_twelve_lines_lead_from_step_to_step_to_the_models_output(open_build: Op
 
 def test_a_line_is_kept_while_other_steps_heads_and_pages_are_seen(open_build: OpenApp):
     app = open_build(model="en-fr", step="4")
+    assert "data-right='False'" in words_of(write(app, 4, "(" * 300))
     write(app, 4, "k @ q.T")
     app.session_state["head"] = 1
     app.run()
@@ -64,13 +65,6 @@ def test_a_line_is_kept_while_other_steps_heads_and_pages_are_seen(open_build: O
     app.switch_page("learn/build/page.py").run()
     app.segmented_control(key="build-step-segments").set_value(4).run()
     assert app.text_input(key="build-line-4-box").value == "k @ q.T"
-
-
-def test_what_is_not_allowed_gets_one_calm_sentence(open_build: OpenApp):
-    app = open_build(step="4")
-    for line in ("__import__('os').system('true')", "9**9**9", "(" * 300, "ｑ"):
-        words = words_of(write(app, 4, line))
-        assert "data-right='False'" in words and "Traceback" not in words
 
 
 def test_a_step_that_is_not_there_is_refused(open_build: OpenApp):

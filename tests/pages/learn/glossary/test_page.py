@@ -56,9 +56,6 @@ def test_a_topic_lists_its_terms_and_links_keep_the_chosen_model_unless_a_term_n
 
 
 def test_german_is_searched_in_either_language(open_app: OpenApp):
-    app = open_app("heads")
+    app = open_app("glossary", search="beam search", term="attention-pattern")
     app.session_state["language"] = "de"
-    app.query_params["search"], app.query_params["term"] = "beam search", "attention-pattern"
-    app.switch_page("learn/glossary/page.py").run()
-    assert not app.exception
-    assert titles(app)[:2] == ["Attention-Muster", "Beam Search"]
+    assert titles(app.run())[:2] == ["Attention-Muster", "Beam Search"]

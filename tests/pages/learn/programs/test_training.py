@@ -148,16 +148,14 @@ def test_each_head_of_the_program_has_a_row(bare: Bare, trained: Path):
 
 def test_both_patterns_are_those_of_the_models_on_the_input(bare: Bare, trained: Path):
     matched.show(SHOWN)
-    (matched_head,) = match_of_training().heads
-    models = {"program": (SHOWN.compiled[0], 0)}
-    models["trained"] = tc.load(trained / "mine" / "last")[0], matched_head.trained_head[1]
+    head_of_training = match_of_training().heads[0].trained_head[1]
+    models = {"program": (SHOWN.compiled[0], 0), "trained": (tc.load(trained / "mine" / "last")[0], head_of_training)}
     tokens = torch.tensor([SHOWN.compiled[1].encode("b a d", bos=True)])
     for name, (model, head) in models.items():
         with torch.inference_mode(), tc.capture(model) as acts:
             model(tokens)
-        _, *lines = bare.figures[f"programs-matched-{name}"].rows
-        weights = np.array([float(line.rsplit(",", 1)[1]) for line in lines])
-        expected = acts["decoder.blocks.0.self_attn.hook_pattern"][0, head].flatten().numpy()
+        weights = [float(row.rsplit(",", 1)[1]) for row in bare.figures[f"programs-matched-{name}"].rows[1:]]
+        expected = acts["decoder.blocks.0.self_attn.hook_pattern"][0, head].flatten()
         np.testing.assert_allclose(weights, expected, atol=1e-5)
 
 

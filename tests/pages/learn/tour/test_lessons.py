@@ -1,6 +1,5 @@
 """The lessons of the app: found where they are, and their links open what the pages understand."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,25 +11,6 @@ from pages.learn.tour.lesson_engine.six_words import train_six_words
 from tests.pages.learn.tour.conftest import MakeLesson
 from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.errors import HeadlightError
-
-
-def test_a_teachers_folder_can_be_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    assert lessons.own_folder() == lessons.ROOT / "lessons"
-    monkeypatch.setenv("HEADLIGHT_LESSONS", str(tmp_path))
-    assert lessons.own_folder() == tmp_path
-    (tmp_path / "my first.md").write_text("title: Mine\n")
-    mine = lessons.here()[-1]
-    assert (mine.name, mine.title, mine.group) == ("own.my-first", "Mine", "Your own lessons")
-
-
-def test_files_of_other_endings_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("HEADLIGHT_LESSONS", str(tmp_path))
-    assert lessons.not_read() == []
-    (tmp_path / "en").mkdir()
-    for name in ("mine.md", "who.txt", "Loud.MD", "en/it.txt", ".hidden.txt", "README.txt"):
-        (tmp_path / name).write_text("title: Mine\n")
-    assert lessons.not_read() == ["Loud.MD", "en/it.txt", "who.txt"]
-    assert [lesson.title for lesson in lessons.here() if lesson.name.startswith(lessons.OWN)] == ["Mine"]
 
 
 def test_each_training_of_the_six_words_is_asked_for_by_all_that_makes_it_and_made_once(make_lesson: MakeLesson):

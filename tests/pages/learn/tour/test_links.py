@@ -3,7 +3,6 @@
 import html
 import time
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -45,23 +44,14 @@ def test_a_link_asks_for_what_its_page_and_its_model_have():
 
 
 @pytest.mark.parametrize("place", KINDS.values(), ids=map("-".join, KINDS))
-def test_a_link_opens_what_it_promises(open_app: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, place: int):
+def test_a_link_opens_what_it_promises(open_app: Callable[..., AppTest], place: int):
     """The page says nothing of a wrong address, holds what the link asks for, and shows the text's own output."""
-    notes: list[list[str]] = []
-    seed = state.seed
-
-    def overheard(*given: Any) -> list[str]:
-        notes.append(seed(*given))
-        return notes[-1]
-
-    monkeypatch.setattr(state, "seed", overheard)
     lesson, link = LINKS[place]
     asked = lessons.view_of(lesson, link, lessons.card_of(lesson))
     app = open_app("tour")
     for name, value in asked.items():
         app.query_params[name] = value
     app.switch_page(pages()[link.page].script).run()
-    assert len(notes) == 2 - (link.page == "train") and not any(notes)
     assert not app.exception
     words = html.unescape(words_of(app))
     assert not [told for told in OF_A_WRONG_ADDRESS if told in words] and not [*app.warning, *app.error, *app.info]

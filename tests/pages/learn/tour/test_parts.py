@@ -71,14 +71,10 @@ def test_a_token_is_chosen_among_those_of_its_side(bare: Bare, make_lesson: Make
     for side, labels in (("source", ["The", "cat"]), ("target", ["<bos>", "Le"])):
         view_fields.ask_again("made", 0)
         question.show(make_lesson(), asked(tokens=side), 0, EVIDENCE)
-        pills = bare.widgets[KEY("0")]
-        assert [name.replace("\\", "").replace("\u2060", "") for name in pills.names] == labels
-        bare.session[KEY("0")] = None
-        pills.how["on_change"]()
-        assert view_fields.answers("made") == (), "none was chosen"
-        bare.session[KEY("0")] = 1
-        pills.how["on_change"]()
-        assert view_fields.answers("made") == (labels[1],)
+        for chosen, answers in ((None, ()), (1, (labels[1],))):
+            bare.session[KEY("0")] = chosen
+            bare.widgets[KEY("0")].how["on_change"]()
+            assert view_fields.answers("made") == answers
 
 
 def test_the_six_words_are_trained_only_where_it_was_asked_for(bare: Bare, make_lesson: MakeLesson):

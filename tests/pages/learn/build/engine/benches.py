@@ -35,17 +35,11 @@ def bench_of(name: str, attention: str, layer: int = 0, head: int = 1) -> Workbe
     return walked(name, attention, layer, head)[0]
 
 
-def places() -> list[tuple[str, str, int]]:
-    """Every attention of every shipped model: model, attention and layer."""
-    cards = models.available()
-    return [
-        (name, attention, layer)
-        for name in MODELS
-        for attention in cards[name].attentions
-        for layer in range(cards[name].n_layers(attention))
-    ]
-
-
-LAST = {(name, attention): layer for name, attention, layer in places()}
+LAST = {  # every attention of every shipped model, and its last layer
+    (name, attention): card.n_layers(attention) - 1
+    for name, card in models.available().items()
+    if name in MODELS
+    for attention in card.attentions
+}
 each_attention = pytest.mark.parametrize(("name", "attention", "layer"), [(*of, layer) for of, layer in LAST.items()])
 each_kind = pytest.mark.parametrize(("name", "attention"), LAST)

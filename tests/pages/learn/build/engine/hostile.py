@@ -54,10 +54,6 @@ def attribute_walk(rng: random.Random) -> str:
     return rng.choice(BASES) + chain
 
 
-def call(rng: random.Random) -> str:
-    return f"{rng.choice(('', '', 'torch.', 'np.', 'q.', 'F.'))}{rng.choice(CALLED)}({rng.choice(ARGUMENTS)})"
-
-
 def power(rng: random.Random) -> str:
     sign, n = rng.choice(("**", "**", "*", "//", "@")), rng.randint(2, 12)
     return sign.join(rng.choice(("9", "10**9", "q", "d_k", "-1", "0.5", "1e300", "(-1)", "9" * 50)) for _ in range(n))
@@ -125,7 +121,8 @@ SOLUTIONS = [
     for line in (step.line, step.solution, *(mistake.line for mistake in step.mistakes))
 ]
 KINDS: tuple[Callable[[random.Random], str], ...] = (
-    *(attribute_walk, call, power, giant, nested, long, look_alike, keywords, mutated, mutated, mutated),
+    *(attribute_walk, power, giant, nested, long, look_alike, keywords, mutated, mutated, mutated),
+    lambda rng: f"{rng.choice(('', 'torch.', 'np.', 'q.', 'F.'))}{rng.choice(CALLED)}({rng.choice(ARGUMENTS)})",
     lambda rng: rng.choice(WHOLE),
 )
 

@@ -19,7 +19,7 @@ from pages.learn.build.engine import interpreter, operations, syntax
 from pages.learn.build.engine.budget import Budget
 from pages.learn.build.engine.errors import LineError
 from pages.learn.build.engine.interpreter import REFUSED, run
-from tests.pages.learn.build.engine.hostile import SOLUTIONS, hostile
+from tests.pages.learn.build.engine.hostile import hostile
 
 N_PROGRAMS, SEED = 2_000, 20_170_612
 ALLOWED_NODES = (
@@ -113,7 +113,7 @@ def not_allowed(program: str, known: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def faults(programs: Iterator[str] | list[str]) -> list[str]:
+def faults(programs: list[str]) -> list[str]:
     """What programs did that they may not do, a sentence each."""
     known, found = variables(), []
     originals = {name: np.array(value) for name, value in known.items() if isinstance(value, np.ndarray)}
@@ -143,16 +143,18 @@ def faults(programs: Iterator[str] | list[str]) -> list[str]:
         if result is None:
             continue
         n_run += 1
-        is_array = isinstance(result, np.ndarray) and result.dtype in (np.float64, np.bool_)
-        if not (is_array or type(result) in (int, float, bool)):
-            found.append(f"{program[:80]!r} gave {type(result).__name__}")
-        if is_array and result.size > MOST_NUMBERS:
-            found.append(f"{program[:80]!r} gave {result.size} numbers")
+        is_number = isinstance(result, np.ndarray | int | float)
+        if (
+            not is_number
+            or np.asarray(result).dtype not in (np.float64, np.int64, np.bool_)
+            or np.size(result) > MOST_NUMBERS
+        ):
+            found.append(f"{program[:80]!r} gave {type(result).__name__} of {np.size(result)} numbers")
         found += [f"{program[:80]!r} was run, with {what}" for what in not_allowed(program, known)]
     for name, original in originals.items():
         if not np.array_equal(np.array(known[name]), original):
             found.append(f"{name} was changed")
-    assert n_run, "no program was run"
+    assert 20 * n_run > len(programs), "else an interpreter that refuses everything would have no fault"
     return found
 
 
@@ -166,18 +168,6 @@ def test_hostile_programs_reach_nothing_and_keep_to_their_budget():
     finally:
         tracemalloc.stop()
     assert peak < MOST_BYTES
-
-
-def test_many_mutations_still_run():
-    """Else the test above would hold an interpreter that refuses everything."""
-    known, n_run = variables(), 0
-    for line in SOLUTIONS:
-        try:
-            run(line.removeprefix("q = "), "q", known)
-            n_run += 1
-        except LineError:
-            pass  # of another step's name, or with shapes of cross-attention
-    assert n_run > 0.4 * len(SOLUTIONS)
 
 
 def open_file(budget: Budget, path: str) -> int:

@@ -16,6 +16,8 @@ def place_of(name: str, attention: str, step: str) -> int:
 def test_every_solution_is_right(name: str, attention: str):
     bench = bench_of(name, attention)
     for place, step in enumerate(bench.steps):
+        later = {one.name for one in bench.steps[place:]}
+        assert step.mistakes and not later & {*bench.given(place)}
         for line in (step.line, step.solution):
             verdict = judge(bench, place, line)
             assert verdict.is_right and not verdict.reasons and verdict.cell is None, step.name
@@ -74,15 +76,14 @@ def test_a_line_without_the_mask_is_wrong_even_where_the_mask_allows_every_cell(
 def test_other_spellings_are_right_and_their_mistakes_are_named():
     bench = bench_of("induction", "decoder")
 
-    def reasons(step: str, line: str) -> list[str] | None:
+    for step, line, reasons in (
+        ("weights", "torch.exp(masked - torch.max(masked, dim=-1, keepdim=True).values)", []),
+        ("Z", 'F.softmax(where(mask, Q @ K.mT * d_k ** -0.5 + biases, float("-inf")), -1) @ V', []),
+        ("scaled", "scores * d_k ** -0.5", [NO_POSITIONS]),
+        ("pattern", "weights / np.sum(weights, axis=1)", [KEEPDIM]),
+    ):
         verdict = judge(bench, place_of("induction", "decoder", step), line)
-        return None if verdict.is_right else [*map(str, verdict.reasons)]
-
-    assert reasons("masked", "np.where(mask, scaled, -np.inf)") is None
-    assert reasons("weights", "torch.exp(masked - torch.max(masked, dim=-1, keepdim=True).values)") is None
-    assert reasons("Z", 'F.softmax(where(mask, Q @ K.mT * d_k ** -0.5 + biases, float("-inf")), -1) @ V') is None
-    assert reasons("scaled", "scores * d_k ** -0.5") == [NO_POSITIONS]
-    assert reasons("pattern", "weights / np.sum(weights, axis=1)") == [KEEPDIM]
+        assert verdict.is_right == (not reasons) and [*map(str, verdict.reasons)] == reasons
 
 
 def test_numbers_may_differ_by_a_share_of_the_largest_and_small_ones_by_as_much_as_of_1():

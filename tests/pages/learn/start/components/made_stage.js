@@ -50,8 +50,6 @@ const attention = () => [
 const LEVELS = { overview: () => overview(), block: () => overview("decoder"), attention, head: () => [] };
 const CRUMBS = { overview: [""], block: ["", "decoder.0"], attention: ["", "decoder.0", "decoder.0.cross_attn"], head: ["", "decoder.0", "decoder.0.cross_attn", "decoder.0.cross_attn.1"] };
 
-export const numbers = new Map(); // by hook point
-
 export function data({ level = "overview", step = 1, revision = 0, temperature = 0, isFilling = false, lanes = LEVELS[level](), ...more } = {}) {
   const next = random(7);
   const values = lanes.flatMap((of) => of.panels).map((panel) => {
@@ -61,7 +59,6 @@ export function data({ level = "overview", step = 1, revision = 0, temperature =
       const [, rows, columns] = panel.size;
       made.forEach((_, i) => { if (Math.floor(i / columns) % rows < i % columns) made[i] = -Infinity; });
     }
-    numbers.set(panel.site, made);
     return made;
   });
   const steps = isFilling ? [0] : [0, 1, 2, 3];

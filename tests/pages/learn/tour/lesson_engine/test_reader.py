@@ -55,19 +55,13 @@ def test_a_whole_lesson():
     prose, figure, question, check, link = lesson.parts
     assert isinstance(prose, Prose)
     assert [piece for piece in prose.pieces if isinstance(piece, str)][1] == " numbers.\n\nAnd "
-    told = [piece for piece in prose.pieces if isinstance(piece, Told)]
-    assert [(piece.asked.source, piece.decimals, piece.asked.line) for piece in told] == [
-        ("d_head", 1, 10),
-        ("n_heads", None, 12),
-    ]
-    assert isinstance(figure, FigureSpec)
-    assert (figure.kind, figure.parameters, figure.line) == ("row", {"query": '"cat"'}, 14)
-    assert isinstance(question, Question)
-    assert (question.ask, question.within, question.line) == ("How many?", 0.5, 17)
+    told = [(one.asked.source, one.decimals, one.asked.line) for one in prose.pieces if isinstance(one, Told)]
+    assert told == [("d_head", 1, 10), ("n_heads", None, 12)]
+    assert figure == FigureSpec(kind="row", parameters={"query": '"cat"'}, lines={"kind": 15, "query": 16}, line=14)
+    assert isinstance(question, Question) and (question.ask, question.within, question.line) == ("How many?", 0.5, 17)
     assert isinstance(check, Check)
     assert [(asked.source, asked.line) for asked in check.holds] == [("d_head == 32", 24), ("n_heads == 4", 25)]
-    assert isinstance(link, Link)
-    assert (link.page, link.label, link.fields) == ("steps", "Go there", {"query": "3"})
+    assert link == Link(page="steps", label="Go there", fields={"query": "3"}, line=27)
 
 
 @pytest.mark.parametrize(

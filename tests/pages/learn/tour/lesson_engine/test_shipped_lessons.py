@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -109,27 +110,26 @@ def test_the_code_of_the_chapter_on_patching_gives_the_shares_of_its_figures(mak
         np.testing.assert_allclose(np.ravel(flips.array), [effect.rates.lower for effect in effects], atol=1e-6)
 
 
-def worded(spec: FigureSpec) -> set[tuple[str, str]]:
-    return {(name, value) for name, value in spec.parameters.items() if name in ("title", "names")}
+def without_words(part: Part) -> object:
+    """What is the same of a part in every language."""
+    match part:
+        case FigureSpec():
+            return part.kind, {name: of for name, of in part.parameters.items() if name not in ("title", "names")}
+        case Link():
+            return part.page, part.fields
+        case Question():
+            return part.tokens, part.within, len(part.choices)
+    return type(part)
 
 
 def test_german_lessons_say_the_same_of_the_same_numbers():
-    assert [lesson.name for lesson in GERMAN] == [lesson.name for lesson in ENGLISH]
     for english, german in zip(ENGLISH, GERMAN, strict=True):
-        for name in ("model", "text", "target", "other", "attention", "layer", "head", "padding", "mistake"):
-            assert getattr(english, name) == getattr(german, name), (english.name, name)
-        assert [type(part) for part in english.parts] == [type(part) for part in german.parts], english.name
-        asked = [Counter(expressions(lesson.parts)) for lesson in (english, german)]
-        assert asked[0] == asked[1], english.name
-        for one, other in zip(english.parts, german.parts, strict=True):
-            if isinstance(one, FigureSpec) and isinstance(other, FigureSpec):
-                assert one.kind == other.kind
-                assert {*one.parameters.items()} ^ {*other.parameters.items()} <= worded(one) | worded(other)
-            elif isinstance(one, Link) and isinstance(other, Link):
-                assert (one.page, one.fields) == (other.page, other.fields)
-            elif isinstance(one, Question) and isinstance(other, Question):
-                assert (one.tokens, one.within, len(one.choices)) == (other.tokens, other.within, len(other.choices))
-                assert one.ask != other.ask
+        one, other = (
+            replace(lesson, file="", title="", group="", section="", parts=()) for lesson in (english, german)
+        )
+        assert one == other
+        assert [*map(without_words, english.parts)] == [*map(without_words, german.parts)], english.name
+        assert Counter(expressions(english.parts)) == Counter(expressions(german.parts)), english.name
         assert english.title != german.title
 
 
