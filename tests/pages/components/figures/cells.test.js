@@ -110,15 +110,6 @@ test("the outline goes with the focus, and with a cell that newer data does not 
   assert.ok(outline.hidden && figure.hovered() === null);
 });
 
-test("a cell without words is called by its places", async () => {
-  const bare = heatmap();
-  delete bare.data[0].customdata;
-  const figure = await drawn(show, bare);
-  press(figure.plot, "ArrowDown");
-  press(figure.plot, "ArrowDown");
-  assert.equal(announced(), "query 8, key 2");
-});
-
 test("a box drawn with the pointer asks for all places that it touches, and one around everything for nothing", async () => {
   const figure = await drawn(show, heatmap());
   const { plot } = figure;

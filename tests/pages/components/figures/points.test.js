@@ -88,16 +88,3 @@ test("a point is called by the label of its axis, and by its number where there 
   press(figure.plot, "End");
   assert.equal(announced(), "of tokens: 2, nats 3.00"); // which has no label
 });
-
-test("the ring follows the figure, and goes with its line", async () => {
-  const figure = await drawn(show, chart());
-  const ring = figure.find(".ring");
-  for (const key of ["ArrowDown", "ArrowDown", "ArrowRight"]) press(figure.plot, key);
-  assert.deepEqual(ringAt(figure), px(1400, 0.25));
-  await figure.update(chart([LINES[0], line("anew", [0, 1400, 3000], [1, 2, 3])]));
-  assert.ok(!ring.hidden);
-  await figure.update(chart(LINES.slice(0, 1)));
-  assert.ok(ring.hidden);
-  press(figure.plot, "End");
-  assert.equal(announced(), "loss: step 0, nats 4.00");
-});

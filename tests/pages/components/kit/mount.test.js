@@ -80,19 +80,6 @@ test("what left while its module was on the way is not made", async () => {
   assert.deepEqual(log, []);
 });
 
-test("its styles are there once for all of its kind, in its shadow or on the page", async () => {
-  const { show } = await component();
-  for (const isolated of [true, false]) {
-    const one = shown(show, "overview", 1, { isolated });
-    const { adoptedStyleSheets: sheets } = one.root.getRootNode();
-    const n = sheets.length;
-    const beside = shown(show, "overview", 1, { isolated });
-    assert.equal(sheets.length, n);
-    one.leave();
-    beside.leave();
-  }
-});
-
 test("what keeps a place free on the page hears that it is filled, of a component in a shadow", async () => {
   const { show } = await component();
   const container = document.body.appendChild(document.createElement("div"));
