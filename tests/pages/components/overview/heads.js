@@ -33,7 +33,7 @@ export const headerOf = (more = {}) => ({
 });
 
 const nHeads = (groups) => groups.reduce((sum, { layers, heads }) => sum + layers * heads, 0);
-export const nCells = (groups) => groups.reduce((sum, { layers, heads, queries, keys }) => sum + layers * heads * queries * keys, 0);
+const nCells = (groups) => groups.reduce((sum, { layers, heads, queries, keys }) => sum + layers * heads * queries * keys, 0);
 
 /** A byte a cell that looks random. */
 export function bytesOf(groups, seed = 3) {
