@@ -38,9 +38,8 @@ def write(app: AppTest, step: int, line: str) -> AppTest:
     return app
 
 
-@pytest.mark.parametrize("model", ["en-fr", "tales"])
-def test_twelve_lines_lead_from_step_to_step_to_the_models_output(open_build: OpenApp, model: str):
-    app = open_build(model=model)
+def test_twelve_lines_lead_from_step_to_step_to_the_models_output(open_build: OpenApp):
+    app = open_build(model="en-fr")
     for number, line in enumerate(LINES, start=1):
         assert "Write the line and press Enter." in words_of(app)
         write(app, number, line)

@@ -16,7 +16,7 @@ from pages.shared.recipe import script, value_of
 from pages.train.train import keep
 from tests.pages.learn.bare import Bare, run_lines
 from tests.pages.learn.experiment_pages import here
-from transformer_core.analysis.heads.program_heads import ProgramMatch, match_program
+from transformer_core.analysis.heads.program_heads import ProgramMatch
 from transformer_core.checkpoints.compiled import write_program
 from transformer_core.corpora import load_corpus, program_inputs
 from transformer_core.model.transformer import Transformer
@@ -135,15 +135,6 @@ def match_of_training() -> ProgramMatch:
     run = training.training_of(SHOWN.program)
     assert run is not None
     return value_of(matched.recipe(SHOWN.program, run))
-
-
-def test_each_head_of_the_program_has_a_row(bare: Bare, trained: Path):
-    matched.show(SHOWN)
-    model, tokenizer = tc.load(trained / "mine" / "last")
-    (head,) = match_program(SHOWN.compiled[0], model, tokenizer, load_corpus("program:shift")).heads
-    cells = ["L0.H0", f"L0.H{head.trained_head[1]}", f"{head.distance:.2f}", f"{head.by_chance:.2f}"]
-    cells += [f"{head.effect:.1%}", "yes" if head.is_convincing else "no"]
-    assert "".join(f"<td>{cell}</td>" for cell in cells) in bare.words
 
 
 def test_both_patterns_are_those_of_the_models_on_the_input(bare: Bare, trained: Path):

@@ -18,13 +18,6 @@ def bare() -> Iterator[Bare]:
         yield drawn
 
 
-def test_the_seed_of_the_address_comes_first_and_a_drawn_one_stays(bare: Bare):
-    assert answers.seed() == 7
-    view_fields.TEST_SEED.set(None)
-    drawn = answers.seed()
-    assert 0 <= drawn < answers.N_SEEDS and answers.seed() == drawn
-
-
 def test_questions_are_answered_one_by_one_and_the_first_answer_counts(bare: Bare):
     names = [*questions(7, "before")]
     answers.start("before")
@@ -66,6 +59,8 @@ def test_a_new_session_begins_with_what_the_browser_kept(bare: Bare):
     assert kept.items() <= sent(bare)["parts"].items()
     answers.restore({"seed": 13})
     assert answers.seed() == 12, "it has answers"
+    view_fields.TEST_SEED.set(7)
+    assert answers.seed() == 7, "the address comes first"
 
 
 @pytest.mark.parametrize(

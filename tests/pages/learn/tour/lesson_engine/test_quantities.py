@@ -129,18 +129,6 @@ def test_a_head_is_ablated_made_to_look_at_a_key_and_patched_from_the_other_text
     assert "qu'elle était trop fatiguée" in evidence.told("output_patched[encoder, 1, 0, it]")
 
 
-def test_searches_are_those_of_the_core(make_evidence: MakeEvidence):
-    model, tokenizer = load("stories")
-    text = "Once there was a boy named Ben who lived by the sea."
-    prompt = torch.tensor([tokenizer.encode_for(text, "decoder_only")])
-    greedy = tc.greedy_decode(model, prompt, max_new_tokens=6).log_probs[0, prompt.shape[1] - 1 :].sum()
-    beams = tc.beam_search(model, prompt, max_new_tokens=6, n_beams=3, length_penalty=0.6, penalty_form="paper")
-    evidence = make_evidence("stories", text)
-    best = beams.log_probs[0, prompt.shape[1] - 1 :].sum()
-    for source, expected in (("greedy_log_prob[6]", greedy), ("beam_log_prob[3, 6]", best)):
-        assert float(array(evidence, source)) == pytest.approx(float(expected), abs=1e-5)
-
-
 def test_the_loss_on_a_text_is_that_of_its_tokens(make_evidence: MakeEvidence):
     """What the reading measured by itself is the oracle; a mistake makes it another."""
     evidence = make_evidence("en-fr", CAT, mistake="mask_on_cross")
