@@ -115,6 +115,23 @@ def test_torch_s_transformer(norm_position: str, src_lengths: list[int], tgt_len
         torch.testing.assert_close(model(src, tgt), logits, rtol=1e-5, atol=1e-5)
 
 
+@NORM_POSITIONS
+def test_torch_s_gradients(norm_position: str):
+    """For the weights that both read: what reaches them came back through all blocks."""
+    model = shaken_model(odd_config(norm_position=norm_position, tie_embeddings="none", dropout=0.0)).train()
+    src, tgt = random_tokens([11, 3, 6], vocab_size=37), random_tokens([2, 9, 9], vocab_size=37, seed=1)
+    labels = torch.randint(0, 37, tgt.shape)
+    shared = [*(stack.embed.weight for stack in both_stacks(model)), model.unembed.weight]
+    for ours, theirs in zip(
+        *(
+            torch.autograd.grad(nn.functional.cross_entropy(logits[tgt != PAD], labels[tgt != PAD]), shared)
+            for logits in (model(src, tgt), twin_logits(torch_twin(model), model, src, tgt))
+        ),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("alone", [{}, DECODER, ENCODER], ids=["encoder-decoder", "decoder", "encoder"])
 @torch.no_grad()
 def test_the_final_states_are_what_the_last_layer_makes_logits_of(alone: dict[str, Any]):
