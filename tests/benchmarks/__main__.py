@@ -12,7 +12,6 @@ BENCHMARKS = (
     "against_transformers",
     "kept_tokens",
     "in_browser",
-    "explore_in_browser",
     "many_users",
 )
 ON_REAL_DATA = ("shakespeare", "real_translation")  # minutes and hours, on data that are not here: run where named

@@ -1,21 +1,32 @@
 """What a person waits for, in a real Chromium: the first figure, another head, another text.
 
 The start is counted from `make run` on installed packages, with a Chromium that is open already; clicks and Enter from
-the event in the page to the frame in which the result is drawn.
+the event in the page to the frame in which the result is drawn. Heads and texts are those of each shipped model, and
+of one as large as GPT-2.
 """
 
 import time
+from collections.abc import Iterable
+from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from pages.shared.model_bar import TEXT_BOXES
+from pages.shared.models import SHIPPED, available
+from pages.shared.view.state import MODEL
 from tests.benchmarks.interleaved import Row, row_of
+from tests.benchmarks.wide_model import checkpoints, text_of, wide_model
 from tests.e2e.browser import launch, serve
 
-TITLE = "In the browser (goals: stage 5,000 ms, first figure 6,000 ms, another head 300 ms, another text 600 ms)"
+TITLE = (
+    "In the browser (goals: stage 5,000 ms, first figure 6,000 ms, another head 200 ms, another text 500 ms, "
+    "and 1,000 ms at GPT-2-small size)"
+)
 
-STARTS, CLICKS, TEXTS = 5, 24, 12
+STARTS, CLICKS, TEXTS = 5, 12, 5
+LENGTHS = (128, 512)  # tokens of a text, for the large model
+PATIENCE = 900_000  # ms
 HEATMAP = ".plot .gtitle"
-WORDS = ("cat", "dog", "bird", "animal", "woman", "boy")
 
 # Waits, frame by frame, until `isThere()` holds; returns the ms since `start`.
 UNTIL = """(start, isThere) => new Promise((resolve) => {
@@ -40,29 +51,47 @@ AFTER_ENTER = f"""() => {{
 
 
 def run() -> list[Row]:
-    """Measure, with one server for all clicks and texts."""
+    """Measure the starts, then the shipped models with one server, and the large one with another."""
     with sync_playwright() as playwright:
         browser = launch(playwright)
         starts = [
             start(browser, "", ".stage .picture") + start(browser, "heads", "button.head", HEATMAP)
             for _ in range(STARTS)
         ]
-        stage, overview, heatmap = zip(*starts, strict=True)
+        names = ("the stage of Start", "all heads", "the heatmap")
+        times = zip(names, zip(*starts, strict=True), strict=True)
+        rows = [row(f"make run to {name} drawn", list(of_name)) for name, of_name in times]
         with serve() as server:
-            page = browser.new_page(viewport={"width": 1440, "height": 900})
-            page.goto(f"{server.url}/heads")
-            wait_for_heatmap(page)
-            page.wait_for_timeout(2000)
-            clicks = [click(page, name) for name in head_names(page)[:CLICKS]]
-            texts = [enter(page, f"The {WORDS[i % 6]} sees the {WORDS[(i * 5 + 1) % 6]}.") for i in range(TEXTS)]
+            for model in SHIPPED:
+                card = available()[model]
+                page = heads(browser, f"{server.url}/heads?{urlencode({MODEL.key: model})}")
+                rows += measured(page, model, card.examples[1:], label=TEXT_BOXES[card.config.architecture][0])
+        with wide_model() as (folder, tokenizer), checkpoints(folder), serve() as server:
+            for n_tokens in LENGTHS:
+                page = heads(browser, f"{server.url}/heads")
+                texts = [text_of(tokenizer, n_tokens, seed=n_tokens + i) for i in range(TEXTS)]
+                name = f"GPT-2-small size, {n_tokens} tokens"
+                rows += measured(page, name, texts, label=TEXT_BOXES["decoder_only"][0])
         browser.close()
-    return [
-        row("make run to the stage of Start drawn", list(stage)),
-        row("make run to all heads drawn", list(overview)),
-        row("make run to the heatmap drawn", list(heatmap)),
-        row("click on another head to its heatmap", clicks),
-        row("Enter to all heads drawn", texts),
-    ]
+    return rows
+
+
+def heads(browser: Browser, address: str) -> Page:
+    """Open the page Heads, and return when it is drawn."""
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.set_default_timeout(PATIENCE)
+    page.goto(address)
+    page.locator(HEATMAP).wait_for()
+    page.wait_for_timeout(3000)
+    return page
+
+
+def measured(page: Page, name: str, texts: Iterable[str], *, label: str) -> list[Row]:
+    """Measure new texts, then clicks on the heads of the last one."""
+    entered = [enter(page, text, label=label) for text in texts]
+    clicks = [click(page, head) for head in head_names(page)[:CLICKS]]
+    page.close()
+    return [row(f"{name}: Enter to all heads", entered), row(f"{name}: click on another head to its heatmap", clicks)]
 
 
 def row(name: str, times: list[float]) -> Row:
@@ -85,11 +114,6 @@ def start(browser: Browser, address: str, *seen: str) -> list[float]:
     return times
 
 
-def wait_for_heatmap(page: Page) -> None:
-    """Return when the heatmap is drawn."""
-    page.locator(HEATMAP).wait_for()
-
-
 def head_names(page: Page) -> list[str]:
     """The names of all heads, so that each differs from the one before in layer, head and attention."""
     labels = [head.get_attribute("aria-label") or "" for head in page.locator("button.head").all()]
@@ -104,19 +128,14 @@ def click(page: Page, name: str) -> float:
     return took
 
 
-def enter(page: Page, text: str) -> float:
+def enter(page: Page, text: str, *, label: str) -> float:
     """The ms from Enter behind a new text to all heads drawn; return when the page is quiet again."""
-    took = ask(page, text)
-    page.wait_for_timeout(500)
-    return took
-
-
-def ask(page: Page, text: str, *, label: str = "Text") -> float:
-    """The ms from Enter behind a new text to all heads drawn; `label` is that of its box."""
     box = page.get_by_label(label, exact=True)
     box.click()
     box.fill(text)
     page.evaluate(AFTER_ENTER)
     box.press("Enter")
     took: float = page.evaluate("window.drawn")
+    page.wait_for_function("() => !document.body.innerText.includes('Generating')")
+    page.wait_for_timeout(1000)
     return took

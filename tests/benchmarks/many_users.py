@@ -21,13 +21,14 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from pages.shared.view import long_texts
-from tests.benchmarks.in_browser import WORDS, row
+from tests.benchmarks.in_browser import row
 from tests.benchmarks.interleaved import Row
 from tests.benchmarks.wide_model import checkpoints, text_of, wide_model
 from tests.e2e.browser import Server, serve
 
 TITLE = "Ten visitors on ten texts, one server (goal: 3,072 MiB in all)"
 N_VISITORS, N_TOKENS = 10, 512
+WORDS = ("cat", "dog", "bird", "animal", "woman", "boy")
 LOOKS: Sequence[dict[str, str]] = ({"layer": "0", "head": "1"}, {"unit": "word"}, {"measure": "entropy"})
 PATIENCE = 900  # s
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from transformer_core.figures.theme import DARK, DEEP, KEY, LIGHT, QUERY, THEMES, VALUE, Theme, scale, template
+from transformer_core.figures.theme import DARK, DEEP, KEY, LIGHT, QUERY, THEMES, VALUE, Theme, template
 from transformer_core.language import speaking
 
 THEME = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES.keys())
@@ -62,15 +62,6 @@ def test_diverging_is_symmetric_around_the_background(theme: Theme):
     assert all(abs(left - right) < 0.06 for left, right in zip(values, reversed(values), strict=True))
     steps = np.diff(values[: middle + 1])
     assert (steps > 0).all() or (steps < 0).all()
-
-
-@THEME
-def test_template_takes_its_colors_from_the_theme(theme: Theme):
-    layout = template(theme).layout
-    assert (layout.paper_bgcolor, layout.font.color) == (theme.background, theme.text)
-    assert layout.coloraxis.colorscale == tuple(scale(theme.sequential, exponent=1.3))
-    assert {color for _, color in layout.coloraxis2.colorscale} == {theme.forbidden}
-    assert layout.coloraxis2.showscale is False  # what is masked is no value
 
 
 @THEME

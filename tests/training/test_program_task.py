@@ -11,7 +11,7 @@ from transformer_core.checkpoints.checkpoint import load, read_card
 from transformer_core.cli.settings import parse_settings
 from transformer_core.programs import EXAMPLES
 from transformer_core.training.program_task import program_training, train_arguments
-from transformer_core.training.run.begin import asked, begin
+from transformer_core.training.run.begin import begin
 from transformer_core.training.run.job import Job
 from transformer_core.training.run.worker import work
 
@@ -45,19 +45,9 @@ def test_the_command_line_says_the_same():
     assert parse_settings(words[5::2]) == program_training(program, steps=7, seed=3)[1]
 
 
-def test_a_run_reads_the_tokens_of_the_compiled_model(tmp_path: Path):
-    preset, settings = program_training(EXAMPLES["reverse"])
-    request, corpus, tokenizer = asked(tmp_path / "run", "program:reverse", preset, settings)
-    model, words = example("reverse")
-    assert tokenizer.to_json() == words.to_json()
-    assert request.model.vocab_size == model.config.vocab_size
-    assert request.training.steps == 1_200
-    assert request.corpus_fingerprint == corpus.fingerprint
-
-
 @pytest.mark.training
 def test_a_model_learns_to_shift_and_its_head_attends_to_the_token_before(tmp_path: Path):
-    job = trained(tmp_path / "run", "shift", steps=150)
+    job = trained(tmp_path / "run", "shift", steps=100)
     assert job.metrics["accuracy"] > 0.99
     keep_run(tmp_path / "run", tmp_path / "kept")
     describe_heads(tmp_path / "run", tmp_path / "kept", n_scored=16)

@@ -11,13 +11,10 @@ VALUES = np.array([[0.1, 0.9, np.nan], [0.42, 0.0, 1.0]])
 GROUPS = {"Encoder": np.full((6, 8), 0.5), "<Cross>": np.array([[-0.25, 2.0]])}
 
 
-def test_layers_are_rows_heads_columns_and_hover_is_in_words():
+def test_layers_are_rows_heads_columns():
     figure = head_grid(VALUES, title="Effect")
     np.testing.assert_array_equal(figure.data[0].z, VALUES.astype(np.float32))
     assert tuple(figure.layout.yaxis.range) == (1.5, -0.5) and tuple(figure.layout.xaxis.range) == (-0.5, 2.5)
-    told = head_grid(VALUES, title="x", what="effect of <this>", unit="nats").data[0].customdata
-    assert told[1][0] == "L1.H0: effect of &lt;this&gt; 0.42 nats"
-    assert told[0][2] == "L0.H2: not measured"
     (frame,) = head_grid(GROUPS, title="x", chosen=("<Cross>", 0, 1)).layout.shapes
     assert (frame.xref, frame.yref, frame.x0, frame.x1, frame.y0, frame.y1) == ("x2", "y2", 0.5, 1.5, -0.5, 0.5)
 

@@ -10,19 +10,6 @@ ROWS = Side(title="position", words=["position 0", "position 1"])
 COLUMNS = Side(title="dimension", words=["a", "<b>", "c"], ticks=["sin\n÷ 1", "cos\n÷ 1", "<c>"])
 
 
-def texts(figure) -> dict[tuple[int, int], str]:
-    """The numbers that are written, by row and column."""
-    return {(y, x): text for trace in figure.data[1:] for y, x, text in zip(trace.y, trace.x, trace.text, strict=True)}
-
-
-def test_rows_go_down_and_numbers_are_written_with_their_decimals():
-    figure = position_matrix(VALUES, ROWS, COLUMNS, title="T", decimals=4)
-    np.testing.assert_array_equal(figure.data[0].z, VALUES.astype(np.float32))
-    assert tuple(figure.layout.yaxis.range) == (1.5, -0.5) and tuple(figure.layout.xaxis.range) == (-0.5, 2.5)
-    assert texts(figure) == {(0, 0): "1.0000", (0, 1): "−0.2500", (1, 0): "0.0000", (1, 1): "0.4642", (1, 2): "−1.0000"}
-    assert (figure.layout.coloraxis3.cmin, figure.layout.coloraxis3.cmax) == (-1, 1)
-
-
 def test_hover_is_in_words_and_a_large_one_leaves_them_to_the_browser():
     told = position_matrix(VALUES, ROWS, COLUMNS, title="T", what="product").data[0].customdata
     assert told[0][1] == "position 0 → &lt;b&gt;: product −0.25" and told[0][2] == ""
@@ -34,7 +21,7 @@ def test_hover_is_in_words_and_a_large_one_leaves_them_to_the_browser():
     assert words["format"] == ".3f" and words["before"] == "product " and list(words["keys"]) == list(side.words)
 
 
-def test_numbers_are_left_out_where_there_is_no_room_and_ticks_are_round():
+def test_numbers_are_left_out_where_there_is_no_room():
     side = Side(title="position", words=[str(place) for place in range(60)])
     figure = position_matrix(np.zeros((60, 60)), side, side, title="T", diverging=False, cut=30)
     assert len(figure.data) == 1 and figure.layout.coloraxis.cmin == 0
