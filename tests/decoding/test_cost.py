@@ -73,21 +73,6 @@ def test_a_cache_holds_as_many_bytes(variation: str, dtype: torch.dtype):
     assert told.total == told.self_attn + told.cross_attn
 
 
-@pytest.mark.parametrize("changes", [{}, DECODER, DECODER | {"n_kv_heads": 1}], ids=["both", "decoder", "groups"])
-def test_a_cache_spares_more_with_every_step(changes: dict[str, Any]):
-    config = odd_config(**changes)
-    n_src = N_SRC if config.has_encoder else 0
-    cached, uncached = (
-        [step.total for step in step_costs(config, 12, n_given=3, n_src=n_src, cached=is_cached)]
-        for is_cached in (True, False)
-    )
-    assert len(cached) == len(uncached) == 12
-    assert cached[0] == uncached[0] == step_cost(config, 0, n_new=3, n_src=n_src).total
-    assert cached[1] == step_cost(config, 3, n_src=n_src).total
-    ratios = [less / more for less, more in zip(cached, uncached, strict=True)]
-    assert ratios == sorted(ratios, reverse=True)
-
-
 def test_the_parts_are_told_apart():
     config = odd_config(d_ff=0)
     cost = step_cost(config, 4, n_src=N_SRC)

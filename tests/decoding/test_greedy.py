@@ -73,6 +73,14 @@ def test_it_is_the_naive_loop(seed: int, use_cache: bool):
         assert decoding.log_probs[row].tolist() == pytest.approx(log_probs + [0.0] * n_padding, abs=1e-5)
 
 
+def test_without_padding_in_the_model_the_end_is_repeated():
+    model, src = random_model(0), torch.tensor([[4, 5, 6], [7, 8, 9]])
+    with_padding = greedy_decode(model, src)
+    model.config = replace(model.config, pad_id=None)
+    expected = with_padding.tokens.masked_fill(with_padding.tokens == 0, model.config.eos_id)
+    assert (with_padding.tokens == 0).any() and torch.equal(greedy_decode(model, src).tokens, expected)
+
+
 def test_a_length_that_cannot_be():
     model = random_model(0)
     for max_new_tokens in (0, 8):

@@ -90,7 +90,11 @@ def test_an_encoder_is_measured_at_its_masks(tokenizer: tc.Tokenizer):
     places = [3, 10]
     seen = [tokenizer.mask_id if i in places else token for i, token in enumerate(ids)]
     targets = torch.tensor([ids[i] for i in places])
-    whole = F.cross_entropy(model(torch.tensor([seen]))[0, places], targets)
+    with tc.capture(model, "encoder.blocks.1.self_attn.hook_pattern") as acts:
+        whole = F.cross_entropy(model(torch.tensor([seen]))[0, places], targets)
+    cells = acts["encoder.blocks.1.self_attn.hook_pattern"][0, 0]
+    near = [float(cells[q, q - 3 : q + 4].sum()) for q in range(4, len(ids))]
+    assert of(scores, "encoder", 1, 0).near == pytest.approx(sum(near) / len(near), rel=1e-4)
     with tc.intervene(model, {"encoder.blocks.1.self_attn.hook_z": tc.zero_heads([0])}):
         without = F.cross_entropy(model(torch.tensor([seen]))[0, places], targets)
     assert of(scores, "encoder", 1, 0).effect == pytest.approx(float(without - whole), abs=1e-5)

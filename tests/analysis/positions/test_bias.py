@@ -1,4 +1,4 @@
-"""Biases of distances against the published slopes, against counted buckets, and against a model's scores."""
+"""Biases of distances: ALiBi by hand, buckets by their distances, and learned ones against a model's scores."""
 
 import math
 
@@ -21,29 +21,15 @@ def test_alibi_falls_in_a_line():
             assert matrix[query, key] == -abs(query - key) / 8
 
 
-def counted_bucket(distance: int, n_buckets: int, farthest: int) -> int:
-    """A distance back of 0 or more, by T5's rule, in plain numbers."""
-    n_near = n_buckets // 2
-    if distance < n_near:
-        return distance
-    grown = math.log(distance / n_near) / math.log(farthest / n_near)
-    return min(n_near + int(grown * (n_buckets - n_near)), n_buckets - 1)
-
-
-def test_buckets_are_single_near_by_and_shared_far_away():
-    found = buckets(200, is_causal=True)
+@pytest.mark.parametrize("is_causal", [True, False])
+def test_the_bucket_of_a_cell_is_that_of_its_distance(is_causal: bool):
+    found = buckets(40, is_causal=is_causal)
     by_distance = dict(zip(found.distance.tolist(), found.bucket.tolist(), strict=True))
-    assert [*by_distance] == [*range(-199, 1)]
-    for distance, bucket in by_distance.items():
-        assert bucket == counted_bucket(-distance, 32, 128)
-    assert found.matrix[150, 20] == 31 and found.matrix[7, 3] == 4 and found.matrix[3, 7] == 0
-
-
-def test_of_a_whole_text_half_of_the_buckets_serve_later_keys():
-    found = buckets(40, is_causal=False)
-    for distance, bucket in zip(found.distance.tolist(), found.bucket.tolist(), strict=True):
-        assert bucket == counted_bucket(abs(distance), 16, 128) + (16 if distance > 0 else 0)
-    assert found.matrix[0, 1] == 17
+    assert [*by_distance] == [*range(-39, 1 if is_causal else 40)]
+    for query, key in np.ndindex(40, 40):
+        if key <= query or not is_causal:
+            assert found.matrix[query, key] == by_distance[key - query]
+    assert (found.matrix[7, 3], found.matrix[0, 1]) == (4, 0 if is_causal else 17)
 
 
 @pytest.mark.parametrize(

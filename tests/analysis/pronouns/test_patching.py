@@ -60,13 +60,6 @@ def test_all_heads_in_every_place_give_the_other_side_where_nothing_else_mixes_p
     assert outcome.difference == pytest.approx(partner, abs=2e-5)
 
 
-def test_heads_are_in_the_order_of_computation(en_fr: Loaded):
-    heads = heads_of(en_fr[0].config)
-    assert len(heads) == 24
-    layers = [head[:2] for head in heads[::4]]
-    assert layers == [("encoder", 0), ("encoder", 1), ("decoder", 0), ("cross", 0), ("decoder", 1), ("cross", 1)]
-
-
 def test_models_without_these_words_are_refused(en_fr: Loaded):
     model, tokenizer = en_fr
     with pytest.raises(ValueError, match="draw at least one"):

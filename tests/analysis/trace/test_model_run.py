@@ -59,6 +59,8 @@ def test_a_source_and_what_the_model_writes(made: dict[str, Made]):
     np.testing.assert_allclose(model_run.log_probs, log_probs.max(-1).values.numpy(), atol=1e-5)
     assert model_run.output == tokenizer.decode(tokens)
     assert (model_run.n_given, model_run.is_complete) == (1, tokens[-1] == tokenizer.eos_id)
+    before = run_text(model, tokenizer, TEXTS[0], max_new_tokens=0)
+    assert (before.target, before.following) == (("<bos>",), model_run.following[:1])
 
 
 def test_a_target_that_was_typed(made: dict[str, Made]):

@@ -12,7 +12,7 @@ import torch
 
 import transformer_core as tc
 from tests.analysis.conftest import TEXT_OF, TEXTS, Made
-from transformer_core.analysis.texts.fixed_text import FixedText, fix_text
+from transformer_core.analysis.texts.fixed_text import fix_text
 from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.analysis.training.curves import Curve
 from transformer_core.analysis.training.film_reading import (
@@ -35,21 +35,17 @@ each_architecture = pytest.mark.parametrize("architecture", TEXT_OF)
 Made3 = tuple[Film, list[Made]]
 
 
-def make_film(run: Path, make: Make, architecture: Architecture, **shape: Any) -> Made3:
-    """A film of three snapshots that have nothing in common, and their models."""
-    run.mkdir()
-    film = Film(run)
-    made = [make(architecture, seed=step, **shape) for step in STEPS]
-    film.begin(*made[0], {"examples": [TEXT_OF[architecture]]})
-    for step, (model, _) in zip(STEPS, made, strict=True):
-        film.add(step, model)
-    return film, made
-
-
 @pytest.fixture(scope="module")
 def films(make: Make, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Made3]:
-    folder = tmp_path_factory.mktemp("runs")
-    return {architecture: make_film(folder / architecture, make, architecture) for architecture in TEXT_OF}
+    """Films of three snapshots that have nothing in common, and their models."""
+    films = {}
+    for architecture in TEXT_OF:
+        film, made = Film(tmp_path_factory.mktemp("run")), [make(architecture, seed=step) for step in STEPS]
+        film.begin(*made[0], {"examples": [TEXT_OF[architecture]]})
+        for step, (model, _) in zip(STEPS, made, strict=True):
+            film.add(step, model)
+        films[architecture] = film, made
+    return films
 
 
 @pytest.fixture
@@ -57,10 +53,6 @@ def to_change(films: dict[str, Made3], tmp_path: Path) -> Made3:
     film, made = films["encoder_decoder"]
     copytree(film.folder, tmp_path / "film")
     return Film(tmp_path), made
-
-
-def read_all(film: Film, fixed: FixedText) -> FilmReading:
-    return FilmReading.of(fixed, [m for m in read_snapshots(film, STEPS, fixed) if isinstance(m, SnapshotReading)])
 
 
 @each_architecture
@@ -75,17 +67,16 @@ def test_each_snapshot_gives_what_its_own_model_gives(films: dict[str, Made3], a
             log_probs = model(*(torch.tensor([ids]) for ids in fixed.inputs)).log_softmax(-1)[0]
         for name, attention in attentions_of(model.config).items():
             by_hand = torch.stack([acts[attention.site(layer)][0] for layer in range(len(snapshot.patterns[name]))])
-            np.testing.assert_allclose(
-                snapshot.patterns[name], by_hand.numpy(), rtol=0, atol=1e-6
-            )  # not fused: rounding
+            np.testing.assert_allclose(snapshot.patterns[name], by_hand.numpy(), rtol=0, atol=1e-6)
         by_hand_of_tokens = [log_probs[at, token] for at, token in zip(fixed.judged, fixed.expected, strict=True)]
         np.testing.assert_allclose(snapshot.log_probs, by_hand_of_tokens, rtol=1e-6, atol=1e-6)
 
 
-def test_a_snapshot_is_found_by_the_nearest_step(films: dict[str, Made3]):
+def test_a_snapshot_is_found_by_the_nearest_step_and_passed_over_where_it_was_thinned_out(films: dict[str, Made3]):
     film, made = films["decoder_only"]
     fixed = fix_text(*made[0], "The cat")
-    found = [m for m in read_snapshots(film, STEPS, fixed) if isinstance(m, SnapshotReading)]
+    steps = (0, 1, 3, 7, 20, 21)
+    found = [m for m in read_snapshots(film, steps, fixed) if isinstance(m, SnapshotReading)]
     reading = FilmReading.of(fixed, found[::-1])
     assert reading.steps.tolist() == [*STEPS]
     assert [reading.place(step) for step in (0, 1, 2, 3, 11, 12, 20, 10**90)] == [0, 0, 1, 1, 1, 2, 2, 2]
@@ -94,7 +85,7 @@ def test_a_snapshot_is_found_by_the_nearest_step(films: dict[str, Made3]):
 def test_without_a_blank_nothing_is_judged(films: dict[str, Made3]):
     film, made = films["encoder_only"]
     fixed = fix_text(*made[0], "The cat.")
-    reading = read_all(film, fixed)
+    reading = FilmReading.of(fixed, [m for m in read_snapshots(film, STEPS, fixed) if isinstance(m, SnapshotReading)])
     assert reading.log_probs.shape == (3, 0)
     assert np.isnan(reading.loss).all() and np.isnan(reading.mean_probability).all()
 
@@ -125,12 +116,6 @@ def test_a_damaged_snapshot_is_told_and_the_others_are_read(to_change: Made3, da
     first, bad, last = read_snapshots(film, STEPS, fix_text(*made[-1], TEXTS[0]))
     assert isinstance(bad, DamagedSnapshot) and bad.step == 3 and words in str(bad.reason)
     assert isinstance(first, SnapshotReading) and isinstance(last, SnapshotReading)
-
-
-def test_a_snapshot_that_was_thinned_out_is_passed_over(films: dict[str, Made3]):
-    film, made = films["encoder_decoder"]
-    snapshots = [*read_snapshots(film, (0, 1, 3, 7, 20, 21), fix_text(*made[0], TEXTS[0]))]
-    assert [snapshot.step for snapshot in snapshots] == [*STEPS]
 
 
 def test_films_of_models_of_one_shape_read_alike(films: dict[str, Made3], to_change: Made3, make: Make, tmp_path: Path):
