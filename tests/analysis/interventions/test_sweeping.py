@@ -1,5 +1,6 @@
 """Sweeps, against one whole forward for each component."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,6 @@ import torch
 import transformer_core as tc
 from tests.analysis.interventions.small_models import base_of, model_of, sources_of, tensors_of, text_of
 from transformer_core.analysis.interventions.comparison import read_base
-from transformer_core.analysis.interventions.context import applied
 from transformer_core.analysis.interventions.metric import Metric
 from transformer_core.analysis.interventions.records import (
     OF_HEADS,
@@ -43,22 +43,93 @@ def metric_of(variation: str) -> Metric:
     return base.metric(1) if base.tokens else Metric(position=3, token=5, other=7)
 
 
+PLACES = {  # where torch's own hooks see a kind of component: at a module's input or its output
+    "head": ("{attention}.out", "input"),
+    "pattern": ("{attention}.out", "input"),  # as pattern @ v
+    "query": ("{attention}.q", "output"),
+    "key": ("{attention}.k", "output"),
+    "value": ("{attention}.v", "output"),
+    "attention": ("{attention}", "output"),
+    "feed_forward": ("{block}.mlp", "output"),
+    "resid_pre": ("{block}", "input"),
+}
+
+
+def module_of(component: Component, template: str) -> str:
+    block = f"{'encoder' if component.attention == 'encoder' else 'decoder'}.blocks.{component.layer}"
+    name = "cross_attn" if component.attention == "cross" else "self_attn"
+    return template.format(block=block, attention=f"{block}.{name}")
+
+
+@torch.no_grad()
+def hooked(
+    model: tc.Transformer, inputs: list[torch.Tensor], path: str, end: str, edit: Callable[[torch.Tensor], torch.Tensor]
+) -> torch.Tensor:
+    """The logits of a run in which a torch hook edits what goes into a module, or comes out of it."""
+    module = model.get_submodule(path)
+    if end == "input":
+        handle = module.register_forward_pre_hook(lambda _, args: (edit(args[0]), *args[1:]))
+    else:
+        handle = module.register_forward_hook(lambda _, args, output: edit(output))
+    try:
+        return model(*inputs)[0]
+    finally:
+        handle.remove()
+
+
+def seen(model: tc.Transformer, inputs: list[torch.Tensor], path: str, end: str) -> torch.Tensor:
+    """What goes into a module, or comes out of it."""
+    values: list[torch.Tensor] = []
+    hooked(model, inputs, path, end, lambda value: values.append(value) or value)  # type: ignore[func-returns-value]
+    return values[0]
+
+
+def naively_patched(
+    model: tc.Transformer, component: Component, here: list[torch.Tensor], there: list[torch.Tensor]
+) -> torch.Tensor:
+    """The logits of a run with one component of another one, by nothing but torch's hooks on the modules."""
+    config, (place, end) = model.config, PLACES[component.kind]
+    path = module_of(component, place)
+    if component.kind == "pattern":  # the other run's pattern, and this run's values
+        with torch.no_grad(), tc.capture(model, "*.hook_pattern") as acts:
+            model(*there)
+        pattern = acts[tc.site("pattern", layer=component.layer, attention=component.attention)]
+        values = seen(model, here, module_of(component, PLACES["value"][0]), "output")
+        values = values.unflatten(-1, (config.n_kv_heads, -1)).transpose(1, 2)
+        values = values.repeat_interleave(config.n_heads // config.n_kv_heads, dim=1)
+        new = (pattern @ values).transpose(1, 2).flatten(2)
+    else:
+        new = seen(model, there, path, end)
+
+    def edit(value: torch.Tensor) -> torch.Tensor:
+        value = value.clone()
+        width = value.shape[-1] if component.heads is None else config.d_head
+        start = width * (component.heads or (0,))[0]
+        for position in component.positions or range(value.shape[1]):
+            value[:, position, start : start + width] = new[:, position, start : start + width]
+        return value
+
+    return hooked(model, here, path, end, edit)
+
+
 @pytest.mark.parametrize("variation", EACH_KIND)
-@pytest.mark.parametrize("kind", [kind for kind in STEMS if kind not in ("resid_mid", "resid_post")])
+@pytest.mark.parametrize("kind", PLACES)
 @pytest.mark.parametrize("by_position", [False, True])
-def test_each_result_is_that_of_a_forward_with_its_patch_alone(variation: str, kind: Kind, by_position: bool):
-    (model, tokenizer), base, sources = model_of(variation), base_of(variation), sources_of(variation)
-    metric = metric_of(variation)
+def test_each_result_is_that_of_a_forward_with_torchs_own_hooks(variation: str, kind: Kind, by_position: bool):
+    (model, tokenizer), base = model_of(variation), base_of(variation)
+    metric, inputs = metric_of(variation), tensors_of(base)
     components = [*sweep_components(model.config, base, kind, metric, by_position=by_position)]
     components = components[:: 5 if by_position else 1]
     patch = Patch(component=components[0], text=OTHER, direction="noising", continuation="same")
-    results = [*sweep(model, tokenizer, base, components, template=patch, metric=metric, sources=sources)]
-    assert [result.component for result in results] == components
+    results = [*sweep(model, tokenizer, base, components, template=patch, metric=metric, sources=sources_of(variation))]
+    other = [torch.tensor([ids]) for ids in sources_of(variation).run(OTHER, "same", here=base.run).inputs]
+    with torch.no_grad():
+        before = model(*inputs)[0]
     for result in results:
-        for entries, measured in (((), result.before), ((replace(patch, component=result.component),), result.after)):
-            with torch.no_grad(), applied(model, tokenizer, Stack(entries=entries), run=base.run, sources=sources):
-                logits = model(*tensors_of(base))[0]
+        after = naively_patched(model, result.component, inputs, other)
+        for logits, measured in ((before, result.before), (after, result.after)):
             assert measured == pytest.approx(metric.of(logits[metric.position]), abs=1e-4)
+    assert [result.component for result in results] == components
     assert max(abs(result.change) for result in results) > 1e-3
 
 
@@ -102,6 +173,23 @@ def test_the_difference_is_that_of_plain_forwards_on_both_texts(variation: str, 
     assert metric.other is not None
     gaps = [float(row[metric.token] - row[metric.other]) for row in (of_source, of_base)]
     assert difference == pytest.approx(gaps[0] - gaps[1], abs=1e-4) and abs(difference or 0) > 1e-3
+
+
+def test_the_metric_of_a_shorter_text_is_read_where_its_continuation_has_the_same_token():
+    (model, tokenizer), base, metric = model_of("decoder"), base_of("decoder"), metric_of("decoder")
+    patch = Patch(
+        component=HEAD_OF["decoder_only"], text=text_of(5, seed=5), direction="denoising", continuation="same"
+    )
+    difference = source_difference(model, tokenizer, base, template=patch, metric=metric, sources=sources_of("decoder"))
+    (ids,) = base.run.inputs
+    n_given = base.run.n_given
+    shorter = [*tokenizer.encode_for(patch.text, "decoder_only"), *ids[n_given:]]
+    n_fewer = len(ids) - len(shorter)
+    assert n_fewer == 2 and metric.position >= n_given
+    with torch.no_grad():
+        of_source = metric.of(model(torch.tensor([shorter]))[0, metric.position - n_fewer])
+        of_base = metric.of(model(torch.tensor([ids]))[0, metric.position])
+    assert difference == pytest.approx(of_source - of_base, abs=1e-4)
 
 
 def test_where_the_other_text_has_no_such_token_or_the_same_metric_there_is_no_fraction():
