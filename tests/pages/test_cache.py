@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from threading import Barrier, BrokenBarrierError, Event
+from threading import Barrier, Event
 from typing import Any
 
 import numpy as np
@@ -96,7 +96,9 @@ def test_a_thing_that_grows_makes_others_go():
     store.measure("texts", "growing")
     assert keys_of(store, "growing", "other") == ["growing"] and mib_of(store) == 3
     store.measure("texts", "other")  # which is gone
-    assert n_of(store) == 1
+    for n_mib in (1, 3, 2):
+        store.put("texts", "growing", mebibytes(n_mib)())
+    assert n_of(store) == 1 and mib_of(store) == 2, "what is kept anew counts once"
 
 
 def test_a_thing_is_made_once_when_ten_ask_at_once():
@@ -110,17 +112,9 @@ def test_a_thing_is_made_once_when_ten_ask_at_once():
     first, *others = at_once(lambda i: store.get("texts", "a", make))
     assert next(makers) == 1
     assert isinstance(first, Thing) and all(other is first for other in others)
-
-
-def test_things_of_other_keys_are_made_at_the_same_time():
-    store, together = a_cache(16), Barrier(N_THREADS)
-
-    def make() -> Thing:
-        together.wait(10)  # only when all are making
-        return Thing(MIB)
-
-    assert not [got for got in at_once(lambda i: store.get("texts", i, make)) if isinstance(got, BrokenBarrierError)]
-    assert n_of(store) == N_THREADS
+    together = Barrier(N_THREADS)  # which all pass only when all are making
+    numbers = at_once(lambda i: store.get("texts", i, lambda: (together.wait(10), Thing(0))[1]))
+    assert all(isinstance(thing, Thing) for thing in numbers)
 
 
 def test_an_error_is_raised_to_all_who_wait_and_kept_for_nobody():
@@ -156,27 +150,6 @@ def test_where_the_maker_is_called_off_another_who_waits_makes_it():
     assert next(makers) == 2
     assert sum(isinstance(thing, Stopped) for thing in got) == 1
     assert len({id(thing) for thing in got if isinstance(thing, Thing)}) == 1 and not store._making
-
-
-def test_a_thing_that_is_kept_anew_counts_once():
-    store = a_cache(4)
-    for n_mib in (1, 3, 2):
-        store.put("texts", "a", mebibytes(n_mib)())
-    store.put("texts", "b", mebibytes(2)())
-    assert keys_of(store, "a", "b") == ["a", "b"] and mib_of(store) == 4
-
-
-def test_a_thing_that_cannot_be_measured_holds_nobody_up():
-    class Odd:
-        @property
-        def n_bytes(self) -> int:
-            raise TypeError
-
-    store = a_cache()
-    for _ in range(2):
-        with pytest.raises(TypeError):
-            store.get("texts", "a", Odd)
-    assert store.get("texts", "a", lambda: b"") == b""
 
 
 def test_things_say_their_size_or_their_parts_do():
@@ -222,40 +195,21 @@ def test_all_sessions_share_one_cache_with_the_budget(monkeypatch: pytest.Monkey
     assert caches[0].get("texts", "a", never) is thing
 
 
-MADE: list[tuple[Any, ...]] = []
-
-
-def grown(letter: str, times: int = 1) -> Thing:
-    """What code computes, told of each time."""
-    MADE.append((letter, times))
-    return Thing(times * MIB)
-
-
-@pytest.fixture
-def emptied(monkeypatch: pytest.MonkeyPatch) -> Cache:
-    """All sessions' cache, with nothing in it."""
-    MADE.clear()
+def test_a_function_is_kept_under_all_its_arguments_and_apart_from_others(monkeypatch: pytest.MonkeyPatch):
     store = a_cache(8)
     monkeypatch.setattr(cache, "shared", lambda: store)
-    return store
 
-
-def test_a_function_is_kept_under_all_its_arguments(emptied: Cache):
     @cache.by_arguments("texts")
     def kept(letter: str, times: int = 1, *, color: str = "red") -> Thing:
-        """Say what it is."""
-        return grown(letter + color, times)
+        return Thing(times * MIB)
+
+    @cache.by_arguments("texts")
+    def other(letter: str, times: int = 1) -> Thing:
+        return Thing(0)
 
     once = kept("a")
     assert once is kept("a", 1) is kept(times=1, letter="a") is kept("a", color="red")
     assert len({id(thing) for thing in (once, kept("b"), kept("a", 2), kept("a", color="blue"))}) == 4
-    assert len(MADE) == 4
-    assert kept.__doc__ == "Say what it is." and emptied.use()["texts"].n_entries == 4
-
-
-def test_what_was_made_with_others_is_put_beside(emptied: Cache):
-    kept, other = (cache.by_arguments("texts")(function) for function in (grown, lambda letter, times=1: Thing(0)))
-    thing = Thing(MIB)
-    kept.put(thing, "a")
-    assert kept.holds("a", 1) and not kept.holds("a", 2) and not other.holds("a", 1)
-    assert kept("a", times=1) is thing and other("a") is not thing and not MADE
+    assert n_of(store) == 4
+    other.put(once, "c")  # which was made with others
+    assert other("c", times=1) is once and other.holds("c", 1) and not other.holds("c", 2) and not kept.holds("c", 1)

@@ -1,6 +1,7 @@
 """The frame and the page Heads for the three kinds of models, under AppTest."""
 
 import html
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from tests.pages.conftest import (
     GAPS,
     PROMPTS,
     TARGETS,
+    component,
     figure_of,
     overview_of,
     shown_code,
@@ -58,6 +60,8 @@ def test_each_kind_has_its_boxes_and_its_attentions(
     assert [group["attention"] for group in header["groups"]] == groups
     assert len(levels) == sum(g["layers"] * g["heads"] * g["queries"] * g["keys"] for g in header["groups"])
     assert title in title_of(app)
+    about = json.loads(component(app, "figure").json)["about"]  # what a page that is saved says of the figure
+    assert about.endswith(f": {app.text_input(key='text').value}")
     assert view_of(app).keys() == {"model", "text", "attention", "layer", "head"}
     before = overview_of(app), figure_of(app), words_of(app), view_of(app)
     app.run()

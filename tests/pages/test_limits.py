@@ -14,32 +14,14 @@ from streamlit.testing.v1 import AppTest
 
 from pages.explore.compare import view_fields as compare_fields
 from pages.learn.steps.data import MOST_SHOWN, StepsData
-from pages.learn.tour import view_fields as tour_fields
 from pages.shared.view import long_texts
 from tests.pages.conftest import words_of
 
 OpenApp = Callable[..., AppTest]
 
 
-@pytest.fixture
-def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The state of the session, without a page."""
-    state: dict[str, Any] = {}
-    monkeypatch.setattr(st, "session_state", state)
-    return state
-
-
-@pytest.mark.usefixtures("session")
-def test_answers_that_a_browser_kept_are_taken_up_to_a_limit():
-    most, letters = tour_fields.MOST_ANSWERS, tour_fields.MOST_LETTERS
-    tour_fields.restore(
-        {"all": [None] * most, "more": [None] * (most + 1), "long": ["x" * letters], "longer": ["x" * (letters + 1)]}
-    )
-    assert [*tour_fields._ANSWERS.value] == ["all", "long"]
-
-
-@pytest.mark.usefixtures("session")
-def test_a_list_or_a_text_stands_in_the_address_up_to_a_limit():
+def test_a_list_or_a_text_stands_in_the_address_up_to_a_limit(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(st, "session_state", {})
     for n, is_long in ((compare_fields.MOST_LISTED, False), (compare_fields.MOST_LISTED + 1, True)):
         compare_fields.take_list("x" * n)
         assert compare_fields.is_too_long_for_links() == is_long

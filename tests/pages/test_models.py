@@ -1,14 +1,16 @@
 """Which models the app offers, and under which titles."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from pages.languages import CATALOGUES
 from pages.shared import models
-from tests.pages.conftest import save_model
+from tests.pages.conftest import save_model, words_of
 from transformer_core.language import add_catalogues, say, speaking
 
 
@@ -36,12 +38,40 @@ def test_a_folder_keeps_its_name_in_german_and_a_title_is_said(tmp_path: Path, m
 def test_how_well_it_does_is_said_in_the_words_of_its_task(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, architecture: Any, metrics: dict[str, float], said: str
 ):
-    folder = tmp_path / "one"
-    save_model(folder, n_layers=1, n_heads=1, title="One", examples=("A dog.",), architecture=architecture)
-    card = json.loads((folder / "card.json").read_text())
-    (folder / "card.json").write_text(json.dumps(card | {"metrics": metrics}))
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
-    assert models.available()["one"].claim().endswith(f"trained on en-fr{said}")
+    card = card_with(tmp_path, monkeypatch, architecture, metrics=metrics)
+    assert card.claim().endswith(f"trained on en-fr{said}")
+
+
+def card_with(
+    place: Path, monkeypatch: pytest.MonkeyPatch, architecture: Any = "encoder_decoder", **more: object
+) -> models.ModelCard:
+    """The card of a model of one layer and two heads that says more of it."""
+    save_model(place / "one", n_layers=1, n_heads=2, title="One", examples=("A dog.",), architecture=architecture)
+    path = place / "one" / "card.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | more))
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(place))
+    return models.available()["one"]
+
+
+@pytest.mark.parametrize(
+    ("told", "known"),
+    [
+        *(("encoder.0.1", (0, 1)), ("cross.0.0", None), (["encoder"], None)),
+        *(("encoder.1.0", None), ("encoder.0.2", None)),  # which are not there
+    ],
+)
+def test_the_card_says_which_head_was_guided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: object, known: tuple[int, int] | None
+):
+    assert card_with(tmp_path, monkeypatch, trained={"guided_head": told}).guided_head == known
+
+
+def test_heads_and_models_say_which_head_was_guided(open_app: Callable[..., AppTest]):
+    head = {"attention": "encoder", "layer": "1", "head": "0"}
+    others = [("heads", head | {"attention": "cross"}), ("models", {"model": "dates"})]
+    for page, view in (("heads", head), ("models", {}), *others):
+        is_told = "Encoder self-attention L1.H0 was guided" in words_of(open_app(page, **view))
+        assert is_told == ((page, view) not in others)
 
 
 def test_where_headlight_is_installed_its_models_are_there_beside_the_users_own(

@@ -58,12 +58,7 @@ def test_the_address_names_a_head_that_another_page_begins_with(open_app: Callab
     app.query_params.clear()  # as a browser does that opens a page by its name
     app.switch_page(heads).run()
     assert url_of(app) == {} and {name: view_of(app)[name] for name in HEAD} == usual
-    again = open_app("heads")
-    for name, value in link.items():
-        again.query_params[name] = value
-    again.switch_page(steps).run()
-    assert url_of(again) == link
-
+    assert url_of(open_app("steps", **link)) == link
     app = open_app("heads", model="tales")
     assert url_of(app) == {"model": "tales"} and view_of(app)["text"] == PROMPTS[0]
     app.text_input(key="text").set_value(PROMPTS[1]).run()

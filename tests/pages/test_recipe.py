@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import transformer_core as tc
 from pages.shared.recipe import (
     Expression,
     Print,
@@ -31,7 +29,6 @@ from pages.shared.recipe import (
     written,
 )
 from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.analysis.heads.picture import HeadShare, ViewSpec
 
 COUNTED: list[str] = []
 ENTERED: list[str] = []  # the contexts that are open
@@ -91,16 +88,6 @@ def test_a_recipe_is_written_as_a_person_writes_it():
     assert value_of(array[1:, 0]).tolist() == [4, 8]
 
 
-def test_a_name_of_the_core_is_taken_from_where_it_is_nearest():
-    spec = ViewSpec(heads=(HeadShare(layer=1, head=0),), quantity="scores")
-    lines = script(Print(call(tc.load, "checkpoints/en-fr")[0]), Print(spec), Print(HeadName("cross", 1, 0)))
-    ours = "from transformer_core.analysis.heads.measures import HeadName\n"
-    ours += "from transformer_core.analysis.heads.picture import HeadShare, ViewSpec\n"
-    assert lines.startswith(f"import transformer_core as tc\n{ours}")
-    assert "print(tc.load('checkpoints/en-fr')[0])" in lines
-    assert "print(ViewSpec(heads=(HeadShare(layer=1, head=0),), quantity='scores'))" in lines
-
-
 def test_what_has_a_name_is_computed_once_and_assigned_before_it_is_used():
     COUNTED.clear()
     first = named("first", call(counted, "a"))
@@ -128,12 +115,6 @@ def test_something_is_made_of_each_value():
     lines = script(Print(made))
     assert "made = [(n, [[factor, n, m] for m in (4, n)]) for n in range(1, 3)]" in lines
     assert run(lines)["made"] == expected
-
-
-def test_a_statement_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    run(script(call(Path, "text.txt").write_text(named("text", call(counted, "ab", times=2)), encoding="utf-8")))
-    assert (tmp_path / "text.txt").read_text() == "abab"
 
 
 def test_a_context_is_entered_only_where_the_store_has_nothing():
@@ -205,6 +186,7 @@ OTHERS = {
     "the context": half(where="there"),
     "an item": half()[0],
     "no name before it": call(seen, "a", color=Unwritten("red")),
+    "another function": call(counted, "a", color=Unwritten("red")),
 }
 
 
@@ -213,9 +195,3 @@ def test_a_value_is_the_same_where_all_that_it_is_computed_from_is():
     assert identity(call(counted, "a")) == identity(named("name", call(counted, "a")))
     told = [identity(half()), *map(identity, OTHERS.values())]
     assert len({*told}) == 1 + len(OTHERS)
-
-
-@given(st.lists(st.text(max_size=3), min_size=2, max_size=2), st.lists(st.integers(0, 3), min_size=2, max_size=2))
-def test_two_calls_are_one_where_their_arguments_are(names: list[str], times: list[int]):
-    told = [identity(named("text", call(counted, name, times=n))) for name, n in zip(names, times, strict=True)]
-    assert (told[0] == told[1]) == (names[0] == names[1] and times[0] == times[1])

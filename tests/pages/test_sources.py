@@ -103,13 +103,10 @@ def test_a_snapshot_of_a_run_has_the_weights_of_its_film(tmp_path: Path):
     made = save_run(tmp_path / "run")
     for step, expected in zip(STEPS, made, strict=True):
         source = Source(str(tmp_path / "run"), "first", step=step, change="off:cross.0.1")
-        model, tokenizer = source.load()
+        model, _ = source.load()
         assert source.load()[0] is model  # once for all sessions
-        assert tokenizer.vocab_size == expected.config.vocab_size
-        for name, weight in expected.state_dict().items():
-            torch.testing.assert_close(
-                model.state_dict()[name], weight, rtol=0, atol=0.01
-            )  # films are in half precision
+        for name, weight in expected.state_dict().items():  # films are in half precision
+            torch.testing.assert_close(model.state_dict()[name], weight, rtol=0, atol=0.01)
         with source.changed(model), torch.inference_mode(), tc.capture(model, "*.cross_attn.hook_z") as acts:
             model(torch.tensor([[4, 5, 6]]), torch.tensor([[1, 4]]))
         assert not acts["decoder.blocks.0.cross_attn.hook_z"][:, 1].any()

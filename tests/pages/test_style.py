@@ -5,7 +5,6 @@ from pathlib import Path
 
 from pages.shared import style
 from pages.shared.page import pages
-from transformer_core.figures.theme import DARK, LIGHT
 
 FOLDER = Path(style.__file__).with_name("styles")
 SECTIONS = FOLDER.parents[1]
@@ -19,14 +18,6 @@ def test_each_sheet_is_there_once_and_the_shared_ones_come_first():
     others = (SECTIONS / "components", FOLDER.parent)
     assert {*of_pages} == {sheet for sheet in SECTIONS.glob("*/*/*.css") if sheet.parents[1] not in others}
     assert joined.endswith("".join(sheet.read_text(encoding="utf-8") for sheet in (*shared, *of_pages)))
-
-
-def test_until_the_page_knows_its_theme_the_systems_accent_stands():
-    variables, _, _ = style.sheet().partition("/* The frame")
-    light, dark = variables.split("@media (prefers-color-scheme: dark)")
-    assert LIGHT.accent != DARK.accent
-    assert f"--hl-accent: {LIGHT.accent}; --hl-on-accent: {LIGHT.background};" in light
-    assert f"--hl-accent: {DARK.accent}; --hl-on-accent: {DARK.background};" in dark
 
 
 def test_no_rule_asks_every_element_what_it_has():

@@ -36,13 +36,9 @@ def figures_of(app: AppTest) -> dict[str, dict[str, Any]]:
 
 def heatmap_of(app: AppTest) -> np.ndarray:
     """The chosen head at the chosen snapshot; 0 where the mask forbids."""
-    (figure,) = (f for f in figures_of(app).values() if title_of(f).startswith("Attention pattern after step"))
+    (figure,) = (f for f in figures_of(app).values() if "Attention pattern after step" in str(f["layout"].get("title")))
     return pattern_in(figure)
 
 
 def pattern_in(figure: dict[str, Any]) -> np.ndarray:
     return np.nan_to_num(values_of(next(trace for trace in figure["data"] if trace["name"] == "attention")))
-
-
-def title_of(figure: dict[str, Any]) -> str:
-    return str(figure["layout"].get("title", {}).get("text", ""))

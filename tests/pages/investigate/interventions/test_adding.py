@@ -1,15 +1,24 @@
-"""Cells that are edited together, against plain forward passes of the model."""
+"""What is filled in becomes an intervention, one cell or several edited together, against plain forward passes."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import words_of
-from tests.pages.investigate.interventions.test_page import changes, expected, figures_of, opened, press, stack_of
-from transformer_core.analysis.interventions.records import Ablation, CellEdit, Stack
+from tests.pages.investigate.interventions.test_page import (
+    HEAD,
+    changes,
+    expected,
+    figures_of,
+    opened,
+    press,
+    stack_of,
+)
+from transformer_core.analysis.interventions.records import Ablation, CellEdit, Component, Entry, Patch, Stack
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]
@@ -69,11 +78,59 @@ def test_cells_that_a_shorter_text_lacks_are_left_out(open_app: OpenApp):
     assert isinstance(entry, CellEdit) and entry.cells == ((1, 1),)
 
 
-def test_it_is_said_how_many_positions_have_a_counterpart(open_app: OpenApp):
-    app = opened(open_app, attention="encoder", add="ablate")
-    app.selectbox(key="interventions-kind-box").set_value("resid_post").run()
-    app.multiselect(key="interventions-positions-box").set_value([2, 5]).run()
-    app.text_input(key="interventions-other-box").set_value("The dog didn't sleep.").run()
-    (added,) = stack_of(press(app, "interventions-add-it")).entries
-    assert isinstance(added, Ablation) and added.component.positions == (2, 5)
-    assert "1 of 2 positions has a counterpart" in words_of(app)
+CELLS = {"add": "cells", "attention": "encoder", "layer": "1", "head": "2", "cell": "3.0"}
+OTHER = "The dog didn't sleep."
+ADDED: list[tuple[dict[str, str], list[tuple[str, str, Any]], Entry]] = [
+    (
+        {"add": "patch"},
+        [
+            *(("text_input", "other-box", OTHER), ("multiselect", "positions-box", [1, 2])),
+            ("text_input", "name-box", " the <b>subject</b> "),
+        ],
+        Patch(component=replace(HEAD, positions=(1, 2)), text=OTHER, direction="denoising", name="the <b>subject</b>"),
+    ),
+    (
+        {"add": "ablate", "attention": "encoder"},
+        [
+            *(("selectbox", "kind-box", "resid_post"), ("multiselect", "positions-box", [2, 5])),
+            ("text_input", "other-box", OTHER),
+        ],
+        Ablation(
+            component=Component(kind="resid_post", attention="encoder", layer=1, positions=(2, 5)), texts=(OTHER,)
+        ),
+    ),
+    (
+        {},
+        [
+            *(("segmented_control", "method-segments", "mean"), ("selectbox", "corpus-box", "typed")),
+            ("text_area", "texts-box", "The cat sleeps.\n\n A dog runs. \n"),
+        ],
+        Ablation(component=HEAD, method="mean", texts=("The cat sleeps.", "A dog runs.")),
+    ),
+    (
+        CELLS,
+        [("segmented_control", "scope-segments", "row"), ("segmented_control", "operation-segments", "knock_out")],
+        CellEdit(attention="encoder", layer=1, heads=(2,), cells=((3, None),), operation="knock_out"),
+    ),
+    (
+        CELLS,
+        [
+            *(("segmented_control", "scope-segments", "column"), ("segmented_control", "operation-segments", "scale")),
+            *(("number_input", "number-box", 0.5), ("toggle", "renormalize-box", False)),
+        ],
+        CellEdit(attention="encoder", layer=1, heads=(2,), cells=((None, 0),), operation="scale", number=0.5),
+    ),
+]
+
+
+@pytest.mark.parametrize(("view", "steps", "entry"), ADDED, ids=range(len(ADDED)))
+def test_what_is_filled_in_is_added_and_does_what_the_core_computes(
+    open_app: OpenApp, three_kinds: Path, view: dict[str, str], steps: list[tuple[str, str, Any]], entry: Entry
+):
+    app = opened(open_app, **view)
+    for kind, key, value in steps:
+        getattr(app, kind)(key=f"interventions-{key}").set_value(value).run()
+    app = press(app, "interventions-add-it")
+    assert stack_of(app).entries == (entry,)
+    result = expected(three_kinds, Stack(entries=(entry,)))
+    np.testing.assert_allclose(changes(app), result.logit_differences[1] - result.logit_differences[0], atol=1e-5)

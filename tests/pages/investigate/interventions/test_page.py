@@ -5,13 +5,11 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
@@ -20,11 +18,10 @@ from pages.investigate.interventions import sweeps, view_fields
 from pages.shared.page import pages
 from tests.pages.conftest import shown_code, url_of, values_of, words_of
 from transformer_core.analysis.interventions.comparison import Consequences, consequences, free_output, read_base
+from transformer_core.analysis.interventions.constants import corpus_mean
 from transformer_core.analysis.interventions.records import Ablation, CellEdit, Component, Kind, Patch, Stack, TokenSwap
-from transformer_core.analysis.interventions.source_runs import SourceRuns
 from transformer_core.analysis.interventions.stack_json import from_json, to_json
 from transformer_core.analysis.interventions.sweeping import source_difference, sweep, sweep_components
-from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.corpora import load_corpus
 from transformer_core.errors import ConfigError
 
@@ -192,7 +189,7 @@ def test_what_is_no_stack_or_does_not_fit_is_refused_in_one_sentence_and_nothing
     assert "an intervention is of type" in words_of(app) and not stack_of(app).entries
 
 
-def test_a_mean_is_taken_over_a_named_corpus_or_over_typed_texts(
+def test_a_mean_is_taken_over_the_corpus_of_the_model(
     open_app: OpenApp, three_kinds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     corpus = tmp_path / "mine.tsv"
@@ -209,30 +206,8 @@ def test_a_mean_is_taken_over_a_named_corpus_or_over_typed_texts(
     assert isinstance(entry, Ablation)
     model, tokenizer = tc.load(folder / "en-fr")
     texts = [pair.source for pair in load_corpus(str(corpus)).held_out]
-    assert 1 < len(texts) < 40
-    rows = []
-    for text in texts:
-        with tc.capture(model, "decoder.blocks.1.cross_attn.hook_z") as acts:
-            model(*(torch.tensor([ids]) for ids in run_text(model, tokenizer, text).inputs))
-        rows.append(acts["decoder.blocks.1.cross_attn.hook_z"][0, 0])
-    np.testing.assert_allclose(entry.constant, torch.cat(rows).mean(dim=0).numpy(), atol=1e-5)
-    app.selectbox(key="interventions-corpus-box").set_value("typed").run()
-    app.text_area(key="interventions-texts-box").set_value("The cat sleeps.\n\n A dog runs. \n").run()
-    app = press(app, "interventions-add-it")
-    assert stack_of(app).entries[1] == Ablation(component=HEAD, method="mean", texts=("The cat sleeps.", "A dog runs."))
-
-
-def test_a_patch_takes_values_from_another_text_and_says_its_direction(open_app: OpenApp, three_kinds: Path):
-    app = opened(open_app, add="patch")
-    app.text_input(key="interventions-other-box").set_value("The cat sees the dog.").run()
-    app.multiselect(key="interventions-positions-box").set_value([1, 2]).run()
-    app.text_input(key="interventions-name-box").set_value(" the <b>subject</b> ").run()
-    app = press(app, "interventions-add-it")
-    entry = Patch(component=replace(HEAD, positions=(1, 2)), text="The cat sees the dog.", direction="denoising")
-    assert stack_of(app).entries == (replace(entry, name="the <b>subject</b>"),)
-    assert app.text_input(key="interventions-name-box").value == ""
-    result = expected(three_kinds, Stack(entries=(entry,)))
-    np.testing.assert_allclose(changes(app), result.logit_differences[1] - result.logit_differences[0], atol=1e-5)
+    of_corpus = corpus_mean(model, tokenizer, HEAD, texts, corpus=str(corpus))
+    np.testing.assert_allclose(entry.constant, of_corpus.constant, atol=1e-5)
 
 
 def test_a_token_is_swapped_and_a_word_that_is_none_says_so(open_app: OpenApp, three_kinds: Path):
@@ -248,25 +223,6 @@ def test_a_token_is_swapped_and_a_word_that_is_none_says_so(open_app: OpenApp, t
     assert stack_of(app).entries == (TokenSwap(side="source", positions=(1,), tokens=tuple(cat)),)
     (told,) = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith(".stack_list")]
     assert json.loads(told.json)["entries"][0]["sentence"] == "swap input tokens: 1 “dog” → “cat”" and not app.warning
-
-
-@pytest.mark.usefixtures("fresh_caches")
-def test_another_text_is_run_once_for_all_edits(open_app: OpenApp, three_kinds: Path, monkeypatch: pytest.MonkeyPatch):
-    given = list[SourceRuns | None]()
-
-    @wraps(consequences)
-    def noting(*arguments: Any, sources: SourceRuns | None = None, **more: Any) -> Consequences:
-        given.append(sources)
-        return consequences(*arguments, sources=sources, **more)
-
-    monkeypatch.setattr("transformer_core.analysis.interventions.comparison.consequences", noting)
-    resampled = Stack(entries=(Ablation(component=HEAD, texts=("The cat sees the dog and the cat.",)), EDIT))
-    app = opened(open_app, resampled)
-    act(app, stack_view.take, Stack(entries=(resampled.entries[0], replace(EDIT, number=0.25))))
-    first, second = given
-    assert first is not None and first is second and first.n_bytes > 0
-    fresh = expected(three_kinds, stack_of(app))
-    np.testing.assert_allclose(changes(app), fresh.logit_differences[1] - fresh.logit_differences[0], atol=1e-5)
 
 
 def swept(app: AppTest, site: tuple[Kind, bool] = ("head", True), way: str = "exact") -> AppTest:
@@ -370,12 +326,3 @@ def test_a_sieve_estimates_all_and_checks_the_largest_exactly(open_app: OpenApp)
     estimated, checked = (bars_of(trace) for trace in figures_of(app)["en-fr-sieve"]["data"][:2])
     np.testing.assert_allclose(estimated, estimates[largest], atol=1e-5)
     np.testing.assert_allclose(checked, exact[largest], atol=1e-5)
-
-
-def test_rows_and_columns_are_scaled_and_knocked_out(open_app: OpenApp):
-    app = opened(open_app, add="cells", attention="encoder", layer="1", head="2", cell="3.0")
-    for scope, operation, cell in (("row", "knock_out", (3, None)), ("column", "scale", (None, 0))):
-        app.segmented_control(key="interventions-scope-segments").set_value(scope).run()
-        app.segmented_control(key="interventions-operation-segments").set_value(operation).run()
-        entry = stack_of(press(app, "interventions-add-it")).entries[-1]
-        assert isinstance(entry, CellEdit) and (entry.cells, entry.operation) == ((cell,), operation)

@@ -1,9 +1,7 @@
 """The source run beside the text: the boards hold what the core compares, and refuse what they never sent."""
 
 import json
-import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.investigate.interventions.components.source_run import Drop, sent_drop
-from tests.pages.conftest import component, url_of
+from tests.pages.conftest import component
 from transformer_core.analysis.interventions.comparison import read_base
-from transformer_core.analysis.interventions.records import Component, Patch, Stack
 from transformer_core.analysis.interventions.run_comparison import RunComparison, compare_with_source
-from transformer_core.analysis.interventions.stack_json import from_json, to_json
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]
@@ -61,34 +57,6 @@ def test_the_boards_show_where_the_runs_differ(open_app: OpenApp, three_kinds: P
     assert pattern["isPattern"] and pattern["stack"] == "decoder"
     patterns = compared(three_kinds, "attention").patterns["cross"]
     np.testing.assert_allclose(pattern["there"]["values"], patterns[1, 1], atol=6e-4)
-
-
-def test_what_was_chosen_for_another_model_is_not_asked_of_one_without_it(
-    open_app: OpenApp, three_kinds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    model, tokenizer = tc.load(three_kinds / "en-fr")
-    shutil.copytree(three_kinds / "en-fr", tmp_path / "en-fr")
-    bare = tc.build(replace(model.config, d_ff=0, norm_position="pre"), seed=1)
-    tc.save(tmp_path / "no-ffn", bare, tokenizer, json.loads((tmp_path / "en-fr" / "card.json").read_text()))
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
-    app = opened(open_app)
-    app.selectbox(key="interventions-kind-box").set_value("feed_forward").run()
-    assert [len(board["there"]["rows"]) for board in board_data(app)["boards"]] == [2, 2]
-    app.selectbox(key="model").set_value("no-ffn").run()
-    assert not app.exception and not app.warning
-    assert app.selectbox(key="interventions-kind-box").value == "head"
-    app.button(key="interventions-add-it").click().run()
-    (patch,) = from_json(url_of(app)["stack"]).entries
-    assert isinstance(patch, Patch) and patch.component.kind == "head" and not app.warning
-
-
-def test_what_the_stack_patches_is_filled(open_app: OpenApp):
-    head = Component(kind="head", attention="encoder", layer=1, heads=(1,), positions=(2,))
-    stack = Stack(entries=(Patch(component=head, text=OTHER, direction="noising"),))
-    encoder, decoder = board_data(opened(open_app, stack=to_json(stack)))["boards"]
-    filled = {(row, place) for row, line in enumerate(encoder["here"]["values"]) for place, x in enumerate(line) if x}
-    assert {(encoder["here"]["rows"][row], place) for row, place in filled} == {("L1.H1", 2)}
-    assert not np.any(decoder["here"]["values"])
 
 
 def test_only_what_can_be_dropped_is_taken(monkeypatch: pytest.MonkeyPatch):

@@ -106,12 +106,17 @@ def test_one_from_all_sides(name: str, stacks: set[str], kind: str, place: Path,
     assert not app.warning and not app.expander
 
 
-def test_a_folder_is_brought_in_and_chosen(place: Path, small_gpt2: Path, open_models: OpenApp):
-    app = bring_in(open_models(), f"  {small_gpt2} ")
+def test_a_folder_is_brought_in_and_chosen(
+    place: Path, small_gpt2: Path, monkeypatch: pytest.MonkeyPatch, open_models: OpenApp
+):
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(place / "none"))
+    app = open_models()
+    assert "There is no trained model yet" in app.info[0].value
+    app = bring_in(app, f"  {small_gpt2} ")
     assert app.info[0].value == "“Small GPT” was imported and is now chosen on all pages."
     assert view_of(app)["model"] == "small-gpt" and "your own" in words_of(app)
     again = bring_in(app, str(small_gpt2))
-    assert names(place) == ["en-fr", "gaps", "small-gpt", "small-gpt-2", "tales"]
+    assert names(place / "none") == ["small-gpt", "small-gpt-2"]
     assert "Small GPT (small-gpt-2)" in again.info[0].value
 
 
@@ -155,8 +160,7 @@ def test_two_visitors_never_get_the_same_name(place: Path):
     with ThreadPoolExecutor(3) as visitors:
         given = list(visitors.map(lambda _: model_store.unpack(io.BytesIO(packed), "Mine"), range(3)))
     assert sorted(given) == ["mine", "mine-2", "mine-3"]
-    assert {*given} < models.available().keys()
-    assert [path for path in place.iterdir() if path.name.startswith(".")] == []
+    assert {*given} < models.available().keys() and not [*place.glob(".*")]
 
 
 def test_names_stay_within_the_folder(place: Path):
@@ -171,18 +175,14 @@ def test_names_stay_within_the_folder(place: Path):
     assert {"en-fr", "gaps", "tales"} < {*names(place)}
 
 
-@pytest.mark.parametrize("card", [{"metrics": 1}, {"parameters": "many"}])
-def test_a_card_that_makes_no_sense(card: dict[str, object], place: Path):
+def test_a_card_that_makes_no_sense(place: Path):
     source = io.BytesIO(zip_of(models.available()["gaps"]))
     with zipfile.ZipFile(source) as packed:
-        files = {name: packed.read(name) for name in packed.namelist()} | {"gaps/card.json": json.dumps(card).encode()}
+        files = {name: packed.read(name) for name in packed.namelist()} | {"gaps/card.json": b'{"metrics": 1}'}
     changed = io.BytesIO()
     with zipfile.ZipFile(changed, "w") as packed:
         for name, content in files.items():
             packed.writestr(name, content)
-    if "parameters" in card:
-        assert model_store.unpack(changed, "new") == "new"  # they are counted
-        return
     with pytest.raises(CheckpointError, match="does not match the format"):
         model_store.unpack(changed, "new")
     assert names(place) == ["en-fr", "gaps", "tales"]
@@ -197,18 +197,16 @@ def test_deleting(place: Path, open_models: OpenApp):
     assert names(place) == ["en-fr", "gaps"]
     assert app.info[0].value == "“Tales” was deleted."
     assert view_of(app)["model"] == "en-fr" and app.text_input(key="text").value == EXAMPLES[0]
-    app = click(open_models(model="gaps"), "Delete …")
-    shutil.rmtree(place / "gaps")  # by somebody else
-    app = click(app, "Delete it")
-    assert app.info[0].value.startswith("“Gaps” was not deleted: there is no model in ")
-
-
-def test_the_chosen_model_goes_away(place: Path, open_models: OpenApp):
+    shutil.copytree(place / "gaps", place / "tales")
     app = open_models(model="tales")
-    shutil.rmtree(place / "tales")
+    shutil.rmtree(place / "tales")  # by somebody else
     app.run()
     assert not app.exception
     assert "There is no model “tales” here" in words_of(app) and "2 models are here" in words_of(app)
+    app = click(open_models(model="gaps"), "Delete …")
+    shutil.rmtree(place / "gaps")
+    app = click(app, "Delete it")
+    assert app.info[0].value.startswith("“Gaps” was not deleted: there is no model in ")
 
 
 def test_what_comes_with_headlight_stays(monkeypatch: pytest.MonkeyPatch, open_models: OpenApp):
@@ -272,12 +270,3 @@ def test_a_model_that_cannot_be_loaded_can_be_deleted(place: Path, open_models: 
     assert "trained on en-fr" in words_of(app)
     app = click(click(app, "Delete …"), "Delete it")
     assert names(place) == ["en-fr", "gaps"]
-
-
-def test_no_model_at_all(tmp_path: Path, small_gpt2: Path, monkeypatch: pytest.MonkeyPatch, open_models: OpenApp):
-    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path / "none"))
-    app = open_models()
-    assert "There is no trained model yet" in app.info[0].value
-    app = bring_in(app, str(small_gpt2))
-    assert names(tmp_path / "none") == ["small-gpt"]
-    assert view_of(app)["model"] == "small-gpt"

@@ -34,18 +34,6 @@ def test_it_says_what_is_kept_and_how_long_pages_took(open_app: Callable[..., Ap
     assert "None since the server started." in [caption.value for caption in app.caption]
 
 
-def test_it_says_what_had_to_go(
-    open_app: Callable[..., AppTest], three_kinds_here: object, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("HEADLIGHT_MEMORY", "10kB")
-    app = open_app("heads", text="The cat sees the dog.")
-    app.run()
-    app.switch_page("models/server/page.py").run()
-    assert not app.exception
-    rows = tables(app)["store"]
-    assert sum(row["entries"] for row in rows) == 1 and sum(row["evicted"] for row in rows) >= 3
-
-
 def test_it_says_what_failed_and_needs_no_model(
     open_app: Callable[..., AppTest], tmp_path: object, monkeypatch: pytest.MonkeyPatch
 ):

@@ -16,7 +16,7 @@ def a_page() -> None:
     from pages.shared.view.address import Address
 
     session = st.session_state
-    address = Address(session.get("kind", "test"))
+    address = Address("test")
     if session["how"] == "act":
         session["n"] = session.get("n", 0) + 1
         session["view"] = f"act {session['n']}"
@@ -63,21 +63,6 @@ def after(*runs: tuple[str | None, str, bool]) -> str:
 )
 def test_who_is_right(runs: list[tuple[str | None, str, bool]], view: str):
     assert after(*runs) == view
-
-
-def test_a_link_is_followed_though_a_page_without_this_view_came_between():
-    app = AppTest.from_function(a_page)
-    home = app._page_hash
-    app.session_state["how"], app.session_state["ends"] = "link", True
-    for page, kind, view in (("home", "test", "a"), ("server", "other", None), ("home", "test", "b")):
-        app._page_hash = home + page
-        app.session_state["kind"] = kind
-        app.query_params.clear()
-        if view:
-            app.query_params["view"] = view
-        app.run()
-        assert not app.exception
-    assert app.session_state["view"] == "b"
 
 
 def test_an_act_that_undoes_the_one_before_is_written_too(monkeypatch: pytest.MonkeyPatch):

@@ -3,10 +3,9 @@
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pages.explore.heads import view_fields as heads_fields
 from pages.shared.page import pages
 from pages.shared.view import fields
 from pages.shared.view.fields import (
@@ -20,7 +19,6 @@ from pages.shared.view.fields import (
     window_in_words,
     written,
 )
-from transformer_core.analysis.heads.picture import HeadShare
 
 WORD = Field("page", "word", "b", one_of("a", "b", ""))
 PLACE = Field("page", "place", None, number)
@@ -34,12 +32,6 @@ WITHOUT_TEXTS = [  # pages with fields, which each say what is wrong; a text is 
     if page.fields and not any(isinstance(field, TextField) for field in page.fields)
 ]
 ANYTHING = st.text(max_size=60) | st.text("0123456789-.+:", max_size=24) | st.sampled_from(["pattern", "word", "flow"])
-SHARES = st.builds(
-    HeadShare,
-    layer=st.integers(0, 9999),
-    head=st.integers(0, 9999),
-    weight=st.integers(0, 1000).map(lambda thousandths: thousandths / 1000),
-)
 
 
 def wanted_of(page: tuple[Field, ...]) -> st.SearchStrategy[dict[str, str]]:
@@ -94,9 +86,7 @@ def test_a_decimal_lies_between_its_ends_which_count():
         ("word", "c" * 99, f"asks for word “{'c' * 40}”; it must be one of a, b."),
         ("place", "-1", "“-1”; it must be a whole number, 0 or more."),
         ("place", "1234567", "a whole number"),
-        ("place", "1.0", "a whole number"),
         ("part", "12-0.3-9", "the format is first-last query, a point, first-last key: 0-12.3-9."),
-        ("part", "0-12.9-3", "the format is"),
         ("part", "0-12.3-9 ", "the format is"),
     ],
 )
@@ -106,17 +96,11 @@ def test_what_is_asked_for_wrongly_is_told_in_one_sentence(name: str, asked: str
     assert said in note and held(OWN) == {"word": "b", "place": None, "part": None, "text": "held"}
 
 
-@given(wanted_of(OWN))
-@example({"place": "٣", "part": "٠-١.٢-٣"})  # digits of another script are digits
-def test_any_address_gives_values_or_notes(wanted: dict[str, str]):
-    holds_whatever_the_address_says(OWN, wanted)
-
-
-@pytest.mark.parametrize("url", WITHOUT_TEXTS)
+@pytest.mark.parametrize("url", ["", *WITHOUT_TEXTS])
 @settings(max_examples=25)
 @given(data=st.data())
 def test_any_address_of_a_page_gives_values_or_notes(url: str, data: st.DataObject):
-    page = tuple(pages()[url].fields)
+    page = tuple(pages()[url].fields) if url else OWN
     holds_whatever_the_address_says(page, data.draw(wanted_of(page)))
 
 
@@ -131,10 +115,3 @@ def test_any_address_of_a_page_gives_values_or_notes(url: str, data: st.DataObje
 )
 def test_an_odd_address_gives_values_or_notes(page: str, wanted: dict[str, str]):
     holds_whatever_the_address_says(tuple(pages()[page].fields), wanted)
-
-
-@given(st.lists(SHARES, min_size=1, max_size=8, unique_by=lambda share: (share.layer, share.head)))
-def test_heads_with_weights_are_read_as_they_are_written(mix: list[HeadShare]):
-    text = heads_fields.mix_in_words(tuple(mix))
-    assert fill([heads_fields.MIX], {"mix": text}) == []
-    assert heads_fields.MIX.value == tuple(mix)

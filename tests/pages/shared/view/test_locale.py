@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared.model_bar import CLAIM
 from pages.shared.view import locale
-from tests.pages.conftest import overview_of, url_of, words_of
+from tests.pages.conftest import url_of, words_of
 from transformer_core import language
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
@@ -22,14 +22,6 @@ def test_the_address_asks_for_a_language_and_without_one_that_is_there_a_page_is
         assert not app.exception
         assert (GERMAN_CLAIM in words_of(app)) == is_german != (CLAIM in words_of(app))
         assert url_of(app).get("language") == ("de" if is_german else None)
-
-
-def test_the_switch_changes_the_words_and_nothing_else(open_app: OpenApp):
-    app = open_app("heads", text="The cat sleeps.", layer="0", head="1")
-    pictures, url = overview_of(app)[1], url_of(app)
-    app.segmented_control(key="language-box").set_value("de").run()
-    assert not app.exception and GERMAN_CLAIM in words_of(app)
-    assert url_of(app) == url | {"language": "de"} and overview_of(app)[1] == pictures
 
 
 def test_a_page_is_drawn_while_the_language_changes(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch):

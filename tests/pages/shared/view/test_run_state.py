@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from pages.shared.view import run_state
 
@@ -43,27 +42,3 @@ def test_a_click_in_an_overview_chooses_a_head(session: dict[str, Any]):
         session[run_state.OVERVIEW] = {"chosen": {"revision": 1, "value": sent}}
         run_state.on_head()
         assert (run_state.ATTENTION.value, run_state.LAYER.value, run_state.HEAD.value) == ("cross", 0, 3)
-
-
-def a_view() -> None:
-    """A page that fills the view of a training from the address, and writes it back."""
-    from pages.shared.view import run_state
-
-    run_state.seed()
-    run_state.publish()
-
-
-def test_a_long_text_is_packed_as_on_all_pages_and_a_damaged_one_is_told():
-    text = "The cat sees the dog. " * 100
-    address = {"run": "copy", "text": text, "target": "short"}
-    for _ in range(2):
-        app = AppTest.from_function(a_view)
-        app.query_params.update(address)
-        app.run()
-        assert app.session_state["run-text"] == text.strip()
-        address = {name: value if isinstance(value, str) else value[-1] for name, value in app.query_params.items()}
-        assert set(address) == {"run", "packed", "target"} and len(address["packed"]) < 200
-    app = AppTest.from_function(a_view)
-    app.query_params.update(address | {"packed": "%%%"})
-    app.run()
-    assert app.session_state["run-text"] == "" and "it is damaged" in app.session_state["run-note"]

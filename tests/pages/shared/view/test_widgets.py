@@ -9,47 +9,23 @@ from pages.shared.view.fields import Kept
 
 
 def page() -> None:
-    """A page with one widget of each kind."""
+    """A page with a widget of options, and one that shows and takes another value than its own."""
     from pages.shared.view.fields import Field, Kept, text_up_to
 
-    kept = {name: Kept(name, usual) for name, usual in (("n", 2), ("on", False), ("many", []), ("span", (1, 3)))}
-    Field("test", "one", "b", text_up_to(9)).selectbox("*One*", ["a", "b", "c"], name=str.upper)
-    Field("test", "few", "x", text_up_to(9)).segmented("Few", ["x", "[y](z)"])
-    Field("test", "words", "", text_up_to(9)).text("Words")
-    Field("test", "lines", "", text_up_to(9)).text_area("Lines")
-    kept["n"].number("Number", 0, 9)
-    kept["span"].slider("Span", 0, 9)
-    kept["on"].toggle("On")
-    kept["many"].multiselect("Many", [1, 2, 3])
+    Field("test", "few", "x", text_up_to(9)).segmented("*Few*", ["x", "[y](z)"])
     Kept("shown").selectbox("Shown", [1, 2, 3], shown=3, take=lambda value: Kept("taken").set(value * 10), part="else")
 
 
-CHOICES: list[tuple[str, str, Any]] = [
-    ("selectbox", "test-one-box", "c"),
-    ("segmented_control", "test-few-segments", "[y](z)"),
-    ("text_input", "test-words-box", "hello"),
-    ("text_area", "test-lines-box", "a\nb"),
-    ("number_input", "n-box", 7),
-    ("slider", "span-box", (2, 5)),
-    ("toggle", "on-box", True),
-    ("multiselect", "many-box", [1, 3]),
-]
-
-
-def test_what_is_chosen_is_the_value_and_stays_there_and_labels_are_text():
+def test_what_is_chosen_is_the_value_or_is_taken_and_labels_are_text():
     app = AppTest.from_function(page).run()
-    assert app.selectbox(key="test-one-box").value == "b" and app.slider(key="span-box").value == (1, 3)  # as usual
-    assert app.selectbox(key="test-one-box").label == r"\*One\*"
-    assert app.selectbox(key="test-one-box").options == ["A", "B", "C"]
-    options = app.segmented_control(key="test-few-segments").proto.options
-    assert [option.content for option in options] == ["x", r"\[y\](z)"]
-    for kind, key, chosen in CHOICES:
-        getattr(app, kind)(key=key).set_value(chosen).run()
-        assert not app.exception and app.session_state[key.rpartition("-")[0]] == chosen
-    app.run()
-    assert [getattr(app, kind)(key=key).value for kind, key, _ in CHOICES] == [chosen for _, _, chosen in CHOICES]
-    app.selectbox(key="shown-else").set_value(2).run()  # what is shown and taken is another than the value
+    few = app.segmented_control(key="test-few-segments")
+    assert (few.label, few.proto.options[1].content) == (r"\*Few\*", r"\[y\](z)")
+    few.set_value("[y](z)")
+    app.selectbox(key="shown-else").set_value(2).run()
+    assert not app.exception and app.session_state["test-few"] == "[y](z)"
     assert app.session_state["taken"] == 20 and "shown" not in app.session_state
+    app.run()
+    assert app.segmented_control(key="test-few-segments").value == "[y](z)"
     assert app.selectbox(key="shown-else").value == 3
 
 

@@ -19,7 +19,7 @@ from tests.pages.train.small_films import STEPS
         ({"snapshot": "9" * 4000, "other": "7"}, "no snapshot at step 7, so A is step 4"),
         ({"attention": "<b>", "layer": "2"}, "There is no attention"),
         ({"snapshot": "7", "head": "99", "other": "-1"}, "so you see L1.H3"),
-        ({"layer": "²", "other": "gaps"}, "no other training with this architecture"),
+        ({"layer": "²", "other": "gaps", "packed": "%%%"}, "it is damaged"),
     ],
 )
 def test_a_url_that_asks_for_what_does_not_exist(open_film: OpenApp, parameters: dict[str, str], sentence: str):

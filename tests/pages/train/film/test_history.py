@@ -2,18 +2,19 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pages.shared import runs
+from pages.train.film import data as film_data
 from pages.train.film import film_readings, learning
-from tests.pages.conftest import overview_of
-from tests.pages.train.film_page import OpenApp
+from pages.train.film.data import SnapshotData
 from tests.pages.train.small_films import STEPS, TEXTS
 from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.training.head_history import Appearance
-from transformer_core.training.run.directory import RunDirectory
 
 
 def appearance(step: int, head: int = 0) -> Appearance:
@@ -27,18 +28,6 @@ def test_marks_lie_at_the_nearest_snapshot_and_those_of_one_place_are_told_toget
     assert [place for place, _ in marks] == [0, 1, 2, 3]
     heads = [re.findall(r"L1\.H(\d)", words) for _, words in marks]
     assert heads == [["1"], ["0", "4"], ["2"], ["3"]], "of two snapshots that are as near, the earlier"
-
-
-def test_the_line_of_the_loss_is_smooth_and_read_between_the_steps_that_were_logged(open_film: OpenApp, place: Path):
-    """A long log: at snapshots between its steps lies the line between them, of the mean over neighbours."""
-    directory = RunDirectory.open(place / "pairs")
-    (place / "pairs" / "metrics.jsonl").unlink()
-    values = np.where(np.arange(1, 121) % 2, 3.0, 1.0) - np.arange(1, 121) / 240
-    for step, value in enumerate(values, start=1):
-        directory.metrics.append({"step": step, "loss": float(value), "held_out_loss": 9.0})
-    loss = overview_of(open_film(run="pairs"))[0]["film"]["lines"][0]
-    means = [values[max(0, i - min(i, 3)) : i + min(i, 3) + 1].mean() for i in (0, 3, 19, 59)]
-    np.testing.assert_allclose(loss["values"], means, atol=6e-5)
 
 
 def test_what_was_read_of_a_text_is_not_read_again_where_snapshots_come(place: Path):
@@ -68,3 +57,18 @@ def test_a_text_is_read_as_far_as_all_its_patterns_have_room(
     monkeypatch.setattr(film_readings, "MOST_PATTERN_BYTES", 4 * (3 * 2 * 4) * 4 * n_tokens**2)
     fixed = film_readings.fixed(runs.available()["pairs"], STEPS, "the cat sees the dog " * 9, "le chat " * 20)
     assert [len(side) for side in fixed.inputs] == [n_tokens, n_tokens]
+
+
+def test_a_head_has_the_mask_of_its_layer(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(film_data, "theme", lambda: None)
+    masks = np.stack([np.ones((4, 4)), np.eye(4), np.tri(4)]).astype(bool)
+    patterns = np.random.default_rng(0).random((2, 3, 2, 4, 4))
+    labels = tuple("abcd"), tuple("abcd")
+    fixed = SimpleNamespace(architecture="encoder_only", labels=lambda _: labels)
+    reading = SimpleNamespace(masks={"encoder": masks}, patterns={"encoder": patterns}, fixed=fixed)
+    read: Any = SimpleNamespace(reading=reading)
+    for layer in range(3):
+        view: Any = SimpleNamespace(attention="encoder", layer=layer, head=1)
+        data = SnapshotData(run=SimpleNamespace(name="run"), read=read, place=1, view=view)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(data.axes["mask"], masks[layer])
+        np.testing.assert_array_equal(data.pattern(1), patterns[1, layer, 1])

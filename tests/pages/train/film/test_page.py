@@ -1,11 +1,13 @@
 """The page Film under AppTest: any text at any moment, what is sent, and the code that it shows."""
 
+import json
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from pages.shared.view.long_texts import MAX_PLAIN
 from tests.pages.conftest import component, overview_of, shown_code, url_of, words_of
 from tests.pages.train.film_page import ARCHITECTURES, Models, OpenApp, heatmap_of, pictures_of
 from tests.pages.train.small_films import APPEARS_AT, EXAMPLES, STEPS, patterns_by_hand
@@ -46,7 +48,7 @@ def test_each_snapshot_is_what_its_model_computes(open_film: OpenApp, made: tupl
     "parameters",
     [
         {"run": "pairs", "snapshot": "0", "target": "The cat's \"dog\" {} %s '''", "text": "It's “the” \\ <unk>"},
-        {"run": "pairs", "text": "the cat " * 60, "target": "the dog " * 60},
+        {"run": "pairs", "text": "the cat " * 160, "target": "the dog " * 60},
         {"run": "tales", "snapshot": "20", "layer": "0", "head": "1", "text": "the cat " * 60},
         {"run": "gaps", "snapshot": "4"},
     ],
@@ -54,7 +56,7 @@ def test_each_snapshot_is_what_its_model_computes(open_film: OpenApp, made: tupl
 )
 def test_the_shown_code_computes_the_shown_numbers(open_film: OpenApp, parameters: dict[str, str]):
     app = open_film(**parameters)
-    assert not app.warning
+    assert not app.warning and ("packed" in url_of(app)) == (len(parameters.get("text", "")) > MAX_PLAIN)
     namespace: dict[str, np.ndarray] = {}
     exec(compile(shown_code(app), "shown", "exec"), namespace)
     np.testing.assert_allclose(heatmap_of(app), np.asarray(namespace["pattern"]), atol=1e-6)
@@ -65,6 +67,7 @@ def test_the_url_holds_the_view_and_moving_along_the_film_sends_the_pictures_onc
     view = {"run": "pairs", "snapshot": "4", "text": "The cat.", "attention": "decoder", "head": "3"}
     app = open_film(**view, layer="0")
     assert url_of(app) == view  # without what is as usual
+    assert json.loads(component(app, "figure").json)["about"] == "pairs: The cat."
     pictures, header = component(app, "film").bytes, overview_of(app)[0]
     assert header["chosen"]["value"] == {"attention": "decoder", "layer": 0, "head": 3}
     loss, probability = header["film"]["lines"]

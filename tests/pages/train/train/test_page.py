@@ -6,7 +6,6 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 import torch
@@ -15,11 +14,11 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from pages.models import model_store
-from pages.shared import models, prose, run_readings, runs
+from pages.shared import models, runs
 from tests.pages.conftest import url_of, words_of
 from tests.pages.train.small_films import save_run
 from tests.pages.train.small_runs import stop_pairs, train_copy
-from transformer_core.checkpoints.checkpoint import load, read_card
+from transformer_core.checkpoints.checkpoint import load
 from transformer_core.training.run.launch import Launcher
 
 OpenApp = Callable[..., AppTest]
@@ -105,30 +104,6 @@ def test_a_finished_run_is_found_by_its_link(place: Path, open_train: OpenApp):
     assert url_of(app)["run"] == "copy" and not app.warning
 
 
-def test_weights_that_somebody_else_had_replaced_are_looked_for_again(
-    place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
-):
-    """Two windows that watch one run ask it for its newest weights in turn."""
-    newest, asked = run_readings.newest_step, [1_000, 2_000]
-    monkeypatch.setattr(run_readings, "newest_step", lambda run: asked.pop() if asked else newest(run))
-    app = open_train(run="copy")
-    assert "<div class='hl-label'>Output</div>" in words_of(app)
-    assert not asked
-    assert not app.warning
-
-
-def test_texts_of_a_deleted_training_do_not_come_back_with_its_name(place: Path, open_train: OpenApp):
-    secrets, others = (read_card(place / name / "film")["examples"] for name in ("copy", "pairs"))
-    app = open_train(run="copy")
-    assert secrets[0] in words_of(app)
-    app.button(key="delete-run-really").click().run()
-    assert not (place / "copy").exists()
-    (place / "pairs").rename(place / "copy")  # as if another one had been trained under that name
-    words = html.unescape(words_of(open_train(run="copy")))
-    assert others[0] in words
-    assert not any(f">{secret}<" in words for secret in secrets)
-
-
 def test_a_measured_leak_is_told_with_its_numbers(place: Path, open_train: OpenApp):
     log = place / "copy" / "metrics.jsonl"
     lines = [json.loads(line) for line in log.read_text().splitlines()]
@@ -153,18 +128,15 @@ def test_a_failed_run_says_why_and_can_go_on(place: Path, open_train: OpenApp):
     assert "Save as model" not in labels(app)
 
 
-@pytest.mark.parametrize(
-    ("file", "content", "said"),
-    [
+def test_damaged_files_are_a_sentence_each(place: Path, open_train: OpenApp):
+    for file, content, said in (
         ("metrics.jsonl", "{\n{}\n", "measurements cannot be read"),
-        ("run.json", "[]", "damaged"),
         ("film/heads.jsonl", '{"step": 0}\n', "head measurements cannot be read"),
-    ],
-)
-def test_a_damaged_file_is_said_in_a_sentence(place: Path, open_train: OpenApp, file: str, content: str, said: str):
-    (place / "copy" / file).write_text(content)
-    app = open_train(run="copy")
-    assert any(said in sentence.value for sentence in (*app.warning, *app.caption)) or said in words_of(app)
+        ("run.json", "[]", "damaged"),
+    ):
+        (place / "copy" / file).write_text(content)
+        app = open_train(run="copy")
+        assert said in words_of(app) + "".join(sentence.value for sentence in (*app.warning, *app.caption))
 
 
 def test_a_paused_run_of_one_s_own_pairs_is_kept_under_the_name_that_is_typed(
@@ -193,11 +165,8 @@ def test_a_paused_run_of_one_s_own_pairs_is_kept_under_the_name_that_is_typed(
     assert "The model is saved, but head scores could not be measured" in warning.value and app.success
 
 
-@pytest.mark.parametrize(
-    "interrupted", [(prose, "success"), (model_store, "describe_heads")], ids=["told", "described"]
-)
 def test_a_model_is_kept_once_though_the_page_is_left_meanwhile(
-    interrupted: tuple[ModuleType, str], place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
+    place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
 ):
     """Streamlit ends the script of a page that is left, or is drawn anew, wherever it writes to the page."""
 
@@ -206,13 +175,12 @@ def test_a_model_is_kept_once_though_the_page_is_left_meanwhile(
 
     app = open_train(run="copy")
     with monkeypatch.context() as patch:
-        patch.setattr(*interrupted, leave)
+        patch.setattr(model_store, "describe_heads", leave)
         keep(app).click().run()
     app.run()
     assert not app.exception
     assert sorted(models.available()) == ["copy", "en-fr", "other"]
-    assert models.available()["copy"].heads
-    assert app.success
+    assert models.available()["copy"].heads and app.success
 
 
 def test_a_training_that_goes_on_is_of_one_step_and_opened_again_until_its_end_is_seen(

@@ -38,21 +38,16 @@ def logged(step: int, seconds: float, loss: float = 2.5, rate: float = 1234.4) -
     return {"step": step, "loss": loss, "seconds": seconds, "tokens_per_second": rate}
 
 
-@pytest.mark.parametrize(
-    ("n_quick", "n_slow", "left"),
-    [
+def test_what_is_left_takes_as_long_per_step_as_the_last_quarter_of_what_was_logged(place: Path):
+    for n_quick, n_slow, left in (
         (3, 5, "11 min"),  # 52 steps of (38 + 3 * 4) / 4 seconds: five records at least
         (30, 10, "3 min"),  # 20 steps of (38 + 8 * 4) / 9 seconds: a quarter of the records
-    ],
-)
-def test_what_is_left_takes_as_long_per_step_as_the_last_quarter_of_what_was_logged(
-    place: Path, n_quick: int, n_slow: int, left: str
-):
-    seconds = [0.1 * step for step in range(1, n_quick + 1)] + [900.0]
-    seconds += [938.0 + 4.0 * i for i in range(n_slow - 1)]
-    records = [logged(step, second, loss=1.694) for step, second in enumerate(seconds, start=1)]
-    far = f"step {n_quick + n_slow} of 60, loss 1.69, 1,234 tokens/s, about {left} left"
-    assert run_head._how_far(run_that(place, "running", *records)) == far
+    ):
+        seconds = [0.1 * step for step in range(1, n_quick + 1)] + [900.0]
+        seconds += [938.0 + 4.0 * i for i in range(n_slow - 1)]
+        records = [logged(step, second, loss=1.694) for step, second in enumerate(seconds, start=1)]
+        far = f"step {n_quick + n_slow} of 60, loss 1.69, 1,234 tokens/s, about {left} left"
+        assert run_head._how_far(run_that(place, "running", *records)) == far
 
 
 @pytest.mark.parametrize(
@@ -96,23 +91,9 @@ def test_what_can_be_asked_of_a_run_depends_on_how_it_stands(place: Path, state:
     assert ("run-rate-change" in bare.buttons) == ("step" in asked)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        *((0.0, "1 s"), (1.4, "1 s"), (89.0, "89 s"), (90.0, "2 min")),
-        *((90 * 60 - 1, "90 min"), (90 * 60, "1.5 h"), (7200, "2.0 h")),
-    ],
-)
-def test_a_duration_is_told_about_as_exactly_as_it_is_known(seconds: float, words: str):
-    assert duration(seconds) == words
-
-
-@pytest.mark.parametrize(
-    ("nats", "words"),
-    [
-        *((12.34, "12.3"), (0.002134, "0.00213"), (1.0, "1.00"), (123.4, "123"), (1e-6, "0.00000100"), (0.0, "0")),
-        *((9.4e-7, "9.4e-07"), (999_999.0, "999,999"), (1e6, "1e+06"), (float("nan"), "nan")),
-    ],
-)
-def test_a_loss_has_three_digits_that_matter(nats: float, words: str):
-    assert loss_in_digits(nats) == words
+def test_durations_and_losses_are_told_as_exactly_as_they_are_known():
+    durations = {0.0: "1 s", 89.0: "89 s", 90.0: "2 min", 90 * 60 - 1: "90 min", 90 * 60: "1.5 h", 7200: "2.0 h"}
+    assert {seconds: duration(seconds) for seconds in durations} == durations
+    losses = {12.34: "12.3", 0.002134: "0.00213", 1.0: "1.00", 1e-6: "0.00000100", 0.0: "0", 9.4e-7: "9.4e-07"}
+    losses |= {999_999.0: "999,999", 1e6: "1e+06"}
+    assert {nats: loss_in_digits(nats) for nats in losses} == losses

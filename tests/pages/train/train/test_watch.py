@@ -12,23 +12,13 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from tests.pages.conftest import overview_of, words_of
-from tests.pages.explore.decoding.decoding_parts import files_of, sent
+from tests.pages.explore.decoding.decoding_parts import files_of
 from tests.pages.train.film_page import Models, OpenApp
 from tests.pages.train.small_films import EXAMPLES, STEPS, TEXTS
 from transformer_core.training.run.directory import RunDirectory
 from transformer_core.training.run.film import Film
 
-
-@pytest.fixture
-def open_train(place: Path, open_app: OpenApp) -> OpenApp:
-    """Opens a run on the page."""
-
-    def open_at(**parameters: str) -> AppTest:
-        app = open_app("train", **parameters)
-        assert not app.exception
-        return app
-
-    return open_at
+pytestmark = pytest.mark.usefixtures("place")
 
 
 def samples_of(app: AppTest) -> list[tuple[str, str]]:
@@ -37,16 +27,18 @@ def samples_of(app: AppTest) -> list[tuple[str, str]]:
     return [(html.unescape(a), html.unescape(b)) for a, b in re.findall(r"<bdi>(.*?)</bdi>.*?<bdi>(.*?)</bdi>", table)]
 
 
-def rows_of(app: AppTest, key: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(files_of(app, key)["csv"].decode())))
+def rows_of(app: AppTest) -> list[dict[str, str]]:
+    """The table of the curves."""
+    return list(csv.DictReader(io.StringIO(files_of(app, "run-curves")["csv"].decode())))
 
 
-def test_all_that_was_measured_is_taken_away_a_line_a_step(open_train: OpenApp, place: Path):
+def test_all_that_was_measured_is_taken_away_a_line_a_step(open_app: OpenApp, place: Path):
     directory = RunDirectory.open(place / "pairs")
     directory.metrics.append({"step": 10, "held_out_loss": 3.5, "tokens_per_second": 70.0})
     directory.metrics.append({"step": 60, "held_out_loss": 0.5})
-    app = open_train(run="pairs")
-    rows = rows_of(app, "run-curves")
+    app = open_app("train", run="pairs")
+    assert not app.exception
+    rows = rows_of(app)
     assert [(row["step"], row["loss"], row["held_out_loss"]) for row in rows] == [
         ("0", "4.0", ""),
         ("4", "3.8", ""),
@@ -58,35 +50,18 @@ def test_all_that_was_measured_is_taken_away_a_line_a_step(open_train: OpenApp, 
     directory.metrics.append({"step": 61, "loss": 0.25})
     directory.write_status("finished", step=61)
     app.run()  # of a run that rests, newer measurements are seen
-    assert [*rows_of(app, "run-curves")[-1].values()] == ["61", "0.25", "", ""]
-
-
-def test_heads_are_taken_away_by_the_measure_that_is_chosen(open_train: OpenApp):
-    app = open_train(run="pairs", attention="decoder", layer="0", head="1")
-    app.segmented_control(key="run-measure").select("previous").run()
-    rows = rows_of(app, "run-heads")
-    assert [row["step"] for row in rows] == [str(step) for step in STEPS]
-    heads = [name for name in rows[0] if name != "step"]
-    assert len(heads) == 16 and not any("cross" in name for name in heads), "which looks at no token before"
-    late = [name for name in heads if rows[-1][name] == "0.8"]
-    assert late == ["decoder L0.H1"] and [row[late[0]] for row in rows] == ["0.1", "0.1", "0.8", "0.8"]
-    assert sent(app, "run-heads")["figure"].count("becomes a previous-token head") == 1
-    assert words_of(app).count("becomes a previous-token head at step 20") == 1
-    app.segmented_control(key="run-measure").select("relative_entropy").run()
-    rows = rows_of(app, "run-heads")
-    assert len(rows[0]) == 1 + 24 and {row["cross L1.H3"] for row in rows} == {"0.5"}
-    assert "becomes" not in sent(app, "run-heads")["figure"], "which is told whatever is drawn"
+    assert [*rows_of(app)[-1].values()] == ["61", "0.25", "", ""]
 
 
 def test_a_text_and_some_examples_are_read_by_the_newest_weights(
-    open_train: OpenApp, place: Path, made: tuple[Path, Models]
+    open_app: OpenApp, place: Path, made: tuple[Path, Models]
 ):
     model, tokenizer = Film(place / "pairs").load(STEPS[-1])
     for text, texts in (
         (TEXTS[1], [TEXTS[1], TEXTS[0], TEXTS[2]]),
         ("The dog sleeps.", ["The dog sleeps.", *TEXTS]),
     ):
-        app = open_train(run="pairs", text=text)
+        app = open_app("train", run="pairs", text=text)
         samples = samples_of(app)
         assert [given for given, _ in samples] == texts
         for given, output in samples:
@@ -99,20 +74,11 @@ def test_a_text_and_some_examples_are_read_by_the_newest_weights(
         assert {group["attention"] for group in header["groups"]} == {"encoder", "decoder", "cross"}
 
 
-def test_only_the_chosen_prompt_is_drawn_and_each_is_continued(open_train: OpenApp):
+def test_only_the_chosen_prompt_is_drawn_and_each_is_continued(open_app: OpenApp):
     """The first example, and at once another text that is typed: what a person changes does not wait its turn."""
-    app, examples = open_train(run="tales"), EXAMPLES["decoder_only"]
+    app, examples = open_app("train", run="tales"), EXAMPLES["decoder_only"]
     assert [given for given, _ in samples_of(app)] == [*examples]
     app.text_input(key="run-text").set_value("The dog").run()
     assert not app.exception and "Continuations, sampled at temperature 0.8" in words_of(app)
     assert [given for given, _ in samples_of(app)] == ["The dog", *(text for text in examples if text != "The dog")]
     assert [group["attention"] for group in overview_of(app)[0]["groups"]] == ["decoder"]
-
-
-def test_a_text_that_cannot_be_read_is_told_and_the_examples_are_still_read(open_train: OpenApp):
-    app = open_train(run="gaps", text="The cat ____ the dog.")
-    examples = [given for given, _ in samples_of(app)]
-    app.text_input(key="run-text").set_value("\u200b").run()
-    assert not app.exception
-    texts = [given for given, _ in samples_of(app)]
-    assert set(EXAMPLES["encoder_only"]) <= set(texts) and examples[0] not in texts
