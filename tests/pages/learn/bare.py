@@ -130,12 +130,10 @@ def drawn_bare() -> Iterator[Bare]:
         bare.texts.append(str(body))
 
     def widget(kind: str) -> Callable[..., Any]:
-        def draw(label: str, options: Iterable[Any] = (), *limits: Any, **how: Any) -> Any:
-            is_choice = kind in ("selectbox", "segmented_control", "multiselect", "pills")
-            offered = [*options] if is_choice else []
+        def draw(label: str, options: Iterable[Any] = (), *_: Any, **how: Any) -> Any:
+            offered = [*options] if kind in ("selectbox", "segmented_control", "multiselect", "pills") else []
             names = [how["format_func"](option) if "format_func" in how else str(option) for option in offered]
-            ends = {} if is_choice else {"limits": (options, *limits)}
-            bare.widgets[how["key"]] = Widget(offered, names, how | ends)
+            bare.widgets[how["key"]] = Widget(offered, names, how)
             return bare.session.get(how["key"])
 
         return draw

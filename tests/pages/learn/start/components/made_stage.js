@@ -10,7 +10,7 @@ const theme = (background, text) => ({
   ...{ muted: "#808080", forbidden: "#c0c4c8", accent: "#4040c0", border: "#dddddd", query: "#1060c0", key: "#c06010", value: "#10a060" },
 });
 export const SIDES = { source: { labels: ["the", "cat", "<eos>"], ids: [5, 9, 2] }, target: { labels: ["<bos>", "le", "chat", "."], ids: [1, 6, 7, 4] } };
-export const N_TOKENS = 6;
+const N_TOKENS = 6;
 const HEADS = 2;
 
 const vectors = (title, site, rows, more = {}) => ({ title, site, shape: "vectors", size: [SIDES[rows].labels.length, 8], nHeads: 1, rows, columns: "", group: "", opens: "", isOptional: false, hue: "", most: 2, ...more });
