@@ -77,20 +77,6 @@ def test_a_weight_that_does_not_fit_is_named(name: str, folder_of: FolderOf):
         refused({**others, f"{key}_": weight}, f"lacks the weight '{named}' and contains '{named}_'")
 
 
-@pytest.mark.parametrize("name", foreign.LIBRARY)
-def test_a_copy_of_the_embedding_in_the_file_changes_nothing(name: str, folder_of: FolderOf):
-    values, weights = foreign.read(folder_of(name))
-    model = convert(values, weights, where=name)
-    embedding, *_ = FAMILIES[name].keys(model.config)
-    expected = model(*foreign.batch(name))
-    for key in embedding.copies:
-        with_copy = convert(values, {**weights, key: weights[embedding.key].clone()}, where=name)
-        assert with_copy.config == model.config
-        moved = {k: w for k, w in weights.items() if k != embedding.key} | {key: weights[embedding.key]}
-        assert torch.equal(convert(values, moved, where=name)(*foreign.batch(name)), expected)
-    assert (len(embedding.copies) == 0) == (model.config.tie_embeddings == "none")
-
-
 def test_copies_that_differ_and_families_that_are_not_known(folder_of: FolderOf):
     values, weights = foreign.read(folder_of("marian"))
     key = "model.encoder.embed_tokens.weight"

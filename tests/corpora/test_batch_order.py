@@ -62,17 +62,6 @@ def test_each_epoch_holds_every_row_once_in_its_order(lengths: list[int], batch_
         assert max(map(len, taken)) <= batch_size
 
 
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=99), st.integers(1, 9), st.integers(0, 60))
-@settings(max_examples=25)
-def test_from_a_position_the_same_batches_come(lengths: list[int], batch_size: int, n_taken: int):
-    unbroken, resumed = (Numbers(lengths, batch_size=batch_size, seed=7) for _ in range(2))
-    for _ in range(n_taken):
-        next(unbroken)
-    assert resumed.seek(unbroken.position) is resumed
-    assert [resumed.take() for _ in range(12)] == [unbroken.take() for _ in range(12)]
-    assert resumed.position == unbroken.position
-
-
 def test_a_position_that_does_not_exist_is_refused():
     batches = Numbers([3] * 9, batch_size=4)
     for position in (BatchPosition(epoch=0, index=3), replace(batches.position, epoch=-1)):

@@ -6,11 +6,11 @@ from unittest.mock import Mock
 
 import pytest
 
+from tests.corpora.test_corpus import corpus
 from transformer_core.config import Architecture
 from transformer_core.corpora import Corpus, Text, prepare
 from transformer_core.corpora.corpus import TokenizerKind
 from transformer_core.corpora.prepare import tokenizer_of
-from transformer_core.errors import Message
 from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -18,16 +18,9 @@ pytestmark = pytest.mark.usefixtures("cache")
 TALES = [f"The {size} fox said “Voilà, {i} eggs!”\nand ran." for i, size in enumerate(["red", "small", "old"] * 4)]
 
 
-def corpus(kind: TokenizerKind = "word", *, vocab_size: int = 300, texts: list[str] = TALES) -> Corpus:
-    return Corpus(
-        name="tales",
-        title="Tales",
-        description=Message("Some."),
-        train=tuple(map(Text, texts)),
-        held_out=(Text("No fox."),),
-        examples=("The fox",),
-        tokenizer_kind=kind,
-        vocab_size=vocab_size,
+def tales(kind: TokenizerKind, *texts: str) -> Corpus:
+    return corpus(
+        train=(*map(Text, TALES), *map(Text, texts)), held_out=(Text("No fox."),), tokenizer_kind=kind, vocab_size=300
     )
 
 
@@ -54,19 +47,19 @@ def test_the_kept_one_is_the_one_that_was_trained(
     is_encoder = architecture == "encoder_only"
     expected = train_tokenizer(TALES, kind=kind, vocab_size=300, mask=is_encoder)
     for _ in range(3):
-        tokenizer = tokenizer_of(corpus(kind), architecture)
+        tokenizer = tokenizer_of(tales(kind), architecture)
         assert saved(tokenizer, tmp_path) == saved(expected, tmp_path)
         assert tokenizer.kind == kind and (tokenizer.mask_id is None) != is_encoder
     assert trained.call_count == 1
 
 
 def test_what_it_depends_on_tells_them_apart(trained: Mock, monkeypatch: pytest.MonkeyPatch):
-    first = corpus("byte_bpe")
+    first = tales("byte_bpe")
     for other in (
         first,
         replace(first, tokenizer_kind="word"),
         replace(first, vocab_size=280),
-        corpus("byte_bpe", texts=[*TALES, "One more."]),
+        tales("byte_bpe", "One more."),
     ):
         for architecture in ("decoder_only", "encoder_only"):
             tokenizer_of(other, architecture)

@@ -61,6 +61,9 @@ def test_the_same_inputs_with_other_labels_are_another_corpus(tmp_path: Path):
     one, other = (program_corpus(f"program:{tmp_path / name}") for name in "ab")
     assert [item.text for item in one.train] == [item.text for item in other.train]
     assert one.fingerprint != other.fingerprint
+    write_program(tmp_path / "c", Program(source="copied = map(lambda token: token, tokens)", vocab=("a",), max_len=10))
+    few = program_corpus(f"program:{tmp_path / 'c'}")  # a fifth of all the inputs that there are is held out
+    assert (len(few.train), len(few.held_out)) == (8, 2)
     found = [program_corpus("program:reverse", seed=seed).fingerprint for seed in (0, 0, 1)]
     assert found[0] == found[1] != found[2]
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.corpora.test_corpus import corpus
 from transformer_core.corpora import Corpus, CorpusReading, Pair, Text, load_corpus
 from transformer_core.corpora.corpus import TokenizerKind
 from transformer_core.corpora.reading import AS_MADE, read_as
 from transformer_core.corpora.storage.files import open_corpus
-from transformer_core.errors import CorpusError, Message
+from transformer_core.errors import CorpusError
 
 LINES = "".join(f"Line {i} has words.\n" for i in range(40))
 POEM = "\n\n".join(f"Verse {i}\nhas two lines." for i in range(40))
@@ -19,8 +20,7 @@ POEM = "\n\n".join(f"Verse {i}\nhas two lines." for i in range(40))
 
 def corpus_of(items: Sequence[Pair] | Sequence[Text], **settings: Any) -> Corpus:
     """A corpus whose first item is held out."""
-    about: dict[str, Any] = {"name": "turns", "title": "Turns", "description": Message("Some."), "examples": ("a",)}
-    return Corpus(train=tuple(items[1:]), held_out=tuple(items[:1]), **about, **settings)  # type: ignore[arg-type]
+    return corpus(name="turns", train=tuple(items[1:]), held_out=tuple(items[:1]), **settings)
 
 
 def of_pairs(*sides: tuple[str, str], kind: TokenizerKind = "word") -> Corpus:

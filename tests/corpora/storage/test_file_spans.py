@@ -33,10 +33,10 @@ def keep_nothing(tmp_path_factory: pytest.TempPathFactory):
         yield
 
 
-def some_files(folder: Path, *texts: str) -> TextFiles:
+def some_files(folder: Path, *texts: str | bytes) -> TextFiles:
     paths = [folder / f"{i}.txt" for i in range(len(texts))]
     for path, text in zip(paths, texts, strict=True):
-        path.write_bytes(text.encode())
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return TextFiles(paths[0] if len(paths) == 1 else folder, [check_text_file(path) for path in paths])
 
 

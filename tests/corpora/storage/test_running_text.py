@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.corpora.storage.test_file_spans import some_files
 from transformer_core.corpora.corpus import TokenizerKind
 from transformer_core.corpora.storage import running_text as module
 from transformer_core.corpora.storage.running_text import RunningText, running_text
-from transformer_core.corpora.storage.text_files import TextFiles, check_text_file
+from transformer_core.corpora.storage.text_files import TextFiles
 from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import train_tokenizer
 
@@ -39,13 +40,6 @@ def small() -> Iterator[None]:
         for name, value in [("_STRETCH", 16), ("_LONGEST_WAIT", 8), ("_BLOCK", 64), ("FEWEST_BYTES", 1)]:
             patch.setattr(module, name, value)
         yield
-
-
-def some_files(folder: Path, *texts: bytes) -> TextFiles:
-    paths = [folder / f"{i}.txt" for i in range(len(texts))]
-    for path, text in zip(paths, texts, strict=True):
-        path.write_bytes(text)
-    return TextFiles(paths[0] if len(paths) == 1 else folder, [check_text_file(path) for path in paths])
 
 
 def read(files: TextFiles) -> tuple[list[str], list[str]]:

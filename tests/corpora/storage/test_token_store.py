@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_core.corpora import CorpusReading
 from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.corpora.storage import token_store as module
-from transformer_core.corpora.storage.files import open_corpus
 from transformer_core.corpora.storage.kept_arrays import arrays_in_memory
 from transformer_core.corpora.storage.kept_items import DTYPES, KeptItems, write_items
 from transformer_core.corpora.storage.token_store import TokenStore, tokenize
@@ -76,20 +74,6 @@ def test_other_texts_or_another_tokenizer_are_encoded_anew(tokenizer: Tokenizer)
     for texts in (["1 a\n2 b"], ["1 a", "2 b"], ["1 a\n", "2 b"], ["1 a", "2 b", ""], ["1", "a\n2", "b"]):
         for which in (tokenizer, other):
             assert rows_of(tokenize([Text(text) for text in texts], which)) == one_by_one(texts, which)
-
-
-@pytest.mark.usefixtures("keep_all")
-def test_a_running_text_has_no_ends(tmp_path: Path, tokenizer: Tokenizer):
-    path = tmp_path / "fish.txt"
-    path.write_text("".join(f"{i} fish,\n" for i in range(600)), encoding="utf-8")
-    train = open_corpus(path, CorpusReading(division="stream")).train
-    tokens = tokenizer.encode("".join(stretch.text for stretch in train))
-    for _ in range(2):
-        store = tokenize(train, tokenizer)
-        assert store.tokens.tolist() == tokens
-        assert rows_of(store) == [tokenizer.encode(stretch.text) for stretch in train]
-    as_texts = tokenize([*train[:3]], tokenizer)  # the same texts, each by itself
-    assert rows_of(as_texts) == one_by_one([stretch.text for stretch in train[:3]], tokenizer)
 
 
 @pytest.mark.usefixtures("keep_all")

@@ -166,7 +166,7 @@ def test_what_a_process_left_behind_is_deleted_once_it_is_old(tmp_path: Path):
 
 
 MEASURE = """
-import resource, sys
+import re, sys
 from pathlib import Path
 from transformer_core.corpora.analysis import compute_stats
 from transformer_core.corpora.batching import batches_for
@@ -174,12 +174,13 @@ from transformer_core.corpora.storage.files import open_corpus
 from transformer_core.corpora.storage.uploads import take_in
 from transformer_core.text.tokenizer import train_tokenizer
 
-def peak() -> int:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+def peak() -> int:  # getrusage would begin with the peak of the process that started this one
+    return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
 
 given, folder = map(Path, sys.argv[1:])
 take_in(b"one\\ntwo\\n" * 100_000, "small.txt", folder)
 tokenizer = train_tokenizer(["the cat sat on the mat"], kind="word")
+Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far, of the imports
 before = peak()
 with open(given, "rb") as file:
     path = take_in(file, given.name, folder).path
@@ -194,14 +195,14 @@ print(peak() - before)
 
 
 @pytest.mark.faults
-@pytest.mark.skipif(sys.platform == "win32", reason="peak memory is asked of a Unix system")
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is asked of Linux")
 def test_a_large_file_takes_little_memory(tmp_path: Path):
     """It is taken in, in another encoding, counted, and trained on."""
     words = " ".join(["cat" * 500] * 40)  # long words are encoded fast
-    (tmp_path / "large.txt").write_text("\n\n".join(f"{i} {words}" for i in range(1000)), encoding="utf-16")
+    (tmp_path / "large.txt").write_text("\n\n".join(f"{i} {words}" for i in range(500)), encoding="utf-16")
     environment = os.environ | {"HEADLIGHT_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", MEASURE, str(tmp_path / "large.txt"), str(tmp_path / "texts")]
     found = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
     size, taking_in, using = map(int, found.stdout.split())
-    assert size > 60e6
-    assert taking_in < 40e6 and using < 40e6
+    assert size > 30e6
+    assert taking_in < 10e6 and using < 20e6
