@@ -1,8 +1,7 @@
-"""Beam search against an exhaustive search, against greedy decoding, and against transformers' own."""
+"""Beam search against plain lists, against greedy decoding, and against transformers' own."""
 
 import math
 import random
-from typing import Any
 
 import pytest
 import torch
@@ -11,25 +10,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import transformer_core as tc
-from tests.model.building import random_tokens, shaken_model, small_config
+from tests.decoding.test_beam_tree import wide_awake
+from tests.model.building import random_tokens
 from transformer_core.decoding.beam import Beam, PenaltyForm, Search
 from transformer_core.errors import ConfigError, TextError
-
-DECODER: dict[str, Any] = {
-    "architecture": "decoder_only",
-    "n_encoder_layers": 0,
-    "tie_embeddings": "none",
-    "vocab_size": 7,
-    "n_decoder_layers": 2,
-}
-
-
-def wide_awake(**changes: Any) -> tc.Transformer:
-    """A model whose probabilities are far from even, so that searches differ."""
-    model = shaken_model(small_config(**changes), seed=3)
-    with torch.no_grad():
-        model.unembed.weight.mul_(6)
-    return model
 
 
 @given(
@@ -81,7 +65,7 @@ def tokens_of(beam: Beam) -> tuple[int, ...]:
 
 @pytest.mark.parametrize("architecture", ["decoder_only", "encoder_decoder"])
 def test_one_beam_is_greedy_decoding(architecture: str):
-    model = wide_awake(**(DECODER if architecture == "decoder_only" else {}))
+    model = wide_awake(architecture, vocab_size=7)
     tokens = random_tokens([4, 4, 4], vocab_size=7)
     greedy = tc.greedy_decode(model, tokens, max_new_tokens=6)
     beam = tc.beam_search(model, tokens, n_beams=1, max_new_tokens=6)
@@ -91,7 +75,7 @@ def test_one_beam_is_greedy_decoding(architecture: str):
 
 @pytest.mark.parametrize("use_cache", [True, False])
 def test_a_row_depends_neither_on_the_others_nor_on_the_cache(use_cache: bool):
-    model = wide_awake()
+    model = wide_awake("encoder_decoder")
     src = random_tokens([5, 2, 4], vocab_size=13)
     together = tc.beam_search(model, src, max_new_tokens=8, use_cache=use_cache)
     for row, n_real in zip(range(3), (5, 2, 4), strict=True):
@@ -108,7 +92,7 @@ def test_it_is_the_search_of_transformers(n_beams: int, penalty: float):
     transformers = pytest.importorskip("transformers")
     from tests.decoding.foreign import as_gpt2
 
-    model = wide_awake(**DECODER, positions="learned", norm_position="pre", scale_embeddings=False)
+    model = wide_awake(vocab_size=7, positions="learned", norm_position="pre", scale_embeddings=False)
     theirs = as_gpt2(model, transformers)
     prompt = random_tokens([3, 3, 3], vocab_size=7)
     expected = theirs.generate(
@@ -131,7 +115,7 @@ def texts(tokens: Tensor, *, n_prompt: int) -> list[list[int]]:
 
 
 def test_what_makes_no_sense_is_refused():
-    model = wide_awake(**DECODER)
+    model = wide_awake(vocab_size=7)
     with pytest.raises(ConfigError, match="n_beams must be at least 1, got 0"):
         tc.beam_search(model, random_tokens([3], vocab_size=7), n_beams=0)
     for alpha in (-10, 10):

@@ -1,4 +1,4 @@
-"""Beam search in a tree against the search without one and against transformers' own, and what it says of each beam."""
+"""Beam search in a tree against the search without one, and what it says of each beam."""
 
 import math
 from typing import Any
@@ -21,7 +21,7 @@ ARCHITECTURES: dict[str, dict[str, Any]] = {"decoder_only": DECODER, "encoder_de
 FORMS: list[PenaltyForm] = ["paper", "length"]
 
 
-def wide_awake(architecture: str, *, seed: int = 3, **changes: Any) -> tc.Transformer:
+def wide_awake(architecture: str = "decoder_only", *, seed: int = 3, **changes: Any) -> tc.Transformer:
     """A model whose probabilities are far from even, so that searches differ."""
     config = small_config(**(ARCHITECTURES[architecture] | {"n_decoder_layers": 2, "tie_embeddings": "none"} | changes))
     model = shaken_model(config, seed=seed)

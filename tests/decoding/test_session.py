@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import transformer_core as tc
-from tests.model.building import DECODER, random_tokens, shaken_model, small_config
+from tests.decoding.test_beam_tree import ARCHITECTURES, wide_awake
+from tests.model.building import random_tokens
 from transformer_core.decoding.decoding_step import DecodingStep
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.session import DecodingSession
@@ -19,17 +20,7 @@ from transformer_core.decoding.tree import DecodingTree
 from transformer_core.errors import TextError
 
 PAD, BOS, EOS, VOCAB = 0, 1, 2, 13
-ARCHITECTURES: dict[str, dict[str, Any]] = {"decoder_only": DECODER, "encoder_decoder": {}}
 each_architecture = pytest.mark.parametrize("architecture", ARCHITECTURES)
-
-
-def wide_awake(architecture: str = "decoder_only", *, seed: int = 3, **changes: Any) -> tc.Transformer:
-    """A model whose probabilities are far from even, and that ends some of its texts."""
-    parts = {"n_decoder_layers": 2, "tie_embeddings": "none", "positions": "learned"}
-    model = shaken_model(small_config(**ARCHITECTURES[architecture] | parts | changes), seed=seed)
-    with torch.no_grad():
-        model.unembed.weight.mul_(4)
-    return model
 
 
 def text(seed: int = 0) -> Tensor:
