@@ -15,7 +15,6 @@ from tests.benchmarks.own_process import measured, report
 
 TITLE = "GPT-2-small size: plain forward and capture of all 144 patterns, 128 and 512 tokens"
 LENGTHS = (128, 512)
-PEERS = ("ours", "transformers", "TransformerLens")
 MEMORY_LENGTH = 2048
 VOCAB_SIZE = 50257
 
