@@ -138,7 +138,6 @@ def test_what_makes_no_sense_is_refused():
     tree, other = (DecodingTree(model, random_tokens([3], vocab_size=13)) for _ in range(2))
     with pytest.raises(ConfigError, match="n_beams must be at least 1, got 0"):
         search_beams(tree, n_beams=0)
-
     with pytest.raises(TextError, match="belongs to another tree"):
         search_beams(tree, other.start)
     with pytest.raises(TextError, match="ends here"):

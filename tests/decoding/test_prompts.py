@@ -75,14 +75,6 @@ def test_without_a_token_of_padding_prompts_are_as_long_as_they_are():
     check(decoding, alone(model, prompts, (3, 3), max_new_tokens=4), filler=EOS)
 
 
-def test_the_longest_prompt_leaves_room_for_one_token():
-    model, prompt = wide_awake(max_seq_len=6), random_tokens([5], vocab_size=37)
-    assert tc.greedy_decode(model, prompt).tokens.shape == (1, 6)
-
-    with pytest.raises(ConfigError, match=r"6 tokens and the model 6 positions, so no token can be generated; shorten"):
-        tc.greedy_decode(model, random_tokens([6], vocab_size=37))
-
-
 def test_a_prompt_without_a_token_is_refused():
     model = wide_awake()
     for prompts in (torch.empty(1, 0, dtype=torch.int64), random_tokens([3, 0], vocab_size=37)):

@@ -311,7 +311,6 @@ def test_what_cannot_begin():
         ConfigError, match=r"24 tokens and the model 24 positions, so no token can be generated; shorten"
     ):
         DecodingTree(writer("decoder"), given_tokens(24))
-
     with pytest.raises(TextError, match=r"^the prompt contains padding \(token 0\); leave it out$"):
         DecodingTree(writer("decoder"), torch.tensor([[5, 6, PAD]]))
     with pytest.raises(ConfigError, match=r"^this model is encoder-only"):

@@ -55,7 +55,6 @@ def test_where_the_heads_look():
     for layer, head in [(0, 0), (1, 1)]:  # the decoy looks exactly like the previous-token head
         pattern = acts[name("pattern", layer)][:, head]
         assert float(pattern[:, queries, queries - 1].mean()) == pytest.approx(closed_form, abs=1e-6)
-
     queries = torch.arange(N_RANDOM + 1, 2 * N_RANDOM)
     induced = acts[name("pattern", 1)][:, 0, queries, queries - N_RANDOM + 1]
     assert float(induced.mean()) == pytest.approx(0.9999, abs=5e-5)

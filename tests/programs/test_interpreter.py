@@ -23,7 +23,3 @@ def test_different_values_cannot_be_one():
     assert run(program, ["a", "a"]) == ["a", "a"]
     with pytest.raises(ProgramError, match="line 2: keys with different values are selected \\(a, b\\)"):
         run(program, ["a", "b"])
-
-
-def test_no_token_no_output():
-    assert run(Program(source=f"n = selector_width({ALL})"), []) == []

@@ -8,7 +8,6 @@ import torch
 
 import transformer_core as tc
 from tests.model.building import each_variation, odd_config, varied_model
-from transformer_core.analysis.blueprint.code import code_of
 from transformer_core.analysis.blueprint.plan import Arrow, Box, blueprint_of
 from transformer_core.analysis.blueprint.shapes import stages
 
@@ -31,16 +30,6 @@ def test_every_module_that_computes_is_a_box(variation: str):
     for stack in plan.stacks:
         assert plan.layers(stack) == len(getattr(model, stack).blocks)
     assert plan.first_to_look_at() in plan.boxes
-
-
-def test_code_is_what_stands_in_the_file():
-    config = odd_config()
-    plan = blueprint_of(config)
-    for part in code_of(config, plan.boxes["encoder.0.ln1"]):
-        lines = (ROOT / part.file).read_text(encoding="utf-8").splitlines()[part.line - 1 :]
-        assert [line.strip() for line in part.text.splitlines()] == [
-            line.strip() for line in lines[: len(part.text.splitlines())]
-        ]
 
 
 def test_the_papers_figure_has_the_papers_arrows():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial import distance  # type: ignore[import-untyped]
 
-from transformer_core.analysis.flow.divergence import entropy, head_changes, js_distance, js_divergence
+from transformer_core.analysis.flow.divergence import entropy, js_distance, js_divergence
 
 
 def rows(*shape: int, seed: int = 0, sparse: bool = False) -> np.ndarray:
@@ -61,15 +61,3 @@ def test_entropy_by_hand():
     p = np.array([[0.5, 0.5, 0, 0], [0.25] * 4, [0, 0, 1, 0], [0, 0, 0, 0]])
     np.testing.assert_allclose(entropy(p), [math.log(2), math.log(4), 0, 0], atol=1e-15)
     assert entropy(p, unit="bits").tolist() == [1, 2, 0, 0]
-
-
-def test_changes_are_means_over_the_queries_with_a_choice():
-    mask = np.tri(4, dtype=bool)
-    a, b = (rows(2, 3, 4, 4, seed=seed) * mask for seed in (1, 2))
-    a, b = (x / x.sum(axis=-1, keepdims=True) for x in (a, b))
-    changes = head_changes(a, b, mask)
-    for place in np.ndindex(2, 3):
-        found = [math.sqrt(by_loops(a[place][query].tolist(), b[place][query].tolist())) for query in range(1, 4)]
-        assert changes[place] == pytest.approx(sum(found) / 3)
-    assert float(head_changes(a[0, 0], b[0, 0], mask)) == changes[0, 0]
-    assert not head_changes(a, a, mask).any()

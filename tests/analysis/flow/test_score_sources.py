@@ -45,27 +45,17 @@ def test_the_parts_make_queries_keys_and_scores(kind: str, attention: str, layer
 
 @each_place
 def test_each_source_is_there_once_and_wrote_before(kind: str, attention: str, layer: int):
-    config = model_of(kind).config
-    sources = sources_of(kind, attention, layer)
-    n_layers = {"q": layer, "k": config.n_encoder_layers if attention == "cross" else layer}
-    for side, names in (("q", sources.sources_of_query), ("k", sources.sources_of_key)):
-        assert len(set(names)) == len(names)
-        stack = "encoder" if attention == "encoder" or (attention == "cross" and side == "k") else "decoder"
-        expected = [SourceName(kind="token")]
-        if config.positions.startswith(("sinusoidal", "learned")):
-            expected.append(SourceName(kind="position"))
-        if config.n_segments:
-            expected.append(SourceName(kind="segment"))
-        has_cross = stack == "decoder" and config.has_encoder
-        for i in range(n_layers[side] + (attention == "cross" and side == "q")):
-            kinds = [stack] + (["cross"] if has_cross and i < n_layers[side] else [])
-            expected += [
-                SourceName(kind="head", layer=i, head=h, attention=a) for a in kinds for h in range(config.n_heads)
-            ]
-            if config.d_ff and i < n_layers[side]:
-                expected.append(SourceName(kind="feed_forward", layer=i))
-        assert [name for name in names if name.kind != "bias"] == expected
-        assert len({str(name.label()) for name in names}) == len(names)
+    config, sources = model_of(kind).config, sources_of(kind, attention, layer)
+    of_memory = attention == "cross"
+    for names, is_query in ((sources.sources_of_query, True), (sources.sources_of_key, False)):
+        stack = "encoder" if attention == "encoder" or (of_memory and not is_query) else "decoder"
+        n_before = config.n_encoder_layers if of_memory and not is_query else layer
+        heads = [(name.layer, name.head, name.attention) for name in names if name.kind == "head"]
+        own = [(i, h, stack) for i in range(n_before + (of_memory and is_query)) for h in range(config.n_heads)]
+        crossed = [(i, h, "cross") for i in range(n_before) for h in range(config.n_heads)]
+        assert sorted(heads) == sorted(own + (crossed if stack == "decoder" and config.has_encoder else []))
+        assert [name.layer for name in names if name.kind == "feed_forward"] == [*range(n_before if config.d_ff else 0)]
+        assert len({str(name.label()) for name in names}) == len({*names}) == len(names)
 
 
 @pytest.mark.parametrize("kind", ["the paper's", "decoder"])
@@ -104,7 +94,6 @@ def test_kinds_split_all_cells_without_rest():
     whole = sources.by_kind(None, None)
     pairs = [sources.by_kind(a, b) for a in kinds for b in kinds]
     assert np.allclose(sum(pairs), whole, atol=1e-10)
-
     ij = sources.sources_of_query.index(SourceName(kind="position"))
     assert sources.by_kind("position", "position")[2, 3] == pytest.approx(sources.cell(2, 3)[ij, ij])
     assert whole[2, 3] == pytest.approx(sources.cell(2, 3).sum())

@@ -115,13 +115,6 @@ def test_the_map_says_what_a_plane_does_not_show():
     assert found.kept == pytest.approx(variances[:2].sum() / variances.sum())
 
 
-def test_the_map_of_few_heads():
-    assert head_map(np.zeros((1, 1))).points.tolist() == [[0, 0]]
-
-    same = head_map(np.zeros((3, 3)))
-    assert not same.points.any() and same.kept == 1
-
-
 def test_groups_by_hand():
     """On a line at 0, 1, 10, 12, 40: merges at 1, 2, 10.5 and 34.25; the widest gap leaves two groups."""
     places = np.array([40.0, 0, 10, 1, 12])
@@ -136,12 +129,6 @@ def test_no_more_groups_than_asked_for():
     between[4:, :4] = between[:4, 4:] = 4.0
     assert clusters(between).tolist() == [0, 0, 1, 1, 2, 2]
     assert clusters(between, n_most=2).tolist() == [0, 0, 0, 0, 1, 1]
-
-
-@pytest.mark.parametrize("n_heads", [0, 1, 2, 3, 6])
-def test_heads_among_which_nothing_stands_out_are_one_group(n_heads: int):
-    assert clusters(np.ones((n_heads, n_heads)) - np.eye(n_heads)).tolist() == [0] * n_heads
-    assert clusters(np.zeros((n_heads, n_heads))).tolist() == [0] * n_heads
 
 
 def test_groups_have_the_name_of_their_strongest_habit():

@@ -11,7 +11,7 @@ import torch
 import transformer_core as tc
 from tests.model.building import DECODER, ENCODER, odd_config, shaken_model
 from transformer_core.analysis.heads.measured_texts import orders_of
-from transformer_core.analysis.heads.measures import ENTROPIES, SHARES, HeadMeasures, HeadName
+from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.heads.meter import HeadMeter, measure_heads
 from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.analysis.trace.cases import Case, case_of
@@ -161,13 +161,6 @@ def test_one_batch_gives_what_loops_over_single_texts_give(tokenizer: tc.Tokeniz
             assert share.spread == pytest.approx(np.std(by_chance), abs=1e-5)
 
 
-def test_texts_of_one_token_give_nothing_to_measure(tokenizer: tc.Tokenizer):
-    model = a_model(tokenizer, **DECODER, max_seq_len=1)
-    (one, *_) = measure_heads(model, tokenizer, [Text("a")])
-    nothing: Any = dict.fromkeys((*ENTROPIES, *SHARES))
-    assert one == HeadMeasures(attention="decoder", layer=0, head=0, **nothing)
-
-
 @pytest.mark.parametrize("training", [True, False])
 def test_the_model_is_left_as_it_was_and_measured_without_dropout(tokenizer: tc.Tokenizer, training: bool):
     model = a_model(tokenizer, dropout=0.5)
@@ -185,12 +178,6 @@ def test_a_meter_measures_again_and_again(tokenizer: tc.Tokenizer):
     first = meter.measure(one)
     assert meter.measure(other) == measure_heads(other, tokenizer, PAIRS) != first
     assert meter.measure(one) == first
-
-
-def test_of_long_texts_the_beginning_is_measured(tokenizer: tc.Tokenizer):
-    model = a_model(tokenizer, **DECODER)
-    long, short = Text("a b c d a b c d a b c d"), Text("a b c d a")
-    assert measure_heads(model, tokenizer, [long], max_tokens=6) == measure_heads(model, tokenizer, [short])
 
 
 def test_without_items_there_is_nothing_to_measure(tokenizer: tc.Tokenizer):

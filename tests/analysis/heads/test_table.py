@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 
-from transformer_core.analysis.heads.table import COLUMNS, matrix_csv, pattern_arrays, pattern_csv
+from transformer_core.analysis.heads.table import COLUMNS, pattern_arrays, pattern_csv
 
 QUERIES, KEYS = ['"', ",", "a\nb"], ["é", "🙂", " \r", "<script>"]
 
@@ -26,13 +26,6 @@ def test_as_the_csv_module_writes_it(pattern: np.ndarray):
         writer.writerow(row)
     assert pattern_csv(pattern, QUERIES, KEYS, mask, first_query=500, first_key=64) == text.getvalue().replace(
         "\r\n", "\n"
-    )
-
-
-def test_any_matrix_by_hand():
-    values = np.array([[0.5, np.nan], [-2.0, 1e-9]])
-    assert matrix_csv(values, "layer", [0, 1], "head, of 2", ["a,b", 7], "effect") == (
-        'layer,"head, of 2",effect\n0,"a,b",0.5\n0,7,nan\n1,"a,b",-2.0\n1,7,1e-09\n'
     )
 
 

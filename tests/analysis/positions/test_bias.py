@@ -57,6 +57,5 @@ def test_a_learned_bias_is_what_the_model_adds(variation: str, stack):
 
 
 def test_a_model_without_buckets_has_no_learned_bias():
-
     with pytest.raises(ConfigError, match="in its encoder"):
         learned_bias(varied_model("decoder, buckets"), "encoder", 5)

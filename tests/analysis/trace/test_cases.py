@@ -43,13 +43,6 @@ def test_of_a_text_bos_moves_the_units_by_one(tokenizer: tc.Tokenizer):
     assert case.aligned_attention == "decoder"
 
 
-@pytest.mark.parametrize(
-    "item", [Pair("a b", "b a", ((1,),)), Pair("a b", "b a", ((1,), (2,)))], ids=["a unit is missing", "no such source"]
-)
-def test_an_alignment_of_other_units_than_tokens_is_not_known(tokenizer: tc.Tokenizer, item: Pair):
-    assert case_of(config(tokenizer), tokenizer, item).sources == ()
-
-
 def test_of_what_is_too_long_the_beginning_is_read(tokenizer: tc.Tokenizer):
     """Source and target keep two tokens; of the alignment, what lies within both."""
     whole = case_of(config(tokenizer), tokenizer, PAIR)

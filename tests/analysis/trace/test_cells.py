@@ -1,17 +1,8 @@
 """Single cells of a pattern, by hand."""
 
 import numpy as np
-import pytest
 
 from transformer_core.analysis.trace.cells import strongest_cell, strongest_cells
-
-
-def test_strongest_cell_by_hand():
-    pattern = np.array([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.1, 0.8, 0.1]], dtype=np.float32)
-    causal = np.tril(np.ones((3, 3), dtype=bool))
-    cell = strongest_cell(pattern, causal)  # row 0 had no choice
-    assert (cell.query, cell.key, pytest.approx(cell.value)) == (2, 1, 0.8)
-    assert strongest_cell(pattern, np.ones((3, 3), dtype=bool)).query == 0
 
 
 def test_the_strongest_cell_can_be_sought_near_its_query():

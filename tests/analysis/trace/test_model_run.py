@@ -149,15 +149,6 @@ def test_without_a_mask_token_each_token_of_the_text_has_a_prediction(name: str)
         assert all(blank.candidates[0].probability == pytest.approx(1, abs=1e-6) for blank in model_run.blanks)
 
 
-@each_architecture
-def test_unknown_words_keep_what_was_typed(made: dict[str, Made], architecture: Architecture):
-    model_run = run_text(*made[architecture], "The Zebra sees the zebu, <b>!")
-    read_ones = model_run.source or model_run.target[1:]
-    labels = [label for label in read_ones if label not in ("<bos>", "<eos>")]
-    assert labels[:5] == ["The", "<unk> Zebra", "sees", "the", "<unk> zebu"]
-    assert {"Zebra", "zebu", "<", ">"} <= set(model_run.unknown)
-
-
 def test_a_long_text_is_read_as_far_as_there_is_room(made: dict[str, Made]):
     model_run = run_text(*made["encoder_decoder"], "the cat " * 500, target="le chat " * 60, max_tokens=9)
     assert model_run.source == (*["the", "cat"] * 4, "<eos>")
@@ -195,17 +186,3 @@ def test_a_foreign_tokenizer_keeps_its_template(make: Make):
     model_run = run_text(model, tokenizer, "the cats " * 9 + "____", max_tokens=6)
     assert model_run.source == ("[CLS]", "the", "cat", "##s", "the", "[SEP]")
     assert (model_run.left_out, model_run.blanks) == (range(5, 29), ())
-
-
-def test_a_prompt_alone(made: dict[str, Made]):
-    """With nothing to write, the patterns are those of the prompt, and what would come next is told."""
-    model, tokenizer = made["decoder_only"]
-    model_run = run_text(model, tokenizer, TEXTS[0], max_new_tokens=0)
-    ids = tokenizer.encode_for(TEXTS[0], "decoder_only")
-    log_probs, acts = run(model, ids)
-    assert_patterns(model_run, acts, model.config)
-    assert model_run.inputs == (tuple(ids),) and model_run.n_given == len(model_run.target) == len(ids)
-    best = int(log_probs[-1].argmax())
-    assert model_run.predicted[-1] == model_run.following[-1] == tokenizer.labels([*ids, best])[-1]
-    assert model_run.log_probs[-1] == pytest.approx(float(log_probs[-1, best]), abs=1e-5)
-    assert (model_run.output, model_run.is_complete) == ("", False) and math.isnan(model_run.mean_probability)

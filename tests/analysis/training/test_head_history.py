@@ -38,17 +38,6 @@ def history_of(scores: list[float], *, measure: str = "aligned", **other: float)
     )
 
 
-def test_series_are_the_measures_in_the_order_of_the_steps():
-    history = history_of([0.1, 0.2, 0.9])
-    assert history.heads == tuple(NAMES)
-    assert history.steps.tolist() == [0, 10, 20]
-    assert history.series("aligned", CROSS).tolist() == [0.1, 0.2, 0.9]
-    assert history.series("aligned", CROSS, "chance").tolist() == [0.1] * 3
-    assert history.series("aligned", CROSS, "spread").tolist() == [0.02] * 3
-    assert history.series("entropy", NAMES[1]).tolist() == [1.23456789] * 3
-    assert np.isnan(history.series("aligned", NAMES[0])).all()
-
-
 def test_json_and_back():
     snapshots = [(step, [measured(name, previous=share(step / 7)) for name in NAMES]) for step in (0, 3, 5)]
     lines = [json.dumps(HeadHistory.to_record(step, heads), allow_nan=False) for step, heads in snapshots]

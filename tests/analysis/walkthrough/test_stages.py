@@ -1,7 +1,5 @@
 """The stages that a model has, in the order in which it computes."""
 
-import pytest
-
 from pages.learn.steps.step_texts import NOTICES, TITLES
 from tests.analysis.walkthrough.small_walks import each_place, walked
 from transformer_core.analysis.walkthrough.formulas import formula_tree
@@ -22,10 +20,3 @@ def test_stages_show_all_there_is_in_order_and_the_page_has_words_for_them(kind:
         seen |= set(stage.matrices)
     axes = {"query": there.query_labels, "key": there.key_labels}
     assert all(len(quantity.values) == len(axes[quantity.rows]) for quantity in there.quantities.values())
-
-
-@pytest.mark.parametrize(
-    ("kind", "handed_on"), [("decoder", "R_2"), ("the paper's", "Y"), ("attention only", "(R + C)")]
-)
-def test_a_later_layer_reads_what_the_one_before_has_handed_on(kind: str, handed_on: str):
-    assert walked(kind, "decoder", 1).stages[0].formula == f"X = {handed_on}^{{(0)}}"

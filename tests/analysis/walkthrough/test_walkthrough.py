@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from tests.analysis.walkthrough.formula_values import values
-from tests.analysis.walkthrough.small_walks import each_place, inputs_of, model_of, walked
+from tests.analysis.walkthrough.small_walks import each_place, model_of, walked
 from transformer_core.analysis.walkthrough.formulas import formula_tree
 from transformer_core.analysis.walkthrough.records import Number
-from transformer_core.analysis.walkthrough.walkthrough import walk
 from transformer_core.errors import SiteError
 
 ANY = ("the paper's", "decoder", 1)
@@ -70,15 +69,6 @@ def test_products_of_a_query_and_a_key():
     assert [number.value for number in both] == [float(q[2, 5] * k[1, 5]), float(pattern[3, 2] * v[2, 5])]
     assert [by_its_formula(number) for number in both] == pytest.approx([number.value for number in both])
     assert [number.recomputed for number in both] == pytest.approx([number.value for number in both], abs=1e-5)
-
-
-def test_places_are_told_in_words_with_their_tokens():
-    labels = (["<bos>", "le", "chat", "dort"], ["the", "cat", "", "sleeps", "now", "'"])
-    place = {"attention": "cross", "layer": 0, "head": 1}
-    there = walk(model_of("the paper's"), inputs_of("the paper's"), labels=labels, **place)
-    assert str(there.number("q", 3, 12).place) == "Q, query 3 'dort', dimension 12 of the head"
-    assert str(there.number("pattern", 1, 3).place) == "A, query 1 'le', key 3 'sleeps'"
-    assert [one.label for one in there.number("z", 0, 0).terms][:2] == ["0 'the'", "1 'cat'"]
 
 
 def test_a_forbidden_cell_says_why():
