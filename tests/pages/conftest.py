@@ -3,7 +3,7 @@
 import base64
 import json
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
@@ -232,6 +232,26 @@ def overview_of(app: AppTest) -> tuple[dict[str, Any], bytes]:
 def figure_of(app: AppTest) -> dict[str, Any]:
     """The figure on the page, as plotly's JSON."""
     return json.loads(json.loads(component(app, "figure").json)["figure"])
+
+
+def figures_of(app: AppTest) -> dict[str, dict[str, Any]]:
+    """All figures on the page, by the names of their files."""
+    found = [c.proto for c in app.get("bidi_component") if c.proto.component_name == "headlight.figure"]
+    sent = [json.loads(proto.json) for proto in found]
+    return {data["name"]: json.loads(data["figure"]) for data in sent}
+
+
+def labels_of(app: AppTest) -> list[str]:
+    """The labels of all buttons."""
+    return [button.label for button in app.button]
+
+
+def protos_of(node: Any, without: Collection[str] = ()) -> Iterator[Any]:
+    """All that a page sent to the browser, without elements of some types; at first the node is the app's tree."""
+    if hasattr(getattr(node, "proto", None), "DESCRIPTOR") and node.type not in without:
+        yield node.proto
+    for child in getattr(node, "children", {}).values():
+        yield from protos_of(child, without)
 
 
 def values_of(trace: dict[str, Any]) -> np.ndarray:

@@ -204,7 +204,7 @@ def test_a_function_is_kept_under_all_its_arguments_and_apart_from_others(monkey
         return Thing(times * MIB)
 
     @cache.by_arguments("texts")
-    def other(letter: str, times: int = 1) -> Thing:
+    def other(letter: str, times: int = 1, *, color: str = "red") -> Thing:
         return Thing(0)
 
     once = kept("a")

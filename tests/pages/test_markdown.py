@@ -3,14 +3,13 @@
 import html
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.page import pages
 from pages.shared.prose import plain
-from tests.pages.conftest import save_model, words_of
+from tests.pages.conftest import protos_of, save_model, words_of
 from tests.pages.train.film_page import OpenApp
 from tests.pages.train.small_films import save_run
 from transformer_core.training.run.launch import Launcher
@@ -37,16 +36,7 @@ def test_plain_words_have_no_marks_that_act(words: str, expected: str):
 
 def markdown_of(app: AppTest) -> Iterator[str]:
     """Everything that a page gave to Streamlit's Markdown: texts, boxes, labels, tips, and options."""
-
-    def walk(node: Any) -> Iterator[Any]:
-        for child in getattr(node, "children", {}).values():
-            yield child
-            yield from walk(child)
-
-    for node in walk(app._tree):
-        proto = getattr(node, "proto", None)
-        if proto is None or node.type in NO_MARKDOWN:
-            continue
+    for proto in protos_of(app._tree, without=NO_MARKDOWN):
         for part in (proto, *(value for _, value in proto.ListFields() if hasattr(value, "ListFields"))):
             yield from (value for field, value in part.ListFields() if isinstance(value, str) and field.name != "id")
 

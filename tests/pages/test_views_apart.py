@@ -1,21 +1,20 @@
 """What is kept in memory of one view is never shown in another: each page draws the same with and without it.
 
-Every third view of a page, and every one where tests are full, is drawn twice: after all others, which left in the
+Every other view of a page, and every one where tests are full, is drawn twice: after all others, which left in the
 caches what they computed, and in an app that has computed nothing. A key that leaves out what a thing depends on shows
 as a difference.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 import streamlit as st
 
 from pages.shared.page import pages
-from tests.pages.conftest import EXAMPLES, TARGETS, app_at
+from tests.pages.conftest import EXAMPLES, TARGETS, app_at, protos_of
 from tests.pages.train.small_films import save_run
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
@@ -64,14 +63,7 @@ def drawn(page: str, view: View) -> list[str]:
     app = app_at(page, view).run()
     assert not [error.stack_trace for error in app.exception]
     noise = r"[\d,.]+ ms|\d{13,}" + r"|\d+\.\d+(e-\d+)?" * (page == "decoding")
-    return [re.sub(noise, "", str(proto)) for proto in protos(app._tree) if proto.ByteSize()]
-
-
-def protos(node: Any) -> Iterator[Any]:
-    if hasattr(getattr(node, "proto", None), "DESCRIPTOR"):
-        yield node.proto
-    for child in getattr(node, "children", {}).values():
-        yield from protos(child)
+    return [re.sub(noise, "", str(proto)) for proto in protos_of(app._tree) if proto.ByteSize()]
 
 
 @pytest.mark.usefixtures("fresh_caches")
@@ -79,7 +71,7 @@ def protos(node: Any) -> Iterator[Any]:
 def test_a_view_is_drawn_alike_whatever_was_seen_before(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ):
-    views = VIEWS[page] if request.config.getoption("full") else VIEWS[page][::3]
+    views = VIEWS[page] if request.config.getoption("full") else VIEWS[page][::2]
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path))
     if page == "film":
         for seed, name in enumerate(("one", "two")):

@@ -20,7 +20,7 @@ from streamlit.testing.v1 import AppTest
 from pages.languages import CATALOGUES
 from pages.shared.page import pages
 from pages.shared.view import locale
-from tests.pages.conftest import EXAMPLES, app_at
+from tests.pages.conftest import EXAMPLES, app_at, protos_of
 from tests.pages.train.small_films import save_run
 from transformer_core import language
 from transformer_core.training.run.launch import Launcher
@@ -89,14 +89,7 @@ def strings(value: Any) -> Iterator[str]:
 
 def sent(app: AppTest) -> Iterator[str]:
     """The texts of a page, each between two tags."""
-
-    def protos(node: Any) -> Iterator[Any]:
-        if hasattr(proto := getattr(node, "proto", None), "DESCRIPTOR") and node.type not in ("code", "json"):
-            yield proto
-        for child in getattr(node, "children", {}).values():
-            yield from protos(child)
-
-    for proto in protos(app._tree):
+    for proto in protos_of(app._tree, without=("code", "json")):
         for text in strings(MessageToDict(proto)):
             yield from map(str.strip, re.split(r"<[^>]*>", text))
 

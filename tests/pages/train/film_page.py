@@ -9,7 +9,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
-from tests.pages.conftest import component, values_of
+from tests.pages.conftest import component, figures_of, values_of
 from transformer_core.config import Architecture
 
 OpenApp = Callable[..., AppTest]
@@ -25,13 +25,6 @@ def pictures_of(app: AppTest) -> tuple[dict[str, Any], np.ndarray, bytes]:
     n_heads = sum(group["heads"] for group in header["groups"])
     end = 4 + length + 6 * n_heads * header["frames"]
     return header, np.frombuffer(data[4 + length : end], "<u2").reshape(header["frames"], n_heads, 3), data[end:]
-
-
-def figures_of(app: AppTest) -> dict[str, dict[str, Any]]:
-    """The figures, by the names of their files."""
-    found = [c.proto for c in app.get("bidi_component") if c.proto.component_name == "headlight.figure"]
-    sent = [json.loads(proto.json) for proto in found]
-    return {data["name"]: json.loads(data["figure"]) for data in sent}
 
 
 def heatmap_of(app: AppTest) -> np.ndarray:

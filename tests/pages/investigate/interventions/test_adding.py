@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.pages.conftest import figures_of
 from tests.pages.investigate.interventions.test_page import (
     HEAD,
     changes,
     expected,
-    figures_of,
     opened,
     press,
     stack_of,

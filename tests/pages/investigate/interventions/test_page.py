@@ -16,7 +16,7 @@ import transformer_core as tc
 from pages.investigate.interventions import stack as stack_view
 from pages.investigate.interventions import sweeps, view_fields
 from pages.shared.page import pages
-from tests.pages.conftest import shown_code, url_of, values_of, words_of
+from tests.pages.conftest import figures_of, shown_code, url_of, values_of, words_of
 from transformer_core.analysis.interventions.comparison import Consequences, consequences, free_output, read_base
 from transformer_core.analysis.interventions.constants import corpus_mean
 from transformer_core.analysis.interventions.records import Ablation, CellEdit, Component, Kind, Patch, Stack, TokenSwap
@@ -60,14 +60,6 @@ def opened(open_app: OpenApp, of: Stack | None = None, /, **parameters: str) -> 
 def stack_of(app: AppTest) -> Stack:
     """The stack that the address names."""
     return from_json(url_of(app)["stack"]) if "stack" in url_of(app) else Stack()
-
-
-def figures_of(app: AppTest) -> dict[str, dict[str, Any]]:
-    """The figures, by their components' names."""
-    told = [one.proto for one in app.get("bidi_component") if one.proto.component_name.split(".")[1] == "figure"]
-    return {
-        str(data["name"]): json.loads(data["figure"]) for data in (json.loads(component.json) for component in told)
-    }
 
 
 def expected(folder: Path, stack: Stack, model: str = "en-fr", text: str = TEXT) -> Consequences:

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import runs
-from tests.pages.conftest import app_at
+from tests.pages.conftest import app_at, labels_of
 from transformer_core.training.run.launch import Started
 
 OpenApp = Callable[..., AppTest]
@@ -34,14 +34,10 @@ def analysis() -> Started:
     return started
 
 
-def labels(app: AppTest) -> list[str]:
-    return [button.label for button in app.button]
-
-
 def settle(app: AppTest) -> AppTest:
     """Look again until the analysis is over."""
     end = time.time() + 120
-    while "Cancel" in labels(app.run()):
+    while "Cancel" in labels_of(app.run()):
         assert time.time() < end
         time.sleep(0.2)
     assert not app.exception
@@ -52,23 +48,23 @@ def test_two_sessions_share_an_analysis_which_goes_on_until_neither_waits(open_o
     mine = open_own()
     mine.file_uploader[0].upload("text.txt", TEXT, "text/plain").run()
     assert not mine.exception
-    assert "Cancel" in labels(mine) and "Start training" not in labels(mine)  # the page does not wait for it
+    assert "Cancel" in labels_of(mine) and "Start training" not in labels_of(mine)  # the page does not wait for it
     process = analysis().process
     other = open_own()
-    assert "Cancel" in labels(other)
+    assert "Cancel" in labels_of(other)
     assert analysis().process is process
 
     mine.button(key="cancel-analysis").click().run()
     mine.run()
     assert any("The analysis was cancelled" in info.value for info in mine.info)
-    assert "Analyse" in labels(mine) and "Start training" not in labels(mine)
+    assert "Analyse" in labels_of(mine) and "Start training" not in labels_of(mine)
     other.run()
     assert process.poll() is None  # the other one waits
     other.button(key="cancel-analysis").click().run()
     assert process.wait(60) in (0, 130)  # it may have been done by then
 
     mine.button(key="analyse").click().run()
-    assert "Start training" in labels(settle(mine))
+    assert "Start training" in labels_of(settle(mine))
     assert not [*(runs.folder() / ".analyses").glob("[!.]*")]
     mine.file_uploader[0].upload("other.txt", TEXT * 2, "text/plain").run()
     wanted = analysis().run / "wanted"
@@ -85,11 +81,11 @@ def test_a_process_that_dies_is_one_sentence_and_tried_again(open_own: OpenApp):
     app.run()
     (warning,) = app.warning
     assert "its analysis ended early (exit status" in warning.value and not app.exception
-    assert "Start training" not in labels(app)
+    assert "Start training" not in labels_of(app)
     app.button(key="analyse-again").click().run()
-    assert "Cancel" in labels(app)
+    assert "Cancel" in labels_of(app)
     for path in (runs.folder() / ".texts").glob("*/*.txt"):  # while its analysis begins
         path.unlink()
     analysis().process.wait(60)
     app.run()
-    assert not app.exception and "Start training" not in labels(app)
+    assert not app.exception and "Start training" not in labels_of(app)

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from pages.shared import runs
 from pages.shared.runs import Run
 from pages.train.train import own_texts
-from tests.pages.conftest import words_of
+from tests.pages.conftest import labels_of, words_of
 
 Analyse = Callable[[AppTest], AppTest]
 Upload = Callable[[str, bytes], None]
@@ -33,10 +33,6 @@ def upload(app: AppTest, analyse: Analyse) -> Callable[[str, bytes], None]:
     return upload
 
 
-def labels(app: AppTest) -> list[str]:
-    return [button.label for button in app.button]
-
-
 def chosen(app: AppTest) -> str | None:
     """The name of the text that is chosen."""
     box = app.selectbox(key="train-own")
@@ -49,7 +45,7 @@ def warnings(app: AppTest) -> str:
 
 def test_what_is_refused_leaves_nothing_to_be_trained_on(app: AppTest, upload: Upload, analyse: Analyse):
     upload("rhyme.txt", RHYME)
-    assert chosen(app) == "rhyme.txt" and "Start training" in labels(app)
+    assert chosen(app) == "rhyme.txt" and "Start training" in labels_of(app)
     for name, content, said in (
         ("nothing.txt", b"", "nothing.txt is empty"),
         ("no-text.txt", bytes(range(256)), "no-text.txt is not a text file"),
@@ -57,13 +53,13 @@ def test_what_is_refused_leaves_nothing_to_be_trained_on(app: AppTest, upload: U
     ):
         upload(name, content)
         assert "could not be imported" in warnings(app) and said in warnings(app)
-        assert chosen(app) is None and "Start training" not in labels(app)
+        assert chosen(app) is None and "Start training" not in labels_of(app)
     app.run()  # whatever else happens on the page
-    assert chosen(app) is None and "Start training" not in labels(app)
+    assert chosen(app) is None and "Start training" not in labels_of(app)
     for text, name in ((" \n ", None), ("A pasted text. " * 40, "pasted.txt")):
         app.text_area[0].set_value(text)
         analyse(next(button for button in app.button if button.label == "Upload").click().run())
-        assert chosen(app) == name and ("Start training" in labels(app)) == bool(name)
+        assert chosen(app) == name and ("Start training" in labels_of(app)) == bool(name)
         assert name or "contains only whitespace" in warnings(app)
 
 
@@ -75,7 +71,7 @@ def test_bad_lines_are_shown_and_skipped_or_not(
     upload("pairs.csv", content)
     assert "pairs.csv: 10 of 30 lines are not pairs" in warnings(app)
     assert app.dataframe[0].value.to_numpy().tolist()[1] == ["line 4 has only one column", "number 3"]
-    assert "Start training" not in labels(app)
+    assert "Start training" not in labels_of(app)
     app.button(key="cancel-upload").click().run()
     assert chosen(app) is None and len(own_texts.available()) == 1
 
@@ -93,14 +89,14 @@ def test_bad_lines_are_shown_and_skipped_or_not(
 def test_what_is_wrong_with_a_text_is_told_before_its_training(app: AppTest, upload: Upload):
     upload("word.txt", b"word " * 2000)
     assert "is repetitive" in warnings(app) or "so there is nothing to learn" in warnings(app)
-    assert "Start training" in labels(app)
+    assert "Start training" in labels_of(app)
     (steps,) = (box for box in app.number_input if box.label == "Steps")
     assert steps.value == 400 and "the text is short, and this is already about" in words_of(app)
     upload("long.tsv", (PAIRS + "a " * 300 + "\tb\n").encode())
     assert "1 source is too long for the model" in warnings(app)
-    assert "Start training" not in labels(app)
+    assert "Start training" not in labels_of(app)
     next(box for box in app.number_input if box.label == "Maximum length (tokens)").set_value(1000).run()
-    assert "too long for the model" not in warnings(app) and "Start training" in labels(app)
+    assert "too long for the model" not in warnings(app) and "Start training" in labels_of(app)
 
 
 def test_texts_keep_their_names_and_can_be_deleted(
@@ -124,6 +120,6 @@ def test_texts_keep_their_names_and_can_be_deleted(
     assert not app.exception
     assert not text.path.parent.exists() and len(own_texts.available()) == 2
     assert any("other.md was deleted" in info.value for info in app.info)
-    assert chosen(app) is None and "Start training" not in labels(app)
+    assert chosen(app) is None and "Start training" not in labels_of(app)
     with pytest.raises(ValueError, match=r"the text that it is trained on, other.md, is gone; upload it again"):
         runs.resume(at_work)

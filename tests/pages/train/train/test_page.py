@@ -15,7 +15,7 @@ from streamlit.testing.v1.element_tree import Button
 
 from pages.models import model_store
 from pages.shared import models, runs
-from tests.pages.conftest import url_of, words_of
+from tests.pages.conftest import labels_of, url_of, words_of
 from tests.pages.train.small_films import save_run
 from tests.pages.train.small_runs import stop_pairs, train_copy
 from transformer_core.checkpoints.checkpoint import load
@@ -67,10 +67,6 @@ def stands(place: Path, state: str, step: int = 1) -> None:
     (place / "pairs" / "status.json").write_text(json.dumps(values))
 
 
-def labels(app: AppTest) -> list[str]:
-    return [button.label for button in app.button]
-
-
 def test_what_is_chosen_fits_or_is_refused_in_a_sentence_and_is_what_is_started(
     place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
 ):
@@ -82,7 +78,7 @@ def test_what_is_chosen_fits_or_is_refused_in_a_sentence_and_is_what_is_started(
     assert (samples["source"] == samples["target"]).all()  # it is the corpus `copy`
     app.number_input(key="new-tiny-one-layer-copy-n_heads").set_value(7).run()
     assert any("d_model (64) must be divisible by n_heads (7)" in warning.value for warning in app.warning)
-    assert not app.exception and "Start training" not in labels(app)
+    assert not app.exception and "Start training" not in labels_of(app)
     app.number_input(key="new-tiny-one-layer-copy-n_heads").set_value(2).run()
     app.number_input(key="new-tiny-one-layer-copy-dropout_pattern").set_value(0.25)
     app.number_input(key="new-tiny-one-layer-copy-steps").set_value(50)
@@ -100,7 +96,7 @@ def test_a_finished_run_is_found_by_its_link(place: Path, open_train: OpenApp):
     words = words_of(app)
     assert "step 3 of 3" in words and "<div class='hl-label'>Output</div>" in words and "Heads over time" in words
     assert f"<bdi>{html.escape(text)}</bdi>" in words and "Possible target leakage" not in words
-    assert "Save as model" in labels(app) and "Pause" not in labels(app)
+    assert "Save as model" in labels_of(app) and "Pause" not in labels_of(app)
     assert url_of(app)["run"] == "copy" and not app.warning
 
 
@@ -120,12 +116,12 @@ def test_a_failed_run_says_why_and_can_go_on(place: Path, open_train: OpenApp):
     app = open_train(run="copy")
     assert words_of(app).count("ended unexpectedly") == 1
     assert not app.warning
-    assert "Resume" in labels(app)
+    assert "Resume" in labels_of(app)
     (place / "copy" / "last").rename(place / "copy" / "lost")
     app = open_train(run="copy")
     assert any("Nothing was saved" in caption.value for caption in app.caption)
-    assert "Resume" not in labels(app)
-    assert "Save as model" not in labels(app)
+    assert "Resume" not in labels_of(app)
+    assert "Save as model" not in labels_of(app)
 
 
 def test_damaged_files_are_a_sentence_each(place: Path, open_train: OpenApp):
@@ -145,7 +141,7 @@ def test_a_paused_run_of_one_s_own_pairs_is_kept_under_the_name_that_is_typed(
     """With the weights that were saved when it was paused; why something could not be kept or measured is said."""
     stands(place, "paused", step=2)
     app = open_train(run="pairs")
-    assert "Resume" in labels(app)
+    assert "Resume" in labels_of(app)
     with monkeypatch.context() as patch:
         patch.setenv("HEADLIGHT_CHECKPOINTS", str(place / "pairs" / "run.json"))  # no folder
         app = keep(app).click().run().run()
@@ -186,7 +182,7 @@ def test_a_model_is_kept_once_though_the_page_is_left_meanwhile(
 def test_a_training_that_goes_on_is_of_one_step_and_opened_again_until_its_end_is_seen(
     place: Path, open_train: OpenApp
 ):
-    assert "Start training" in labels(open_train())
+    assert "Start training" in labels_of(open_train())
     stands(place, "running")
     with (place / "pairs" / "metrics.jsonl").open("a") as file:
         values = {"loss": 0.00123, "learning_rate": 0.1, "gradient_norm": 1.0, "tokens_per_second": 9.0}
@@ -199,7 +195,7 @@ def test_a_training_that_goes_on_is_of_one_step_and_opened_again_until_its_end_i
     app = open_train(run="pairs")
     assert "pairs · paused" in app.selectbox[0].options
     app.selectbox[0].set_value("").run()
-    assert "Start training" in labels(app)
+    assert "Start training" in labels_of(app)
     assert url_of(app)["run"] == ""
     for wanted in ({"run": "copy"}, {"run": ""}):
         assert "<div class='hl-model'>pairs</div>" not in words_of(open_train(**wanted))
@@ -208,7 +204,7 @@ def test_a_training_that_goes_on_is_of_one_step_and_opened_again_until_its_end_i
     app = open_train()  # as after the browser was closed
     assert [note.value for note in app.info] == ["While you were away: pairs · finished."]
     assert "<div class='hl-model'>pairs</div>" in words_of(app)
-    assert "Start training" in labels(open_train())
+    assert "Start training" in labels_of(open_train())
 
 
 def test_in_the_same_tab_what_ended_is_opened_too_or_else_offered(place: Path, open_train: OpenApp):
@@ -219,8 +215,8 @@ def test_in_the_same_tab_what_ended_is_opened_too_or_else_offered(place: Path, o
         app = app.switch_page("train/train/page.py").run()
         assert not app.exception
         assert url_of(app)["run"] == opened
-    assert "second · finished" in labels(app) and "first · finished" not in labels(app)
+    assert "second · finished" in labels_of(app) and "first · finished" not in labels_of(app)
     app = app.button(key="open-second").click().run()
     assert not app.exception
     assert url_of(app)["run"] == "second"
-    assert "second · finished" not in labels(app) and "first · finished" not in labels(app)
+    assert "second · finished" not in labels_of(app) and "first · finished" not in labels_of(app)
