@@ -1,4 +1,4 @@
-"""The token store: what the tokenizer says, text by text; encoded once; in far less memory than the text has."""
+"""The token store: what the tokenizer says, text by text, and encoded once."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
