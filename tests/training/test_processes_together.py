@@ -131,7 +131,7 @@ def test_commands_work_and_one_process_goes_on_with_what_two_began(tmp_path: Pat
     words = assignments(**MODEL_ALIKE, **TRAINING, **READING)
     asked = ["--corpus", str(corpus), "--preset", "tiny-decoder", "--run", str(run), "--steps", "24"]
     together = Together(tmp_path / "log", *asked, *words)
-    wait_for((run / "run.json").exists, together)
+    wait_for((run / "status.json").exists, together)
     commands.ask(run, "pause")
     step = is_paused_at(run, together)
     assert step < 20, "the two are too fast for this test"
