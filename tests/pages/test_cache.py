@@ -152,6 +152,19 @@ def test_where_the_maker_is_called_off_another_who_waits_makes_it():
     assert len({id(thing) for thing in got if isinstance(thing, Thing)}) == 1 and not store._making
 
 
+def test_a_thing_that_cannot_be_measured_holds_nobody_up():
+    class Odd:
+        @property
+        def n_bytes(self) -> int:
+            raise TypeError
+
+    store = a_cache()
+    for _ in range(2):
+        with pytest.raises(TypeError):
+            store.get("texts", "a", Odd)
+    assert store.get("texts", "a", lambda: b"") == b""
+
+
 def test_things_say_their_size_or_their_parts_do():
     array, model = np.zeros((100, 10)), torch.nn.Linear(10, 100)
     model.register_buffer("table", torch.zeros(50))

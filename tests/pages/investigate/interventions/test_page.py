@@ -17,11 +17,13 @@ from pages.investigate.interventions import stack as stack_view
 from pages.investigate.interventions import sweeps, view_fields
 from pages.shared.page import pages
 from tests.pages.conftest import figures_of, shown_code, url_of, values_of, words_of
+from tests.programs.compiled_examples import example
 from transformer_core.analysis.interventions.comparison import Consequences, consequences, free_output, read_base
 from transformer_core.analysis.interventions.constants import corpus_mean
 from transformer_core.analysis.interventions.records import Ablation, CellEdit, Component, Kind, Patch, Stack, TokenSwap
 from transformer_core.analysis.interventions.stack_json import from_json, to_json
 from transformer_core.analysis.interventions.sweeping import source_difference, sweep, sweep_components
+from transformer_core.checkpoints.compiled import save_compiled
 from transformer_core.corpora import load_corpus
 from transformer_core.errors import ConfigError
 
@@ -318,3 +320,14 @@ def test_a_sieve_estimates_all_and_checks_the_largest_exactly(open_app: OpenApp)
     estimated, checked = (bars_of(trace) for trace in figures_of(app)["en-fr-sieve"]["data"][:2])
     np.testing.assert_allclose(estimated, estimates[largest], atol=1e-5)
     np.testing.assert_allclose(checked, exact[largest], atol=1e-5)
+
+
+def test_every_token_of_a_program_is_an_output_token(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    save_compiled(tmp_path / "reverse", *example("reverse"), title="Reverse", examples=["a b c d e"])
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    last = example("reverse")[0].config.n_encoder_layers - 1
+    off = Ablation(component=Component(kind="head", attention="encoder", layer=last, heads=(0,)), method="zero")
+    app = opened(open_app, Stack(entries=(off,)), model="reverse", text="a b c d e", view="numbers")
+    assert [*app.dataframe[0].value["token"]] == [*"edcba"] and np.abs(changes(app)).min() > 1

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from pages.models import model_store
-from pages.shared import models, runs
+from pages.shared import models, run_readings, runs
 from tests.pages.conftest import labels_of, url_of, words_of
 from tests.pages.train.small_films import save_run
 from tests.pages.train.small_runs import stop_pairs, train_copy
@@ -98,6 +98,16 @@ def test_a_finished_run_is_found_by_its_link(place: Path, open_train: OpenApp):
     assert f"<bdi>{html.escape(text)}</bdi>" in words and "Possible target leakage" not in words
     assert "Save as model" in labels_of(app) and "Pause" not in labels_of(app)
     assert url_of(app)["run"] == "copy" and not app.warning
+
+
+def test_weights_that_another_window_had_replaced_are_looked_for_again(
+    place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
+):
+    newest, asked = run_readings.newest_step, [1_000, 2_000]
+    monkeypatch.setattr(run_readings, "newest_step", lambda run: asked.pop() if asked else newest(run))
+    app = open_train(run="copy")
+    assert "<div class='hl-label'>Output</div>" in words_of(app)
+    assert not asked and not app.warning
 
 
 def test_a_measured_leak_is_told_with_its_numbers(place: Path, open_train: OpenApp):
