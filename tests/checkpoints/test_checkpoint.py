@@ -192,3 +192,17 @@ def test_a_file_that_may_not_be_read_says_so(folder: Path):
         (folder / name).chmod(0)
         with pytest.raises(CheckpointError, match=r"cannot be read \(Permission denied\)$"):
             load(folder)
+
+
+@pytest.mark.parametrize(("tying", "n_matrices"), [("three_way", 1), ("target", 2), ("none", 3)])
+def test_tied_weights_are_stored_once_and_tied_again(tying: str, n_matrices: int, tmp_path: Path):
+    model = build(small_config(tie_embeddings=tying))
+    save(tmp_path / "model", model, TOKENIZER)
+    stored = load_file(tmp_path / "model" / "model.safetensors")
+    assert sum(tuple(weight.shape) == (TOKENIZER.vocab_size, 8) for weight in stored.values()) == n_matrices
+    loaded, _ = load(tmp_path / "model")
+    assert loaded.encoder is not None
+    assert loaded.decoder is not None
+    matrices = (loaded.encoder.embed.weight, loaded.decoder.embed.weight, loaded.unembed.weight)
+    assert len({id(matrix) for matrix in matrices}) == len({matrix.data_ptr() for matrix in matrices}) == n_matrices
+    assert sum(p.numel() for p in loaded.parameters()) == sum(p.numel() for p in model.parameters())

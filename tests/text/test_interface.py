@@ -57,3 +57,12 @@ def test_a_file_that_was_changed(kind: Kind, tmp_path: Path):
 def test_what_is_no_tokenizer_of_ours(tmp_path: Path):
     assert refusal(load_tokenizer, tmp_path / "tokenizer.json").startswith("there is no tokenizer at")
     assert refusal(load_tokenizer, tmp_path).endswith("cannot be read (Is a directory)")
+
+
+def test_files_of_before_the_mask_load(tmp_path: Path):
+    shipped = Path(__file__).resolve().parents[2] / "checkpoints" / "en-fr" / "tokenizer.json"
+    tokenizer = load_tokenizer(shipped)
+    assert (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.unk_id) == (0, 1, 2, 3)
+    assert tokenizer.mask_id is None
+    tokenizer.save(tmp_path / "tokenizer.json")
+    assert json.loads((tmp_path / "tokenizer.json").read_text("utf-8")) == json.loads(shipped.read_text("utf-8"))

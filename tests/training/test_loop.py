@@ -132,6 +132,9 @@ def test_a_loss_that_stays_far_above_that_of_guessing_stops_the_training(
         RunError, match=rf"exploded: at step 12 .* has been above {limit:.1f} for 5 steps\. Start a new run"
     ):
         next(steps)
+    high = list(train(model, batches, replace(config, steps=6)))  # a model may begin with a high loss
+    assert high[0].loss > 3 * math.log(model.config.vocab_size)
+    assert len(high) == 6
 
 
 def test_products_of_half_precision_and_weights_of_full(
