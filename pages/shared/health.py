@@ -12,10 +12,13 @@ from pathlib import Path
 
 import streamlit as st
 
+import transformer_core as tc
+
 MIB = 1 << 20
 MOST_RUNS = 200  # of each page, whose times are kept
 MOST_FAILURES = 50
 _STATM = Path("/proc/self/statm")
+_OURS = (Path(__file__).parents[1], Path(tc.__file__).parent)  # all other code is of libraries
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ def timed(page: str) -> Iterator[None]:
 def note(error: Exception) -> None:
     """Keep what went wrong."""
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if "site-packages" not in frame.filename] or frames
+    ours = [frame for frame in frames if any(Path(frame.filename).is_relative_to(folder) for folder in _OURS)] or frames
     where = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else ""
     what = f"{type(error).__name__}: {error}"[:300]
     health().failures.appendleft(Failure(datetime.now(UTC), what, where))

@@ -5,6 +5,7 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.programs.compiled_examples import example
 from transformer_core.analysis.interventions.comparison import Consequences, consequences, free_output, read_base
 from transformer_core.analysis.interventions.constants import corpus_mean
 from transformer_core.analysis.interventions.records import Ablation, CellEdit, Component, Kind, Patch, Stack, TokenSwap
+from transformer_core.analysis.interventions.source_runs import SourceRuns
 from transformer_core.analysis.interventions.stack_json import from_json, to_json
 from transformer_core.analysis.interventions.sweeping import source_difference, sweep, sweep_components
 from transformer_core.checkpoints.compiled import save_compiled
@@ -331,3 +333,22 @@ def test_every_token_of_a_program_is_an_output_token(
     off = Ablation(component=Component(kind="head", attention="encoder", layer=last, heads=(0,)), method="zero")
     app = opened(open_app, Stack(entries=(off,)), model="reverse", text="a b c d e", view="numbers")
     assert [*app.dataframe[0].value["token"]] == [*"edcba"] and np.abs(changes(app)).min() > 1
+
+
+@pytest.mark.usefixtures("fresh_caches")
+def test_another_text_is_run_once_for_all_edits(open_app: OpenApp, three_kinds: Path, monkeypatch: pytest.MonkeyPatch):
+    given = list[SourceRuns | None]()
+
+    @wraps(consequences)
+    def noting(*arguments: Any, sources: SourceRuns | None = None, **more: Any) -> Consequences:
+        given.append(sources)
+        return consequences(*arguments, sources=sources, **more)
+
+    monkeypatch.setattr("transformer_core.analysis.interventions.comparison.consequences", noting)
+    resampled = Stack(entries=(Ablation(component=HEAD, texts=("The cat sees the dog and the cat.",)), EDIT))
+    app = opened(open_app, resampled)
+    act(app, stack_view.take, Stack(entries=(resampled.entries[0], replace(EDIT, number=0.25))))
+    first, second = given
+    assert first is not None and first is second and first.n_bytes > 0
+    fresh = expected(three_kinds, stack_of(app))
+    np.testing.assert_allclose(changes(app), fresh.logit_differences[1] - fresh.logit_differences[0], atol=1e-5)

@@ -1,12 +1,15 @@
 """A view and its address: links and steps back are followed, and no act of a person is lost to an older URL."""
 
+from collections.abc import Callable
 from contextlib import nullcontext
 
 import pytest
+import streamlit as st
 from streamlit.runtime.state.query_params_proxy import QueryParamsProxy
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import through_history
+from pages.shared import machine
+from tests.pages.conftest import through_history, url_of
 
 
 def a_page() -> None:
@@ -96,3 +99,15 @@ def a_page_that_is_turned() -> None:
         session["view"] = st.query_params["view"]
         address.follow()
     address.write({"view": session["view"]})
+
+
+@pytest.mark.usefixtures("checkpoints")
+def test_a_text_that_is_typed_before_the_first_run_has_ended_is_kept(
+    open_app: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(machine, "choose", st.stop)  # here the run is interrupted: the text can be typed already
+        app = open_app("heads", model="en-fr")
+    app.text_input(key="text").set_value("The dog sleeps.").run()
+    assert not app.exception
+    assert (app.text_input(key="text").value, url_of(app)["text"]) == ("The dog sleeps.", "The dog sleeps.")

@@ -18,7 +18,7 @@ from pages.shared import models, run_readings, runs
 from tests.pages.conftest import labels_of, url_of, words_of
 from tests.pages.train.small_films import save_run
 from tests.pages.train.small_runs import stop_pairs, train_copy
-from transformer_core.checkpoints.checkpoint import load
+from transformer_core.checkpoints.checkpoint import load, read_card
 from transformer_core.training.run.launch import Launcher
 
 OpenApp = Callable[..., AppTest]
@@ -230,3 +230,15 @@ def test_in_the_same_tab_what_ended_is_opened_too_or_else_offered(place: Path, o
     assert not app.exception
     assert url_of(app)["run"] == "second"
     assert "second · finished" not in labels_of(app) and "first · finished" not in labels_of(app)
+
+
+def test_texts_of_a_deleted_training_do_not_come_back_with_its_name(place: Path, open_train: OpenApp):
+    secrets, others = (read_card(place / name / "film")["examples"] for name in ("copy", "pairs"))
+    app = open_train(run="copy")
+    assert secrets[0] in words_of(app)
+    app.button(key="delete-run-really").click().run()
+    assert not (place / "copy").exists()
+    (place / "pairs").rename(place / "copy")  # as if another one had been trained under that name
+    words = html.unescape(words_of(open_train(run="copy")))
+    assert others[0] in words
+    assert not any(f">{secret}<" in words for secret in secrets)
