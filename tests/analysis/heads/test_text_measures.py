@@ -33,7 +33,7 @@ def test_it_is_what_a_meter_measures_and_what_cells_sum_to(kind: str, item: int,
         sides = attentions_of(model.config)[attention]
         ids, keys = (np.array(case.side(side)) for side in (sides.queries_from, sides.keys_from))
         n_queries, n_keys = maps.shape[2:]
-        special = np.isin(keys, [tokenizer.bos_id, tokenizer.eos_id, tokenizer.mask_id])
+        special = np.isin(keys, [each for each in (tokenizer.bos_id, tokenizer.eos_id, tokenizer.mask_id) if each])
         found = measure_text(maps, special, attention=attention, ids=ids)
         assert list(found) == [name for name, measure in MEASURES.items() if measure.applies(attention)]
         distances = np.abs(np.arange(n_queries)[:, None] - np.arange(n_keys))

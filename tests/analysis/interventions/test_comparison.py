@@ -16,6 +16,7 @@ from transformer_core.analysis.interventions.comparison import consequences, fre
 from transformer_core.analysis.interventions.records import Ablation, CellEdit, Component, Stack
 from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.analysis.trace.model_run import run_text
+from transformer_core.config import Architecture
 from transformer_core.errors import ConfigError
 
 TEXT = "The cat sees the dog."
@@ -40,7 +41,7 @@ def hooks_for(config: tc.ModelConfig) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("architecture", TEXT_OF)
-def test_every_number_is_that_of_whole_forwards(architecture: str, make: Callable[..., Made]):
+def test_every_number_is_that_of_whole_forwards(architecture: Architecture, make: Callable[..., Made]):
     model, tokenizer = make(architecture)
     base = read_base(model, tokenizer, TEXT_OF[architecture], **ROOM)
     stack, hooks = stack_for(model.config), hooks_for(model.config)

@@ -11,10 +11,11 @@ from tests.analysis.conftest import TEXT_OF
 from transformer_core.analysis.masks.dropout import run_dropout
 from transformer_core.analysis.masks.text import mask_text
 from transformer_core.analysis.trace.attentions import attentions_of
+from transformer_core.config import Architecture
 
 
 @pytest.mark.parametrize("architecture", TEXT_OF)
-def test_it_is_what_the_model_does_in_training(make, architecture: str):
+def test_it_is_what_the_model_does_in_training(make, architecture: Architecture):
     """A copy in training, with this dropout on its patterns alone and torch seeded, computes the same."""
     model, tokenizer = make(architecture)
     text = mask_text(model, tokenizer, TEXT_OF[architecture])

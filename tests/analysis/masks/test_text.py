@@ -5,10 +5,11 @@ import pytest
 from tests.analysis.conftest import TEXT_OF
 from transformer_core.analysis.masks.text import mask_text
 from transformer_core.analysis.trace.model_run import run_text
+from transformer_core.config import Architecture
 
 
 @pytest.mark.parametrize("architecture", TEXT_OF)
-def test_it_is_the_text_that_is_read_elsewhere(make, architecture: str):
+def test_it_is_the_text_that_is_read_elsewhere(make, architecture: Architecture):
     model, tokenizer = make(architecture)
     text = mask_text(model, tokenizer, TEXT_OF[architecture])
     model_run = run_text(model, tokenizer, TEXT_OF[architecture])

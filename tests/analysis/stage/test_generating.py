@@ -10,6 +10,7 @@ import transformer_core as tc
 from tests.analysis.conftest import TEXT_OF
 from transformer_core.analysis.stage.generating import generate
 from transformer_core.analysis.stage.stage_text import MOST_TOKENS, MOST_WITH_BLANKS, USUAL_TOKENS, StageText
+from transformer_core.config import Architecture
 from transformer_core.decoding.sampling import next_log_probs
 from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import TextError
@@ -25,7 +26,7 @@ def logits_of(model: tc.Transformer, text: StageText) -> torch.Tensor:
 
 @pytest.mark.parametrize("architecture", ["encoder_decoder", "decoder_only"])
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
-def test_greedily_it_is_what_greedy_decoding_gives(make: Made, architecture: str, seed: int):
+def test_greedily_it_is_what_greedy_decoding_gives(make: Made, architecture: Architecture, seed: int):
     model, tokenizer = make(architecture, seed=seed, max_seq_len=40)
     text = generate(model, tokenizer, TEXT_OF[architecture])
     ids = tokenizer.encode_for(TEXT_OF[architecture], architecture)
@@ -43,7 +44,7 @@ def test_greedily_it_is_what_greedy_decoding_gives(make: Made, architecture: str
 
 
 @pytest.mark.parametrize("architecture", ["encoder_decoder", "decoder_only"])
-def test_chosen_tokens_come_first_and_the_settings_choose_the_rest(make: Made, architecture: str):
+def test_chosen_tokens_come_first_and_the_settings_choose_the_rest(make: Made, architecture: Architecture):
     model, tokenizer = make(architecture, max_seq_len=40)
     free = generate(model, tokenizer, TEXT_OF[architecture])
     other = next(token for token in range(4, tokenizer.vocab_size) if token != free.next_tokens[0])
@@ -79,7 +80,7 @@ def test_blanks_are_filled_one_after_the_other_the_most_certain_first(make: Made
 @pytest.mark.parametrize("architecture", [*TEXT_OF])
 @pytest.mark.parametrize("max_seq_len", [6, 64])
 def test_of_a_long_text_the_first_tokens_are_read_and_the_model_keeps_to_its_positions(
-    make: Made, architecture: str, max_seq_len: int
+    make: Made, architecture: Architecture, max_seq_len: int
 ):
     model, tokenizer = make(architecture, max_seq_len=max_seq_len)
     text = generate(model, tokenizer, "The cat sees the dog. " * 30)

@@ -31,7 +31,8 @@ def test_it_is_what_a_run_reads_and_writes(
     make: Callable[..., Made], architecture: Architecture, text: str, target: str | None, seed: int
 ):
     model, tokenizer = make(architecture, seed=seed)
-    fixed, said = (each(model, tokenizer, text, target=target, max_tokens=12) for each in (fix_text, run_text))
+    fixed = fix_text(model, tokenizer, text, target=target, max_tokens=12)
+    said = run_text(model, tokenizer, text, target=target, max_tokens=12)
     assert (fixed.source, fixed.output, fixed.inputs) == (said.source, said.output, said.inputs)
     assert fixed.target == said.target and fixed.left_out == said.left_out and bool(fixed.left_out) == (text == LONG)
     seen = watch(model, fixed.inputs)

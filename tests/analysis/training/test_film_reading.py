@@ -38,7 +38,7 @@ Made3 = tuple[Film, list[Made]]
 @pytest.fixture(scope="module")
 def films(make: Make, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Made3]:
     """Films of three snapshots that have nothing in common, and their models."""
-    films = {}
+    films: dict[str, Made3] = {}
     for architecture in TEXT_OF:
         film, made = Film(tmp_path_factory.mktemp("run")), [make(architecture, seed=step) for step in STEPS]
         film.begin(*made[0], {"examples": [TEXT_OF[architecture]]})

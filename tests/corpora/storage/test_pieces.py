@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -56,8 +56,12 @@ def epoch_of(batches: Batches) -> list[tuple[list[int], list[int]]]:
     return rows
 
 
-for_a_decoder = partial(batches_for, architecture="decoder_only", max_seq_len=16, batch_size=4, seed=0)
-for_an_encoder = partial(batches_for, architecture="encoder_only", max_seq_len=16, batch_size=4, seed=0)
+for_a_decoder: Callable[..., Batches] = partial(
+    batches_for, architecture="decoder_only", max_seq_len=16, batch_size=4, seed=0
+)
+for_an_encoder: Callable[..., Batches] = partial(
+    batches_for, architecture="encoder_only", max_seq_len=16, batch_size=4, seed=0
+)
 
 
 @pytest.mark.parametrize("max_seq_len", [1, 5, 64, 5_000])

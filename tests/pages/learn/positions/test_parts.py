@@ -31,7 +31,7 @@ def test_the_published_table_is_in_the_cells_with_the_function_of_each_column(ba
         for trace in drawn.figure.data[1:]
         for y, x, text in zip(trace.y, trace.x, trace.text, strict=True)
     }
-    assert shown == {cell: round(by_hand.sinusoid(*cell, 6), 4) for cell in np.ndindex(10, 6)}
+    assert shown == {(y, x): round(by_hand.sinusoid(y, x, 6), 4) for y, x in np.ndindex(10, 6)}
     over = ["1.00000", "21.5443", "464.159"]
     assert drawn.layout["xaxis"]["ticktext"] == [f"{name}<br>÷ {below}" for below in over for name in ("sin", "cos")]
 

@@ -30,6 +30,7 @@ def test_only_a_run_that_is_there_can_be_chosen():
 
 
 def test_the_slider_of_a_film_chooses_a_snapshot(session: dict[str, Any]):
+    sent: Any
     for sent in (4, 0, None, "4", [], {}, -4, 4.0, True):
         run_state.SNAPSHOT.set(20)
         session[run_state.FILM_OVERVIEW] = {"snapshot": {"revision": 1, "value": sent}}

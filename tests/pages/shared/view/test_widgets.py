@@ -59,6 +59,6 @@ def test_a_name_that_could_be_chosen_on_another_text_is_nobodys_choice():
     app = AppTest.from_function(labels).run()
     for box, key, former in ((app.selectbox(key="n-box"), "n", 3), (app.multiselect(key="many-box"), "many", [3])):
         usual, box.options = box.value, ["3 dog"]
-        box.set_value(former).run()  # type: ignore[attr-defined]
+        box.set_value(former).run()
         assert not app.exception
         assert key not in app.session_state and app.session_state[f"{key}-box"] == usual

@@ -56,10 +56,10 @@ def test_what_is_refused_leaves_nothing_to_be_trained_on(app: AppTest, upload: U
         assert chosen(app) is None and "Start training" not in labels_of(app)
     app.run()  # whatever else happens on the page
     assert chosen(app) is None and "Start training" not in labels_of(app)
-    for text, name in ((" \n ", None), ("A pasted text. " * 40, "pasted.txt")):
+    for text, pasted in ((" \n ", None), ("A pasted text. " * 40, "pasted.txt")):
         app.text_area[0].set_value(text)
         analyse(next(button for button in app.button if button.label == "Upload").click().run())
-        assert chosen(app) == name and ("Start training" in labels_of(app)) == bool(name)
+        assert chosen(app) == pasted and ("Start training" in labels_of(app)) == bool(pasted)
         assert name or "contains only whitespace" in warnings(app)
 
 

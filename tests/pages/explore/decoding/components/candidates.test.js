@@ -19,7 +19,6 @@ const marked = (component) => tokens(component).filter((token) => !row(component
 const slider = (component, i) => component.findAll(".slider")[i];
 const range = (component, i) => slider(component, i).querySelector(".range");
 const field = (component, i) => slider(component, i).querySelector(".field");
-const says = (component) => text(component.root, "says");
 const [TEMPERATURE, TOP_K, TOP_P, MIN_P] = [0, 1, 2, 3];
 
 function drag(component, i, place) {

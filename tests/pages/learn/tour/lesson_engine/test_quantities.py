@@ -170,6 +170,6 @@ def test_what_was_computed_before_is_not_told_of_anything_else(make_evidence: Ma
         shared, alone = (
             Evidence(make_run=lambda *_, of=of: of, train=train).ask(source) for of in (run, replace(run, found={}))
         )
-        values = [found.array if isinstance(found, Values) else found for found in (shared, alone)]
-        np.testing.assert_array_equal(*values, err_msg=source)
+        one, other = [found.array if isinstance(found, Values) else found for found in (shared, alone)]
+        np.testing.assert_array_equal(one, other, err_msg=source)
     assert [len(searched(run, n_beams, 1).levels[0]) for n_beams in (1, 3)] == [2, 6]
