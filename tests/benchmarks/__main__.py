@@ -9,6 +9,7 @@ BENCHMARKS = (
     "training_step",
     "training_small_decoder",
     "generate",
+    "lazy_capture",
     "against_transformers",
     "kept_tokens",
     "in_browser",

@@ -193,7 +193,9 @@ def test_no_model(tmp_path: Path, ours: Path):
     assert "does not contain config.json" in refusal(zipped({"photo.json": b"{}"}), tmp_path / "new")
     assert "does not contain weights (.safetensors)" in refusal(zipped({"config.json": b"{}"}), tmp_path / "new")
     for name, sentence in (
+        ("config.json", "config.json is not valid JSON"),
         ("model.safetensors", "model.safetensors is damaged or truncated"),
+        ("tokenizer.json", "tokenizer.json is damaged"),
         ("card.json", "card.json is not valid JSON"),
     ):
         content = files_of(ours)[name]
@@ -210,6 +212,7 @@ def test_no_model(tmp_path: Path, ours: Path):
         ({"max_seq_len": 10**12}, "table of 1,000,000,000,000 positions"),
         ({"d_model": 3 * 10**6, "n_heads": 1, "n_kv_heads": 1}, "asks for"),
         ({"vocab_size": 10**12}, "tokenizer has"),
+        ({"d_modell": 12}, "does not describe a model"),
     ],
 )
 def test_a_configuration_without_bounds(changes: dict[str, Any], sentence: str, ours: Path, tmp_path: Path):

@@ -38,8 +38,10 @@ def test_roles_come_back_with_the_model(folder: Path):
     [
         None,
         "tokens",
+        {},
         {"source": "x = 1", "vocab": ["a"], "max_len": 12, "is_causal": True},
         {"source": "s = map(lambda x: x, tokens)", "vocab": ["a"], "max_len": 12, "is_causal": True},
+        {"source": "s = map(lambda x: x, tokens)", "vocab": 3, "max_len": 12, "is_causal": True},
         {"source": "s = map(lambda x: x, tokens)", "vocab": ["a"], "max_len": "x", "is_causal": True},
     ],
 )

@@ -134,10 +134,15 @@ def test_only_what_is_needed_is_fetched(hub: LocalHub, folder: Path):
     ("status", "headers", "said"),
     [
         (404, {"X-Error-Code": "RepoNotFound"}, "no such model on the Hub"),
+        (401, {"X-Error-Code": "RepoNotFound"}, "no such model on the Hub"),
         (401, {}, "does not accept this machine"),
+        (401, {"X-Error-Message": "Invalid credentials in Authorization header"}, "does not accept this machine"),
         (403, {"X-Error-Code": "GatedRepo"}, "is gated: request access at http://127.0.0.1"),
         (403, {}, "this machine is not allowed to read"),
+        (403, {"X-Error-Message": "Access to this resource is disabled."}, "was disabled on the Hub"),
         (429, {"Retry-After": "77"}, "again in 77 seconds"),
+        (429, {}, "again in a few minutes"),
+        (418, {}, "(HTTP 418); see http://127.0.0.1"),
         (500, {}, "a server error (HTTP 500)"),
     ],
 )
@@ -240,3 +245,16 @@ def test_what_is_an_id():
     for text, parts in ids.items():
         assert HubId.read(text) == HubId(*parts)
         assert str(HubId.read(text)) == text
+
+
+def test_parts_named_by_an_index(hub: LocalHub, folder: Path):
+    weights = foreign.read(folder)[1]
+    names = {key: f"model-0000{1 + i % 2}-of-00002.safetensors" for i, key in enumerate(weights)}
+    for name in set(names.values()):
+        save_file({key: weight for key, weight in weights.items() if names[key] == name}, folder / name)
+    before = logits(tc.load(folder)[0])
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": names}))
+    for _ in range(2):
+        assert torch.equal(logits(tc.load(NAME)[0]), before)
+        hub.stop()

@@ -97,8 +97,10 @@ def test_a_hostile_pickle_is_refused_and_never_run(way: str, is_new: bool, folde
     ("content", "message"),
     [
         (b"", "is damaged or was not written by torch.save"),
+        (b"not a pickle", "is damaged or was not written by torch.save"),
         (slice(None, 5000), "is damaged or was not written by torch.save"),  # cut off
         ([1, 2], "contains list, not a state dict"),
+        ({"wte.weight": 3}, "contains 'wte.weight', which is not a tensor"),
         ({"wte.weight": torch.zeros(1).expand(61, 36)}, "'wte.weight' is not a plain tensor"),
     ],
 )

@@ -7,6 +7,7 @@ import torch
 from safetensors.torch import save_file
 
 from transformer_core.checkpoints.tensor_files import TensorFiles, find_tensor_files
+from transformer_core.errors import CheckpointError
 
 FIRST = {"a": torch.arange(12.0).view(3, 4), "b": torch.tensor([1.5, -2.0], dtype=torch.bfloat16)}
 SECOND = {"c": torch.tensor([[True], [False]]), "d": torch.tensor(7)}
@@ -59,3 +60,29 @@ def test_the_one_file_counts_before_its_parts(tmp_path: Path):
     assert find_tensor_files(tmp_path, where="x") == [tmp_path / "1", tmp_path / "2"]
     (tmp_path / "model.safetensors").touch()
     assert find_tensor_files(tmp_path, where="x") == [tmp_path / "model.safetensors"]
+
+
+def test_a_key_that_is_there_twice(paths: list[Path], tmp_path: Path):
+    save_file(FIRST, tmp_path / "3.safetensors")
+    with pytest.raises(CheckpointError, match=r"3\.safetensors contains '[ab]', which is also in 1\.safetensors"):
+        TensorFiles([*paths, tmp_path / "3.safetensors"])
+    (tmp_path / "folder.safetensors").mkdir()
+    for name in ("no.safetensors", "folder.safetensors"):
+        with pytest.raises(CheckpointError, match=f"{name} is missing; copy or download"):
+            TensorFiles([tmp_path / name])
+
+
+FLOATS = (torch.float64, torch.float16, torch.float8_e4m3fn, torch.float8_e5m2)
+
+
+WHOLE = (torch.int32, torch.int16, torch.int8, torch.uint8)
+
+
+def test_types_of_numbers(tmp_path: Path):
+    for dtype in (*FLOATS, *WHOLE):
+        save_file({"a": torch.zeros(2).to(dtype)}, tmp_path / "a.safetensors")
+        assert TensorFiles([tmp_path / "a.safetensors"]).dtype("a") == dtype
+    header = b'{"a":{"dtype":"F4","shape":[4],"data_offsets":[0,2]}}'
+    (tmp_path / "a.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + b"00")
+    with pytest.raises(CheckpointError, match=r"a\.safetensors: 'a' has type F4, which is not supported"):
+        TensorFiles([tmp_path / "a.safetensors"])

@@ -59,3 +59,21 @@ def test_bad_lines_are_skipped_where_that_is_set_and_a_run_says_so(tmp_path: Pat
     settings = [word for setting in tiny for word in ("--set", setting)]
     assert main(["train", "--corpus", str(path), "--run", str(run), *settings]) == 0
     assert json.loads((run / "run.json").read_text())["reading"]["skip_bad_lines"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--corpus", "klingon"], "error: there is no corpus 'klingon'"),
+        (["--corpus", "LINES", "--set", "token=word"], "error: there is no setting 'token'; did you mean tokens"),
+        (["--corpus", "LINES", "--set", "steps=3"], "error: steps is not a corpus setting; available are tokens"),
+        (["--corpus", "LINES", "--set", "vocab_size=3"], "error: vocab_size must be a whole number from 6"),
+        (["--corpus", "LINES", "--architecture", "encoder_decoder"], "error: this corpus consists of texts"),
+    ],
+)
+def test_an_error_is_one_sentence_and_status_2(
+    lines: str, arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["inspect", *(lines if argument == "LINES" else argument for argument in arguments)]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith(sentence) and message.count("\n") == 1

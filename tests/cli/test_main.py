@@ -31,20 +31,25 @@ def test_help_names_the_commands_and_what_can_be_set(capsys: pytest.CaptureFixtu
     ("arguments", "sentence"),
     [
         (["train", "--run", "run"], "error: --corpus is missing"),
+        (["train", "--run", "run", "--corpus", "klingon"], "klingon"),
         (["train", "--run", "run", "--corpus", "copy", "--set", "d_modle=3"], "error: there is no setting 'd_modle'"),
         (["train", "--run", "run", "--corpus", "copy", "--set", "n_heads=7"], "error: d_model (128) must be divisible"),
+        (["train", "--run", "run", "--corpus", "copy", "--steps", "0"], "error: steps must be a whole number"),
         (["train", "--run", "run", "--resume"], "error: run does not contain a run; leave out --resume"),
         (["train", "--run", "taken", "--corpus", "copy"], "error: taken is not empty"),
         (["train", "--run", "run", "--corpus", "copy", "--keep", "taken"], "error: taken contains files"),
-        (
-            ["inspect", "--corpus", "copy", "--set", "steps=3"],
-            "error: steps is not a corpus setting; available are tok",
-        ),
-        (["inspect", "--corpus", "copy", "--set", "vocab_size=3"], "error: vocab_size must be a whole number from 6"),
         (["dance"], "error: there is no command 'dance'; choose one of train, experiment, decode, import, inspect"),
+        (["decode", "nowhere", "text"], "error: there is no folder 'nowhere'"),
         (["decode", "taken", "text"], "error: taken has no config.json"),
-        (["experiment", "positions", "--task", "dates"], "error: the task must be one of reverse, copy, sort; got 'da"),
-        (["experiment", "masks", "--variants", "alibi"], "error: there is no variant 'alibi'; the variants of this "),
+        (
+            ["experiment", "positions", "--task", "dates"],
+            "error: the task must be one of reverse, copy, sort; got 'dates'",
+        ),
+        (
+            ["experiment", "masks", "--variants", "alibi"],
+            "error: there is no variant 'alibi'; the variants of this exp",
+        ),
+        (["experiment", "masks", "--variants", ""], "error: there is no variant ''"),
     ],
 )
 def test_an_error_is_one_sentence_and_status_2(

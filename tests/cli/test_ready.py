@@ -41,3 +41,9 @@ def test_nearly_nothing_is_left_to_import_when_a_training_begins(tmp_path: Path)
     late = done.stdout.splitlines()[-1].split()
     assert not any(name.startswith(("torch._dynamo", "sympy")) for name in late)
     assert len(late) < 50, late
+
+
+def test_it_ends_in_peace_when_nothing_comes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert main(["ready"]) == 0
+    assert capsys.readouterr() == ("", "")

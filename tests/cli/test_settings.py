@@ -32,10 +32,18 @@ def test_each_field_goes_to_its_configuration_with_its_type():
         ("d_model", "takes key=value, got 'd_model'"),
         ("d_modle=64", "no setting 'd_modle'; did you mean d_model"),
         ("head=4", "did you mean .*n_heads"),
+        ("zzzz=4", "available are architecture, .*steps"),
         ("pad_id=100", "is determined by the corpus's tokenizer"),
-        *((f"rate_changes={text}", "steps and factors, such as 120:0.5") for text in ("3:", ":1", "3:1:7", "1.5:1")),
+        *(
+            (f"rate_changes={text}", "steps and factors, such as 120:0.5")
+            for text in ("fast", "3:", ":1", "3:1:7", "1.5:1")
+        ),
+        ("eos_id=3", "is determined by the corpus's tokenizer"),
         ("d_model=many", "d_model must be a whole number, got 'many'"),
+        ("d_model=1.5", "d_model must be a whole number"),
         ("dropout=some", "dropout must be a number, got 'some'"),
+        ("dropout=", "dropout must be a number, got ''"),
+        ("clip_norm=off", "clip_norm must be a number, got 'off'"),
         ("gated=1", "gated must be true or false, got '1'"),
     ],
 )

@@ -102,11 +102,13 @@ def test_stats_belong_to_the_files_of_the_tokenizer(like_gpt2: Path, tmp_path: P
     ("source", "said"),
     [
         ("{folder}/nothing here", "there is no folder .*nothing here with a tokenizer; .*owner/name"),
+        ("{folder}/empty", "the folder .*empty contains no tokenizer; give a folder with a tokenizer.json"),
         ("{folder}/broken", "tokenizer.json is damaged or of an unsupported type; copy it again"),
         ("no-such/model", "no-such/model.* (connection|offline|reached)"),
     ],
 )
 def test_what_is_no_tokenizer_is_refused_in_a_sentence(tmp_path: Path, source: str, said: str):
+    (tmp_path / "empty").mkdir()
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "tokenizer.json").write_text("{")
     with pytest.raises(CorpusError, match=said) as caught:

@@ -138,7 +138,13 @@ def test_what_makes_no_sense_is_refused():
     tree, other = (DecodingTree(model, random_tokens([3], vocab_size=13)) for _ in range(2))
     with pytest.raises(ConfigError, match="n_beams must be at least 1, got 0"):
         search_beams(tree, n_beams=0)
+    with pytest.raises(ConfigError, match=r"max_new_tokens \(10\) must be from 1 to 9"):
+        search_beams(tree, max_new_tokens=10)
+    with pytest.raises(ConfigError, match="length_penalty"):
+        search_beams(tree, length_penalty=math.nan)
     with pytest.raises(TextError, match="belongs to another tree"):
         search_beams(tree, other.start)
     with pytest.raises(TextError, match="ends here"):
         search_beams(tree, tree.go_on(tree.start, EOS))
+    with pytest.raises(TextError, match="at most 12 tokens"):
+        search_beams(tree, tree.teacher_force(tree.start, [5] * 9))

@@ -187,3 +187,12 @@ def test_led_and_free(architecture: str):
     assert found.parting == session.tree.start.position + 4
     same = session.beside_free_running(free)
     assert tokens_of(same.shared) == free and same.parting is None
+
+
+def test_forward_back_and_the_branch_between():
+    session = DecodingSession(endless(), text())
+    start = session.at
+    first, second = session.forward(), session.forward()
+    assert session.back() is first and session.back() is start and session.back() is start
+    assert session.forward() is first and session.forward() is second
+    assert session.tips == [second]

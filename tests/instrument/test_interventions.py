@@ -307,3 +307,19 @@ def test_a_lazy_capture_will_do(model: tc.Transformer):
         model(OTHER)
     patched = acts_with(model, PATTERN, tc.patch(lazily))
     assert_near(patched, acts_of(model, OTHER)[PATTERN].expand(2, -1, -1, -1))
+
+
+@pytest.mark.parametrize(
+    "make, complaint",
+    [
+        (lambda: tc.zero(heads=[-1]), "a head is a whole number, counted from 0; got -1"),
+        (lambda: tc.zero(positions=[-2]), "a position is a whole number, counted from 0; got -2"),
+        (lambda: tc.knock_out([(0, -1, 0)]), "a query is a whole number"),
+        (lambda: tc.knock_out([(0, 0, -1)]), "a key is a whole number"),
+        (lambda: tc.zero(heads=[0], cells=[(0, 0, 0)]), "leave out heads and positions"),
+        (lambda: tc.zero(positions=[0], cells=[(0, 0, 0)]), "leave out heads and positions"),
+    ],
+)
+def test_what_makes_no_sense_anywhere_is_an_error_at_once(make: Any, complaint: str):
+    with pytest.raises(InterventionError, match=complaint):
+        make()

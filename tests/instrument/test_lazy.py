@@ -185,6 +185,10 @@ def test_no_site_means_the_patterns_and_others_are_tensors(decoder: tc.Transform
         decoder(tokens)
     assert set(acts) == {site, "decoder.blocks.0.hook_resid_post"} and set(acts.patterns) == {site}
     assert acts[site] is acts.patterns[site] and isinstance(acts["decoder.blocks.0.hook_resid_post"], Tensor)
+    with pytest.raises(SiteError, match="no site"), tc.capture(decoder, "*.hook_patern", lazy=True):
+        pass
+    with pytest.raises(KeyError, match="captured are"):
+        acts["hook_logits"]
 
 
 def test_unwatched_it_stays(decoder: tc.Transformer):
@@ -218,11 +222,17 @@ def test_what_is_not_there_is_an_error_that_says_so(decoder: tc.Transformer):
     (pattern,) = patterns.values()
     for call in (
         lambda: pattern.head(3),
+        lambda: pattern.window(3),
+        lambda: pattern.mask_window(3),
         lambda: pattern.pooled(heads=[0, 3]),
     ):
         with pytest.raises(SiteError, match="there is no head 3 in this pattern of 3; the last is 2"):
             call()
     with pytest.raises(SiteError, match="there is no text 1 in this pattern of 1; the last is 0"):
         pattern.pooled(batch=1)
+    with pytest.raises(SiteError, match="no head -1"):
+        pattern.head(-1)
     with pytest.raises(ConfigError, match="must have step 1, got 2"):
         pattern.window(0, slice(0, 4, 2))
+    with pytest.raises(ConfigError, match="column; got 0 x 4"):
+        pattern.pooled((0, 4))

@@ -122,3 +122,9 @@ def test_in_a_model_self_attention_has_the_bias_of_its_stack_and_cross_attention
     for layer in (0, 1):
         added = in_scores(model, acts, f"decoder.blocks.{layer}.cross_attn")
         torch.testing.assert_close(added, torch.zeros(1, 3, 9, 13), rtol=1e-5, atol=1e-5)
+
+
+def test_a_rule_goes_to_another_device():
+    rule = rule_of(AlibiBias(odd_config(positions="alibi")), n_queries=3)
+    assert rule.to("meta").device == torch.device("meta") and rule.device == torch.device("cpu")
+    assert torch.equal(rule.to("cpu").write_out(), rule.write_out())

@@ -221,3 +221,13 @@ def test_without_a_text_pages_ask_for_one(open_app: OpenApp):
         app.switch_page(pages()[page].script).run()
         assert [info.value.startswith("Type a text above") for info in app.info] == [True], page
         assert not app.exception and not app.get("bidi_component") and "hl-note" not in words_of(app)
+
+
+def test_the_box_of_a_long_text_closes_and_shows_the_text_whole(open_app: OpenApp):
+    app = open_app("heads", model="small", text=PROMPT)
+    app.session_state["long-text-open"] = True
+    long_text = "the cat sees a dog because " * 4
+    app.text_area(key="long-text").set_value(long_text)
+    app.button[[button.label for button in app.button].index("Analyse")].click().run()
+    assert not app.exception and app.session_state["long-text-open"] is False
+    assert f"<p class='hl-small hl-whole' dir='auto'>{long_text.strip()}</p>" in words_of(app)

@@ -41,6 +41,8 @@ def test_what_cannot_be_averaged_is_refused():
     half = f"n = numerical(map(lambda i: i / 2, indices))\nmean = aggregate({ALL}, n)"
     with pytest.raises(ProgramError, match="line 2: only whole numbers can be averaged"):
         of_output(half)
+    with pytest.raises(ProgramError, match="line 1: numerical needs numbers"):
+        of_output("n = numerical(tokens)")
     with pytest.raises(ProgramError, match="line 2: the numbers that are averaged lie too far apart"):
         of_output(f"n = numerical(map(lambda i: i * 9000, indices))\nmean = aggregate({ALL}, n)")
 

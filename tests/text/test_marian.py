@@ -82,9 +82,11 @@ def test_the_two_sides_are_two(ours: Tokenizer):
 def test_save_and_load(ours: Tokenizer, tmp_path: Path):
     ours.save(tmp_path / "tokenizer.json")
     loaded = load_tokenizer(tmp_path / "tokenizer.json")
+    assert loaded.vocab_size == ours.vocab_size
     for text in [*hub_folders.TEXTS[:4], ">>fra<< Ж</s>"]:
         assert loaded.encode(text) == ours.encode(text)
         assert loaded.target.encode(text) == ours.target.encode(text)
+        assert loaded.decode(ours.encode(text)) == ours.decode(ours.encode(text))
     loaded.save(tmp_path / "again.json")
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "tokenizer.json").read_bytes()
     values = json.loads((tmp_path / "again.json").read_text("utf-8"))

@@ -72,3 +72,26 @@ def test_what_decays_are_the_matrices_of_a_real_model(model: Transformer):
         n_steps = 1 if parameter is without else 2
         expected = before[name] * 0.95**n_steps if is_matrix else before[name]
         assert torch.allclose(parameter.detach(), expected, rtol=1e-6, atol=0.0), name
+
+
+def test_from_its_tensors_it_goes_on_bit_for_bit():
+    config = replace(CONFIG, optimizer="adamw", weight_decay=0.1)
+    model, twin = a_model(0), a_model(0)
+    optimizer = Adam(model, config)
+    assert optimizer.tensors() == {}
+    random = np.random.default_rng(2)
+    gradients = [[random.normal(size=p.shape) for p in model.parameters()] for _ in range(6)]
+    for step_gradients in gradients[:3]:
+        give_gradients(model, step_gradients)
+        optimizer.step(0.01)
+
+    twin.load_state_dict(model.state_dict())
+    twin_optimizer = Adam(twin, config)
+    twin_optimizer.load(optimizer.tensors())
+    for step_gradients in gradients[3:]:
+        give_gradients(model, step_gradients)
+        give_gradients(twin, step_gradients)
+        optimizer.step(0.01)
+        twin_optimizer.step(0.01)
+    for parameter, twin_parameter in zip(model.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(parameter, twin_parameter)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
+import torch.distributed as dist
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -108,3 +109,12 @@ def test_only_a_lost_connection_is_told_as_one():
         raise RuntimeError("[.../third_party/gloo/.../pair.cc:537] Read error: Connection reset by peer")
     with pytest.raises(RuntimeError, match=r"^some defect"), both.connected():
         raise RuntimeError("some defect")
+
+
+def test_a_process_that_is_gone_before_it_was_found_is_told(monkeypatch: pytest.MonkeyPatch):
+    def init(*_: object, **__: object) -> None:
+        raise dist.DistNetworkError("Connection reset by peer")
+
+    monkeypatch.setattr(dist, "init_process_group", init)
+    with pytest.raises(OtherProcessError, match="one of the 2 processes"):
+        Processes(rank=1, size=2).join(torch.device("cpu"))

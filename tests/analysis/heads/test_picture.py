@@ -301,3 +301,10 @@ def test_the_numbers_that_are_kept_are_never_handed_out():
     before = CAUSAL.patterns.copy()
     seen().values[:] = 7
     np.testing.assert_array_equal(CAUSAL.patterns, before)
+
+
+def test_heads_that_make_no_mean_are_an_error_in_a_sentence():
+    with pytest.raises(ConfigError, match="all heads have weight 0"):
+        seen(heads=tuple(HeadShare(layer=0, head=h, weight=0.0) for h in range(2)))
+    with pytest.raises(ConfigError, match=r"0 or more, got -1\.0"):
+        seen(heads=(HEAD, HeadShare(layer=0, head=0, weight=-1.0)))

@@ -249,11 +249,19 @@ def test_entries_act_in_their_order_and_source_runs_do_not_see_them():
     [
         ("decoder", of("head", "cross"), "this model has no cross-attention; choose decoder self-attention"),
         ("decoder", of("head", layer=2), "no layer 2 in the decoder self-attention; the last is 1, counted from 0"),
+        ("decoder", of("head", heads=(3,)), "no head 3 in this layer, which has 3; the last is 2"),
         ("decoder, rotary", of("key", heads=(1,)), "no head 1 in this layer, which has 1"),
         ("decoder, attention only", of("feed_forward"), "have no feed-forward network; choose another component"),
+        ("decoder, attention only", of("resid_mid"), "have no feed-forward network"),
+        ("decoder", CellEdit(attention="encoder", layer=0, operation="uniform"), "has no encoder self-attention"),
         ("decoder", TokenSwap(side="source", positions=(0,), tokens=(5,)), "a decoder-only model reads no source"),
         ("decoder", TokenSwap(side="target", positions=(0,), tokens=(37,)), "id 37 is not in the vocabulary"),
-        ("decoder", replace(of("head"), method="constant", constant=(1.0,)), "needs 48 numbers and has 1; fit it"),
+        ("decoder", TokenSwap(side="target", positions=(0,), tokens=(0,)), "token 0 is padding"),
+        (
+            "decoder",
+            Ablation(component=of("head").component, method="constant", constant=(1.0,)),
+            "needs 48 numbers and has 1; fit it",
+        ),
     ],
 )
 def test_what_the_model_does_not_have_is_said_before_it_runs(variation: str, entry: Entry, complaint: str):

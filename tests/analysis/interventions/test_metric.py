@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from transformer_core.analysis.interventions.metric import Metric, ranks
+from transformer_core.errors import ConfigError
 
 ROW = torch.tensor([1.0, 3.0, 3.0, -2.0])
 
@@ -24,3 +25,9 @@ def test_a_log_probability_is_that_of_the_softmax():
 def test_ranks_count_the_more_probable_tokens():
     assert ranks(torch.stack([ROW, -ROW]), [2, 0]).tolist() == [0, 1]
     assert ranks(torch.stack([ROW, -ROW])[None].expand(3, -1, -1), [3, 3]).tolist() == [[3, 0]] * 3
+
+
+@pytest.mark.parametrize("values", [{"token": 1, "other": 1}, {"token": -1}, {"token": 1, "position": -1}])
+def test_what_makes_no_sense_is_refused(values: dict[str, int]):
+    with pytest.raises(ConfigError):
+        Metric(**({"position": 0} | values))

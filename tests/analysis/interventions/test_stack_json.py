@@ -32,12 +32,18 @@ def test_a_stack_that_fits_no_address_is_refused():
     [
         ("", "it is not valid JSON; save it again"),
         ("[" * 5000, "it is not valid JSON"),
+        ('"a"', "a list of at most 32 objects"),
         ("{}", "a list of at most 32 objects"),
+        ("[1]", "a list of at most 32 objects"),
         (json.dumps([{}] * 33), "a list of at most 32 objects"),
         ("[{}]", "an intervention is of type ablation, patch, cells, tokens; got 'None'"),
+        ('[{"type":["a"]}]', "an intervention is of type"),
         ('[{"type":"cells"}]', "CellEdit lacks attention, layer, operation; save the stack again"),
+        ('[{"type":"cells","colour":1}]', "CellEdit has no field 'colour'"),
         ('[{"type":"ablation","component":{"kind":"head"}}]', "Component lacks attention, layer"),
+        ('[{"type":"ablation","component":[1]}]', r"component must be a Component; got \[1\]"),
         ('[{"type":"tokens","side":"source","positions":null,"tokens":[1]}]', "positions must be a list; got None"),
+        ('[{"type":"tokens","side":{},"positions":[1],"tokens":[1]}]', "side must be one of source, target; got {}"),
         ('[{"type":"cells","attention":"cross","layer":0,"operation":"set","number":NaN}]', "set needs a number"),
         (
             '[{"type":"ablation","component":{"kind":"head","attention":"cross","layer":0},"method":"constant",'

@@ -42,3 +42,20 @@ def test_without_a_blank_an_encoder_is_asked_for_every_token(make):
     text = mask_text(model, tokenizer, "The cat sees the dog.")
     assert text.expected == text.inputs["source"]
     assert text.expected_labels == text.labels["source"]
+
+
+TEXTS = {
+    "encoder_decoder": "The cat sees the dog.",
+    "decoder_only": "The cat sees",
+    "encoder_only": "The ____ sees the dog.",
+}
+
+
+def test_unshifted_the_decoder_is_given_what_it_is_asked_for(make):
+    model, tokenizer = make("decoder_only")
+    text = mask_text(model, tokenizer, TEXTS["decoder_only"])
+    given = text.unshifted()
+    assert given.inputs["target"] == given.expected == text.expected
+    assert given.inputs["target"][: len(text.inputs["target"]) - 1] == text.inputs["target"][1:]
+    assert not given.is_shifted and text.is_shifted
+    assert given.n_real["target"] == len(text.expected) == len(text.targeted().inputs["target"])

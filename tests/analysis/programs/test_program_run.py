@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 import transformer_core as tc
+from tests.model.building import small_config
 from transformer_core.analysis.programs.program_run import ProgramRun, program_run
-from transformer_core.errors import TextError
+from transformer_core.errors import ProgramError, TextError
 from transformer_core.programs import EXAMPLES, INPUTS, Program
 from transformer_core.programs import compile as compile_program
 
@@ -89,3 +90,8 @@ def test_the_first_value_for_which_a_line_is_not_defined_is_named(source: str, w
 def test_inputs_that_cannot_be_read(tokens: list[str], words: str):
     with pytest.raises(TextError, match=words):
         run_of(EXAMPLES["reverse"], tokens)
+
+
+def test_a_trained_model_has_no_program():
+    with pytest.raises(ProgramError, match="was not compiled"):
+        program_run(tc.build(small_config()), compile_program(EXAMPLES["shift"])[1], ["a"])

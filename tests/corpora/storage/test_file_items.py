@@ -1,5 +1,7 @@
 """Items of files behave as a tuple of them, and are read as the files have them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -48,3 +50,8 @@ def test_a_text_as_it_is_read(raw: bytes, text: str):
 
 def test_a_pair_as_it_is_read():
     assert as_pair("un œuf \t an egg\tsomewhere\r".encode()) == Pair("un œuf", "an egg")
+
+
+def test_places(items: FileItems):
+    assert [Path(items.path_and_line(i)[0]).name for i in (0, 3, 4)] == ["0.txt", "1.txt", "1.txt"]
+    assert [items.path_and_line(i)[1] for i in (0, 3, 4)] == [1, 1, 2]

@@ -120,7 +120,9 @@ def test_files_that_are_no_corpus(tmp_path: Path, name: str, content: bytes | No
             {"a": b"", "b": b"\0", "c.tsv": b"a\tb"},
             r"\(.*a is empty; .*b is not a text .*c.tsv contains pairs.*\); add",
         ),
+        ({str(i): b"" for i in range(5)}, r"2 is empty; and 2 more\); add"),
         ({"a.txt": b"one\ntwo"}, "only one text file, .* use that file itself"),
+        ({"a.txt": b"one", "b.txt": b"two\nthr\xe9e"}, "b.txt, line 2: the byte 0xE9"),
     ],
 )
 def test_folders_that_are_no_corpus(tmp_path: Path, files: dict[str, bytes], message: str):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from transformer_core.corpora.batch_order import IGNORED, Batches
 from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.storage import running_text as running_text_module
-from transformer_core.corpora.storage.pieces import MovingPieces
+from transformer_core.corpora.storage.pieces import MovingPieces, Pieces
 from transformer_core.corpora.storage.running_text import RunningText, running_text
 from transformer_core.corpora.storage.text_files import TextFiles, check_text_file
 from transformer_core.corpora.storage.token_store import TokenStore
@@ -165,3 +165,10 @@ def test_moving_pieces_are_full_and_bring_nothing_twice(n_tokens: int, n_brought
         assert 0 <= n_left_out < 2 * brought
         counts.add(len(pieces))
     assert len(counts) == 1
+
+
+def test_there_must_be_room_for_a_token():
+    store = TokenStore(np.arange(9), np.array([0, 9]))
+    for kind in (Pieces, MovingPieces):
+        with pytest.raises(CorpusError, match=r"max_seq_len \(2\) leaves no room .* at least 3"):
+            kind(store, n_brought=0, n_around=2)

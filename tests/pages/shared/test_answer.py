@@ -1,6 +1,8 @@
 """What the model says beside the text: its words and how probable they are."""
 
+import math
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -21,3 +23,11 @@ def test_no_probability_looks_like_zero():
 )
 def test_a_continuation_goes_on_from_three_dots(output: str, is_complete: bool, words: str):
     assert answer._going_on(SimpleNamespace(output=output, is_complete=is_complete)) == words  # type: ignore[arg-type]
+
+
+def test_without_a_target_nothing_is_said_of_its_probability():
+    def run(mean: float) -> Any:
+        return SimpleNamespace(mean_probability=mean)
+
+    assert answer._mean_probability(run(math.nan)) == "" == answer._probability_line(run(math.nan))
+    assert "0.25" in answer._mean_probability(run(0.25)) and "0.25" in str(answer._probability_line(run(0.25)))

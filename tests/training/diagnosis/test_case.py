@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from tests.training.diagnosis.records import a_case, falling, logged
+from transformer_core.errors import RunError
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.diagnosis.case import USUAL_RATE_TIMES_WIDTH
 from transformer_core.training.objective import label_smoothed_cross_entropy
@@ -55,7 +56,9 @@ def test_where_the_loss_is_going(curve, trend: str):
 
 def test_a_few_records_have_no_trend():
     assert a_case(logged(falling(1.0), every=250)).trend is None
+    assert a_case(logged(falling(1.0), every=150)).trend is None  # seven
     assert a_case([]).trend is None
+    assert a_case([]).level is None
 
 
 def test_a_smoothed_loss_bounds_the_plain_one():
@@ -68,3 +71,9 @@ def test_a_smoothed_loss_bounds_the_plain_one():
             label_smoothed_cross_entropy(logits, targets, smoothing=smoothing).item() for smoothing in (0.0, 0.1)
         )
         assert plain <= a_case([], label_smoothing=0.1, vocab_size=7).unsmoothed(smoothed) + 1e-5
+
+
+def test_a_count_below_one_is_refused():
+    for name in ("steps", "vocab_size", "d_model", "warmup_steps"):
+        with pytest.raises(RunError, match=f"{name} must be at least 1 for a diagnosis, got 0"):
+            a_case([], **{name: 0})

@@ -64,3 +64,8 @@ def test_a_fault_is_a_problem_where_the_task_is_not_solved(tests: dict[str, floa
 def test_a_source_may_come_into_use_late():
     line = probed(measured(600, 2.4, exact_match=0.0), source_gain=0.0)
     assert "ignores_source" not in kinds(a_case([*logged(lambda step: 4.0 - step / 400, until=600), line]))
+
+
+def test_one_token_again_and_again_leaves_nothing_open():
+    run = a_case([*LOG, measured(STEPS, 0.0)], architecture="decoder_only", unigram_entropy=0.001, bigram_entropy=0.0)
+    assert "0.001 nats" in the("constant_targets", run).evidence

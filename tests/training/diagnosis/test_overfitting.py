@@ -49,9 +49,14 @@ def test_with_outputs_as_right_as_ever_a_rise_is_a_remark():
 def test_one_measurement_far_above_the_training_loss():
     log = [*logged(falling(0.1)), measured(STEPS, 2.9)]
     assert "Training loss is 0.1" in the("overfitting", a_case(log)).evidence
+    assert (
+        "Training loss is 0.30 nats"
+        in the("overfitting", a_case([*log[:-1], probed(log[-1], training_loss=0.3)])).evidence
+    )
     unlike = [*log[:-1], probed(log[-1], training_loss=2.7)]  # it was low by dropout or by the batches alone
     assert "overfitting" not in kinds(a_case(unlike))
     assert "overfitting" not in kinds(a_case(log, tokens_seen=150_000))  # seen once and a half
+    assert the("overfitting", a_case(log, dropout=0.3)).advice == "Training data: add more, or train a smaller model."
 
 
 @pytest.mark.parametrize(
@@ -67,3 +72,9 @@ def test_where_far_above_begins(held_out: float, training: float, epochs: float,
     log = [*logged(falling(0.1)), probed(measured(STEPS, held_out), training_loss=training)]
     run = a_case(log, tokens_seen=round(epochs * 100_000), unigram_entropy=4.0, bigram_entropy=0.1)
     assert ("overfitting" in kinds(run)) == is_told
+
+
+def test_nothing_that_carries_over_may_be_a_fault_in_the_targets():
+    log = [*logged(falling(0.1)), measured(500, 5.0), measured(STEPS, 6.0)]
+    assert "have the same distribution" in the("overfitting", a_case(log)).advice
+    assert "have the same distribution" not in the("overfitting", a_case([*log, measured(100, 2.0)])).advice

@@ -101,3 +101,9 @@ def test_who_stopped_a_training_is_told_to_go_on(until: int, title: str):
     (found,) = diagnose(a_case(logged(falling(2.0), until=until), steps=1000, is_stopped=True))
     assert (found.title, found.severity) == (title, "note")
     assert found.advice == "Resume the run: 1,000 steps are planned."
+
+
+def test_much_dropout_is_named_first():
+    stuck = [*logged(falling(2.8, half_life=40)), measured(1000, 2.8)]
+    assert the("plateau", a_case(stuck, dropout=0.5)).advice.startswith("Dropout: try 0.1 (now 0.5)")
+    assert "Dropout" not in the("plateau", a_case(stuck, dropout=0.1)).advice

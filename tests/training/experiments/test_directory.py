@@ -38,3 +38,11 @@ def test_what_cannot_be_read_is_told(tmp_path: Path):
         (tmp_path / "experiment.json").write_text(content)
         with pytest.raises(RunError, match=words):
             ExperimentDirectory.open(tmp_path)
+
+
+def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path):
+    (tmp_path / "thesis.txt").write_text("mine")
+    for taken in (tmp_path, tmp_path / "thesis.txt"):
+        with pytest.raises(RunError, match="not empty"):
+            ExperimentDirectory.create(taken, REQUEST)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]

@@ -89,6 +89,11 @@ def break_position(run: Path) -> None:
     path.write_text(json.dumps(values | {"position": {"epoch": 0, "index": 10**6}}))
 
 
+def break_weights(run: Path) -> None:
+    path = run / "last" / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-10])
+
+
 def test_a_run_that_cannot_go_on_says_why_and_lets_go(tmp_path: Path, corpus: Path):
     job = begin(tmp_path / "whole", corpus)
     with pytest.raises(RunError, match="already contains a run"):
@@ -97,7 +102,7 @@ def test_a_run_that_cannot_go_on_says_why_and_lets_go(tmp_path: Path, corpus: Pa
         go_on(tmp_path / "whole")
     job.directory.release()
     work(go_on(tmp_path / "whole"), until=6)  # that was never trained
-    for break_it in (break_metrics, break_optimizer, break_position):
+    for break_it in (break_metrics, break_optimizer, break_weights, break_position):
         run = Path(shutil.copytree(tmp_path / "whole", tmp_path / break_it.__name__))
         break_it(run)
         for _ in range(2):  # it can be tried again: nobody holds the run

@@ -63,6 +63,7 @@ def say(directory: RunDirectory, **changes: object) -> None:
 
 def test_an_empty_folder_may_be_used_and_no_other(tmp_path: Path, directory: RunDirectory, request_: RunRequest):
     assert RunDirectory.open(directory.path).request == request_
+    assert stands(directory) == ("queued", 0, os.getpid())
     run = tmp_path / "empty"
     run.mkdir()
     for name in (".lock", ".reserve", f".run.json.{'0f' * 16}.new"):  # of one that was killed before it began
@@ -76,6 +77,8 @@ def test_an_empty_folder_may_be_used_and_no_other(tmp_path: Path, directory: Run
     for place, said in (
         (directory.path, "already contains a run; resume it with --resume"),
         (tmp_path / "other", "is not empty"),
+        (tmp_path / "other" / "thesis.txt", "is a file"),
+        (tmp_path / "other" / "thesis.txt" / "run", "cannot be written"),
     ):
         with pytest.raises(RunError, match=said):
             RunDirectory(place, request_).create()
@@ -135,11 +138,19 @@ def test_what_is_saved_is_found_again(directory: RunDirectory, model: Transforme
     assert saved is not None
     assert saved.progress == PROGRESS
     assert saved.card == {"name": "step 7"}
+    assert saved.tokenizer.encode("a b") == tokenizer.encode("a b")
     assert saved.optimizer_tensors.keys() == tensors.keys()
     assert all(torch.equal(saved.optimizer_tensors[name], tensors[name]) for name in tensors)
     for name, parameter in saved.model.named_parameters():
         assert torch.equal(parameter, model.get_parameter(name))
     assert {path.suffix for path in (directory.path / "last").iterdir()} == {".json", ".safetensors"}  # no pickle
+    for part in ("optimizer.safetensors", "training.json"):
+        path = directory.path / "last" / part
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-5])
+        with pytest.raises(RunError, match="damaged"):
+            directory.read_last()
+        path.write_bytes(whole)
 
 
 def test_a_save_that_fails_leaves_the_former_one(directory: RunDirectory, model: Transformer, tokenizer: Tokenizer):

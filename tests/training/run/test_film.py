@@ -92,10 +92,20 @@ def test_what_is_thinned_out_is_closest_to_its_neighbours(
     for step in steps:
         film.add(step, model)
 
+    def spread(step: int) -> float:
+        return math.log1p(step / 10)
+
     film.thin(megabytes=len(steps) - 1, steps=100)
+    around = {
+        step: spread(after) - spread(before)
+        for before, step, after in zip(steps[:-2], steps[1:-1], steps[2:], strict=True)
+    }
+    assert min(around, key=lambda step: around[step]) == gone
     assert film.snapshots() == sorted({*steps} - {gone})
     film.add(gone, model, is_asked=True)
     film.thin(megabytes=3, steps=100)
+    assert film.snapshots() == [0, gone, 100]
+    film.thin(megabytes=0, steps=100)
     assert film.snapshots() == [0, gone, 100]
 
 

@@ -110,3 +110,12 @@ def test_a_killed_run_and_a_killed_waiter_hold_nobody_up(places: Path, monkeypat
         assert mine.place is None
     mine.has_come_in().release()
     assert not ticket.exists()
+
+
+def test_a_ticket_that_is_not_held_yet_counts(places: Path):
+    """Between making its ticket and locking it, a process is in line already."""
+    places.mkdir()
+    (places / f"ticket-{time.time_ns():020}-1.lock").touch()
+    mine = Waiter()
+    assert set(mine.n_before) == {1}
+    mine.leave()

@@ -80,15 +80,22 @@ def test_a_run_at_work_whose_process_is_gone_has_failed(run: Path, state: str):
     [
         b"",
         b"{",
+        b"[]",
+        b"null",
         b"\xff\xfe",
+        b"\x00" * 100,
         b"[" * 100_000,
+        b'{"step": ' + b"9" * 5000 + b"}",
         *(json.dumps({k: v for k, v in GOOD.items() if k != name}).encode() for name in ("state", "step", "pid")),
         *(
             json.dumps(GOOD | change).encode()
             for change in (
                 {"state": "dancing"},
+                {"state": ["running"]},
                 {"step": "three"},
                 {"heartbeat": "now"},
+                {"host": 3},
+                {"reason": None},
                 {"colour": "red"},
             )
         ),
@@ -99,6 +106,10 @@ def test_a_damaged_status_is_told_in_a_sentence(run: Path, content: bytes):
     for use in (WorkDirectory.status, WorkDirectory.standing):
         with pytest.raises(RunError, match=r"status\.json"):
             use(WorkDirectory(run))
+    (run / "status.json").unlink()
+    (run / "status.json").mkdir()
+    with pytest.raises(RunError, match=r"status\.json cannot be read \(Is a directory\)"):
+        WorkDirectory(run).standing()
 
 
 @given(name=st.sampled_from(sorted(GOOD)), value=json_values)

@@ -112,3 +112,10 @@ def test_an_attention_whose_tokens_cannot_be_paired_is_left_out_and_named(drawin
     app = shown(lambda: changed.show(comparison(run(maps), run(maps, source="rst", target="rst"))))
     assert "The two texts share too few tokens to compare heads" in words_of(app)
     assert [*drawings] == ["compare-changed-encoder"], "nothing more was drawn"
+
+
+def test_a_click_on_a_cell_opens_the_head_on_both_sides_and_letting_go_nothing():
+    for cell, opened in (((2, 3), ("cross", 2, 3, "one")), (None, ("encoder", 0, 0, "changed"))):
+        app = shown(lambda cell=cell: changed._open("cross", cell), **{view_fields.VIEW.key: "changed"})
+        keys = ("attention", "layer", "head", view_fields.VIEW.key)
+        assert tuple(app.session_state[key] for key in keys) == opened

@@ -136,3 +136,10 @@ def test_the_lines_that_go_with_a_figure_give_its_numbers(
     names: dict[str, Any] = {}
     exec(files["py"].decode(), names)
     np.testing.assert_allclose(eval(expression, names), arrays_of(files)[name], atol=1e-6)
+
+
+def test_two_heads_that_cannot_be_paired(open_app: OpenApp):
+    app = open_compare(open_app, bhead="decoder.0.1", change=OFF, **HEAD)
+    _, printed = run(app)
+    shown = cells_of(figures_of(app)["A: encoder self-attention L1.H2"], "attention")
+    assert np.array2string(shown) in printed

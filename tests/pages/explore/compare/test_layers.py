@@ -1,15 +1,21 @@
 """How similar the states of layers are: which stacks and texts are compared, and what is said of them."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from html import unescape
+from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
+import transformer_core as tc
 from pages.explore.compare import layers
 from pages.explore.compare.data import ComparisonData
 from pages.explore.compare.layers import StackPair
+from pages.explore.compare.sides import Side
 from tests.pages.conftest import words_of
-from tests.pages.explore.compare.compare_parts import comparison, run, shown
+from tests.pages.explore.compare.compare_parts import comparison, loaded, run, shown
 from tests.pages.explore.compare.test_sides import side
 from tests.pages.explore.parts import Drawing
 from transformer_core.analysis.texts.token_alignment import PairedPlaces, TokenAlignment
@@ -79,3 +85,48 @@ def test_two_texts_with_the_same_number_of_tokens_are_compared_as_they_are(
     assert layers._on_one_text(data) == ((again, True) if is_read_again else (data, False))
     data = replace(data, b=replace(data.b, text="a", change="off:encoder.0.0"))
     assert layers._on_one_text(data) == (data, False), "one text is not read again"
+
+
+def read(a: Side, b: Side) -> ComparisonData:
+    found: list[ComparisonData] = []
+    shown(lambda: found.append(ComparisonData.of(a, b)))
+    return found[0]
+
+
+LONG, SHORT = "The dog sees the cat.", "The dog sees the."
+
+
+REPLACED = "The dog sees the dog."
+
+
+@torch.inference_mode()
+def states(folder: Path, name: str, inputs: Sequence[Sequence[int]]) -> dict[str, list[np.ndarray]]:
+    """The residual stream before the first block of each stack and after each [pos, d_model], by hand."""
+    model, _ = tc.load(folder / name)
+    with tc.capture(model, "*.hook_resid_pre", "*.hook_resid_post") as acts:
+        model(*(torch.tensor([ids]) for ids in inputs))
+    found = {}
+    for stack, n in (("encoder", model.config.n_encoder_layers), ("decoder", model.config.n_decoder_layers)):
+        sites = [f"{stack}.blocks.0.hook_resid_pre", *(f"{stack}.blocks.{i}.hook_resid_post" for i in range(n))]
+        found[stack] = [acts[site][0].double().numpy() for site in sites if n]
+    return found
+
+
+def cka(x: np.ndarray, y: np.ndarray) -> float:
+    """Linear centred kernel alignment (Kornblith et al. 2019, sec. 3)."""
+    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
+    return float(np.linalg.norm(y.T @ x) ** 2 / (np.linalg.norm(x.T @ x) * np.linalg.norm(y.T @ y)))
+
+
+def matrix(a: list[np.ndarray], b: list[np.ndarray]) -> list[list[float]]:
+    return [[cka(one, other) for other in b] for one in a]
+
+
+def test_replaced_tokens_are_compared_with_their_replacements(three_kinds: Path, drawings: dict[str, Drawing]):
+    data = read(loaded("A", three_kinds, "gaps", text=LONG), loaded("B", three_kinds, "gaps", text=REPLACED))
+    words = words_of(shown(lambda: layers.show(data)))
+    assert "both models read A’s text here" not in words and "left out" not in words
+    (drawn,) = drawings.values()
+    a, b = (states(three_kinds, "gaps", model_run.inputs)["encoder"] for model_run in data.model_runs)
+    assert np.abs(a[0] - b[0]).max() > 0.1
+    np.testing.assert_allclose(drawn.cells("similarity"), matrix(a, b), atol=1e-4)

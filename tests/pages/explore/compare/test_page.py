@@ -127,3 +127,17 @@ def test_an_ablation_is_predicted_before_its_effect_is_shown(open_app: OpenApp):
     app.session_state["predict-calibration"] = True
     app.run()
     assert "Calibration of your predictions" in figures_of(app)
+
+
+def test_many_texts_have_a_mean_and_open_in_the_bar(open_app: OpenApp, checkpoints: Path):
+    app = open_compare(open_app, view="texts", btext=OTHER, cell="3.1", **HEAD)
+    model, tokenizer = tc.load(checkpoints / "en-fr")
+    entropies = []
+    for text in EXAMPLES:
+        rows = run_text(model, tokenizer, text).attention_maps["encoder"].pattern(1, 2).astype(np.float64)
+        entropies.append(-(rows * np.log(rows)).sum(axis=1).mean())
+    assert f"mean {np.mean(entropies):.2f} nats, standard deviation {np.std(entropies):.2f}" in words_of(app)
+    lowest = EXAMPLES[int(np.argmin(entropies))]
+    app.button(key="compare-text-Lowest-0").click().run()
+    assert app.text_input(key="text").value == lowest
+    assert {"view", "cell"}.isdisjoint(url_of(app)), "the cell was one of another text"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pages.explore.decoding import alignment
+from pages.explore.decoding import alignment, view_fields
 from pages.explore.decoding.alignment import Alignment
 from pages.shared.recipe import literal
 from transformer_core.analysis.texts.word_alignment import FoundPair, KnownAlignment
@@ -70,3 +70,11 @@ def test_only_a_corpus_of_pairs_that_is_made_here_has_a_known_alignment(tmp_path
     ):
         (tmp_path / "card.json").write_text(json.dumps({"corpus": corpus}))
         assert alignment._corpus_of(card) == known_as
+
+
+def test_a_row_that_is_clicked_is_the_step_before_its_token(monkeypatch: pytest.MonkeyPatch):
+    steps: list[int] = []
+    monkeypatch.setattr(view_fields, "go_to", steps.append)
+    for cell in ((3, 1), (0, 2), None):
+        alignment._open(cell)
+    assert steps == [3, 0]

@@ -17,12 +17,13 @@ import transformer_core as tc
 from pages.components import figures
 from pages.explore.decoding import data as decoding_data
 from pages.explore.decoding import view_fields
-from pages.explore.decoding.data import AHEAD, FIRST_LENGTH
+from pages.explore.decoding.data import AHEAD, FIRST_LENGTH, DecodingData
 from pages.explore.decoding.writing import N_NEARBY
 from tests.pages.conftest import EXAMPLES, TARGETS, url_of, words_of
 from tests.pages.explore.decoding import decoding_parts
 from tests.pages.explore.decoding.decoding_parts import again, cells, figure, opened, rows_of
 from tests.pages.explore.decoding.test_writing import sent
+from transformer_core.decoding.looking import Aim
 
 N_LAYERS, N_HEADS, N_KV_HEADS, ROOM = 3, 6, 2, 20
 PAIR = {"model": "grouped", "text": EXAMPLES[1]}
@@ -176,3 +177,12 @@ def test_a_click_on_a_row_chooses_a_layer_a_head_or_the_mean(folder: Path, monke
         clicked(app, monkeypatch)
         state = [str(app.session_state[name]) for name in ("layer", "head", "decoding-mean")]
         assert state == [layer, head, mean]
+
+
+@pytest.mark.parametrize(
+    ("mean", "whose"), [("", " L2.H4"), ("layer", " L2, mean over heads"), ("all", ", mean over all heads")]
+)
+def test_a_title_names_the_head_or_the_heads_whose_mean_is_shown(mean: Any, whose: str):
+    data: Any = SimpleNamespace(aim=Aim(layer=2, head=4, mean=mean))
+    assert DecodingData.who(data, "cross") == f"cross-attention{whose}"
+    assert DecodingData.who(data, "decoder") == f"decoder self-attention{whose}"

@@ -1,5 +1,7 @@
 """The branches of the page Decoding: how they stand in the address, and how clicks change them."""
 
+from collections.abc import Sequence
+
 import pytest
 import streamlit as st
 from hypothesis import given, strategies
@@ -140,3 +142,16 @@ def test_no_step_lies_before_the_beginning_and_going_on_never_asks_for_less():
     view_fields.STEP.set(None)
     view_fields.allow_more()
     assert (view_fields.STEP.value, view_fields.LIMIT.value) == (1, 2 * view_fields.LIMIT_STEP)
+
+
+@pytest.mark.parametrize(
+    ("field", "taken", "refused"),
+    [
+        ("temperature", ("0", "0.001", "5"), ("0.0009", "5.01", "-1")),
+        ("top_p", ("0.001", "1"), ("0",)),  # a share that keeps no token
+        ("min_p", ("0",), ()),
+    ],
+)
+def test_sampling_is_such_that_a_token_can_be_chosen(field: str, taken: Sequence[str], refused: Sequence[str]):
+    for asked in (*taken, *refused):
+        assert (fill(view_fields.FIELDS, {field: asked}) == []) == (asked in taken)

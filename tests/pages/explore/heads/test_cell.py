@@ -81,14 +81,19 @@ def test_a_cell_of_a_long_text_is_not_computed_in_every_head(drawings: dict[str,
     assert [*drawings] == ["heads-row"] and "limited to texts of 30 tokens" in words_of(app)
 
 
-def test_a_clicked_head_is_shown_alone(drawings: dict[str, Drawing], monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(("clicked", "is_opened"), [((0, 3), True), (None, False)])
+def test_a_clicked_head_is_shown_alone(
+    drawings: dict[str, Drawing], monkeypatch: pytest.MonkeyPatch, clicked: tuple[int, int] | None, is_opened: bool
+):
     mix = (HeadShare(layer=0, head=1), HeadShare(layer=1, head=1))
 
     def click(data: HeadsData) -> None:
         draw(data)
-        monkeypatch.setattr(figures, "sent_cell", lambda key: {"heads-in-all": (0, 3)}[key])
+        monkeypatch.setattr(figures, "sent_cell", lambda key: {"heads-in-all": clicked}[key])
         drawings["heads-in-all"].options["on_cell"]()
 
     app = shown(click, attention="cross", mix=mix, mean="layer", query=QUERY, key=KEY)
-    parts = ("attention", "layer", "head", view_fields.MIX.key, view_fields.MEAN.key)
-    assert [app.session_state[part] for part in parts] == ["cross", 0, 3, (), ""]
+    chosen = tuple(app.session_state[part] for part in ("attention", "layer", "head"))
+    assert chosen == (("cross", *clicked) if clicked else ("cross", 1, 2))
+    kept = app.session_state[view_fields.MIX.key], app.session_state[view_fields.MEAN.key]
+    assert kept == (((), "") if is_opened else (mix, "layer"))

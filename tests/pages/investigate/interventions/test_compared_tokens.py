@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Selectbox
 
 import transformer_core as tc
-from tests.pages.conftest import figures_of, shown_code, url_of
+from tests.pages.conftest import figures_of, shown_code, url_of, words_of
 from tests.pages.investigate.interventions.test_page import TEXT, ZERO, changes, opened, press
 from transformer_core.analysis.interventions.records import Stack
 
@@ -97,3 +97,12 @@ def test_the_two_tokens_change_places_and_become_the_usual_ones_again(open_app: 
     app = opened(open_app, STACK, token=str(INDEX), pair="5.9")
     app.selectbox(key="interventions-token-box").set_value(INDEX + 1).run()  # another output token, another pair
     assert "pair" not in url_of(app) and url_of(app)["token"] == str(INDEX + 1)
+
+
+@pytest.mark.parametrize("view", ["pattern", "sweep"])
+def test_a_text_without_output_tokens_says_so_once_in_place_of_the_figure(open_app: OpenApp, view: str):
+    app = opened(open_app, model="gaps", text="The cat sees the dog.", view=view, pair="1.2")
+    html = words_of(app)
+    assert html.count("This text has no output token to compare") == 1
+    assert "Output of the unchanged model" not in html and not app.dataframe
+    assert "gaps-output-tokens" not in figures_of(app)

@@ -13,7 +13,9 @@ import transformer_core as tc
 from pages.investigate.interventions.components.source_run import Drop, sent_drop
 from tests.pages.conftest import component
 from transformer_core.analysis.interventions.comparison import read_base
+from transformer_core.analysis.interventions.records import Component, Patch, Stack
 from transformer_core.analysis.interventions.run_comparison import RunComparison, compare_with_source
+from transformer_core.analysis.interventions.stack_json import to_json
 
 pytestmark = pytest.mark.usefixtures("three_kinds_here")
 OpenApp = Callable[..., AppTest]
@@ -63,3 +65,12 @@ def test_only_what_can_be_dropped_is_taken(monkeypatch: pytest.MonkeyPatch):
     messages = iter([{"board": 0, "row": 1, "column": None}, {"board": -1, "row": 1, "column": 2}, [0, 1, 2]])
     monkeypatch.setattr("pages.investigate.interventions.components.source_run.sent", lambda *_: next(messages))
     assert [sent_drop("key") for _ in range(3)] == [Drop(board=0, row=1, column=None), None, None]
+
+
+def test_what_the_stack_patches_is_filled(open_app: OpenApp):
+    head = Component(kind="head", attention="encoder", layer=1, heads=(1,), positions=(2,))
+    stack = Stack(entries=(Patch(component=head, text=OTHER, direction="noising"),))
+    encoder, decoder = board_data(opened(open_app, stack=to_json(stack)))["boards"]
+    filled = {(row, place) for row, line in enumerate(encoder["here"]["values"]) for place, x in enumerate(line) if x}
+    assert {(encoder["here"]["rows"][row], place) for row, place in filled} == {("L1.H1", 2)}
+    assert not np.any(decoder["here"]["values"])

@@ -32,30 +32,51 @@ def said(settings: dict[str, Any], name: str) -> dict[str, str]:
     }
 
 
+ENCODER: dict[str, Any] = PAIR | {"architecture": "encoder_only", "n_decoder_layers": 0}
+
+
 @pytest.mark.parametrize(
     ("settings", "box", "what", "expected"),
     [
         (PAIR, "decoder.1", "name", "Layer 1 of the decoder"),
+        (ALONE, "decoder.1", "name", "Layer 1"),
         (PAIR, "encoder.0.mlp", "name", "Feed forward, encoder, layer 0"),
+        (ALONE, "decoder.1.mlp", "name", "Feed forward, layer 1"),
         (PAIR, "encoder.embed", "name", "Input embedding, encoder"),
+        (PAIR, "unembed", "name", "Linear"),
+        (PAIR, "encoder.embed", "sub", "1,500 × 24"),
+        (PAIR, "positions", "sub", "sin, cos"),
         (PAIR | {"positions": "learned", "max_seq_len": 2048}, "positions", "sub", "2,048 × 24"),
         (ALONE | {"positions": "rotary_halves"}, "positions", "sub", "apply RoPE"),
+        (ALONE | {"positions": "alibi"}, "positions", "sub", "added to scores"),
         (ALONE | {"positions": "relative_buckets"}, "positions", "shape", ""),
+        (PAIR, "decoder.0.self_attn", "sub", "4 heads of 6"),
+        (PAIR | {"n_heads": 1}, "decoder.0.self_attn", "sub", "1 head of 24"),
         (PAIR | {"n_kv_heads": 2}, "encoder.1.self_attn", "sub", "4 heads of 6, 2 of K and V"),
         (PAIR, "encoder.1.mlp", "sub", "24 → 1,200 → 24, ReLU"),
+        (PAIR | {"activation": "gelu_tanh"}, "encoder.1.mlp", "sub", "24 → 1,200 → 24, GELU"),
+        (PAIR, "unembed", "sub", "24 → 1,500"),
+        (PAIR, "softmax", "sub", ""),
         (PAIR, "decoder.0.self_attn", "mask", "masked: later tokens, padding"),
+        (PAIR, "decoder.0.cross_attn", "mask", "masked: padding"),
         (PAIR, "encoder.0.self_attn", "mask", "masked: padding"),
         (PAIR | {"pad_id": None}, "encoder.0.self_attn", "mask", "no mask"),
+        (PAIR | {"pad_id": None}, "decoder.0.cross_attn", "mask", "no mask"),
+        (PAIR | {"pad_id": None}, "decoder.0.self_attn", "mask", "masked: later tokens"),
         (
             ALONE | {"sliding_window": 8},
             "decoder.1.self_attn",
             "mask",
             "masked: later tokens, padding, tokens more than 8 positions away",
         ),
+        (PAIR, "encoder.0.mlp", "mask", ""),
         (PAIR, "encoder.0.mlp", "shape", "5 × 24"),
+        (PAIR, "decoder.0.mlp", "shape", "7 × 24"),
         (PAIR, "unembed", "shape", "7 × 24 → 7 × 1,500"),
+        (ENCODER, "unembed", "shape", "5 × 24 → 5 × 1,500"),
         (PAIR, "encoder.0.mlp", "parameters", f"{2 * 24 * 1200 + 1200 + 24:,} parameters"),
         (PAIR, "softmax", "parameters", "no parameters"),
+        (PAIR, "unembed", "parameters", "36,000 parameters"),
         (PAIR | {"tie_embeddings": "target"}, "unembed", "parameters", "no parameters of its own: shares 36,000"),
         (PAIR | {"tie_embeddings": "target", "unembed_bias": True}, "unembed", "parameters", "1,500 parameters"),
     ],

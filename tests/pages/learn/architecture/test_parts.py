@@ -264,16 +264,22 @@ def test_each_stack_has_its_own_places_tokens_and_lengths(bare: Bare, look: Look
     with torch.inference_mode(), tc.capture(model, "*.hook_resid_pre", "*.hook_mlp_out") as activations:
         model(torch.tensor([source]), torch.tensor([target]))
     assert [*bare.figures] == [STREAM_OF("encoder"), STREAM_OF("decoder")]
-    for stack, ids in (("encoder", source), ("decoder", target)):
+    for stack, ids, labels in (("encoder", source, data.model_run.source), ("decoder", target, data.model_run.target)):
         drawn = bare.figures[STREAM_OF(stack)]
+        assert drawn.title == f"Residual stream: {stack}"
         ends = ["self-attention", *(["cross-attention"] if stack == "decoder" else []), "feed-forward"]
         places = ["embedding", *(f"{layer} {end}" for layer in range(2) for end in ends)]
         assert drawn.arrays["places"].tolist() == places
         assert drawn.arrays["sums"].shape == drawn.arrays["read"].shape == (len(places), len(ids))
+        assert drawn.arrays["added"].shape == (len(places) - 1, len(ids))
         first = activations[f"{stack}.blocks.0.hook_resid_pre"][0].norm(dim=-1)
         np.testing.assert_allclose(drawn.arrays["sums"][0], first, rtol=1e-4)
         added = activations[f"{stack}.blocks.1.hook_mlp_out"][0].norm(dim=-1)
         np.testing.assert_allclose(drawn.arrays["added"][-1], added, rtol=1e-4)
+        assert drawn.rows[-1].startswith(f"{places[-1]},") and f"{len(ids) - 1} {labels[-1]}" in drawn.rows[-1]
+    assert "with post-norm, each sum is normalized" in bare.words
+    lines = stream.code(data)
+    assert "captured.streams()" in lines and "stream.shares" in lines
 
 
 def test_the_sums_of_pre_norm_are_what_is_read(bare: Bare, look: Look):
@@ -284,3 +290,47 @@ def test_the_sums_of_pre_norm_are_what_is_read(bare: Bare, look: Look):
     stream.show(look("en-fr", text=TEXT))
     post = bare.figures[STREAM_OF("encoder")]
     assert not np.allclose(post.arrays["sums"], post.arrays["read"])
+
+
+def test_a_forward_pass_is_the_sum_of_its_products(bare: Bare, look: Look):
+    """Of an encoder with 4 layers: 4 maps, all pairs twice, two maps of the network, and a score for each token."""
+    cost.show(look("fill-in", text=TEXT))
+    n, of = curves(bare, "reading")
+    assert n[0] == 1 and n[-1] == 160
+    expected = {
+        "projections": 4 * 4 * n * D * D,
+        "attention itself": 4 * 2 * n * n * D,
+        "feed-forward": 4 * 2 * n * D * 512,
+        "last layer": n * D * 1000,
+    }
+    assert [*of] == ["total", *expected]
+    for name, values in expected.items():
+        np.testing.assert_array_equal(of[name], values)
+    np.testing.assert_array_equal(of["total"], sum(expected.values()))
+    assert [*curves(bare, "shares")[1]] == [*expected]
+    drawn = bare.figures[OF("reading")]
+    assert drawn.rows[0] == "tokens,of,cost" and drawn.rows[1].startswith("1,total,")
+    dashed = [trace.name for trace in drawn.figure.data if trace.line.dash not in (None, "solid")]
+    assert dashed == ["total"]
+    assert OF("writing") not in bare.figures and "When generating" not in bare.words
+
+
+def test_the_largest_part_and_a_layers_two_are_told(look: Look):
+    large = {"en-fr": ("self-attention", "self_attn", 256), "fill-in": ("feed-forward", "mlp", 512)}
+    for model, (largest, part, d_ff) in large.items():
+        told = parameters.look(look(model))
+        counts = {name: of.numel() for name, of in tc.load(f"checkpoints/{model}")[0].named_parameters()}
+        share = sum(n for name, n in counts.items() if part in name) / sum(counts.values())
+        assert told.startswith(f"{largest} has the largest share here, {share:.0%}.")
+        of_layer = f"{2 * D * d_ff + d_ff + D:,} parameters and each attention {attention():,}. "
+        assert f"{of_layer}Here d_ff is {d_ff // D} · d_model" in told
+    assert "Per layer," not in parameters.look(look("induction")), "it has no feed-forward networks"
+
+
+def test_the_network_as_convolutions_gives_the_same_up_to_rounding(bare: Bare, look: Look):
+    block.show(look("en-fr", text=TEXT, block="encoder.1.mlp"))
+    told = re.search(r"with the same weights \[256, 128, 1\] and \[128, 256, 1\].*difference is (.*?)\.<", bare.words)
+    assert told is not None and float(told[1]) < 1e-4
+    bare.clear()
+    block.show(look("en-fr", text=TEXT, block="encoder.1.self_attn"))
+    assert "convolutions" not in bare.words

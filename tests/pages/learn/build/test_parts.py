@@ -121,3 +121,7 @@ def test_lines_are_compared_with_the_model_as_it_is_whatever_interventions_act(l
     lines = solved(look("en-fr", **place))
     data = look("en-fr", lines, stack=stack, **place)
     assert data.view.stack == stack and not data.open_steps and "changed_model" not in code.lines(data)
+
+
+def test_numbers_are_written_with_four_digits():
+    assert [*map(verdict.written, (-1.23456, float("-inf"), float("nan")))] == ["−1.235", "−∞", "NaN"]

@@ -20,7 +20,7 @@ from tests.pages.conftest import (
     url_of,
     words_of,
 )
-from tests.pages.explore.decoding.decoding_parts import files_of, numbers, redrawn
+from tests.pages.explore.decoding.decoding_parts import arrays_of, files_of, numbers, redrawn
 from tests.pages.learn.bare import run_lines, unpacked
 from transformer_core.analysis.masks.rules import MaskChoice
 from transformer_core.analysis.masks.run import run_masked
@@ -107,14 +107,23 @@ def test_a_wrong_address_is_told_in_a_sentence(open_app: OpenApp):
     assert sent(app, "mask_gallery")[0]["chosen"] == "own"  # a decoder has no cross-attention
 
 
-def test_what_is_taken_away_redraws_the_figure(open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("part", "names"),
+    [("leak", ("own", "other")), ("growing", ("masked", "unmasked")), ("dropout", ("pattern", "keep", "after"))],
+)
+def test_what_is_taken_away_redraws_the_figure(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, names: tuple[str, ...]
+):
     address = {"model": "tales", "text": PROMPTS[0], "dropout": "0.4", "seed": "3"}
-    app = opened(open_app, part="dropout", **address)
-    files = files_of(app, "masks-dropout-figure")
+    app = opened(open_app, part="inference" if part == "growing" else part, **address)
+    files = files_of(app, f"masks-{part}-figure")
     drawn = [trace for trace in figure_of(app)["data"] if trace["type"] == "heatmap"]
     found = redrawn(files, tmp_path, monkeypatch)["figure"]
     for trace, again in zip(drawn, [one for one in found.data if one.type == "heatmap"], strict=True):
         np.testing.assert_allclose(numbers(trace["z"]), np.asarray(again.z, dtype=np.float64), atol=1e-5)
-    assert "p = 0.40: " in words_of(app)
-    app.slider[0].set_value(0.0).run()
-    assert url_of(app)["dropout"] == "0" and "p = 0.00: 0 of" in words_of(app)
+    arrays = arrays_of(files)
+    assert files["csv"].decode().count("\n") == 1 + sum(arrays[name].size for name in names)
+    if part == "dropout":
+        assert "p = 0.40: " in words_of(app)
+        app.slider[0].set_value(0.0).run()
+        assert url_of(app)["dropout"] == "0" and "p = 0.00: 0 of" in words_of(app)

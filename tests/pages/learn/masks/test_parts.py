@@ -10,6 +10,7 @@ import transformer_core as tc
 from pages.learn.masks import dropout, inference, leak, view_fields, which
 from pages.shared.predictions import answers
 from pages.shared.recipe import value_of
+from pages.shared.view import state
 from tests.pages.learn.bare import Bare, unpacked
 from tests.pages.learn.masks.conftest import Look
 from transformer_core.analysis.masks.dropout import DropoutOutcome
@@ -233,3 +234,26 @@ def test_the_pattern_before_and_after_is_drawn_and_taken_away(bare: Bare, look: 
     assert {*np.unique(arrays["keep"])} == {0, 2}, "1 / (1 - p)"
     for name, values in (("pattern", expected.pattern), ("keep", expected.keep), ("after", expected.dropped_pattern)):
         np.testing.assert_array_equal(arrays[name], values)
+
+
+def test_an_attention_is_chosen_by_its_name_and_the_button_leads_to_the_editor(bare: Bare, look: Look):
+    which.show(look("en-fr", text=TEXT, attention="decoder", part="which"))
+    for name, chosen in (("nothing", "decoder"), (None, "decoder"), (3, "decoder"), ("encoder", "encoder")):
+        bare.session[which.WHICH] = {"chosen": {"name": name}}
+        bare.components["mask_which"]["on_chosen_change"]()
+        assert state.ATTENTION.value == chosen
+    bare.buttons["masks-edit-this"]["on_click"]()
+    assert view_fields.PART.value == "edit"
+
+
+GAPS = "The cat sleeps."
+
+
+def test_of_targets_that_are_not_shifted_the_decoder_is_given_those(bare: Bare, look: Look):
+    data = look("en-fr", text=GAPS, preset="unshifted", changed=0)
+    leak.show(data)
+    drawn = bare.figures[FIGURE]
+    n = len(data.alone.inputs["target"])
+    assert drawn.arrays["own"].shape == drawn.arrays["other"].shape == (n, n)
+    assert not np.allclose(drawn.arrays["own"], drawn.arrays["other"])
+    assert "With the edited mask: Targets not shifted" in bare.words

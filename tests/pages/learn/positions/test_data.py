@@ -170,3 +170,13 @@ def test_the_lines_of_the_model_are_of_the_chosen_head(look: Look):
     found = names["found"]
     assert printed[0] == str((found.text, found.output)) and "seed=3" in recipes.lines_of(data)
     assert str(found.shuffled[2, 1]) in "\n".join(printed)
+
+
+def test_what_is_read_is_written_so_again():
+    for field, text, value in (
+        (view_fields.WIDTH, "1024", 1024),
+        (view_fields.DIMENSIONS, "0.64.0.128", (0, 64, 128)),
+        (view_fields.PLACES, "7.12", (7, 12)),
+        (view_fields.TOKENS, "0.3", (0, 3)),
+    ):
+        assert field.read(text) == value == field.read(field.write(value))

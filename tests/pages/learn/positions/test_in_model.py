@@ -13,6 +13,7 @@ from pages.learn.positions import model as positions_model
 from pages.shared.view import state
 from tests.pages.learn.bare import Bare
 from tests.pages.learn.positions.conftest import Look
+from transformer_core.analysis.positions import shuffled_words
 
 TEXT = "The cat sleeps."
 
@@ -35,8 +36,12 @@ def test_one_vector_twice_has_the_mean_of_the_cosines_of_the_angles(bare: Bare, 
     expected = (np.cos(distances) + np.cos(distances / 100)) / 2
     assert drawn.arrays["distance"].tolist() == distances.tolist()
     np.testing.assert_allclose(drawn.arrays["product"], expected, atol=1e-6)
+    assert drawn.rows[0] == "distance,of,value" and drawn.rows[1].startswith("-2,product,")
     np.testing.assert_allclose(data["speeds"], [1, 0.01], rtol=1e-6)
-    assert data["places"]["value"] == [1, 2] and data["n"] == 3
+    assert data["places"]["value"] == [1, 2] and data["n"] == 3 and data["names"] == ["query at", "key at"]
+    marks = [line["x0"] for line in drawn.layout["shapes"] if line["x0"] == line["x1"]]
+    assert marks == [-1], "query minus key"
+    assert "the first pairs rotate fast" in bare.words
     assert not bare.widgets, "the model has no such vectors"
 
 
@@ -189,3 +194,66 @@ def test_cross_attention_reads_the_shuffled_source_and_the_decoders_own_input(ba
         said.append(tokenizer.target.decode(written.tolist()))
     places = [bare.words.index(part) for part in ("original order", f">{said[0]}<", ">shuffled<", f">{said[1]}<")]
     assert places == sorted(places) and said[0] != said[1]
+
+
+def test_a_head_with_more_dimensions_than_can_be_drawn_says_so(bare: Bare, look: Look):
+    for width, is_said in ((128, False), (130, True)):
+        bare.clear()
+        dials.show(look("en-fr", "rotary_halves", "dials", n=3, width=width))
+        assert ("Showing 128 dimensions of this head" in bare.words) == is_said
+
+
+def test_queries_and_keys_of_cross_attention_are_named_after_their_sides(bare: Bare, look: Look):
+    data = look(
+        "en-fr", "sinusoidal_interleaved", "model", text=TEXT, target="Le chat", attention="cross", layer=1, head=0
+    )
+    positions_model.show(data)
+    drawn = bare.figures[OF("sources")]
+    assert data.model_run is not None
+    queries, keys = data.model_run.labels("cross")
+    assert drawn.arrays["scores"].shape == (len(queries), len(keys)) and len(queries) != len(keys)
+    assert drawn.rows[-1].split(",")[1] == f"{len(queries) - 1}.{len(keys) - 1}"
+    assert drawn.title.lower().startswith("scores of cross-attention l1.h0")
+    layout = str(drawn.layout)
+    assert "query: " in layout and "key: " in layout
+
+
+@pytest.mark.usefixtures("fresh_caches")
+def test_the_number_of_each_head_compares_with_words_and_with_places(
+    bare: Bare, look: Look, monkeypatch: pytest.MonkeyPatch
+):
+    """Of one order alone the number is made of two distances: to the pattern that moved, and to the one that stayed."""
+    monkeypatch.setattr(shuffled_words, "N_ORDERS", 1)
+    data = look("fill-in", "rotary_halves", "model", text="A dog sees a cat.", in_="shuffle", layer=2, head=1)
+    shuffle.show(data)
+    assert data.model_run is not None
+    (ids,) = data.model_run.inputs
+    order = bare.figures[OF("shuffle-own")].arrays["order"]
+    site = "encoder.blocks.2.self_attn"
+    own, seen = (pattern_of("fill-in", site, one) for one in (ids, [ids[place] for place in order]))
+    from_words, from_places = (np.abs(seen - other).sum(axis=(1, 2)) for other in (own[:, order][:, :, order], own))
+    drawn = bare.figures[OF("follows")]
+    expected = (from_places - from_words) / (from_places + from_words)
+    np.testing.assert_allclose(drawn.arrays["follows"][2], expected, atol=1e-3)
+    assert drawn.arrays["follows"].shape == (4, 4)
+    assert drawn.rows[0] == "layer,head,follows" and drawn.options["cell"] == (2, 1)
+    assert "averaged over 1 orders" in bare.words
+    scale = drawn.layout[drawn.figure.data[0].coloraxis or "coloraxis"]
+    assert (scale["cmin"], scale["cmax"]) == (-1, 1)
+
+
+def test_the_shares_are_of_variance_around_each_rows_mean(bare: Bare, look: Look):
+    """By hand: of scores around their rows' means, what each part's covariance with them makes up."""
+    positions_model.show(look("fill-in", "rotary_halves", "model", text=TEXT, layer=0, head=1))
+    arrays = bare.figures[OF("sources")].arrays
+    first, second = (arrays[name] - arrays[name].mean(axis=1, keepdims=True) for name in ("unturned", "turning"))
+    total = first + second
+    expected = [(part * total).sum() / (total**2).sum() for part in (first, second)]
+    drawn = bare.figures[OF("shares")]
+    np.testing.assert_allclose(drawn.arrays["shares"], expected, atol=1e-5)
+    assert drawn.arrays["parts"].tolist() == ["unturned", "turning"]
+    assert drawn.rows[0] == "part,of,share" and drawn.rows[2].startswith("turning,share,")
+    of_heads = bare.figures[OF("positions-of-heads")]
+    grid = of_heads.arrays["positions-of-heads"]
+    assert grid.shape == (4, 4) and grid[0, 1] == pytest.approx(expected[1], abs=1e-4), "of positions: the rotation's"
+    assert of_heads.options["cell"] == (0, 1) and of_heads.rows[0] == "layer,head,positions-of-heads"

@@ -77,6 +77,13 @@ def test_a_mistake_that_changes_nothing_on_the_input_is_called_so(open_app: Open
     line = tc.programs.EXAMPLES["reverse"].lines[3].replace("indices, opposite", "opposite, indices")
     app = opened(open_app, program="reverse", mistake=line)
     assert "this mistake changes nothing" in words_of(app)
+    line = tc.programs.EXAMPLES["reverse"].lines[1].replace("True", "False")
+    app = opened(open_app, program="reverse", line="1", mistake=line, attends="earlier")
+    assert "this mistake changes nothing" not in words_of(app)
+    assert EXAMPLES["reverse"].about not in words_of(app), "it is written for all tokens"
+    texts = [one.value for one in app.markdown]
+    assert any(text.startswith("As written: Attends to ") for text in texts)
+    assert "With the mistake: No key is selected, so it attends to" in " ".join(texts)
 
 
 def test_values_and_outputs_that_are_not_defined_are_named(open_app: OpenApp):
@@ -181,3 +188,11 @@ def test_another_line_or_program_has_no_mistake(bare: Bare):
         assert (view_fields.LINE.value, view_fields.MISTAKE.value, view_fields.INPUT.value) == (line, "", "a b")
     view_fields.choose_program("sort")
     assert view_fields.SOURCE.value == view_fields.INPUT.value == "" and not bare.texts
+
+
+def test_an_input_that_is_too_long_stays_as_it_was_typed(open_app: OpenApp):
+    typed = " ".join("abcde" * 6)
+    app = opened(open_app)
+    app.text_input(key="programs-input-box").set_value(typed).run()
+    assert "The input has 30 tokens; this model reads 24 at most" in app.warning[0].value
+    assert app.text_input(key="programs-input-box").value == typed and url_of(app)["input"] == typed

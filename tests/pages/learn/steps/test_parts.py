@@ -1,5 +1,6 @@
 """The parts of the page, drawn bare: the figure, the open number, the proof, and why a score is what it is."""
 
+import html
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,8 +11,10 @@ import torch
 import transformer_core as tc
 from pages.learn.steps import figure, number, proof, view_fields, walkthroughs, why
 from pages.learn.steps.view_fields import MatrixCell
+from pages.shared.view import state
 from tests.pages.learn.bare import Bare, unpacked
 from tests.pages.learn.steps.conftest import Look
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.analysis.walkthrough.records import Proof
 
 TEXT = "The cat sleeps."
@@ -158,8 +161,15 @@ def test_the_terms_of_the_chosen_pair_add_up_to_its_score(bare: Bare, look: Look
     score = float(activations[site][0, 2, 1, 3])
     values = drawn.arrays["score"]
     assert values.sum() == pytest.approx(score, abs=1e-4)
+    assert drawn.rows[0] == "source of the query,source of the key,score" and len(drawn.rows) == 1 + values.size
+    n_rows, n_columns = values.shape
+    assert float(drawn.rows[n_columns].rsplit(",", 1)[1]) == pytest.approx(float(values[0, -1]), rel=1e-4)
+    assert n_rows > n_columns, "the decoder's query has more behind it than the encoder's key"
+    title = html.unescape(drawn.title).replace("\u2068", "").replace("\u2069", "")
+    assert title == f"Score: query 1 '{data.labels[0][1]}' → key 3 '{data.labels[1][3]}', cross-attention L1.H2"
     assert "They sum to" in bare.words and f"{score:.4f}".replace("-", "−") in bare.words
-    assert why.FROZEN in bare.words and why.FORBIDDEN not in bare.words
+    assert "Layer norms in between are treated as linear" in bare.words
+    assert why.FORBIDDEN not in bare.words
 
 
 def test_a_key_that_the_mask_hides_says_so(bare: Bare, look: Look):
@@ -178,3 +188,20 @@ def test_a_cut_text_keeps_the_target_that_was_typed(look: Look, monkeypatch: pyt
     assert len(whole[0]) > len(whole[1])
     assert [*cut[0]] == [*whole[0]][: len(whole[1]) - 1] + [*whole[0]][-1:], "<eos> stays"
     assert [*cut[1]] == [*whole[1]]
+
+
+def test_many_heads_are_folded_up_and_one_attention_is_no_choice(
+    bare: Bare, look: Look, monkeypatch: pytest.MonkeyPatch
+):
+    for most, widget in ((3, "box"), (4, "segments")):
+        monkeypatch.setattr(figure, "MOST_BESIDE", most)
+        figure.controls(look("en-fr", text=TEXT, attention="cross", layer=1, head=2))
+        key = f"{state.HEAD.key}-{widget}"
+        assert bare.widgets[key].options == [0, 1, 2, 3] and bare.session[key] == 2
+        assert bare.widgets[state.LAYER.key + "-segments"].options == [0, 1]
+        attention = bare.widgets[state.ATTENTION.key + "-segments"]
+        assert attention.options == ["encoder", "decoder", "cross"]
+        assert attention.names == [ATTENTIONS[name].title for name in attention.options]
+    figure.controls(look("fill-in", text=TEXT))
+    assert state.ATTENTION.key + "-segments" not in bare.widgets
+    assert bare.widgets[state.LAYER.key + "-segments"].options == [0, 1, 2, 3]

@@ -9,10 +9,13 @@ import pytest
 import torch
 
 import transformer_core as tc
-from pages.learn.tour import checks, figure, lessons, question, view_fields, writing
+from pages.learn.tour import chapter, checks, figure, lessons, question, view_fields, writing
+from pages.learn.tour.lesson_engine import judging
 from pages.learn.tour.lesson_engine.catalogue import KINDS
+from pages.learn.tour.lesson_engine.drawn import Slider, Table
 from pages.learn.tour.lesson_engine.expression import parse
-from pages.learn.tour.lesson_engine.lesson import Asked, Check, Choice, FigureSpec, Question
+from pages.learn.tour.lesson_engine.judging import Verdict
+from pages.learn.tour.lesson_engine.lesson import Asked, Check, Choice, FigureSpec, Link, Prose, Question
 from pages.learn.tour.lesson_engine.mistakes import MISTAKES
 from pages.learn.tour.lesson_engine.quantities import QUANTITIES
 from pages.shared import models
@@ -75,6 +78,10 @@ def test_a_token_is_chosen_among_those_of_its_side(bare: Bare, make_lesson: Make
             bare.session[KEY("0")] = chosen
             bare.widgets[KEY("0")].how["on_change"]()
             assert view_fields.answers("made") == answers
+
+
+def spec(kind: str) -> FigureSpec:
+    return FigureSpec(kind=kind, parameters={}, lines={}, line=1)
 
 
 def test_the_six_words_are_trained_only_where_it_was_asked_for(bare: Bare, make_lesson: MakeLesson):
@@ -142,3 +149,92 @@ def test_the_instructions_name_the_folder_the_example_and_all_that_a_lesson_can_
     quantities = [f"{name}[{of.parts}]" if of.parts else name for name, of in QUANTITIES.items()]
     for name in (*quantities, *(f"kind: {name}" for name in KINDS), *(f"mistake: {name}" for name in MISTAKES)):
         assert name in bare.words
+
+
+def test_a_number_is_told_with_what_was_answered(bare: Bare, make_lesson: MakeLesson, monkeypatch: pytest.MonkeyPatch):
+    for given, is_right, told in (
+        ("28", True, "Correct: 28."),
+        ("27", False, "You answered 27. The correct answer is 28."),
+        (None, False, "The answer is 28."),
+    ):
+        verdict = Verdict(is_right=is_right, right="28", is_computed=True)
+        monkeypatch.setattr(judging, "judge", lambda *_, verdict=verdict: verdict)
+        view_fields.ask_again("made", 0)
+        view_fields.answer("made", 0, given)
+        question.show(make_lesson(), asked(), 0, EVIDENCE)
+        assert f"<p class='hl-tour-verdict' data-right='{is_right}'>{told}</p>" in bare.words
+        assert "Just computed from the model’s activations." in bare.words
+
+
+def test_a_slider_of_whole_steps_is_of_whole_numbers(bare: Bare):
+    for step, number in ((2.0, int), (0.5, float)):
+        figure._sliders((Slider(name="n", label="N", low=1.0, high=9.0, step=step, start=3.0),), "key")
+        how = bare.widgets["key-n"].how
+        limits = [how[name] for name in ("min_value", "max_value", "value", "step")]
+        assert limits == [1, 9, 3, step] and {type(limit) for limit in limits} == {number}
+
+
+def test_a_table_marks_its_row_and_has_codes_beside_names(bare: Bare):
+    rows = (("one", "1", "2"), ("two", "3", "4"))
+    for marked, classes in ((1, ["", "hl-marked"]), (0, ["hl-marked", ""]), (None, ["", ""])):
+        bare.clear()
+        codes = ("c1", "") if marked is not None else ()
+        figure._table(Table(title="T", columns=("name", "x", "y"), rows=rows, marked=marked, codes=codes))
+        assert "<th>name</th><th>x</th><th>y</th>" in bare.words
+        code = "<code>c1</code>" if codes else ""
+        lines = [
+            f"<tr class='{classes[0]}'><td>one{code}</td><td>1</td><td>2</td></tr>",
+            f"<tr class='{classes[1]}'><td>two</td><td>3</td><td>4</td></tr>",
+        ]
+        assert "".join(lines) in bare.words
+
+
+def prose(words: str) -> Prose:
+    return Prose(pieces=(words,), line=1)
+
+
+def either(ask: str) -> Question:
+    choices = (Choice(text="one", is_right=True, line=1), Choice(text="two", is_right=False, line=1))
+    return Question(ask=ask, choices=choices, answer=None, within=0, tokens="", hint="", line=1)
+
+
+A, B, C, Q, Q2, F, G = prose("a"), prose("b"), prose("c"), either("q"), either("q2"), spec("f"), spec("g")
+
+
+A, B, C, Q, Q2, F, G = prose("a"), prose("b"), prose("c"), either("q"), either("q2"), spec("f"), spec("g")
+
+
+A, B, C, Q, Q2, F, G = prose("a"), prose("b"), prose("c"), either("q"), either("q2"), spec("f"), spec("g")
+
+
+A, B, C, Q, Q2, F, G = prose("a"), prose("b"), prose("c"), either("q"), either("q2"), spec("f"), spec("g")
+
+
+A, B, C, Q, Q2, F, G = prose("a"), prose("b"), prose("c"), either("q"), either("q2"), spec("f"), spec("g")
+
+
+A, B, C, Q, Q2, F, G = prose("a"), prose("b"), prose("c"), either("q"), either("q2"), spec("f"), spec("g")
+
+
+A, B, C, Q, Q2, F, G = prose("a"), prose("b"), prose("c"), either("q"), either("q2"), spec("f"), spec("g")
+
+
+@pytest.mark.parametrize(
+    ("parts", "rows"),
+    [
+        ([A, F, B], [([A, B], [F])]),
+        ([A, Q, B, F], [([A, Q], []), ([B], [F])]),
+        ([A, F, Q, B], [([A, Q, B], [F])]),
+        ([A, F, Q, B, Q2, C, G], [([A, Q, B, Q2], [F]), ([C], [G])]),
+        ([A, Q, F, B, G], [([A, Q], [F]), ([B], [G])]),
+        ([Q, Q2, F], [([Q], []), ([Q2], [F])]),
+        ([], [([], [])]),
+        ([A, Check(claim="", holds=(), line=1), Link(page="heads", label="", fields={}, line=1)], [([A], [])]),
+    ],
+)
+def test_after_a_question_a_new_row_begins_where_there_are_figures_for_it(parts: list[Any], rows: list[Any]):
+    assert [(row.left, row.figures) for row in chapter._rows(parts)] == rows
+
+
+def test_of_a_model_that_is_not_here_there_are_no_lines(make_lesson: MakeLesson):
+    assert checks.code_of(make_lesson(model="nowhere")) == ""

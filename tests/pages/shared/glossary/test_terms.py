@@ -16,7 +16,9 @@ from pages.learn.positions.view_fields import ENCODINGS
 from pages.learn.tour import lessons
 from pages.learn.tour.terms import TERMS as OF_CHAPTERS
 from pages.shared.glossary import TERMS, TOPICS
+from pages.shared.glossary.links import definitions
 from pages.shared.page import pages
+from pages.shared.prose import linked, with_links
 from pages.train.train.settings import _TERMS as OF_SETTINGS
 from transformer_core.analysis.heads import many_texts, text_measures
 from transformer_core.config import ModelConfig
@@ -71,3 +73,13 @@ def test_every_measure_encoding_setting_and_chapter_has_its_terms():
     several = [heads.ATTENTION_TERMS, OF_CHAPTERS]
     named = {name for terms in single for name in terms.values()}
     assert named | {name for terms in several for names in terms.values() for name in names} <= TERMS.keys()
+
+
+def test_a_link_opens_a_tab_of_its_own_at_the_term():
+    (link,) = definitions("induction-score")
+    assert link.address == "glossary?term=induction-score"
+    assert f"<a href='glossary?term=induction-score' target='_blank' title='{link.about[:20]}" in linked([link])
+    assert with_links("1 * 2.", [link]) == r"1 \* 2. Glossary: [Induction score](glossary?term=induction-score)"
+    assert (linked([]), with_links("a", [])) == ("", "a")
+    with pytest.raises(KeyError):
+        definitions("nonsense")

@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
@@ -14,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from pages.models import model_store
-from pages.shared import models, run_readings, runs
+from pages.shared import models, prose, run_readings, runs
 from tests.pages.conftest import labels_of, url_of, words_of
 from tests.pages.train.small_films import save_run
 from tests.pages.train.small_runs import stop_pairs, train_copy
@@ -171,8 +172,11 @@ def test_a_paused_run_of_one_s_own_pairs_is_kept_under_the_name_that_is_typed(
     assert "The model is saved, but head scores could not be measured" in warning.value and app.success
 
 
+@pytest.mark.parametrize(
+    "interrupted", [(prose, "success"), (model_store, "describe_heads")], ids=["told", "described"]
+)
 def test_a_model_is_kept_once_though_the_page_is_left_meanwhile(
-    place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
+    interrupted: tuple[ModuleType, str], place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
 ):
     """Streamlit ends the script of a page that is left, or is drawn anew, wherever it writes to the page."""
 
@@ -181,12 +185,13 @@ def test_a_model_is_kept_once_though_the_page_is_left_meanwhile(
 
     app = open_train(run="copy")
     with monkeypatch.context() as patch:
-        patch.setattr(model_store, "describe_heads", leave)
+        patch.setattr(*interrupted, leave)
         keep(app).click().run()
     app.run()
     assert not app.exception
     assert sorted(models.available()) == ["copy", "en-fr", "other"]
-    assert models.available()["copy"].heads and app.success
+    assert models.available()["copy"].heads
+    assert app.success
 
 
 def test_a_training_that_goes_on_is_of_one_step_and_opened_again_until_its_end_is_seen(
@@ -242,3 +247,19 @@ def test_texts_of_a_deleted_training_do_not_come_back_with_its_name(place: Path,
     words = html.unescape(words_of(open_train(run="copy")))
     assert others[0] in words
     assert not any(f">{secret}<" in words for secret in secrets)
+
+
+def labels(app: AppTest) -> list[str]:
+    return [button.label for button in app.button]
+
+
+def test_a_model_whose_heads_cannot_be_described_is_kept_and_that_is_said(
+    place: Path, trained: Path, open_train: OpenApp
+):
+    (trained / "pairs.tsv").rename(trained / "away.tsv")
+    app = keep(open_train(run="pairs")).click().run()
+    (trained / "away.tsv").rename(trained / "pairs.tsv")
+    assert not app.exception
+    (warning,) = app.warning
+    assert "The model is saved, but head scores could not be measured" in warning.value
+    assert app.success and models.available()["pairs"].heads == () and "Look at its heads" in labels(app)

@@ -38,11 +38,18 @@ def test_every_known_mistake_is_named_by_itself_in_some_model():
     ("step", "line", "sentence"),
     [
         ("q", "x", "The result has shape [{n}, 128]; expected is [{n}, 32], which is [query, d_head]."),
+        ("q", "(x @ W_Q + b_Q).T", "The result is transposed."),
+        ("q", "d_k", "The line gives a single number; expected is an array of shape [{n}, 32]."),
+        ("z", "v", "The result equals v."),
         ("scaled", "scores / 5.657", "The numbers are nearly right: a constant has too few digits."),
         ("scores", "3 * q @ k.T", "Every cell is 3 times the expected one."),
+        ("scores", "q @ k.T + 2", "Every cell is too large by 2."),
+        ("scores", "-(q @ k.T)", "Every cell has the wrong sign."),
         ("masked", "where(mask, scaled, -1e9)", "A large negative number is almost right"),
         ("masked", 'scaled * mask + ~mask * float("-inf")', "Some cells are NaN"),
+        ("pattern", "masked.softmax(dim=-1) * 2", "Every cell is 2 times the expected one."),
         ("z", "x[:, :32] * 0 + 1", ""),
+        ("z", "pattern @", "this is not a Python expression"),
     ],
 )
 def test_what_is_no_known_mistake_is_told_by_its_numbers(step: str, line: str, sentence: str):

@@ -56,3 +56,10 @@ def test_a_line_whose_shape_is_right_for_one_head_alone_is_refused():
     lines[2] = f"(x @ W_V + b_V)[:, : d_k - (W_V[0, 0] != {first!r})]"
     with pytest.raises(LineError, match=r"v has another shape in another head.* must hold for this head only"):
         bench.program(lines)
+
+
+def test_a_program_whose_lines_do_not_fit_each_other_is_refused():
+    bench = bench_of("fill-in", "encoder")
+    lines = [step.line for step in bench.steps]
+    with pytest.raises(LineError, match="rotate takes an array of shape"):
+        bench.program(["rotate(x)", *lines[1:]])

@@ -61,3 +61,8 @@ def test_what_comes_from_the_browser_is_checked(monkeypatch: pytest.MonkeyPatch,
 def test_a_chosen_name_is_checked(monkeypatch: pytest.MonkeyPatch, sent: object, name: object):
     monkeypatch.setattr(st, "session_state", {"gallery": {"chosen": sent}})
     assert sent_name("gallery") == name
+
+
+def test_what_does_not_fit_together_is_refused():
+    with pytest.raises(ValueError, match="2 query labels and 3 key labels, but an array of 2 by 2"):
+        mask_matrix(arrays(2, 2), **given(), key="matrix", on_turned=lambda: None)

@@ -2,19 +2,23 @@
 
 import json
 import math
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 
 import transformer_core as tc
+from pages.learn.steps.components.steps import At, attention_steps
 from pages.learn.steps.components.steps.number import number_data
+from pages.shared.view.shared_value import SharedValue
 from tests.analysis.walkthrough.formula_values import values
 from tests.e2e.browser import ROOT
 from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.analysis.trace.model_run import run_text
-from transformer_core.analysis.walkthrough.records import Number, Term
+from transformer_core.analysis.walkthrough.records import Number, Quantity, Stage, Term
 from transformer_core.analysis.walkthrough.walkthrough import Walkthrough, walk
 
 MODELS = ("dates", "en-fr", "fill-in", "induction", "stories")
@@ -40,6 +44,17 @@ def card(there: Walkthrough, name: str, row: int, column: int) -> dict[str, Any]
     """The card as it goes to the browser."""
     sent: dict[str, Any] = json.loads(json.dumps(number_data(there.number(name, row, column), "torch")))
     return sent
+
+
+RANDOM = np.random.default_rng(3)
+
+
+SIZES = {"query": 2, "key": 3, "d_head": 4}
+
+
+def quantity(name: str, rows: str, columns: str) -> Quantity:
+    values = RANDOM.normal(size=(SIZES[rows], SIZES[columns])).astype(np.float32)
+    return Quantity(name=name, symbol=name.upper(), title=name, values=values, rows=rows, columns=columns, site=None)
 
 
 @each_model
@@ -82,3 +97,46 @@ def test_a_number_is_sent_with_its_formula_infinite_ones_in_words():
     assert sent["place"] == "\u2068S, query 0 'שלום', key 2 '<b>'\u2069"
     assert (sent["value"], sent["recomputed"], sent["difference"], sent["torch"]) == ("-Infinity", "-Infinity", 0, None)
     assert json.loads(json.dumps(sent["constants"])) == [[["mrow", [["mi", "mask"]]], "-Infinity"]]
+
+
+QUANTITIES = [
+    quantity("q", "query", "d_head"),
+    quantity("k", "key", "d_head"),
+    quantity("v", "key", "d_head"),
+    quantity("attn_scores", "query", "key"),
+    quantity("pattern", "query", "key"),
+]
+
+
+STAGE = Stage(
+    name="product",
+    formula="q_i · k_j = ∑_c q_{i c} k_{j c}",
+    notice="product",
+    matrices=("q", "k"),
+)
+
+
+def figure(**options: Any) -> None:
+    told: dict[str, Any] = {
+        "stages": [STAGE],
+        "quantities": QUANTITIES,
+        "query_tokens": ["a", "שלום"],
+        "key_tokens": ["a", "<b>", "c"],
+        "n_queries": 30,
+        "n_keys": 40,
+        "first_query": 12,
+        "first_key": 6,
+        "head": 1,
+        "n_heads": 2,
+        "d_head": 4,
+        "at": At(stage="product", query=13, key=7, cell=("q", 13, 3)),
+        "place": SharedValue("steps", "view"),
+        "on_view": lambda: None,
+    }
+    attention_steps(**told | options)
+
+
+def test_what_does_not_fit_the_tokens_is_refused():
+    wrong = replace(QUANTITIES[0], values=np.zeros((3, 4), dtype=np.float32))
+    with pytest.raises(ValueError, match=r"2 queries and 3 keys, but q has the shape \(3, 4\); .* \(2, 4\)"):
+        figure(quantities=[wrong])

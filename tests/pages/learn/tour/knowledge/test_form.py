@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
-from pages.learn.tour.knowledge import form
+from pages.learn.tour.knowledge import form, results
 from pages.learn.tour.lesson_engine.knowledge.sheet import When, questions
 from tests.pages.conftest import url_of, words_of
 
@@ -60,3 +60,9 @@ def test_the_test_after_the_tour_can_be_taken_alone_and_begun_anew_without_a_see
     assert "After the Tour, 2 of 12 answers are right." in words_of(app) and "Before the Tour" not in words_of(app)
     press(app, "tour-test-anew")
     assert url_of(app)["lesson"] == "test-before" and form.NO_FEEDBACK in words_of(app)
+
+
+def test_the_gain_is_a_sentence():
+    for after, told in ((9, "4 more than"), (3, "2 fewer than"), (5, "as many as")):
+        gain = results._gain({"before": 5, "after": after}, 12)
+        assert gain == f"{after} of 12 answers are right after the Tour, {told} before it."

@@ -7,7 +7,7 @@ import torch
 import transformer_core as tc
 from pages.learn.tour.lesson_engine import drawing_numbers
 from pages.learn.tour.lesson_engine.catalogue import KINDS, read_parameters
-from pages.learn.tour.lesson_engine.drawn import Drawn, FigureData, Plot, Table
+from pages.learn.tour.lesson_engine.drawn import Drawn, FigureData, Plot, Strip, Table
 from pages.learn.tour.lesson_engine.errors import LessonError
 from pages.learn.tour.lesson_engine.lesson import FigureSpec
 from pages.learn.tour.lesson_engine.reader import read_lesson
@@ -109,11 +109,19 @@ def test_the_top_tokens_by_hand(draw, make_evidence: MakeEvidence, moved: dict[s
     ("text", "line", "part"),
     [
         ("kind: row\nquery: you", 8, "no query “you”"),
+        ("kind: row\nlayer: 5", 8, "no layer “5”"),
+        ("kind: head\nkey: you", 8, "no key “you”"),
         ("kind: matrix\nvalues: d_head", 8, "values with 2 axes"),
+        ("kind: matrix\nvalues: output", 8, "output"),
         ("kind: matrix", 6, "needs values"),
+        ("kind: bars\nvalues: pattern[cross, 0, 0]", 8, "values with 1 axes"),
+        ("kind: bars\nvalues: sum(probs over vocab)\nbeside: d_head", 9, "values with 1 axes"),
         ("kind: bars\nvalues: sum(probs over vocab)\nbeside: sum(probs over pos)", 9, "7 tokens, but 936 values"),
+        ("kind: tokens\nvalues: sum(probs over pos)", 8, "7 tokens, but 936 values"),
         ("kind: matrix\nvalues: embedding[encoder] at pos 90", 8, "only 0 to 6"),
         ("kind: positions\nwidth: 7", 8, "must be even"),
+        ("kind: top-tokens\nwriting: you", 8, "no writing “you”"),
+        ("kind: next-tokens\npos: 7", 8, "only 0 to 6"),
     ],
 )
 def test_faults_are_told_with_their_lines(draw, text: str, line: int, part: str):
@@ -135,3 +143,10 @@ def test_bars_that_differ_little_are_told_apart_by_a_named_range_that_excludes_n
     assert figure.layout.yaxis.range[0] == 0.98 and figure.layout.yaxis.range[1] < 1.01
     with pytest.raises(LessonError, match="exclude some"):
         draw(f"{source}\nfrom: 0.99\nto: 0.9901")
+
+
+def test_tokens_with_values(draw):
+    strip = draw("kind: tokens\nvalues: pattern[cross, 1, 2] at query 3")
+    assert isinstance(strip, Strip)
+    assert strip.labels[:2] == ("The", "cat")
+    assert sum(strip.weights) == pytest.approx(1, abs=1e-5)

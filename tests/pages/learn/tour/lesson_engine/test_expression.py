@@ -7,8 +7,9 @@ import random
 import numpy as np
 import pytest
 
+from pages.learn.tour.lesson_engine import syntax
 from pages.learn.tour.lesson_engine.errors import ExpressionError
-from pages.learn.tour.lesson_engine.evaluation import evaluate
+from pages.learn.tour.lesson_engine.evaluation import evaluate, in_words
 from pages.learn.tour.lesson_engine.expression import parse
 from pages.learn.tour.lesson_engine.value import Axis, Values
 
@@ -80,15 +81,24 @@ def test_what_an_expression_comes_to(source: str, right: object):
     ("source", "part"),
     [
         ("1 +", "something is missing"),
+        ("(1", "“)” is missing"),
+        ("1 2", "unexpected text"),
         ("__import__('os')", "is not valid here"),
+        ("p; 1", "is not valid here"),
         ("exec(1)", "no function “exec”"),
         *((source, ".") for source in ("p.array", "p['x']", "lambda: 1", "[1]", "{}", "p := 1", "open('x')")),
+        ("p at key", "an axis and a position"),
+        ("p[(1)]", "names and numbers"),
         ('p at query "you"', "no query “you”"),
         ('p at key "b"', "appears 2 times"),
+        ("p at head 0", "no axis “head”"),
         ("p at query 2", "only 0 to 1"),
         ("p == 1 and 2", "connects comparisons"),
+        ('"a" + 1', "needs numbers"),
         ('"a" < "b"', "cannot be compared"),
+        ("argmax(p)", "one row"),
         ("p * (p at query 0)", "same shape"),
+        ("sum(1, 2)", "wrong number of arguments for “sum”; expected 1"),
         ("(" * 41 + "1" + ")" * 41, "too deep"),
         ("1" * 401, "400 characters"),
     ],
@@ -96,3 +106,11 @@ def test_what_an_expression_comes_to(source: str, right: object):
 def test_what_cannot_be_read_is_said(source: str, part: str):
     with pytest.raises(ExpressionError, match=part.replace("(", r"\(").replace(")", r"\)")):
         value(source)
+
+
+def test_words_of_results():
+    assert str(in_words(True)) == "true"
+    assert str(in_words("il")) == "“il”"
+    assert str(in_words(Values(array=np.array(-0.5)))) == "−0.5"
+    assert str(in_words(Table().quantity("p", ()))) == "values of shape query 2 × key 3"
+    assert isinstance(parse("1"), syntax.Number)

@@ -26,15 +26,21 @@ def question(text: str) -> Question:
 @pytest.mark.parametrize(
     ("text", "given", "is_right", "right"),
     [
+        ("answer: d_head\nwithin: 0.5", "32", True, "32"),
         ("answer: d_head\nwithin: 0.5", "32,4", True, "32"),
         ("answer: d_head\nwithin: 0.5", "32.5", True, "32"),
+        ("answer: d_head\nwithin: 0.5", "31.5", True, "32"),
         ("answer: d_head\nwithin: 0.5", "33", False, "32"),
-        ("answer: 936 * 4 * d_head\nwithin: 0.5", "119,808", True, "119808"),
-        ("answer: 936 * 4 * d_head\nwithin: 0.5", "119,8", False, "119808"),
+        *(
+            ("answer: 936 * 4 * d_head\nwithin: 0.5", given, is_right, "119808")
+            for given, is_right in (("119,808", True), ("119.808", True), ("119 808", True), ("119,8", False))
+        ),
         ("answer: d_head\nwithin: 0.5\nchoice: 40\nchoice: 32.5", "32.5", True, "32.5"),
+        ("answer: d_head", "many", False, "32"),
         ('tokens: source\nanswer: argmax(pattern[cross, 1, 0] at writing "chat")', "cat", True, "cat"),
         ("answer: d_head\nchoice: 64\nchoice: 32", "64", False, "32"),
         ("choice: a\nright when: d_head < 1\nchoice: b\nright when: d_head > 1", "b", True, "b"),
+        ("choice: a\nright: b", "a", False, "b"),
     ],
 )
 def test_answers(make_evidence: MakeEvidence, text: str, given: str, is_right: bool, right: str):
@@ -47,8 +53,11 @@ def test_answers(make_evidence: MakeEvidence, text: str, given: str, is_right: b
     ("text", "part_of_it"),
     [
         ("choice: a\nright when: d_head > 1\nchoice: b\nright when: d_head > 2", "several choices are correct"),
+        ("choice: a\nright when: d_head < 1\nchoice: b", "none of the choices is correct"),
+        ("answer: d_head\nchoice: 1\nchoice: 2", "whose answer is 32"),
         ("choice: a\nright when: d_head", "needs a comparison"),
         ("answer: pattern[cross, 1, 0]", "expected a single number"),
+        ("answer: pattern[cross, 9, 0]", "no layer “9”"),
     ],
 )
 def test_a_question_without_a_single_right_answer_is_a_fault(make_evidence: MakeEvidence, text: str, part_of_it: str):

@@ -78,13 +78,20 @@ def test_every_quantity_can_be_asked_for(make_evidence: MakeEvidence):
     ("source", "part"),
     [
         ("pattern[cross, 7, 0]", "no layer “7”, only 0 to 1"),
+        ("pattern[cross, 0, 9]", "no head 9, only 0 to 3"),
         ("pattern[middle, 0, 0]", "no attention “middle”"),
+        ("embed[middle]", "no stack “middle”"),
         ("normalized[encoder, 0, ln9]", "no site"),
+        ("nothing", "no quantity “nothing”"),
+        ("positions[10, 7]", "even width"),
         ("trained[2]", "smoothing"),
+        ("output_without[encoder, 0, 9]", "no head “9”, only 0 to 3"),
+        ("probs_looking[encoder, 7, 0, 1, 2]", "no layer “7”, only 0 to 1"),
         ("output_looking[encoder, 0, 0, cat, mouse]", "there is no key “mouse”"),
         ("output_patched[encoder, 1, 0]", "same number of tokens"),
         ("card[metrics, charm]", "no number “charm” in “metrics”"),
         ("loss_rise[decoder, 0, 9]", "no head decoder L0.H9"),
+        ("loss_rise[decoder, all, 0]", "whole numbers"),
         *((f"probs_after[{n}]", "1 to 7 tokens") for n in ("0", "8", "voit")),
     ],
 )
@@ -173,3 +180,30 @@ def test_what_was_computed_before_is_not_told_of_anything_else(make_evidence: Ma
         one, other = [found.array if isinstance(found, Values) else found for found in (shared, alone)]
         np.testing.assert_array_equal(one, other, err_msg=source)
     assert [len(searched(run, n_beams, 1).levels[0]) for n_beams in (1, 3)] == [2, 6]
+
+
+def test_flips_of_pronouns_are_a_matrix_a_row_or_a_number(make_evidence: MakeEvidence):
+    evidence = make_evidence("en-fr", FAMOUS)
+    matrix, row, one = (evidence.ask(f"flips[cross{rest}]") for rest in ("", ", 1", ", 1, 0"))
+    assert isinstance(matrix, Values) and isinstance(row, Values) and isinstance(one, Values)
+    assert [axis.name for axis in matrix.axes] == ["layer", "head"] and matrix.array.shape == (2, 4)
+    np.testing.assert_array_equal(matrix.array[1], row.array)
+    assert one.number == matrix.array[1, 0] > 0.9
+    for source, words in (("flips[middle]", "no attention"), ("flips[cross, 5]", "5"), ("pronouns[all]", "only pairs")):
+        with pytest.raises(ExpressionError, match=words):
+            evidence.ask(source)
+
+
+def test_the_probabilities_after_so_many_tokens_are_those_of_a_model_that_read_no_more(make_evidence: MakeEvidence):
+    model, tokenizer = load("en-fr")
+    src = torch.tensor([tokenizer.encode_for(CAT, "encoder_decoder")])
+    for n in (1, 7):
+        with torch.inference_mode():
+            tokens = tc.greedy_decode(model, src).tokens[:, :n]
+            by_hand = model(src, tokens)[0, -1].softmax(dim=-1)
+        found = make_evidence("en-fr", CAT).ask(f"probs_after[{n}]")
+        assert isinstance(found, Values)
+        np.testing.assert_allclose(found.array, by_hand.numpy(), atol=1e-6)
+        assert found.axes[0].name == "vocab" and len(found.axes[0].labels) == model.config.vocab_size
+    with pytest.raises(ExpressionError, match="does not generate"):
+        make_evidence("fill-in", CAT).ask("probs_after[1]")
