@@ -27,9 +27,13 @@ shapes.install()
 
 ROOT = Path(__file__).resolve().parents[1]
 
-hypothesis.settings.register_profile("here", deadline=None)
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
-hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
+hypothesis.settings.register_profile("daily", deadline=None, max_examples=50, derandomize="CI" in os.environ)
+hypothesis.settings.register_profile("release", deadline=None, max_examples=200)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Try more examples where every combination is tried, too."""
+    hypothesis.settings.load_profile("release" if config.getoption("full") else "daily")
 
 
 @pytest.fixture(autouse=True)

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.conftest import LAPTOP
+from tests.e2e.looking import wait
 
 pytestmark = pytest.mark.browser
 
@@ -60,6 +61,7 @@ def test_what_was_answered_is_there_after_a_reload_and_in_a_new_tab(page: Page):
     page.get_by_label("Your answer").fill("7*8/2")
     page.get_by_label("Your answer").press("Enter")
     expect(page.get_by_text("Correct: 28.")).to_be_visible()
+    wait(page)  # until the browser has kept it
     page.reload()
     expect(page.get_by_text("Correct: 28.")).to_be_visible()
     tab = page.context.new_page()
