@@ -143,3 +143,23 @@ def test_draws_do_not_depend_on_each_other():
     assert forwards == backwards[::-1]
     assert len(set(forwards)) > 3
     assert forwards != [draw(log_probs, seed=4, position=position) for position in range(30)]
+
+
+def test_each_filter_by_hand():
+    logits = torch.tensor([0.4, 0.3, 0.2, 0.1]).log()
+    cases: dict[tuple[float, ...], Sampling] = {
+        (0.4, 0.3, 0.2, 0.1): Sampling(),
+        (4 / 7, 3 / 7, 0, 0): Sampling(top_k=2),
+        (4 / 9, 3 / 9, 2 / 9, 0): Sampling(top_p=0.8),  # 0.4 + 0.3 do not reach it
+        (1, 0, 0, 0): Sampling(top_p=0.4 - 1e-6),
+        (16 / 30, 9 / 30, 4 / 30, 1 / 30): Sampling(temperature=0.5),
+        (4 / 9, 3 / 9, 2 / 9, 0.0): Sampling(min_p=0.3),  # 0.1 is a quarter of 0.4
+    }
+    for expected, sampling in cases.items():
+        assert next_log_probs(logits, [], sampling).exp().tolist() == pytest.approx(expected, abs=1e-6), sampling
+
+
+def test_what_was_there_is_less_probable_whatever_its_sign():
+    logits = torch.tensor([2.0, -2.0, 0.5])
+    found = next_log_probs(logits, [0, 1, 1], Sampling(repetition_penalty=2))
+    torch.testing.assert_close(found, torch.tensor([1.0, -4.0, 0.5]).log_softmax(dim=0))
