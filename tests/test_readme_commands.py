@@ -215,6 +215,7 @@ def test_variables_and_folders_that_it_names_are_read_somewhere():
     assert len(names) == 3 and all(f'"{name}"' in code for name in names)
 
 
+@pytest.mark.full
 def test_the_catalogue_of_a_new_language_can_be_printed():
     (command,) = re.findall(r"`python (-m pages\.languages \w+)`", README)
     one = [*command.split(), "pages/frame.py"]

@@ -101,6 +101,7 @@ def test_what_leaves_the_page_is_set_free(page: Page, devtools: CDPSession):
     assert not collected(page, devtools, "Models")["alive"]
 
 
+@pytest.mark.full
 def test_no_element_of_streamlit_changes_by_a_transition(page: Page):
     """react-aria, a library of Streamlit's, keeps every element that is removed during a transition."""
     page.add_init_script(TRANSITIONS)

@@ -39,6 +39,7 @@ def made_here(values: np.ndarray, tokens: list[str], quantity: QuantityName, mas
     return told
 
 
+@pytest.mark.full
 def test_the_browser_says_what_would_be_said_here(browser: Browser) -> None:
     """Of every quantity, without a network, and without an error."""
     n = 65
