@@ -12,12 +12,12 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from functools import cached_property
 from hashlib import blake2b
 from inspect import ismodule
 from typing import Any
 
 from pages.shared.code_lines import enclosed, home, in_groups
+from transformer_core.cached_property import cached_property
 
 
 class Expression:

@@ -28,6 +28,7 @@ FLOORS = [
     ("transformer_core.text",),
     (
         "transformer_core.hooks",
+        "transformer_core.cached_property",
         "transformer_core.checked_fields",
         "transformer_core.config_rules",
         "transformer_core.config",

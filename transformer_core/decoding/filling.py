@@ -18,7 +18,6 @@ one mask is filled at a time and never masked again, and the blanks are those of
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from threading import RLock
 from time import perf_counter
 
@@ -27,6 +26,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from transformer_core.cached_property import cached_property
 from transformer_core.decoding.looking import Aim
 from transformer_core.decoding.prediction import Candidate
 from transformer_core.errors import ConfigError, Message, TextError

@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
+
+from transformer_core.cached_property import cached_property
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
+from transformer_core.cached_property import cached_property
 from transformer_core.errors import mark
 from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
 from transformer_core.figures.layout import axis_title, figure_layout, label_axis

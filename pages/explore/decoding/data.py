@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pages.explore.decoding import aim as decoding_aim
@@ -15,6 +14,7 @@ from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
 from transformer_core.analysis.trace.attentions import ATTENTIONS
+from transformer_core.cached_property import cached_property
 from transformer_core.language import say
 
 if TYPE_CHECKING:

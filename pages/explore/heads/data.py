@@ -1,7 +1,6 @@
 """What the page Heads shows at one time: a text that was read, the chosen head, and what is to be seen of it."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pages.explore.heads import view_fields
@@ -13,6 +12,7 @@ from pages.shared.view import state
 from pages.shared.view.state import View
 from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, ViewSpec, picture
 from transformer_core.analysis.trace.attentions import ATTENTIONS
+from transformer_core.cached_property import cached_property
 from transformer_core.errors import mark
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import say

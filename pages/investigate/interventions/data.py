@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
 from transformer_core.analysis.interventions.records import Ablation, Patch, Stack
+from transformer_core.cached_property import cached_property
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pages.learn.architecture import view_fields
@@ -15,6 +14,7 @@ from pages.shared.view import state
 from pages.shared.view.state import View
 from transformer_core.analysis.blueprint.plan import Blueprint, Box, blueprint_of
 from transformer_core.analysis.blueprint.shapes import sizes
+from transformer_core.cached_property import cached_property
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pages.learn.build import view_fields
@@ -16,6 +15,7 @@ from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
 from transformer_core.analysis.heads.measures import HeadName
+from transformer_core.cached_property import cached_property
 
 if TYPE_CHECKING:
     from transformer_core.analysis.trace.model_run import ModelRun

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pages.learn.masks import view_fields
@@ -20,6 +19,7 @@ from transformer_core.analysis.masks.presets import (
     presets_of,
 )
 from transformer_core.analysis.trace.attentions import ATTENTIONS
+from transformer_core.cached_property import cached_property
 from transformer_core.errors import mark
 from transformer_core.language import say
 

@@ -1,7 +1,6 @@
 """What the page Positions shows at one time: an encoding, a part of it, its sizes, and the model beside it."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from pages.learn.positions import view_fields
@@ -11,6 +10,7 @@ from pages.shared.recipe import Expression, call, named, through, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
+from transformer_core.cached_property import cached_property
 from transformer_core.errors import mark
 from transformer_core.language import say
 

@@ -1,7 +1,6 @@
 """What the page Programs shows at one time: a program and its model on an input, and the same with a mistake."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import transformer_core as tc
@@ -9,6 +8,7 @@ from pages.learn.programs import view_fields
 from pages.learn.programs.examples import EXAMPLES
 from pages.shared import cache
 from pages.shared.recipe import Expression, call, named, value_of
+from transformer_core.cached_property import cached_property
 from transformer_core.errors import HeadlightError, ProgramError, TextError, mark
 from transformer_core.programs.functions import excerpt
 from transformer_core.programs.language import MOST_LINES, Program

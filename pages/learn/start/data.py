@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +21,7 @@ from transformer_core.analysis.stage import first_view
 from transformer_core.analysis.stage.panels import Lane, Zoom, lanes_of, sites_of
 from transformer_core.analysis.stage.stage_text import StageText
 from transformer_core.analysis.trace.attentions import ATTENTIONS
+from transformer_core.cached_property import cached_property
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.errors import mark

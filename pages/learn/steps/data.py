@@ -1,7 +1,6 @@
 """What the page Attention step by step shows at one time: a head on a text, and which tokens of it have room."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from pages.shared.view.state import View
 from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.analysis.trace.cells import strongest_cell
+from transformer_core.cached_property import cached_property
 from transformer_core.language import say
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ only queries and keys are kept, and any head, window, row or overview is compute
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import torch
@@ -15,6 +14,7 @@ from torch import Tensor
 
 from transformer_core.analysis.texts.units import sink_keys
 from transformer_core.analysis.trace.cells import strongest_cells
+from transformer_core.cached_property import cached_property
 from transformer_core.errors import SiteError
 from transformer_core.instrument.lazy import LazyPattern
 from transformer_core.instrument.pooling import Overview, block_ends

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 import torch
@@ -34,6 +33,7 @@ from transformer_core.analysis.walkthrough.records import (
 )
 from transformer_core.analysis.walkthrough.stages import stages_of
 from transformer_core.analysis.walkthrough.weights import Weights
+from transformer_core.cached_property import cached_property
 from transformer_core.errors import SiteError, mark
 from transformer_core.model.transformer import Transformer
 

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from statistics import fmean
 from typing import Any, Literal
 
+from transformer_core.cached_property import cached_property
 from transformer_core.config import Architecture
 from transformer_core.errors import NO_MESSAGE, Message, RunError
 from transformer_core.training.diagnosis.curves import Change, Curves, HeldOut, change, read_curves

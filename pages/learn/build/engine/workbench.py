@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from pages.learn.build.engine.interpreter import Given, run
 from pages.learn.build.engine.step import Step, Variant
 from pages.learn.build.engine.steps import N_OF_ONE_HEAD, steps_of
 from pages.learn.build.engine.values import shape_in_words
+from transformer_core.cached_property import cached_property
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:

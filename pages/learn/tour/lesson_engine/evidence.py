@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from pages.learn.tour.lesson_engine.run import Run
 from pages.learn.tour.lesson_engine.six_words import STEPS, WORDS, SixWords
 from pages.learn.tour.lesson_engine.syntax import Expression
 from pages.learn.tour.lesson_engine.value import Axis, Result, Values
+from transformer_core.cached_property import cached_property
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say_message
 

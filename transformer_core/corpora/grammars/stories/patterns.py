@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 
+from transformer_core.cached_property import cached_property
 from transformer_core.corpora.grammars.stories.lexicon import FORMS
 from transformer_core.corpora.grammars.stories.people import FAMILY, VILLAGE
 from transformer_core.corpora.grammars.stories.plots import DEEDS

@@ -12,9 +12,10 @@ depend on what was said before) and in lexicon.py (those that the word itself de
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import zip_longest
 from typing import Literal
+
+from transformer_core.cached_property import cached_property
 
 MIN_SENTENCES, MAX_SENTENCES = 3, 7  # of a tale
 PERSON_ROLES = frozenset("ABCGT")  # children, grown-ups of the family, people of the village
