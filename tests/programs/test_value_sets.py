@@ -1,6 +1,7 @@
 """The values that a sequence can take, and programs that have too many."""
 
 import random
+import re
 from fractions import Fraction
 from itertools import product
 
@@ -9,6 +10,7 @@ import pytest
 from transformer_core.errors import ProgramError
 from transformer_core.programs import EXAMPLES, INPUTS, Program
 from transformer_core.programs import compile as compile_program
+from transformer_core.programs.functions import MOST_PARTS
 from transformer_core.programs.interpreter import trace
 from transformer_core.programs.language import Sequence
 from transformer_core.programs.value_sets import value_sets
@@ -70,3 +72,41 @@ def summed(n: int, of: str) -> list[str]:
 def test_too_large_a_program_is_refused(lines: list[str], why: str):
     with pytest.raises(ProgramError, match=why):
         compile_program("\n".join(lines), vocab=["a", "b"], max_len=60)
+
+
+GROWING = (  # of a value x of an earlier line; none is larger than its own line by much, and each by a factor
+    *(f"({', '.join(['x'] * n)})" for n in (2, 9, 40)),
+    *("str((x, x, x))", "str(x)", "(str(x), x)", "((x, 1), (x, 2))", "x * x + 1 / 999979", "x * 997 + 1", "x"),
+)
+
+
+def growing(rng: random.Random) -> Program:
+    """A program whose lines put the values of earlier ones together, in up to 30 lines."""
+    lines = [rng.choice(("v = map(lambda i: (i + 1) / 999983, indices)", "v = map(lambda a: a, tokens)"))]
+    for n in range(rng.randint(2, 30)):
+        of = "v" if n == 0 else f"v{rng.randrange(max(0, n - 2), n)}"
+        lines.append(f"v{n} = map(lambda x: {rng.choice(GROWING)}, {of})")
+    return Program(source="\n".join(lines))
+
+
+def n_parts(value: object) -> int:
+    if isinstance(value, tuple):
+        return 1 + sum(map(n_parts, value))
+    return len(value) if isinstance(value, str) else 1
+
+
+@pytest.mark.parametrize("n", [300, pytest.param(10_000, marks=pytest.mark.full)])
+def test_no_program_makes_a_value_grow_without_bound(n: int):
+    """It is refused in a sentence that names the limit, or each of its values is small, compiled or run."""
+    rng, n_refused = random.Random(n), 0
+    for _ in range(n):
+        program = growing(rng)
+        for compute in (lambda p=program: value_sets(p, p.vocab, 24), lambda p=program: trace(p, list("abcde" * 4))):
+            try:
+                for values in compute().values():
+                    assert max(map(n_parts, values)) <= MOST_PARTS
+            except ProgramError as error:
+                n_refused += 1
+                limits = "parts or characters|a denominator above|exceeds 1,000,000|possible values"
+                assert re.match(rf"line \d+: .*({limits})", str(error))
+    assert n / 2 < n_refused < 2 * n

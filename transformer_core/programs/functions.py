@@ -18,7 +18,8 @@ Value = Any
 """A whole number, a fraction, a truth value, a text, None, or a tuple of them."""
 
 MOST_NODES = 100  # of a function's tree
-LARGEST = 10**6  # whole number
+LARGEST = 10**6  # whole number, and denominator of a fraction
+MOST_PARTS = 100  # of one value: the numbers and characters in it, and its tuples
 MOST_QUOTED = 48  # characters of code in an error
 MOST_REMEMBERED = 10_000  # values of one function
 _UNDEFINED = object()
@@ -74,7 +75,7 @@ class Function:
         """Return the function's value; None where it is not defined, such as 1 < None or 1 / 0.
 
         Raises:
-            ProgramError: a number above a million.
+            ProgramError: a number above a million, or a value with too many parts.
         """
         value = self._remembered(*values)
         return None if value is _UNDEFINED else value
@@ -132,7 +133,7 @@ def _value(node: ast.expr, given: Mapping[str, Value]) -> Value:
         case ast.Name(name):
             return given[name]
         case ast.Tuple(parts):
-            return tuple(_value(part, given) for part in parts)
+            return _small(tuple(_value(part, given) for part in parts))
         case ast.BinOp(left, sign, right):
             return _number(_ARITHMETIC[type(sign)](_number(_value(left, given)), _number(_value(right, given))))
         case ast.UnaryOp(ast.USub(), of):
@@ -150,7 +151,7 @@ def _value(node: ast.expr, given: Mapping[str, Value]) -> Value:
         case ast.Subscript(of, place):
             return _value(of, given)[_value(place, given)]
         case ast.Call(ast.Name(name), arguments):
-            return _CALLS[name](*(_value(argument, given) for argument in arguments))
+            return _small(_CALLS[name](*(_value(argument, given) for argument in arguments)))
     raise AssertionError(node)
 
 
@@ -174,4 +175,30 @@ def _number(value: Value) -> int | Fraction:
         raise TypeError
     if not -LARGEST <= value <= LARGEST:
         raise ProgramError("a number of this program exceeds {largest:,}; keep its numbers smaller", largest=LARGEST)
+    if value.denominator > LARGEST:
+        raise ProgramError(
+            "a fraction of this program has a denominator above {largest:,}; use simpler fractions", largest=LARGEST
+        )
     return value
+
+
+def _small(value: Value) -> Value:
+    """Return a value that may be kept. What it was made of has passed here, so that it is small enough to be counted.
+
+    Raises:
+        ProgramError: it has too many parts, or is too large a number.
+    """
+    if isinstance(value, int | Fraction):
+        return _number(value)
+    if _n_parts(value) > MOST_PARTS:
+        raise ProgramError(
+            "a value of this program has more than {n} parts or characters; use shorter tuples and texts", n=MOST_PARTS
+        )
+    return value
+
+
+def _n_parts(value: Value) -> int:
+    """Return how many parts a value has: of a text its characters, of a tuple itself and all that is in it."""
+    if isinstance(value, tuple):
+        return 1 + sum(map(_n_parts, value))
+    return max(1, len(value)) if isinstance(value, str) else 1

@@ -6,7 +6,17 @@ from fractions import Fraction
 
 from transformer_core.errors import ProgramError
 from transformer_core.programs.functions import Value
-from transformer_core.programs.language import Aggregate, Given, Map, Program, Selector, SelectorWidth, Step, steps_of
+from transformer_core.programs.language import (
+    Aggregate,
+    Given,
+    Map,
+    Program,
+    Selector,
+    SelectorWidth,
+    Step,
+    applied,
+    steps_of,
+)
 
 
 def run(program: Program, tokens: Tokens[str]) -> list[Value]:
@@ -45,12 +55,12 @@ def traced(program: Program, tokens: Tokens[str]) -> Iterator[tuple[Step, list[V
                 keys, queries = computed[step.keys], computed[step.queries]
                 values = [
                     tuple(
-                        key for key in range(q + 1 if program.is_causal else n) if step.predicate(keys[key], queries[q])
+                        key for key in range(q + 1 if program.is_causal else n) if applied(step, keys[key], queries[q])
                     )
                     for q in range(n)
                 ]
             case Map():
-                values = [step.function(*at) for at in zip(*(computed[of] for of in step.inputs), strict=True)]
+                values = [applied(step, *at) for at in zip(*(computed[of] for of in step.inputs), strict=True)]
             case Aggregate():
                 of = computed[step.values]
                 values = [_aggregated(step, [of[key] for key in keys]) for keys in computed[step.selector]]

@@ -157,6 +157,18 @@ def inputs_of(step: Step) -> tuple[Step, ...]:
     return ()
 
 
+def applied(step: Map | Selector, *values: Value) -> Value:
+    """Return what the function of a map, or the predicate of a selector, gives for some values.
+
+    Raises:
+        ProgramError: a number or another value that is too large; the message names the line.
+    """
+    try:
+        return step.function(*values) if isinstance(step, Map) else step.predicate(*values)
+    except ProgramError as error:
+        raise ProgramError("line {number}: {why}", number=step.line, why=error) from None
+
+
 def _lines(source: str) -> Iterator[tuple[int, str]]:
     """Return the lines of code, each with its number."""
     written = source.splitlines()

@@ -16,6 +16,7 @@ from transformer_core.programs.language import (
     Selector,
     SelectorWidth,
     Sequence,
+    applied,
     steps_of,
 )
 
@@ -54,7 +55,7 @@ def value_sets(program: Program, vocab: Tokens[str], max_len: int) -> Mapping[Se
             case Given():
                 values = [*range(max_len)]
             case Map():
-                values = [step.function(*case) for case in product(*(sets[of] for of in step.inputs))]
+                values = [applied(step, *case) for case in product(*(sets[of] for of in step.inputs))]
             case Aggregate() if step.is_numerical:
                 values = _means(step, sets[step.values], max_len)
             case Aggregate():
