@@ -225,3 +225,11 @@ def test_a_foreign_configuration_without_bounds(folder_of: Callable[[str], Path]
     files = files_of(folder_of("gpt2"))
     files["config.json"] = json.dumps(json.loads(files["config.json"]) | {"n_layer": 10**9}).encode()
     assert "asks for 1,000,000,000 layers" in refusal(zipped(files), tmp_path / "new")
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "vocab.txt", "source.spm", "tokenizer.model", "vocab.json"])
+def test_a_file_that_is_read_whole_has_a_limit(name: str, ours: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    content = b"0" * 20_000  # a thousandth when packed
+    monkeypatch.setattr(archive, "MAX_READ_WHOLE", len(content) - 1)
+    files = {"config.json": (ours / "config.json").read_bytes(), name: content}
+    assert f"{name} takes 20 KiB, too much" in refusal(zipped(files), tmp_path / "new")

@@ -1,5 +1,6 @@
 """Tensors are read from their files one at a time, when they are asked for, and their forms without reading them."""
 
+import struct
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,12 @@ def test_types_of_numbers(tmp_path: Path):
     (tmp_path / "a.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + b"00")
     with pytest.raises(CheckpointError, match=r"a\.safetensors: 'a' has type F4, which is not supported"):
         TensorFiles([tmp_path / "a.safetensors"])
+
+
+def test_a_header_of_a_hundred_and_fifty_thousand_tensors_is_not_read(tmp_path: Path):
+    one = '"{}":{{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}'
+    header = f"{{{','.join(map(one.format, range(150_000)))}}}".encode()
+    path = tmp_path / "many.safetensors"
+    path.write_bytes(struct.pack("<Q", len(header)) + header)
+    with pytest.raises(CheckpointError, match=r"^the header of .*many\.safetensors takes .* MiB.* too many tensors"):
+        TensorFiles([path])

@@ -33,6 +33,7 @@ from transformer_core.reasons import reason
 MAX_FILES = 60  # of a model; large ones keep their weights in several
 MAX_BYTES = 2 * 2**30  # of all files of a model, unpacked
 MAX_JSON_BYTES = {CONFIG: 2**20, CARD: 2**20}  # these are read again and again
+MAX_READ_WHOLE = 2**26  # bytes of any other file that is no weights: tokenizers are read into memory at once
 MAX_TABLE = 2**25  # numbers in a table of positions, which is in no file: a configuration alone asks for it
 
 _DENSE = ".safetensors"  # random fractions, which deflating makes hardly smaller
@@ -244,7 +245,8 @@ def _refuse_bad_members(members: Sequence[zipfile.ZipInfo]) -> None:
             )
         if names.count(name) > 1:
             raise CheckpointError("this file contains {name} twice; zip the model's folder again", name=name)
-        if info.file_size > MAX_JSON_BYTES.get(name, info.file_size):
+        is_read_whole = PurePosixPath(name).suffix in _SUFFIXES and not name.endswith(_DENSE)
+        if is_read_whole and info.file_size > MAX_JSON_BYTES.get(name, MAX_READ_WHOLE):
             raise CheckpointError(
                 "{name} takes {size}, too much for this file of a model; check that it is the right file",
                 name=name,

@@ -2,6 +2,7 @@
 
 import json
 import re
+import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from transformer_core.cached_property import cached_property
+from transformer_core.devices import in_words
 from transformer_core.errors import NO_MESSAGE, CheckpointError, Message
 from transformer_core.reasons import reason
 
@@ -23,6 +26,7 @@ _DTYPES = {  # as the format names them
     **{"I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8},
     **{"BOOL": torch.bool, "F8_E4M3": torch.float8_e4m3fn, "F8_E5M2": torch.float8_e5m2},
 }
+MAX_HEADER = 2**23  # bytes that describe the tensors of a file; those of the largest models take a twentieth
 PICKLES = (".bin", ".pt", ".pth", ".ckpt")  # files of torch.save
 _PICKLED, _PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 _NO_WEIGHTS = re.compile(r"(optimizer|scheduler|scaler|rng_state.*|training_args)\.(bin|pt|pth)")  # of a training
@@ -54,6 +58,7 @@ class TensorFiles(Mapping[str, Tensor]):
         self._mapped: set[int] = set()
         self._on_progress, self._what = on_progress, what
         for path in paths:
+            _refuse_long_header(path)
             try:
                 file = safe_open(path, framework="pt")
                 keys = file.keys()
@@ -73,6 +78,7 @@ class TensorFiles(Mapping[str, Tensor]):
                 self._files[key] = path, file
                 self._sizes[key] = self.shape(key).numel() * self.dtype(key).itemsize
         self._unread = dict(self._sizes)
+        self._n_read = 0  # bytes
 
     def __getitem__(self, key: str) -> Tensor:
         """Return a tensor, on the CPU, as it is in its file.
@@ -87,8 +93,9 @@ class TensorFiles(Mapping[str, Tensor]):
         except (OSError, SafetensorError, ValueError) as error:
             raise _damaged(path, error) from error
         self._mapped.add(tensor.untyped_storage().data_ptr())
-        if self._unread.pop(key, 0) and self._on_progress is not None:
-            self._on_progress(self.n_bytes - sum(self._unread.values()), self.n_bytes, self._what)
+        if (n_bytes := self._unread.pop(key, 0)) and self._on_progress is not None:
+            self._n_read += n_bytes
+            self._on_progress(self._n_read, self.n_bytes, self._what)
         return tensor
 
     def __iter__(self) -> Iterator[str]:
@@ -103,7 +110,7 @@ class TensorFiles(Mapping[str, Tensor]):
         """Return whether there is such a tensor, without reading it."""
         return key in self._files
 
-    @property
+    @cached_property
     def n_bytes(self) -> int:
         """Bytes of all tensors, as they are in their files."""
         return sum(self._sizes.values())
@@ -132,6 +139,26 @@ class TensorFiles(Mapping[str, Tensor]):
     def is_view(self, tensor: Tensor) -> bool:
         """Return whether a tensor is a view of one of these files, and takes no memory of its own."""
         return tensor.untyped_storage().data_ptr() in self._mapped
+
+
+def _refuse_long_header(path: Path) -> None:
+    """Check how long the description of a file's tensors is, before it is read: a million of them take minutes.
+
+    Raises:
+        CheckpointError: longer than `MAX_HEADER`.
+    """
+    try:
+        with path.open("rb") as file:
+            (n_bytes,) = struct.unpack("<Q", file.read(8).ljust(8, b"\0"))
+    except OSError:
+        return  # which whoever opens it says
+    if MAX_HEADER < n_bytes < path.stat().st_size:  # what is longer than its file is damaged
+        raise CheckpointError(
+            "the header of {path} takes {size}, but that of a model is at most {most}; it describes too many tensors",
+            path=path,
+            size=in_words(n_bytes),
+            most=in_words(MAX_HEADER),
+        )
 
 
 def find_tensor_files(folder: Path, *, where: str | Message) -> list[Path]:
