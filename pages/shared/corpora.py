@@ -35,7 +35,7 @@ TOKENS = {"byte_bpe": mark("subwords (BPE)"), "character": mark("characters"), "
 _TO_TRAIN_ON = {
     "pairs": mark("pairs to train on"),
     "texts": mark("texts to train on"),
-    "stretches": mark("windows to train on"),
+    "stretches": mark("sections to train on"),
 }
 _LENGTHS = {
     "source": mark("source length (tokens)"),

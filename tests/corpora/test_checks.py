@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from transformer_core.config import Architecture
-from transformer_core.corpora import CorpusReading
+from transformer_core.corpora import CorpusReading, load_corpus
 from transformer_core.corpora.analysis import stats_of
+from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.checks import check, n_rows
 from transformer_core.corpora.corpus_stats import CorpusStats
+from transformer_core.corpora.prepare import tokenizer_of
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -73,5 +75,18 @@ def test_an_encoder_puts_two_tokens_around_a_text_and_a_decoder_one(tmp_path: Pa
 
 def test_rows_of_an_epoch(tmp_path: Path):
     assert n_rows(compute_stats(tmp_path, "a.tsv", "a\tb\nc\td\ne\tf"), 8) == 2
-    running = compute_stats(tmp_path, "a.txt", "x" * 1000, tokens="character", division="stream")
-    assert n_rows(running, 100) == 9
+
+
+@pytest.mark.parametrize("architecture", ["decoder_only", "encoder_only"])
+@pytest.mark.parametrize(("max_seq_len", "stride"), [(100, None), (10, 1), (7, 3), (64, 64), (5000, None)])
+def test_windows_of_a_running_text_are_as_many_as_batches_have(
+    tmp_path: Path, architecture: Architecture, max_seq_len: int, stride: int | None
+):
+    (tmp_path / "a.txt").write_text("a b" * 1000, encoding="utf-8")
+    reading = CorpusReading(tokens="character", division="stream")
+    found = stats_of(str(tmp_path / "a.txt"), reading=reading, architecture=architecture)
+    corpus = load_corpus(str(tmp_path / "a.txt"), reading=reading)
+    tokenizer = tokenizer_of(corpus, architecture)
+    size: dict[str, Any] = {"max_seq_len": max_seq_len, "batch_size": 4}
+    batches = batches_for(corpus.train, tokenizer, architecture, **size, seed=0, stride=stride)
+    assert n_rows(found, max_seq_len, stride) == batches.n_rows

@@ -23,9 +23,8 @@ def test_as_many_steps_as_make_sense(n_rows: int, seconds_per_step: float, steps
     training = found.training
     assert training.steps == steps
     assert found.is_shorter == (steps < USUAL.steps)
-    assert found.epochs == steps * 32 / n_rows
     if steps > LEAST_STEPS:
-        assert found.epochs <= MOST_EPOCHS and steps * seconds_per_step <= MOST_SECONDS
+        assert steps * 32 / n_rows <= MOST_EPOCHS and steps * seconds_per_step <= MOST_SECONDS
     if found.is_shorter:
         assert training.warmup_steps <= steps / 5 and training.evaluate_every <= steps / 4
     else:

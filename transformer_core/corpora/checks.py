@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer_core.corpora.corpus_stats import CorpusStats
+from transformer_core.corpora.windows import n_windows
 from transformer_core.errors import Message
 
 _FEW_HELD_OUT = 10  # fewer texts, or windows, tell little
@@ -21,24 +22,38 @@ class Finding:
     is_fatal: bool = False  # the training cannot begin
 
 
-def check(stats: CorpusStats, *, max_seq_len: int, batch_size: int) -> list[Finding]:
+def check(stats: CorpusStats, *, max_seq_len: int, batch_size: int, stride: int | None = None) -> list[Finding]:
     """Return what is wrong with a corpus for some training, the worst first.
 
     Args:
         stats: of the corpus.
         max_seq_len: tokens that the model takes.
         batch_size: pairs, or windows of texts, a step.
+        stride: tokens from one window of a running text to the next; None: a window's length.
     """
     long = [*_too_long(stats, max_seq_len)]
-    others = (*_the_same(stats), *_too_little(stats, max_seq_len, batch_size), *_unknown(stats))
+    others = (
+        *_the_same(stats),
+        *_too_little(stats, n_rows(stats, max_seq_len, stride), max_seq_len, batch_size),
+        *_unknown(stats),
+    )
     return long + [Finding(sentence) for sentence in others]
 
 
-def n_rows(stats: CorpusStats, max_seq_len: int) -> int:
-    """Return how many pairs, or windows of texts, an epoch has, at least."""
+def n_rows(stats: CorpusStats, max_seq_len: int, stride: int | None = None) -> int:
+    """Return how many pairs, or windows of a running text, an epoch has; of texts that may be cut how many at least.
+
+    Args:
+        stats: of the corpus.
+        max_seq_len: tokens that the model takes.
+        stride: as for `check`.
+    """
     if stats.items == "pairs":
         return stats.n_train
-    return max(stats.n_train if stats.items == "texts" else 1, stats.n_train_tokens // max_seq_len)
+    if stats.items == "texts":
+        return max(stats.n_train, stats.n_train_tokens // max_seq_len)
+    n_given, n_around = (2, 2) if stats.architecture == "encoder_only" else (0, 1)  # <bos> and <eos>, or the next token
+    return n_windows(stats.n_train_tokens, n_brought=max_seq_len - n_given, n_around=n_around, stride=stride)
 
 
 def _too_long(stats: CorpusStats, max_seq_len: int) -> Iterator[Finding]:
@@ -118,9 +133,8 @@ def _the_same(stats: CorpusStats) -> Iterator[Message]:
         )
 
 
-def _too_little(stats: CorpusStats, max_seq_len: int, batch_size: int) -> Iterator[Message]:
+def _too_little(stats: CorpusStats, rows: int, max_seq_len: int, batch_size: int) -> Iterator[Message]:
     """Find that there is too little for a batch, or for a validation."""
-    rows = n_rows(stats, max_seq_len)
     if rows < batch_size:
         yield Message(
             "The training set ({n:,} pairs or windows) is smaller than one batch ({batch_size:,}), "

@@ -1,9 +1,23 @@
-"""The first windows of a stream of tokens as a decoder learns from them: what it is given, and what it is to say."""
+"""Windows of a stream of tokens: how many there are, and the first ones as a decoder learns from them."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+def n_windows(n_tokens: int, *, n_brought: int, n_around: int, stride: int | None = None) -> int:
+    """Return how many full windows an epoch of a running text has; at least 1.
+
+    Args:
+        n_tokens: of the text.
+        n_brought: tokens that a window brings, as far as the text has so many.
+        n_around: tokens that each window sees besides.
+        stride: tokens from the beginning of one window to that of the next; None: they lie end to end.
+    """
+    n_in_all = n_tokens - n_around
+    n_brought = min(n_brought, n_in_all)
+    return max(1, (n_in_all - n_brought + 1) // min(stride or n_brought, n_brought))
 
 
 def first_windows(

@@ -16,7 +16,6 @@ class Suggestion:
 
     training: TrainingConfig
     usual_steps: int  # of the preset
-    epochs: float  # how often the corpus is read
     is_for_time: bool  # it would take too long; else the corpus is small
 
     @property
@@ -48,7 +47,6 @@ def suggest(usual: TrainingConfig, *, n_rows: int, seconds_per_step: float) -> S
     return Suggestion(
         training=training,
         usual_steps=usual.steps,
-        epochs=steps * usual.batch_size / n_rows,
         is_for_time=for_time < for_corpus,
     )
 

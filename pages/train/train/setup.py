@@ -11,7 +11,7 @@ from pages.shared.corpora import MADE_HERE, Choice
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
 from pages.train.train import batch_view, own_text, settings
-from pages.train.train.words import duration
+from pages.train.train.words import duration, epochs_in_words
 from transformer_core.analysis.heads.inventory import parameters_by_part
 from transformer_core.config import Activation, Architecture, ModelConfig, Norm, NormPosition, Positions
 from transformer_core.errors import ConfigError, HeadlightError, mark
@@ -38,6 +38,12 @@ LEARNS: dict[Architecture, str] = {
     "encoder_only": mark("predicts masked tokens of a text"),
 }
 
+_EPOCHS = {  # by what is counted
+    "pairs": mark("{n} epochs of {rows:,} pairs"),
+    "texts": mark("{n} epochs of {rows:,} texts"),
+    "stretches": mark("{n} epochs of {rows:,} windows"),
+}
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -46,7 +52,13 @@ class Asked:
     model: ModelConfig
     training: TrainingConfig
     device: str
-    suggestion: "Suggestion | None"  # of how long, for a text of one's own
+    suggestion: "Suggestion | None"  # of how long with these settings, for a text of one's own
+    n_rows: int  # pairs or windows that an epoch has with these settings
+
+    @property
+    def epochs(self) -> float:
+        """How often the corpus is read."""
+        return self.training.steps * self.training.batch_size / self.n_rows
 
 
 def page() -> None:
@@ -135,18 +147,23 @@ def _settings(choice: Choice, preset: str, stats: Any) -> "Asked | None":
 
     usual_model, usual_training = PRESETS[preset](stats.vocab_size), preset_training(preset, choice.name)
     fields = settings.Fields(f"new-{preset}-{choice.name}")
-    suggestion = None
+    preset_steps = usual_training.steps
+
+    def suggested(model: ModelConfig, training: TrainingConfig) -> "Suggestion":
+        a_step = _seconds(model, replace(training, steps=1), stats) if len(models.devices()) == 1 else 0.0
+        rows = n_rows(stats, model.max_seq_len, training.stride)
+        return suggest(replace(training, steps=preset_steps), n_rows=rows, seconds_per_step=a_step)
+
     if not choice.is_made_here:  # presets are made for the corpora that are made here
-        a_step = _seconds(usual_model, replace(usual_training, steps=1), stats) if len(models.devices()) == 1 else 0.0
-        suggestion = suggest(usual_training, n_rows=n_rows(stats, usual_model.max_seq_len), seconds_per_step=a_step)
-        usual_training = suggestion.training
+        usual_training = suggested(usual_model, usual_training).training
         fields = settings.Fields(f"new-{preset}-{choice.corpus}-{sorted(choice.reading.items())}")
     try:
         with st.expander(say("Model"), icon=":material/schema:"):
             model = _shape(fields, usual_model)
         with st.expander(say("Training settings"), icon=":material/tune:"):
             training, device = _pace(fields, usual_training, model, has_windows=stats.items == "stretches")
-        return Asked(model, training, device, suggestion)
+        rows = n_rows(stats, model.max_seq_len, training.stride)
+        return Asked(model, training, device, None if choice.is_made_here else suggested(model, training), rows)
     except ConfigError as error:
         prose.warning(say("Invalid settings: {error}.", error=error))
         return None
@@ -268,6 +285,7 @@ def _start(choice: Choice, preset: str, stats: Any, asked: Asked, warnings: Delt
     model, training, device = asked.model, asked.training, asked.device
     n_parameters = sum(parameters_by_part(model).values())
     facts = [say("{n} parameters", n=prose.amount(n_parameters)), say("{n:,} steps", n=training.steps)]
+    facts.append(say(_EPOCHS[stats.items], n=epochs_in_words(asked.epochs), rows=asked.n_rows))
     if device == models.CPU:
         seconds = _seconds(model, training, stats)
         facts.append(say("about {time} on this machine", time=duration(seconds)))
@@ -289,12 +307,16 @@ def _start(choice: Choice, preset: str, stats: Any, asked: Asked, warnings: Delt
 
 
 def _say_why(asked: Asked) -> None:
-    """Say why the steps that are proposed are fewer than the preset's, as long as nobody changed them."""
+    """Say how many steps suit a text of one's own, and, if so many are set, why they are fewer than the preset's."""
     suggestion = asked.suggestion
-    if suggestion is None or not suggestion.is_shorter or asked.training.steps != suggestion.training.steps:
+    if suggestion is None:
         return
-    values = {"steps": asked.training.steps, "usual": suggestion.usual_steps, "n": suggestion.epochs}
-    if suggestion.is_for_time:
+    values = {"steps": suggestion.training.steps, "usual": suggestion.usual_steps, "n": asked.epochs}
+    if asked.training.steps != suggestion.training.steps:
+        why = say("With these settings, {steps:,} steps are suggested.", steps=suggestion.training.steps)
+    elif not suggestion.is_shorter:
+        return
+    elif suggestion.is_for_time:
         why = say(
             "{steps:,} steps instead of the preset’s {usual:,}, so that a first training does not take too long on "
             "this machine. More steps improve the result.",
@@ -315,7 +337,7 @@ def _is_refused(
     """Say what is wrong with the corpus for such a training; return whether it cannot begin."""
     from transformer_core.corpora.checks import check
 
-    found = check(stats, max_seq_len=model.max_seq_len, batch_size=training.batch_size)
+    found = check(stats, max_seq_len=model.max_seq_len, batch_size=training.batch_size, stride=training.stride)
     fatal = [say_message(finding.sentence) for finding in found if finding.is_fatal]
     told = [say_message(finding.sentence) for finding in found if not finding.is_fatal and not choice.is_made_here]
     if fatal:

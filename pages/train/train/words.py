@@ -24,6 +24,11 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h"
 
 
+def epochs_in_words(n: float) -> str:
+    """Return a number of epochs: with two digits that matter below 10, else whole."""
+    return f"{n:.2g}" if n < 9.95 else f"{n:,.0f}"
+
+
 def loss_in_digits(nats: float) -> str:
     """Return a loss with three digits that matter, however small it is: "12.3", "1.69", "0.00213"."""
     if not 1e-6 <= nats < 1e6:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.corpora.storage.running_text import RunningText
 from transformer_core.corpora.storage.token_store import OnProgress, TokenStore, tokenize
+from transformer_core.corpora.windows import n_windows
 from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import Tokenizer
 
@@ -86,7 +87,9 @@ class MovingPieces(Pieces):
             )
         super().__init__(store, n_brought=min(n_brought, n_in_all), n_around=n_around)
         self.stride = self.n_brought if stride is None else min(stride, self.n_brought)
-        self.ends = np.array([max(1, (n_in_all - self.n_brought + 1) // self.stride)])
+        self.ends = np.array(
+            [n_windows(len(store.tokens), n_brought=self.n_brought, n_around=n_around, stride=self.stride)]
+        )
         self.n_spare = n_in_all - self.n_brought - (len(self) - 1) * self.stride
         self.first = 0  # where the first piece begins
 

@@ -123,3 +123,15 @@ def test_texts_keep_their_names_and_can_be_deleted(
     assert chosen(app) is None and "Start training" not in labels_of(app)
     with pytest.raises(ValueError, match=r"the text that it is trained on, other.md, is gone; upload it again"):
         runs.resume(at_work)
+
+
+def test_epochs_and_the_steps_that_are_suggested_follow_the_settings(app: AppTest, upload: Upload):
+    upload("pairs.tsv", "".join(f"{i} cats\t{i} chats\n" for i in range(800)).encode())
+    settings = {str(box.key).rpartition("-")[2]: str(box.key) for box in app.number_input}
+    steps, batch_size = (app.number_input(key=settings[name]).value or 0 for name in ("steps", "batch_size"))
+    assert f"{steps * batch_size / 760:,.0f} epochs of 760 pairs" in words_of(app)  # 40 are held out
+    assert "More steps would mostly overfit" in words_of(app) or "too long on this machine" in words_of(app)
+    app.number_input(key=settings["batch_size"]).set_value(8).run()
+    app.number_input(key=settings["steps"]).set_value(100).run()
+    assert not app.exception and "1.1 epochs of 760 pairs" in words_of(app)
+    assert "With these settings, " in words_of(app) and "mostly overfit" not in words_of(app)

@@ -9,7 +9,7 @@ import pytest
 from pages.shared import runs
 from pages.shared.runs import Run
 from pages.train.train import run_head
-from pages.train.train.words import duration, loss_in_digits
+from pages.train.train.words import duration, epochs_in_words, loss_in_digits
 from tests.pages.learn.bare import drawn_bare
 from tests.pages.train.small_films import save_run
 
@@ -97,3 +97,5 @@ def test_durations_and_losses_are_told_as_exactly_as_they_are_known():
     losses = {12.34: "12.3", 0.002134: "0.00213", 1.0: "1.00", 1e-6: "0.00000100", 0.0: "0", 9.4e-7: "9.4e-07"}
     losses |= {999_999.0: "999,999", 1e6: "1e+06"}
     assert {nats: loss_in_digits(nats) for nats in losses} == losses
+    epochs = {0.1666: "0.17", 8.329: "8.3", 9.94: "9.9", 9.96: "10", 99.9: "100", 1234.5: "1,234"}
+    assert {n: epochs_in_words(n) for n in epochs} == epochs
