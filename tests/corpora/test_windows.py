@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_core.corpora.windows import first_windows
+from transformer_core.corpora.windows import first_windows, n_windows
 
 
 @given(st.lists(st.integers(0, 99), max_size=60), st.integers(1, 20), st.integers(1, 20), st.integers(1, 5))
@@ -15,3 +15,7 @@ def test_windows_are_slices_and_inputs_are_one_earlier(stream: list[int], length
     assert targets.tolist() == [stream[start : start + length] for start in starts]
     assert inputs.tolist() == [shifted[start : start + length] for start in starts]
     assert inputs.shape == targets.shape == (len(starts), length)
+
+
+def test_a_text_too_short_for_a_window_counts_as_one():
+    assert [n_windows(n, n_brought=8, n_around=1) for n in range(4)] == [1] * 4

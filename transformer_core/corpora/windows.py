@@ -16,7 +16,7 @@ def n_windows(n_tokens: int, *, n_brought: int, n_around: int, stride: int | Non
         stride: tokens from the beginning of one window to that of the next; None: they lie end to end.
     """
     n_in_all = n_tokens - n_around
-    n_brought = min(n_brought, n_in_all)
+    n_brought = max(1, min(n_brought, n_in_all))
     return max(1, (n_in_all - n_brought + 1) // min(stride or n_brought, n_brought))
 
 
