@@ -14,12 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pages.shared import runs
+from pages.shared import owners, runs
 from pages.shared.view.fields import Field
 from transformer_core.errors import NO_MESSAGE, HeadlightError, Message, RunError
 from transformer_core.language import say
+from transformer_core.training.experiments.directory import AT_ONCE, LINE
 from transformer_core.training.experiments.experiment import ExperimentKind, ExperimentRequest
 from transformer_core.training.run.launch import forget_log
+from transformer_core.training.run.queue import n_free
 
 MOST_KEPT = 24  # experiments that have ended; the oldest go
 MOST_WAITING = 4
@@ -125,7 +127,9 @@ def start(request: ExperimentRequest) -> None:
     _forget_oldest()
     name = _free_name(request.kind)
     path = folder() / name
-    runs.launcher().start(path, [*request.arguments, "--folder", str(path), "--queue"])
+    owners.claim(path)
+    waits = bool(at_work()) or not n_free(LINE, AT_ONCE)
+    runs.launcher().start(path, [*request.arguments, "--folder", str(path), "--queue"], waits=waits)
     FIELDS[request.kind].set(name)
 
 
@@ -133,10 +137,11 @@ def stop(experiment: Experiment) -> None:
     """Ask an experiment to stop after its next step.
 
     Raises:
-        RunError: its folder cannot be written.
+        RunError: its folder cannot be written, or somebody else started it on a shared server.
     """
     from transformer_core.training.run import commands
 
+    owners.check_is_mine(experiment.path, RunError)
     commands.ask(experiment.path, "stop")
 
 
@@ -205,5 +210,6 @@ def _forget_oldest() -> None:
             runs.launcher().forget(experiment.path)
             gone = experiment.path.with_name(f".{experiment.name}.deleted")
             experiment.path.rename(gone)
+            owners.forget(experiment.path)
             shutil.rmtree(gone)
             forget_log(folder() / ".logs" / f"{experiment.name}.log")

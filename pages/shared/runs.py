@@ -10,25 +10,30 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.shared import cache, models
+from pages.shared import cache, models, owners
+from transformer_core.checkpoints.folder import write_json
 from transformer_core.config import ModelConfig
 from transformer_core.errors import NO_MESSAGE, HeadlightError, Message, RunError, mark
 from transformer_core.language import say
 from transformer_core.reasons import reason
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.run.launch import Launcher, Started
+from transformer_core.training.run.queue import n_at_once, n_free
+from transformer_core.training.run.waiting import QUEUED
 
 if TYPE_CHECKING:
     from transformer_core.training.run.directory import RunDirectory
     from transformer_core.training.run.status import RunStatus
 
 _MAX_NAME = 40  # characters
+MOST_WAITING = 8  # trainings in all, beside those that the machine trains side by side
+MOST_OF_A_VISITOR = 5  # trainings of one visitor, at work or waiting
 _VISIT = ".last-visit"  # file of when the page Train was drawn last, with the names of the runs that were at work then
 STATES = {  # in words, and the color of the badge
     "starting": (mark("starting"), "gray"),
@@ -51,6 +56,7 @@ class Run:
     step: int = 0
     reason: Message = NO_MESSAGE
     request: Mapping[str, Any] | None = None  # run.json; None until there is one
+    arguments: tuple[str, ...] = ()  # with which it was started, of one that had to wait and has not begun
 
     @property
     def is_at_work(self) -> bool:
@@ -82,7 +88,7 @@ def folder() -> Path:
 @st.cache_resource(show_spinner=False, on_release=Launcher.close)
 def launcher() -> Launcher:
     """Return the one launcher of this server."""
-    return Launcher(models.ROOT)
+    return Launcher(models.ROOT, owners.TRAINING_MEMORY if owners.is_shared() else None)
 
 
 def available() -> dict[str, Run]:
@@ -92,8 +98,8 @@ def available() -> dict[str, Run]:
         if started.run.parent == folder() and not (started.run / "run.json").exists():  # experiments are elsewhere
             found[started.run.name] = (float("inf"), _starting(started))
     for place in folder().glob("[!.]*"):
-        with suppress(OSError):
-            made = (place / "run.json").stat().st_mtime
+        with suppress(OSError, StopIteration):
+            made = next(file for file in (place / "run.json", place / QUEUED) if file.exists()).stat().st_mtime
             if (run := find(place.name)) is not None:
                 found[place.name] = (made, run)
     return {name: run for name, (_, run) in sorted(found.items(), key=lambda item: (-item[1][0], item[0]))}
@@ -105,7 +111,7 @@ def find(name: str) -> Run | None:
     if not name or Path(name).name != name or name.startswith("."):
         return None
     if not (place / "run.json").exists():
-        return next((_starting(s) for s in launcher().started() if s.run == place), None)
+        return _not_begun(place)
     from transformer_core.training.run.status import WorkDirectory, read_object
 
     try:
@@ -142,7 +148,30 @@ def start(name: str, arguments: Sequence[str]) -> None:
         RunError: it cannot be started.
     """
     path = folder() / name
-    launcher().start(path, ["train", "--run", str(path), "--queue", *arguments])
+    at_work = [run for run in available().values() if run.is_at_work]
+    if len(at_work) >= n_at_once() + MOST_WAITING:
+        raise RunError(
+            "{n} trainings are already at work or queued on this machine; wait until one has finished, or stop one",
+            n=len(at_work),
+        )
+    of_visitor = [run for run in at_work if _by(run.path) == owners.visitor()]
+    if len(of_visitor) >= MOST_OF_A_VISITOR:
+        raise RunError(
+            "{n} trainings that you started are already at work or queued; wait until one has finished, or stop one",
+            n=MOST_OF_A_VISITOR,
+        )
+    if path.exists():
+        owners.check_is_mine(path, RunError)
+    owners.claim(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        write_json(path / QUEUED, {"arguments": [*arguments], "by": owners.visitor()})
+    except OSError as error:
+        raise RunError(
+            "{path} cannot be written ({error}); choose another folder", path=path, error=reason(error)
+        ) from error
+    starting = sum(run.state == "starting" for run in at_work)  # they have not taken their places yet
+    launcher().start(path, ["train", "--run", str(path), "--queue", *arguments], waits=n_free() <= starting)
 
 
 def resume(run: Run) -> None:
@@ -151,6 +180,9 @@ def resume(run: Run) -> None:
     Raises:
         RunError: it cannot be started, or the text that it is trained on is gone.
     """
+    if run.request is None:
+        start(run.name, run.arguments)
+        return
     from transformer_core.corpora import CORPORA, PROGRAM
     from transformer_core.programs.examples import EXAMPLES
 
@@ -185,13 +217,15 @@ def ended_since_last_visit(found: Mapping[str, Run]) -> list[str]:
 
 
 def ask(run: Run, command: str, value: float = 1.0) -> None:
-    """Leave a command for a run.
+    """Leave a command for a run; anybody may look.
 
     Raises:
-        RunError: its folder cannot be written.
+        RunError: its folder cannot be written, or somebody else trains it on a shared server.
     """
     from transformer_core.training.run import commands
 
+    if command != "look":
+        owners.check_is_mine(run.path, RunError)
     commands.ask(run.path, command, value)  # type: ignore[arg-type]  # one of the names
 
 
@@ -199,10 +233,12 @@ def delete(run: Run) -> None:
     """Delete a run that nobody works on.
 
     Raises:
-        RunError: a process works on it, or it cannot be deleted.
+        RunError: a process works on it, it cannot be deleted, or somebody else made it on a shared server.
     """
+    owners.check_is_mine(run.path, RunError)
     launcher().forget(run.path)
     if not run.path.exists():
+        owners.forget(run.path)
         return
     now = find(run.name)
     if now is not None and now.is_at_work:
@@ -211,6 +247,7 @@ def delete(run: Run) -> None:
         gone = run.path.with_name(f".{run.name}.deleted")
         shutil.rmtree(gone, ignore_errors=True)
         run.path.rename(gone)
+        owners.forget(run.path)
         shutil.rmtree(gone)
     except OSError as error:
         raise RunError(
@@ -312,6 +349,36 @@ def _last_word(run: Run) -> float:
         return (run.path / "status.json").stat().st_mtime
     except OSError:
         return 0.0
+
+
+def _not_begun(place: Path) -> Run | None:
+    """Return a run that was started and has not begun: it waits, or ended before it could; None where there is none."""
+    from transformer_core.training.run.status import WorkDirectory
+
+    arguments = tuple(map(str, _started_with(place).get("arguments", ())))
+    started = next((_starting(s) for s in launcher().started() if s.run == place), None)
+    status = None
+    with suppress(RunError):
+        status = WorkDirectory(place).standing()
+    if status is None or (started is not None and started.state == "failed") or not arguments:
+        if started is None and arguments:
+            return Run(name=place.name, path=place, state="stopped", arguments=arguments)
+        return None if started is None else replace(started, arguments=arguments)
+    state = _state(status, place)
+    return Run(name=place.name, path=place, state=state, reason=status.reason, arguments=arguments)
+
+
+def _started_with(place: Path) -> Mapping[str, Any]:
+    from transformer_core.training.run.status import read_object
+
+    with suppress(RunError):
+        return read_object(place / QUEUED) or {}
+    return {}
+
+
+def _by(place: Path) -> str:
+    """Return who started a run, as `owners.visitor` names them; "" where that is not known."""
+    return str(_started_with(place).get("by", ""))
 
 
 def _starting(started: Started) -> Run:

@@ -69,7 +69,6 @@ def work(
     job: Job,
     *acts: Act,
     until: int | None = None,
-    waits: bool = False,
     on_snapshot: Callable[[int], None] = lambda step: None,
 ) -> list[Event]:
     """Work until the run is done, or until somebody stops it after a step; on the way the acts are done, in order.
@@ -87,7 +86,7 @@ def work(
             left.pop(0)[2](job)
         return "enough" if job.step == until else ""
 
-    events = list(worker.work(job, stop_reason=somebody, waits=waits, on_snapshot=on_snapshot))
+    events = list(worker.work(job, stop_reason=somebody, on_snapshot=on_snapshot))
     assert not left, f"the run never came to {left[0][:2]}"
     return events
 

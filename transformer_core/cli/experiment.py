@@ -10,6 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from transformer_core.cli.signals import StopSignals
+from transformer_core.training.experiments.directory import ExperimentDirectory
 from transformer_core.training.experiments.experiment import (
     MOST_VARIANTS,
     TASKS,
@@ -68,28 +69,37 @@ def run(options: argparse.Namespace) -> int:
         seed=options.seed,
         steps=USUAL_STEPS[options.kind] if options.steps is None else options.steps,
     )
+    with nullcontext(options.folder) if options.folder else TemporaryDirectory() as folder, StopSignals() as signals:
+        directory = ExperimentDirectory.create(Path(folder), request)
+        if not options.queue:
+            _train(directory, signals)
+        else:
+            with directory.turn(signals.reason) as turn:  # before torch is imported
+                if turn is not None:
+                    _train(directory, signals)
+    return 0 if signals.received is None else 128 + signals.received
+
+
+def _train(directory: ExperimentDirectory, signals: StopSignals) -> None:
+    """Train all variants, and say how far they are."""
     print("Preparing the data and the models ...", flush=True)
 
     import torch
 
     torch.set_flush_denormal(True)  # small probabilities and gradients else take a slow path of the processor
     torch.set_num_threads(1)  # a second one gains nothing with matrices so small, and others need it
-    from transformer_core.training.experiments.directory import ExperimentDirectory
     from transformer_core.training.experiments.work import ExperimentStep, work
 
-    with nullcontext(options.folder) if options.folder else TemporaryDirectory() as folder, StopSignals() as signals:
-        directory = ExperimentDirectory.create(Path(folder), request)
-        last, next_line = 0, monotonic()
-        for event in work(directory, stop_reason=signals.reason, waits=options.queue):
-            last = event.step
-            if not isinstance(event, ExperimentStep):
-                measured = event.measured
-            elif monotonic() >= next_line or event.ended:
-                next_line = monotonic() + _LINE_SECONDS
-                _show_step(event, request.steps)
+    last, next_line = 0, monotonic()
+    for event in work(directory, stop_reason=signals.reason):
+        last = event.step
+        if not isinstance(event, ExperimentStep):
+            measured = event.measured
+        elif monotonic() >= next_line or event.ended:
+            next_line = monotonic() + _LINE_SECONDS
+            _show_step(event, directory.request.steps)
     if last:
         _show_measured(measured, last)
-    return 0 if signals.received is None else 128 + signals.received
 
 
 def _show_step(taken: "ExperimentStep", n_steps: int) -> None:

@@ -33,12 +33,14 @@ def add_command(
         description="Import all that a training needs, then read one line from standard input: a JSON object with "
         "`arguments`, those of another command as a list, and `log`, the file that takes what that command prints.",
     )
+    parser.add_argument("--bare", action="store_true", help="import nothing first: the command has to wait anyway")
     parser.set_defaults(run_command=partial(run, run_command))
 
 
 def run(run_command: Callable[[Sequence[str]], int], options: argparse.Namespace) -> int:
     """Wait, then run the command that comes; return its status, or 0 where none comes."""
-    import_all()
+    if not options.bare:
+        import_all()
     line = sys.stdin.readline()
     if not line.strip():  # the parent process is gone
         return 0

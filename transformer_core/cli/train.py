@@ -1,6 +1,7 @@
 """`python -m transformer_core train`: train a model in a folder of its own; stop and go on at will."""
 
 import argparse
+import os
 import shlex
 import textwrap
 from collections.abc import Callable, Iterable
@@ -12,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from transformer_core.cli.progress import TrainingProgress, duration
 from transformer_core.cli.settings import MODEL_FIELDS, READING_FIELDS, TRAINING_FIELDS, parse_settings
 from transformer_core.cli.signals import StopSignals
-from transformer_core.corpora import CORPORA
+from transformer_core.corpora import BETWEEN, CORPORA
 from transformer_core.errors import ConfigError, RunError
 from transformer_core.model.presets import PRESETS
+from transformer_core.training.run.queue import QueueTurn
+from transformer_core.training.run.waiting import turn_of
 
 if TYPE_CHECKING:  # they import torch
     from transformer_core.training.processes import Processes
@@ -28,6 +31,7 @@ examples:
   python -m transformer_core train --corpus en-fr --preset tiny --run runs/first
   python -m transformer_core train --run runs/first --resume
   python -m transformer_core train --corpus stories --preset tiny-decoder --run runs/stories
+  python -m transformer_core train --corpus train.en train.fr --run runs/pairs
   python -m transformer_core train --corpus copy --run runs/copy --steps 400 --set n_heads=2 --set dropout=0.1
 
   python -m transformer_core train --run runs/first --keep checkpoints/first
@@ -55,8 +59,10 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     parser.add_argument(
         "--corpus",
         metavar="NAME",
-        help=f"what to train on: {', '.join(CORPORA)}; or a text file, a .tsv of pairs, a folder of texts; or "
-        "program:reverse, the task of an example program, or program:FOLDER, of a compiled model",
+        nargs="+",
+        help=f"what to train on: {', '.join(CORPORA)}; or text files, tables (.jsonl, .json, .csv, .tsv, .parquet), two "
+        "parallel files (train.en train.fr) or a folder; or program:reverse, the task of an example program, or "
+        "program:FOLDER, of a compiled model",
     )
     parser.add_argument(
         "--preset",
@@ -87,24 +93,38 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 def run(options: argparse.Namespace) -> int:
     """Train; return 0 when finished, 130 after Ctrl-C, 143 after SIGTERM."""
     settings = parse_settings(options.set)
+    options.corpus = None if options.corpus is None else BETWEEN.join(options.corpus)
     flags = {name: getattr(options, name) for name in ("steps", "seed") if getattr(options, name) is not None}
     settings = replace(settings, training={**settings.training, **flags})
     if options.corpus is None and not options.resume:
         if _only_keeps(options):
             return _keep(options.run, options.keep)
         raise ConfigError("--corpus is missing; for example --corpus en-fr, or --resume to continue a run")
+    if not options.queue:
+        return _in_processes(options, settings, None)
+    if os.environ.get("WORLD_SIZE", "1") != "1":
+        raise ConfigError("--queue is for a training of one process; leave it out with torchrun")
+    with StopSignals() as signals, turn_of(options.run, signals.reason) as turn:  # before torch is imported
+        if turn is not None:
+            return _in_processes(options, settings, turn)
+    print("Stopped while queued.")
+    return 0 if signals.received is None else 128 + signals.received
+
+
+def _in_processes(options: argparse.Namespace, settings: "Settings", turn: QueueTurn | None) -> int:
+    """Train in this process, and those that torchrun started."""
     from transformer_core.training.processes import OtherProcessError, Processes
 
     processes = Processes.from_environment()
     try:
-        return _run(options, settings, processes)
+        return _run(options, settings, processes, turn)
     except OtherProcessError:
         if processes.is_first:
             raise
         return 2  # the first one says it
 
 
-def _run(options: argparse.Namespace, settings: "Settings", processes: "Processes") -> int:
+def _run(options: argparse.Namespace, settings: "Settings", processes: "Processes", turn: QueueTurn | None) -> int:
     """Train in this process, alone or with others; only the first one speaks."""
     tell: Callable[[str], None] = partial(print, flush=True) if processes.is_first else lambda line: None
     tell("Preparing the corpus and the model ...")
@@ -121,7 +141,7 @@ def _run(options: argparse.Namespace, settings: "Settings", processes: "Processe
             job = go_on(options.run, preset=options.preset, **request)
         else:
             job = begin(options.run, preset=options.preset or "tiny", **request)
-        _train(job, signals, waits=options.queue, tell=tell)
+        _train(job, signals, turn=turn, tell=tell)
     processes.leave()
     if not processes.is_first:
         return 0
@@ -176,7 +196,7 @@ def _quoted(path: Path | str) -> str:
     return shlex.quote(str(path))
 
 
-def _train(job: "Job", signals: StopSignals, *, waits: bool, tell: Callable[[str], None]) -> None:
+def _train(job: "Job", signals: StopSignals, *, turn: QueueTurn | None, tell: Callable[[str], None]) -> None:
     """Train, and say how far it is."""
     from transformer_core.analysis.heads.meter import HeadMeter
     from transformer_core.analysis.training.head_history import HeadHistory
@@ -196,7 +216,7 @@ def _train(job: "Job", signals: StopSignals, *, waits: bool, tell: Callable[[str
         job.directory.film.heads.append(HeadHistory.to_record(step, meter().measure(job.model)))
 
     with TrainingProgress(n_steps) as progress:
-        for event in work(job, stop_reason=signals.reason, waits=waits, on_snapshot=measure_heads):
+        for event in work(job, stop_reason=signals.reason, turn=turn, on_snapshot=measure_heads):
             if not job.processes.is_first:
                 continue
             if isinstance(event, StepRecord):

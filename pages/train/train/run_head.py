@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import prose, runs
+from pages.shared import owners, prose, runs
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.train.train.words import duration, loss_in_digits
@@ -71,6 +71,9 @@ def _records(run: Run) -> list[dict[str, Any]]:
 
 def _controls(run: Run) -> None:
     """Offer what can be asked of the run as it stands; nothing changes its place when it is paused or goes on."""
+    if not owners.is_mine(run.path):
+        prose.small(owners.not_mine())
+        return
     is_paused = run.state == "paused"
     if run.state == "running" or is_paused:
         if is_paused:
@@ -89,8 +92,8 @@ def _controls(run: Run) -> None:
         _rate(run)
     if run.state in ("running", "paused", "queued"):
         _ask(run, mark("Stop"), "stop", ":material/stop:", mark("Save and stop; can be resumed later"))
-    elif run.request is not None and (
-        run.state == "stopped" or (run.state == "failed" and runs.saved_step(run) is not None)
+    elif run.state in ("stopped", "failed") and (
+        run.arguments or (run.request is not None and (run.state == "stopped" or runs.saved_step(run) is not None))
     ):
         st.button(say("Resume"), key="ask-go-on", icon=":material/play_arrow:", on_click=_go_on, args=(run,))
 

@@ -84,7 +84,7 @@ def test_who_starts_one_more_too_many_is_told(place: Path, monkeypatch: pytest.M
     assert commands.waiting(waiting[1].path) == ["stop"]
     waiting[0].write_status("finished", step=20)
     asked: list[list[str]] = []
-    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments: asked.append([run.name, *arguments]))
+    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments, waits: asked.append([run.name, *arguments]))
     experiment_runs.start(request("positions"))
     ((name, *arguments),) = asked
     assert name.startswith("positions-") and experiment_runs.POSITIONS.value == name
@@ -95,7 +95,7 @@ def test_who_starts_one_more_too_many_is_told(place: Path, monkeypatch: pytest.M
 
 def test_the_oldest_that_have_ended_go(ended: Ended, place: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(experiment_runs, "MOST_KEPT", 3)
-    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments: None)
+    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments, waits: None)
     at_work = ExperimentDirectory.create(place / "masks-20250101-000000", request())
     for day in range(1, 6):
         ended(f"{'masks' if day % 2 else 'positions'}-2026010{day}-120000")

@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pages.shared import runs
 from pages.shared.runs import Run
 from tests.pages.train.small_films import save_run
 from transformer_core.errors import RunError
+from transformer_core.training.run.queue import take_place
 
 
 @pytest.fixture
@@ -103,6 +105,39 @@ def test_a_new_run_has_a_name_like_the_wanted_one_that_is_free(folder: Path):
     names = {"A  text, of mine.TXT": "a-text-of-mine.txt", "../..": "run", "é": "run", "-.x.-": "x"}
     names |= {"ONE": "one-2", "two": "two-3", "n" * 39 + ".tsv": "n" * 39}
     assert {wanted: runs.free_name(wanted) for wanted in names} == names
+
+
+def test_trainings_that_wait_are_limited_and_import_nothing_first(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    waited: list[bool] = []
+
+    def start(run: Path, arguments: Sequence[str], *, waits: bool) -> None:
+        waited.append(waits)
+        stands(run, "queued", 0)
+
+    monkeypatch.setattr(runs.launcher(), "start", start)
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(folder / ".cache"))
+    monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "1")
+    monkeypatch.setattr(runs.owners, "visitor", lambda: visitor)
+    place = take_place()
+    assert place is not None
+    refused = []
+    for i in range(12):
+        visitor = "ab"[i // 6]
+        try:
+            runs.start(f"run-{i}", ["--steps", str(i)])
+        except RunError as error:
+            refused.append(str(error))
+    assert sum(run.is_at_work for run in runs.available().values()) == 9 == 1 + runs.MOST_WAITING
+    assert [error.split(" that you started")[0] for error in refused[:1]] == [f"{runs.MOST_OF_A_VISITOR} trainings"]
+    assert len(refused) == 3
+    assert waited == [True] * 9
+    stands(folder / "run-3", "stopped", 0)
+    run = run_of("run-3")
+    assert (run.state, run.request, run.arguments) == ("stopped", None, ("--steps", "3"))
+    place.release()
+    runs.resume(run)
+    assert waited[-1] is False
+    assert run_of("run-3").state == "queued"
 
 
 def test_what_ended_since_the_last_visit_is_told_once(folder: Path):

@@ -1,7 +1,6 @@
 """The work of an experiment's process: what it logs, how it stops, and what happens to a variant that fails."""
 
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -118,18 +117,15 @@ def test_an_experiment_without_variants_or_room_has_failed(
 
 
 def test_one_waits_for_the_other_and_can_be_called_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(experiment_work, "_LINE", "experiments-of-a-test")
     monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
-    first = work(ExperimentDirectory.create(tmp_path / "first", REQUEST), waits=True)
-    next(first)  # it has the place, and is at work
-    second = ExperimentDirectory.create(tmp_path / "second", REQUEST)
-    events: list[object] = []
-    waiting = Thread(target=lambda: events.extend(work(second, waits=True)))
-    waiting.start()
-    assert stands(tmp_path / "second")[0] == "queued"
-    commands.ask(tmp_path / "second", "stop")
-    waiting.join(timeout=300)
-    assert not waiting.is_alive()
-    assert events == []
+    first, second = (ExperimentDirectory.create(tmp_path / name, REQUEST) for name in ("first", "second"))
+
+    def call_off() -> str:
+        assert stands(tmp_path / "second")[0] == "queued"
+        commands.ask(tmp_path / "second", "stop")
+        return ""
+
+    with first.turn(str) as place, second.turn(call_off) as none:
+        assert place is not None
+        assert none is None
     assert stands(tmp_path / "second") == ("stopped", 0, "")
-    first.close()

@@ -14,10 +14,8 @@ from transformer_core.cli.settings import parse_settings
 from transformer_core.training.loop import StepRecord
 from transformer_core.training.run import begin as beginning
 from transformer_core.training.run import commands
-from transformer_core.training.run import status as run_status
 from transformer_core.training.run.directory import RunDirectory
 from transformer_core.training.run.job import Job
-from transformer_core.training.run.queue import take_place
 
 __all__ = ["corpus"]  # a fixture
 
@@ -139,31 +137,3 @@ def run_command(command: str, path: Path) -> Job:
     numbers = {name: int(named[f"--{name}"]) for name in ("steps", "seed") if f"--{name}" in named}
     settings = replace(assigned, training={**assigned.training, **numbers})
     return beginning.begin(path, corpus_name=named["--corpus"], preset=named["--preset"], settings=settings)
-
-
-def test_what_is_asked_of_a_run_that_waits(tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch):
-    """It is stopped at once; anything else is done when it begins."""
-    monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "1")
-    monkeypatch.setattr(run_status, "_HEARTBEAT_SECONDS", 0.0)  # each sign of life says what it waits for
-    other = take_place()
-    assert other is not None
-    run = tmp_path / "run"
-    work(begin(run, corpus), ("queued", 0, asking("stop")), waits=True)
-    assert standing(run) == ("stopped", 0, "stopped while queued")
-
-    def end_the_other(job: Job) -> None:
-        assert standing(run)[:2] == ("queued", 0)
-        assert "this machine runs 1 at a time" in standing(run)[2]
-        assert commands.waiting(run) == ["pause", "learning-rate"]
-        other.release()
-
-    work(
-        job := go_on(run),
-        ("queued", 0, asking("pause")),
-        ("queued", 0, asking("learning-rate", 0.5)),
-        ("queued", 0, end_the_other),
-        ("paused", 1, asking("stop")),
-        waits=True,
-    )
-    assert standing(run)[:2] == ("stopped", 1)
-    assert job.directory.request.training.rate_changes == ((2, 0.5),)

@@ -10,6 +10,8 @@ commands/       stop
 Whoever watches reads this folder, at any time, and writes into `commands/` alone.
 """
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Self
@@ -17,9 +19,12 @@ from typing import Self
 from transformer_core.errors import Message, RunError
 from transformer_core.training.experiments.experiment import ExperimentRequest
 from transformer_core.training.run import commands
+from transformer_core.training.run.queue import QueueTurn, wait_for_place
 from transformer_core.training.run.status import WorkDirectory, read_request
 
 REQUEST = "experiment.json"
+LINE = "experiments"  # of those who wait; an experiment is short, and need not wait for runs that take hours
+AT_ONCE = 1
 
 
 class ExperimentDirectory(WorkDirectory):
@@ -57,6 +62,28 @@ class ExperimentDirectory(WorkDirectory):
         """
         missing = Message("{path} does not contain an experiment")
         return cls(path, read_request(path / REQUEST, ExperimentRequest.from_dict, missing=missing))
+
+    @contextmanager
+    def turn(self, stop_reason: Callable[[], str]) -> Iterator[QueueTurn | None]:
+        """Wait while another experiment is at work on this machine, then have others wait; None: a stop was requested.
+
+        Args:
+            stop_reason: asked while it waits; a text means: wait no longer.
+        """
+
+        def is_wanted(n_before: int) -> bool:
+            self.heartbeat("queued", step=0, reason=Message(str(n_before)))
+            return not stop_reason() and not self.is_asked_to_stop()
+
+        turn = wait_for_place(is_wanted=is_wanted, line=LINE, most=AT_ONCE)
+        try:
+            if turn is None:
+                self.write_status("stopped", step=0)
+                self.release()
+            yield turn
+        finally:
+            if turn is not None:
+                turn.release()
 
     def is_asked_to_stop(self) -> bool:
         """Whether the experiment was asked to stop; the request is consumed."""

@@ -10,10 +10,7 @@ from transformer_core.training.experiments.directory import ExperimentDirectory
 from transformer_core.training.experiments.measure import Measured, measure
 from transformer_core.training.experiments.variants import ExperimentData, Variant
 from transformer_core.training.run.failures import is_short_of_memory, reported
-from transformer_core.training.run.queue import wait_for_place
 
-_LINE = "experiments"  # of those who wait; an experiment is short, and need not wait for runs that take hours
-_AT_ONCE = 1
 _N_MEASUREMENTS = 5  # of a whole experiment, evenly spread, the last at its end
 
 
@@ -35,14 +32,13 @@ class ExperimentMeasurement:
 
 
 def work(
-    directory: ExperimentDirectory, *, stop_reason: Callable[[], str] = lambda: "", waits: bool = False
+    directory: ExperimentDirectory, *, stop_reason: Callable[[], str] = lambda: ""
 ) -> Generator[ExperimentStep | ExperimentMeasurement]:
     """Train all variants side by side until all steps are done or a stop is requested; log and measure on the way.
 
     Args:
         directory: a new experiment's, claimed by this process; it is let go of at the end.
         stop_reason: asked after each step; a text means: stop for that reason.
-        waits: whether the experiment waits while another one is at work on this machine.
 
     Yields:
         Each step of all variants, each measurement.
@@ -50,25 +46,16 @@ def work(
     Raises:
         RunError: no variant can go on, or the folder cannot be written. The experiment's status says the same.
     """
-    place, step = None, 0
+    step = 0
     try:
         with reported(
             lambda error: _explained(error, directory),
             lambda why: directory.write_status("failed", step=step, reason=why),
         ):
-            if waits:
-                place = wait_for_place(
-                    is_wanted=lambda n: _still_waits(directory, n, stop_reason), line=_LINE, most=_AT_ONCE
-                )
-                if place is None:
-                    directory.write_status("stopped", step=0)
-                    return
             for event in _train(directory, stop_reason):
                 step = event.step
                 yield event
     finally:
-        if place is not None:
-            place.release()
         directory.release()
 
 
@@ -130,12 +117,6 @@ def _measure(
         }
     )
     return ExperimentMeasurement(step=step, measured=measured)
-
-
-def _still_waits(directory: ExperimentDirectory, n_before: int, stop_reason: Callable[[], str]) -> bool:
-    """Say how many wait before this experiment, and whether it still wants to begin."""
-    directory.heartbeat("queued", step=0, reason=Message(str(n_before)))
-    return not stop_reason() and not directory.is_asked_to_stop()
 
 
 def _explained(error: Exception, directory: ExperimentDirectory) -> Exception:

@@ -35,8 +35,6 @@ from transformer_core.training.run.film import Film
 from transformer_core.training.run.request import RunRequest
 from transformer_core.training.run.status import WorkDirectory, read_object, read_request
 
-_BEFORE_A_RUN = (".lock", ".reserve", ".run.json.")  # what one that was killed before it began may leave
-
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
@@ -69,25 +67,6 @@ class RunDirectory(WorkDirectory):
         super().__init__(path)
         self.request = request
         self.film = Film(path)
-
-    @staticmethod
-    def refuse_if_taken(path: Path) -> None:
-        """Check that a new run may begin in a folder: it is empty, or does not exist yet.
-
-        Raises:
-            RunError: it holds a run, or anything else.
-        """
-        if path.exists() and not path.is_dir():
-            raise RunError("{path} is a file; a run needs a folder", path=path)
-        names = (
-            {entry.name for entry in path.iterdir()} if path.is_dir() else set()
-        )  # once: another may begin meanwhile
-        if "run.json" in names:
-            raise RunError(
-                "{path} already contains a run; resume it with --resume, or choose another folder", path=path
-            )
-        if not all(name.startswith(_BEFORE_A_RUN) for name in names):
-            raise RunError("{path} is not empty and does not contain a run; choose another folder", path=path)
 
     def create(self) -> None:
         """Make the folder of a new run, and claim it.

@@ -64,10 +64,12 @@ class Launcher:
 
     Args:
         folder: where they run; relative paths among their arguments begin there.
+        max_memory: bytes that each may allocate, where the system can limit it (Linux); None: no limit.
     """
 
-    def __init__(self, folder: Path = _ROOT) -> None:
+    def __init__(self, folder: Path = _ROOT, max_memory: int | None = None) -> None:
         self._folder = folder
+        self._max_memory = max_memory
         self._lock = threading.Lock()
         self._ready: subprocess.Popen[str] | None = None
         self._started: list[Started] = []
@@ -77,12 +79,13 @@ class Launcher:
         with self._lock:
             self._see_to_ready()
 
-    def start(self, run: Path, arguments: Sequence[str]) -> Started:
+    def start(self, run: Path, arguments: Sequence[str], *, waits: bool = False) -> Started:
         """Start `python -m transformer_core ARGUMENTS`.
 
         Args:
             run: the folder of the training.
             arguments: the command and its options, `--run` among them.
+            waits: whether it will wait for its turn; then in a process that has imported nothing yet.
 
         Raises:
             RunError: no process can be started, or the runs' folder cannot be written.
@@ -92,7 +95,7 @@ class Launcher:
             try:
                 log.parent.mkdir(parents=True, exist_ok=True)
                 forget_log(log)
-                process = self._hand_over(json.dumps({"arguments": [*arguments], "log": str(log)}))
+                process = self._hand_over(json.dumps({"arguments": [*arguments], "log": str(log)}), is_bare=waits)
             except OSError as error:
                 raise RunError(
                     "the training cannot be started ({error}); free some memory or disk space", error=reason(error)
@@ -121,11 +124,13 @@ class Launcher:
     def _not_done(self) -> list[Started]:
         return [started for started in self._started if started.process.poll() != 0]
 
-    def _hand_over(self, line: str) -> "subprocess.Popen[str]":
-        """Give a line to the ready process; if that has died, to a new one."""
+    def _hand_over(self, line: str, *, is_bare: bool) -> "subprocess.Popen[str]":
+        """Give a line to the ready process; if that has died, to a new one; or to one that has imported nothing."""
         for _ in range(2):
-            process = self._see_to_ready()
-            self._ready = None
+            if is_bare:
+                process = self._new("--bare")
+            else:
+                process, self._ready = self._see_to_ready(), None
             assert process.stdin is not None, "it was started with a pipe"
             with suppress(BrokenPipeError), process.stdin:
                 process.stdin.write(line + "\n")
@@ -140,17 +145,25 @@ class Launcher:
                 self._ready.communicate()
             self._ready = None
         if self._ready is None:
-            python_path = (str(_ROOT), os.environ.get("PYTHONPATH"))
-            self._ready = subprocess.Popen(
-                _COMMAND,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                text=True,
-                start_new_session=True,
-                cwd=self._folder,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, python_path))},
-            )
-            with suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, self._ready.pid, _NICENESS)
+            self._ready = self._new()
         return self._ready
+
+    def _new(self, *options: str) -> "subprocess.Popen[str]":
+        python_path = (str(_ROOT), os.environ.get("PYTHONPATH"))
+        process = subprocess.Popen(
+            (*_COMMAND, *options),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+            cwd=self._folder,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, python_path))},
+        )
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, process.pid, _NICENESS)
+        if self._max_memory is not None and sys.platform == "linux":
+            import resource
+
+            resource.prlimit(process.pid, resource.RLIMIT_DATA, (self._max_memory, self._max_memory))
+        return process

@@ -53,6 +53,16 @@ def take_place() -> QueueTurn | None:
     return QueueTurn(None) if folder is None else _free_place(folder)
 
 
+def n_free(line: str = _RUNS, most: int | None = None) -> int:
+    """Return how many places of a line are free now, as `wait_for_place` has them; all where there is no queue."""
+    folder, n_places = _folder(line), n_at_once() if most is None else most
+    locks = [None if folder is None else acquire(folder / f"place-{number}.lock") for number in range(n_places)]
+    for lock in locks:
+        if lock is not None:
+            lock.release()
+    return n_places if folder is None else n_places - locks.count(None)
+
+
 def wait_for_place(*, is_wanted: Callable[[int], bool], line: str = _RUNS, most: int | None = None) -> QueueTurn | None:
     """Wait for a place.
 

@@ -25,7 +25,11 @@ _STATUS, _LOCK, _RESERVE = "status.json", ".lock", ".reserve"
 _HEARTBEAT_SECONDS = 2.0  # least time between two heartbeats
 _SILENT_SECONDS = 60.0  # a process of another machine that has not written for this long is taken for gone
 _CLAIM_SECONDS = 1.0  # for which a claim waits, since readers hold the lock for a moment
+_BEFORE_A_RUN = (  # what one that waited, or was killed before it began, may leave
+    *(".lock", ".reserve", ".run.json.", ".status.json.", "status.json", "queued.json", "commands"),
+)
 _RESERVE_BYTES = 64 * 1024  # room on the disk to say that there is no room
+_KEPT: dict[Path, FileLock] = {}  # locks of folders that this process has, and no object of it at the moment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +103,47 @@ class WorkDirectory:
                 "{path} cannot be written ({error}); choose another folder", path=self.path, error=reason(error)
             ) from error
 
+    @staticmethod
+    def refuse_if_taken(path: Path) -> None:
+        """Check that a new run may begin in a folder: it is empty, or does not exist yet.
+
+        Raises:
+            RunError: it holds a run, or anything else.
+        """
+        if path.exists() and not path.is_dir():
+            raise RunError("{path} is a file; a run needs a folder", path=path)
+        names = (
+            {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+        )  # once: another may begin meanwhile
+        if "run.json" in names:
+            raise RunError(
+                "{path} already contains a run; resume it with --resume, or choose another folder", path=path
+            )
+        if not all(name.startswith(_BEFORE_A_RUN) for name in names):
+            raise RunError("{path} is not empty and does not contain a run; choose another folder", path=path)
+
+    def wait_here(self) -> int:
+        """Make the folder this process's own while it waits for its turn; return the step that is done.
+
+        Raises:
+            RunError: it holds something that is no run, another process works on it, or it cannot be written.
+        """
+        if not (self.path / "run.json").exists():
+            self.refuse_if_taken(self.path)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            is_taken = not self.take()
+        except OSError as error:
+            raise RunError(
+                "{path} cannot be written ({error}); choose another folder", path=self.path, error=reason(error)
+            ) from error
+        if is_taken:
+            raise RunError(
+                "another process has just started a run in {path}; wait a moment and try again", path=self.path
+            )
+        status = self.status()
+        return 0 if status is None else status.step
+
     def take(self) -> bool:
         """Take the folder, drop what a killed process left half written, and reserve the room for a last word.
 
@@ -108,7 +153,7 @@ class WorkDirectory:
         Raises:
             OSError: the folder cannot be written, and is not taken.
         """
-        lock = acquire(self.path / _LOCK, seconds=_CLAIM_SECONDS)
+        lock = _KEPT.pop(self.path.resolve(), None) or acquire(self.path / _LOCK, seconds=_CLAIM_SECONDS)
         if lock is None:
             return False
         self._lock = lock
@@ -123,8 +168,14 @@ class WorkDirectory:
             raise
         return True
 
+    def keep(self) -> None:
+        """Keep the folder for this process, for whichever object takes it next; `release` lets others work on it."""
+        if self._lock is not None:
+            _KEPT[self.path.resolve()], self._lock = self._lock, None
+
     def release(self) -> None:
         """Let others work on it."""
+        self._lock = _KEPT.pop(self.path.resolve(), None) or self._lock
         if self._lock is not None:
             self._lock.release(force=True)
 

@@ -12,23 +12,14 @@ from transformer_core.errors import NO_MESSAGE, Message
 from transformer_core.training.evaluate import evaluate
 from transformer_core.training.loop import StepRecord, train
 from transformer_core.training.probes import probe
-from transformer_core.training.run import commands
 from transformer_core.training.run.begin import asked_further
 from transformer_core.training.run.control import Control, ControlSignal
-from transformer_core.training.run.directory import RunDirectory
 from transformer_core.training.run.failures import explained, reported
 from transformer_core.training.run.film import planned_snapshots
 from transformer_core.training.run.job import Job
-from transformer_core.training.run.queue import QueueTurn, n_at_once, take_place, wait_for_place
+from transformer_core.training.run.queue import QueueTurn, take_place
 from transformer_core.training.run.status import RunState
 
-_FIRST_IN_LINE = Message("queued until another training ends: this machine runs {most} at a time, paused ones included")
-_OTHERS_BEFORE = Message(
-    "queued until another training ends: this machine runs {most} at a time, paused ones "
-    "included; {n} is ahead in the queue",
-    plural="queued until another training ends: this machine runs {most} at a time, paused ones "
-    "included; {n} are ahead in the queue",
-)
 _MEASURING_PAIRS = Message("evaluating on {n:,} held-out pairs")
 _MEASURING_TEXTS = Message("evaluating on {n:,} held-out texts")
 _LOG_SECONDS = 1.0  # slow steps are logged each second, however rarely the configuration says
@@ -51,7 +42,7 @@ def work(
     job: Job,
     *,
     stop_reason: Callable[[], str] = lambda: "",
-    waits: bool = False,
+    turn: QueueTurn | None = None,
     on_snapshot: Callable[[int], None] = lambda step: None,
 ) -> Iterator[Event]:
     """Train until all steps are done or a stop is requested; log, measure, film and save on the way.
@@ -59,7 +50,7 @@ def work(
     Args:
         job: from `begin` or `go_on`; changed in place.
         stop_reason: asked after each step; a text means: save, and stop for that reason.
-        waits: whether the run waits in the queue while the machine trains enough others.
+        turn: its place among the runs of this machine, which it has waited for; None: it takes one if there is one.
         on_snapshot: called by the first process after each new snapshot of the film, with its step; what it raises ends
             the run.
 
@@ -71,18 +62,13 @@ def work(
             memory. The run's status says the same.
     """
     directory = job.directory
-    place: QueueTurn | None = None
+    place = turn or (take_place() if job.processes.is_first else None)
     try:
         with reported(
             lambda error: explained(error, directory, step=job.step), lambda why: _tell(job, "failed", reason=why)
         ):
             if job.is_complete:
                 _tell(job, "finished")
-                return
-            if job.processes.is_first:
-                place = _queue(directory, job.step, stop_reason) if waits else take_place()
-            if job.processes.agree(waits and job.processes.is_first and place is None):
-                _tell(job, "stopped", reason=Message("stopped while queued"))
                 return
             yield from _train(job, stop_reason, on_snapshot)
     finally:
@@ -159,22 +145,6 @@ def _train(job: Job, stop_reason: Callable[[], str], on_snapshot: Callable[[int]
         _tell(job, "stopped", reason=signal.stop)
     else:
         _tell(job, "finished")
-
-
-def _queue(directory: RunDirectory, step: int, stop_reason: Callable[[], str]) -> QueueTurn | None:
-    """Wait for a place among the runs of this machine; None: a stop was requested."""
-    written: Message | None = None
-
-    def is_wanted(n_before: int) -> bool:
-        nonlocal written
-        waits = Message(_OTHERS_BEFORE if n_before else _FIRST_IN_LINE, most=n_at_once(), n=n_before)
-        if waits != written:
-            written = waits
-            directory.write_status("queued", step=step, reason=waits)
-        directory.heartbeat("queued", step=step, reason=waits)
-        return not stop_reason() and not commands.take(directory.path, names=("stop",))
-
-    return wait_for_place(is_wanted=is_wanted)
 
 
 def _take_snapshot(job: Job, on_snapshot: Callable[[int], None], *, is_asked: bool = False) -> None:

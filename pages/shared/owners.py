@@ -1,0 +1,130 @@
+"""A server that several people use, `HEADLIGHT_SHARED=1`: who made what, and how much each may make.
+
+Each browser gets a random cookie with the first page; what it makes is noted beside it, as a digest of that cookie, in
+a folder `.owners`. Without `HEADLIGHT_SHARED` everything belongs to everybody.
+"""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+import streamlit as st
+
+from transformer_core.errors import ConfigError, HeadlightError, Message
+from transformer_core.language import say
+from transformer_core.reasons import reason
+
+VARIABLE = "HEADLIGHT_SHARED"
+COOKIE = "headlight-visitor"
+MOST_UPLOAD = 20  # MB, of one file
+MOST_KEPT = 200 << 20  # bytes that a visitor's models, or texts, may take before the last one
+TRAINING_MEMORY = 2 << 30  # bytes, of one training
+_NOTES = ".owners"  # the folder that names whose its neighbours are
+_SESSION = "visitor"  # key of what stands for the cookie where the browser keeps none
+_YES, _NO = {"1", "true", "yes", "on"}, {"", "0", "false", "no", "off"}
+
+
+def is_shared() -> bool:
+    """Return whether people who do not know each other use this server.
+
+    Raises:
+        ConfigError: HEADLIGHT_SHARED says neither yes nor no.
+    """
+    wanted = os.environ.get(VARIABLE, "").strip().lower()
+    if wanted not in _YES | _NO:
+        raise ConfigError("{variable} must be 1 or 0, got {wanted!r}", variable=VARIABLE, wanted=wanted)
+    return wanted in _YES
+
+
+def visitor() -> str:
+    """Return what tells this visitor from others, also after a reload: a digest of the cookie."""
+    secret = st.context.cookies.get(COOKIE) or st.session_state.setdefault(_SESSION, secrets.token_urlsafe())
+    return sha256(secret.encode()).hexdigest()[:32]
+
+
+def claim(path: Path) -> None:
+    """Note that this visitor makes a file or folder; nothing is noted where the server is not shared."""
+    if is_shared():
+        note = _note(path)
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(visitor(), encoding="utf-8")
+
+
+def is_mine(path: Path) -> bool:
+    """Return whether this visitor may change a file or folder."""
+    if not is_shared():
+        return True
+    try:
+        return _note(path).read_text(encoding="utf-8") == visitor()
+    except (OSError, ValueError):
+        return False
+
+
+def check_is_mine(path: Path, kind: type[HeadlightError]) -> None:
+    """Refuse to change what somebody else made.
+
+    Raises:
+        kind: another visitor or the operator of the server made it.
+    """
+    if not is_mine(path):
+        raise kind("only the visitor who made {name} can change it on this shared server", name=path.name)
+
+
+def forget(path: Path) -> None:
+    """Forget who made what is gone now."""
+    with suppress(OSError):
+        _note(path).unlink(missing_ok=True)
+
+
+def mine(folder: Path) -> Iterator[Path]:
+    """Yield what this visitor made in a folder of a shared server, and what is still there."""
+    for note in sorted((folder / _NOTES).glob("*")):
+        path = folder / note.name
+        if path.exists() and is_mine(path):
+            yield path
+
+
+def check_room(folder: Path) -> None:
+    """Refuse one more text or model where what a visitor keeps in a folder of a shared server takes much room.
+
+    Raises:
+        HeadlightError: there is no room for it.
+    """
+    if not is_shared():
+        return
+    try:
+        used = sum(
+            file.stat().st_size
+            for path in mine(folder)
+            for file in (path.rglob("*") if path.is_dir() else [path])
+            if file.is_file()
+        )
+    except OSError as error:
+        raise HeadlightError("your files cannot be measured ({error}); try again", error=reason(error)) from None
+    if used > MOST_KEPT:
+        raise HeadlightError(
+            "what you keep on this shared server takes more than {most} MiB; delete some of it first",
+            most=MOST_KEPT >> 20,
+        )
+
+
+def not_mine() -> str:
+    """Return the sentence that stands in place of what only the maker may do."""
+    return say("Another visitor made this; on this shared server, only they can change it.")
+
+
+def refuse_if_shared(what: Message, kind: type[HeadlightError]) -> None:
+    """Refuse what only the operator of a shared server may do.
+
+    Raises:
+        kind: the server is shared.
+    """
+    if is_shared():
+        raise kind("{what} is off on this shared server; ask its operator", what=what)
+
+
+def _note(path: Path) -> Path:
+    return path.parent / _NOTES / path.name
