@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 from transformer_core.cli.progress import StatusLine
 from transformer_core.cli.settings import READING_FIELDS, parse_settings
 from transformer_core.config import Architecture
-from transformer_core.corpora import CORPORA, CorpusReading
+from transformer_core.corpora import BETWEEN, CORPORA, CorpusReading
 from transformer_core.corpora.watched import CancellableWork, WatchedFolder
 from transformer_core.corpora.watched import Progress as WatchedProgress
 from transformer_core.errors import ConfigError
@@ -31,7 +31,9 @@ settings:
   division    auto, stretches, lines or stream: what one text of a text file is; a stream is one running text,
               whose last tenth is the validation set
   vocab_size  tokens at most
-  skip_bad_lines  true: leave out the lines of a .tsv file that hold no pair, in place of refusing the file
+  skip_bad_lines  true: leave out the lines of a table that hold no pair or text, in place of refusing the file
+  text_column, source_column, target_column  of a table or of parallel files; without them, by usual names
+  header      auto, yes or no: of .csv and .tsv, whether the first line has the names of the columns
 
 examples:
   python -m transformer_core inspect --corpus en-fr
@@ -54,9 +56,11 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     parser.add_argument(
         "--corpus",
         metavar="NAME",
+        nargs="+",
         required=True,
-        help=f"{', '.join(CORPORA)}; or a text file, a .tsv of pairs, a folder of texts; or program:reverse, the task "
-        "of an example program, or program:FOLDER, of a compiled model",
+        help=f"{', '.join(CORPORA)}; or text files, tables (.jsonl, .json, .csv, .tsv, .parquet), two parallel files "
+        "(train.en train.fr) or a folder; or program:reverse, the task of an example program, or program:FOLDER, of a "
+        "compiled model",
     )
     parser.add_argument(
         "--architecture",
@@ -78,6 +82,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 def run(options: argparse.Namespace) -> int:
     """Print the statistics; return 0."""
+    options.corpus = BETWEEN.join(options.corpus)
     reading = _reading(options.set)
     from transformer_core.corpora.analysis import stats_of
 

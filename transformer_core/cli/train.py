@@ -60,8 +60,8 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         "--corpus",
         metavar="NAME",
         nargs="+",
-        help=f"what to train on: {', '.join(CORPORA)}; or text files, tables (.jsonl, .json, .csv, .tsv, .parquet), two "
-        "parallel files (train.en train.fr) or a folder; or program:reverse, the task of an example program, or "
+        help=f"what to train on: {', '.join(CORPORA)}; or text files, tables (.jsonl, .json, .csv, .tsv, .parquet), "
+        "two parallel files (train.en train.fr) or a folder; or program:reverse, the task of an example program, or "
         "program:FOLDER, of a compiled model",
     )
     parser.add_argument(

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 
 from transformer_core.corpora.corpus import (
+    BETWEEN,
     PROGRAM,
     Alignment,
     Corpus,
@@ -27,6 +28,7 @@ from transformer_core.corpora.tasks.tasks import copy, reverse, sort
 from transformer_core.errors import CorpusError, Message
 
 __all__ = [
+    "BETWEEN",
     "CORPORA",
     "PROGRAM",
     "Alignment",
@@ -64,8 +66,9 @@ def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -
 
     Args:
         name: one of `CORPORA`; or "program:reverse", the task of an example program or of the folder of a compiled
-            one; or the path of a text file, of a .tsv file of pairs, or of a folder of such files; with a file that
-            bears the name of a generated corpus, "./copy" is the file.
+            one; or the path of a text file, of a table (JSON, JSON lines, CSV, TSV, Parquet), or of a folder of such
+            files; or the paths of several, "train.en|train.fr". With a file that bears the name of a generated corpus,
+            "./copy" is the file.
         seed: of a generated corpus: which sentences are drawn; what is held out does not depend on it, where
             combinations decide.
         reading: what one token is, and of a file what one text is.
@@ -86,7 +89,7 @@ def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -
                 "{name} is read with the tokens of its program; leave out tokens, vocab_size and division", name=name
             )
         return program_corpus(name, seed=seed)
-    if name and os.path.exists(name):
+    if name and (os.path.exists(name) or all(map(os.path.exists, name.split(BETWEEN)))):
         from transformer_core.corpora.storage.files import open_corpus
 
         return open_corpus(name, reading)

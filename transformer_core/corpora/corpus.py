@@ -25,6 +25,9 @@ Words are those that the word tokenizer makes of the source, from 0 on, whatever
 TokenizerKind = Literal["word", "character", "byte_bpe"]
 """What one token is; byte_bpe: some bytes that often come together."""
 
+BETWEEN = "|"
+"""What is between the paths of several files in the name of one corpus."""
+
 PROGRAM = "program:"
 """Before the name of an example program, or the folder of a compiled one, in the name of the corpus of its task."""
 

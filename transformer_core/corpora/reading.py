@@ -9,6 +9,7 @@ from transformer_core.errors import CorpusError
 
 MadeHere = Literal["auto", "word", "character", "byte_bpe"]
 Divided = Literal["auto", "stretches", "lines", "stream"]
+Header = Literal["auto", "yes", "no"]
 
 # The special tokens, of bytes one for each, and one more.
 _FEWEST_TOKENS: dict[TokenizerKind, int] = {"word": 6, "character": 6, "byte_bpe": 262}
@@ -29,7 +30,11 @@ class CorpusReading:
     tokens: str = "auto"  # one of MadeHere (of files: byte_bpe), or a tokenizer's folder or Hub id, with a "/" in it
     division: Divided = "auto"  # of a text file; a stream is one running text, whose last tenth is held out
     vocab_size: int | None = None  # tokens at most, the special ones included; None: as many as suit the corpus
-    skip_bad_lines: bool = False  # of a .tsv file: leave out lines that hold no pair, in place of refusing the file
+    skip_bad_lines: bool = False  # of a table: leave out lines that hold no pair or text, in place of refusing the file
+    text_column: str = ""  # of a table: where the text is; "a+b": both, each on a line of its own; "": by usual names
+    source_column: str = ""  # of a table of pairs, or of parallel files (en, fr): where the source is
+    target_column: str = ""  # and the target
+    header: Header = "auto"  # of CSV and TSV: the first line has the names of the columns; auto: if it looks like that
 
     def __post_init__(self) -> None:
         """Check every field."""
@@ -46,6 +51,21 @@ class CorpusReading:
                 name="division",
                 choices=", ".join(get_args(Divided)),
                 value=self.division,
+            )
+        if self.header not in get_args(Header):
+            raise CorpusError(
+                "{name} must be one of {choices}; got {value!r}",
+                name="header",
+                choices=", ".join(get_args(Header)),
+                value=self.header,
+            )
+        if bool(self.source_column) != bool(self.target_column) or (self.text_column and self.source_column):
+            raise CorpusError(
+                "choose text_column alone, or source_column and target_column together; got {text!r}, {source!r} and "
+                "{target!r}",
+                text=self.text_column,
+                source=self.source_column,
+                target=self.target_column,
             )
         if self.tokenizer_source and self.vocab_size is not None:
             raise CorpusError(
@@ -73,15 +93,23 @@ class CorpusReading:
         """The folder, or the id on the Hub, of a tokenizer from elsewhere; "": one is made here."""
         return "" if self.tokens in get_args(MadeHere) else self.tokens
 
-    def refuse_skipping(self, name: str) -> None:
-        """Check that no lines are to be skipped in what holds no lines of pairs.
+    def refuse_table(self, name: str) -> None:
+        """Check that nothing is chosen that only tables have.
 
         Raises:
-            CorpusError: some are.
+            CorpusError: lines are to be skipped, or columns or a header are named.
         """
-        if self.skip_bad_lines:
+        chosen = [
+            field
+            for field in ("skip_bad_lines", "text_column", "source_column", "target_column", "header")
+            if getattr(self, field) != getattr(AS_MADE, field)
+        ]
+        if chosen:
             raise CorpusError(
-                "{name} is not a .tsv file; skip_bad_lines only applies to .tsv files, leave it out", name=name
+                "{name} is not a table; {setting} only applies to JSON, JSON lines, CSV, TSV, Parquet and parallel "
+                "files, leave it out",
+                name=name,
+                setting=chosen[0],
             )
 
     def vocab_size_of(self, kind: TokenizerKind, usual: int) -> int:
@@ -120,7 +148,7 @@ def read_as(corpus: Corpus, reading: CorpusReading) -> Corpus:
         CorpusError: it is no text file, whose division could be chosen or whose lines could be skipped; or its
             answers cannot be written in words.
     """
-    reading.refuse_skipping(corpus.name)
+    reading.refuse_table(corpus.name)
     if reading.division != "auto":
         raise CorpusError(
             "{name} is generated text by text, so it cannot be divided differently; division is for "

@@ -1,27 +1,31 @@
 """A text of one's own: taken in, or refused with a reason; chosen, read as its owner wants, and deleted."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 import pandas as pd
 import streamlit as st
 
-from pages.shared import models, prose
+from pages.shared import models, owners, prose
 from pages.shared.corpora import TOKENS, Choice
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
-from pages.train.train import own_texts
+from pages.train.train import own_columns, own_texts
 from pages.train.train.own_texts import OwnText
 from transformer_core.corpora.storage.pair_lines import BadLinesError, pair_in_words
-from transformer_core.errors import CorpusError, HeadlightError, mark
+from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_message, say_number
 
 OWN = Kept("train-own")  # the text that is chosen; None after one was refused
 DIVISIONS = {"auto": mark("as in the file"), "lines": mark("one text per line"), "stream": mark("one running text")}
+Given = Sequence[tuple[BinaryIO | bytes, str]]
+"""Open files, or what was typed, and what each is called."""
+
 _FOREIGN = "foreign"
 _TOKENS = {**TOKENS, _FOREIGN: mark("From a folder or the Hub")}
-_UPLOADS = Kept("train-uploads", 0)  # how many files have come
-_PENDING = Kept("train-upload-pending")  # a file with bad lines, until its owner decides
+_UPLOADS = Kept("train-uploads", 0)  # how often files have come
+_PENDING = Kept("train-upload-pending")  # files with bad lines, until their owner decides
 _REFUSAL = Kept("train-upload-refusal")  # of the last file, as long as nothing is chosen
 _REMARK = Kept("train-upload-remark", ("", ""))  # on the last file, with its key
 
@@ -61,58 +65,76 @@ def choose() -> Choice | None:
 
 
 def _take() -> None:
-    """Offer to give a file, or to type a text."""
-    by_file, by_hand = st.tabs([say("A file"), say("Typed or pasted")])
+    """Offer to give files, a folder of them, or to type a text."""
+    by_file, by_folder, by_hand = st.tabs([say("Files"), say("A folder"), say("Typed or pasted")])
+    n_uploads, size = _UPLOADS.value, st.get_option("server.maxUploadSize")
     with by_file:
-        n_uploads = _UPLOADS.value
-        file = st.file_uploader(
-            say("Text, or pairs as .tsv or .csv, up to {n} MB", n=st.get_option("server.maxUploadSize")),
+        files = st.file_uploader(
+            say("Text, or a table: .jsonl, .json, .csv, .tsv, .parquet; up to {n} MB", n=size),
             help=say(
-                "A UTF-8 text file; for pairs, one per line: source, tab (or comma), target. It stays on this machine."
+                "A text file; or a table with a text, or a source and a target, in each row. Two parallel files "
+                "(train.en and train.fr), chosen together, make pairs. It stays on this machine."
             ),
+            accept_multiple_files=True,
             key=f"{_UPLOADS.key}-{n_uploads}",
         )
-        if file is not None:  # it has arrived as a whole: no button that could be pressed too early
-            with st.spinner(say("Reading the file …"), show_time=True):
-                _take_in(file.name, file)
-            _UPLOADS.set(n_uploads + 1)
-            st.rerun()  # the page that a person sees has room for another file
+    with by_folder:
+        files += st.file_uploader(
+            say("A folder of texts or of tables, up to {n} MB per file", n=size),
+            accept_multiple_files="directory",
+            key=f"{_UPLOADS.key}-folder-{n_uploads}",
+        )
+    if files:  # they have arrived as a whole: no button that could be pressed too early
+        with by_file, st.spinner(say("Reading the file …"), show_time=True):
+            _take_in([(file, file.name) for file in files])
+        _UPLOADS.set(n_uploads + 1)
+        st.rerun()  # the page that a person sees has room for more files
     with by_hand, st.form("train-paste", border=False):
         text = st.text_area(say("Text, or tab-separated pairs"), height=160, placeholder=say("Paste a text here"))
         if st.form_submit_button(say("Upload")):
             name = f"{say('pasted')}{'.tsv' if _are_pairs(text) else '.txt'}"
-            _take_in(name, text.encode("utf-8", "replace"))
+            _take_in([(text.encode("utf-8", "replace"), name)])
 
 
-def _take_in(name: str, content: BinaryIO | bytes, *, skip_bad_lines: bool = False) -> None:
-    """Take a text in and choose it; one that is refused leaves nothing chosen, so that no other one is trained on."""
+def _take_in(files: Given, *, skip_bad_lines: bool = False) -> None:
+    """Take texts in and choose them; what is refused leaves nothing chosen, so that no other text is trained on."""
     from transformer_core.corpora.storage.uploads import take_in
 
     OWN.set(None)
     for kept in (_REFUSAL, _REMARK, _PENDING):
         kept.pop()
     try:
-        taken = take_in(content, name, own_texts.folder(), skip_bad_lines=skip_bad_lines)
+        owners.check_room(own_texts.folder())
+        taken = take_in(files, own_texts.folder(), skip_bad_lines=skip_bad_lines)
     except BadLinesError as error:
-        _PENDING.set((name, content, error))
-    except CorpusError as error:
+        _PENDING.set((files, error))
+    except HeadlightError as error:
         _REFUSAL.set(say("This could not be imported: {error}.", error=error))
     else:
+        owners.claim(taken.path.parent)
         OWN.set(taken.path.parent.name)
         _REMARK.set((OWN.value, say_message(taken.remark)))
 
 
-def _offer_to_skip(name: str, content: BinaryIO | bytes, error: BadLinesError) -> None:
-    """Show the first lines that are no pairs, and let the owner decide."""
+def _offer_to_skip(files: Given, error: BadLinesError) -> None:
+    """Show the first lines that hold no pair or text, and let the owner decide."""
     lines = error.lines
-    counted = say_number(
-        lines.n_bad,
-        "{name}: {n:,} of {n_lines:,} lines is not a pair; {pair}.",
-        "{name}: {n:,} of {n_lines:,} lines are not pairs; {pair}.",
-        name=error.name,
-        n_lines=lines.n_lines,
-        pair=pair_in_words(error.name),
-    )
+    values = {"name": error.name, "n_lines": lines.n_lines}
+    if lines.is_pairs:
+        counted = say_number(
+            lines.n_bad,
+            "{name}: {n:,} of {n_lines:,} lines is not a pair; {pair}.",
+            "{name}: {n:,} of {n_lines:,} lines are not pairs; {pair}.",
+            **values,
+            pair=pair_in_words(error.name),
+        )
+    else:
+        counted = say_number(
+            lines.n_bad,
+            "{name}: {n:,} of {n_lines:,} lines has no text.",
+            "{name}: {n:,} of {n_lines:,} lines have no text.",
+            **values,
+        )
     prose.warning(counted)
     if lines.n_bad > len(lines.first_bad):
         prose.caption(say("The first {n}:", n=len(lines.first_bad)))
@@ -120,14 +142,15 @@ def _offer_to_skip(name: str, content: BinaryIO | bytes, error: BadLinesError) -
     st.dataframe(shown.set_axis([say("problem"), say("line")], axis=1), hide_index=True)
     with st.container(horizontal=True):
         skip = say_number(lines.n_bad, "Skip this line", "Skip these {n:,} lines")
-        st.button(prose.plain(skip), key="skip-bad-lines", type="primary", on_click=_skip, args=(name, content))
+        st.button(prose.plain(skip), key="skip-bad-lines", type="primary", on_click=_skip, args=(files,))
         st.button(say("Cancel"), key="cancel-upload", on_click=_PENDING.pop)
 
 
-def _skip(name: str, content: BinaryIO | bytes) -> None:
-    if not isinstance(content, bytes):
-        content.seek(0)
-    _take_in(name, content, skip_bad_lines=True)
+def _skip(files: Given) -> None:
+    for file, _ in files:
+        if not isinstance(file, bytes):
+            file.seek(0)
+    _take_in(files, skip_bad_lines=True)
 
 
 def _are_pairs(text: str) -> bool:
@@ -137,19 +160,25 @@ def _are_pairs(text: str) -> bool:
 
 
 def _read(key: str, text: OwnText) -> Choice | None:
-    """Choose how a text is read; None while the tokenizer is not named."""
-    is_pairs = text.path.suffix.lower() == ".tsv"
-    reading: dict[str, str | int | bool] = {"skip_bad_lines": True} if text.skips_bad_lines else {}
+    """Choose how a text is read; None while the tokenizer or the columns are not named."""
+    try:
+        columns = own_columns.choose(key, text)
+    except HeadlightError as error:
+        prose.warning(say("This cannot be trained on: {error}.", error=error))
+        return None
+    if columns is None:
+        return None
+    reading, is_pairs, is_table = columns
     with st.container(key="hl-train-reading"):
         left, right = st.columns(2)
     tokens = left.selectbox(
         say("Tokens"),
-        [*_TOKENS],
+        [*(TOKENS if owners.is_shared() else _TOKENS)],
         format_func=lambda name: say(_TOKENS[name]),
         key=f"train-tokens-{key}",
         persist_state="session",
     )
-    if tokens == _FOREIGN:
+    if tokens == _FOREIGN and not owners.is_shared():
         source = st.text_input(
             say("Folder of a tokenizer, or its id on the Hugging Face Hub"),
             placeholder="openai-community/gpt2",
@@ -163,7 +192,7 @@ def _read(key: str, text: OwnText) -> Choice | None:
         reading["tokens"] = f"./{source}" if is_folder else source
     elif tokens != "byte_bpe":
         reading["tokens"] = tokens
-    if not is_pairs:
+    if not is_table:
         division = right.selectbox(
             say("Texts"),
             [*DIVISIONS],

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from pages.shared import models, runs
+from pages.shared import models, owners, runs
 from transformer_core.corpora.storage.uploads import SKIPS_BAD_LINES
 from transformer_core.errors import RunError
 from transformer_core.language import say
@@ -15,7 +15,7 @@ from transformer_core.reasons import reason
 
 @dataclass(frozen=True, kw_only=True)
 class OwnText:
-    """A file that was taken in; it lies in a folder of its own, which tells files of one name apart."""
+    """A file, or a folder of several, that was taken in; a folder of its own tells those of one name apart."""
 
     path: Path
     time: float  # when it came, seconds since 1970 (UTC)
@@ -29,6 +29,11 @@ class OwnText:
     def corpus(self) -> str:
         """The text as `--corpus` takes it."""
         return models.at_root(self.path)
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of its files."""
+        return sum(path.stat().st_size for path in (self.path, *self.path.rglob("*")) if path.is_file())
 
     @property
     def skips_bad_lines(self) -> bool:
@@ -46,7 +51,7 @@ def available() -> dict[str, OwnText]:
     found = {
         path.parent.name: OwnText(path=path, time=path.stat().st_mtime)
         for path in folder().glob("[!.]*/[!.]*")
-        if path.is_file()
+        if path.exists() and owners.is_mine(path.parent)
     }
     return dict(sorted(found.items(), key=lambda item: -item[1].time))
 
@@ -56,7 +61,7 @@ def titles(texts: dict[str, OwnText]) -> dict[str, str]:
     called = {key: text.name for key, text in texts.items()}
     for more in (
         lambda key: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(texts[key].time)),
-        lambda key: say("{n:,} bytes", n=texts[key].path.stat().st_size),  # two came within a second
+        lambda key: say("{n:,} bytes", n=texts[key].n_bytes),  # two came within a second
         lambda key: key,
     ):
         n_of = Counter(called.values())
@@ -68,8 +73,9 @@ def delete(text: OwnText) -> None:
     """Delete a text that no training at work needs.
 
     Raises:
-        RunError: one needs it, or the text cannot be deleted.
+        RunError: one needs it, the text cannot be deleted, or it is somebody else's on a shared server.
     """
+    owners.check_is_mine(text.path.parent, RunError)
     for run in runs.available().values():
         if run.is_at_work and run.request is None:
             raise RunError("the training {run} is starting; try again in a moment", run=run.name)
@@ -77,6 +83,7 @@ def delete(text: OwnText) -> None:
             raise RunError("the training {run} is using {text}; stop it first", run=run.name, text=text.name)
     try:
         shutil.rmtree(text.path.parent)
+        owners.forget(text.path.parent)
     except OSError as error:
         raise RunError(
             "{text} cannot be deleted ({error}); look at the permissions of its folder",

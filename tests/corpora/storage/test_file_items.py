@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer_core.corpora.corpus import Pair, Text
-from transformer_core.corpora.storage.file_items import FileItems, as_pair, as_text
+from transformer_core.corpora.corpus import Text
+from transformer_core.corpora.storage.file_items import FileItems, as_text
 from transformer_core.corpora.storage.text_files import TextFiles, check_text_file
 
 TEXTS = ("one", "zwei Wörter", "три", "四\nand another line", "five")
@@ -46,10 +46,6 @@ def test_some_of_them(items: FileItems, some: slice, one: int):
 )
 def test_a_text_as_it_is_read(raw: bytes, text: str):
     assert as_text(raw) == Text(text)
-
-
-def test_a_pair_as_it_is_read():
-    assert as_pair("un œuf \t an egg\tsomewhere\r".encode()) == Pair("un œuf", "an egg")
 
 
 def test_places(items: FileItems):

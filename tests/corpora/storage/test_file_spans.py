@@ -134,14 +134,6 @@ def test_the_choice_is_even(folder: Path):
         assert abs(half.mean() - 0.5) < 0.06  # five standard deviations
 
 
-def test_pairs_of_one_source_are_on_one_side(folder: Path):
-    rows = [f" s{i} \tt{j}" for j in range(3) for i in range(100)]
-    train, held_out = read(some_files(folder, "\n".join(rows)), "pairs")
-    sources = [{raw.split(b"\t")[0].strip() for raw in part} for part in (train, held_out)]
-    assert not sources[0] & sources[1]
-    assert (len(train), len(held_out)) == (3 * 95, 5)
-
-
 def test_what_was_found_in_a_large_file_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(file_spans, "LARGE", 10)
     monkeypatch.setattr(text_files, "LARGE", 10)

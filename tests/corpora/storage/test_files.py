@@ -117,8 +117,8 @@ def test_files_that_are_no_corpus(tmp_path: Path, name: str, content: bytes | No
     [
         ({".hidden": b"x"}, "contains no text; add text files to it"),
         (
-            {"a": b"", "b": b"\0", "c.tsv": b"a\tb"},
-            r"\(.*a is empty; .*b is not a text .*c.tsv contains pairs.*\); add",
+            {"a": b"", "b": b"\0"},
+            r"\(.*a is empty; .*b is not a text .*\); add",
         ),
         ({str(i): b"" for i in range(5)}, r"2 is empty; and 2 more\); add"),
         ({"a.txt": b"one\ntwo"}, "only one text file, .* use that file itself"),
@@ -138,9 +138,8 @@ def test_bad_lines_are_skipped_where_that_is_wanted_and_nothing_vanishes_without
     assert {*corpus.train, *corpus.held_out} == {Pair("one", "un"), Pair("two", "deux"), Pair("four", "quatre")}
     said = str(corpus.description)
     assert "not pairs: 2." in said and "2 of 5 lines have more" in said
-    for other in (written(tmp_path, "c.txt", "one\ntwo\n"), tmp_path):
-        with pytest.raises(CorpusError, match=r"is not a .tsv file; skip_bad_lines only applies to .tsv files"):
-            open_corpus(other, CorpusReading(skip_bad_lines=True))
+    with pytest.raises(CorpusError, match=r"is not a table; skip_bad_lines only applies to JSON"):
+        open_corpus(written(tmp_path, "c.txt", "one\ntwo\n"), CorpusReading(skip_bad_lines=True))
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")

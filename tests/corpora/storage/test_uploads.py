@@ -35,7 +35,7 @@ def named(content: str, file_name: str) -> str:
     [("My notes (2).md", LINES, "My notes (2).md"), ("pasted", PARAGRAPH, "pasted.txt"), ("P.TSV", PAIRS, "P.tsv")],
 )
 def test_text_is_kept_as_it_is(tmp_path: Path, name: str, content: str, file_name: str):
-    taken = take_in(content.encode(), name, tmp_path / "texts", skip_bad_lines=True)
+    taken = take_in([(content.encode(), name)], tmp_path / "texts", skip_bad_lines=True)
     assert taken.path == tmp_path / "texts" / named(content, file_name)
     assert taken.path.read_text(encoding="utf-8") == content and not taken.remark
     assert [path.name for path in taken.path.parent.iterdir()] == [file_name]  # nothing says that lines are skipped
@@ -55,26 +55,26 @@ def test_text_is_kept_as_it_is(tmp_path: Path, name: str, content: str, file_nam
     ],
 )
 def test_a_name_never_leads_elsewhere(tmp_path: Path, name: str, file_name: str):
-    path = take_in(LINES.encode(), name, tmp_path / "texts").path
+    path = take_in([(LINES.encode(), name)], tmp_path / "texts").path
     assert path.parent.parent == tmp_path / "texts"
     assert path.name == file_name
 
 
 def test_the_same_content_is_there_once(tmp_path: Path):
-    first = take_in(LINES.encode(), "a.txt", tmp_path).path
+    first = take_in([(LINES.encode(), "a.txt")], tmp_path).path
     written = first.stat().st_mtime_ns
-    assert take_in(LINES.encode(), "a.txt", tmp_path).path == first
+    assert take_in([(LINES.encode(), "a.txt")], tmp_path).path == first
     assert first.stat().st_mtime_ns == written
     first.write_text("cut off")
-    assert take_in(LINES.encode(), "a.txt", tmp_path).path.read_text() == LINES
-    other = take_in(LINES.encode() + b"more\n", "a.txt", tmp_path).path
+    assert take_in([(LINES.encode(), "a.txt")], tmp_path).path.read_text() == LINES
+    other = take_in([(LINES.encode() + b"more\n", "a.txt")], tmp_path).path
     assert other != first and other.name == first.name
 
 
 def test_other_encodings_become_utf_8_and_that_is_said(tmp_path: Path):
     text = LINES.replace("some", "être")
     for encoding, breaks, remark in (("utf-16", "\n", "was UTF-16 and is stored as UTF-8"), ("utf-8-sig", "\r\n", "")):
-        taken = take_in(text.replace("\n", breaks).encode(encoding), "a.txt", tmp_path)
+        taken = take_in([(text.replace("\n", breaks).encode(encoding), "a.txt")], tmp_path)
         assert taken.path.read_text(encoding="utf-8") == text
         assert remark in str(taken.remark) and bool(remark) == bool(taken.remark)
 
@@ -84,20 +84,25 @@ def test_columns_of_a_table_become_pairs(tmp_path: Path, delimiter: str):
     rows = [("first", "second"), ("one, two", 'he said "hi"'), ("three;\n\tfour", "x"), ("é", "ü")]
     written = io.StringIO()
     csv.writer(written, delimiter=delimiter, lineterminator="\n\n").writerows(rows)
-    taken = take_in(written.getvalue().encode(), "table.csv", tmp_path)
-    assert taken.path.suffix == ".tsv" and str(taken.remark).startswith("table.csv is stored as table.tsv")
-    corpus = load_corpus(str(taken.path))
-    pairs = [("first", "second"), ("one, two", 'he said "hi"'), ("three; four", "x"), ("é", "ü")]
-    assert {*corpus.train, *corpus.held_out} == {Pair(*pair) for pair in pairs}
+    corpus = load_corpus(str(take_in([(written.getvalue().encode("utf-16"), "table.csv")], tmp_path).path))
+    assert {*corpus.train, *corpus.held_out} == {Pair(*row) for row in rows}
 
 
-def test_pairs_or_text_as_the_person_says(tmp_path: Path):
-    as_text = take_in(PAIRS.encode(), "a.tsv", tmp_path, as_pairs=False)
-    assert as_text.path.suffix == ".txt" and not load_corpus(str(as_text.path)).is_pairs
-    as_pairs = take_in(PAIRS.encode(), "pasted.txt", tmp_path, as_pairs=True)
-    assert as_pairs.path.suffix == ".tsv" and load_corpus(str(as_pairs.path)).is_pairs
-    table = take_in(b"a,b\nc,d\n", "a.csv", tmp_path, as_pairs=False)
-    assert table.path.read_text() == "a,b\nc,d\n" and not load_corpus(str(table.path)).is_pairs
+def test_several_files_are_a_corpus_together(tmp_path: Path):
+    sides = [(f"{word} {{i}}\n", f"train.{code}") for word, code in (("chat", "fr"), ("cat", "en"))]
+    raws = [("".join(line.format(i=i) for i in range(30)).encode(), name) for line, name in sides]
+    pairs = load_corpus(str(take_in(raws, tmp_path).path))
+    assert {*pairs.train, *pairs.held_out} == {Pair(f"cat {i}", f"chat {i}") for i in range(30)}
+    given = [
+        (LINES.encode(), "notes/a.txt"),
+        (LINES.upper().encode(), "notes/../b/a.txt"),
+        (b"\x7fELF\1\2\0\0", "notes/x.bin"),
+    ]
+    taken = take_in([*given, (b"more", "notes/a.txt")], tmp_path)
+    assert taken.path.name == "notes" and "not text were left out: 1" in str(taken.remark)
+    assert taken.path.parent.parent == tmp_path
+    texts = load_corpus(str(taken.path))
+    assert {item.text for item in (*texts.train, *texts.held_out)} == {LINES.strip(), LINES.upper().strip(), "more"}
 
 
 REFUSED: list[tuple[str, bytes, dict[str, Any], str]] = [  # encodings, lines of pairs and files have tests of their own
@@ -105,7 +110,8 @@ REFUSED: list[tuple[str, bytes, dict[str, Any], str]] = [  # encodings, lines of
     ("a.txt", b"x", {}, "a.txt contains only one line, .* or at least 200 bytes"),
     ("a.bin", b"\x7fELF\1\2\0\0", {}, "a.bin is not a text file: line 1 contains a zero byte"),
     ("a.tsv", b"a\tb\nc\n", {}, r"a.tsv: 1 of 2 lines is not a pair \(line 2 has only one column\); .* correct that"),
-    ("a.txt", b"a\nb\n", {"as_pairs": True}, r"a.txt: none of the lines is a pair \(line 1 has only one column; line"),
+    ("a.tsv", b"a\nb\n", {}, r"a.tsv: none of the lines is a pair \(line 1 has only one column; line"),
+    ("a.json", b"[" * 100_000, {}, "a.json, line 1: the JSON is nested too deeply"),
     ("a.csv", b'a,b\n"c\nd",e\nf,\n', {}, r"a.csv: 1 of 3 lines .*\(line 4 has no target\).* a comma or semicolon"),
     ("a.csv", b'a,b\nc,d\n"e,f\ng,h\n', {}, "a.csv: the row that starts at line 3 cannot be read .* quotation mark"),
 ]
@@ -116,7 +122,7 @@ def test_what_is_no_corpus_is_refused_in_a_sentence_and_leaves_nothing(
     tmp_path: Path, name: str, raw: bytes, options: dict[str, Any], message: str
 ):
     with pytest.raises(CorpusError, match=message) as refused:
-        take_in(raw, name, tmp_path / "texts", **options)
+        take_in([(raw, name)], tmp_path / "texts", **options)
     assert "\n" not in str(refused.value) and str(tmp_path) not in str(refused.value)
     assert not list((tmp_path / "texts").iterdir())
 
@@ -127,12 +133,12 @@ def test_bad_lines_are_counted_and_skipped_once_a_person_agrees(tmp_path: Path, 
     rows = [f"{i}{between}{i * i}" if i % 3 else f"{i}" for i in range(1, 31)]
     raw = "\r\n".join(rows).encode()
     with pytest.raises(BadLinesError) as refused:
-        take_in(raw, name, tmp_path)
+        take_in([(raw, name)], tmp_path)
     assert (refused.value.lines.n_lines, refused.value.lines.n_bad) == (30, 10)
     assert not list(tmp_path.iterdir())
     german = in_german(refused.value)  # also the message inside the message
     assert "10 von 30 Zeilen" in german and "Zeile 3 hat nur eine Spalte" in german and "column" not in german
-    taken = take_in(raw, name, tmp_path, skip_bad_lines=True)
+    taken = take_in([(raw, name)], tmp_path, skip_bad_lines=True)
     assert (taken.path.parent / SKIPS_BAD_LINES).exists()
     with pytest.raises(BadLinesError):
         load_corpus(str(taken.path))
@@ -144,14 +150,14 @@ def test_there_is_an_end_to_what_is_taken_in(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(module, "MOST_BYTES", 2**20)
     monkeypatch.setattr(module, "_BLOCK", 2**10)
     with pytest.raises(CorpusError, match=r"a.txt is larger than .* GiB; leave it where it is, and give its path"):
-        take_in(b"some\nlines\n" * 100_000, "a.txt", tmp_path)
+        take_in([(b"some\nlines\n" * 100_000, "a.txt")], tmp_path)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path):
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(CorpusError, match=r"a.txt cannot be saved in .*file.*; free some disk space"):
-        take_in(LINES.encode(), "a.txt", tmp_path / "file" / "texts")
+        take_in([(LINES.encode(), "a.txt")], tmp_path / "file" / "texts")
 
 
 def test_what_a_process_left_behind_is_deleted_once_it_is_old(tmp_path: Path):
@@ -161,7 +167,7 @@ def test_what_a_process_left_behind_is_deleted_once_it_is_old(tmp_path: Path):
         (folder / "given").write_text("half")
     for folder in (old, foreign):
         os.utime(folder, (time.time() - 2 * 24 * 3600,) * 2)
-    take_in(LINES.encode(), "a.txt", tmp_path)
+    take_in([(LINES.encode(), "a.txt")], tmp_path)
     assert (old.exists(), young.exists(), foreign.exists()) == (False, True, True)
 
 
@@ -178,12 +184,12 @@ def peak() -> int:  # getrusage would begin with the peak of the process that st
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
 
 given, folder = map(Path, sys.argv[1:])
-take_in(b"one\\ntwo\\n" * 100_000, "small.txt", folder)
+take_in([(b"one\\ntwo\\n" * 100_000, "small.txt")], folder)
 tokenizer = train_tokenizer(["the cat sat on the mat"], kind="word")
 Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far, of the imports
 before = peak()
 with open(given, "rb") as file:
-    path = take_in(file, given.name, folder).path
+    path = take_in([(file, given.name)], folder).path
 print(path.stat().st_size, peak() - before)
 corpus = open_corpus(path)
 batches = batches_for(corpus.train, tokenizer, "decoder_only", max_seq_len=64, batch_size=32, seed=0)

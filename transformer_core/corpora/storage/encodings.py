@@ -44,7 +44,6 @@ _NO_TEXT = (  # how a file begins, what it is, and what to do
 )
 _NO_TEXT_WITH_ZEROS = (  # how a text could begin, too, were there no zero bytes further on
     (b"GIF8", Message("an image (GIF)"), _GIVE_TEXT),
-    (b"PAR1", Message("a Parquet file"), _EXPORT),
 )
 _ZIPPED = {  # what a ZIP archive is that has this ending
     ".docx": (Message("a Word document"), _SAVE),
@@ -61,6 +60,10 @@ _UNDEFINED = [byte for byte in range(256) if bytes([byte]).decode("cp1252", "rep
 # Of each byte: how many go on with the character beyond ASCII that it begins in UTF-8; 0 if it begins none.
 _FOLLOWING = np.repeat(np.array([0, 1, 2, 3, 0], np.uint8), np.diff([0, 0xC2, 0xE0, 0xF0, 0xF5, 0x100]))
 _MOST_BEYOND_ASCII = 0.3  # share of bytes that are no ASCII, beyond that in any language that Windows-1252 is for
+
+
+class NotTextError(CorpusError):
+    """A file that holds no text, in whatever encoding."""
 
 
 class Encoding(NamedTuple):
@@ -139,7 +142,7 @@ def _refuse_known(beginning: bytes, name: str | Message) -> None:
     kinds = [(begins, *_ZIPPED.get(PurePath(str(name)).suffix.lower(), _ANY_ZIP)) for begins in _BEGINS_ZIP]
     for begins, what, way_out in (*kinds, *_NO_TEXT, *(_NO_TEXT_WITH_ZEROS if b"\0" in beginning else ())):
         if beginning.startswith(begins):
-            raise CorpusError("{name} is {what}, not plain text; {way_out}", name=name, what=what, way_out=way_out)
+            raise NotTextError("{name} is {what}, not plain text; {way_out}", name=name, what=what, way_out=way_out)
     nulls = [beginning[i::2].count(0) for i in (0, 1)]
     if min(nulls) == 0 and max(nulls) > len(beginning) / 8:
         raise CorpusError(
@@ -149,8 +152,8 @@ def _refuse_known(beginning: bytes, name: str | Message) -> None:
         )
 
 
-def _binary(name: str | Message, line: int) -> CorpusError:
-    return CorpusError(
+def _binary(name: str | Message, line: int) -> NotTextError:
+    return NotTextError(
         "{name} is not a text file: line {line:,} contains a zero byte, as in binary files; use a text file",
         name=name,
         line=line,

@@ -1,16 +1,26 @@
 """The texts or pairs of files as a sequence that knows only where they are, and reads them when they are asked for."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import overload
+from typing import Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from transformer_core.corpora.corpus import Pair, Text
-from transformer_core.corpora.storage.file_spans import source_and_target
-from transformer_core.corpora.storage.text_files import TextFiles
 
 Item = Pair | Text
+
+
+class Spans(Protocol):
+    """Text, each byte of which has an address."""
+
+    def read(self, spans: NDArray[np.int64]) -> Iterator[bytes]:
+        """Yield the bytes of each stretch, [stretch, 2]: its first address, and the one after its last."""
+        ...
+
+    def path_and_line(self, address: int) -> tuple[str, int]:
+        """Return the file of an address, as a message names it, and the line, counted from 1."""
+        ...
 
 
 class FileItems(Sequence[Item]):
@@ -19,13 +29,13 @@ class FileItems(Sequence[Item]):
     Args:
         files: where they lie.
         spans: [item, 2], the address of the first byte of each, and of the byte after its last.
-        read_as: makes an item of its bytes: `as_text` or `as_pair`.
+        read_as: makes an item of its bytes, as `as_text` does.
         fingerprint: of all of it; "" if it has none.
     """
 
     def __init__(
         self,
-        files: TextFiles,
+        files: Spans,
         spans: NDArray[np.int64],
         read_as: Callable[[bytes], Item],
         *,
@@ -68,10 +78,3 @@ class FileItems(Sequence[Item]):
 def as_text(raw: bytes) -> Text:
     """Return a text, without white space after it, each line break as one character."""
     return Text(raw.rstrip().decode("utf-8").replace("\r\n", "\n"))
-
-
-def as_pair(raw: bytes) -> Pair:
-    """Return the pair of a line that is known to hold one."""
-    columns = source_and_target(raw)
-    assert columns is not None  # it was found in a checked file, which has not been written since
-    return Pair(*columns)

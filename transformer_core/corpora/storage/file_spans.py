@@ -1,11 +1,10 @@
 """Where the texts in files begin and end, and which of them are held out."""
 
-import re
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,22 +14,19 @@ from transformer_core.corpora.storage.text_files import LARGE, TextFile, TextFil
 from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
 
-Division = Literal["stretches", "lines", "pairs", "files"]
-"""What one text is: a stretch between blank lines, a line, the first two columns of a line, or a whole file."""
+Division = Literal["stretches", "lines", "pairs", "texts", "files"]
+"""What one item is: a stretch between blank lines, a line, a pair or a text of a table's row, or a whole file."""
 
 LONGEST_TEXT = 2**20  # bytes; what is longer is cut, after a line or a word if it can be
 
-_PATTERNS: dict[Division, re.Pattern[bytes]] = {
-    "stretches": re.compile(rb"(?m)^[^\S\n]*+\S[^\n]*+(?:\n[^\S\n]*+\S[^\n]*+)*+"),
-    "lines": re.compile(rb"(?m)^[^\S\n]*+\S[^\n]*+"),
-    "pairs": re.compile(rb"(?m)^[^\S\n]*+\S[^\n]*+"),
-    "files": re.compile(rb"(?ms)^[^\S\n]*+\S.*+"),
-}
 FEWEST_BYTES = 200  # of a text whose end can be held out
-_BLOCK = 2**20  # bytes that are read at a time
+_BLOCK = 2**18  # bytes that are read at a time
+_HEAD = 2**20  # bytes by which it is decided what one text is
 _LEAST_STRETCHES = 20  # fewer are chapters, or a heading and a list
 _HELD_OUT_ONE_IN, _MOST_HELD_OUT = 20, 2_000
 _VERSION = "1"  # of how texts are found and held out
+_WHITE = np.isin(np.arange(256), list(b" \t\n\r\v\f"))
+_SHORT = 16  # bytes of a text whose checksum is computed with those of others
 _ONLY_ONE: dict[Division, Message] = {
     "stretches": Message(
         "{path} contains only one text, but at least 2 different ones are needed, one for "
@@ -45,6 +41,10 @@ _ONLY_ONE: dict[Division, Message] = {
     "pairs": Message(
         "{path} contains only one source, but at least 2 different ones are needed, one for "
         "training and one held out; add more"
+    ),
+    "texts": Message(
+        "{path} contains only one text, but at least 2 different ones are needed, one for training and one held out; "
+        "add more"
     ),
     "files": Message(
         "{path} contains only one text file, but at least 2 different ones are needed, one for "
@@ -62,16 +62,14 @@ def division_of(file: TextFile) -> Division:
     """Return what one text is in a file: a stretch if its first MiB has twenty of them, else a line."""
     with opened(file.path) as handle:
         handle.seek(file.start)
-        stretches = _PATTERNS["stretches"].finditer(handle.read(_BLOCK))
-        return "stretches" if sum(1 for _ in islice(stretches, _LEAST_STRETCHES)) == _LEAST_STRETCHES else "lines"
+        return "stretches" if len(_spans_in(handle.read(_HEAD), "stretches")) >= _LEAST_STRETCHES else "lines"
 
 
 def divided(files: TextFiles, division: Division) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Find the texts, and hold out one in twenty that differ: 1 at least, 2,000 at most.
 
-    Lines that hold no pair are left out. Hashes choose: those of the texts, or of the sources of pairs. So a text is on
-    the same side in whatever file, and however often, it occurs. What is held out is held out once; the training has
-    none of its copies.
+    Hashes of the texts choose. So a text is on the same side in whatever file, and however often, it occurs. What is
+    held out is held out once; the training has none of its copies.
 
     Args:
         files: where the texts are.
@@ -86,86 +84,133 @@ def divided(files: TextFiles, division: Division) -> tuple[NDArray[np.int64], ND
     """
 
     def fill(sinks: Mapping[str, Sink]) -> None:
-        with SpooledTemporaryFile(max_size=LARGE) as notes:
-            for spans in _span_blocks(files, division):
-                _note(notes, spans)
-            chosen = _chosen(notes, files, division)
-            waiting = chosen  # those that were not met yet
-            for spans, hashes in _noted(notes):
-                sinks["train"].append(spans[~np.isin(hashes, chosen)].ravel())
-                different, rows = np.unique(hashes, return_index=True)
-                sinks["held_out"].append(spans[np.sort(rows[np.isin(different, waiting)])].ravel())
-                waiting = np.setdiff1d(waiting, different)
+        hold_out(_span_blocks(files, division), sinks, division, files.path)
 
     dtypes = dict.fromkeys(("train", "held_out"), np.dtype(np.int64))
     arrays = kept_arrays("spans", [_VERSION, division, files.fingerprint], dtypes, fill, keep=files.is_large)
     return arrays["train"].reshape(-1, 2), arrays["held_out"].reshape(-1, 2)
 
 
-def source_and_target(line: bytes) -> tuple[str, str] | None:
-    """Return the first two columns of a line, without white space around them; None: there are not two."""
-    columns = [column.strip() for column in line.decode("utf-8").split("\t")[:2]]
-    return (columns[0], columns[1]) if len(columns) == 2 and all(columns) else None
+def hold_out(blocks: Iterable[NDArray[np.int64]], sinks: Mapping[str, Sink], division: Division, path: Path) -> None:
+    """Share items out to the sinks `train` and `held_out`, as `divided` does.
+
+    Args:
+        blocks: some items at a time, [item, 3]: the first address, the one after the last, and a hash.
+        sinks: they get the addresses.
+        division: what an item is, for a message.
+        path: of the file or folder, for a message.
+
+    Raises:
+        OneTextError: there are not two different items.
+    """
+    with SpooledTemporaryFile(max_size=LARGE) as notes:
+        for spans in blocks:
+            _note(notes, spans)
+        chosen = _chosen(notes, path, division)
+        waiting = chosen  # those that were not met yet
+        for spans, hashes in _noted(notes):
+            sinks["train"].append(spans[~np.isin(hashes, chosen)].ravel())
+            different, rows = np.unique(hashes, return_index=True)
+            sinks["held_out"].append(spans[np.sort(rows[np.isin(different, waiting)])].ravel())
+            waiting = np.setdiff1d(waiting, different)
 
 
 def _span_blocks(files: TextFiles, division: Division) -> Iterator[NDArray[np.int64]]:
     """Yield the texts, some at a time, as [text, 3]: the first address, the one after the last, and a hash."""
-    for address, block, spans in matches(files, division):
-        if division == "pairs":
-            pairs = [source_and_target(block[start:end]) for start, end in spans]
-            spans = [span for span, pair in zip(spans, pairs, strict=True) if pair is not None]
-            contents = [pair[0].encode() for pair in pairs if pair is not None]
-        else:
-            contents = [block[start:end].strip().replace(b"\r\n", b"\n") for start, end in spans]
-        found = np.empty((len(spans), 3), np.int64)
-        found[:, :2] = address + np.array(spans, np.int64).reshape(-1, 2)
-        found[:, 2] = _hashes(contents)
-        yield found
+    for file, end in zip(files.files, files.ends.tolist(), strict=True):
+        with opened(file.path) as handle:
+            handle.seek(file.start)
+            for offset, block, spans in _blocks_of(handle, division):
+                address = end - file.size + file.start + offset
+                yield np.column_stack([address + spans, _hashes_in(block, spans)])
 
 
-def _hashes(contents: Sequence[bytes]) -> NDArray[np.int64]:
+def _hashes_in(block: bytes, spans: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a hash for each text in a block, as `hashes_of` does, without white space around it."""
+    codes = np.frombuffer(block, np.uint8)
+    seen = np.flatnonzero(~_WHITE[codes])
+    starts = seen[np.searchsorted(seen, spans[:, 0])]
+    ends = seen[np.searchsorted(seen, spans[:, 1]) - 1] + 1
+    lengths = ends - starts
+    breaks = np.flatnonzero((codes[:-1] == ord("\r")) & (codes[1:] == ord("\n")))
+    is_short = (lengths <= _SHORT) & (np.searchsorted(breaks, starts) == np.searchsorted(breaks, ends))
+    hashes = np.empty(len(spans), np.int64)
+    for length in np.unique(lengths[is_short]).tolist():  # not one by one: there may be half a million
+        rows = np.flatnonzero(is_short & (lengths == length))
+        crc = np.full(len(rows), 0xFFFFFFFF, np.uint32)
+        for place in range(length):
+            crc = _CRC[(crc ^ codes[starts[rows] + place]) & 0xFF] ^ (crc >> np.uint32(8))
+        hashes[rows] = _mixed(~crc, np.uint64(length))
+    longer = np.flatnonzero(~is_short)
+    places = zip(starts[longer].tolist(), ends[longer].tolist(), strict=True)
+    hashes[longer] = hashes_of([block[start:end].replace(b"\r\n", b"\n") for start, end in places])
+    return hashes
+
+
+def _crc_of_bytes() -> NDArray[np.uint32]:
+    """Return the table by which CRC-32 goes on from one byte to the next."""
+    table = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        table = np.where(table & 1, np.uint32(0xEDB88320), np.uint32(0)) ^ (table >> np.uint32(1))
+    return table
+
+
+_CRC = _crc_of_bytes()
+
+
+def hashes_of(contents: Sequence[bytes]) -> NDArray[np.int64]:
     """Return a number for each content, spread evenly over all numbers of 64 bits.
 
     Two contents of one length have the same number once in four billion times; one is then taken for a copy.
+    """
+    n = len(contents)
+    return _mixed(np.fromiter(map(zlib.crc32, contents), np.uint32, n), np.fromiter(map(len, contents), np.uint64, n))
+
+
+def _mixed(crc: NDArray[np.uint32], length: Any) -> NDArray[np.int64]:
+    """Return a number for each checksum and length.
 
     Source: Steele et al. 2014, "Fast splittable pseudorandom number generators": the finalizer of SplitMix.
     """
-    mixed = np.fromiter((zlib.crc32(content) | len(content) << 32 for content in contents), np.uint64, len(contents))
+    mixed = crc.astype(np.uint64) | length << np.uint64(32)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     return mixed.view(np.int64)
 
 
-def matches(files: TextFiles, division: Division) -> Iterator[tuple[int, bytes, list[tuple[int, int]]]]:
-    """Yield some bytes of the files at a time, the address of the first, and the spans of the texts in them.
+def _spans_in(block: bytes, division: Division) -> NDArray[np.int64]:
+    """Return the spans of the texts in some bytes, [text, 2]."""
+    codes = np.frombuffer(block, np.uint8)
+    breaks = np.flatnonzero(codes == ord("\n"))
+    starts, ends = np.append(0, breaks + 1), np.append(breaks, len(block))
+    seen = np.flatnonzero(~_WHITE[codes])
+    has_text = np.searchsorted(seen, starts) < np.searchsorted(seen, ends)
+    if division == "files":
+        first = starts[has_text][:1]
+        return np.column_stack([first, np.full(len(first), len(block))])
+    begins = ends_here = has_text
+    if division == "stretches":
+        begins = has_text & ~np.append(False, has_text[:-1])
+        ends_here = has_text & ~np.append(has_text[1:], False)
+    return np.column_stack([starts[begins], ends[ends_here]])
 
-    Args:
-        files: where the texts are.
-        division: what a text is; of pairs, any line that is not blank.
-    """
-    for file, end in zip(files.files, files.ends.tolist(), strict=True):
-        with opened(file.path) as handle:
-            handle.seek(file.start)
-            for offset, block, spans in _matches_in(handle, division):
-                yield end - file.size + file.start + offset, block, spans
 
-
-def _matches_in(handle: BinaryIO, division: Division) -> Iterator[tuple[int, bytes, list[tuple[int, int]]]]:
-    """Yield the same of one file, read from where it is: bytes, the offset of the first, and spans."""
-    pattern = _PATTERNS[division]
+def _blocks_of(handle: BinaryIO, division: Division) -> Iterator[tuple[int, bytes, NDArray[np.int64]]]:
+    """Yield some bytes of a file at a time, read from where it is, the offset of the first, and the spans of texts."""
     offset, rest = 0, b""
     while block := handle.read(_BLOCK):
         rest += block
-        spans = [match.span() for match in pattern.finditer(rest)]
-        last = spans.pop()[0] if spans else len(rest)  # the next block may go on with it
+        spans = _spans_in(rest, division)
+        last = int(spans[-1, 0]) if len(spans) else len(rest)  # the next block may go on with it
         *pieces, (last, _) = _cut(rest, last, len(rest))
-        if any(end - start > LONGEST_TEXT for start, end in spans):
-            cut = [piece for start, end in spans for piece in _cut(rest, start, end)]
-            spans = [piece for piece in cut if rest[slice(*piece)].strip()]  # a space may be left
-        yield offset, rest, spans + pieces
+        spans = spans[:-1]
+        if (spans[:, 1] - spans[:, 0] > LONGEST_TEXT).any():
+            cut = [piece for start, end in spans.tolist() for piece in _cut(rest, start, end)]
+            spans = np.array([piece for piece in cut if rest[slice(*piece)].strip()])  # a space may be left
+        yield offset, rest, np.concatenate([spans.reshape(-1, 2), np.array(pieces, np.int64).reshape(-1, 2)])
         offset, rest = offset + last, rest[last:]
     if rest and not rest.isspace():
-        yield offset, rest, [(0, len(rest))]
+        yield offset, rest, np.array([(0, len(rest))])
 
 
 def _cut(block: bytes, start: int, end: int) -> list[tuple[int, int]]:
@@ -205,11 +250,11 @@ def _noted(notes: "SpooledTemporaryFile[bytes]") -> Iterator[tuple[NDArray[np.in
         yield spans[:, :2], spans[:, 2]
 
 
-def _chosen(notes: "SpooledTemporaryFile[bytes]", files: TextFiles, division: Division) -> NDArray[np.int64]:
+def _chosen(notes: "SpooledTemporaryFile[bytes]", path: Path, division: Division) -> NDArray[np.int64]:
     """Return the hashes of what is to be held out: the smallest, which is an even choice and always the same."""
     smallest = np.empty(0, np.int64)
     for _, hashes in _noted(notes):
         smallest = np.unique(np.append(smallest, hashes))[: _HELD_OUT_ONE_IN * _MOST_HELD_OUT]
     if len(smallest) < 2:
-        raise OneTextError(_ONLY_ONE[division], path=shown(files.path), n=FEWEST_BYTES)
+        raise OneTextError(_ONLY_ONE[division], path=shown(path), n=FEWEST_BYTES)
     return smallest[: max(1, len(smallest) // _HELD_OUT_ONE_IN)]

@@ -1,18 +1,20 @@
-"""Corpora from files: a text file, a file of tab-separated pairs, or a folder of text files, of any size."""
+"""Corpora from files: text files, tables of texts or of pairs, and folders of either, of any size."""
 
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
 
-from transformer_core.corpora.corpus import Corpus, Pair, Text, first_half
+from transformer_core.corpora.corpus import BETWEEN, Corpus, Pair, Text, first_half
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
-from transformer_core.corpora.storage.file_items import FileItems, as_pair, as_text
+from transformer_core.corpora.storage.file_items import FileItems, as_text
 from transformer_core.corpora.storage.file_spans import FEWEST_BYTES, Division, OneTextError, divided, division_of
-from transformer_core.corpora.storage.pair_lines import pair_lines, refuse_bad_lines
+from transformer_core.corpora.storage.rows import format_of
 from transformer_core.corpora.storage.running_text import RunningText, running_text
+from transformer_core.corpora.storage.tables import Table, columns_in_words, table_items, table_of
 from transformer_core.corpora.storage.text_files import NoTextError, TextFile, TextFiles, check_text_file, shown
 from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
@@ -23,6 +25,7 @@ _TEXTS: dict[Division, Message] = {
     ),
     "lines": Message("{n:,} line, from {file} ({size})", plural="{n:,} lines, from {file} ({size})"),
     "pairs": Message("{n:,} pair, from {file} ({size})", plural="{n:,} pairs, from {file} ({size})"),
+    "texts": Message("{n:,} text, from {file} ({size})", plural="{n:,} texts, from {file} ({size})"),
     "files": Message("{n:,} text, from {folder} ({size})", plural="{n:,} texts, one per file, from {folder} ({size})"),
 }
 _EXAMPLES, _LONGEST_EXAMPLE = 4, 60  # how many, and characters of one
@@ -35,12 +38,17 @@ def open_corpus(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) 
 
     As nothing else is wanted:
 
-    * A .tsv file holds a pair a line: source, tab, target. What stands after a second tab is left out, and the
-      description says of how many lines. With `skip_bad_lines`, so are lines that hold no pair.
+    * A table holds a text or a pair a row: JSON (an array of objects or of texts), JSON lines, Parquet, CSV or TSV. The
+      columns are found by their usual names; without names, the first two are a pair, and the description says how many
+      lines have more. A chat, as a list of turns in a cell, is one text. With `skip_bad_lines`, rows that hold no pair
+      or text are left out.
+    * Two files whose names differ in a language alone (train.en, train.fr), or in "source" and "target", hold pairs: a
+      line of one belongs to the same line of the other.
     * Another file holds texts, whatever its name: the stretches between blank lines if there are twenty in its first
       MiB, else its lines. If all of it is one line, it is one running text.
-    * A folder holds a text a file, those of its folders included, in the order of their names. Hidden files are left
-      out; so are files without text and .tsv files, and the description says how many.
+    * A folder holds a text a file, those of its folders included, in the order of their names, or tables that are read
+      as one: whichever has more bytes. Hidden files are left out; so are files of the other kind or without text, and
+      the description says how many.
 
     Blank lines count for nothing. A text of more than 1 MiB is cut into several, after a line or a word if it can be.
     About one text in twenty is held out, 1 at least and 2,000 at most: by a hash of the text, or of the source of a
@@ -49,18 +57,84 @@ def open_corpus(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) 
     As one running text, the files are read from end to end with all white space, and the last tenth is held out.
 
     Args:
-        path: of the file or the folder; the text is UTF-8, with or without a byte order mark.
-        reading: what one token is, and what one text is; of a folder, in each of its files.
+        path: of the file or the folder, or of several with `BETWEEN` between them; text is UTF-8, with or without
+            a byte order mark, that of tables also UTF-16, UTF-32 or Windows-1252.
+        reading: what one token is, and what one text is; of a folder, in each of its files. With a division, a table is
+            read as text.
 
     Raises:
-        BadLinesError: some lines of a .tsv file hold no pair.
+        BadLinesError: some lines of a table hold no pair, or no text.
         CorpusError: there is nothing there, it may not be read, or it cannot be a corpus; the message names the file
             and the line where it can, and says what to do.
     """
-    path = Path(path)
-    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise CorpusError("{path} is neither a file nor a folder", path=shown(path))
-    return _of_folder(path, reading) if os.path.isdir(path) else _of_file(path, reading)
+    place, paths = places_of(path)
+    table = table_at(path, reading)
+    if table is not None:
+        return _of_table(table, reading, n_left_out=len(paths) - len(table.files))
+    reading.refuse_table(shown(place))
+    return _of_folder(place, paths, reading) if paths != [place] else _of_file(place, reading)
+
+
+def table_at(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) -> Table | None:
+    """Return what is known of a table from its first rows; None: what lies there is text.
+
+    Args:
+        path: as `open_corpus` takes it.
+        reading: which columns are wanted.
+
+    Raises:
+        CorpusError: it cannot be read, or has not the columns that are wanted.
+    """
+    place, paths = places_of(path)
+    if len(paths) > 1 and not (table := table_of(place, paths, reading)):
+        sizes: dict[object, int] = {}
+        formats = {file: format_of(file) for file in paths if file.stat().st_size}
+        for file, kind in formats.items():
+            sizes[kind] = sizes.get(kind, 0) + file.stat().st_size
+        most = max(sizes, key=lambda kind: sizes[kind], default=None)
+        return table_of(place, [file for file, kind in formats.items() if kind == most], reading)
+    return table if len(paths) > 1 else table_of(place, paths, reading)
+
+
+def places_of(path: str | os.PathLike[str]) -> tuple[Path, list[Path]]:
+    """Return what a corpus is called by, and its files: those of a folder, or of several paths.
+
+    Raises:
+        CorpusError: there is nothing that could be read.
+    """
+    several = [Path(part) for part in os.fspath(path).split(BETWEEN)] if not os.path.exists(path) else [Path(path)]
+    for place in several:
+        if os.path.exists(place) and not os.path.isfile(place) and not os.path.isdir(place):
+            raise CorpusError("{path} is neither a file nor a folder", path=shown(place))
+    files = [file for place in several for file in (files_of(place) if os.path.isdir(place) else [place])]
+    return several[0], files
+
+
+def _of_table(table: Table, reading: CorpusReading, *, n_left_out: int) -> Corpus:
+    """Return the corpus that a table holds."""
+    if not table.is_chosen:
+        raise CorpusError(
+            "{path} has the columns {columns}; choose text_column, or source_column and target_column",
+            path=shown(table.path),
+            columns=", ".join(table.columns),
+        )
+    train, held_out, lines, size, fingerprint = table_items(table, skip_bad_lines=reading.skip_bad_lines)
+
+    def remark(corpus: Message) -> Message:
+        corpus = lines.remark(corpus)
+        if (table.source, table.target) != ("1", "2"):
+            corpus = Message("{corpus} {columns}", corpus=corpus, columns=columns_in_words(table))
+        if table.can_have_header and table.has_header:
+            corpus = Message("{corpus} The first line was read as the names of the columns.", corpus=corpus)
+        return _with_left_out(corpus, n_left_out)
+
+    parts = (train, held_out)
+    division: Division = "texts" if table.text else "pairs"
+    return _corpus(table.path, division, reading, parts, size=size, fingerprint=fingerprint, remark=remark)
+
+
+def _with_left_out(corpus: Message, n: int) -> Message:
+    return Message("{corpus} Skipped files without text: {n:,}.", corpus=corpus, n=n) if n else corpus
 
 
 def _of_file(path: Path, reading: CorpusReading) -> Corpus:
@@ -68,36 +142,23 @@ def _of_file(path: Path, reading: CorpusReading) -> Corpus:
         files = TextFiles(path, [check_text_file(path)])
     except NoTextError as error:
         raise CorpusError("{problem}; use a text file", problem=error) from error
-    name = path.resolve().stem
-    if _is_pair_file(path):
-        if reading.division != "auto":
-            raise CorpusError(
-                "{path} contains one pair per line (.tsv); leave division at auto, or change the file "
-                "extension to read it as text",
-                path=shown(path),
-            )
-        lines = pair_lines(files)
-        refuse_bad_lines(lines, shown(path), skip=reading.skip_bad_lines)
-        return _corpus(files, "pairs", reading, name=name, remark=lines.remark)
-    reading.refuse_skipping(shown(path))
     if reading.division != "auto":
-        return _corpus(files, reading.division, reading, name=name)
+        return _of_texts(files, reading.division, reading)
     try:
-        return _corpus(files, division_of(files.files[0]), reading, name=name)
+        return _of_texts(files, division_of(files.files[0]), reading)
     except OneTextError:
         if files.size < FEWEST_BYTES:
             raise
-        return _corpus(files, "stream", reading, name=name)
+        return _of_texts(files, "stream", reading)
 
 
-def _of_folder(path: Path, reading: CorpusReading) -> Corpus:
-    reading.refuse_skipping(shown(path))
+def _of_folder(path: Path, paths: Sequence[Path], reading: CorpusReading) -> Corpus:
     texts: list[TextFile] = []
     left_out: list[Message] = []
-    for file in files_of(path):
+    for file in paths:
         try:
-            if _is_pair_file(file):
-                raise NoTextError("{path} contains pairs and must be opened as a file", path=shown(file))
+            if reading.division == "auto" and file.stat().st_size and format_of(file):
+                raise NoTextError("{path} is a table and must be opened as a file", path=shown(file))
             texts.append(check_text_file(file))
         except NoTextError as error:
             left_out.append(error.message)
@@ -112,45 +173,50 @@ def _of_folder(path: Path, reading: CorpusReading) -> Corpus:
             found=_first_of(left_out),
         )
     division = "files" if reading.division == "auto" else reading.division
+    return _of_texts(TextFiles(path, texts), division, reading, n_left_out=len(left_out))
 
-    def remark(corpus: Message) -> Message:
-        if not left_out:
-            return corpus
-        return Message("{corpus} Skipped files without text: {n:,}.", corpus=corpus, n=len(left_out))
 
-    return _corpus(TextFiles(path, texts), division, reading, name=path.resolve().name, remark=remark)
+def _of_texts(
+    files: TextFiles, division: Division | Literal["stream"], reading: CorpusReading, *, n_left_out: int = 0
+) -> Corpus:
+    """Return the corpus of text files that are checked."""
+    fingerprint = blake2b(f"{division} {files.fingerprint}".encode(), digest_size=32).hexdigest()
+    parts: tuple[FileItems, ...]
+    if division == "stream":
+        parts = running_text(files, fingerprint=fingerprint)
+    else:
+        parts = tuple(
+            FileItems(files, spans, as_text, fingerprint=f"{fingerprint} {part}")
+            for part, spans in zip(("train", "held out"), divided(files, division), strict=True)
+        )
+    remark = partial(_with_left_out, n=n_left_out)
+    return _corpus(files.path, division, reading, parts, size=files.size, fingerprint=fingerprint, remark=remark)
 
 
 def _corpus(
-    files: TextFiles,
+    path: Path,
     division: Division | Literal["stream"],
     reading: CorpusReading,
+    parts: Sequence[FileItems],
     *,
-    name: str,
-    remark: Callable[[Message], Message] = Message,
+    size: int,
+    fingerprint: str,
+    remark: Callable[[Message], Message],
 ) -> Corpus:
-    """Return the corpus of files that are checked; the remark is put onto its description."""
-    name = shown(Path(name)) or "files"  # the topmost folder has no name
-    fingerprint = blake2b(f"{division} {files.fingerprint}".encode(), digest_size=32).hexdigest()
-    train: FileItems
-    held_out: FileItems
-    if division == "stream":
-        train, held_out = running_text(files, fingerprint=fingerprint)
-    else:
-        train, held_out = (
-            FileItems(files, spans, as_pair if division == "pairs" else as_text, fingerprint=f"{fingerprint} {part}")
-            for part, spans in zip(("train", "held out"), divided(files, division), strict=True)
-        )
+    """Return the corpus of items to train on and held out; the remark is put onto its description."""
+    resolved = path.resolve()
+    name = shown(Path(resolved.name if resolved.is_dir() else resolved.stem)) or "files"  # the topmost has no name
+    train, held_out = parts
     prompts, openings = (
         tuple(_openings(held_out, as_prompts=is_held_out)) or tuple(_openings(train, as_prompts=is_held_out))
         for is_held_out in (True, False)
     )
     kind = reading.kind or "byte_bpe"
-    usual = min(max(files.size // _BYTES_A_TOKEN, _FEWEST_TOKENS), _MOST_TOKENS)
+    usual = min(max(size // _BYTES_A_TOKEN, _FEWEST_TOKENS), _MOST_TOKENS)
     return Corpus(
         name=name,
         title=re.sub(r"[-_\s]+", " ", name).strip().capitalize() or name,
-        description=remark(_description(files, division, len(train), len(held_out))),
+        description=remark(_description(path, size, division, len(train), len(held_out))),
         train=train,
         held_out=held_out,
         examples=prompts,
@@ -162,11 +228,12 @@ def _corpus(
     )
 
 
-def _description(files: TextFiles, division: Division | Literal["stream"], n_train: int, n_held_out: int) -> Message:
+def _description(
+    path: Path, n_bytes: int, division: Division | Literal["stream"], n_train: int, n_held_out: int
+) -> Message:
     """Return what a corpus is, in one or two sentences."""
-    is_large = files.size >= 1e5
-    name = shown(Path(files.path.resolve().name))
-    size = f"{files.size / 1e6:,.1f} MB" if is_large else f"{files.size / 1e3:,.1f} kB"
+    name = shown(Path(path.resolve().name))
+    size = f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 1e5 else f"{n_bytes / 1e3:,.1f} kB"
     if division == "stream":
         return Message("One continuous text from {file} ({size}); the last 10% is held out.", file=name, size=size)
     named = {"folder" if division == "files" else "file": name}
@@ -202,10 +269,6 @@ def files_of(folder: Path) -> list[Path]:
         folders[:] = [name for name in folders if not name.startswith(".")]
         paths += [Path(place, name) for name in names if not name.startswith(".")]
     return sorted((path for path in paths if os.path.isfile(path)), key=lambda path: path.relative_to(folder).parts)
-
-
-def _is_pair_file(path: Path) -> bool:
-    return path.suffix.lower() == ".tsv"
 
 
 def _openings(items: FileItems, *, as_prompts: bool) -> Iterator[str]:

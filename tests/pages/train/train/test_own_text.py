@@ -78,12 +78,30 @@ def test_bad_lines_are_shown_and_skipped_or_not(
     upload("pairs.csv", content)
     analyse(app.button(key="skip-bad-lines").click().run())
     assert "not pairs" not in warnings(app)
-    assert chosen(app) == "pairs.tsv"
+    assert chosen(app) == "pairs.csv"
     assert "Skipped lines that are not pairs: 10." in words_of(app)
     asked: list[list[str]] = []
     monkeypatch.setattr(runs, "start", lambda name, arguments: asked.append([*arguments]))
     app.button(key="start-training").click().run()
     assert "skip_bad_lines=true" in asked[0]
+
+
+def test_columns_are_chosen_and_a_header_is_not(
+    app: AppTest, upload: Upload, analyse: Analyse, monkeypatch: pytest.MonkeyPatch
+):
+    rows = "".join(f"{i};cat {i};chat {i}\n" for i in range(30))
+    upload("pairs.csv", f"id;name;title\n{rows}".encode())
+    assert "Start training" not in labels_of(app)
+    for label, column in (("Source", "name"), ("Target", "title")):
+        next(box for box in app.selectbox if box.label == label).set_value(column)
+    analyse(app.run())
+    assert "29 pairs" in words_of(app)  # one is held out
+    asked: list[list[str]] = []
+    monkeypatch.setattr(runs, "start", lambda name, arguments: asked.append([*arguments]))
+    app.button(key="start-training").click().run()
+    assert {"source_column=name", "target_column=title"} <= {*asked[0]} and "header=no" not in asked[0]
+    analyse(app.checkbox(key=f"train-header-{app.selectbox(key='train-own').value}").uncheck().run())
+    assert "30 pairs" in words_of(app) and not app.exception
 
 
 def test_what_is_wrong_with_a_text_is_told_before_its_training(app: AppTest, upload: Upload):

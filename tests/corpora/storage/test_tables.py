@@ -1,0 +1,165 @@
+"""Tables of other people are read as they mean them; what cannot be read is said with its line."""
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from transformer_core.corpora import CorpusReading, Pair, Text, load_corpus
+from transformer_core.corpora.storage.pair_lines import N_SHOWN, BadLinesError
+from transformer_core.errors import CorpusError
+
+N = 30
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def written(folder: Path, name: str, rows: Any) -> str:
+    """Write rows as the name says, with Python's and Arrow's own writers."""
+    path = folder / name
+    if path.suffix == ".parquet":
+        arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(arrow.Table.from_pylist(rows), path)
+    elif path.suffix in (".csv", ".tsv"):
+        with open(path, "w", encoding="utf-8-sig", newline="") as file:
+            csv.writer(file, delimiter=";" if path.suffix == ".csv" else "\t").writerows(rows)
+    else:
+        texts = [json.dumps(row) for row in rows]
+        path.write_text(json.dumps(rows, indent=1) if path.suffix == ".json" else "\r\n".join(texts), "utf-8-sig")
+    return str(path)
+
+
+def items(name: str, **reading: Any) -> set[Pair | Text]:
+    corpus = load_corpus(name, reading=CorpusReading(**reading))
+    return {*corpus.train, *corpus.held_out}
+
+
+CHAT = [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "yes {i}"}]
+TURNS = [{"role": "user", "content": [{"type": "text", "text": "hi"}]}, {"role": "assistant", "content": "yes {i}"}]
+PLAIN = Pair("one {i}", "two\n\n{i} ")
+KINDS: list[tuple[str, Any, dict[str, str], Pair | Text]] = [  # a row, what is asked for, and what it is
+    ("a.json", {"instruction": "one", "input": "{i}", "output": "two"}, {}, Pair("one\n{i}", "two")),
+    ("a.jsonl", {"prompt": "one {i}", "completion": "two\n\n{i} "}, {}, PLAIN),
+    ("a.parquet", {"id": 1, "translation": {"fr": "two\n\n{i} ", "en": "one {i}"}}, {}, Pair(*PLAIN.texts[::-1])),
+    ("a.txt", {"score": 1, "text": " a\n{i}"}, {}, Text(" a\n{i}")),
+    ("a.json", "only {i}", {}, Text("only {i}")),
+    ("a.jsonl", {"id": 1, "conversations": CHAT}, {}, Text("user: hi\nassistant: yes {i}")),
+    ("a.parquet", {"messages": [TURNS[1], TURNS[1]]}, {}, Text("assistant: yes {i}\nassistant: yes {i}")),
+    ("a.jsonl", {"messages": TURNS}, {}, Text("user: hi\nassistant: yes {i}")),
+    ("a.jsonl", {"a": "x {i}", "b": "y"}, {"text_column": "b+a"}, Text("y\nx {i}")),
+    ("a.parquet", {"n": "1", "a": "x {i}", "b": "y"}, {"source_column": "a", "target_column": "b"}, Pair("x {i}", "y")),
+]
+
+
+def with_number(value: Any, i: int) -> Any:
+    return json.loads(json.dumps(value).replace("{i}", str(i)))
+
+
+@pytest.mark.parametrize(("name", "row", "reading", "expected"), KINDS)
+def test_rows_of_json_and_parquet(tmp_path: Path, name: str, row: Any, reading: dict[str, str], expected: Pair | Text):
+    path = written(tmp_path, name, [with_number(row, i) for i in range(N)])
+    assert items(path, **reading) == {type(expected)(*with_number(expected.texts, i)) for i in range(N)}
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_headers_are_found_and_columns_chosen(tmp_path: Path, name: str):
+    rows = [(f'say "{i}"' if name == "a.csv" else f"say {i}", f"dis, {i}", "x") for i in range(N)]
+    pairs = {Pair(*row[:2]) for row in rows}
+    assert items(written(tmp_path, name, rows)) == pairs
+    headed = written(tmp_path, name, [("English sentences", "French", "Author name"), *rows])
+    assert items(headed, source_column="English sentences", target_column="French") == pairs
+    assert items(headed, text_column="French") == {Text(row[1]) for row in rows}
+    assert items(headed, header="no") == pairs | {Pair("English sentences", "French")}
+    assert any('"say' in item.texts[0] or "English" in item.texts[0] for item in items(headed, division="lines"))
+    with pytest.raises(CorpusError, match="has no column nix; it has English sentences, French, Author name"):
+        items(headed, text_column="nix")
+    asked = written(tmp_path, name, [("label", "name", "title"), *rows])
+    with pytest.raises(CorpusError, match="has the columns label, name, title; choose text_column, or source_column"):
+        items(asked)
+
+
+def test_parallel_files_are_pairs_line_by_line(tmp_path: Path):
+    paths = [tmp_path / f"europarl-v7.fr-en.{side}" for side in ("en", "fr")]
+    for path, word in zip(paths, ("cat", "chat"), strict=True):
+        path.write_text("".join(f"{word} {i}\n" for i in range(N)), encoding="utf-8")
+    expected = {Pair(f"cat {i}", f"chat {i}") for i in range(N)}
+    assert items("|".join(map(str, paths))) == items(str(tmp_path)) == expected
+    assert items(str(tmp_path), source_column="fr", target_column="en") == {Pair(*p.texts[::-1]) for p in expected}
+    with open(paths[0], "a", encoding="utf-8") as file:
+        file.write("one more\n")
+    with pytest.raises(CorpusError, match=rf"fr-en.en has more lines than .*fr-en.fr, which has {N}"):
+        items(str(tmp_path))
+
+
+def test_bad_lines_are_counted_and_shown(tmp_path: Path):
+    (tmp_path / "a.tsv").write_text("a\tb\n\na\tb\tc\nalone\n \t \n\tb\na\t\nd\tb\t\t\n" + "x" * 61, encoding="utf-8")
+    with pytest.raises(BadLinesError) as refused:
+        load_corpus(str(tmp_path / "a.tsv"))
+    lines = refused.value.lines
+    assert (lines.n_lines, lines.n_bad, lines.n_wider) == (7, 4, 1)
+    found = [(bad.line, bad.problem, bad.text) for bad in lines.first_bad]
+    assert found[:2] == [(4, "one_column", "alone"), (6, "no_source", "\tb")]
+    assert found[2:] == [(7, "no_target", "a\t"), (9, "one_column", f"{'x' * 60} ...")] and N_SHOWN > 3
+    deep = "[" * 100_000 + "]" * 100_000
+    (tmp_path / "b.jsonl").write_text(f'{{"text": "a"}}\n{{"text": {deep}}}\n{{"text": \n{{"text": "b"}}\n[1', "utf-8")
+    with pytest.raises(BadLinesError, match=r"3 of 5 .*line 2 is nested too deeply; line 3 is not valid JSON; line 5"):
+        load_corpus(str(tmp_path / "b.jsonl"))
+    assert items(str(tmp_path / "b.jsonl"), skip_bad_lines=True) == {Text("a"), Text("b")}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('[{"text": "a"},\n{"text": "b"}\n{"text": "c"}]', "line 3: this is not valid JSON"),
+        ('[{"text": "a"},\n{"te', "line 2: this is not valid JSON"),
+        ('{"a": 1,\n "b": {"c": [1]}}', "is one JSON object, not a list of texts"),
+        ("[" * 100_000, "line 1: the JSON is nested too deeply"),
+        ('[{"a":' * 100_000, "line 1: the JSON is nested too deeply"),
+    ],
+)
+def test_json_that_cannot_be_read(tmp_path: Path, content: str, message: str):
+    (tmp_path / "a.json").write_text(content, encoding="utf-8")
+    with pytest.raises(CorpusError, match=message):
+        load_corpus(str(tmp_path / "a.json"))
+
+
+@pytest.mark.parametrize("content", ["[Verse 1]\nHello\n", "{ not json }\n[1] a note\n", '"Hi", she said.\nYes.\n'])
+def test_text_that_only_looks_like_json_is_text(tmp_path: Path, content: str):
+    (tmp_path / "a.txt").write_text(content, encoding="utf-8")
+    assert items(str(tmp_path / "a.txt")) == {Text(line) for line in content.splitlines()}
+
+
+def test_a_row_of_parquet_that_unpacks_to_too_much_is_refused(tmp_path: Path):
+    path = written(tmp_path, "a.parquet", [{"text": "a" * 80_000_000}, {"text": "b"}])
+    with pytest.raises(CorpusError, match="would unpack to 80 MB, many times its size"):
+        load_corpus(path)
+
+
+MEASURE = """
+import re, sys
+from pathlib import Path
+from transformer_core.corpora.storage.uploads import take_in
+def peak() -> int:
+    return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
+Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far, of the imports
+before = peak()
+with open(sys.argv[1], "rb") as file:
+    take_in([(file, "given.txt")], Path(sys.argv[2]))
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="peak memory is asked of Linux")
+@pytest.mark.parametrize("between", ["\n", "\n\n"])
+def test_short_lines_cost_no_more_memory_than_long_ones(tmp_path: Path, between: str):
+    (tmp_path / "given.txt").write_text(between.join("7" * 1_500_000), encoding="utf-8")
+    (tmp_path / "given.txt").write_bytes(b"8" + (tmp_path / "given.txt").read_bytes())
+    environment = os.environ | {"HEADLIGHT_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", MEASURE, str(tmp_path / "given.txt"), str(tmp_path / "texts")]
+    found = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
+    assert int(re.findall(r"\d+", found.stdout)[0]) < 100e6
