@@ -135,20 +135,26 @@ class Cache:
 
 
 def size_of(thing: Any) -> int:
-    """Return about how many bytes a thing takes, as it says itself, or as its parts do."""
-    for name in ("n_bytes", "nbytes"):
-        if isinstance(n_bytes := getattr(thing, name, None), int):
-            return n_bytes
-    parts: Any = ()
-    if isinstance(thing, Mapping):
-        parts = chain(thing, thing.values())
-    elif isinstance(thing, tuple | list | set | frozenset):
-        parts = thing
-    elif is_dataclass(thing):
-        parts = (getattr(thing, field.name) for field in fields(thing))
-    elif hasattr(thing, "parameters"):  # a model
-        parts = chain(thing.parameters(), thing.buffers())
-    return sys.getsizeof(thing) + sum(map(size_of, parts))
+    """Return about how many bytes a thing takes: each part once, however often it is used."""
+    n_bytes, seen, waiting = 0, dict[int, Any](), [thing]  # what is seen is kept, so that no other thing takes its id
+    while waiting:
+        part = waiting.pop()
+        if id(part) in seen:
+            continue
+        seen[id(part)] = part
+        own = next((own for name in ("n_bytes", "nbytes") if isinstance(own := getattr(part, name, None), int)), None)
+        n_bytes += sys.getsizeof(part) if own is None else own
+        if own is not None:
+            continue
+        if isinstance(part, Mapping):
+            waiting += chain(part, part.values())
+        elif isinstance(part, tuple | list | set | frozenset):
+            waiting += part
+        elif is_dataclass(part):
+            waiting += (getattr(part, field.name) for field in fields(part))
+        elif hasattr(part, "parameters"):  # a model
+            waiting += chain(part.parameters(), part.buffers())
+    return n_bytes
 
 
 def version(*paths: Path) -> str:

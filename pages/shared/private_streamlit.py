@@ -14,16 +14,19 @@ follows at once. Measured on Streamlit 1.67 with two clicks some milliseconds ap
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, wraps
 from threading import RLock, local
 from typing import Any
 
+from streamlit.config import set_option
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
+from streamlit.runtime import get_instance
 from streamlit.runtime.app_session import AppSession
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner import StopException, get_script_run_ctx
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import (
     ScriptRequestType,
@@ -31,9 +34,12 @@ from streamlit.runtime.scriptrunner_utils.script_requests import (
     _has_active_trigger_value,
 )
 from streamlit.runtime.state.safe_session_state import SafeSessionState
+from streamlit.web.server.starlette import starlette_websocket
+
+from transformer_core.calling_off import ask_before_computing
 
 _UNHEARD = 0.3  # s after a run: a message may have left the browser before it heard of the run; nobody reacts so fast
-_thread = local()  # takes_acts_in
+_thread = local()  # takes_acts_in; works_for: a session, in a thread beside its runs
 
 
 def is_in_a_run() -> bool:
@@ -53,14 +59,58 @@ def page_of_run() -> str:
     return "" if context is None else context.page_script_hash
 
 
+def is_host_allowed(host: str | None) -> bool:
+    """Whether `server.allowedHosts` has this name of the server; Streamlit itself asks that of websockets alone."""
+    return starlette_websocket.is_host_allowed(host)
+
+
+def end_if_abandoned() -> None:
+    """End a run of a page here where its session is gone or has asked for another; also what is `working_for` it."""
+    context = get_script_run_ctx(suppress_warning=True)
+    session: str = getattr(_thread, "works_for", "")
+    if context is not None:
+        context.yield_check()
+    elif session and not get_instance().is_active_session(session):
+        raise StopException
+
+
+def session_of_run() -> str:
+    """Return what names the session of this run."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return "" if context is None else context.session_id
+
+
+@contextmanager
+def working_for(session: str) -> Iterator[None]:
+    """Let this thread compute for a session, and end that as soon as it is gone."""
+    _thread.works_for = session
+    try:
+        yield
+    except StopException:
+        pass
+    finally:
+        _thread.works_for = ""
+
+
 def let_no_act_be_lost() -> None:
     """Mend Streamlit, once for the process, before it serves anybody."""
     if not hasattr(AppSession.request_rerun, "__wrapped__"):
+        ask_before_computing(end_if_abandoned)
         AppSession.request_rerun = _with_what_waits(AppSession.request_rerun)  # type: ignore[method-assign]
         for name in ("on_script_will_rerun", "on_script_finished"):
             setattr(SafeSessionState, name, _undisturbed(getattr(SafeSessionState, name)))
         handle = ScriptRunner._maybe_handle_execution_control_request
         ScriptRunner._maybe_handle_execution_control_request = _later(handle)  # type: ignore[method-assign]
+
+
+def serve_strangers(max_upload: int) -> None:
+    """Ignore browsers that ask to clear the caches, which all visitors share, and take smaller files.
+
+    Args:
+        max_upload: size of a file in MB.
+    """
+    set_option("server.maxUploadSize", max_upload)
+    AppSession._handle_clear_cache_request = lambda _self: None  # type: ignore[method-assign]
 
 
 def _with_what_waits(request_rerun: Callable[..., None]) -> Callable[..., None]:

@@ -183,6 +183,21 @@ def test_things_say_their_size_or_their_parts_do():
         assert n_bytes <= size_of(value) < n_bytes + 1000
 
 
+def test_what_is_shared_is_counted_once_and_walked_once():
+    """Fifty pairs, each of the same pair twice: as a tree they have 2 ** 50 leaves."""
+    value: Any = np.zeros(MIB, np.uint8)
+    for _ in range(50):
+        value = (value, value)
+    assert MIB <= size_of(value) < MIB + 50 * 100
+    circle: list[Any] = [value]
+    circle.append(circle)
+    assert MIB <= size_of(circle) < MIB + 50 * 100 + 200
+    deep: Any = ()
+    for _ in range(100_000):
+        deep = (deep,)
+    assert size_of(deep) > 100_000 * 40
+
+
 def test_a_version_is_another_one_whenever_a_file_is(tmp_path: Path):
     weights, card = tmp_path / "weights", tmp_path / "card"
     weights.write_text("1234")

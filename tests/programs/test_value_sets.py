@@ -2,11 +2,13 @@
 
 import random
 import re
+import time
 from fractions import Fraction
 from itertools import product
 
 import pytest
 
+from transformer_core import calling_off
 from transformer_core.errors import ProgramError
 from transformer_core.programs import EXAMPLES, INPUTS, Program
 from transformer_core.programs import compile as compile_program
@@ -65,7 +67,7 @@ def summed(n: int, of: str) -> list[str]:
     ("lines", "why"),
     [
         ([PAIRS, "q = map(lambda p, i: (p, i), p, indices)"], "line 2: this sequence has 7,200 possible values"),
-        ([PAIRS, *summed(9, "p")], "line 15: up to here, the maps and predicates have .* cases, more than 100,000"),
+        ([PAIRS, *summed(9, "p")], "line 11: up to here, the program takes .* steps to compute, more than 1,500,000"),
         (summed(24, "indices"), "this program needs a model of .* parameters, more than 30,000,000"),
     ],
 )
@@ -110,3 +112,41 @@ def test_no_program_makes_a_value_grow_without_bound(n: int):
                 limits = "parts or characters|a denominator above|exceeds 1,000,000|possible values"
                 assert re.match(rf"line \d+: .*({limits})", str(error))
     assert n / 2 < n_refused < 2 * n
+
+
+@pytest.mark.parametrize(
+    ("source", "n_tokens", "max_len"),
+    [
+        ("t = map(lambda a: (" + "(" * 40 + "a" + ",)" * 40 + "), tokens)\n"
+         "s = selector_width(select(t, t, lambda k, q: (k, q) == (q, k)))", 300, 10),
+        ("s = map(lambda a, b: str((a, b)) < str((b, a)), tokens, tokens)", 300, 10),
+        ("s = map(lambda a, b: " + " and ".join(["a == b or a != b"] * 6) + ", tokens, tokens)", 300, 10),
+        ("s = selector_width(select(tokens, tokens, lambda k, q: k == q))", 2, 20_000),
+        ("s = aggregate(select(tokens, tokens, lambda k, q: True), numerical(map(lambda t: t == 'w1', tokens)))",
+         2, 20_000),
+        ("s = aggregate(select(tokens, tokens, lambda k, q: True), numerical(map(lambda i: i // 8, indices)))",
+         2, 400),
+    ],
+)  # fmt: skip
+def test_what_takes_too_long_is_refused_before_it_is_computed(source: str, n_tokens: int, max_len: int):
+    """Each keeps its values small and its cases few, and still took from 1 s to minutes."""
+    program, start = Program(source=source), time.process_time()
+    with pytest.raises(ProgramError, match=r"line \d: (up to here, the program takes|.* too far apart)"):
+        value_sets(program, [f"w{i}" for i in range(n_tokens)], max_len)
+    assert time.process_time() - start < 1.0
+
+
+def test_a_program_that_nobody_waits_for_is_called_off(monkeypatch: pytest.MonkeyPatch):
+    """What calls it off is no Exception, and passes all that looks for faults of the program."""
+    asked: list[None] = []
+
+    def end_it() -> None:
+        asked.append(None)
+        if len(asked) == 50:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(calling_off, "_asked", [])
+    calling_off.ask_before_computing(end_it)
+    with pytest.raises(KeyboardInterrupt):
+        value_sets(Program(source="s = map(lambda a, b: a == b, tokens, tokens)"), [*"abcdefghijklmnop"], 5)
+    assert len(asked) == 50

@@ -5,7 +5,9 @@ from dataclasses import replace
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.compiler import is_compiling
 
+from transformer_core.calling_off import go_on_or_end
 from transformer_core.config import ModelConfig
 from transformer_core.errors import TextError
 from transformer_core.hooks import HookPoint, has_hooks
@@ -94,6 +96,8 @@ class Stack(nn.Module):
         rotations = {base: rotary(first, n_positions, tokens.device) for base, rotary in self.rotary.items()}
         bias = self.bias_at(first, n_positions, tokens.device)
         for i, (block, config) in enumerate(zip(self.blocks, self.configs, strict=True)):
+            if not is_compiling():
+                go_on_or_end()
             block_store = None if store is None else store.blocks[i]
             block_mask = mask.in_window(config.sliding_window) if isinstance(mask, AttentionMask) else mask
             rotation = rotations.get(config.rotary_base)
@@ -125,6 +129,10 @@ class Stack(nn.Module):
         if self.n_segments:
             if segments is None:
                 segments = torch.zeros_like(tokens)
+            elif getattr(segments, "shape", None) != tokens.shape or segments.is_floating_point():
+                raise TextError(
+                    "segments must be whole numbers of the shape of the tokens, {shape}", shape=[*tokens.shape]
+                )
             elif not (int(segments.min()) >= 0 and int(segments.max()) < self.n_segments):
                 raise TextError("segment ids must be from 0 to {last} in this model", last=self.n_segments - 1)
             x = x + self.hook_segment_embed(self.segment_embed(segments))

@@ -84,6 +84,15 @@ class Function:
         """Return whether the function has a value; where it has none, it is called None."""
         return self._remembered(*values) is not _UNDEFINED
 
+    def work(self, sizes: Sequence[int]) -> int:
+        """Return how many steps a call takes at most, before it is made: the nodes, and the parts that they handle.
+
+        Args:
+            sizes: of each argument, its parts at most.
+        """
+        steps, _ = _work(self.body, dict(zip(self.parameters, sizes, strict=True)))
+        return steps + sum(sizes)
+
     def _evaluate(self, *values: Value) -> Value:
         try:
             value = _value(self.body, dict(zip(self.parameters, values, strict=True)))
@@ -155,6 +164,28 @@ def _value(node: ast.expr, given: Mapping[str, Value]) -> Value:
     raise AssertionError(node)
 
 
+def _work(node: ast.expr, sizes: Mapping[str, int]) -> tuple[int, int]:
+    """Return how many steps a node takes at most, and how many parts its value has at most."""
+    within = [_work(part, sizes) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+    within = [] if isinstance(node, ast.Name | ast.Constant) else within
+    handled = sum(parts for _, parts in within)
+    match node:
+        case ast.Constant(value):
+            size = n_parts(value)
+        case ast.Name(name):
+            size = sizes.get(name, 1)
+        case ast.Tuple():
+            size = 1 + handled
+        case ast.Call(ast.Name("str")):
+            size = MOST_PARTS
+        case ast.IfExp() | ast.Subscript() | ast.BoolOp() | ast.Call():
+            size = max(parts for _, parts in within)
+        case _:
+            size = 1
+    size = min(size, MOST_PARTS)
+    return 1 + size + handled + sum(steps for steps, _ in within), size
+
+
 def _compare(left: Value, signs: Sequence[ast.cmpop], others: Sequence[Value]) -> bool:
     """Return whether a chain of comparisons holds, such as 1 <= x < 3."""
     for sign, right in zip(signs, others, strict=True):
@@ -190,15 +221,15 @@ def _small(value: Value) -> Value:
     """
     if isinstance(value, int | Fraction):
         return _number(value)
-    if _n_parts(value) > MOST_PARTS:
+    if n_parts(value) > MOST_PARTS:
         raise ProgramError(
             "a value of this program has more than {n} parts or characters; use shorter tuples and texts", n=MOST_PARTS
         )
     return value
 
 
-def _n_parts(value: Value) -> int:
+def n_parts(value: Value) -> int:
     """Return how many parts a value has: of a text its characters, of a tuple itself and all that is in it."""
     if isinstance(value, tuple):
-        return 1 + sum(map(_n_parts, value))
+        return 1 + sum(map(n_parts, value))
     return max(1, len(value)) if isinstance(value, str) else 1

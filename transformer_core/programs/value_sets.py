@@ -7,7 +7,7 @@ from itertools import product
 from math import prod
 
 from transformer_core.errors import ProgramError
-from transformer_core.programs.functions import Value
+from transformer_core.programs.functions import Value, n_parts
 from transformer_core.programs.language import (
     Aggregate,
     Given,
@@ -22,7 +22,8 @@ from transformer_core.programs.language import (
 
 MOST_VALUES = 400  # of one sequence
 MOST_CASES = 100_000  # of all maps and predicates: combinations of their inputs' values
-MOST_APART = 20_000  # between the sums of whole numbers that are averaged
+MOST_WORK = 1_500_000  # steps of all that, nodes of functions and parts of values, and of keys times queries
+MOST_APART = MOST_VALUES  # between the sums of whole numbers that are averaged: so many means there are at least
 
 
 def value_sets(program: Program, vocab: Tokens[str], max_len: int) -> Mapping[Sequence, tuple[Value, ...]]:
@@ -38,9 +39,14 @@ def value_sets(program: Program, vocab: Tokens[str], max_len: int) -> Mapping[Se
     """
     sets: dict[Sequence, tuple[Value, ...]] = {}
     n_cases = 0
+    sizes: dict[Sequence, int] = {}  # parts of its largest value
+    work = 0
     for step in steps_of(program.output):
         if isinstance(step, Map | Selector):
-            n_cases += prod(len(sets[of]) for of in step.inputs)
+            n_here = prod(len(sets[of]) for of in step.inputs)
+            n_cases += n_here
+            function = step.function if isinstance(step, Map) else step.predicate
+            work += n_here * function.work([sizes[of] for of in step.inputs])
             if n_cases > MOST_CASES:
                 raise ProgramError(
                     "line {number}: up to here, the maps and predicates have {n:,} cases, more than {most:,}; use "
@@ -49,6 +55,15 @@ def value_sets(program: Program, vocab: Tokens[str], max_len: int) -> Mapping[Se
                     n=n_cases,
                     most=MOST_CASES,
                 )
+        work += max_len * (1 if isinstance(step, Map | Given) else max_len)
+        if work > MOST_WORK:
+            raise ProgramError(
+                "line {number}: up to here, the program takes {n:,} steps to compute, more than {most:,}; use fewer or "
+                "shorter functions, a smaller vocabulary or shorter inputs",
+                number=step.line,
+                n=work,
+                most=MOST_WORK,
+            )
         match step:
             case Given(name="tokens"):
                 values: list[Value] = [*vocab]
@@ -68,6 +83,7 @@ def value_sets(program: Program, vocab: Tokens[str], max_len: int) -> Mapping[Se
         if step.is_numerical and not all(isinstance(value, int | Fraction) for value in values):
             raise ProgramError("line {number}: numerical needs numbers or truth values", number=step.line)
         sets[step] = tuple(sorted(set(values)) if step.is_numerical else dict.fromkeys(values))
+        sizes[step] = max(map(n_parts, sets[step]), default=1)
         if len(sets[step]) > MOST_VALUES:
             raise ProgramError(
                 "line {number}: this sequence has {n:,} possible values, more than {most}; use a smaller vocabulary or "

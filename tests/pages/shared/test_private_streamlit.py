@@ -60,6 +60,6 @@ def test_what_is_read_called_or_wrapped_is_there_and_takes_what_it_took():
     ):
         assert not [name for name in names if f"self.{name}" not in inspect.getsource(made_by)]
     known = {*(field.name for field in fields(ScriptRunContext)), *vars(ScriptRunContext)}
-    assert {"page_script_hash", "session_id", "is_history_navigation"} <= known
+    assert {"page_script_hash", "session_id", "is_history_navigation", "yield_check"} <= known
     assert {"RERUN", "CONTINUE"} <= {*ScriptRequestType.__members__}
     assert "widget_states" in {field.name for field in fields(RerunData)}
