@@ -144,7 +144,9 @@ SMALL = {
 FAMILY_OF = {
     name: next(family for family in sorted(FAMILIES, reverse=True) if name.startswith(family)) for name in SMALL
 }
-LIBRARY = [name for name in FAMILIES if name not in ("nanogpt", "torch_transformer")]  # families of `transformers`
+LIBRARY = [
+    name for name in FAMILIES if name not in ("nanogpt", "raschka_gpt", "torch_transformer")
+]  # families of `transformers`
 DECODERS = [name for name, small in SMALL.items() if "decoder" in small.stacks]
 
 

@@ -12,7 +12,7 @@ import transformer_core as tc
 from tests.checkpoints import foreign
 from transformer_core.checkpoints.convert import convert, family_of
 from transformer_core.checkpoints.families import FAMILIES
-from transformer_core.checkpoints.family import Family
+from transformer_core.checkpoints.family import EVERYWHERE, Family
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError
 from transformer_core.model.transformer import assemble
@@ -26,7 +26,8 @@ def kinds(weights: Mapping[str, Tensor]) -> list[str]:
 
 
 def is_ignored(name: str, key: str) -> bool:
-    return any(re.fullmatch(ignored.pattern, key) for ignored in FAMILIES[foreign.FAMILY_OF[name]].ignored)
+    rules = (*FAMILIES[foreign.FAMILY_OF[name]].ignored, *EVERYWHERE)
+    return any(re.fullmatch(ignored.pattern, key) for ignored in rules)
 
 
 def used_keys(family: Family, config: ModelConfig, weights: Mapping[str, Tensor]) -> list[str]:

@@ -4,8 +4,8 @@ import shutil
 import stat
 import zipfile
 import zlib
-from collections.abc import Sequence
-from io import BufferedIOBase
+from collections.abc import Mapping, Sequence
+from io import BufferedIOBase, BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -21,14 +21,16 @@ from transformer_core.checkpoints.checkpoint import (
     write_parts,
 )
 from transformer_core.checkpoints.convert import family_of
+from transformer_core.checkpoints.file_kinds import N_BYTES, Kind, kind_by_ending, kind_in, other_kind
 from transformer_core.checkpoints.folder import replacing
 from transformer_core.checkpoints.foreign import open_foreign
 from transformer_core.checkpoints.load import Source, load
-from transformer_core.checkpoints.tensor_files import PICKLES, TensorFiles
+from transformer_core.checkpoints.tensor_files import TensorFiles
 from transformer_core.config import ModelConfig
 from transformer_core.devices import in_words
 from transformer_core.errors import CheckpointError, ConfigError, HeadlightError, Message
 from transformer_core.reasons import reason
+from transformer_core.text.characters import META
 
 MAX_FILES = 60  # of a model; large ones keep their weights in several
 MAX_BYTES = 2 * 2**30  # of all files of a model, unpacked
@@ -38,7 +40,8 @@ MAX_TABLE = 2**25  # numbers in a table of positions, which is in no file: a con
 
 _DENSE = ".safetensors"  # random fractions, which deflating makes hardly smaller
 _SUFFIXES = (".json", _DENSE, ".txt", ".model", ".spm")  # what a model's folder holds; ours never has a pickle
-_TORCH = "data.pkl"  # what lies in every file of torch.save, which is a zip file itself
+_ZIP = b"PK"  # how a zip file begins, as those of torch.save do
+_MAX_LOOKED_AT = 1000  # files of an archive
 _MAX_READ = 2**20  # bytes; only a list of very many files is read in one larger piece
 _PIECE = 2**16  # bytes unpacked at a time
 _THIS = Message("this model")
@@ -89,9 +92,18 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
     if folder.exists():
         raise CheckpointError("there is a folder {name!r} already; give the model another name", name=folder.name)
     try:
+        head = file.read(N_BYTES)
+        file.seek(0)
+        if kind_in(BytesIO(head)) or (not head.startswith(_ZIP) and other_kind(head)):  # weights, or to be named
+            with replacing(folder) as new:
+                unpacked = new / "unpacked"
+                unpacked.mkdir()
+                _copy(file, unpacked / folder.name, max_bytes, Message(_TOO_LARGE, most=in_words(max_bytes)))
+                _take_in(unpacked, new, folder.name, unpacked / folder.name)
+                shutil.rmtree(unpacked)
+            return
         with zipfile.ZipFile(_Careful(file)) as archive:
-            is_of_torch = any(PurePosixPath(name).name == _TORCH for name in archive.namelist())
-            members = [] if is_of_torch else _chosen(archive, max_bytes)
+            members = _chosen(archive, max_bytes)
             with replacing(folder) as new:
                 unpacked = new / "unpacked"
                 unpacked.mkdir()
@@ -100,10 +112,7 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
                     name = PurePosixPath(member.filename).name
                     with archive.open(member) as packed:
                         left -= _copy(packed, unpacked / name, min(left, member.file_size), Message(_LARGER, name=name))
-                if is_of_torch:
-                    file.seek(0)
-                    _copy(file, unpacked / "weights.pt", left, Message(_TOO_LARGE, most=in_words(max_bytes)))
-                _take_in(unpacked, new, folder.name)
+                _take_in(unpacked, new, folder.name, unpacked)
                 shutil.rmtree(unpacked)
     except HeadlightError:
         raise
@@ -117,17 +126,18 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
         ) from error
 
 
-def _take_in(unpacked: Path, new: Path, name: str) -> None:
-    """Load what was unpacked, and write it as a checkpoint of ours: no byte of the zip file is kept as it came.
+def _take_in(unpacked: Path, new: Path, name: str, place: Path) -> None:
+    """Load what was unpacked, a folder or a file, and write it as a checkpoint of ours: no byte is kept as it came.
 
     Raises:
         CheckpointError: it is no model that can be read.
         OSError: it cannot be written.
     """
     try:
-        _refuse_boundless(unpacked)
-        model, tokenizer = load(Source(unpacked, _THIS))
-        write_parts(new, model, tokenizer, card_of(unpacked, model, tokenizer, name=name))
+        _refuse_boundless(place)
+        notes: list[Message] = []
+        model, tokenizer = load(Source(place, _THIS), on_note=notes.append)
+        write_parts(new, model, tokenizer, card_of(unpacked, model, tokenizer, name=name, notes=notes))
     except HeadlightError as error:
         raise CheckpointError(error.message.replaced(f"{unpacked}/", "").replaced(str(unpacked), _THIS)) from error
     except (MemoryError, RuntimeError) as error:  # what torch says where a size is absurd
@@ -189,18 +199,19 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
                 name=info.filename[:60],
             )
     places = [PurePosixPath(info.filename).parent for info in files if PurePosixPath(info.filename).name == CONFIG]
-    places = places or [PurePosixPath(info.filename).parent for info in files if info.filename.endswith(PICKLES)]
+    kinds = {info.filename: _kind_of(archive, info) for info in files[:_MAX_LOOKED_AT]}
+    places = places or [PurePosixPath(info.filename).parent for info in files if kinds.get(info.filename)]
     if not places:
         raise CheckpointError(
             "this file does not contain {config}, so it is not a model; zip the folder of a model", config=CONFIG
         )
     place = min(places, key=lambda place: len(place.parts))
     beside = [info for info in files if PurePosixPath(info.filename).parent == place]
-    is_safe = any(info.filename.endswith(_DENSE) for info in beside)
-    suffixes = _SUFFIXES if is_safe else (*_SUFFIXES, *PICKLES)
-    chosen = [info for info in beside if _is_of_a_model(PurePosixPath(info.filename), suffixes)]
-    _refuse_bad_members(chosen)
-    if not any(info.filename.endswith((_DENSE, *PICKLES)) for info in chosen):
+    is_safe = any(kinds.get(info.filename) == "safetensors" for info in beside)
+    read = ("safetensors",) if is_safe else ("torch",)
+    chosen = [info for info in beside if _is_of_a_model(PurePosixPath(info.filename), kinds.get(info.filename), read)]
+    _refuse_bad_members(chosen, kinds)
+    if not any(kinds.get(info.filename) for info in chosen):
         raise CheckpointError(
             "this file does not contain weights ({ending}); zip the whole folder of the model", ending=_DENSE
         )
@@ -214,11 +225,22 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
     return chosen
 
 
-def _is_of_a_model(path: PurePosixPath, suffixes: Sequence[str]) -> bool:
-    return path.suffix in suffixes and not path.name.startswith(".")
+def _kind_of(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Kind | None:
+    """Return in which format a file holds weights, by its content, or by its ending where that is locked or strange."""
+    is_readable = not info.flag_bits & 1 and info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    if is_readable:
+        with archive.open(info) as packed:
+            if kind := kind_in(packed):
+                return kind
+    return kind_by_ending(PurePosixPath(info.filename))
 
 
-def _refuse_bad_members(members: Sequence[zipfile.ZipInfo]) -> None:
+def _is_of_a_model(path: PurePosixPath, kind: Kind | None, read: Sequence[Kind]) -> bool:
+    is_wanted = kind in read if kind else path.suffix in _SUFFIXES or path.name == META
+    return is_wanted and not path.name.startswith(".")
+
+
+def _refuse_bad_members(members: Sequence[zipfile.ZipInfo], kinds: Mapping[str, Kind | None]) -> None:
     """Check that all files can be unpacked one beside the other.
 
     Raises:
@@ -245,7 +267,7 @@ def _refuse_bad_members(members: Sequence[zipfile.ZipInfo]) -> None:
             )
         if names.count(name) > 1:
             raise CheckpointError("this file contains {name} twice; zip the model's folder again", name=name)
-        is_read_whole = PurePosixPath(name).suffix in _SUFFIXES and not name.endswith(_DENSE)
+        is_read_whole = kinds.get(info.filename) is None
         if is_read_whole and info.file_size > MAX_JSON_BYTES.get(name, MAX_READ_WHOLE):
             raise CheckpointError(
                 "{name} takes {size}, too much for this file of a model; check that it is the right file",

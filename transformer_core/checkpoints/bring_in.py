@@ -1,6 +1,7 @@
 """A model from elsewhere, kept as one of our checkpoint folders."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,9 @@ def bring_in(source: str, folder: str | os.PathLike[str], *, on_progress: OnProg
     folder = Path(folder)
     refuse_to_replace(folder)
     location = find(source, on_progress)
-    model, tokenizer = load(location, on_progress=on_progress)
-    card = card_of(location.folder, model, tokenizer, name=str(location.name))
+    notes: list[Message] = []
+    model, tokenizer = load(location, on_progress=on_progress, on_note=notes.append)
+    card = card_of(location.folder, model, tokenizer, name=str(location.name), notes=notes)
     if location.commit is not None:
         card["source"] = {"name": location.name, "commit": location.commit}
     try:
@@ -54,7 +56,9 @@ def bring_in(source: str, folder: str | os.PathLike[str], *, on_progress: OnProg
     return card
 
 
-def card_of(folder: Path, model: Transformer, tokenizer: Tokenizer, *, name: str) -> dict[str, Any]:
+def card_of(
+    folder: Path, model: Transformer, tokenizer: Tokenizer, *, name: str, notes: Sequence[Message] = ()
+) -> dict[str, Any]:
     """Return the card of a model that was loaded from a folder: its own, or what can be said where it has none.
 
     Args:
@@ -62,22 +66,24 @@ def card_of(folder: Path, model: Transformer, tokenizer: Tokenizer, *, name: str
         model: its number of parameters is counted.
         tokenizer: one of ids is named, and its examples are ids.
         name: what the model is called: an id, a path, or a plain name, of which the last part becomes the title.
+        notes: what was done to it on the way in.
 
     Raises:
         CheckpointError: the folder's card is damaged.
     """
     has_card = (folder / CARD).is_file() and not is_foreign(folder)
-    card = read_card(folder) if has_card else _card(model.config, tokenizer, name)
+    card = read_card(folder) if has_card else _card(model.config, tokenizer, name, notes)
     card["parameters"] = sum(parameter.numel() for parameter in model.parameters())
     return card
 
 
-def _card(config: ModelConfig, tokenizer: Tokenizer, name: str) -> dict[str, Any]:
+def _card(config: ModelConfig, tokenizer: Tokenizer, name: str, notes: Sequence[Message]) -> dict[str, Any]:
     """Return what can be said of a model that was trained elsewhere."""
     title = name.partition("@")[0].replace("\\", "/").rstrip("/").rpartition("/")[2] or name
     description = [Message("Imported from {name}.", name=name)]
     if tokenizer.kind == "ids":
         description.append(Message("Imported without a tokenizer, so its texts are token ids."))
+    description += notes
     examples = EXAMPLES[config.architecture] if config.unembed else WITHOUT_BLANKS
     if tokenizer.kind == "ids":
         examples = _of_ids(config.vocab_size)
@@ -86,6 +92,7 @@ def _card(config: ModelConfig, tokenizer: Tokenizer, name: str) -> dict[str, Any
         "kind": config.architecture.replace("_", "-"),
         "title": title,
         "description": Message.joined(" ", description).as_json(),
+        **({"notes": [note.as_json() for note in notes]} if notes else {}),
         "source": {"name": name},
         "examples": list(examples),
         **({"tokenizer": tokenizer.kind} if tokenizer.kind == "ids" else {}),

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ from torch import nn
 from transformer_core.checkpoints.folder import reading, replacing, write_json
 from transformer_core.checkpoints.parameter_loader import ParameterLoader, put
 from transformer_core.checkpoints.placement import DeviceMap, plan
-from transformer_core.checkpoints.tensor_files import PICKLES, OnProgress, TensorFiles, weight_files
+from transformer_core.checkpoints.tensor_files import OnProgress, TensorFiles, folders_with_weights, weight_files
 from transformer_core.config import ModelConfig
 from transformer_core.devices import choose_precision
 from transformer_core.errors import CheckpointError, ConfigError, Message
@@ -25,8 +26,11 @@ from transformer_core.text.interface import Tokenizer
 from transformer_core.text.load import load_tokenizer
 
 CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "card.json"
+ADAPTER = "adapter_config.json"  # of PEFT: what it changes of another model
 
 Content = TypeVar("Content")
+
+_FIELDS = {field.name for field in fields(ModelConfig)}
 
 
 def save(
@@ -67,17 +71,17 @@ def refuse_to_replace(folder: Path) -> None:
 def is_foreign(folder: Path) -> bool:
     """Return whether a folder, or a file, is a model of another program.
 
-    Its config.json has a `model_type` where ours says parts; or there is none, and weights of torch.save.
+    Its config.json has a `model_type` where ours says parts, or none of our fields; or there is none, and weights.
     """
     if folder.is_file():
         return True
     if not (folder / CONFIG).exists():
-        return any(path.suffix in PICKLES for path in weight_files(folder))
+        return bool(weight_files(folder) or folders_with_weights(folder)) or (folder / ADAPTER).is_file()
     try:
         values = read_json(folder, CONFIG)
     except (CheckpointError, OSError):  # reading the folder reports what is wrong with it
         return False
-    return "model_type" in values or "architectures" in values
+    return "model_type" in values or "architectures" in values or not values.keys() & _FIELDS
 
 
 def write_parts(folder: Path, model: Transformer, tokenizer: Tokenizer, card: Mapping[str, Any]) -> None:

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from transformer_core.checkpoints.families import FAMILIES
-from transformer_core.checkpoints.family import Entry, Family, Ignored
+from transformer_core.checkpoints.family import EVERYWHERE, Entry, Family, Ignored, is_causal_mask
 from transformer_core.checkpoints.parameter_loader import put
+from transformer_core.checkpoints.wrappers import common_prefix, unwrapped
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.model.transformer import Transformer, assemble
@@ -20,11 +21,20 @@ from transformer_core.model.transformer import Transformer, assemble
 Place = Callable[[str, Tensor], Tensor]
 """Takes a parameter's name and value, and returns the value where, and in the precision in which, it shall be."""
 
+OnNote = Callable[[Message], object]
+"""Is told, in a sentence, what was done to a model on the way in that its files do not say of themselves."""
+
+_LORA = re.compile(r"(.*\.)?(lora_\w+|ia3_l|base_layer|modules_to_save|original_module)\..+")
 _PRECISIONS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 
 
 def convert(
-    values: Mapping[str, Any], weights: Mapping[str, Tensor], *, where: str | Message, place: Place | None = None
+    values: Mapping[str, Any],
+    weights: Mapping[str, Tensor],
+    *,
+    where: str | Message,
+    place: Place | None = None,
+    on_note: OnNote = lambda _: None,
 ) -> Transformer:
     """Return the model that a foreign config.json and its weights describe, in evaluation mode.
 
@@ -36,14 +46,17 @@ def convert(
         weights: the tensors by their foreign keys.
         where: what to call the source in messages: a folder, or an id of the hub.
         place: puts each parameter on its device, in its precision; None: as they come, all in that of the embedding.
+        on_note: told what was taken off the names of the weights, and what of them is not used.
 
     Raises:
         CheckpointError: an unsupported family or option; a key that is missing, unknown, or there twice; a tensor of
             the wrong shape or kind; the message names it.
     """
     family = family_of(values, where=where)
-    config = family.config(values, where=f"{where}: config.json")
+    config = family.config(values, where=f"{where}: config.json", on_note=on_note)
     source = _Source(family, config, weights, where, values.get("architectures"))
+    for note in source.notes:
+        on_note(note)
     config = source.config
     model = assemble(config)
     expected = {name: parameter.shape for name, parameter in _own_parameters(model).items()}
@@ -101,7 +114,9 @@ class _Source:
         Raises:
             CheckpointError: a key is missing, unknown, or there twice.
         """
-        self._weights, self._where = weights, where
+        self._weights, self.notes = unwrapped(weights)
+        self._where = where
+        self._prefix = self._found_prefix(family, family.keys(config))
         if not family.needs_head and self._lacks_head(family, config):
             config = replace(config, unembed=False, unembed_transform=False, unembed_bias=False, tie_embeddings="none")
         untied = replace(config, tie_embeddings="none")
@@ -180,9 +195,7 @@ class _Source:
             return key in known or _ignored(family, key) is not None
 
         for key in self._weights:
-            in_table = key
-            for old, new in family.renamed.items():
-                in_table = in_table.replace(old, new)
+            in_table = _newer(family, key).removeprefix(self._prefix)
             prefixed = family.prefix + in_table
             if not is_known(in_table) and is_known(prefixed):
                 in_table = prefixed
@@ -195,6 +208,21 @@ class _Source:
                 )
             by_table[in_table] = key
         return by_table
+
+    def _found_prefix(self, family: Family, entries: Iterable[Entry]) -> str:
+        """Return what stands in front of all keys, and note it; "" where nothing does.
+
+        Raises:
+            CheckpointError: several models lie side by side.
+        """
+        full = {key for entry in entries for key in (entry.key, *entry.copies, family.head)}
+        bare = {key.removeprefix(family.prefix) for key in full}
+        prefix = common_prefix((_newer(family, key) for key in self._weights), full | bare, where=self._where)
+        if prefix:
+            self.notes.append(
+                Message("The prefix “{prefix}” was removed from the names of its weights.", prefix=prefix)
+            )
+        return prefix
 
     def _lacks_head(self, family: Family, config: ModelConfig) -> bool:
         """Return whether the file holds nothing of the last layer, but for an embedding that would be tied to it."""
@@ -225,7 +253,7 @@ class _Source:
         """
         ignored = _ignored(family, key)
         if ignored is None:
-            return False
+            return self.config.has_decoder and is_causal_mask(self._weights[self._keys[key]])
         if ignored.holds is not None and not ignored.holds(self._weights[self._keys[key]], self.config):
             raise CheckpointError(
                 "{where}: {name!r} has unexpected values ({reason}), so this model cannot be computed correctly",
@@ -244,6 +272,12 @@ class _Source:
         saved_as: str | Message = ""
         if isinstance(classes, list) and classes:
             saved_as = Message(" (saved as {classes})", classes=", ".join(map(str, classes)))
+        if any(map(_LORA.fullmatch, unknown)):
+            return Message(
+                "{where} holds the weights of an adapter beside those of the model; merge them with "
+                "merge_and_unload(), save the result, and import that",
+                where=Message.joined("", (self._where, saved_as)),
+            )
         if not missing:
             return Message(
                 "{where} contains {name!r}, a weight that a {family} with this config.json does not "
@@ -254,7 +288,13 @@ class _Source:
             )
         nearest = get_close_matches(missing[0], unknown, n=1) or unknown[:1]
         instead = Message(" and contains {name!r}, which is unknown", name=nearest[0]) if nearest else ""
-        if missing[0].startswith(family.prefix):
+        if len(missing) == len(self.entries):
+            way_out = Message(
+                "none of its weights has the name that a {family} gives it, so config.json describes another model, or "
+                "it was saved under names of its own",
+                family=family.model_type,
+            )
+        elif missing[0].startswith(family.prefix):
             way_out = Message("the file is incomplete, or belongs to another config.json; copy the whole model again")
         else:
             way_out = Message("the checkpoint has no language-modelling head; choose a version that has one")
@@ -272,9 +312,16 @@ def _is_same(one: Tensor, other: Tensor) -> bool:
     return one.dtype == other.dtype and torch.equal(one, other)
 
 
+def _newer(family: Family, key: str) -> str:
+    """Return a key as newer files have it."""
+    for old, new in family.renamed.items():
+        key = key.replace(old, new)
+    return key
+
+
 def _ignored(family: Family, key: str) -> Ignored | None:
     """Return why a key is not needed; None where it is, or is unknown."""
-    return next((ignored for ignored in family.ignored if re.fullmatch(ignored.pattern, key)), None)
+    return next((ignored for ignored in (*family.ignored, *EVERYWHERE) if re.fullmatch(ignored.pattern, key)), None)
 
 
 def _own_parameters(model: Transformer) -> dict[str, nn.Parameter]:

@@ -16,11 +16,13 @@ family needs and the core lacks becomes a choice in `ModelConfig`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import torch
 from torch import Tensor
 
+from transformer_core.checkpoints.generation import not_taken_over
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, ConfigError, Message
@@ -90,9 +92,6 @@ def embeddings(config: ModelConfig, key: str, *, head: str, copies: tuple[str, .
     return (Entry(key, (f"{stacks[-1]}.embed.weight",), copies=(*copies, head)),)
 
 
-CAUSAL_MASK = Message("the causal mask, which is recomputed")
-
-
 @dataclass(frozen=True)
 class Ignored:
     """Tensors that foreign files may hold beside the weights."""
@@ -100,6 +99,46 @@ class Ignored:
     pattern: str  # a regular expression for the whole key
     reason: Message  # why nothing is lost
     holds: Callable[[Tensor, ModelConfig], bool] | None = None  # whether a tensor is what we compute in its place
+
+
+def counts_up(table: Tensor, config: ModelConfig) -> bool:
+    """Return whether a table of positions is 0, 1, 2, ..., as it is where positions are counted."""
+    return torch.equal(table.flatten().long(), torch.arange(table.numel(), device=table.device))
+
+
+def is_causal_mask(table: Tensor) -> bool:
+    """Return whether a tensor marks, with ones or with what is added to scores, which keys a query may see, or not."""
+    n = table.shape[-1] if table.ndim > 1 else 0
+    if n < 2 or table.shape[-2:].numel() != table.numel() or table.shape[-2] != n:
+        return False
+    square = table.reshape(n, n)
+    marked = square != 0
+    ahead = torch.ones_like(marked).triu(1)
+    is_whole = torch.equal(marked, ahead) or torch.equal(marked, ~ahead)
+    return is_whole and bool((square[marked] == square[marked][0]).all())
+
+
+JUDGES = Ignored(
+    r"(.*\.)?(pooler\.dense|classifier(\..*)?|pre_classifier|qa_outputs|score|(v|multiple_choice)_head\.summary)"
+    r"\.(weight|bias)",
+    Message("only used for classification, not for masked tokens or attention"),
+)
+EVERYWHERE = (
+    Ignored(r"(.*\.)?_extra_state", Message("extra state of a module, not weights")),
+    Ignored(r"(.*\.)?position_ids", Message("position indices, which are recomputed"), counts_up),
+    Ignored(
+        r"(.*\.)?token_type_ids",
+        Message("segment ids of 0, which are the default"),
+        lambda table, _: not table.any().item(),
+    ),
+    Ignored(
+        r"(.*\.)?(rotary_emb|rotary|rope)\.(original_)?(inv_freq|cos_cached|sin_cached)",
+        Message("RoPE frequencies, which follow from the configuration"),
+    ),
+    Ignored(r"(.*\.)?(attn|attention)\.masked_bias", Message("the value of masked scores, which are excluded here")),
+    JUDGES,
+)
+"""What files of any family may hold beside the weights."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,12 +154,19 @@ class Family:
     renamed: Mapping[str, str] = field(default_factory=dict)  # parts of keys, as they were in older files
     ignored: tuple[Ignored, ...] = ()
 
-    def config(self, values: Mapping[str, Any], *, where: str | Message = "config.json") -> ModelConfig:
+    def config(
+        self,
+        values: Mapping[str, Any],
+        *,
+        where: str | Message = "config.json",
+        on_note: Callable[[Message], object] = lambda _: None,
+    ) -> ModelConfig:
         """Return our configuration of a foreign config.json.
 
         Args:
             values: the object in the file.
             where: what to call it in messages.
+            on_note: told in a sentence which special tokens and which settings of generation are not used.
 
         Raises:
             CheckpointError: it lacks something, contradicts itself, or asks for what this core does not compute.
@@ -128,9 +174,21 @@ class Family:
         options = Options(values, where=where)
         try:
             config = self.read(options)
+            if config.has_decoder:
+                config = replace(config, more_eos_ids=tuple(options.tokens("eos_token_id")[1:]))
         except ConfigError as error:
             raise CheckpointError(
                 "{where} does not describe a model that can be built: {error}", where=where, error=error
             ) from error
         options.finish()
+        if options.beyond:
+            on_note(
+                Message(
+                    "Its vocabulary of {n:,} tokens has no {tokens}, so it has no such special token.",
+                    n=config.vocab_size,
+                    tokens=", ".join(options.beyond),
+                )
+            )
+        if config.has_decoder and (settings := not_taken_over(values, config)):
+            on_note(Message("Its own settings of generation are not used: {settings}.", settings=settings))
         return config

@@ -11,10 +11,21 @@ from typing import Any
 
 from torch import Tensor
 
-from transformer_core.checkpoints.checkpoint import CONFIG, read_json
-from transformer_core.checkpoints.families import nanogpt, torch_transformer
+from transformer_core.checkpoints.checkpoint import ADAPTER, CONFIG, read_json
+from transformer_core.checkpoints.families import nanogpt, raschka, torch_transformer
+from transformer_core.checkpoints.file_kinds import weights_kind
+from transformer_core.checkpoints.generation import generation_beside, with_generation
+from transformer_core.checkpoints.layouts import layout_of
 from transformer_core.checkpoints.pickles import StateDict
-from transformer_core.checkpoints.tensor_files import PICKLES, OnProgress, TensorFiles, find_tensor_files
+from transformer_core.checkpoints.tensor_files import (
+    OnProgress,
+    TensorFiles,
+    find_tensor_files,
+    weight_files,
+    with_other_parts,
+)
+from transformer_core.checkpoints.torch_example import example
+from transformer_core.checkpoints.wrappers import unwrapped
 from transformer_core.errors import CheckpointError, Message
 
 
@@ -26,6 +37,7 @@ class ForeignModel:
     values: Mapping[str, Any]  # as the object in a config.json
     weights: Mapping[str, Tensor]  # by the keys of its family's table
     files: TensorFiles | StateDict  # that hold them
+    notes: tuple[Message, ...]  # what was done to them, and is not said in a file
 
 
 def open_foreign(place: Path, *, where: str | Message, on_progress: OnProgress | None = None) -> ForeignModel:
@@ -39,37 +51,73 @@ def open_foreign(place: Path, *, where: str | Message, on_progress: OnProgress |
     Raises:
         CheckpointError: no weights, a file that cannot be read safely, or nothing that says which model it is.
     """
-    folder, paths = (place.parent, [place]) if place.is_file() else (place, find_tensor_files(place, where=where))
+    if place.is_file():
+        folder, paths = place.parent, with_other_parts(place)
+    else:
+        folder = place
+        _refuse_adapter(place, where)
+        paths = find_tensor_files(place, where=where)
     what = Message("reading {model}", model=where)
-    if paths[0].suffix in PICKLES:
+    if weights_kind(paths[0]) == "torch":
         files: TensorFiles | StateDict = StateDict(paths, on_progress=on_progress, what=what)
     else:
         files = TensorFiles(paths, on_progress=on_progress, what=what)
-    values = _described(folder, files, where)
-    weights: Mapping[str, Tensor] = files
+    weights, notes = unwrapped(files)
+    values = _described(folder, files, weights, where)
     if values.get("model_type") == torch_transformer.MODEL_TYPE:
-        values, weights = torch_transformer.described(values, files, where=where)
-    return ForeignModel(folder=folder, values=values, weights=weights, files=files)
+        values, weights = torch_transformer.described(values, weights, where=where)
+    if values.get("model_type") == raschka.MODEL_TYPE:
+        weights = raschka.described(weights)
+    if values.get("model_type") == nanogpt.MODEL_TYPE:
+        notes.append(nanogpt.note_on(values))
+    return ForeignModel(
+        folder=folder, values=values, weights=weights, files=files, notes=tuple(note for note in notes if note)
+    )
 
 
-def _described(folder: Path, files: TensorFiles | StateDict, where: str | Message) -> Mapping[str, Any]:
+def _described(
+    folder: Path, files: TensorFiles | StateDict, weights: Mapping[str, Tensor], where: str | Message
+) -> Mapping[str, Any]:
     """Return what is said of a model: in the config.json beside its weights, or, as nanoGPT does, in their file."""
-    if (folder / CONFIG).is_file():
-        return read_json(folder, CONFIG)
+    beside = read_json(folder, CONFIG) if (folder / CONFIG).is_file() else {}
     arguments = files.beside.get(nanogpt.ARGUMENTS) if isinstance(files, StateDict) else None
-    if isinstance(arguments, dict):
-        return {**arguments, "model_type": nanogpt.MODEL_TYPE}
-    if example := torch_transformer.example(files):
+    if "model_type" not in beside and (nano := nanogpt.described(arguments, beside, weights)):
+        return nano
+    if beside:
+        return with_generation(beside, generation_beside(folder))
+    if start := example(weights):
         raise CheckpointError(
-            "{where} contains torch.nn layers, but not how they are connected; describe it in a "
-            "{config} next to the weights, for example {example}",
+            "{where} contains torch.nn layers, but not how they are connected; describe it in a {config} next to the "
+            "weights, with a value for each ?: {example}; add norm_first, activation or scale_embeddings where they "
+            "are not as torch has them by default",
             where=where,
             config=CONFIG,
-            example=example,
+            example=start,
         )
+    if layout := layout_of(weights):
+        raise CheckpointError("{where} {layout}", where=where, layout=layout)
     raise CheckpointError(
         "{where} has no {config}, so the architecture of its weights is unknown; copy the file "
         "from the source of the weights",
         where=where,
         config=CONFIG,
+    )
+
+
+def _refuse_adapter(folder: Path, where: str | Message) -> None:
+    """Check that a folder holds a model, not what an adapter changes of one.
+
+    Raises:
+        CheckpointError: it is an adapter of PEFT.
+    """
+    if not (folder / ADAPTER).is_file() or weight_files(folder):
+        return
+    about = read_json(folder, ADAPTER)
+    raise CheckpointError(
+        "{where} is an adapter ({kind}) for {base}, not a whole model; merge the two with "
+        'AutoPeftModelForCausalLM.from_pretrained("{where}").merge_and_unload().save_pretrained(folder), and give the '
+        "path of that folder",
+        where=where,
+        kind=str(about.get("peft_type", "PEFT"))[:40],
+        base=str(about.get("base_model_name_or_path"))[:200],
     )

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from transformer_core.checkpoints.checkpoint import (
     CONFIG,
@@ -14,15 +15,17 @@ from transformer_core.checkpoints.checkpoint import (
     reading_folder,
     refuse_other_tokenizer,
 )
-from transformer_core.checkpoints.convert import convert, family_of
+from transformer_core.checkpoints.convert import OnNote, convert, family_of
 from transformer_core.checkpoints.foreign import open_foreign
+from transformer_core.checkpoints.generation import with_generation
 from transformer_core.checkpoints.parameter_loader import ParameterLoader
 from transformer_core.checkpoints.placement import DeviceMap, plan
-from transformer_core.checkpoints.tensor_files import OnProgress
+from transformer_core.checkpoints.tensor_files import OnProgress, newest_of_training
 from transformer_core.devices import choose_precision
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.model.transformer import Transformer
 from transformer_core.shipped import shipped_model
+from transformer_core.text.foreign import ForeignTokenizer
 from transformer_core.text.ids import IdTokenizer
 from transformer_core.text.interface import Tokenizer
 from transformer_core.text.load import has_tokenizer, load_foreign
@@ -38,12 +41,13 @@ class Source:
 
 
 def load(
-    source: str | os.PathLike[str] | Source,
+    source: str | os.PathLike[str] | Source | nn.Module,
     *,
     device: str | torch.device = "cpu",
     dtype: str | torch.dtype | None = None,
     device_map: DeviceMap | None = None,
     on_progress: OnProgress | None = None,
+    on_note: OnNote = lambda _: None,
 ) -> tuple[Transformer, Tokenizer]:
     """Return a model, ready for use, and its tokenizer.
 
@@ -60,7 +64,8 @@ def load(
             config.json beside it), or, where there is no such folder, the id of a model
             of the Hugging Face Hub: "owner/name", with "@" and a branch, tag or commit after it if need be. A model of
             the Hub is downloaded once, and needs no network after that. A path object is always a folder. The models
-            that come with Headlight are found from everywhere, as "checkpoints/en-fr".
+            that come with Headlight are found from everywhere, as "checkpoints/en-fr". Or a model of the `transformers`
+            library that is in memory: its weights are copied, and its texts are token ids.
         device: where the model goes: "cpu", "cuda", "cuda:1", "mps", or "auto", the best there is.
         dtype: precision of the weights, "float32", "bfloat16", ...; None: our own models as they were saved, others in
             float32.
@@ -69,17 +74,29 @@ def load(
             a stack that are not named ("decoder.blocks"), of all else (""). Tokens go to where "" is, and logits come
             out there. `device` is not looked at then.
         on_progress: told bytes that are done, bytes in all, and of what, while the model is downloaded and read.
+        on_note: told what was done to a model from elsewhere that its files do not say, such as a prefix that was
+            taken off the names of its weights.
 
     Raises:
         CheckpointError: a model that is not there, incomplete, damaged, or of a kind that is not supported; what is
             wrong, and the way out, are in the message.
         ConfigError: a device or precision that is not there, or too little memory.
     """
+    if isinstance(source, nn.Module):
+        return _copied(source, device, dtype, on_note)
+    if not isinstance(source, str | os.PathLike | Source):
+        raise CheckpointError(
+            "load takes the path of a model, an id of the Hugging Face Hub, or a model of the transformers library; "
+            "got {kind}",
+            kind=type(source).__name__,
+        )
     location = source if isinstance(source, Source) else find(source, on_progress)
 
     def read(folder: Path) -> tuple[Transformer, Tokenizer]:
-        read_folder = _read_foreign if is_foreign(folder) else _read_ours
-        return read_folder(Source(folder, location.name), device, dtype, device_map, on_progress)
+        here = Source(folder, location.name)
+        if is_foreign(folder):
+            return _read_foreign(here, device, dtype, device_map, on_progress, on_note)
+        return _read_ours(here, device, dtype, device_map, on_progress)
 
     return reading_folder(location.folder, read)
 
@@ -96,7 +113,8 @@ def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) 
     """
     folder = Path(source)
     if not isinstance(source, str) or reading_folder(folder, Path.exists):
-        return Source(folder, str(source))
+        place = newest_of_training(folder)
+        return Source(place, str(source) if place == folder else f"{source}/{place.name}")
     if shipped := shipped_model(source):
         return Source(shipped, source)
     from transformer_core.checkpoints.hub import HubId, fetch  # slow to import, and not needed for folders
@@ -130,6 +148,7 @@ def _read_foreign(
     dtype: str | torch.dtype | None,
     device_map: DeviceMap | None,
     on_progress: OnProgress | None,
+    on_note: OnNote,
 ) -> tuple[Transformer, Tokenizer]:
     """Put together the model and the tokenizer of a Hugging Face folder."""
     where = source.name
@@ -137,6 +156,12 @@ def _read_foreign(
     values = opened.values
     config = family_of(values, where=where).config(values, where=f"{where}: {CONFIG}")
     tokenizer = load_foreign(opened.folder) if has_tokenizer(opened.folder) else IdTokenizer.of(config)
+    if isinstance(tokenizer, ForeignTokenizer) and (beyond := tokenizer.beyond(config.vocab_size)):
+        tokenizer = tokenizer.of_model(config.vocab_size)
+        tokens = ", ".join(beyond[:5]) + (" …" if len(beyond) > 5 else "")
+        on_note(
+            Message("Its tokenizer knows {tokens}, which the model does not; such a text is refused.", tokens=tokens)
+        )
     refuse_other_tokenizer(where, config, tokenizer)
     placement = plan(
         config,
@@ -146,9 +171,33 @@ def _read_foreign(
         where=where,
     )
     with ParameterLoader(placement, opened.files) as loader:
-        model = convert(values, opened.weights, where=where, place=loader.place)
+        model = convert(values, opened.weights, where=where, place=loader.place, on_note=on_note)
         loader.finish(model)
+    for note in opened.notes:
+        on_note(note)
     return model, tokenizer
+
+
+@torch.inference_mode(mode=False)
+def _copied(
+    theirs: nn.Module, device: str | torch.device, dtype: str | torch.dtype | None, on_note: OnNote
+) -> tuple[Transformer, Tokenizer]:
+    """Return a model of the `transformers` library that is in memory as one of ours."""
+    where, settings = type(theirs).__name__, getattr(theirs, "config", None)
+    if not hasattr(settings, "to_dict"):
+        raise CheckpointError(
+            "{where} is not a model of the transformers library, so its architecture is unknown; save its weights, and "
+            "describe them in a {config} beside them",
+            where=where,
+            config=CONFIG,
+        )
+    generation = getattr(theirs, "generation_config", None)
+    values = with_generation(settings.to_dict(), None if generation is None else generation.to_dict())
+    weights = {name: weight.detach().clone() for name, weight in theirs.state_dict().items()}
+    model = convert(values, weights, where=where, on_note=on_note)
+    precision = torch.float32 if dtype is None else choose_precision(dtype)
+    placement = plan(model.config, device=device, device_map=None, dtype=precision, where=where)
+    return model.to(placement.home, precision), IdTokenizer.of(model.config)
 
 
 def _nearest_folder(folder: Path) -> Path | None:

@@ -6,7 +6,7 @@ speaks of what a model computes (`residual_multiplier`, `attention_sinks`) is re
 it may be another one; the rest (labels, versions, settings of generation and of training tools) are ignored.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from transformer_core.checked_fields import is_number
@@ -53,6 +53,7 @@ class Options:
         self.where = where
         self._values = values
         self._seen: set[str] = {"model_type", *_IDLE_ANYWHERE}
+        self.beyond: dict[str, None] = {}  # special tokens that the vocabulary does not have, in their order
 
     def __contains__(self, name: str) -> bool:
         """Return whether the file says anything of an option."""
@@ -123,20 +124,36 @@ class Options:
             raise self.error(name, Message("supported are {choices}", choices=", ".join(choices)))
         return choices[value]
 
-    def token(self, name: str, default: int) -> int:
-        """Return a special token, the first where there are several.
+    def token(self, name: str, default: int | None = None) -> int | None:
+        """Return a special token, the first where there are several; None where the vocabulary has none such.
 
         Raises:
             CheckpointError: it is no number of a token.
         """
-        value = self.value(name, default)
-        if isinstance(value, list) and value:
-            value = value[0]
-        if type(value) is not int:
-            raise self.error(name, Message("expected a token id"))
-        return value
+        return next(iter(self.tokens(name, default)), None)
 
-    def padding(self, default: int | None = None, *, unless: tuple[int, ...] = ()) -> int | None:
+    def tokens(self, name: str, default: int | None = None) -> list[int]:
+        """Return special tokens of one kind; those beyond the vocabulary are noted, and left out.
+
+        Args:
+            name: of the option.
+            default: what it means that the file says nothing; null means none.
+
+        Raises:
+            CheckpointError: one is no number of a token.
+        """
+        self._seen.add(name)
+        value = self._values.get(name, default)
+        found = value if isinstance(value, list) else [] if value is None else [value]
+        if any(type(token) is not int for token in found):
+            raise self.error(name, Message("expected a token id"))
+        if not found:
+            return []
+        vocab_size = self.whole("vocab_size")
+        self.beyond |= {f"{name} = {token}": None for token in found if token >= vocab_size}
+        return [token for token in dict.fromkeys(found) if 0 <= token < vocab_size]
+
+    def padding(self, default: int | None = None, *, unless: Iterable[int | None] = ()) -> int | None:
         """Return the padding token; None where there is none, which is also written as -1.
 
         Args:
@@ -147,8 +164,8 @@ class Options:
         Raises:
             CheckpointError: it is no number of a token.
         """
-        token = self.whole_or_null("pad_token_id", default)
-        return None if token == -1 or token in unless else token
+        token = self.token("pad_token_id", default)
+        return None if token in unless else token
 
     def inside(self, name: str) -> "Options":
         """Return the options of an object in the file; none where it is absent.

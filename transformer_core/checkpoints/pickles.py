@@ -1,23 +1,37 @@
 """Tensors in files of `torch.save`, which are pickles: only what torch's allow-list names is made of them.
 
-That list holds tensors, numbers, words and their containers. Whatever else a pickle asks for could run code, so the
-file is refused, and nothing of it has run.
+That list holds tensors, numbers, words and their containers; beside them, `_HARMLESS` is made. Whatever else a pickle
+asks for could run code, so the file is refused, and nothing of it has run.
 """
 
+import argparse
+import pathlib
 import pickle
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from transformer_core.checkpoints.tensor_files import OnProgress
+from transformer_core.checkpoints.wrappers import EXTRA_STATE
 from transformer_core.errors import NO_MESSAGE, CheckpointError, Message
 from transformer_core.reasons import reason
 
 WRAPPED_IN = ("model", "state_dict", "model_state_dict")  # what trainings call the weights among what they save
-_PREFIXES = ("_orig_mod.", "module.")  # of every key: what torch.compile and DistributedDataParallel put there
+_OF_TRAINING = ("optim", "sched", "scaler", "ema")  # what else they save there, by parts of its names
+_HARMLESS: list[Any] = [  # settings and measurements, which many trainings save beside the weights
+    argparse.Namespace,
+    (pathlib.PurePosixPath, "pathlib.PosixPath"),
+    (pathlib.PurePosixPath, "pathlib._local.PosixPath"),
+    (pathlib.PureWindowsPath, "pathlib.WindowsPath"),
+    np.dtype,
+    *(type(np.dtype(kind)) for kind in ("f2", "f4", "f8", "i4", "i8", "?")),
+    (np._core.multiarray.scalar, "numpy.core.multiarray.scalar"),  # type: ignore[attr-defined]
+    (np._core.multiarray.scalar, "numpy._core.multiarray.scalar"),  # type: ignore[attr-defined]
+]
 
 
 def read_pickle(path: Path) -> dict[str, Any]:
@@ -33,6 +47,12 @@ def read_pickle(path: Path) -> dict[str, Any]:
     try:
         content = _loaded(path)
     except Exception as error:  # whatever torch makes of a file that was cut off, or is something else
+        if "TorchScript" in str(error):
+            raise CheckpointError(
+                "{path} is a TorchScript program, which holds code, so it was not opened; save the weights with "
+                "torch.save(model.state_dict(), path)",
+                path=path,
+            ) from error
         if isinstance(error, pickle.UnpicklingError) and "global" in str(error).lower():  # a name that is not allowed
             raise CheckpointError(
                 "{path} contains objects other than tensors and plain values, which could run code, so "
@@ -55,14 +75,15 @@ def read_pickle(path: Path) -> dict[str, Any]:
 
 def _loaded(path: Path) -> Any:
     """Read a file by torch's allow-list; mapped, where its format allows it, so that it takes no memory by itself."""
-    try:
-        return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-    except RuntimeError:  # written before torch 1.6
-        return torch.load(path, map_location="cpu", weights_only=True)
+    with torch.serialization.safe_globals(_HARMLESS):
+        try:
+            return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+        except RuntimeError:  # written before torch 1.6
+            return torch.load(path, map_location="cpu", weights_only=True)
 
 
 class StateDict(Mapping[str, Tensor]):
-    """The tensors of one or several files of `torch.save` by their keys, without what wrappers put in front of them."""
+    """The tensors of one or several files of `torch.save` by their keys."""
 
     def __init__(self, paths: list[Path], *, on_progress: OnProgress | None = None, what: Message = NO_MESSAGE) -> None:
         """Read the files.
@@ -80,16 +101,15 @@ class StateDict(Mapping[str, Tensor]):
         sizes = [path.stat().st_size if path.is_file() else 0 for path in paths]
         for i, path in enumerate(paths):
             content = read_pickle(path)
-            inner = next((content[name] for name in WRAPPED_IN if isinstance(content.get(name), dict)), None)
+            inner = _inner(path, content)
             if inner is not None:
                 self.beside = {name: value for name, value in content.items() if value is not inner}
             tensors = content if inner is None else inner
-            self._tensors |= {key: _checked(path, key, value) for key, value in tensors.items()}
+            self._tensors |= {
+                key: _checked(path, key, value) for key, value in tensors.items() if not str(key).endswith(EXTRA_STATE)
+            }
             if on_progress is not None:
                 on_progress(sum(sizes[: i + 1]), sum(sizes), what)
-        for prefix in _PREFIXES:
-            if self._tensors and all(key.startswith(prefix) for key in self._tensors):
-                self._tensors = {key.removeprefix(prefix): tensor for key, tensor in self._tensors.items()}
         self._storages = {tensor.untyped_storage().data_ptr() for tensor in self._tensors.values()}
 
     def __getitem__(self, key: str) -> Tensor:
@@ -107,6 +127,37 @@ class StateDict(Mapping[str, Tensor]):
     def is_view(self, tensor: Tensor) -> bool:
         """Return whether a tensor shares the memory of one of these, or of the file that it lies in."""
         return tensor.untyped_storage().data_ptr() in self._storages
+
+
+def _inner(path: Path, content: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the weights among what a training saved; None where the file holds nothing else.
+
+    Raises:
+        CheckpointError: there are several that may be them.
+    """
+    found = _state_dicts(content)
+    if len(found) > 1:
+        raise CheckpointError(
+            "{path} contains several state dicts, {names}; save the weights of one model with "
+            "torch.save(model.state_dict(), path)",
+            path=path,
+            names=", ".join(name[:60] for name in [*found][:4]),
+        )
+    return next((inner for inner in found.values() if inner is not content), None)
+
+
+def _state_dicts(content: dict[str, Any], name: str = "", depth: int = 3) -> dict[str, dict[str, Any]]:
+    """Return the dicts that hold tensors, by what they are called; those called as usual count before others."""
+    if any(isinstance(value, Tensor) and value.ndim for value in content.values()):
+        return {name: content}
+    inner = {
+        str(key): value
+        for key, value in content.items()
+        if isinstance(value, dict) and depth and not any(word in str(key).lower() for word in _OF_TRAINING)
+    }
+    found = {key: _state_dicts(value, key, depth - 1) for key, value in inner.items()}
+    usual = next(({key: found[key]} for key in WRAPPED_IN if found.get(key)), found)
+    return {key: value for dicts in usual.values() for key, value in dicts.items()}
 
 
 def _checked(path: Path, key: object, value: object) -> Tensor:

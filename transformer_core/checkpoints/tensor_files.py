@@ -4,6 +4,7 @@ import json
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from transformer_core.cached_property import cached_property
+from transformer_core.checkpoints.file_kinds import Kind, kind_by_ending, kind_of, weights_kind
 from transformer_core.devices import in_words
 from transformer_core.errors import NO_MESSAGE, CheckpointError, Message
 from transformer_core.reasons import reason
@@ -27,9 +29,11 @@ _DTYPES = {  # as the format names them
     **{"BOOL": torch.bool, "F8_E4M3": torch.float8_e4m3fn, "F8_E5M2": torch.float8_e5m2},
 }
 MAX_HEADER = 2**23  # bytes that describe the tensors of a file; those of the largest models take a twentieth
-PICKLES = (".bin", ".pt", ".pth", ".ckpt")  # files of torch.save
 _PICKLED, _PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
-_NO_WEIGHTS = re.compile(r"(optimizer|scheduler|scaler|rng_state.*|training_args)\.(bin|pt|pth)")  # of a training
+_NO_WEIGHTS = re.compile(r"(optimizer|scheduler|scaler|rng_state.*|training_args|adapter_model)\.[a-z]+")
+_SHARD = re.compile(r"(?P<stem>.+)-(?P<i>\d{5})-of-(?P<n>\d{5})(?P<ending>\.\w+)")
+_STEP = re.compile(r"checkpoint-(\d{1,12})")  # where the Trainer of `transformers` saves
+_MOST_LOOKED_AT = 1000  # files of a folder
 
 
 class TensorFiles(Mapping[str, Tensor]):
@@ -164,7 +168,7 @@ def _refuse_long_header(path: Path) -> None:
 def find_tensor_files(folder: Path, *, where: str | Message) -> list[Path]:
     """Return the files in which a model's folder keeps its weights: one, or the parts that an index names.
 
-    Files of safetensors come before those of torch.save.
+    Files of safetensors come before those of torch.save; parts without an index are found by their names.
 
     Args:
         folder: may hold more; other files are not looked at.
@@ -179,26 +183,65 @@ def find_tensor_files(folder: Path, *, where: str | Message) -> list[Path]:
             return [folder / weights]
         if (folder / index).is_file():
             return [folder / name for name in _parts(folder / index)]
-    others = weight_files(folder)
-    if len(others) == 1:
-        return others
-    if others:
+    by_kind: dict[Kind, list[Path]] = {"safetensors": [], "torch": []}
+    for path in weight_files(folder):
+        by_kind[weights_kind(path)].append(path)
+    for paths in by_kind.values():
+        if paths and with_other_parts(paths[0]) == paths:
+            return paths
+        if paths:
+            raise CheckpointError(
+                "{where} has several weight files, {files}; give the path of one of them",
+                where=where,
+                files=", ".join(path.name for path in paths[:4]),
+            )
+    if inside := folders_with_weights(folder):
         raise CheckpointError(
-            "{where} has several weight files, {files}; give the path of one of them",
+            "{where} has no weights itself, but its folder {inside} has; give the path of that",
             where=where,
-            files=", ".join(path.name for path in others[:4]),
+            inside=Message.joined(Message(" or "), inside[:4]),
         )
     raise CheckpointError("{where} has no weights ({file}); copy the whole model", where=where, file=WEIGHTS)
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the files of a folder that may hold weights, by their names."""
-    is_of_weights = (".safetensors", *PICKLES)
+    """Return the files of a folder that hold weights, by their content, or ought to, by their endings."""
     return sorted(
         path
-        for path in folder.glob("[!.]*")
-        if path.suffix in is_of_weights and path.is_file() and not _NO_WEIGHTS.fullmatch(path.name)
+        for path in islice(folder.glob("[!.]*"), _MOST_LOOKED_AT)
+        if path.is_file() and not _NO_WEIGHTS.fullmatch(path.name) and (kind_of(path) or kind_by_ending(path))
     )
+
+
+def folders_with_weights(folder: Path) -> list[str]:
+    """Return the names of the folders in a folder that hold weights, of the first hundred."""
+    places = sorted(islice((place for place in folder.glob("[!.]*") if place.is_dir()), 100))
+    return [place.name for place in places if weight_files(place)]
+
+
+def newest_of_training(folder: Path) -> Path:
+    """Return the last of the folders checkpoint-500, checkpoint-1000, ... of a training, where the weights are there.
+
+    Any other folder, one with weights of its own, and what is no folder come back as they are.
+    """
+    if not folder.is_dir() or weight_files(folder):
+        return folder
+    steps = {int(match[1]): place for place in folder.iterdir() if (match := _STEP.fullmatch(place.name))}
+    return steps[max(steps)] if steps else folder
+
+
+def with_other_parts(path: Path) -> list[Path]:
+    """Return a file of weights, and, where it is one of several parts by its name, the others beside it.
+
+    Raises:
+        CheckpointError: one of them is not there.
+    """
+    match = _SHARD.fullmatch(path.name)
+    if match is None:
+        return [path]
+    names = [f"{match['stem']}-{i:05}-of-{match['n']}{match['ending']}" for i in range(1, int(match["n"]) + 1)]
+    _refuse_missing(path.parent, names)
+    return [path.with_name(name) for name in names]
 
 
 def only_pickles(where: str | Message, pickle: str) -> Message:
@@ -222,6 +265,12 @@ def _parts(path: Path) -> list[str]:
         is_whole = False
     if not is_whole:
         raise CheckpointError("{path} is damaged: it does not list the weight files; copy it again", path=path)
+    _refuse_missing(folder, parts)
+    return parts
+
+
+def _refuse_missing(folder: Path, parts: Sequence[str]) -> None:
+    """Check that all parts are there."""
     for name in parts:
         if not (folder / name).is_file():
             raise CheckpointError(
@@ -230,7 +279,6 @@ def _parts(path: Path) -> list[str]:
                 name=name,
                 n=len(parts),
             )
-    return parts
 
 
 def _refuse_locked(path: Path) -> None:

@@ -9,6 +9,7 @@ from tokenizers import Tokenizer as Backend
 
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.reasons import reason
+from transformer_core.text.characters import KIND, META, CharacterTokenizer, read_meta
 from transformer_core.text.foreign import ROLES, STAND_INS, ForeignTokenizer, read_settings, spelling
 from transformer_core.text.ids import IdTokenizer
 from transformer_core.text.interface import Tokenizer
@@ -28,7 +29,16 @@ _OLDER_LAYOUTS = (("vocab.json", "merges.txt"), ("vocab.txt",), ("spiece.model",
 _MARIAN = ("source.spm", "target.spm", "vocab.json")
 
 # Any file of a tokenizer, also of types that cannot be read here.
-_TRACES = ("tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "added_tokens.json", "*.spm", "*.tiktoken")
+_TRACES = (
+    META,
+    "tokenizer*",
+    "vocab*",
+    "merges.txt",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "*.spm",
+    "*.tiktoken",
+)
 _TRACES_OF_PIECES = ("spiece.model", "sentencepiece*.model", "*.bpe.model")
 
 
@@ -45,6 +55,8 @@ def load_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
             return ForeignTokenizer.from_values(values, about)
         if about["kind"] == "ids":
             return IdTokenizer.from_values(about)
+        if about["kind"] == KIND:
+            return CharacterTokenizer.from_values(about)
         if about["kind"] == "marian":
             from transformer_core.text.marian import MarianTokenizer
 
@@ -91,6 +103,8 @@ def load_foreign(folder: str | os.PathLike[str]) -> Tokenizer:
         return _load_fast(folder)
     if any(_has(folder, layout) for layout in _OLDER_LAYOUTS):
         return _load_older(folder)
+    if _has(folder, (META,)):
+        return read_meta(folder / META)
     layouts = (Message.joined(Message(" with "), layout) for layout in (("tokenizer.json",), *_OLDER_LAYOUTS, _MARIAN))
     raise CheckpointError(
         "{folder} has no tokenizer ({layouts}); copy the whole model again",

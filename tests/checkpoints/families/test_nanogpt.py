@@ -1,5 +1,7 @@
 """nanoGPT's ckpt.pt, against that model written down once more in plain torch."""
 
+import json
+import pickle
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,11 @@ from torch.nn import functional as F
 
 import transformer_core as tc
 from tests.checkpoints.test_load import add_tokenizer
+from tests.checkpoints.test_pickles import Hostile
 from transformer_core.checkpoints import archive
+from transformer_core.checkpoints.bring_in import bring_in
 from transformer_core.checkpoints.families.nanogpt import FAMILIES
-from transformer_core.errors import CheckpointError
+from transformer_core.errors import CheckpointError, TextError
 
 ARGS: dict[str, Any] = {"n_layer": 2, "n_head": 3, "n_embd": 36, "block_size": 20, "vocab_size": 61, "dropout": 0.0}
 
@@ -26,7 +30,7 @@ def linear(x: Tensor, weights: dict[str, Tensor], name: str) -> Tensor:
     return F.linear(x, weights[f"{name}.weight"], weights.get(f"{name}.bias"))
 
 
-def nanogpt(tokens: Tensor, weights: dict[str, Tensor]) -> Tensor:
+def nanogpt(tokens: Tensor, weights: dict[str, Tensor], *, gelu: str = "none") -> Tensor:
     """The logits of a nanoGPT with these weights."""
     n = tokens.shape[1]
     x = weights["transformer.wte.weight"][tokens] + weights["transformer.wpe.weight"][:n]
@@ -36,7 +40,7 @@ def nanogpt(tokens: Tensor, weights: dict[str, Tensor]) -> Tensor:
         q, k, v = (part.unflatten(-1, (3, 12)).transpose(1, 2) for part in (q, k, v))
         scores = (q @ k.transpose(-2, -1) / 12**0.5).masked_fill(torch.ones(n, n).triu(1).bool(), -torch.inf)
         x = x + linear((scores.softmax(-1) @ v).transpose(1, 2).flatten(2), weights, f"{h}.attn.c_proj")
-        inner = F.gelu(linear(layer_norm(x, weights, f"{h}.ln_2"), weights, f"{h}.mlp.c_fc"))
+        inner = F.gelu(linear(layer_norm(x, weights, f"{h}.ln_2"), weights, f"{h}.mlp.c_fc"), approximate=gelu)
         x = x + linear(inner, weights, f"{h}.mlp.c_proj")
     return layer_norm(x, weights, "transformer.ln_f") @ weights["lm_head.weight"].T
 
@@ -71,14 +75,14 @@ def save(path: Path, weights: dict[str, Tensor], *, prefix: str = "", **args: An
 
 @pytest.mark.parametrize(("bias", "prefix"), [(True, "_orig_mod."), (False, "module."), (None, "")])
 def test_the_logits_are_nanogpts(bias: bool | None, prefix: str, tmp_path: Path):
-    """An older file says nothing of biases, and holds the mask."""
+    """An older file says nothing of biases, holds the mask, and its GELU is that of tanh."""
     weights, tokens = weights_of(bias=bias is not False), torch.randint(0, 61, (2, 17))
     (tmp_path / "out").mkdir()
     masks = {f"transformer.h.{i}.attn.bias": torch.ones(1, 1, 20, 20).tril() for i in range(2)}
     said = {} if bias is None else {"bias": bias}
     save(tmp_path / "out" / "ckpt.pt", weights | ({} if said else masks), prefix=prefix, **said)
     add_tokenizer(tmp_path / "out")
-    expected = nanogpt(tokens, weights)
+    expected = nanogpt(tokens, weights, gelu="tanh" if bias is None else "none")
     assert expected.std() > 0.5
     for source in (tmp_path / "out", tmp_path / "out" / "ckpt.pt"):
         with torch.inference_mode():
@@ -89,10 +93,8 @@ def test_without_a_tokenizer_it_reads_ids_also_as_an_upload(tmp_path: Path):
     """A file of torch.save is a zip file itself, and is taken as it is; packed with other things it is found."""
     weights, tokens = weights_of(bias=False), torch.tensor([[5, 6, 7]])
     save(tmp_path / "ckpt.pt", weights, bias=False)
-    (tmp_path / "meta.pkl").write_bytes(b"never opened")
     with zipfile.ZipFile(tmp_path / "out.zip", "w") as packed:
         packed.write(tmp_path / "ckpt.pt", "out/ckpt.pt")
-        packed.write(tmp_path / "meta.pkl", "out/meta.pkl")
     for name in ("ckpt.pt", "out.zip"):
         with (tmp_path / name).open("rb") as file:
             archive.unpack(file, tmp_path / f"from-{name}")
@@ -101,10 +103,91 @@ def test_without_a_tokenizer_it_reads_ids_also_as_an_upload(tmp_path: Path):
         assert tokenizer.encode_for("5 6 7", "decoder_only") == [5, 6, 7]
 
 
+def test_the_characters_of_meta_pkl_are_read_and_nothing_of_it_is_run(tmp_path: Path):
+    save(tmp_path / "ckpt.pt", weights_of(bias=False), bias=False)
+    itos = dict(enumerate("\n " + "".join(map(chr, range(65, 124)))))
+    meta = tmp_path / "meta.pkl"
+    meta.write_bytes(pickle.dumps({"vocab_size": 61, "itos": itos, "stoi": {c: i for i, c in itos.items()}}))
+    bring_in(str(tmp_path / "ckpt.pt"), tmp_path / "mine")
+    with zipfile.ZipFile(tmp_path / "out.zip", "w") as packed:
+        packed.write(tmp_path / "ckpt.pt", "out/ckpt.pt")
+        packed.write(meta, "out/meta.pkl")
+    with (tmp_path / "out.zip").open("rb") as file:
+        archive.unpack(file, tmp_path / "taken")
+    for source in (tmp_path, tmp_path / "mine", tmp_path / "taken"):
+        _, tokenizer = tc.load(source)
+        assert tokenizer.encode_for("A z\n{", "decoder_only") == [2, 1, 59, 0, 60]
+        assert tokenizer.decode([2, 1, 59, 0, 60]) == "A z\n{" and len(tokenizer.labels([0, 2])) == 2
+        with pytest.raises(TextError, match="does not know é"):
+            tokenizer.encode("né")
+    mark = tmp_path / "ran"
+    for content in (pickle.dumps({"itos": Hostile(mark)}), pickle.dumps({"itos": {1: "a"}}), b"", pickle.dumps(3)):
+        meta.write_bytes(content)
+        with pytest.raises(CheckpointError, match="does not hold the characters of a nanoGPT"):
+            tc.load(tmp_path)
+    assert not mark.exists()
+
+
+def test_mingpt_has_the_gelu_of_tanh_and_its_heads_are_asked_for(tmp_path: Path):
+    weights, tokens = weights_of(bias=True), torch.randint(0, 61, (2, 17))
+    weights["lm_head.weight"] = torch.randn(61, 36)
+    masks = {f"transformer.h.{i}.attn.bias": torch.ones(1, 1, 20, 20).tril() for i in range(2)}
+    torch.save(weights | masks, tmp_path / "model.pt")
+    with pytest.raises(
+        CheckpointError, match="has the layout of nanoGPT or minGPT, but not its number of heads"
+    ) as asked:
+        tc.load(tmp_path)
+    hint = str(asked.value).partition("number for ?: ")[2]
+    for config in (
+        json.loads(hint.replace(": ?", ": 3")),
+        {"system": {"seed": 3407}, "model": {"model_type": "gpt-nano", "n_head": None, "vocab_size": None}},
+    ):
+        (tmp_path / "config.json").write_text(json.dumps(config))
+        with torch.inference_mode():
+            expected = nanogpt(tokens, weights, gelu="tanh")
+            torch.testing.assert_close(tc.load(tmp_path)[0](tokens), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("qkv_bias", [True, False])
+def test_the_gpt_model_of_raschkas_book(qkv_bias: bool, tmp_path: Path):
+    """The same numbers under the names of the book are the same model."""
+    weights, tokens = weights_of(bias=True), torch.randint(0, 61, (2, 17))
+    theirs = {"tok_emb.weight": weights["transformer.wte.weight"], "pos_emb.weight": weights["transformer.wpe.weight"]}
+    theirs |= {
+        "final_norm.scale": weights["transformer.ln_f.weight"],
+        "final_norm.shift": weights["transformer.ln_f.bias"],
+    }
+    theirs["out_head.weight"] = weights["lm_head.weight"] = torch.randn(61, 36)
+    for i in range(2):
+        if not qkv_bias:
+            weights[f"transformer.h.{i}.attn.c_attn.bias"].zero_()
+        for part in ("weight", "bias"):
+            ours, block = (lambda name, i=i, part=part: weights[f"transformer.h.{i}.{name}.{part}"]), f"trf_blocks.{i}"
+            names = [f"{block}.att.W_{name}.{part}" for name in ("query", "key", "value")]
+            if qkv_bias or part == "weight":
+                theirs |= dict(zip(names, ours("attn.c_attn").split(36), strict=True))
+            theirs |= {
+                f"{block}.att.out_proj.{part}": ours("attn.c_proj"),
+                f"{block}.ff.layers.0.{part}": ours("mlp.c_fc"),
+            }
+            norm = "scale" if part == "weight" else "shift"
+            theirs |= {f"{block}.ff.layers.2.{part}": ours("mlp.c_proj"), f"{block}.norm1.{norm}": ours("ln_1")}
+            theirs |= {f"{block}.norm2.{norm}": ours("ln_2"), f"{block}.att.mask": torch.ones(20, 20).triu(1)}
+    torch.save({"model_state_dict": theirs, "optimizer_state_dict": {}}, tmp_path / "model_and_optimizer.pth")
+    with pytest.raises(
+        CheckpointError, match="has the layout of Raschka's GPTModel, but not its number of heads"
+    ) as asked:
+        tc.load(tmp_path)
+    (tmp_path / "config.json").write_text(str(asked.value).partition("number for ?: ")[2].replace(": ?", ": 3"))
+    with torch.inference_mode():
+        expected = nanogpt(tokens, weights, gelu="tanh")
+        torch.testing.assert_close(tc.load(tmp_path)[0](tokens), expected, rtol=1e-4, atol=1e-4)
+
+
 def test_what_does_not_fit_is_named(tmp_path: Path):
     (family,) = FAMILIES
     args = {**ARGS, "model_type": "nanogpt"}
-    assert family.config(args).eos_id == 60
+    assert family.config(args).eos_id is None
     assert family.config({**args, "vocab_size": 50304}).eos_id == 50256  # that of GPT-2, filled up
     add_tokenizer(tmp_path)
     save(tmp_path / "ckpt.pt", weights_of(bias=True), n_layer=3)

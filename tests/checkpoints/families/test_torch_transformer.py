@@ -3,6 +3,7 @@
 import json
 import math
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 import transformer_core as tc
 from tests.checkpoints.test_load import add_tokenizer
 from transformer_core.errors import CheckpointError
+from transformer_core.model.positions import sinusoidal_table
 
 SIZES: dict[str, Any] = {"d_model": 24, "nhead": 3, "dim_feedforward": 40, "dropout": 0.0, "batch_first": True}
 CONFIG = {"model_type": "torch_transformer", "n_heads": 3, "embedding": "embed.weight"}
@@ -106,13 +108,88 @@ def test_an_encoder_alone(is_causal: bool, has_head: bool, options: dict[str, An
         torch.testing.assert_close(said, theirs(tokens), rtol=1e-4, atol=1e-4)
 
 
-def refusal(folder: Path, **changes: Any) -> str:
-    """The sentence with which a translator is refused whose config.json does not match the format; None leaves out."""
-    config = CONFIG | {"output": "out.weight", "position_table": "pe"} | changes
-    (folder / "config.json").write_text(json.dumps({name: v for name, v in config.items() if v is not None}))
+class OwnTables(Translator):
+    """A translator whose source and target have an embedding and a table of positions each."""
+
+    def __init__(self, n_target: int = 61) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(self.transformer.encoder.layers)  # the encoder as a list of its layers
+        self.transformer.encoder = self.embed = self.pe = None
+        self.tgt_emb, self.src_emb = nn.Embedding(n_target, 24), nn.Embedding(61, 24)
+        self.src_pos, self.tgt_pos = nn.Embedding(30, 24), nn.Embedding(30, 24)
+        self.norm, self.out = nn.LayerNorm(24), nn.Linear(24, n_target)
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        memory, y = self.src_emb(src) + self.src_pos.weight[: src.shape[1]], self.tgt_emb(tgt)
+        for block in self.blocks:
+            memory = block(memory)
+        ahead = torch.ones(tgt.shape[1], tgt.shape[1]).triu(1).bool()
+        states = self.transformer.decoder(y + self.tgt_pos.weight[: tgt.shape[1]], self.norm(memory), tgt_mask=ahead)
+        return self.out(states)
+
+
+class Tutorial(Encoder):
+    """An encoder with its sinusoidal positions in a buffer, as in PyTorch's tutorial, and a classifier beside."""
+
+    def __init__(self, *, is_causal: bool) -> None:
+        super().__init__(is_causal=is_causal, has_head=True)
+        self.pos_encoder = nn.Module()
+        self.pos_encoder.register_buffer("pe", sinusoidal_table(40, 24)[:, None])
+        self.judge = nn.Linear(24, 2)
+
+
+@pytest.mark.parametrize(
+    ("theirs", "lacking"),
+    [
+        (lambda: Translator(norm_first=True), {"norm_first": True}),
+        (OwnTables, {}),
+        (lambda: nn.ModuleDict({"module": Tutorial(is_causal=True)}), {"causal": True, "scale_embeddings": True}),
+        (lambda: Tutorial(is_causal=False), {"causal": False, "scale_embeddings": True}),
+    ],
+)
+def test_the_hint_becomes_a_config_that_loads_once_its_gaps_are_filled(
+    theirs: Callable[[], nn.Module], lacking: dict[str, Any], tmp_path: Path
+):
+    model = shaken(theirs())
+    torch.save(model.state_dict(), tmp_path / "model.pt")
+    with pytest.raises(CheckpointError, match="not how they are connected") as caught:
+        tc.load(tmp_path)
+    hint = str(caught.value).partition("for each ?: ")[2].partition("; add norm_first")[0]
+    assert '"n_heads": ?' in hint and ('"causal": ?' in hint) == ("causal" in lacking)
+    config = json.loads(hint.replace(": ?", ": null")) | {"n_heads": 3} | lacking
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    ours, _ = tc.load(add_tokenizer(tmp_path))
+    tokens = [
+        torch.randint(0, 61, (2, n)) for n in (9, 7)[: 2 if ours.config.has_encoder and ours.config.has_decoder else 1]
+    ]
+    with torch.inference_mode():
+        expected = (model["module"] if isinstance(model, nn.ModuleDict) else model)(*tokens)
+        torch.testing.assert_close(ours(*tokens), expected, rtol=1e-4, atol=1e-4)
+    if "scale_embeddings" in lacking:  # the buffer is the table that is computed
+        assert (ours.config.positions, ours.config.max_seq_len) == ("sinusoidal_interleaved", 40)
+        assert "does not hold the positions" in refusal_of(tmp_path, config | {"positions": "sinusoidal_halves"})
+
+
+def test_two_vocabularies_are_refused_as_such(tmp_path: Path):
+    torch.save(OwnTables(n_target=50).state_dict(), tmp_path / "model.pt")
+    config = CONFIG | {"embedding": ["src_emb.weight", "tgt_emb.weight"], "output": "out.weight"}
+    config |= {"position_table": ["src_pos.weight", "tgt_pos.weight"]}
+    said = refusal_of(tmp_path, config)
+    assert "has a vocabulary of 61 tokens for its source and one of 50 for its target" in said
+
+
+def refusal_of(folder: Path, config: dict[str, Any]) -> str:
+    """The sentence with which a model with this config.json is refused."""
+    (folder / "config.json").write_text(json.dumps(config))
     with pytest.raises(CheckpointError) as caught:
         tc.load(folder)
     return str(caught.value)
+
+
+def refusal(folder: Path, **changes: Any) -> str:
+    """The sentence with which a translator is refused whose config.json does not match the format; None leaves out."""
+    config = CONFIG | {"output": "out.weight", "position_table": "pe"} | changes
+    return refusal_of(folder, {name: value for name, value in config.items() if value is not None})
 
 
 def test_what_is_missing_is_asked_for_by_name(tmp_path: Path):

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-import torch
-
 from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
@@ -99,15 +97,6 @@ def layers(config: ModelConfig, name: str) -> list[Entry]:
     return entries
 
 
-def counts_up(table: torch.Tensor, config: ModelConfig) -> bool:
-    """Return whether a table of positions is 0, 1, 2, ..., as it is where positions are counted."""
-    return torch.equal(table.flatten().long(), torch.arange(table.numel(), device=table.device))
-
-
-JUDGES = Ignored(
-    r"(.*\.)?(pooler\.dense|classifier(\..*)?|pre_classifier|qa_outputs)\.(weight|bias)",
-    Message("only used for classification, not for masked tokens or attention"),
-)
 FAMILIES = (
     Family(
         model_type="bert",
@@ -118,12 +107,10 @@ FAMILIES = (
         needs_head=False,
         renamed={"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"},
         ignored=(
-            JUDGES,
             Ignored(
                 r"cls\.seq_relationship\.(weight|bias)",
                 Message("only used for next-sentence prediction"),
             ),
-            Ignored(r"bert\.embeddings\.position_ids", Message("position indices, which are recomputed"), counts_up),
         ),
     ),
 )

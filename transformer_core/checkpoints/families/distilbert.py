@@ -1,10 +1,8 @@
 """DistilBERT, with its masked-token head or without: a BERT of half the layers, without segments."""
 
-from transformer_core.checkpoints.families.bert import JUDGES, counts_up
-from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module
+from transformer_core.checkpoints.family import Entry, Family, embeddings, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
-from transformer_core.errors import Message
 
 HEAD = "vocab_projector.weight"
 EPS = 1e-12  # of every normalization; no configuration names it
@@ -73,11 +71,5 @@ FAMILIES = (
         head=HEAD,
         needs_head=False,
         prefix="distilbert.",
-        ignored=(
-            JUDGES,
-            Ignored(
-                r"distilbert\.embeddings\.position_ids", Message("position indices, which are recomputed"), counts_up
-            ),
-        ),
     ),
 )

@@ -1,11 +1,12 @@
 """GPT-2: decoder-only, pre-norm, learned positions; q, k and v in one matrix, and matrices stored as [in, out]."""
 
-from transformer_core.checkpoints.family import CAUSAL_MASK, Entry, Family, Ignored, embeddings, module
+from transformer_core.checkpoints.family import Entry, Family, embeddings, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
 
 HEAD = "lm_head.weight"
+GPT2_END = 50256  # <|endoftext|>
 
 
 def read(options: Options) -> ModelConfig:
@@ -19,7 +20,7 @@ def read(options: Options) -> ModelConfig:
     options.must_be("add_cross_attention", False, Message("cross-attention is only supported together with an encoder"))
     options.idle("reorder_and_upcast_attn", "summary_activation")
     vocab_size, d_model = options.whole("vocab_size"), options.whole("n_embd")
-    bos, eos = (options.token(name, vocab_size - 1) for name in ("bos_token_id", "eos_token_id"))
+    bos, *eos = options.token("bos_token_id", GPT2_END), *options.tokens("eos_token_id", GPT2_END)
     return ModelConfig(
         architecture="decoder_only",
         vocab_size=vocab_size,
@@ -38,9 +39,9 @@ def read(options: Options) -> ModelConfig:
         tie_embeddings="target" if options.switch("tie_word_embeddings", True) else "none",
         dropout=options.number("resid_pdrop", 0.1),
         dropout_pattern=options.number("attn_pdrop", 0.1),
-        pad_id=options.padding(unless=(bos, eos)),
+        pad_id=options.padding(unless=(bos, *eos)),
         bos_id=bos,
-        eos_id=eos,
+        eos_id=next(iter(eos), None),
     )
 
 
@@ -80,6 +81,5 @@ FAMILIES = (
         keys=keys,
         head=HEAD,
         prefix="transformer.",
-        ignored=(Ignored(r"transformer\.h\.\d+\.attn\.(bias|masked_bias)", CAUSAL_MASK),),
     ),
 )

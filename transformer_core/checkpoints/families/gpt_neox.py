@@ -3,7 +3,7 @@
 from torch import Tensor
 
 from transformer_core.checkpoints.families.llama import read_rotary
-from transformer_core.checkpoints.family import CAUSAL_MASK, Cut, Entry, Family, Ignored, embeddings, fused, module
+from transformer_core.checkpoints.family import Cut, Entry, Family, embeddings, fused, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -17,7 +17,7 @@ def read(options: Options) -> ModelConfig:
     Source: Black et al. 2022, sec. 2.1, Biderman et al. 2023, sec. 2, and the library's class.
     """
     options.must_be("attention_bias", True, Message("this family requires attention biases"))
-    bos, eos = options.token("bos_token_id", 0), options.token("eos_token_id", 2)
+    bos, eos = options.token("bos_token_id", 0), options.tokens("eos_token_id", 2)
     return ModelConfig(
         architecture="decoder_only",
         vocab_size=options.whole("vocab_size"),
@@ -36,9 +36,9 @@ def read(options: Options) -> ModelConfig:
         tie_embeddings="target" if options.switch("tie_word_embeddings", False) else "none",
         dropout=options.number("hidden_dropout", 0.0),
         dropout_pattern=options.number("attention_dropout", 0.0),
-        pad_id=options.padding(unless=(bos, eos)),
+        pad_id=options.padding(unless=(bos, *eos)),
         bos_id=bos,
-        eos_id=eos,
+        eos_id=next(iter(eos), None),
     )
 
 
@@ -78,12 +78,5 @@ FAMILIES = (
         keys=keys,
         head=HEAD,
         prefix="gpt_neox.",
-        ignored=(
-            Ignored(r"gpt_neox\.layers\.\d+\.attention\.(bias|masked_bias)", CAUSAL_MASK),
-            Ignored(
-                r"gpt_neox\.(layers\.\d+\.attention\.)?rotary_emb\.inv_freq",
-                Message("RoPE frequencies, which follow from the configuration"),
-            ),
-        ),
     ),
 )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module
+from transformer_core.checkpoints.family import Entry, Family, embeddings, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import AttentionBias, ModelConfig, RotaryScaling
 from transformer_core.errors import Message
@@ -30,7 +30,13 @@ def read_mistral(options: Options) -> ModelConfig:
 
 def read_qwen2(options: Options) -> ModelConfig:
     """Return our configuration of a Qwen2 (Yang et al. 2024, sec. 2.2)."""
-    return read(options, usual_kv_heads=32, attention_bias="qkv", sliding_window=window_of_all_layers(options))
+    return read(
+        options,
+        usual_kv_heads=32,
+        attention_bias="qkv",
+        sliding_window=window_of_all_layers(options),
+        bos_and_eos=(None, None),
+    )
 
 
 def read_qwen3(options: Options) -> ModelConfig:
@@ -42,6 +48,7 @@ def read_qwen3(options: Options) -> ModelConfig:
         attention_bias="all" if options.switch("attention_bias", False) else "none",
         qk_norm=True,
         sliding_window=window_of_all_layers(options),
+        bos_and_eos=(None, None),
     )
 
 
@@ -54,10 +61,11 @@ def read(
     feed_forward_bias: bool = False,
     qk_norm: bool = False,
     sliding_window: int | None = None,
+    bos_and_eos: tuple[int | None, int | None] = (1, 2),
 ) -> ModelConfig:
     """Return what these models have in common, with what tells them apart."""
     options.idle("pretraining_tp")
-    bos, eos = options.token("bos_token_id", 1), options.token("eos_token_id", 2)
+    bos, eos = options.token("bos_token_id", bos_and_eos[0]), options.tokens("eos_token_id", bos_and_eos[1])
     return ModelConfig(
         architecture="decoder_only",
         vocab_size=options.whole("vocab_size"),
@@ -83,9 +91,9 @@ def read(
         tie_embeddings="target" if options.switch("tie_word_embeddings", False) else "none",
         dropout=0.0,
         dropout_pattern=options.number("attention_dropout", 0.0),
-        pad_id=options.padding(unless=(bos, eos)),
+        pad_id=options.padding(unless=(bos, *eos)),
         bos_id=bos,
-        eos_id=eos,
+        eos_id=next(iter(eos), None),
     )
 
 
@@ -171,11 +179,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
 
 
 READERS = {"llama": read_llama, "mistral": read_mistral, "qwen2": read_qwen2, "qwen3": read_qwen3}
-INV_FREQ = Ignored(
-    r"model\.(layers\.\d+\.self_attn\.)?rotary_emb\.inv_freq",
-    Message("RoPE frequencies, which follow from the configuration"),
-)
 FAMILIES = tuple(
-    Family(model_type=model_type, read=reader, keys=keys, head=HEAD, prefix="model.", ignored=(INV_FREQ,))
+    Family(model_type=model_type, read=reader, keys=keys, head=HEAD, prefix="model.")
     for model_type, reader in READERS.items()
 )

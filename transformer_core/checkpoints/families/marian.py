@@ -44,6 +44,7 @@ def read(options: Options) -> ModelConfig:
     options.idle("num_hidden_layers", "extra_pos_embeddings", "encoder_layerdrop", "decoder_layerdrop")
     options.idle("activation_dropout")
     pad = options.token("pad_token_id", vocab_size - 1)
+    start = options.token("decoder_start_token_id")
     return ModelConfig(
         architecture="encoder_decoder",
         vocab_size=vocab_size,
@@ -62,7 +63,7 @@ def read(options: Options) -> ModelConfig:
         dropout=options.number("dropout", 0.1),
         dropout_pattern=options.number("attention_dropout", 0.0),
         pad_id=pad,
-        bos_id=options.token("decoder_start_token_id", pad),
+        bos_id=pad if start is None else start,
         eos_id=options.token("eos_token_id", 0),
     )
 

@@ -2,8 +2,7 @@
 
 from torch import Tensor, zeros
 
-from transformer_core.checkpoints.families.bert import JUDGES
-from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, fused, module
+from transformer_core.checkpoints.family import JUDGES, Entry, Family, Ignored, embeddings, fused, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -116,9 +115,6 @@ FAMILIES = (
         head=HEAD,
         prefix="model.",
         needs_head=False,
-        ignored=(
-            JUDGES,
-            Ignored(r"head\.(dense|norm)\.(weight|bias)", JUDGES.reason),
-        ),
+        ignored=(Ignored(r"head\.(dense|norm)\.(weight|bias)", JUDGES.reason),),
     ),
 )

@@ -1,23 +1,36 @@
-"""nanoGPT: a GPT-2 in a ckpt.pt, with "model_args" beside the weights in place of a config.json."""
+"""nanoGPT and minGPT: a GPT-2 in a file with "model_args" beside its weights, or with minGPT's config.json."""
 
-from transformer_core.checkpoints.family import CAUSAL_MASK, Entry, Family, Ignored, embeddings, fused, module
-from transformer_core.checkpoints.options import Options
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer_core.checkpoints.family import Entry, Family, embeddings, fused, module
+from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
+from transformer_core.errors import NO_MESSAGE, Message
 
 MODEL_TYPE, ARGUMENTS = "nanogpt", "model_args"
 HEAD = "lm_head.weight"
+HEADS_OF_MINGPT = {
+    **{"openai-gpt": 12, "gpt2": 12, "gpt2-medium": 16, "gpt2-large": 20, "gpt2-xl": 25, "gopher-44m": 16},
+    **{"gpt-mini": 6, "gpt-micro": 4, "gpt-nano": 3},
+}
 GPT2_END = 50256  # <|endoftext|>; such a vocabulary is rounded up to 50304
 
 
 def read(options: Options) -> ModelConfig:
     """Return our configuration of a nanoGPT.
 
-    It names no token that ends a text. Of GPT-2's vocabulary that token is known; of another the last one counts as it.
+    It names no token that ends a text. Of GPT-2's vocabulary that token is known; another has none.
 
-    Source: the class GPT of github.com/karpathy/nanoGPT.
+    Source: the class GPT of github.com/karpathy/nanoGPT. Its GELU was the approximation by tanh until 2023-05-17, of
+    which the last months cannot be told from what came after; the months before 2023-01-27 can, by a "bias" that
+    nothing was said of.
     """
     vocab_size, d_model, bias = options.whole("vocab_size"), options.whole("n_embd"), options.switch("bias", True)
-    end = GPT2_END if vocab_size > GPT2_END else vocab_size - 1
+    end = GPT2_END if vocab_size > GPT2_END else None
     dropout = options.number("dropout", 0.0)
     return ModelConfig(
         architecture="decoder_only",
@@ -31,7 +44,7 @@ def read(options: Options) -> ModelConfig:
         positions="learned",
         norm="layer" if bias else "layer_without_bias",
         norm_position="pre",
-        activation="gelu",
+        activation=options.choice("activation", ACTIVATIONS, "gelu" if "bias" in options else "gelu_new"),
         feed_forward_bias=bias,
         attention_bias="all" if bias else "none",
         scale_embeddings=False,
@@ -41,6 +54,54 @@ def read(options: Options) -> ModelConfig:
         pad_id=None,
         bos_id=end,
         eos_id=end,
+    )
+
+
+def described(arguments: object, config: Mapping[str, Any], weights: Mapping[str, Tensor]) -> dict[str, Any]:
+    """Return the options of a nanoGPT or a minGPT; {} where nothing says that it is one.
+
+    Args:
+        arguments: what lies beside the weights in their file.
+        config: the object in a config.json beside that file: options that count before its own, or minGPT's.
+        weights: of which minGPT's sizes are read.
+    """
+    if isinstance(arguments, dict):
+        return {**arguments, **config, "model_type": MODEL_TYPE}
+    of_mingpt, sizes = config.get("model"), sizes_of(weights)
+    if not isinstance(of_mingpt, dict) or not sizes:
+        return {}
+    n_head = of_mingpt.get("n_head") or HEADS_OF_MINGPT.get(str(of_mingpt.get("model_type")))
+    return {**sizes, "n_head": n_head, "activation": "gelu_new"}
+
+
+def sizes_of(weights: Mapping[str, Tensor]) -> dict[str, Any]:
+    """Return the options of a nanoGPT that its weights say; {} where they are not those of one."""
+    key = next((key for key in weights if key.endswith("h.0.attn.c_attn.weight")), "h.0.attn.c_attn.weight")
+    prefix = key.removesuffix("h.0.attn.c_attn.weight")
+    names = (key, f"{prefix}wte.weight", f"{prefix}wpe.weight")
+    attention, tokens, positions = (weights[name].shape if name in weights else () for name in names)
+    if not len(attention) == len(tokens) == len(positions) == 2 or attention[0] != 3 * attention[1]:
+        return {}
+    head = weights.get(prefix.removesuffix("transformer.") + HEAD)
+    is_untied = head is not None and not torch.equal(head, weights[names[1]])  # as before 2023-01-14
+    n_layers = sum(name.startswith(f"{prefix}h.") and name.endswith(".attn.c_attn.weight") for name in weights)
+    sizes = {"n_layer": n_layers, "n_embd": attention[1], "block_size": positions[0], "vocab_size": tokens[0]}
+    about = {"bias": f"{prefix}h.0.attn.c_attn.bias" in weights} | ({"activation": "gelu_new"} if is_untied else {})
+    return {"model_type": MODEL_TYPE, **sizes, **about}
+
+
+def note_on(options: Mapping[str, Any]) -> Message:
+    """Return what is to be said of the activation of a nanoGPT, which its files do not name."""
+    if "activation" in options:
+        return NO_MESSAGE
+    if "bias" not in options:
+        return Message(
+            "Read with the tanh approximation of GELU, which nanoGPT used when its files did not record bias yet."
+        )
+    return Message(
+        "Read with the exact GELU. nanoGPT used the tanh approximation until 2023-05-17, and its files do not record "
+        "which; for an older model, put {config} into a config.json next to it.",
+        config='{"activation": "gelu_new"}',
     )
 
 
@@ -72,6 +133,5 @@ FAMILIES = (
         keys=keys,
         head=HEAD,
         prefix="transformer.",
-        ignored=(Ignored(r"transformer\.h\.\d+\.attn\.bias", CAUSAL_MASK),),
     ),
 )

@@ -1,10 +1,9 @@
 """RoBERTa, with its masked-token head or without: a BERT whose positions begin after the padding's number."""
 
 from transformer_core.checkpoints.families import bert
-from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module
+from transformer_core.checkpoints.family import Entry, Family, embeddings, module
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
-from transformer_core.errors import Message
 
 HEAD = "lm_head.decoder.weight"
 
@@ -49,12 +48,6 @@ FAMILIES = tuple(
         head=HEAD,
         needs_head=False,
         prefix="roberta.",
-        ignored=(
-            bert.JUDGES,
-            Ignored(
-                r"roberta\.embeddings\.position_ids", Message("position indices, which are recomputed"), bert.counts_up
-            ),
-        ),
     )
     for model_type in ("roberta", "xlm-roberta", "camembert")  # the same model over other vocabularies
 )

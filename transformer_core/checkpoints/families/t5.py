@@ -31,6 +31,7 @@ def read(options: Options) -> ModelConfig:
     scale_logits = options.switch("tie_word_embeddings", True)
     n_layers = options.whole("num_layers")
     pad = options.token("pad_token_id", 0)
+    start = options.token("decoder_start_token_id")
     return ModelConfig(
         architecture="encoder_decoder",
         vocab_size=options.whole("vocab_size"),
@@ -58,7 +59,7 @@ def read(options: Options) -> ModelConfig:
         dropout=options.number("dropout_rate", 0.1),
         dropout_pattern=options.number("dropout_rate", 0.1),
         pad_id=pad,
-        bos_id=options.token("decoder_start_token_id", pad),
+        bos_id=pad if start is None else start,
         eos_id=options.token("eos_token_id", 1),
     )
 

@@ -2,66 +2,42 @@
 
 Sizes and layers are read off the tensors. What no tensor says stands in config.json, beside the weights:
 
-{"model_type": "torch_transformer", "n_heads": 8, "embedding": "embed.weight", "output": "out.weight",
+{"model_type": "torch_transformer", "n_heads": 4, "embedding": "embed.weight", "output": "out.weight",
  "positions": "sinusoidal_interleaved"}
 
 - embedding: the key of the token embedding; of a source and a target with one each, a list of both.
 - output: the key of the last linear layer's matrix; without it a model of an encoder makes no predictions.
-- positions: a name as in `ModelConfig`, or "position_table": the key of a table that is added to the embeddings.
+- positions: a name as in `ModelConfig`, or "position_table": the key of a table that is added to the embeddings, or a
+  list of two. A table of the sinusoidal positions that are named may lie beside the weights.
+- ignored: keys of other layers, such as a classifier, which are left out.
 - as they are in torch where nothing is said: activation ("relu"), norm_first (false), layer_norm_eps (1e-5).
 - causal (false): an encoder with a causal mask, which is a decoder. scale_embeddings (false): times sqrt(d_model).
 - max_seq_len (512), pad_id (none), bos_id (1), eos_id (2).
 """
 
-import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from transformer_core.checkpoints.family import Entry, Family, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
+from transformer_core.checkpoints.wrappers import Renamed, unwrapped_key
 from transformer_core.config import ModelConfig, Positions
 from transformer_core.errors import CheckpointError, Message
+from transformer_core.model.positions import sinusoidal_table
 
 MODEL_TYPE = "torch_transformer"
-STACKS = ("encoder", "decoder")
-_LAYER = re.compile(
-    r"(?P<stack>.*?)layers\.(?P<i>\d+)\.(?P<part>self_attn|multihead_attn|linear\d|norm\d)\.(?P<rest>.+)"
-)
+STACKS, LAST_NORM = ("encoder", "decoder"), ("norm.weight", "norm.bias")
+LAYER = re.compile(r"(?P<layers>.+?)\.(?P<i>\d+)\.(?P<part>self_attn|multihead_attn|linear\d|norm\d)\.(?P<rest>.+)")
 _POSITIONS: dict[str, Positions] = {
     name: name
     for name in ("sinusoidal_interleaved", "sinusoidal_halves", "none")  # of a table: learned
 }
 _FOUND = "_found"  # what the tensors say, among the values
-
-
-class Renamed(Mapping[str, Tensor]):
-    """Tensors under the keys of this file's table."""
-
-    def __init__(self, tensors: Mapping[str, Tensor], keys: Mapping[str, str]) -> None:
-        """Name them.
-
-        Args:
-            tensors: by their keys in the file.
-            keys: the key in the file, by that of the table; what is not named keeps its own.
-        """
-        others = set(tensors) - set(keys.values())
-        self._tensors, self._keys = tensors, {**keys, **{key: key for key in tensors if key in others}}
-
-    def __getitem__(self, key: str) -> Tensor:
-        """Return a tensor."""
-        return self._tensors[self._keys[key]]
-
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the keys."""
-        return iter(self._keys)
-
-    def __len__(self) -> int:
-        """Return how many keys there are."""
-        return len(self._keys)
 
 
 def described(
@@ -77,7 +53,7 @@ def described(
     Raises:
         CheckpointError: there are no such layers, several stacks of a kind, or a key that is named and not there.
     """
-    stacks = _stacks(tensors)
+    stacks = stacks_of(tensors)
     if not stacks or len(set(stacks.values())) != len(stacks):
         raise CheckpointError(
             "{where} is declared as {family} but contains {n} stacks of such layers; expected one "
@@ -87,36 +63,93 @@ def described(
             n=len(stacks),
         )
     keys: dict[str, str] = {}
-    for key in tensors:
-        for prefix, stack in stacks.items():
-            if key.startswith(f"{prefix}layers.") or key in (f"{prefix}norm.weight", f"{prefix}norm.bias"):
-                keys[f"{stack}.{key.removeprefix(prefix)}"] = key
+    for layers, stack in stacks.items():
+        parent = layers.removesuffix(layers.rpartition(".")[2])
+        keys |= {f"{stack}.{norm}": f"{parent}{norm}" for norm in LAST_NORM if f"{parent}{norm}" in tensors}
+        keys |= {f"{stack}.layers.{key[len(layers) + 1 :]}": key for key in tensors if key.startswith(f"{layers}.")}
     beside = sorted(set(tensors) - set(keys.values()))
-    named = values.get("embedding")
-    source, target = named if isinstance(named, list) and len(named) == 2 else (named, named)
-    fields: dict[str, Any] = {
-        "embedding.0": source,
-        "output.weight": values.get("output"),
-        "positions": values.get("position_table"),
-    }
-    if "decoder" in stacks.values():
-        fields["embedding.1"] = target
-    for name, named_key in fields.items():
-        if named_key is not None and named_key not in beside:
+    fields: dict[str, Any] = {"output.weight": values.get("output")}
+    for i in range(len(stacks)):
+        fields[f"embedding.{i}"] = _of_stack(values.get("embedding"), i)
+        fields[f"positions.{i}"] = _of_stack(values.get("position_table"), i)
+    for name, named in fields.items():
+        if named is None:
+            continue
+        key = unwrapped_key(str(named))
+        if key not in beside:
             raise CheckpointError(
                 "{where} has no weight {name!r}, which {config} refers to; apart from its layers it has {known}",
                 where=where,
-                name=named_key,
+                name=named,
                 config="config.json",
                 known=", ".join(beside[:8]) or Message("none"),
             )
-        if named_key is not None:
-            keys[name] = named_key
+        keys[name] = key
     bias = f"{str(keys.get('output.weight')).removesuffix('weight')}bias"
     if bias in beside:
         keys["output.bias"] = bias
-    weights = Renamed(tensors, keys)
-    return {**values, _FOUND: {key: tuple(weights[key].shape) for key in keys}}, weights
+    _refuse_two_vocabularies(tensors, keys, where)
+    found: dict[str, Any] = {key: tuple(tensors[name].shape) for key, name in keys.items()}
+    left_out = {unwrapped_key(str(key)) for key in values.get("ignored") or ()}
+    for key in set(beside) - set(keys.values()):
+        if str(values.get("positions")) in sinusoidal_kinds(tensors[key]):
+            left_out.add(key)
+            found["n_positions"] = tensors[key].numel() // tensors[key].shape[-1]
+        elif "positions" in values and tensors[key].ndim == 3 and 1 in tensors[key].shape[:2]:
+            raise CheckpointError(
+                "{where}: the table {name!r} does not hold the positions that config.json speaks of; put "
+                '"position_table": "{name}" in place of "positions"',
+                where=where,
+                name=key,
+            )
+    weights = {key: tensors[key] for key in tensors if key not in left_out}
+    return {**values, _FOUND: found}, Renamed(weights, keys)
+
+
+def sinusoidal_kinds(table: Tensor) -> list[str]:
+    """Return which tables of sinusoidal positions a tensor [n, d_model] holds, whatever axes of one it has beside."""
+    n, width = table.numel() // max(1, table.shape[-1] if table.ndim else 1), table.shape[-1] if table.ndim else 0
+    if table.ndim < 2 or n < 2 or width % 2 or not table.is_floating_point() or table.ndim > 3:
+        return []
+    atol = 1e-4 if table.dtype == torch.float32 else 1e-2
+    return [
+        f"sinusoidal_{layout}"
+        for layout in ("interleaved", "halves")
+        if torch.allclose(table.reshape(n, width).float(), sinusoidal_table(n, width, layout), atol=atol)
+    ]
+
+
+def _of_stack(named: object, i: int) -> object:
+    """Return what config.json names for the first stack or the second, where it may name one for both."""
+    return named[i] if isinstance(named, list) and len(named) == 2 else named
+
+
+def _refuse_two_vocabularies(tensors: Mapping[str, Tensor], keys: Mapping[str, str], where: str | Message) -> None:
+    """Check that embeddings and output speak of one vocabulary.
+
+    Raises:
+        CheckpointError: they do not.
+    """
+    tables = [tensors[keys[name]] for name in ("embedding.0", "embedding.1", "output.weight") if name in keys]
+    sizes = [table.shape[0] if table.ndim else 0 for table in tables]
+    if len(set(sizes)) < 2:
+        return
+    if "embedding.1" in keys and sizes[0] != sizes[1]:
+        raise CheckpointError(
+            "{where} has a vocabulary of {n:,} tokens for its source and one of {other:,} for its target; only models "
+            "with one vocabulary for both can be read",
+            where=where,
+            n=sizes[0],
+            other=sizes[1],
+        )
+    raise CheckpointError(
+        "{where}: the output {name!r} has {n:,} rows for a vocabulary of {vocab_size:,} tokens, so it does not predict "
+        'tokens; name it under "ignored" instead',
+        where=where,
+        name=keys["output.weight"],
+        n=sizes[-1],
+        vocab_size=sizes[0],
+    )
 
 
 def read(options: Options) -> ModelConfig:
@@ -124,14 +157,14 @@ def read(options: Options) -> ModelConfig:
 
     Source: the classes of torch.nn, which follow Vaswani et al. 2017.
     """
-    shapes: Mapping[str, tuple[int, ...]] = options.value(_FOUND, {})
-    options.idle("embedding", "output", "position_table")
+    shapes: Mapping[str, Any] = options.value(_FOUND, {})
+    options.idle("embedding", "output", "position_table", "ignored")
     n_layers = {
         stack: len({key.split(".")[2] for key in shapes if key.startswith(f"{stack}.layers.")}) for stack in STACKS
     }
     if len(shapes.get("embedding.0", ())) != 2 or not n_layers["encoder"]:
         raise options.error("embedding", Message("specify the key of the token embedding for a model with an encoder"))
-    (vocab_size, d_model), table = shapes["embedding.0"], shapes.get("positions")
+    (vocab_size, d_model), table = shapes["embedding.0"], shapes.get("positions.0")
     is_causal, is_pre_norm = options.switch("causal", False), options.switch("norm_first", False)
     has_bias, has_output = "encoder.layers.0.linear1.bias" in shapes, "output.weight" in shapes
     is_pair = n_layers["decoder"] > 0
@@ -157,7 +190,9 @@ def read(options: Options) -> ModelConfig:
         n_heads=options.whole("n_heads"),
         n_encoder_layers=0 if is_causal and not is_pair else n_layers["encoder"],
         n_decoder_layers=n_layers["encoder"] if is_causal and not is_pair else n_layers["decoder"],
-        max_seq_len=options.whole("max_seq_len", 512) if table is None else math.prod(table[:-1]),
+        max_seq_len=options.whole("max_seq_len", int(shapes.get("n_positions", 512)))
+        if table is None
+        else math.prod(table[:-1]),
         positions="learned" if table is not None else options.choice("positions", _POSITIONS, "none"),
         norm="layer" if has_bias else "layer_without_bias",
         norm_position="pre" if is_pre_norm else "post",
@@ -185,8 +220,10 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     stacks = {stack: ours for stack, ours in ours_of.items() if stack == "encoder" or is_pair}
     entries = [Entry(f"embedding.{i}", (f"{ours}.embed.weight",)) for i, ours in enumerate(stacks.values())]
     if config.positions == "learned":
-        tables = tuple(f"{ours}.pos_embed.table" for ours in stacks.values())
-        entries.append(Entry("positions", tables, lambda table: [table.flatten(end_dim=-2)] * len(tables)))
+        entries += [
+            Entry(f"positions.{i}", (f"{ours}.pos_embed.table",), lambda table: [table.flatten(end_dim=-2)])
+            for i, ours in enumerate(stacks.values())
+        ]
     for stack, our_stack in stacks.items():
         if config.has_final_norm:
             entries += module(f"{stack}.norm", f"{our_stack}.ln_final", parts)
@@ -211,27 +248,14 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def example(tensors: Mapping[str, Tensor]) -> str:
-    """Return a config.json for a state dict with such layers, as far as it can be guessed; "" where it has none."""
-    stacks = _stacks(tensors)
-    if not stacks:
-        return ""
-    beside = [key for key in tensors if not _LAYER.fullmatch(key) and tensors[key].dim() == 2]
-    embedding = next((key for key in beside if "emb" in key.lower() and "pos" not in key.lower()), "embedding.weight")
-    values = {"model_type": MODEL_TYPE, "n_heads": 8, "embedding": embedding}
-    output = next((key for key in reversed(beside) if key != embedding and "pos" not in key.lower()), None)
-    values |= {"output": output} if output else {}
-    return json.dumps(values | {"positions": "sinusoidal_interleaved"})
-
-
-def _stacks(tensors: Mapping[str, Tensor]) -> dict[str, str]:
-    """Return the stacks of layers by what stands before "layers." in their keys: "encoder" or "decoder"."""
+def stacks_of(tensors: Iterable[str]) -> dict[str, str]:
+    """Return the stacks of layers, "encoder" or "decoder", by what stands before a layer's number in their keys."""
     parts: dict[str, set[str]] = {}
-    for match in filter(None, map(_LAYER.fullmatch, tensors)):
-        parts.setdefault(match["stack"], set()).add(match["part"])
+    for match in filter(None, map(LAYER.fullmatch, tensors)):
+        parts.setdefault(match["layers"], set()).add(match["part"])
     return {
-        stack: "decoder" if "multihead_attn" in names else "encoder"
-        for stack, names in parts.items()
+        layers: "decoder" if "multihead_attn" in names else "encoder"
+        for layers, names in parts.items()
         if {"self_attn", "linear1", "linear2"} <= names
     }
 

@@ -1,0 +1,114 @@
+"""What a file is, by its first bytes: endings are given away freely (.chkpt, .tar, .model, or none)."""
+
+import re
+import struct
+from pathlib import Path, PurePath
+from typing import IO, Literal
+
+from transformer_core.errors import CheckpointError, Message
+from transformer_core.reasons import reason
+
+Kind = Literal["safetensors", "torch"]
+N_BYTES = 512  # that are looked at
+
+_TORCH = re.compile(
+    rb"PK\x03\x04.{26}[^/]*/(data\.pkl|\.format_version)"
+    rb"|\x80.{1,12}?\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19\.",  # before torch 1.6: the number it began with
+    re.DOTALL,
+)
+
+_OTHERS: tuple[tuple[re.Pattern[bytes], Message], ...] = tuple(
+    (re.compile(pattern, re.DOTALL), message)
+    for pattern, message in (
+        (
+            rb"GGUF|GGML|lmgg|tjgg|fmgg",
+            Message(
+                "it is a GGUF file (llama.cpp, Ollama); choose the "
+                "safetensors version of the model that it was converted from"
+            ),
+        ),
+        (
+            struct.pack("<i", 20240326),
+            Message(
+                "it is a checkpoint of llm.c; convert it with "
+                "llm.c’s dev/eval/export_hf.py, and give the path of that folder"
+            ),
+        ),
+        (
+            rb"version https://git-lfs",
+            Message("it is a pointer to a file in Git LFS; run git lfs pull, or download the file itself"),
+        ),
+        (rb"\s*<(?i:!doctype|html|head|\?xml)", Message("it is a web page; download the file itself")),
+        (rb"\x89HDF", Message("it is an HDF5 file, as Keras saves them; choose a version of the model for PyTorch")),
+        (rb"\x93NUMPY|PK\x03\x04.{26}[^/]*\.npy", Message("it holds NumPy arrays; save its weights as safetensors")),
+        (
+            rb"PK|\x1f\x8b|BZh|\xfd7zXZ|7z\xbc\xaf|Rar!|\(\xb5/\xfd|.{257}ustar",
+            Message("it is an archive; unpack it, and give the path of the folder"),
+        ),
+        (rb"\s*[{\[][\s\"]", Message("it is a JSON file; give the path of its folder, or of the weights")),
+        (
+            rb"\x80[\x02-\x05]",
+            Message(
+                "it is a pickle that torch.save did not write, which could run code; save the weights with "
+                "torch.save(model.state_dict(), path)"
+            ),
+        ),
+    )
+)
+
+
+def kind_of(path: Path) -> Kind | None:
+    """Return in which format a file holds weights; None where it does not, as far as its first bytes tell."""
+    try:
+        with path.open("rb") as file:
+            return kind_in(file)
+    except OSError:
+        return None
+
+
+def kind_in(file: IO[bytes]) -> Kind | None:
+    """Return in which format a file that is at its beginning holds weights; None where it does not."""
+    head = file.read(N_BYTES)
+    if _TORCH.match(head):
+        return "torch"
+    if head[8:9] == b"{" and struct.unpack("<Q", head[:8])[0] < 2**32:  # the length of a header in JSON
+        return "safetensors"
+    return None
+
+
+def kind_by_ending(path: PurePath) -> Kind | None:
+    """Return in which format a file ought to hold weights, whatever is in it."""
+    if path.suffix == ".safetensors":
+        return "safetensors"
+    return "torch" if path.suffix in (".bin", ".pt", ".pth", ".ckpt") else None
+
+
+def other_kind(head: bytes) -> Message | None:
+    """Return what a file is that does not hold weights in a format read here, and what to do; None where unknown."""
+    return next((what for pattern, what in _OTHERS if pattern.match(head)), None)
+
+
+def weights_kind(path: Path) -> Kind:
+    """Return in which format a file is to be read: as its content says, else as its ending does.
+
+    Raises:
+        CheckpointError: it cannot be read, or is something else; what, and what to do.
+    """
+    if kind := kind_of(path):
+        return kind
+    try:
+        with path.open("rb") as file:
+            head = file.read(N_BYTES)
+    except OSError as error:
+        if not path.is_file():
+            raise CheckpointError("{path} is missing; copy or download the model again", path=path) from error
+        raise CheckpointError("{path} cannot be read ({error})", path=path, error=reason(error)) from error
+    if what := other_kind(head):
+        raise CheckpointError("{path} does not hold weights that can be read here: {what}", path=path, what=what)
+    if kind := kind_by_ending(path):
+        return kind
+    raise CheckpointError(
+        "{path} is neither a safetensors file nor one of torch.save, or it is damaged; save the weights with "
+        "torch.save(model.state_dict(), path)",
+        path=path,
+    )

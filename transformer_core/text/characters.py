@@ -1,0 +1,111 @@
+"""Characters as tokens, one each and nothing beside them: nanoGPT's character models, by the meta.pkl of their data."""
+
+import json
+import pickle
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn, SupportsInt
+
+from transformer_core.config import Architecture
+from transformer_core.errors import CheckpointError, TextError
+from transformer_core.text.interface import Tokenizer
+from transformer_core.text.labels import Token, visible
+
+META = "meta.pkl"
+KIND = "characters"  # in files
+_MAX_BYTES = 2**24  # of META; all of Unicode takes an eighth
+_MOST_NAMED = 5  # characters that an error names
+
+
+class CharacterTokenizer(Tokenizer):
+    """Each character of a text is a token; there are no special tokens."""
+
+    def __init__(self, characters: Mapping[int, str]) -> None:
+        """Make one of the character of each token, from 0 on.
+
+        Raises:
+            ValueError: a token is missing, is no single character, or is there twice.
+        """
+        self.kind = "character"
+        self._characters = [characters.get(i, "") for i in range(len(characters))]
+        self._ids_of = {character: i for i, character in enumerate(self._characters)}
+        if (
+            not characters
+            or any(len(character) != 1 for character in self._ids_of)
+            or len(self._ids_of) != len(characters)
+        ):
+            raise ValueError("not one character for each token")
+        self.pad_id = self.bos_id = self.eos_id = self.unk_id = self.mask_id = None
+
+    @classmethod
+    def from_values(cls, about: Mapping[str, Any]) -> "CharacterTokenizer":
+        """Make one of what `save` wrote.
+
+        Raises:
+            Exception: it does not fit together; the caller says so calmly.
+        """
+        return cls(dict(enumerate(about["characters"])))
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of tokens."""
+        return len(self._characters)
+
+    def decode(self, ids: Iterable[SupportsInt]) -> str:
+        """Return the text of tokens."""
+        return "".join(self.tokens(ids))
+
+    def tokens(self, ids: Iterable[SupportsInt]) -> list[str]:
+        """Return each token's character."""
+        return [self._characters[i] for i in self._known(ids)]
+
+    def _cut(self, text: str) -> list[tuple[int, str]]:
+        """Return the tokens of a text.
+
+        Raises:
+            TextError: it contains a character that is no token.
+        """
+        unknown = [visible(character) for character in dict.fromkeys(text) if character not in self._ids_of]
+        if unknown:
+            raise TextError(
+                "this model reads single characters and does not know {characters}; its characters are {known}",
+                characters=" ".join(unknown[:_MOST_NAMED]) + (" …" if len(unknown) > _MOST_NAMED else ""),
+                known="".join(map(visible, self._characters[:200])),
+            )
+        return [(self._ids_of[character], character) for character in text]
+
+    def _read(self, text: str, architecture: Architecture) -> list[tuple[int, str]]:
+        return self._cut(text)
+
+    def _token(self, i: int) -> Token:
+        return Token(text=self._characters[i].encode())
+
+    def to_json(self) -> str:
+        """Return what `save` writes."""
+        return json.dumps({"headlight": {"kind": KIND, "characters": self._characters}}) + "\n"
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Makes numbers, texts and their containers, which need no names of Python; whatever does is refused."""
+
+    def find_class(self, module: str, name: str) -> NoReturn:
+        raise pickle.UnpicklingError(f"{module}.{name}")
+
+
+def read_meta(path: Path) -> CharacterTokenizer:
+    """Return the characters of the text that a nanoGPT was trained on; nothing of the pickle is run.
+
+    Raises:
+        CheckpointError: it holds something else.
+    """
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise ValueError("too large")
+        with path.open("rb") as file:
+            return CharacterTokenizer(dict(_PlainUnpickler(file).load()["itos"]))
+    except Exception as error:  # whatever pickle makes of a file that was cut off, or is something else
+        raise CheckpointError(
+            "{path} does not hold the characters of a nanoGPT (itos: one for each token); copy the file from the data "
+            "that the model was trained on, or remove it, to type token ids",
+            path=path,
+        ) from error
