@@ -4,7 +4,6 @@ import errno
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,8 +28,6 @@ CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenize
 ADAPTER = "adapter_config.json"  # of PEFT: what it changes of another model
 
 Content = TypeVar("Content")
-
-_FIELDS = {field.name for field in fields(ModelConfig)}
 
 
 def save(
@@ -71,7 +68,7 @@ def refuse_to_replace(folder: Path) -> None:
 def is_foreign(folder: Path) -> bool:
     """Return whether a folder, or a file, is a model of another program.
 
-    Its config.json has a `model_type` where ours says parts, or none of our fields; or there is none, and weights.
+    Its config.json has a `model_type` where ours says parts, or lacks what ours has; or there is none, and weights.
     """
     if folder.is_file():
         return True
@@ -81,7 +78,7 @@ def is_foreign(folder: Path) -> bool:
         values = read_json(folder, CONFIG)
     except (CheckpointError, OSError):  # reading the folder reports what is wrong with it
         return False
-    return "model_type" in values or "architectures" in values or not values.keys() & _FIELDS
+    return "model_type" in values or "architectures" in values or "vocab_size" not in values
 
 
 def write_parts(folder: Path, model: Transformer, tokenizer: Tokenizer, card: Mapping[str, Any]) -> None:

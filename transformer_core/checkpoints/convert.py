@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer_core.checkpoints.families import FAMILIES
-from transformer_core.checkpoints.family import EVERYWHERE, Entry, Family, Ignored, is_causal_mask
+from transformer_core.checkpoints.family import EVERYWHERE, JUDGES, Entry, Family, Ignored, is_causal_mask
 from transformer_core.checkpoints.parameter_loader import put
 from transformer_core.checkpoints.wrappers import common_prefix, unwrapped
 from transformer_core.config import ModelConfig
@@ -254,6 +254,8 @@ class _Source:
         ignored = _ignored(family, key)
         if ignored is None:
             return self.config.has_decoder and is_causal_mask(self._weights[self._keys[key]])
+        if ignored is JUDGES and self.config.has_decoder:
+            self.notes.append(Message("Its classification head is not used: {name}.", name=self._keys[key]))
         if ignored.holds is not None and not ignored.holds(self._weights[self._keys[key]], self.config):
             raise CheckpointError(
                 "{where}: {name!r} has unexpected values ({reason}), so this model cannot be computed correctly",

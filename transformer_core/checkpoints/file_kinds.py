@@ -12,7 +12,7 @@ Kind = Literal["safetensors", "torch"]
 N_BYTES = 512  # that are looked at
 
 _TORCH = re.compile(
-    rb"PK\x03\x04.{26}[^/]*/(data\.pkl|\.format_version)"
+    rb"PK\x03\x04.{26}[^/]*/(data|\.format_version|version|byteorder|code/|constants)"
     rb"|\x80.{1,12}?\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19\.",  # before torch 1.6: the number it began with
     re.DOTALL,
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-from transformer_core.checkpoints.checkpoint import ADAPTER, CONFIG, read_json
+from transformer_core.checkpoints.checkpoint import ADAPTER, CONFIG, is_foreign, read_json
 from transformer_core.checkpoints.families import nanogpt, raschka, torch_transformer
 from transformer_core.checkpoints.file_kinds import weights_kind
 from transformer_core.checkpoints.generation import generation_beside, with_generation
@@ -53,6 +53,8 @@ def open_foreign(place: Path, *, where: str | Message, on_progress: OnProgress |
     """
     if place.is_file():
         folder, paths = place.parent, with_other_parts(place)
+        if (folder / CONFIG).is_file() and not is_foreign(folder):
+            raise CheckpointError("{where} is part of a Headlight checkpoint; give the path of its folder", where=where)
     else:
         folder = place
         _refuse_adapter(place, where)

@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from transformer_core.cached_property import cached_property
-from transformer_core.checkpoints.file_kinds import Kind, kind_by_ending, kind_of, weights_kind
+from transformer_core.checkpoints.file_kinds import Kind, kind_by_ending, kind_of
 from transformer_core.devices import in_words
 from transformer_core.errors import NO_MESSAGE, CheckpointError, Message
 from transformer_core.reasons import reason
@@ -185,7 +185,7 @@ def find_tensor_files(folder: Path, *, where: str | Message) -> list[Path]:
             return [folder / name for name in _parts(folder / index)]
     by_kind: dict[Kind, list[Path]] = {"safetensors": [], "torch": []}
     for path in weight_files(folder):
-        by_kind[weights_kind(path)].append(path)
+        by_kind[kind_of(path) or kind_by_ending(path) or "torch"].append(path)
     for paths in by_kind.values():
         if paths and with_other_parts(paths[0]) == paths:
             return paths

@@ -22,7 +22,7 @@ _SOURCE, _TARGET, _POSITION = ("src", "source", "enc"), ("tgt", "trg", "target",
 def example(tensors: Mapping[str, Tensor]) -> str:
     """Return a config.json for a state dict with torch.nn layers, "?" for what has to be filled in; "" without them."""
     stacks = stacks_of(tensors)
-    if not stacks:
+    if "encoder" not in stacks.values():
         return ""
     layer = next(key for key in tensors if (match := LAYER.fullmatch(key)) and match["part"] == "linear1")
     width, is_pair = tensors[layer.removesuffix("bias").removesuffix("weight") + "weight"].shape[1], len(stacks) > 1
@@ -30,10 +30,10 @@ def example(tensors: Mapping[str, Tensor]) -> str:
         key: tensor for key, tensor in tensors.items() if not LAYER.fullmatch(key) and not key.endswith(LAST_NORM)
     }
     tables = [key for key, tensor in beside.items() if tensor.ndim in (2, 3) and tensor.shape[-1] == width]
-    positions = [key for key in tables if _is_of_positions(key, beside[key])]
+    positions = [key for key in tables if beside[key].numel() > width and _is_of_positions(key, beside[key])]
     rest = [key for key in tables if key not in positions and beside[key].ndim == 2]
     linear = [key for key in rest if key.removesuffix("weight") + "bias" in beside or _speaks_of(key, _OUTPUT)]
-    embedding = [key for key in rest if key not in linear or _speaks_of(key, ("emb", "lut"))] or rest[:1]
+    embedding = [key for key in rest if key not in linear or _speaks_of(key, ("emb", "lut"))]
     embedding = sorted(embedding, key=lambda key: _speaks_of(key, _TARGET) and not _speaks_of(key, _SOURCE))
     n_tokens = beside[embedding[-1]].shape[0] if embedding else 0
     output = [key for key in linear if key not in embedding and beside[key].shape[0] == n_tokens]
@@ -49,7 +49,8 @@ def example(tensors: Mapping[str, Tensor]) -> str:
         values["positions"] = ASKED
     values |= {"causal": ASKED} if output and not is_pair else {}
     named = {*embedding, *output[-1:], *(key.removesuffix("weight") + "bias" for key in output[-1:]), *positions}
-    ignored = [key for key in beside if key not in named]
+    ignored = [key for name in linear if name not in named for key in (name, name.removesuffix("weight") + "bias")]
+    ignored = [key for key in ignored if key in beside]
     return json.dumps(values | ({"ignored": ignored} if ignored else {})).replace(f'"{ASKED}"', ASKED)
 
 
