@@ -71,14 +71,14 @@ bench: .venv/bench.stamp
 	echo "Headlight needs Python 3.11 or newer with its venv module; please install it and run make again."; \
 	exit 1
 
-.venv/app.stamp: requirements.txt .venv/pyvenv.cfg
+.venv/app.stamp: requirements.txt constraints.txt .venv/pyvenv.cfg
 	@echo "Installing what the app needs. The first time this takes some minutes."
-	$(PIP) -r requirements.txt
+	$(PIP) -r requirements.txt -c constraints.txt
 	@touch $@
 
 .venv/dev.stamp: requirements-dev.txt .venv/app.stamp
 	@echo "Installing what the tests and checks need."
-	$(PIP) -r requirements-dev.txt
+	$(PIP) -r requirements-dev.txt -c constraints.txt
 	@touch $@
 
 .venv/node.stamp: package-lock.json .venv/dev.stamp

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import private_streamlit, server
+from pages.shared import owners, private_streamlit, server
 from pages.shared.budget import budget
 from transformer_core.errors import ConfigError
 from transformer_core.process import let_waiting_threads_sleep
@@ -11,6 +11,8 @@ let_waiting_threads_sleep()
 private_streamlit.let_no_act_be_lost()
 try:
     budget()
+    if owners.is_shared():
+        private_streamlit.serve_strangers(owners.MOST_UPLOAD)
 except ConfigError as error:
     raise SystemExit(f"Headlight did not start: {error}.") from None
 app = st.App(

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import health, interventions_sign, machine, model_bar, models, prose, style
+from pages.shared import health, interventions_sign, machine, model_bar, models, owners, prose, style
 from pages.shared.page import SECTIONS, Page, pages
 from pages.shared.view import locale, run_state, state, visits
 from pages.shared.view.address import Address
@@ -70,7 +70,11 @@ style.apply()
 front_door = st.Page(lambda: None, title="Headlight", url_path="home", default=True, visibility="hidden")
 sections: dict[str, list[st.Page]] = {"": [front_door]}
 for section, heading in SECTIONS.items():
-    sections[say(heading)] = [entry(page) for page in pages().values() if page.section == section]
+    sections[say(heading)] = [
+        entry(page)
+        for page in pages().values()
+        if page.section == section and not (page.subject == "server" and owners.is_shared())
+    ]
 navigation = st.navigation(sections, expanded=True)
 if navigation == front_door:
     st.switch_page(pages()[HOME].script, query_params=st.query_params.to_dict())

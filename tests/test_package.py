@@ -100,7 +100,9 @@ def test_without_streamlit_one_sentence_says_what_to_do(
     assert message.startswith("error: ") and "pip install '.[app]'" in message and message.count("\n") == 1
 
 
-def test_without_arguments_the_server_takes_the_place_of_the_command(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("options", [[], ["--server.port", "9000"], ["--shared", "--server.port=9000"]])
+def test_without_a_command_the_server_takes_the_place_of_it(monkeypatch: pytest.MonkeyPatch, options: list[str]):
+    monkeypatch.setenv("HEADLIGHT_SHARED", "")
     started: list[str] = []
 
     def start(program: str, words: list[str]) -> None:
@@ -108,10 +110,12 @@ def test_without_arguments_the_server_takes_the_place_of_the_command(monkeypatch
         raise SystemExit  # this process is the server's from here on
 
     monkeypatch.setattr(os, "execv", start)
-    monkeypatch.setattr(sys, "argv", ["headlight"])
+    monkeypatch.setattr(sys, "argv", ["headlight", *options])
     with pytest.raises(SystemExit):
         console.headlight()
-    assert started[2:] == ["-m", "streamlit", "run", str(ROOT / "app.py")]
+    passed_on = [option for option in options if option != "--shared"]
+    assert started[2:] == ["-m", "streamlit", "run", str(ROOT / "app.py"), *passed_on]
+    assert os.environ["HEADLIGHT_SHARED"] == ("1" if "--shared" in options else "")
 
 
 def test_an_unknown_command_is_told_by_the_name_that_was_typed(

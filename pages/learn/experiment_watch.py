@@ -9,7 +9,7 @@ from pages.components.figures import live_figure
 from pages.learn import experiment_runs
 from pages.learn.experiment_runs import Experiment
 from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
-from pages.shared import code_expander, prose, ticking
+from pages.shared import code_expander, owners, prose, ticking
 from pages.shared.style import theme
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_message, say_number
@@ -59,7 +59,7 @@ def _head(laboratory: Laboratory, experiment: Experiment) -> None:
         prose.badge(say(words), color)
         far = "" if request is None else _how_far(experiment, request, is_chosen=is_chosen)
         prose.html("<p class='hl-small hl-experiment-far'>{}</p>", far)
-        if experiment.is_at_work and is_chosen:
+        if experiment.is_at_work and is_chosen and owners.is_mine(experiment.path):
             st.button(
                 say("Stop"),
                 key=f"{laboratory.kind}-experiment-stop",

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 import streamlit as st
 
-from pages.shared import cache, models
+from pages.shared import cache, models, owners
 from pages.shared.models import ModelCard
 from transformer_core.errors import CheckpointError, HeadlightError, Message, mark
 from transformer_core.language import say, say_message
 from transformer_core.reasons import reason
+from transformer_core.text.interface import Given
 from transformer_core.text.load import load_tokenizer
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def tokenizer_fact(card: ModelCard) -> str:
     return say("{n:,} tokens, {kind}.", n=tokenizer.vocab_size, kind=kind)
 
 
-def tokens_of(card: ModelCard, text: str) -> list[tuple[str, int]]:
+def tokens_of(card: ModelCard, text: Given) -> list[tuple[str, int]]:
     """Return a text as the model reads it: each token's label and number.
 
     Raises:
@@ -132,6 +133,14 @@ def whole_card(path: str) -> dict[str, Any]:
     return read_card(models.place_of(path))
 
 
+def import_notes(path: str) -> list[Message]:
+    """Return what was done to a model when it was imported; nothing where its card says something strange."""
+    try:
+        return [Message.from_json(note) for note in whole_card(path).get("notes", ())]
+    except (CheckpointError, TypeError):
+        return []
+
+
 def n_bytes(card: ModelCard) -> int:
     """Return how many bytes the model takes on the disk; 0 where it is gone."""
     return _size(models.place_of(card.path))
@@ -146,7 +155,7 @@ def unusable(cards: Mapping[str, ModelCard]) -> list[Unusable]:
             name=place.name,
             reason=_trouble(place),
             is_foreign=is_foreign(place),
-            can_be_deleted=isfile(place / CONFIG) and not models.is_shipped(place.name),
+            can_be_deleted=isfile(place / CONFIG) and not models.is_shipped(place.name) and owners.is_mine(place),
         )
         for place in sorted(models.folder().glob("[!.]*"))
         if place.is_dir() and place.name not in cards
@@ -183,6 +192,8 @@ def bring_in(source: str, *, on_progress: "OnProgress") -> str:
     """
     from transformer_core.checkpoints.bring_in import bring_in as bring_in_folder
 
+    if owners.is_shared():
+        raise CheckpointError("on a shared server, models are imported as files only; its operator can import others")
     path = Path(source.partition("@")[0])
     with _free_name(path.stem if path.is_file() else path.name) as name:
         bring_in_folder(source, models.folder() / name, on_progress=on_progress)
@@ -250,7 +261,7 @@ def delete(name: str) -> None:
     """Delete a model of the users' own.
 
     Raises:
-        CheckpointError: it belongs to Headlight, is not there any more, or cannot be deleted.
+        CheckpointError: it belongs to Headlight or to another visitor, is not there any more, or cannot be deleted.
     """
     from transformer_core.checkpoints.remove import remove
 
@@ -258,23 +269,33 @@ def delete(name: str) -> None:
         raise CheckpointError("{name} comes with Headlight; only your own models can be deleted", name=name)
     if Path(name).name != name or name.startswith("."):
         raise CheckpointError("{name!r} is not the name of a model; choose one from the list", name=name)
+    owners.check_is_mine(models.folder() / name, CheckpointError)
     remove(models.folder() / name)
+    owners.forget(models.folder() / name)
 
 
 @contextmanager
 def _free_name(wanted: str) -> Iterator[str]:
-    """Reserve a name for a folder, like the wanted one, until the model is there; nobody else gets the same."""
+    """Reserve a name for a folder, like the wanted one, until the model is there; nobody else gets the same.
+
+    Raises:
+        HeadlightError: what this visitor keeps on a shared server would be too large.
+    """
+    owners.check_room(models.folder())
     without_marks = unicodedata.normalize("NFKD", wanted).encode("ascii", "ignore").decode().lower()
     plain = re.sub(r"[^a-z0-9._-]+", "-", without_marks)[:_MAX_NAME].strip("-.") or "model"
     with _lock:
         there = {path.name for path in models.folder().glob("*")} | _taken | {*models.SHIPPED}
         name = next(name for name in (plain, *(f"{plain}-{i}" for i in range(2, len(there) + 3))) if name not in there)
         _taken.add(name)
+    owners.claim(models.folder() / name)
     try:
         yield name
     finally:
         with _lock:
             _taken.discard(name)
+        if not (models.folder() / name).exists():
+            owners.forget(models.folder() / name)
 
 
 def _refuse_strange_card(name: str) -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer_core.errors import ConfigError, HeadlightError, Message
+from pages.shared.view.fields import Kept
+from transformer_core.errors import ConfigError, HeadlightError, mark
 from transformer_core.language import say
-from transformer_core.reasons import reason
 
 VARIABLE = "HEADLIGHT_SHARED"
 COOKIE = "headlight-visitor"
@@ -23,7 +23,7 @@ MOST_UPLOAD = 20  # MB, of one file
 MOST_KEPT = 200 << 20  # bytes that a visitor's models, or texts, may take before the last one
 TRAINING_MEMORY = 2 << 30  # bytes, of one training
 _NOTES = ".owners"  # the folder that names whose its neighbours are
-_SESSION = "visitor"  # key of what stands for the cookie where the browser keeps none
+_SECRET = Kept("visitor")  # stands for the cookie where the browser keeps none
 _YES, _NO = {"1", "true", "yes", "on"}, {"", "0", "false", "no", "off"}
 
 
@@ -41,7 +41,10 @@ def is_shared() -> bool:
 
 def visitor() -> str:
     """Return what tells this visitor from others, also after a reload: a digest of the cookie."""
-    secret = st.context.cookies.get(COOKIE) or st.session_state.setdefault(_SESSION, secrets.token_urlsafe())
+    secret = st.context.cookies.get(COOKIE) or _SECRET.value
+    if not secret:
+        secret = secrets.token_urlsafe()
+        _SECRET.set(secret)
     return sha256(secret.encode()).hexdigest()[:32]
 
 
@@ -70,7 +73,7 @@ def check_is_mine(path: Path, kind: type[HeadlightError]) -> None:
         kind: another visitor or the operator of the server made it.
     """
     if not is_mine(path):
-        raise kind("only the visitor who made {name} can change it on this shared server", name=path.name)
+        raise kind(mark("only the visitor who made {name} can change it on this shared server"), name=path.name)
 
 
 def forget(path: Path) -> None:
@@ -95,15 +98,7 @@ def check_room(folder: Path) -> None:
     """
     if not is_shared():
         return
-    try:
-        used = sum(
-            file.stat().st_size
-            for path in mine(folder)
-            for file in (path.rglob("*") if path.is_dir() else [path])
-            if file.is_file()
-        )
-    except OSError as error:
-        raise HeadlightError("your files cannot be measured ({error}); try again", error=reason(error)) from None
+    used = sum(file.stat().st_size for path in mine(folder) for file in path.rglob("*") if file.is_file())
     if used > MOST_KEPT:
         raise HeadlightError(
             "what you keep on this shared server takes more than {most} MiB; delete some of it first",
@@ -114,16 +109,6 @@ def check_room(folder: Path) -> None:
 def not_mine() -> str:
     """Return the sentence that stands in place of what only the maker may do."""
     return say("Another visitor made this; on this shared server, only they can change it.")
-
-
-def refuse_if_shared(what: Message, kind: type[HeadlightError]) -> None:
-    """Refuse what only the operator of a shared server may do.
-
-    Raises:
-        kind: the server is shared.
-    """
-    if is_shared():
-        raise kind("{what} is off on this shared server; ask its operator", what=what)
 
 
 def _note(path: Path) -> Path:

@@ -112,10 +112,13 @@ def find(name: str) -> Run | None:
         return None
     if not (place / "run.json").exists():
         return _not_begun(place)
-    from transformer_core.training.run.status import WorkDirectory, read_object
+    from transformer_core.training.run.request import RunRequest
+    from transformer_core.training.run.status import WorkDirectory, read_object, read_request
 
     try:
         request, status = read_object(place / "run.json"), WorkDirectory(place).standing()
+        if request is not None:
+            read_request(place / "run.json", RunRequest.from_dict, missing=NO_MESSAGE)
     except RunError as error:
         return Run(name=name, path=place, state="failed", reason=error.message)
     if status is None or not request:
@@ -183,13 +186,13 @@ def resume(run: Run) -> None:
     if run.request is None:
         start(run.name, run.arguments)
         return
-    from transformer_core.corpora import CORPORA, PROGRAM
+    from transformer_core.corpora import BETWEEN, CORPORA, PROGRAM
     from transformer_core.programs.examples import EXAMPLES
 
     corpus = str((run.request or {}).get("corpus", ""))
     place = corpus.removeprefix(PROGRAM)
     is_made_here = corpus in CORPORA or (place != corpus and place in EXAMPLES)
-    if not is_made_here and not (models.ROOT / place).exists():
+    if not is_made_here and not all((models.ROOT / part).exists() for part in place.split(BETWEEN)):
         raise RunError(
             "the text that it is trained on, {name}, is gone; upload it again to resume", name=Path(corpus).name
         )

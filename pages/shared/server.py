@@ -5,6 +5,7 @@ import gc
 import logging
 import os
 import re
+import secrets
 from collections.abc import AsyncIterator, MutableMapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
@@ -17,13 +18,13 @@ import plotly
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pages.components import modules
-from pages.shared import downloads, health, preloads, prose, style
+from pages.shared import downloads, health, owners, preloads, private_streamlit, prose, style
 from pages.shared.view import locale
 from transformer_core.errors import mark
 from transformer_core.language import say
@@ -51,6 +52,12 @@ HEADERS = {
     "referrer-policy": "no-referrer",
 }
 
+WRONG_HOST = mark(
+    "This server does not answer to that host name. Open it by a name in `server.allowedHosts` "
+    "(.streamlit/config.toml), or add the name there."
+)
+METRICS = re.compile(r".*/_stcore/(metrics|agent/.*)")  # not for the visitors of a shared server
+
 PAGE = re.compile(r"/[\w-]*")  # all pages lie at the root
 PLOTLY = "/vendor/plotly.min.js"
 HISTORY, PREFETCH = (Path(__file__).with_name(f"{name}.js").read_text("utf-8") for name in ("history", "prefetch"))
@@ -65,6 +72,27 @@ _FIRST_PATH: "Future[str]" = Future()  # that a browser asked for
 _PLOTLY_IS_ASKED_FOR = Event()  # so the browser has drawn the stage, or shows another page
 
 logger = logging.getLogger("headlight")
+
+
+class Doorkeeper:
+    """ASGI middleware that refuses what is not for this visitor.
+
+    That is a foreign `Host` (Streamlit itself checks only the websocket), against DNS rebinding; and on a shared server
+    the metrics.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Stand in front of `app`."""
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer what is refused; hand everything else on."""
+        answer = self.app
+        if scope["type"] == "http" and not private_streamlit.is_host_allowed(Request(scope).headers.get("host")):
+            answer = PlainTextResponse(say(WRONG_HOST), status_code=421)
+        elif scope["type"] == "http" and owners.is_shared() and METRICS.fullmatch(scope["path"]):
+            answer = PlainTextResponse("Not found", status_code=404)
+        await answer(scope, receive, send)
 
 
 class SecurityHeaders:
@@ -111,6 +139,8 @@ class FrontPage:
             if not _FIRST_PATH.done():
                 _FIRST_PATH.set_result(scope["path"])
             answer = self.page(locale.asked_for(Request(scope)) if scope["path"] in START else None)
+            if owners.is_shared() and owners.COOKIE not in Request(scope).cookies:
+                send = _with_cookie(send)
         await answer(scope, receive, send)
 
     def _page(self, language: str | None) -> HTMLResponse:
@@ -120,7 +150,19 @@ class FrontPage:
         return HTMLResponse(text, headers={"cache-control": "no-cache"})
 
 
-MIDDLEWARE = [Middleware(SecurityHeaders), Middleware(FrontPage)]
+def _with_cookie(send: Send) -> Send:
+    """Give the browser of a visitor what it is known by from now on."""
+    cookie = f"{owners.COOKIE}={secrets.token_urlsafe()}; Max-Age=31536000; Path=/; HttpOnly; SameSite=Lax"
+
+    async def send_with_cookie(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", []), (b"set-cookie", cookie.encode())]
+        await send(message)
+
+    return send_with_cookie
+
+
+MIDDLEWARE = [Middleware(SecurityHeaders), Middleware(Doorkeeper), Middleware(FrontPage)]
 ROUTES = [
     Mount("/vendor", StaticFiles(directory=Path(plotly.__file__).parent / "package_data")),
     modules.ROUTE,

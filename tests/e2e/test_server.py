@@ -51,6 +51,8 @@ def test_another_host_name_and_a_foreign_origin_are_refused(server_url: str):
     netloc, foreign = urlsplit(server_url).netloc, "http://evil.test"
     for host, origin, status in ((netloc, server_url, 101), ("evil.test", foreign, 403), (netloc, foreign, 403)):
         assert get(server_url, "/_stcore/stream", Host=host, Origin=origin, **WEBSOCKET)[0] == status
+    for path in ("/", "/heads", "/vendor/plotly.min.js", "/_stcore/health", "/_stcore/metrics"):
+        assert get(server_url, path, Host="evil.test")[0] == 421, path
 
 
 def test_opens_without_errors_and_asks_nobody_else(page: Page):

@@ -63,7 +63,7 @@ def test_start_asks_for_its_modules_in_the_readers_language():
     """Of the URL, else of the browser; both are words of a stranger."""
     cases = {("/start?language=de", "en"): "de", ("/start?language=xx", "de-AT,en;q=0.9"): "de", ("/", ""): "en"}
     cases |= {("/?language=en", "de"): "en", ("/", "../de"): "en"}
-    client = TestClient(Starlette(routes=server.ROUTES, middleware=server.MIDDLEWARE))
+    client = TestClient(Starlette(routes=server.ROUTES, middleware=server.MIDDLEWARE), "http://localhost")
     for (path, preferred), language in cases.items():
         links = LINK.findall(client.get(path, headers={"accept-language": preferred}).text)
         ours = [address for address in links if address.startswith("/modules/")]

@@ -10,6 +10,10 @@ from transformer_core.cli import compile_, decode, experiment, first_view, impor
 from transformer_core.errors import HeadlightError
 
 PROGRAM = "python -m transformer_core"
+APP_HELP = (
+    "Without a command, the app starts. It takes Streamlit’s options, such as --server.port 9000, and --shared for a "
+    "server that several people use."
+)
 
 
 def main(arguments: Sequence[str], program: str = PROGRAM) -> int:
@@ -57,7 +61,7 @@ def make_parser(program: str = PROGRAM) -> tuple[argparse.ArgumentParser, list[s
     parser = argparse.ArgumentParser(
         prog=program,
         description="Train a Transformer that can be watched, and translate with it.",
-        epilog="Without a command, the app starts." if program != PROGRAM else None,
+        epilog=APP_HELP if program != PROGRAM else None,
     )
     parser.add_argument("--version", action="version", version=f"Headlight {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)

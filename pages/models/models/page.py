@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from pages.models import model_store
-from pages.shared import downloads, models, prose
+from pages.shared import downloads, models, owners, prose
 from pages.shared.glossary.links import definitions
 from pages.shared.models import ModelCard
 from pages.shared.view import state
@@ -99,7 +99,8 @@ def not_usable(cards: Mapping[str, ModelCard]) -> None:
         for folder in folders:
             with st.container(horizontal=True, vertical_alignment="center", key=f"hl-model-folder-{folder.name}"):
                 prose.html("<div class='hl-model'>{}</div><p class='hl-small'>{}</p>", folder.name, folder.reason)
-                if folder.is_foreign and st.button(say("Import"), key=f"bring-in-{folder.name}"):
+                can_be_brought_in = folder.is_foreign and not owners.is_shared()
+                if can_be_brought_in and st.button(say("Import"), key=f"bring-in-{folder.name}"):
                     bring_in_source(str(models.folder() / folder.name))
                 if folder.can_be_deleted and st.button(say("Delete …"), key=f"delete-{folder.name}"):
                     confirm_deletion(folder.name, folder.name)
@@ -110,6 +111,9 @@ def import_a_model() -> None:
     prose.subheading(say("Import a model"))
     if note := state.MODELS_NOTE.pop():
         prose.info(note, icon=":material/check:")
+    if owners.is_shared():
+        import_upload()
+        return
     by_id, by_file = st.tabs([say("By id or path"), say("Upload")])
     with by_id, st.form("bring-in-by-id", border=False):
         source = st.text_input(
@@ -119,10 +123,15 @@ def import_a_model() -> None:
         )
         if st.form_submit_button(say("Import"), key="import-path") and source.strip():
             bring_in_source(source.strip())
-    with by_file, st.form("bring-in-a-file", border=False, clear_on_submit=True):
+    with by_file:
+        import_upload()
+
+
+def import_upload() -> None:
+    """Import a model as a file."""
+    with st.form("bring-in-a-file", border=False, clear_on_submit=True):
         file = st.file_uploader(
             say("A model’s folder as a zip file, or a .pt file, up to {n} MB", n=st.get_option("server.maxUploadSize")),
-            type=["zip", "pt", "pth", "ckpt"],
             help=f"{say(UPLOADED)} {say(FAMILIES)}",
         )
         if st.form_submit_button(say("Import"), key="import-upload") and file is not None:
@@ -161,14 +170,15 @@ def take_in(take: Callable[[], str], *, before_warning: Callable[[], object] = l
         note = say("“{title}” was imported and is now chosen on all pages.", title=card.title)
         if card.reads_ids:
             note += " " + say("It came without a tokenizer, so its texts are token ids, such as 464 3290 318.")
-        state.MODELS_NOTE.set(note)
+        state.MODELS_NOTE.set(" ".join([note, *map(say_message, model_store.import_notes(card.path))]))
         state.NEXT_MODEL.set(name)
     st.rerun()
 
 
 def details(card: ModelCard) -> None:
     """Show one model from all sides."""
-    whose = say("trained elsewhere") if card.is_imported else say("your own")
+    own = say("your own") if owners.is_mine(models.place_of(card.path)) else say("made by someone else")
+    whose = say("trained elsewhere") if card.is_imported else own
     prose.subheading(card.title, say("comes with Headlight") if card.is_shipped else whose)
     measured_by = "exact-match" if card.config.architecture == "encoder_decoder" else "accuracy"
     prose.paragraph(f"{_kind(card)}: {card.claim()}.", definitions(measured_by))
@@ -180,7 +190,8 @@ def details(card: ModelCard) -> None:
         prose.html("<p class='hl-look'><b>{}</b></p><ul class='hl-look'>{}</ul>", title, known)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         hand_out(card)
-        if not card.is_shipped and st.button(say("Delete …"), icon=":material/delete:", key=f"delete-{card.name}"):
+        is_mine = not card.is_shipped and owners.is_mine(models.place_of(card.path))
+        if is_mine and st.button(say("Delete …"), icon=":material/delete:", key=f"delete-{card.name}"):
             confirm_deletion(card.name, card.title)
         st.page_link("explore/heads/page.py", label=say("Look at its heads"), icon=":material/grid_view:")
     parameters, configuration, tokenizer, whole_card = st.tabs(

@@ -6,7 +6,7 @@ from typing import Literal
 import streamlit as st
 
 from pages.models import model_store
-from pages.shared import code_expander, models, prose, run_models, runs
+from pages.shared import code_expander, models, owners, prose, run_models, runs
 from pages.shared.runs import Run
 from pages.shared.view import run_state
 from pages.shared.view.fields import Kept
@@ -78,7 +78,9 @@ def _kept(kept: model_store.Kept) -> None:
 
 
 def put_away(run: Run) -> None:
-    """Delete a run that nobody works on."""
+    """Delete a run that nobody works on, and that is the visitor's own."""
+    if not owners.is_mine(run.path):
+        return
     with st.popover(say("Delete this training …"), type="tertiary", icon=":material/delete:", key="delete-run"):
         gone = say("Deletes its weights, snapshots and measurements. Models saved from it stay.")
         prose.small(gone)
