@@ -83,7 +83,7 @@ def refusal(**values: Any) -> str:
 
 def test_every_field_is_of_a_kind():
     """So each has its rows in the tests that follow."""
-    kinds = (SIZES, SIZES_OR_NONE, COUNTS, ("n_relative_buckets",), PROBABILITIES, ABOVE_0, TOKENS, CHOICES, SWITCHES)
+    kinds = (SIZES, SIZES_OR_NONE, COUNTS, ("n_relative_buckets",), PROBABILITIES, ABOVE_0, TOKENS, CHOICES, SWITCHES, ("more_eos_ids",))
     names = [name for kind in kinds for name in kind]
     assert sorted(names) == sorted(field.name for field in fields(ModelConfig))
 
@@ -98,7 +98,8 @@ WRONG: dict[str, tuple[tuple[str, ...], tuple[object, ...]]] = {  # fields of a 
     "choices": (tuple(CHOICES), ("rotary", "", "POST", None, 3, ["pre"], True, 0)),
     "switches": (SWITCHES, ("no", 0, 1, None)),
     "tokens": (TOKENS, (-1, 100, 1.5, "1", True)),
-    "tokens of a text's ends": (("bos_id", "eos_id"), (None,)),
+    "what an encoder-decoder begins with": (("bos_id",), (None,)),
+    "several tokens": (("more_eos_ids",), ((100,), (-1,), ("1",), (1, 1.5), [1], 7, "1", None)),
 }
 
 
@@ -120,7 +121,7 @@ def test_each_choice_is_taken():
     for name in SWITCHES:
         for switch in (True, False):
             assert getattr(config(**ENCODER | NEEDS.get(name, {}) | {name: switch}), name) is switch
-    for name in (*SIZES_OR_NONE, "pad_id"):
+    for name in (*SIZES_OR_NONE, "pad_id", "eos_id"):
         assert getattr(config(**{name: None}), name) is None
 
 
@@ -285,6 +286,7 @@ def merged(parts: tuple[Any, ...]) -> dict[str, Any]:
                 "dropout": st.floats(0, 1, exclude_max=True),
                 "layer_norm_eps": st.floats(1e-12, 1e-1),
                 "pad_id": st.sampled_from([None, 0, 2]),
+                "more_eos_ids": st.sampled_from([(), (0,), (1, 2)]),
             },
         ),
     ).map(merged)

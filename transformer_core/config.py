@@ -39,6 +39,7 @@ Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 AttentionBias = Literal["all", "qkv", "none"]
 Tying = Literal["three_way", "target", "none"]
 
+SPECIAL_TOKENS = ("pad_id", "bos_id", "eos_id", "more_eos_ids")  # fields that follow from a tokenizer
 _ONCE_NULL = ("d_head", "n_kv_heads")  # in files: null where they follow from other fields
 
 _IN_WORDS: dict[Architecture, Message] = {
@@ -107,8 +108,9 @@ class ModelConfig:
     dropout: Probability = 0.1  # dropout rate for sub-layer outputs and embedding + positions (sec. 5.4)
     dropout_pattern: Probability = 0.0  # dropout rate for the attention pattern; common, but not in the paper's text
     pad_id: int | None = 0  # padding token, never attended to; None: no padding token
-    bos_id: int = 1  # beginning-of-sequence token (BOS)
-    eos_id: int = 2  # end-of-sequence token (EOS)
+    bos_id: int | None = 1  # beginning-of-sequence token (BOS); None: no such token
+    eos_id: int | None = 2  # end-of-sequence token (EOS); None: no such token, so texts end where their room does
+    more_eos_ids: tuple[int, ...] = ()  # further tokens that end a text
 
     def __post_init__(self) -> None:
         """Check every field, and the fields against each other."""
@@ -134,9 +136,14 @@ class ModelConfig:
         )
 
     @property
+    def eos_ids(self) -> tuple[int, ...]:
+        """All tokens that end a text."""
+        return () if self.eos_id is None else (self.eos_id, *self.more_eos_ids)
+
+    @property
     def suppressed_token_id(self) -> int | None:
         """The token that is never generated: padding, unless the same token is <eos>."""
-        return None if self.pad_id == self.eos_id else self.pad_id
+        return None if self.pad_id in self.eos_ids else self.pad_id
 
     @property
     def has_encoder(self) -> bool:
@@ -209,6 +216,8 @@ class ModelConfig:
         if "vocab_size" not in values:
             raise ConfigError("the model configuration lacks vocab_size")
         values = {name: 0 if name in _ONCE_NULL and value is None else value for name, value in values.items()}
+        if isinstance(values.get("more_eos_ids"), list):
+            values = {**values, "more_eos_ids": tuple(values["more_eos_ids"])}
         if isinstance(values.get("attention_bias"), bool):  # as it was written when there were two choices only
             values = {**values, "attention_bias": "all" if values["attention_bias"] else "none"}
         return cls(**values)

@@ -12,13 +12,22 @@ def _nearest_divisor(number: int, wanted: int) -> int:
 
 
 def _token(name: str) -> Refusal:
-    """Return the rule of a special token, which is in the vocabulary."""
+    """Return the rule of a special token, or of several, which are in the vocabulary where there are such."""
 
     def value(config: Any) -> Any:
         return getattr(config, name)
 
+    def is_known(config: Any, token: Any) -> bool:
+        return type(token) is int and 0 <= token < config.vocab_size
+
+    def applies(config: Any) -> bool:
+        tokens = value(config)
+        if isinstance(tokens, tuple):
+            return not all(is_known(config, token) for token in tokens)
+        return tokens is not None and not is_known(config, tokens)
+
     return Refusal(
-        lambda c: not (type(value(c)) is int and 0 <= value(c) < c.vocab_size) and (name, value(c)) != ("pad_id", None),
+        applies,
         Message("{name} ({value!r}) must be a token id from 0 to {last}", name=name),
         {"value": value, "last": lambda c: c.vocab_size - 1},
     )
@@ -52,7 +61,15 @@ EVEN_HEADS = Refusal(
 )
 
 RULES: tuple[Refusal, ...] = (
-    *map(_token, ("pad_id", "bos_id", "eos_id")),
+    *map(_token, ("pad_id", "bos_id", "eos_id", "more_eos_ids")),
+    Refusal(
+        lambda c: type(c.more_eos_ids) is not tuple or (c.more_eos_ids and c.eos_id is None),
+        Message("more_eos_ids ({more_eos_ids!r}) must be a list of token ids, beside an eos_id"),
+    ),
+    Refusal(
+        lambda c: c.architecture == "encoder_decoder" and c.bos_id is None,
+        Message("bos_id ({bos_id!r}) must be a token id in {kind}, which begins with it what it writes"),
+    ),
     *_layers(Message("encoder")),
     *_layers(Message("decoder")),
     Refusal(

@@ -24,7 +24,7 @@ def test_each_step_of_a_search_is_that_of_plain_lists(
 ):
     """Which beginnings go on, which texts are found, and when the search ends: neither earlier nor later."""
     eos, n_new = 1, 6
-    search = Search(n_beams=n_beams, eos_id=eos, alpha=alpha, form=form)
+    search = Search(n_beams=n_beams, eos_ids=(eos,), alpha=alpha, form=form)
     texts: list[tuple[tuple[int, ...], float]] = [((), 0.0)]
     found: list[tuple[tuple[int, ...], float]] = []
     for n in range(1, n_new + 1):
@@ -47,7 +47,7 @@ def test_each_step_of_a_search_is_that_of_plain_lists(
 
 @pytest.mark.parametrize(("running", "is_over"), [(-1.0, True), (math.nextafter(-1.0, 0), False)])
 def test_a_text_that_would_rank_beside_the_last_found_one_is_not_gone_on_with(running: float, is_over: bool):
-    search = Search(n_beams=1, eos_id=0, alpha=0.0, form="length")
+    search = Search(n_beams=1, eos_ids=(0,), alpha=0.0, form="length")
     search.finished = [Beam(token=0, log_prob=-1.0, score=-1.0, before=None)]
     search.go_on(search.longer([[(running, 5)]]), is_last=False)
     assert search.is_over == is_over and len(search.running) == 1 - is_over
@@ -119,7 +119,7 @@ def test_what_makes_no_sense_is_refused():
     with pytest.raises(ConfigError, match="n_beams must be at least 1, got 0"):
         tc.beam_search(model, random_tokens([3], vocab_size=7), n_beams=0)
     for alpha in (-10, 10):
-        Search(n_beams=1, eos_id=2, alpha=alpha, form="paper")
+        Search(n_beams=1, eos_ids=(2,), alpha=alpha, form="paper")
     for alpha in (math.nan, math.inf, -10.01, 10.01):
         with pytest.raises(ConfigError, match=r"length_penalty \(.*\) must be from -10 to 10"):
             tc.beam_search(model, random_tokens([3], vocab_size=7), length_penalty=alpha)

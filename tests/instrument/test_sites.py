@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import transformer_core as tc
-from tests.model.building import shaken_model, small_config
+from tests.model.building import DECODER, shaken_model, small_config
 from transformer_core.errors import SiteError
 from transformer_core.hooks import named_hook_points
 from transformer_core.instrument.sites import matching
@@ -61,3 +61,23 @@ def test_a_site_by_layer_and_attention_is_one_of_the_model():
         assert tc.site(found[3], layer=0, attention=attention) == name
     with pytest.raises(SiteError, match="encoder, decoder or cross; got 'self'"):
         tc.site("pattern", layer=0, attention="self")
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"layer": 99, "attention": "cross"}, "there is no layer 99 at .*; the last layer there is 0"),
+        ({"layer": 1, "attention": "encoder"}, "there is no layer 1 at .*; the last layer there is 0"),
+        ({"layer": -1, "attention": "decoder"}, "layer must be a whole number, counted from 0; got -1"),
+        ({"layer": 99}, "attention must be encoder, decoder or cross; got None"),
+    ],
+)
+def test_a_layer_that_is_not_there_is_named(asked: dict[str, Any], sentence: str):
+    points = named_hook_points(shaken_model(small_config()))
+    with pytest.raises(SiteError, match=sentence):
+        matching(points, [tc.site("pattern", **asked)])
+    with pytest.raises(SiteError, match="no layer 5"):
+        matching(points, [tc.sites("pattern", layer=5)])
+    decoder = named_hook_points(shaken_model(small_config(**DECODER)))
+    with pytest.raises(SiteError, match="this model has no encoder"):
+        matching(decoder, [tc.site("pattern", layer=0, attention="encoder")])

@@ -10,13 +10,14 @@ from transformer_core.errors import ConfigError, TextError
 
 if TYPE_CHECKING:  # imports torch
     from transformer_core.model.transformer import Transformer
-    from transformer_core.text.interface import Tokenizer
+    from transformer_core.text.interface import Given, Tokenizer
 
 _EXAMPLES = """\
 examples:
   python -m transformer_core decode checkpoints/en-fr "The cat sleeps."
   python -m transformer_core decode openai-community/gpt2 --tokens 40 "Once upon a time"
   python -m transformer_core decode google-bert/bert-base-uncased "The ____ sleeps."
+  python -m transformer_core decode google-bert/bert-base-uncased "The cat sleeps." --second "It is ____."
 """
 
 
@@ -37,6 +38,9 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     parser.add_argument(
         "texts", metavar="TEXT", nargs="+", help="what to decode; - reads lines from the standard input"
     )
+    parser.add_argument(
+        "--second", metavar="TEXT", help="for an encoder such as BERT: what it reads after each text, as a pair with it"
+    )
     parser.add_argument("--tokens", metavar="N", type=int, help="write at most so many (as many as the model can)")
     parser.add_argument("--device", metavar="DEVICE", default="cpu", help="cpu, cuda, cuda:1, mps, or auto (cpu)")
     parser.set_defaults(run_command=run)
@@ -44,6 +48,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 def run(options: argparse.Namespace) -> int:
     """Print one answer a text; return 0."""
+    from transformer_core.analysis.trace.model_run import unknown_words
     from transformer_core.checkpoints.load import load
 
     with LoadingProgress() as progress:
@@ -51,16 +56,17 @@ def run(options: argparse.Namespace) -> int:
     for text in _lines(options.texts):
         if not text.strip():
             raise TextError("the text is empty; give a sentence to decode")
-        if unknown := tokenizer.unknown_words(text):
+        given = text if options.second is None else (text, options.second)
+        if unknown := unknown_words(tokenizer, given):
             print(f"warning: the model does not know {', '.join(unknown)}", file=sys.stderr)
         if model.decoder is None:
-            print(_filled_in(model, tokenizer, text), flush=True)
+            print(_filled_in(model, tokenizer, given), flush=True)
         else:
-            print(_written(model, tokenizer, text, options.tokens), flush=True)
+            print(_written(model, tokenizer, given, options.tokens), flush=True)
     return 0
 
 
-def _written(model: "Transformer", tokenizer: "Tokenizer", text: str, n_tokens: int | None) -> str:
+def _written(model: "Transformer", tokenizer: "Tokenizer", text: "Given", n_tokens: int | None) -> str:
     """Return what a model with a decoder writes; one that goes on with its text returns that too."""
     import torch
 
@@ -68,14 +74,14 @@ def _written(model: "Transformer", tokenizer: "Tokenizer", text: str, n_tokens: 
 
     read = torch.tensor([tokenizer.encode_for(text, model.config.architecture)], device=next(model.parameters()).device)
     tokens = greedy_decode(model, read, max_new_tokens=n_tokens).tokens[0].tolist()
-    if tokens[-1] != model.config.eos_id and n_tokens is None:
+    if tokens[-1] not in model.config.eos_ids and n_tokens is None:
         n_written = len(tokens) - (1 if model.encoder is not None else read.shape[1])
         print(f"warning: the output was cut off after {n_written} tokens", file=sys.stderr)
     return tokenizer.target.decode(tokens)
 
 
-def _filled_in(model: "Transformer", tokenizer: "Tokenizer", text: str) -> str:
-    """Return a text with the likeliest token in each gap.
+def _filled_in(model: "Transformer", tokenizer: "Tokenizer", text: "Given") -> str:
+    """Return a text, or two, with the likeliest token in each gap.
 
     Raises:
         TextError: there is no gap, or the model knows none.
@@ -83,18 +89,20 @@ def _filled_in(model: "Transformer", tokenizer: "Tokenizer", text: str) -> str:
     """
     import torch
 
+    from transformer_core.analysis.trace.traced_forward import final_states, tensor_of
     from transformer_core.model.transformer import NO_PREDICTIONS
 
     if not model.config.unembed:
         raise ConfigError(NO_PREDICTIONS)
     if tokenizer.mask_id is None:
         raise TextError("this model has no mask token, so it cannot fill in blanks")
-    tokens = torch.tensor([tokenizer.encode_for(text, "encoder_only")], device=next(model.parameters()).device)
+    tokens = tensor_of(tokenizer.encode_for(text, "encoder_only"), model)
+    segments = [] if isinstance(text, str) else [tokenizer.segments_for(text)[0]]
     is_gap = tokens == tokenizer.mask_id
     if not is_gap.any():
         raise TextError("the text has no blank; type ____ where the model should predict a word")
     with torch.inference_mode():
-        likeliest = model(tokens).argmax(dim=-1)
+        likeliest = model.logits_of(final_states(model, (tokens, *segments))).argmax(dim=-1)
     return tokenizer.decode(torch.where(is_gap, likeliest, tokens)[0])
 
 

@@ -1,22 +1,34 @@
 """`--set key=value`: any field of the two configurations, read as its type says."""
 
+import argparse
 from collections.abc import Iterable
 from difflib import get_close_matches
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from transformer_core.config import ModelConfig
+from transformer_core.config import SPECIAL_TOKENS, ModelConfig
+from transformer_core.corpora.corpus import BETWEEN
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import ConfigError, Message
 from transformer_core.training.config import RateChanges, TrainingConfig
 from transformer_core.training.run.request import Settings
 
-_FROM_THE_CORPUS = ("vocab_size", "pad_id", "bos_id", "eos_id")  # of a model; the tokenizer says these
+_FROM_THE_CORPUS = ("vocab_size", *SPECIAL_TOKENS)  # of a model; the tokenizer says these
 
 MODEL_FIELDS = {name: kind for name, kind in get_type_hints(ModelConfig).items() if name not in _FROM_THE_CORPUS}
 TRAINING_FIELDS = get_type_hints(TrainingConfig)
 READING_FIELDS = get_type_hints(CorpusReading)
 _FIELDS = {"model": MODEL_FIELDS, "training": TRAINING_FIELDS, "reading": READING_FIELDS}
+
+
+class JoinedPaths(argparse.Action):
+    """Takes several paths as the name of one corpus."""
+
+    def __call__(
+        self, parser: object, namespace: argparse.Namespace, values: Any, option_string: object = None
+    ) -> None:
+        """Keep the name."""
+        setattr(namespace, self.dest, BETWEEN.join(values))
 
 
 def parse_settings(assignments: Iterable[str]) -> Settings:

@@ -1,7 +1,7 @@
 """Beam search: several beginnings of a text are kept at each step, and the most probable whole one is given back."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Literal, NamedTuple, get_args
@@ -74,12 +74,12 @@ class Search:
             rank before them. It is what `early_stopping=False` means in transformers.
     """
 
-    def __init__(self, *, n_beams: int, eos_id: int, alpha: float, form: PenaltyForm) -> None:
+    def __init__(self, *, n_beams: int, eos_ids: Collection[int], alpha: float, form: PenaltyForm) -> None:
         """Begin with one beam, of which nothing is written yet.
 
         Args:
             n_beams: beginnings kept at each step.
-            eos_id: the token that ends a text.
+            eos_ids: tokens that end a text.
             alpha: of the length's penalty.
             form: of the length's penalty.
 
@@ -102,7 +102,7 @@ class Search:
                 choices=", ".join(get_args(PenaltyForm)),
                 value=form,
             )
-        self.n_beams, self.eos_id, self.alpha, self.form = n_beams, eos_id, alpha, form
+        self.n_beams, self.eos_ids, self.alpha, self.form = n_beams, eos_ids, alpha, form
         self.running = [Beam(token=-1, log_prob=0.0, score=0.0, before=None)]
         self.finished: list[Beam] = []
         self.n_written = 0  # tokens of each running beam
@@ -110,8 +110,8 @@ class Search:
 
     @property
     def n_considered(self) -> int:
-        """Beginnings that are looked at in each step: should half of them end, the other half goes on."""
-        return 2 * self.n_beams
+        """Beginnings that are looked at in each step: should each beam end in all ways, there are enough that go on."""
+        return (1 + max(1, len(self.eos_ids))) * self.n_beams
 
     def score(self, total: float) -> float:
         """Return how a text of `n_written` tokens ranks among texts of all lengths, from its summed log-probability."""
@@ -143,10 +143,10 @@ class Search:
             only among the first `n_beams`. When the search is over, nothing is kept.
         """
         self.n_written += 1
-        ended = [one for one in best[: self.n_beams] if is_last or one.token == self.eos_id]
+        ended = [one for one in best[: self.n_beams] if is_last or one.token in self.eos_ids]
         self.finished += [self._beam(one, self.score(one.total)) for one in ended]
         self.finished = sorted(self.finished, key=lambda beam: -beam.score)[: self.n_beams]
-        kept = [one for one in best if one.token != self.eos_id][: self.n_beams]
+        kept = [one for one in best if one.token not in self.eos_ids][: self.n_beams]
         full = len(self.finished) == self.n_beams
         self.is_over = is_last or not kept or (full and self.score(kept[0].total) <= self.finished[-1].score)
         if self.is_over:
@@ -191,7 +191,7 @@ def beam_search(
     most libraries.
     """
     searches = [
-        Search(n_beams=n_beams, eos_id=model.config.eos_id, alpha=length_penalty, form=penalty_form) for _ in tokens
+        Search(n_beams=n_beams, eos_ids=model.config.eos_ids, alpha=length_penalty, form=penalty_form) for _ in tokens
     ]
     writing = GenerationState(model, tokens, max_new_tokens=max_new_tokens, use_cache=use_cache)
     prompt = writing.tokens

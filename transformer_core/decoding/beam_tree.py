@@ -48,9 +48,10 @@ def search_beams(
 ) -> BeamTree:
     """Search for the best text after a step, and return all that was considered on the way.
 
-    In each step the `2 n_beams` best beginnings that are one token longer are considered. Of those that end, the ones
-    among the first `n_beams` are kept as texts; the `n_beams` best others go on. The search ends when none of these
-    ranks before all `n_beams` texts. It reads all beams of a step in one forward, and none that the tree has read.
+    In each step the `Search.n_considered` best beginnings that are one token longer are considered. Of those that end,
+    the ones among the first `n_beams` are kept as texts; the `n_beams` best others go on. The search ends when none of
+    these ranks before all `n_beams` texts. It reads all beams of a step in one forward, and none that the tree has
+    read.
 
     Args:
         tree: all that was written so far; the search adds what it keeps.
@@ -68,7 +69,7 @@ def search_beams(
     Source: Vaswani et al. 2017, sec. 6.1 (four beams, alpha 0.6).
     """
     start = tree.start if start is None else start
-    search = Search(n_beams=n_beams, eos_id=tree.model.config.eos_id, alpha=length_penalty, form=penalty_form)
+    search = Search(n_beams=n_beams, eos_ids=tree.model.config.eos_ids, alpha=length_penalty, form=penalty_form)
     n_new = _room_after(tree, start, max_new_tokens)
     ends, levels = [start], list[tuple[BeamCandidate, ...]]()
     while not search.is_over:

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from transformer_core.config import ModelConfig
 from transformer_core.decoding.steps import GenerationState
 from transformer_core.errors import TextError
 from transformer_core.model.transformer import Transformer
@@ -17,6 +18,11 @@ class Decoding:
 
     tokens: Int[Tensor, "batch pos"]  # <bos> or the prompt first; <eos> ends a row unless its room ended; then padding
     log_probs: Float[Tensor, "batch pos-1"]  # nats, of each token after the first; 0 for padding
+
+
+def until_end(written: list[int], config: ModelConfig) -> list[int]:
+    """Return the tokens of a row up to the one that ends the text, where there is one; without what fills the row."""
+    return written[: next((place for place, token in enumerate(written, 1) if token in config.eos_ids), None)]
 
 
 @torch.no_grad()
@@ -74,7 +80,7 @@ def greedy_decode(
         of_written.append(log_prob)
         written = token.tolist()
         writing.write(written)
-        has_ended = [ended or one == model.config.eos_id for ended, one in zip(has_ended, written, strict=True)]
+        has_ended = [ended or one in model.config.eos_ids for ended, one in zip(has_ended, written, strict=True)]
         if place >= longest - 1 and all(has_ended):
             break
     return Decoding(writing.tokens, torch.cat([of_prompt, torch.stack(of_written, dim=1)], dim=1))

@@ -9,8 +9,10 @@ from torch import Tensor
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.decoding.threads import threads_for
-from transformer_core.errors import ConfigError, TextError
+from transformer_core.errors import ConfigError
 from transformer_core.hooks import has_any_hooks
+from transformer_core.model.embeddings import check_ids, check_tokens
+from transformer_core.model.masks import refuse_padding_inside
 from transformer_core.model.transformer import Transformer
 
 
@@ -44,6 +46,9 @@ class GenerationState:
         """
         config = model.config
         check_writes(model)
+        for given in (tokens,) if begun is None else (tokens, begun):
+            check_tokens(given)
+            check_ids(given, config.vocab_size)
         self.model, self.config = model, config
         self.has_torch_hooks = any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
         self.memory: Tensor | None = None
@@ -111,7 +116,8 @@ class GenerationState:
     @property
     def filler(self) -> int:
         """The token that fills up rows after their end."""
-        return self.config.eos_id if self.config.pad_id is None else self.config.pad_id
+        fitting = (self.config.pad_id, self.config.eos_id)
+        return next((token for token in fitting if token is not None), 0)  # without either no row ends early
 
 
 def _real_lengths(tokens: Int[Tensor, "row pos"], config: ModelConfig) -> Int[Tensor, " row"]:
@@ -126,15 +132,8 @@ def _real_lengths(tokens: Int[Tensor, "row pos"], config: ModelConfig) -> Int[Te
     is_real = tokens != config.pad_id
     if config.bos_id == config.pad_id:
         is_real[:, 0] = True  # some begin with the token of the padding
-    places = torch.arange(1, n_positions + 1, device=tokens.device)
-    lengths = (is_real * places).amax(dim=1)
-    is_inside = ~is_real & (places <= lengths[:, None])
-    if is_inside.any():
-        raise TextError(
-            "row {row} has padding before a token; pad on the right only, or decode the rows one at a time",
-            row=int(is_inside.any(dim=1).nonzero()[0]),
-        )
-    return lengths
+    refuse_padding_inside(is_real)
+    return is_real.sum(dim=1)
 
 
 def check_writes(model: Transformer) -> None:

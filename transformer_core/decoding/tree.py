@@ -24,6 +24,7 @@ from transformer_core.decoding.steps import check_writes, room_for
 from transformer_core.decoding.threads import threads_for
 from transformer_core.errors import TextError
 from transformer_core.hooks import HookPoint, active_hooks, named_hook_points
+from transformer_core.model.embeddings import check_ids, check_tokens
 from transformer_core.model.transformer import Transformer
 
 
@@ -55,6 +56,7 @@ class DecodingTree:
                 that does not write.
         """
         check_writes(model)
+        check_tokens(tokens)
         if tokens.shape[0] != 1:
             raise TextError("a tree starts from one text, got {n}; make one tree per text", n=tokens.shape[0])
         if not tokens.shape[1]:
@@ -66,8 +68,7 @@ class DecodingTree:
         self._memory, self._src = None, None
         self._points = _pattern_points(model)
         prompt = tokens[0].tolist()
-        for token in prompt:
-            self._check_token(token)
+        check_ids(tokens, config.vocab_size)
         if model.encoder is not None:
             with torch.inference_mode():
                 self._memory, self._src = model.encode(tokens), tokens
@@ -131,7 +132,7 @@ class DecodingTree:
 
     def has_ended(self, step: DecodingStep) -> bool:
         """Whether nothing comes after a step, as its token ends texts."""
-        return not step.is_given and step.token == self.model.config.eos_id
+        return not step.is_given and step.token in self.model.config.eos_ids
 
     def has_room(self, step: DecodingStep) -> bool:
         """Whether another token has a position after a step."""
@@ -145,23 +146,16 @@ class DecodingTree:
         """Return how many tokens have a position after a step."""
         return self.max_positions - 1 - step.position
 
-    def _check_token(self, token: int) -> None:
-        vocab_size = self.model.config.vocab_size
-        if not 0 <= token < vocab_size:
-            raise TextError(
-                "token id {token} is not in the vocabulary; ids go from 0 to {last}", token=token, last=vocab_size - 1
-            )
-
     def _check_after(self, step: DecodingStep, tokens: Sequence[int]) -> None:
         """Refuse tokens that cannot be written after a step."""
         config, has_ended = self.model.config, self.has_ended(step)
+        check_ids(torch.tensor([[*tokens]], dtype=torch.int64), config.vocab_size)
         for token in tokens:
-            self._check_token(token)
             if token == config.suppressed_token_id:
                 raise TextError("token {token} is padding and cannot be generated; choose another", token=token)
             if has_ended:
                 raise TextError("the text ends here; go back to continue differently")
-            has_ended = token == config.eos_id
+            has_ended = token in config.eos_ids
         room = self.room_after(step)
         if len(tokens) > room:
             raise TextError(

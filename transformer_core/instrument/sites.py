@@ -1,5 +1,6 @@
 """Sites: the places of a model where one can look or step in, and how they are found by name."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -40,12 +41,13 @@ class Site:
         return attention == "cross_attn" and part in ("hook_k", "hook_v", "k_norm")
 
 
+_IN_LAYER = re.compile(r"(encoder|decoder)\.blocks\.(\d+)\.")
 _STACKS = {"encoder": "encoder.", "decoder": "decoder.", "cross": "decoder."}  # of attentions
 _PARTS = dict.fromkeys(("q", "k", "v", "mask", "attn_scores", "pattern", "z", "result", "attn_out"), "self_attn.")
 _PARTS |= dict.fromkeys(("pre", "post"), "mlp.")
 
 
-def site(stem: str, *, layer: int, attention: str) -> str:
+def site(stem: str, *, layer: int, attention: str | None = None) -> str:
     """Return the name of a site within a layer, for `capture` and `intervene`.
 
     >>> site("pattern", layer=0, attention="cross")
@@ -61,12 +63,13 @@ def site(stem: str, *, layer: int, attention: str) -> str:
         attention: "encoder" or "decoder", the self-attention of that stack or the stack itself; or "cross".
 
     Raises:
-        SiteError: there is no such attention.
+        SiteError: there is no such attention, or no such layer in any model; whether one model has it is seen where
+            the name is used.
     """
     part = _PARTS.get(stem, "")
     if attention == "cross":
         part = part.replace("self_attn", "cross_attn")
-    return f"{_stack(attention)}blocks.{layer}.{part}hook_{stem}"
+    return f"{_stack(attention)}blocks.{_counted(layer)}.{part}hook_{stem}"
 
 
 def sites(stem: str = "*", *, layer: int | None = None, attention: str | None = None) -> str:
@@ -83,17 +86,24 @@ def sites(stem: str = "*", *, layer: int | None = None, attention: str | None = 
         attention: as for `site`.
 
     Raises:
-        SiteError: there is no such attention.
+        SiteError: as for `site`.
     """
     stack = "*" if attention is None else _stack(attention)
-    place = "*" if layer is None else f"blocks.{layer}.*"
+    place = "*" if layer is None else f"blocks.{_counted(layer)}.*"
     part = "" if attention is None or _PARTS.get(stem) != "self_attn." else "self_attn."
     if attention == "cross":
         part = "cross_attn."
     return f"{stack}{place}{part}hook_{stem}".replace("**", "*")
 
 
-def _stack(attention: str) -> str:
+def _counted(layer: int) -> int:
+    """Return the number of a layer."""
+    if not isinstance(layer, int) or isinstance(layer, bool) or layer < 0:
+        raise SiteError("layer must be a whole number, counted from 0; got {layer!r}", layer=layer)
+    return layer
+
+
+def _stack(attention: str | None) -> str:
     """Return the beginning of the names of the sites in the stack of an attention."""
     if attention not in _STACKS:
         raise SiteError("attention must be encoder, decoder or cross; got {attention!r}", attention=attention)
@@ -113,10 +123,12 @@ def matching(hook_points: Mapping[str, HookPoint], sites: Sequence[str]) -> dict
         sites: names or globs ("encoder.*.hook_z").
 
     Raises:
-        SiteError: a name or glob that matches nothing; the message names the nearest sites.
+        SiteError: a name or glob that matches nothing; the message says which stack or layer is not there, or names
+            the nearest sites.
     """
     for site in sites:
         if not any(fnmatchcase(name, site) for name in hook_points):
+            _refuse_missing_part(site, hook_points)
             nearest = _nearest(site, hook_points)
             if nearest:
                 raise SiteError(
@@ -146,6 +158,24 @@ def check_reached(sites: Sequence[str], reached: Collection[str]) -> None:
                 "the part with that site",
                 site=site,
             )
+
+
+def _refuse_missing_part(site: str, names: Iterable[str]) -> None:
+    """Refuse a site of a stack, or of a layer, that the model does not have."""
+    layers = {(match[1], int(match[2])) for name in names if (match := _IN_LAYER.match(name))}
+    stacks = {stack for stack, _ in layers}
+    wanted = site.partition(".")[0]
+    if stacks and wanted in ("encoder", "decoder") and wanted not in stacks:
+        raise SiteError("this model has no {stack}, so it has no site {site!r}", stack=wanted, site=site)
+    n_layers = max((layer + 1 for stack, layer in layers if wanted not in stacks or stack == wanted), default=0)
+    layer = re.search(r"(?:^|[.*])blocks\.(\d+)\.", site)
+    if n_layers and layer and int(layer[1]) >= n_layers:
+        raise SiteError(
+            "there is no layer {layer} at {site!r}; the last layer there is {last}",
+            layer=layer[1],
+            site=site,
+            last=n_layers - 1,
+        )
 
 
 def _nearest(site: str, names: Iterable[str], *, at_least: float = 0.6) -> list[str]:

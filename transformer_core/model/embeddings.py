@@ -8,6 +8,41 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer_core.config import ModelConfig
+from transformer_core.errors import TextError
+
+
+def check_tokens(tokens: object) -> None:
+    """Check that something has the form of tokens; the ids themselves are not looked at.
+
+    Raises:
+        TextError: it is no tensor of whole numbers [batch, pos] with at least one row.
+    """
+    if isinstance(tokens, Tensor):
+        if tokens.ndim == 2 and tokens.dtype in (torch.int64, torch.int32) and tokens.shape[0]:
+            return
+        got = f"{str(tokens.dtype).removeprefix('torch.')} {[*tokens.shape]}"
+    else:
+        got = type(tokens).__name__
+    raise TextError(
+        "the model takes token ids as a tensor of whole numbers [batch, pos], such as torch.tensor([[5, 6, 7]]); got "
+        "{got}",
+        got=got,
+    )
+
+
+def check_ids(tokens: Int[Tensor, "batch pos"], vocab_size: int) -> None:
+    """Check that all tokens are in the vocabulary; on an accelerator this waits for it.
+
+    Raises:
+        TextError: one is not.
+    """
+    is_unknown = (tokens < 0) | (tokens >= vocab_size)
+    if is_unknown.any():
+        raise TextError(
+            "token id {i} is not in the vocabulary; ids go from 0 to {last}",
+            i=int(tokens[is_unknown][0]),
+            last=vocab_size - 1,
+        )
 
 
 class TokenEmbedding(nn.Module):
@@ -23,8 +58,17 @@ class TokenEmbedding(nn.Module):
         self.weight = nn.Parameter(torch.empty(config.vocab_size, config.d_model))
 
     def forward(self, tokens: Int[Tensor, "batch pos"]) -> Float[Tensor, "batch pos d_model"]:
-        """Return the embeddings, scaled."""
-        embedded = F.embedding(tokens, self.weight)
+        """Return the embeddings, scaled.
+
+        Raises:
+            TextError: a token that is not in the vocabulary. On an accelerator, torch itself stops there: looking at
+                the tokens first would wait for the device in each forward.
+        """
+        try:
+            embedded = F.embedding(tokens, self.weight)
+        except IndexError:
+            check_ids(tokens, self.weight.shape[0])
+            raise
         return embedded if self.scale == 1.0 else embedded * self.scale
 
 

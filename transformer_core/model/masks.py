@@ -20,6 +20,8 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 from torch.compiler import is_compiling
 
+from transformer_core.errors import TextError
+
 
 def padding_mask(tokens: Int[Tensor, "batch key"], pad_id: int | None) -> Bool[Tensor, "batch 1 1 key"]:
     """Allow every key that is a real token.
@@ -221,11 +223,36 @@ class AttentionMask:
         return replace(self, device=torch.device(device), is_real=is_real)
 
 
+def refuse_padding_inside(is_real: Bool[Tensor, "batch pos"]) -> None:
+    """Check that padding is on the right only: positions are counted from the first place, whatever is there.
+
+    Raises:
+        TextError: padding stands before a token.
+    """
+    begins_late = (is_real[:, 1:] & ~is_real[:, :-1]).any(dim=1)
+    if begins_late.any():
+        raise TextError(
+            "row {row} has padding before a token, which would get a wrong position; pad on the right only, or run "
+            "the rows one at a time",
+            row=int(begins_late.nonzero()[0]),
+        )
+
+
 def _real_ones(tokens: Tensor, pad_id: int | None, *, first_is_real: bool) -> Tensor | None:
-    """Return where the real tokens are; None where all of them are real, if that may be looked at."""
+    """Return where the real tokens are; None where all of them are real, if that may be looked at.
+
+    Raises:
+        TextError: padding stands before a token.
+    """
     if pad_id is None:
         return None
     is_real = tokens != pad_id
     if first_is_real:
         is_real[:, :1] = True
-    return None if not is_compiling() and bool(is_real.all()) else is_real
+    if is_compiling():
+        return is_real
+    if bool(is_real.all()):
+        return None
+    if len(tokens) > 1:  # in a text alone, what stands before a token was written there
+        refuse_padding_inside(is_real)
+    return is_real

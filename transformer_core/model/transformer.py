@@ -12,7 +12,7 @@ from transformer_core.errors import ConfigError, Message, TextError
 from transformer_core.hooks import HookPoint, reading_from
 from transformer_core.model.activations import ACTIVATIONS
 from transformer_core.model.distance_bias import RelativeBuckets
-from transformer_core.model.embeddings import SegmentEmbedding, TokenEmbedding
+from transformer_core.model.embeddings import SegmentEmbedding, TokenEmbedding, check_tokens
 from transformer_core.model.masks import AttentionMask
 from transformer_core.model.norms import build_norm
 from transformer_core.model.positions import LearnedPositions
@@ -87,7 +87,8 @@ class Transformer(nn.Module):
             [batch, tgt, vocab] with two stacks, else [batch, pos, vocab].
 
         Raises:
-            TextError: a sequence that is empty or longer than `max_seq_len`, or one too few or too many.
+            TextError: a sequence that is empty or longer than `max_seq_len`, or one too few or too many; what are no
+                tokens [batch, pos] of the vocabulary; padding before a token.
             ConfigError: the model has no last layer (`unembed` of its configuration); ask for `final_states`.
         """
         return self.logits_of(self.final_states(tokens, tgt, segments=segments))
@@ -108,7 +109,8 @@ class Transformer(nn.Module):
             [batch, tgt, d_model] with two stacks, else [batch, pos, d_model]; in pre-norm normalized.
 
         Raises:
-            TextError: a sequence that is empty or longer than `max_seq_len`, or one too few or too many.
+            TextError: a sequence that is empty or longer than `max_seq_len`, or one too few or too many; what are no
+                tokens [batch, pos] of the vocabulary; padding before a token.
         """
         if (tgt is not None) != (self.config.architecture == "encoder_decoder"):
             if tgt is None:
@@ -130,6 +132,7 @@ class Transformer(nn.Module):
         """
         if self.encoder is None:
             raise TextError("this model is decoder-only; it has no encoder")
+        check_tokens(tokens)
         mask = AttentionMask.within(tokens, self.config.pad_id, is_causal=False, window=self.config.sliding_window)
         return self.encoder(tokens, mask, segments=segments)
 
@@ -171,6 +174,13 @@ class Transformer(nn.Module):
             if self.encoder is None:
                 raise TextError("this model is decoder-only: its decoder takes no memory and no source")
             raise TextError("this model is encoder-decoder: its decoder needs the memory and the source")
+        check_tokens(tgt)
+        if memory is not None and memory.shape[0] != tgt.shape[0]:
+            raise TextError(
+                "there are {n_sources} sources and {n_targets} targets; give one target for each source",
+                n_sources=memory.shape[0],
+                n_targets=tgt.shape[0],
+            )
         mask = AttentionMask.within(
             tgt,
             config.pad_id,

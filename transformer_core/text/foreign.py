@@ -1,7 +1,8 @@
 """Tokenizers of models from Hugging Face, read from the files that lie beside their weights."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, SupportsInt, cast
 
@@ -9,8 +10,8 @@ from tokenizers import Encoding, models
 from tokenizers import Tokenizer as Backend
 
 from transformer_core.config import Architecture
-from transformer_core.errors import CheckpointError
-from transformer_core.text.interface import WRITTEN_MASK, BackendTokenizer, from_zero, typed
+from transformer_core.errors import CheckpointError, TextError
+from transformer_core.text.interface import WRITTEN_MASK, BackendTokenizer, PairTokens, from_zero, typed
 from transformer_core.text.labels import Token, byte_level_text
 
 ROLES = ("pad", "bos", "eos", "unk", "mask")
@@ -54,12 +55,13 @@ def spelling(settings: Mapping[str, Any], role: str, usual: Iterable[str], vocab
 class ForeignTokenizer(BackendTokenizer):
     """A tokenizer that was trained elsewhere; special tokens that are written out in a text are read as such."""
 
-    def __init__(self, backend: Backend, special: Mapping[str, int | None]) -> None:
+    def __init__(self, backend: Backend, special: Mapping[str, int | None], *, n_of_model: int | None = None) -> None:
         """Wrap a tokenizer of the `tokenizers` library.
 
         Args:
             backend: with its template of special tokens.
             special: the token of each role, None where there is none: "pad", "bos", "eos", "unk", "mask".
+            n_of_model: tokens that the model has, where the tokenizer has more; a text with one of those is refused.
         """
         self.kind = "foreign"
         self._backend = backend
@@ -74,7 +76,9 @@ class ForeignTokenizer(BackendTokenizer):
         self._added = {i: token.content for i, token in added.items()}
         roles = {i for i in special.values() if i is not None}
         self._special_ids = {i for i, token in added.items() if token.special} | roles
-        self._n_tokens = 1 + max(backend.get_vocab().values(), default=-1)
+        self._n_of_model = n_of_model
+        n_tokens = 1 + max(backend.get_vocab().values(), default=-1)
+        self._n_tokens = n_tokens if n_of_model is None else min(n_tokens, n_of_model)
         self._scheme = _Scheme(backend)
 
     @classmethod
@@ -88,7 +92,21 @@ class ForeignTokenizer(BackendTokenizer):
         special = {role: about["special"][role] for role in ROLES}
         if any(i is not None and backend.id_to_token(i) is None for i in special.values()):
             raise ValueError("a special token is missing")
-        return cls(backend, special)
+        return cls(backend, special, n_of_model=about.get("n_of_model"))
+
+    def beyond(self, n_of_model: int) -> list[str]:
+        """Return the tokens that a model of so many does not have, where all of them were added to the vocabulary.
+
+        Else the tokenizer is another model's, and none is returned.
+        """
+        tokens = {i: token for token, i in self._backend.get_vocab().items() if i >= n_of_model}
+        return [tokens[i] for i in sorted(tokens)] if tokens.keys() <= self._added.keys() else []
+
+    def of_model(self, n_of_model: int) -> "ForeignTokenizer":
+        """Return the tokenizer for a model that lacks its last tokens: texts that have one of them are refused."""
+        backend, special = self.parts()
+        special = {role: i if i is not None and i < n_of_model else None for role, i in special.items()}
+        return ForeignTokenizer(backend, special, n_of_model=n_of_model)
 
     def parts(self) -> tuple[Backend, dict[str, int | None]]:
         """Return a copy of the tokenizer of the `tokenizers` library, and the token of each role."""
@@ -113,13 +131,55 @@ class ForeignTokenizer(BackendTokenizer):
         ]
 
     def _cut(self, text: str) -> list[tuple[int, str]]:
-        return _with_pieces(text, self._backend.encode(text, add_special_tokens=False))
+        return self._fitting(_with_pieces(self._backend.encode(text, add_special_tokens=False), text))
+
+    def _ids(self, text: str) -> list[int]:
+        return super()._ids(text) if self._n_of_model is None else [i for i, _ in self._cut(text)]
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the tokens of each text, without special ones; for many texts faster than one by one."""
+        return super().encode_batch(texts) if self._n_of_model is None else [self.encode(text) for text in texts]
+
+    def _fitting(self, tokens: list[tuple[int, str]]) -> list[tuple[int, str]]:
+        """Return tokens, which the model must have.
+
+        Raises:
+            TextError: it lacks one.
+        """
+        for i, _ in tokens if self._n_of_model is not None else ():
+            if i >= self._n_tokens:
+                raise TextError(
+                    "the text has {token}, which this model’s tokenizer knows and the model itself does not; leave "
+                    "it out",
+                    token=self._written(i),
+                )
+        return tokens
+
+    @property
+    def takes_pairs(self) -> bool:
+        """Whether its template of two texts puts a sign between them."""
+        n_around_one, n_around_two = map(self._backend.num_special_tokens_to_add, (False, True))
+        return n_around_two > n_around_one
 
     def _read(self, text: str, architecture: Architecture) -> list[tuple[int, str]]:
-        if architecture == "encoder_only" and self.mask_id is not None:
-            mask = cast(str, self._written(self.mask_id))
-            text = WRITTEN_MASK.sub(lambda _: mask, text)
-        return _with_pieces(text, self._backend.encode(text))
+        text = self._with_masks(text) if architecture == "encoder_only" else text
+        return self._fitting(_with_pieces(self._backend.encode(text), text))
+
+    def _read_pair(self, first: str, second: str) -> PairTokens:
+        if not self.takes_pairs:
+            return super()._read_pair(first, second)
+        texts = self._with_masks(first), self._with_masks(second)
+        encoding = self._backend.encode(*texts)
+        of_second = [place for place, text in enumerate(encoding.sequence_ids) if text == 1]
+        border = of_second[0] if of_second else len(encoding) - 1  # of an empty text: its end
+        return PairTokens(self._fitting(_with_pieces(encoding, *texts)), encoding.type_ids, border)
+
+    def _with_masks(self, text: str) -> str:
+        """Return a text with the mask token in each gap."""
+        if self.mask_id is None:
+            return text
+        mask = cast(str, self._written(self.mask_id))
+        return WRITTEN_MASK.sub(lambda _: mask, text)
 
     def _token(self, i: int) -> Token:
         token = self._written(i)
@@ -139,7 +199,8 @@ class ForeignTokenizer(BackendTokenizer):
     def to_json(self) -> str:
         """Return what `save` writes."""
         backend, special = self.parts()
-        about = {"headlight": {"kind": self.kind, "special": special}}
+        of_model = {} if self._n_of_model is None else {"n_of_model": self._n_of_model}
+        about = {"headlight": {"kind": self.kind, "special": special, **of_model}}
         return json.dumps(json.loads(backend.to_str()) | about, ensure_ascii=False) + "\n"
 
 
@@ -169,9 +230,12 @@ class _Scheme:
         return Token(text=(token.replace("▁", " ") if self.has_visible_spaces else token).encode())
 
 
-def _with_pieces(text: str, encoding: Encoding) -> list[tuple[int, str]]:
+def _with_pieces(encoding: Encoding, *texts: str) -> list[tuple[int, str]]:
     """Return the tokens of an encoding, each with the stretch that it stands for; those of the template have none."""
     is_text = [not from_template for from_template in encoding.special_tokens_mask]
-    offsets = [place for place, counts in zip(encoding.offsets, is_text, strict=True) if counts]
-    pieces = iter(typed(text, offsets))
+    offsets: list[list[tuple[int, int]]] = [[] for _ in texts]
+    for place, number, counts in zip(encoding.offsets, encoding.sequence_ids, is_text, strict=True):
+        if counts:
+            offsets[number or 0].append(place)
+    pieces = chain.from_iterable(map(typed, texts, offsets))
     return [(i, next(pieces) if counts else "") for i, counts in zip(encoding.ids, is_text, strict=True)]

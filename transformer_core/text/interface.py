@@ -4,6 +4,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import SupportsInt
 
@@ -14,8 +15,19 @@ from transformer_core.errors import Message, TextError
 from transformer_core.text.labels import Token, labels, visible
 
 WRITTEN_MASK = re.compile(r"<mask>|\[MASK\]|_{2,}")  # how people write a gap in a text
+Given = str | tuple[str, str]  # what a model is given to read: a text, or for an encoder a pair of texts
+ONE_TEXT = Message("only encoder-only models take two texts; give this one a single text")
 _NO_BEGIN = Message("this tokenizer has no beginning-of-sequence token; encode the text without it")
 _NO_END = Message("this tokenizer has no end-of-sequence token; encode the text without it")
+
+
+@dataclass(frozen=True)
+class PairTokens:
+    """Two texts as one sequence."""
+
+    tokens: list[tuple[int, str]]  # each with the stretch that it stands for; those of the template have none
+    segments: list[int]  # of each token
+    border: int  # place of the first token of the second text
 
 
 class Tokenizer(ABC):
@@ -90,7 +102,12 @@ class Tokenizer(ABC):
         """Return the tokens of each text, without special ones; for many texts faster than one by one."""
         return [self.encode(text) for text in texts]
 
-    def encode_for(self, text: str, architecture: Architecture) -> list[int]:
+    @property
+    def takes_pairs(self) -> bool:
+        """Whether it has a template for two texts, such as [CLS] a [SEP] b [SEP]."""
+        return False
+
+    def encode_for(self, text: Given, architecture: Architecture) -> list[int]:
         """Return the tokens of a text as a model reads them, special tokens included.
 
         Those that were trained here: text, <eos> for an encoder-decoder; <bos>, text for a decoder; <bos>, text, <eos>
@@ -98,18 +115,34 @@ class Tokenizer(ABC):
         underscores are the mask token, where there is one.
 
         Args:
-            text: any text; for an encoder-decoder, the source.
+            text: any text; for an encoder-decoder, the source. For an encoder whose tokenizer `takes_pairs`, two texts
+                may be given.
             architecture: of the model that reads.
-        """
-        return [i for i, _ in self._read(encodable(text), architecture)]
 
-    def labels_for(self, text: str, architecture: Architecture) -> list[str]:
+        Raises:
+            TextError: two texts for a tokenizer or a model that takes one.
+        """
+        return [i for i, _ in self._read_given(text, architecture)]
+
+    def segments_for(self, texts: tuple[str, str]) -> tuple[list[int], int]:
+        """Return the segment of each token of a pair (`token_type_ids`), and the place of the second text's first one.
+
+        Source: Devlin et al. 2019, sec. 3 and figure 2.
+
+        Raises:
+            TextError: this tokenizer takes one text.
+        """
+        first, second = map(encodable, texts)
+        pair = self._read_pair(first, second)
+        return pair.segments, pair.border
+
+    def labels_for(self, text: Given, architecture: Architecture) -> list[str]:
         """Return a label for each token of `encode_for`; what has no token of its own stands after "<unk>", as typed.
 
         Words of the word kind are as typed, too: their tokens know no capitals.
         """
         shown = []
-        read = self._read(encodable(text), architecture)
+        read = self._read_given(text, architecture)
         for (i, piece), label in zip(read, self.labels(i for i, _ in read), strict=True):
             if piece and i == self.unk_id:
                 label = f"{label} {visible(piece.strip() or piece)}"
@@ -187,6 +220,19 @@ class Tokenizer(ABC):
     @abstractmethod
     def _read(self, text: str, architecture: Architecture) -> list[tuple[int, str]]:
         """Return the tokens that a model reads for a text, each with its stretch; special ones have none."""
+
+    def _read_given(self, text: Given, architecture: Architecture) -> list[tuple[int, str]]:
+        """Return the tokens that a model reads for a text, or for two, each with its stretch."""
+        if isinstance(text, str):
+            return self._read(encodable(text), architecture)
+        if architecture != "encoder_only":
+            raise TextError(ONE_TEXT)
+        first, second = map(encodable, text)
+        return self._read_pair(first, second).tokens
+
+    def _read_pair(self, first: str, second: str) -> PairTokens:
+        """Return what an encoder reads for two texts."""
+        raise TextError("this model’s tokenizer has no template for two texts; give it a single text")
 
     @abstractmethod
     def _token(self, i: int) -> Token:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from transformer_core.corpora.batching import IGNORED, Batches, batches_for
 from transformer_core.corpora.corpus import Corpus, Pair, Text
-from transformer_core.decoding.greedy import greedy_decode
+from transformer_core.decoding.greedy import greedy_decode, until_end
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.guidance import antecedent_shares, has_antecedents
@@ -126,9 +126,7 @@ def free_outputs(
         wanted = max(longest + 1, 2 * src.shape[1] + 8) if beyond_sources else longest + 1
         room = min(wanted, model.config.max_seq_len - 1)
         for row, output in zip(rows, greedy_decode(model, src, max_new_tokens=room).tokens.tolist(), strict=True):
-            written = output[1:]  # after <bos>
-            end = written.index(model.config.eos_id) + 1 if model.config.eos_id in written else len(written)
-            yield row, written[:end]
+            yield row, until_end(output[1:], model.config)  # after <bos>
 
 
 def _continuations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, texts: Sequence[Any]) -> dict[str, float]:

@@ -9,7 +9,7 @@ from pages.shared import prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.glossary.links import definitions
 from pages.shared.predictions.prediction import Edit
-from pages.shared.recipe import Expression, Print, call, literal, named, through, value_of
+from pages.shared.recipe import Expression, Print, call, literal, named, value_of
 from pages.shared.sources import parse_change
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
@@ -140,8 +140,7 @@ def _output(data: ComparisonData) -> Expression:
     """Return what A wrote as code."""
     from transformer_core.analysis.flow.effect import OutputTokens
 
-    config = through(data.a.loaded[0].config, lambda _: data.a.weights.config)
-    return named("output", literal(OutputTokens).of(data.recipes[0], config.eos_id))
+    return named("output", literal(OutputTokens).of(data.recipes[0]))
 
 
 def _free_running(data: ComparisonData) -> Expression:

@@ -117,8 +117,9 @@ def test_models_without_a_preset():
     assert (qwen2.attention_bias, qwen2.rotary_base, qwen2.sliding_window, qwen2.qk_norm) == ("qkv", 1e6, None, False)
     assert config(GPT2, n_embd=24, n_inner=None).d_ff == 96  # four times the width
     assert config(QWEN, model_type="qwen3").d_head == 128
-    several = config(SMOL, eos_token_id=[7, 8], bos_token_id=3, pad_token_id=9)  # the first one counts
-    assert (several.bos_id, several.eos_id, several.pad_id) == (3, 7, 9)
+    several = config(SMOL, eos_token_id=[7, 8], bos_token_id=3, pad_token_id=9)
+    assert (several.bos_id, several.eos_ids, several.pad_id) == (3, (7, 8), 9)
+    assert config(SMOL, eos_token_id=[7, 8], pad_token_id=8).pad_id is None  # as Qwen2's generation config has it
 
 
 def test_modernbert():

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_core.analysis.trace.model_run import ModelRun
-from transformer_core.analysis.trace.traced_forward import tensor_of
+from transformer_core.analysis.trace.traced_forward import final_states
 from transformer_core.model.transformer import Transformer
 
 
@@ -22,14 +22,13 @@ class OutputTokens:
     labels: tuple[str, ...]
 
     @classmethod
-    def of(cls, model_run: ModelRun, eos_id: int | None) -> "OutputTokens":
+    def of(cls, model_run: ModelRun) -> "OutputTokens":
         """Return what the model wrote: a target, a continuation (without one, the text itself), or the blanks.
 
         An encoder-only model without a mask token predicts at each token of the text: all of them are its output.
 
         Args:
             model_run: of the unchanged model.
-            eos_id: the token that ends an output, if there is one.
         """
         if model_run.architecture == "encoder_only":
             places = tuple(blank.position for blank in model_run.blanks)
@@ -39,7 +38,7 @@ class OutputTokens:
                 labels=tuple(blank.candidates[0].label for blank in model_run.blanks),
             )
         ids = model_run.inputs[-1]
-        following = [*ids[1:], eos_id] if model_run.is_complete and eos_id is not None else ids[1:]
+        following = ids[1:] if model_run.end_id is None else (*ids[1:], model_run.end_id)
         has_written = model_run.architecture == "encoder_decoder" or len(following) >= model_run.n_given
         first = model_run.n_given - 1 if model_run.architecture == "decoder_only" and has_written else 0
         places = tuple(range(first, len(following)))
@@ -77,10 +76,10 @@ def output_log_probs(
 
     Args:
         model: in evaluation mode, with whatever is changed in it at the moment.
-        inputs: its tokens: of the source and of the decoder's input, or of its one text.
+        inputs: as for `final_states`.
         positions: at least one.
     """
-    states = model.final_states(*(tensor_of(ids, model) for ids in inputs))[:, list(positions)]
+    states = final_states(model, inputs)[:, list(positions)]
     return model.logits_of(states)[0].float().log_softmax(dim=-1)
 
 

@@ -31,7 +31,7 @@ from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.sites import site
 from transformer_core.model.transformer import NO_PREDICTIONS, Transformer
-from transformer_core.text.interface import Tokenizer
+from transformer_core.text.interface import Given, Tokenizer
 
 N_CANDIDATES = 10  # for each output token, before and after
 
@@ -55,7 +55,7 @@ class ForcedPass:
 class Base:
     """A text as the unchanged model reads it and goes on with it: what interventions are compared with."""
 
-    text: str
+    text: Given
     target: str | None  # a typed target that an encoder-decoder was made to write
     max_tokens: int
     max_new_tokens: int
@@ -119,7 +119,7 @@ class Consequences:
 def read_base(
     model: Transformer,
     tokenizer: Tokenizer,
-    text: str,
+    text: Given,
     *,
     target: str | None = None,
     max_tokens: int = 64,
@@ -145,7 +145,7 @@ def read_base(
         raise ConfigError(NO_PREDICTIONS)
     room: dict[str, Any] = {"max_tokens": max_tokens, "max_new_tokens": max_new_tokens}
     run = run_text(model, tokenizer, text, target=target, **room)
-    outputs = OutputTokens.of(run, model.config.eos_id)
+    outputs = OutputTokens.of(run)
     if run.architecture == "decoder_only" and not max_new_tokens:
         outputs = replace(outputs, positions=tuple(range(len(run.target))), labels=run.following)
     forced = forced_pass(model, run.inputs, outputs.positions)

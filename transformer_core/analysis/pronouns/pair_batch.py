@@ -8,7 +8,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from transformer_core.corpora.grammars.en_fr.minimal_pairs import MinimalPair, Side
-from transformer_core.decoding.greedy import greedy_decode
+from transformer_core.decoding.greedy import greedy_decode, until_end
 from transformer_core.errors import TextError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
@@ -109,8 +109,7 @@ def free_translations(model: Transformer, batch: PairBatch) -> tuple[tuple[int, 
     """Return what greedy decoding makes of each row's source: tokens after <bos>, with <eos> where it was written."""
     longest = max(map(len, batch.translations)) + 1  # longer is wrong, whatever comes
     written = greedy_decode(model, batch.src, max_new_tokens=longest).tokens[:, 1:].tolist()
-    eos = model.config.eos_id
-    return tuple(tuple(row[: row.index(eos) + 1] if eos in row else row) for row in written)
+    return tuple(tuple(until_end(row, model.config)) for row in written)
 
 
 def _first_difference(one: Sequence[int], other: Sequence[int]) -> int:

@@ -42,7 +42,7 @@ def greedy_output(
         room = max(1, min(max_new_tokens, max_tokens - len(given)))
     else:
         return []
-    if begun and (len(begun) >= room or begun[-1] == config.eos_id):
+    if begun and (len(begun) >= room or begun[-1] in config.eos_ids):
         return [*begun]
     written = greedy_decode(
         model, tensor_of(given, model), max_new_tokens=room - len(begun), begun=tensor_of(begun, model)
@@ -62,5 +62,5 @@ def output_text(model: Transformer, tokenizer: Tokenizer, given: Sequence[int], 
     """
     if model.config.has_encoder:
         return tokenizer.decode(written)
-    is_complete = bool(written) and written[-1] == model.config.eos_id
+    is_complete = bool(written) and written[-1] in model.config.eos_ids
     return tokenizer.continuation([*given, *(written[:-1] if is_complete else written)], len(given))

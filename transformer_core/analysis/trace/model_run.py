@@ -16,7 +16,7 @@ from transformer_core.config import Architecture
 from transformer_core.errors import Message, TextError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.grouping import word_places
-from transformer_core.text.interface import WRITTEN_MASK, Tokenizer
+from transformer_core.text.interface import ONE_TEXT, WRITTEN_MASK, Given, Tokenizer
 
 N_CANDIDATES = 5  # for each blank
 _AT_ONCE = 64  # blanks whose predictions are in memory together
@@ -64,9 +64,11 @@ class ModelRun:
     left_out: range  # places of the tokens of the text that were not read, for want of room
     target_left_out: range  # the same of a typed target
     is_complete: bool  # the model ended its output by itself
+    end_id: int | None = None  # the token that it ended it with
     has_mask: bool = True  # False: an encoder-only model without a mask token, whose output has a token for each token
     predicts: bool = True  # False: a checkpoint without a last layer, which has patterns and says nothing
-    inputs: tuple[tuple[int, ...], ...]  # the tokens that the model was given: of the text, and of the decoder
+    inputs: tuple[tuple[int, ...], ...]  # as `final_states` takes them: tokens of the text, and of the decoder
+    border: int | None = None  # in `source`, the first token of the second text; None where there is one text
     special: Mapping[str, tuple[bool, ...]]  # "source", "target": which of these tokens are no text, such as <bos>
     words: Mapping[str, tuple[int, ...]]  # "source", "target": which word each of these tokens belongs to
     attention_maps: Mapping[str, AttentionMaps]  # by name of attention
@@ -126,7 +128,7 @@ class ModelRun:
 def run_text(
     model: Transformer,
     tokenizer: Tokenizer,
-    text: str,
+    text: Given,
     *,
     target: str | None = None,
     max_tokens: int = 64,
@@ -141,7 +143,8 @@ def run_text(
     Args:
         model: in evaluation mode, on any device and in any precision.
         tokenizer: the model's.
-        text: the source, the prompt, or a text with blanks: "<mask>", "[MASK]" or "____".
+        text: the source, the prompt, or a text with blanks: "<mask>", "[MASK]" or "____". For an encoder whose
+            tokenizer `takes_pairs`, two texts may be given: ("The cat sleeps.", "It is ____.").
         target: for an encoder-decoder, what to make it write; None: what it writes by itself.
         max_tokens: at most so many tokens are read on each side, special ones and what the model wrote included; the
             model's `max_seq_len` at most.
@@ -153,20 +156,22 @@ def run_text(
         decoder's input token i, and decided what comes after it.
 
     Raises:
-        TextError: a text without a token, or a target for a model that takes none.
+        TextError: a text without a token, a target for a model that takes none, or two texts for one that takes one.
         ConfigError: a model whose positions have no room for an answer.
     """
     config = model.config
     max_tokens = min(max_tokens, config.max_seq_len)
-    if config.architecture == "encoder_decoder":
-        return _read_source(model, tokenizer, text, target, max_tokens, max_new_tokens)
-    if target is not None:
+    if target is not None and config.architecture != "encoder_decoder":
         raise TextError(
             "this model is {kind}: it takes one text and no target", kind=Message(config.architecture.replace("_", "-"))
         )
-    if config.architecture == "decoder_only":
-        return _read_prompt(model, tokenizer, text, max_tokens, max_new_tokens)
-    return _read_blanks(model, tokenizer, text, max_tokens)
+    if config.architecture == "encoder_only":
+        return _read_blanks(model, tokenizer, text, max_tokens)
+    if not isinstance(text, str):
+        raise TextError(ONE_TEXT)
+    if config.architecture == "encoder_decoder":
+        return _read_source(model, tokenizer, text, target, max_tokens, max_new_tokens)
+    return _read_prompt(model, tokenizer, text, max_tokens, max_new_tokens)
 
 
 def _read_source(
@@ -175,7 +180,8 @@ def _read_source(
     """Read a source, and generate the target, or its first token alone, or force a given one."""
     source = EncodedInput.of(tokenizer, text, "encoder_decoder", max_tokens)
     encoded = EncodedInput(ids=[], labels=(), left_out=range(0))
-    bos_id, eos_id = model.config.bos_id, model.config.eos_id
+    bos_id = model.config.bos_id
+    assert bos_id is not None, "an encoder-decoder has it"
     if target is None:
         written = greedy_output(model, source.ids, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
         labels = tuple(tokenizer.target.labels([bos_id, *written]))
@@ -199,7 +205,8 @@ def _read_source(
         unknown=tuple(dict.fromkeys(unknown)),
         left_out=source.left_out,
         target_left_out=encoded.left_out,
-        is_complete=target is not None or written[-1] == eos_id,
+        is_complete=target is not None or written[-1] in model.config.eos_ids,
+        end_id=written[-1] if written and written[-1] in model.config.eos_ids else None,
         **_about(source=(tokenizer, source.ids), target=(tokenizer.target, tgt)),
         attention_maps=traced.attention_maps,
     )
@@ -213,7 +220,7 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
     n_given = len(prompt.ids)
     written = greedy_output(model, prompt.ids, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
     tokens = [*prompt.ids, *written]
-    is_complete = bool(written) and written[-1] == model.config.eos_id
+    is_complete = bool(written) and written[-1] in model.config.eos_ids
     if is_complete:
         *tokens, next_one = tokens
     traced = TracedForward(
@@ -237,15 +244,16 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
         left_out=prompt.left_out,
         target_left_out=range(0),
         is_complete=is_complete,
+        end_id=next_one if is_complete else None,
         **_about(target=(tokenizer, tokens)),
         attention_maps=traced.attention_maps,
     )
 
 
-def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int) -> ModelRun:
-    """Read a text with an encoder, and say what it predicts, where it can say anything."""
+def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: Given, max_tokens: int) -> ModelRun:
+    """Read a text, or two, with an encoder, and say what it predicts, where it can say anything."""
     encoded = EncodedInput.of(tokenizer, text, "encoder_only", max_tokens)
-    traced = TracedForward(model, tensor_of(encoded.ids, model))
+    traced = TracedForward(model, *(tensor_of(ids, model) for ids in encoded.inputs))
     blanks = list[Blank]()
     predicts, has_mask = model.config.unembed, tokenizer.mask_id is not None
     around = tokenizer.encode_for("", "encoder_only")  # such as <bos> and <eos>
@@ -260,10 +268,11 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
             ]
             blanks.append(Blank(position=position, candidates=tuple(candidates)))
     best = tokenizer.tokens(traced.best[place] for place in places) if predicts else []
-    parts = WRITTEN_MASK.split(text) if has_mask else [text]
+    texts = (text,) if isinstance(text, str) else text
+    whole = " ".join(texts)
     return ModelRun(
         architecture="encoder_only",
-        output=_filled_in(text, best) if has_mask else " ".join(token.strip() for token in best),
+        output=_filled_in(whole, best) if has_mask else " ".join(token.strip() for token in best),
         source=encoded.labels,
         target=(),
         n_given=0,
@@ -271,13 +280,14 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
         predicted=(),
         log_probs=np.zeros(0, dtype=np.float32),
         blanks=tuple(blanks),
-        unknown=tuple(dict.fromkeys(word for part in parts for word in tokenizer.unknown_words(part))),
+        unknown=unknown_words(tokenizer, text),
         left_out=encoded.left_out,
         target_left_out=range(0),
         is_complete=True,
         has_mask=has_mask,
         predicts=predicts,
-        **_about(source=(tokenizer, encoded.ids)),
+        **_about(source=(tokenizer, encoded.ids)) | {"inputs": encoded.inputs},
+        border=encoded.border,
         attention_maps=traced.attention_maps,
     )
 
@@ -289,6 +299,13 @@ def _about(**sides: tuple[Tokenizer, Sequence[int]]) -> dict[str, Any]:
         "special": {side: tuple(tokenizer.is_special(ids)) for side, (tokenizer, ids) in sides.items()},
         "words": {side: word_places(tokenizer, ids) for side, (tokenizer, ids) in sides.items()},
     }
+
+
+def unknown_words(tokenizer: Tokenizer, text: Given) -> tuple[str, ...]:
+    """Return the words of a text, or of two, that have no token of their own, each once; gaps are none."""
+    texts = [text] if isinstance(text, str) else text
+    parts = texts if tokenizer.mask_id is None else [part for one in texts for part in WRITTEN_MASK.split(one)]
+    return tuple(dict.fromkeys(word for part in parts for word in tokenizer.unknown_words(part)))
 
 
 def _filled_in(text: str, words: Sequence[str]) -> str:

@@ -15,7 +15,9 @@ from transformer_core.config import Architecture
 from transformer_core.instrument.capture import LazyActivations, capture
 from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.interface import Tokenizer
+from transformer_core.text.interface import Given, Tokenizer
+
+BORDER = "‖"  # before the label of a second text's first token, on whichever axis it stands
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,19 +25,36 @@ class EncodedInput:
     """What a person gave a model to read, as far as there was room."""
 
     ids: list[int]
-    labels: tuple[str, ...]
+    labels: tuple[str, ...]  # that of the second text's first token begins with `BORDER`
     left_out: range
+    segments: list[int] | None = None  # of each token, where there are two texts
+    border: int | None = None  # place of the first token of the second text
+
+    @property
+    def inputs(self) -> tuple[tuple[int, ...], ...]:
+        """The tokens as `final_states` takes them, of two texts with their segments."""
+        return (tuple(self.ids),) if self.segments is None else (tuple(self.ids), tuple(self.segments))
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer, text: str, architecture: Architecture, max_tokens: int) -> "EncodedInput":
-        """Return the tokens of a text; of too many, the last are left out, but not the special ones after them."""
+    def of(cls, tokenizer: Tokenizer, text: Given, architecture: Architecture, max_tokens: int) -> "EncodedInput":
+        """Return the tokens of a text, or of a pair.
+
+        Of too many, the last are left out, but not the special ones after them.
+        """
         ids, labels = tokenizer.encode_for(text, architecture), tokenizer.labels_for(text, architecture)
         template = tokenizer.encode_for("", architecture)
         n_in_front = next((i for i, (a, b) in enumerate(zip(template, ids, strict=False)) if a != b), len(template))
         end = len(ids) - (len(template) - n_in_front)
         left_out = range(max(n_in_front, end - max(0, len(ids) - max_tokens)), end)
         del ids[left_out.start : left_out.stop], labels[left_out.start : left_out.stop]
-        return cls(ids=ids, labels=tuple(labels), left_out=left_out)
+        if isinstance(text, str):
+            return cls(ids=ids, labels=tuple(labels), left_out=left_out)
+        segments, border = tokenizer.segments_for(text)
+        del segments[left_out.start : left_out.stop]
+        border = min(border, left_out.start) if left_out else border
+        if border < len(labels):
+            labels[border] = BORDER + labels[border]
+        return cls(ids=ids, labels=tuple(labels), left_out=left_out, segments=segments, border=border)
 
 
 class TracedForward:
@@ -52,13 +71,13 @@ class TracedForward:
 
         Args:
             model: in evaluation mode.
-            tokens: [1, pos] each, as the model takes them.
+            tokens: [1, pos] each, as `final_states` takes them.
             following: the token after each position; without the last one, it is the most probable. None: nothing
                 follows, as in an encoder.
         """
         self._model = model
         with capture(model, "*.hook_pattern", "*.hook_v", lazy=True) as activations:
-            self._final = model.final_states(*tokens)  # [1, pos, d_model]
+            self._final = final_states(model, tokens)  # [1, pos, d_model]
         self.attention_maps = {
             name: _attention_maps(model, attention, activations)
             for name, attention in attentions_of(model.config).items()
@@ -91,7 +110,7 @@ class TracedForward:
     def _judged(self, following: Sequence[int] | None) -> tuple[list[int], Float[np.ndarray, " pos"]]:
         """Return the best token of each position and the log-probability of the one that follows, a part at a time."""
         config = self._model.config
-        has_pad = config.pad_id is not None and config.pad_id != config.eos_id
+        suppressed = config.suppressed_token_id
         if not config.unembed:
             return [], np.zeros(0, dtype=np.float32)
         n_at_once = max(1, _LOGITS_AT_ONCE // config.vocab_size)
@@ -99,9 +118,9 @@ class TracedForward:
         log_probs: list[Tensor] = []
         for first in range(0, self._final.shape[1], n_at_once):
             logits = self._model.logits_of(self._final[:, first : first + n_at_once])[0].float()  # [pos, vocab]
-            likely = logits.clone() if has_pad else logits
-            if has_pad:
-                likely[:, config.pad_id] = -torch.inf  # nothing to write
+            likely = logits if suppressed is None else logits.clone()
+            if suppressed is not None:
+                likely[:, suppressed] = -torch.inf  # nothing to write
             best += likely.argmax(dim=-1).tolist()
             if following is not None:
                 behind = [*following[first : first + len(logits)], best[-1]][: len(logits)]
@@ -130,12 +149,26 @@ def captured(model: Transformer, inputs: Iterable[Sequence[int]], *sites: str) -
 
     Args:
         model: in evaluation mode.
-        inputs: tokens of the text, and of the decoder's input where there are two stacks.
+        inputs: as for `final_states`.
         sites: within the stacks.
     """
     with capture(model, *sites) as activations:
-        model.final_states(*(tensor_of(tokens, model) for tokens in inputs))
+        final_states(model, inputs)
     return activations
+
+
+def final_states(model: Transformer, inputs: Iterable[Sequence[int] | Tensor]) -> Float[Tensor, "1 pos d_model"]:
+    """Return the final states of what a model is given.
+
+    Args:
+        model: in evaluation mode.
+        inputs: tokens of the text, and of the decoder's input where there are two stacks; of two texts that an encoder
+            reads, their tokens and the segment of each, which a model without segments ignores: `ModelRun.inputs`.
+    """
+    tokens, *others = (ids if isinstance(ids, Tensor) else tensor_of(ids, model) for ids in inputs)
+    if model.config.architecture != "encoder_only":
+        return model.final_states(tokens, *others)
+    return model.final_states(tokens, segments=others[0] if others and model.config.n_segments else None)
 
 
 def tensor_of(ids: Sequence[int], model: Transformer) -> Tensor:

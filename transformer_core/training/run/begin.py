@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from transformer_core.config import ModelConfig
+from transformer_core.config import SPECIAL_TOKENS, ModelConfig
 from transformer_core.corpora import CorpusReading, load_corpus
 from transformer_core.corpora.batching import refuse_stride
 from transformer_core.corpora.corpus import Corpus
@@ -225,7 +225,7 @@ def command(
     if (model.d_model, model.n_heads) != (of_preset.d_model, of_preset.n_heads):
         usual |= {"d_head": 0, "n_kv_heads": 0}  # what is not said would follow from the other two
     for name, value in (model.to_dict() | training.to_dict() | asdict(reading)).items():
-        if value != usual[name] and name not in ("pad_id", "bos_id", "eos_id"):  # those are the tokenizer's
+        if value != usual[name] and name not in SPECIAL_TOKENS:  # those are the tokenizer's
             words += [f"--{name}", str(value)] if name in ("steps", "seed") else ["--set", f"{name}={_written(value)}"]
     return shlex.join(words)
 
