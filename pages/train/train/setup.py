@@ -288,7 +288,7 @@ def _start(choice: Choice, preset: str, stats: Any, asked: Asked, warnings: Delt
     facts.append(say(_EPOCHS[stats.items], n=epochs_in_words(asked.epochs), rows=asked.n_rows))
     if device == models.CPU:
         seconds = _seconds(model, training, stats)
-        facts.append(say("about {time} on this machine", time=duration(seconds)))
+        facts.append(say("about {time} on this machine when idle", time=duration(seconds)))
     with st.container(border=True, key="hl-train-start"):
         prose.html("<p class='hl-facts'>{}</p>", " · ".join(facts))
         _say_why(asked)
