@@ -208,7 +208,7 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
     place = min(places, key=lambda place: len(place.parts))
     beside = [info for info in files if PurePosixPath(info.filename).parent == place]
     is_safe = any(kinds.get(info.filename) == "safetensors" for info in beside)
-    read = ("safetensors",) if is_safe else ("torch",)
+    read: tuple[Kind, ...] = ("safetensors",) if is_safe else ("torch",)
     chosen = [info for info in beside if _is_of_a_model(PurePosixPath(info.filename), kinds.get(info.filename), read)]
     _refuse_bad_members(chosen, kinds)
     if not any(kinds.get(info.filename) for info in chosen):
