@@ -47,12 +47,12 @@ class AtWorkError(CorpusError):
 
 def place_of(corpus: str) -> str:
     """Return the name of a corpus as this process finds it, wherever it was started."""
-    from transformer_core.corpora import CORPORA, PROGRAM
+    from transformer_core.corpora import BETWEEN, CORPORA, PROGRAM
 
     if corpus.startswith(PROGRAM):
         program = models.ROOT / corpus.removeprefix(PROGRAM)
         return f"{PROGRAM}{program}" if program.exists() else corpus
-    return corpus if corpus in CORPORA else str(models.ROOT / corpus)
+    return corpus if corpus in CORPORA else BETWEEN.join(str(models.ROOT / part) for part in corpus.split(BETWEEN))
 
 
 def reading_here(reading: Mapping[str, str | int | bool]) -> Mapping[str, str | int | bool]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from transformer_core.cli.progress import StatusLine
-from transformer_core.cli.settings import READING_FIELDS, parse_settings
+from transformer_core.cli.settings import READING_FIELDS, JoinedPaths, parse_settings
 from transformer_core.config import Architecture
-from transformer_core.corpora import BETWEEN, CORPORA, CorpusReading
+from transformer_core.corpora import CORPORA, CorpusReading
 from transformer_core.corpora.watched import CancellableWork, WatchedFolder
 from transformer_core.corpora.watched import Progress as WatchedProgress
 from transformer_core.errors import ConfigError
@@ -57,6 +57,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         "--corpus",
         metavar="NAME",
         nargs="+",
+        action=JoinedPaths,
         required=True,
         help=f"{', '.join(CORPORA)}; or text files, tables (.jsonl, .json, .csv, .tsv, .parquet), two parallel files "
         "(train.en train.fr) or a folder; or program:reverse, the task of an example program, or program:FOLDER, of a "
@@ -82,7 +83,6 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 def run(options: argparse.Namespace) -> int:
     """Print the statistics; return 0."""
-    options.corpus = BETWEEN.join(options.corpus)
     reading = _reading(options.set)
     from transformer_core.corpora.analysis import stats_of
 

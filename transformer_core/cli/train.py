@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transformer_core.cli.progress import TrainingProgress, duration
-from transformer_core.cli.settings import MODEL_FIELDS, READING_FIELDS, TRAINING_FIELDS, parse_settings
+from transformer_core.cli.settings import MODEL_FIELDS, READING_FIELDS, TRAINING_FIELDS, JoinedPaths, parse_settings
 from transformer_core.cli.signals import StopSignals
-from transformer_core.corpora import BETWEEN, CORPORA
+from transformer_core.corpora import CORPORA
 from transformer_core.errors import ConfigError, RunError
 from transformer_core.model.presets import PRESETS
 from transformer_core.training.run.queue import QueueTurn
@@ -60,6 +60,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         "--corpus",
         metavar="NAME",
         nargs="+",
+        action=JoinedPaths,
         help=f"what to train on: {', '.join(CORPORA)}; or text files, tables (.jsonl, .json, .csv, .tsv, .parquet), "
         "two parallel files (train.en train.fr) or a folder; or program:reverse, the task of an example program, or "
         "program:FOLDER, of a compiled model",
@@ -93,7 +94,6 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 def run(options: argparse.Namespace) -> int:
     """Train; return 0 when finished, 130 after Ctrl-C, 143 after SIGTERM."""
     settings = parse_settings(options.set)
-    options.corpus = None if options.corpus is None else BETWEEN.join(options.corpus)
     flags = {name: getattr(options, name) for name in ("steps", "seed") if getattr(options, name) is not None}
     settings = replace(settings, training={**settings.training, **flags})
     if options.corpus is None and not options.resume:

@@ -9,6 +9,7 @@ import pytest
 
 from transformer_core.corpora import CorpusReading
 from transformer_core.corpora.corpus import Pair, Text
+from transformer_core.corpora.storage import files
 from transformer_core.corpora.storage.files import open_corpus
 from transformer_core.errors import CorpusError
 
@@ -79,6 +80,13 @@ def test_the_same_texts_are_held_out_however_the_file_was_written(
         assert open_corpus(written(tmp_path, "b.md", content)).fingerprint != plain.fingerprint
 
 
+def test_millions_of_lines_shorter_than_words_are_one_running_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(files, "_MOST_SHORT_TEXTS", 1000)
+    of_texts = {n: len(open_corpus(written(tmp_path, f"{n}.txt", f"{n % 9}\n8\n" * n)).train) for n in (400, 600)}
+    assert of_texts[400] > 300 and of_texts[600] < 10
+    assert len(open_corpus(written(tmp_path, "a.txt", "one line of text\ntwo\n" * 600)).train) > 500
+
+
 def test_examples_to_fill_in_have_a_gap(tmp_path: Path):
     lines = ["The cat, surprisingly, slept.", "蓝色的鱼在游泳", "...", "one", "a bird sings"]
     corpora = [open_corpus(written(tmp_path, "a.txt", f"{line}\n{line}!")) for line in lines]
@@ -113,7 +121,7 @@ def test_files_that_are_no_corpus(tmp_path: Path, name: str, content: bytes | No
 
 
 @pytest.mark.parametrize(
-    ("files", "message"),
+    ("given", "message"),
     [
         ({".hidden": b"x"}, "contains no text; add text files to it"),
         (
@@ -125,8 +133,8 @@ def test_files_that_are_no_corpus(tmp_path: Path, name: str, content: bytes | No
         ({"a.txt": b"one", "b.txt": b"two\nthr\xe9e"}, "b.txt, line 2: the byte 0xE9"),
     ],
 )
-def test_folders_that_are_no_corpus(tmp_path: Path, files: dict[str, bytes], message: str):
-    for name, content in files.items():
+def test_folders_that_are_no_corpus(tmp_path: Path, given: dict[str, bytes], message: str):
+    for name, content in given.items():
         written(tmp_path, name, content)
     with pytest.raises(CorpusError, match=message):
         open_corpus(tmp_path)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from transformer_core.corpora import CorpusReading, Pair, Text, load_corpus
+from transformer_core.corpora.corpus_stats import made_from
 from transformer_core.corpora.storage.pair_lines import N_SHOWN, BadLinesError
 from transformer_core.errors import CorpusError
 
@@ -89,6 +90,8 @@ def test_parallel_files_are_pairs_line_by_line(tmp_path: Path):
         path.write_text("".join(f"{word} {i}\n" for i in range(N)), encoding="utf-8")
     expected = {Pair(f"cat {i}", f"chat {i}") for i in range(N)}
     assert items("|".join(map(str, paths))) == items(str(tmp_path)) == expected
+    reading: Any = (CorpusReading(), "encoder_decoder")
+    assert made_from("|".join(map(str, paths)), *reading) != made_from(str(paths[0]), *reading)
     assert items(str(tmp_path), source_column="fr", target_column="en") == {Pair(*p.texts[::-1]) for p in expected}
     with open(paths[0], "a", encoding="utf-8") as file:
         file.write("one more\n")

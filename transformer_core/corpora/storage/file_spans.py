@@ -60,9 +60,16 @@ class OneTextError(CorpusError):
 
 def division_of(file: TextFile) -> Division:
     """Return what one text is in a file: a stretch if its first MiB has twenty of them, else a line."""
+    n_stretches, _ = texts_at_beginning(file, "stretches")
+    return "stretches" if n_stretches >= _LEAST_STRETCHES else "lines"
+
+
+def texts_at_beginning(file: TextFile, division: Division) -> tuple[int, int]:
+    """Return how many texts the first MiB of a file has, and how many bytes it is."""
     with opened(file.path) as handle:
         handle.seek(file.start)
-        return "stretches" if len(_spans_in(handle.read(_HEAD), "stretches")) >= _LEAST_STRETCHES else "lines"
+        block = handle.read(_HEAD)
+    return len(_spans_in(block, division)), len(block)
 
 
 def divided(files: TextFiles, division: Division) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

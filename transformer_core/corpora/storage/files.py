@@ -11,7 +11,14 @@ from typing import Literal
 from transformer_core.corpora.corpus import BETWEEN, Corpus, Pair, Text, first_half
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.corpora.storage.file_items import FileItems, as_text
-from transformer_core.corpora.storage.file_spans import FEWEST_BYTES, Division, OneTextError, divided, division_of
+from transformer_core.corpora.storage.file_spans import (
+    FEWEST_BYTES,
+    Division,
+    OneTextError,
+    divided,
+    division_of,
+    texts_at_beginning,
+)
 from transformer_core.corpora.storage.rows import format_of
 from transformer_core.corpora.storage.running_text import RunningText, running_text
 from transformer_core.corpora.storage.tables import Table, columns_in_words, table_items, table_of
@@ -28,6 +35,7 @@ _TEXTS: dict[Division, Message] = {
     "texts": Message("{n:,} text, from {file} ({size})", plural="{n:,} texts, from {file} ({size})"),
     "files": Message("{n:,} text, from {folder} ({size})", plural="{n:,} texts, one per file, from {folder} ({size})"),
 }
+_SHORTEST_TEXTS, _MOST_SHORT_TEXTS = 8, 2**21  # bytes of a text, on average; how many shorter ones are texts each
 _EXAMPLES, _LONGEST_EXAMPLE = 4, 60  # how many, and characters of one
 _N_LEFT_OUT_TOLD = 3  # files without text
 _FEWEST_TOKENS, _MOST_TOKENS, _BYTES_A_TOKEN = 512, 30_000, 256  # of the tokenizer: one for so many bytes of text
@@ -45,7 +53,7 @@ def open_corpus(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) 
     * Two files whose names differ in a language alone (train.en, train.fr), or in "source" and "target", hold pairs: a
       line of one belongs to the same line of the other.
     * Another file holds texts, whatever its name: the stretches between blank lines if there are twenty in its first
-      MiB, else its lines. If all of it is one line, it is one running text.
+      MiB, else its lines. If all of it is one line, or millions that are shorter than a word, it is one running text.
     * A folder holds a text a file, those of its folders included, in the order of their names, or tables that are read
       as one: whichever has more bytes. Hidden files are left out; so are files of the other kind or without text, and
       the description says how many.
@@ -144,8 +152,12 @@ def _of_file(path: Path, reading: CorpusReading) -> Corpus:
         raise CorpusError("{problem}; use a text file", problem=error) from error
     if reading.division != "auto":
         return _of_texts(files, reading.division, reading)
+    division: Division | Literal["stream"] = division_of(files.files[0])
+    n_texts, n_bytes = texts_at_beginning(files.files[0], division)
+    if n_bytes < _SHORTEST_TEXTS * n_texts and n_texts * files.size > _MOST_SHORT_TEXTS * n_bytes:
+        division = "stream"  # each text would cost many times its own size
     try:
-        return _of_texts(files, division_of(files.files[0]), reading)
+        return _of_texts(files, division, reading)
     except OneTextError:
         if files.size < FEWEST_BYTES:
             raise
