@@ -9,6 +9,7 @@ from pages.shared.sources import Source
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import mark
 from transformer_core.figures import isolate, levels
+from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
     from transformer_core.analysis.trace.attention_maps import PooledHeads
@@ -22,7 +23,7 @@ Measures = dict[str, dict[str, np.ndarray]]
 
 
 @cache.by_arguments(mark("head overviews"))
-def read(source: Source, text: str, target: str | None) -> Overview:
+def read(source: Source, text: Given, target: str | None) -> Overview:
     """Return what the overview shows of a text: its groups, and one byte a cell.
 
     Raises:
@@ -67,7 +68,7 @@ def _strongest(
 
 
 @cache.by_arguments(mark("head measures"))
-def measures(source: Source, text: str, target: str | None) -> Measures:
+def measures(source: Source, text: Given, target: str | None) -> Measures:
     """Return every measure of every head on a text.
 
     Raises:

@@ -131,7 +131,7 @@ def line(label: str, words: str = "", look: str = "", *, beside: str = "", more:
         beside: what is said of it in the line.
         more: shown where the line is open.
     """
-    text = state.current().text
+    text = state.current().whole_text
     whole = _small(text) if len(text) > SEEN_WHOLE else ""
     answer = prose.markup("<span class='hl-label'>{}</span>", say(label))
     if words:

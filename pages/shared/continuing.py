@@ -11,10 +11,12 @@ import streamlit as st
 
 from pages.shared import prose, readings
 from pages.shared.models import ModelCard
+from pages.shared.private_streamlit import session_of_run, working_for
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.fields import Kept
 from transformer_core.language import ENGLISH, say, speaking
+from transformer_core.text.interface import Given
 
 LARGE = 20_000_000  # parameters, from which writing takes seconds
 TICK = 0.3  # s between two looks whether it is there
@@ -26,7 +28,7 @@ class _Awaited:
     """An output that a session waits for."""
 
     source: Source
-    text: str
+    text: Given
     is_drawn: bool = False  # the page without it; only then is it begun, so that it does not hold the heads up
     future: "Future[None] | None" = None
 
@@ -77,13 +79,13 @@ def wait(label: str) -> None:
     if awaited.future is not None and awaited.future.done():
         st.rerun()
     if awaited.future is None and awaited.is_drawn:
-        awaited.future = _writer().submit(_write, awaited.source, awaited.text)
+        awaited.future = _writer().submit(_write, session_of_run(), awaited.source, awaited.text)
     awaited.is_drawn = True
 
 
-def _write(source: Source, text: str) -> None:
-    """Read a text with its output; what goes wrong is found again, and said, by whoever shows it."""
-    with speaking(ENGLISH), suppress(Exception):
+def _write(session: str, source: Source, text: Given) -> None:
+    """Read a text with its output while the session is there; what goes wrong is found again, and said, where shown."""
+    with working_for(session), speaking(ENGLISH), suppress(Exception):
         readings.read(source, text)
 
 

@@ -82,6 +82,13 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
                 autocomplete="off",
                 label_visibility="collapsed",
             )
+            if card.takes_pairs:
+                state.SECOND_TEXT.text(
+                    say("Second text"),
+                    placeholder=say("Second text (optional)"),
+                    take=lambda typed: state.SECOND_TEXT.set(long_texts.clean(typed)),
+                    label_visibility="collapsed",
+                )
             st.selectbox(
                 say("Model"),
                 list(cards),
@@ -105,7 +112,7 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
             what = say("This text cannot be read") if isinstance(error, TextError) else say("This model cannot be used")
             prose.warning(f"{what}: {say_message(error)}.")
             return False
-        if remarks := [*notes, *_remarks(model_run, state.current().text)]:
+        if remarks := [*notes, *_remarks(model_run, state.current().whole_text)]:
             with st.container(key="hl-remark"):
                 prose.note(" ".join(remarks))
     return True
@@ -163,7 +170,7 @@ def _other_texts(card: ModelCard) -> None:
 def _on_long_text_box() -> None:
     """The box for a long text was opened or closed; it opens with the text as it is, to be read whole and changed."""
     if state.LONG_TEXT_OPEN.value:
-        state.LONG_TEXT.set(state.current().text)
+        state.LONG_TEXT.set(state.TEXT.value)
 
 
 def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
@@ -171,6 +178,8 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
     if model_run is None:
         return []
     remarks = unknown_words(model_run.unknown)
+    if model_run.border is not None:
+        remarks.append(say("‖ marks the first token of the second text."))
     if model_run.left_out:
         remarks.append(say("This text is long: only its first {n} tokens were read.", n=model_run.left_out.start))
     elif len(text) == long_texts.MAX_CHARACTERS:

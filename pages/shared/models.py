@@ -76,6 +76,11 @@ class ModelCard:
         return self.config.architecture.replace("_", "-")
 
     @property
+    def takes_pairs(self) -> bool:
+        """Return whether it reads two texts, as BERT does."""
+        return self.config.architecture == "encoder_only" and _takes_pairs(self.path, self.version)
+
+    @property
     def label(self) -> str:
         """Return its title, as lists of models have it."""
         return say("{title} (trained elsewhere)", title=self.title) if self.is_imported else self.title
@@ -286,6 +291,8 @@ def _card(place: Path) -> ModelCard:
     """
 
     def read(folder: Path) -> tuple[str, str, str]:
+        if not all((folder / name).is_file() for name in ("card.json", "config.json")):  # of a pipe, reading never ends
+            raise ValueError(folder)
         card, config = ((folder / name).read_text(encoding="utf-8") for name in ("card.json", "config.json"))
         (folder / "model.safetensors").stat()
         return card, config, cache.version(*sorted(folder.iterdir()))
@@ -328,6 +335,16 @@ def _guided_head(values: Mapping[str, Any], config: ModelConfig) -> tuple[int, i
     found = re.fullmatch(r"encoder\.(\d+)\.(\d+)", str(values.get("trained", {}).get("guided_head", "")))
     layer, head = map(int, found.groups()) if found else (0, 0)
     return (layer, head) if found and layer < config.n_encoder_layers and head < config.n_heads else None
+
+
+@lru_cache(maxsize=64)
+def _takes_pairs(path: str, version: str) -> bool:
+    """Return whether a model's tokenizer has a template for two texts; not where it is damaged."""
+    from transformer_core.text.load import load_tokenizer
+
+    with suppress(HeadlightError):
+        return reading(place_of(path), lambda place: load_tokenizer(place / "tokenizer.json")).takes_pairs
+    return False
 
 
 @lru_cache(maxsize=256)

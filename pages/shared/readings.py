@@ -10,6 +10,7 @@ from pages.shared.view import state
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.overview import thumbnail_side
+from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
     from transformer_core.analysis.trace.model_run import ModelRun
@@ -32,7 +33,7 @@ def max_new_tokens(source: Source) -> int:
 
 
 @cache.by_arguments(mark("model runs"))
-def read(source: Source, text: str, target: str | None = None) -> "ModelRun":
+def read(source: Source, text: Given, target: str | None = None) -> "ModelRun":
     """Return what a model says to `text`, and every head's pattern.
 
     Args:
@@ -55,7 +56,7 @@ def read(source: Source, text: str, target: str | None = None) -> "ModelRun":
 def recipe(
     source: Source,
     config: ModelConfig,
-    text: str,
+    text: Given,
     target: str | None = None,
     *,
     name: str = "model_run",
@@ -77,7 +78,7 @@ def recipe(
 
 
 def call_of(
-    loaded: tuple[Expression, Expression], source: Source, text: str | Expression, target: str | None, most: int
+    loaded: tuple[Expression, Expression], source: Source, text: Given | Expression, target: str | None, most: int
 ) -> Expression:
     """Return the call that reads a text, of so many tokens at most; `loaded`: the model and its tokenizer."""
     from transformer_core.analysis.trace.model_run import run_text
@@ -93,7 +94,7 @@ def call_of(
     )
 
 
-def run(source: Source, text: str, target: str | None, most: int = MAX_TOKENS) -> "ModelRun":
+def run(source: Source, text: Given, target: str | None, most: int = MAX_TOKENS) -> "ModelRun":
     """Read a text with the model's change, of so many tokens at most, or of as many as it has positions."""
     loaded = source.recipe()
     most = min(most, max_tokens(value_of(loaded[0]).config))

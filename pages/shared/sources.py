@@ -18,6 +18,7 @@ from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError, mark
 from transformer_core.model.presets import transformer_base
+from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
     from transformer_core.model.transformer import Transformer
@@ -42,7 +43,7 @@ class Source:
     change: str = ""  # such as "off:cross.1.2+cross.1.3"; "": none
     continues: bool = True  # the model writes its output, and its heads are shown on that too
     stack: str = ""  # interventions that always act, as JSON; "": none
-    text: tuple[str, str | None] = ("", None)  # text and target that the stack is applied to, where there is one
+    text: tuple[Given, str | None] = ("", None)  # text and target that the stack is applied to, where there is one
 
     @classmethod
     def of(

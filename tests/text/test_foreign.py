@@ -107,6 +107,27 @@ def test_gaps_are_read_as_masks_by_an_encoder(pairs: dict[str, Pair]):
         assert ours.encode_for("a ____", "encoder_only") == other("a ____")["input_ids"]
 
 
+def test_two_texts_are_put_into_the_template_of_pairs(pairs: dict[str, Pair]):
+    texts = ("the  street ____", "was <mask> wide.")
+    for family in ("bert.json", "roberta.json", "bert", "roberta"):
+        ours, other = pairs[family]
+        mask = other.mask_token
+        read = other(
+            *(text.replace("____", mask).replace("<mask>", mask) for text in texts), return_token_type_ids=True
+        )
+        segments, border = ours.segments_for(texts)
+        assert ours.takes_pairs and ours.encode_for(texts, "encoder_only") == read["input_ids"]
+        assert segments == read["token_type_ids"]
+        assert border == read.sequence_ids().index(1)
+        assert len(ours.labels_for(texts, "encoder_only")) == len(segments)
+    with pytest.raises(TextError, match="only encoder-only models"):
+        ours.encode_for(texts, "decoder_only")
+    ours, _ = pairs["gpt2.json"]
+    assert not ours.takes_pairs
+    with pytest.raises(TextError, match="no template for two texts"):
+        ours.encode_for(texts, "encoder_only")
+
+
 def test_numbers_above_the_vocabulary(pairs: dict[str, Pair]):
     """The matrices of a model may be larger than its vocabulary, rounded up; it may say such a number."""
     for ours, _ in pairs.values():

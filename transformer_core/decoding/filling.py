@@ -138,12 +138,20 @@ class FillingTree:
         n_bytes: memory that is kept, in bytes.
     """
 
-    def __init__(self, model: Transformer, tokens: Int[Tensor, "one pos"], *, mask_id: int | None) -> None:
+    def __init__(
+        self,
+        model: Transformer,
+        tokens: Int[Tensor, "one pos"],
+        segments: Int[Tensor, "one pos"] | None = None,
+        *,
+        mask_id: int | None,
+    ) -> None:
         """Take in the text; it is read on demand.
 
         Args:
             model: encoder-only, in evaluation mode.
             tokens: one text, special tokens included, without padding.
+            segments: of two texts the segment of each token; a model without segments ignores it.
             mask_id: the mask token; None: the model has none.
 
         Raises:
@@ -164,6 +172,7 @@ class FillingTree:
         if tokens.shape[0] != 1:
             raise TextError("a tree starts from one text, got {n}; make one tree per text", n=tokens.shape[0])
         self.model, self.device, self.mask_id = model, tokens.device, mask_id
+        self._segments = segments if config.n_segments else None
         self.tokens: tuple[int, ...] = tuple(tokens[0].tolist())
         self.masks = tuple(place for place, token in enumerate(self.tokens) if token == mask_id)
         if not self.masks:
@@ -262,7 +271,7 @@ class FillingTree:
             return FillingState(tokens=tokens, blanks={}, ms=0.0)
         start = perf_counter()
         with capture(self.model, "encoder.*.hook_pattern", lazy=True) as acts:
-            final = self.model.final_states(torch.tensor([tokens], device=self.device))
+            final = self.model.final_states(torch.tensor([tokens], device=self.device), segments=self._segments)
         logits = self.model.logits_of(final[:, places])[0].float()
         log_probs = logits.log_softmax(dim=-1)
         log_probs[:, self._nothing_to_fill] = -math.inf

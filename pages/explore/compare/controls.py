@@ -68,7 +68,7 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
             placeholder=say("Text of B: same as A"),
             label_visibility="collapsed",
             max_chars=view_fields.MOST_TYPED,
-            shown="" if b.text == a.text else view_fields.short(b.text),
+            shown="" if b.text == a.text or not isinstance(b.text, str) else view_fields.short(b.text),
             take=lambda text: view_fields.TEXT_B.set(view_fields.short(text)),
         )
 

@@ -16,6 +16,7 @@ from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say
+from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
     from transformer_core.analysis.trace.model_run import ModelRun
@@ -55,7 +56,7 @@ class Side:
     letter: str  # "A" or "B"
     weights: Weights
     change: str  # as `Source` has it
-    text: str
+    text: Given
     target: str | None  # what an encoder-decoder is made to write; None: what it writes by itself
     head: HeadName
 
@@ -284,7 +285,7 @@ def _another(b: Side) -> Side:
     Args:
         b: a side that is like A in all.
     """
-    words = b.text.split()
+    words = b.text.split() if isinstance(b.text, str) else []  # no example is like two texts
     likeness = {
         example: SequenceMatcher(None, words, example.split(), autojunk=False).ratio()
         for example in b.weights.examples

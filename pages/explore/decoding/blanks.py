@@ -16,6 +16,7 @@ from pages.shared.style import theme
 from pages.shared.view import state
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
+from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
     from transformer_core.decoding.prediction import Candidate
@@ -39,7 +40,7 @@ CANDIDATE = mark("“{token}” {probability}")
 
 
 @st.fragment
-def show(card: ModelCard, source: Source, text: str) -> None:
+def show(card: ModelCard, source: Source, text: Given) -> None:
     """Draw the text with its blanks, and what belongs to this step; a step draws only this again."""
     try:
         with st.spinner(say("Reading the text …"), show_time=True):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transformer_core.analysis.trace.traced_forward import EncodedInput
     from transformer_core.decoding.filling import BlankPrediction, Filling, FillingState, FillingStep, FillingTree
     from transformer_core.decoding.looking import Aim
-    from transformer_core.text.interface import Tokenizer
+    from transformer_core.text.interface import Given, Tokenizer
 
 MOST_BLANKS = 24  # of a text
 _REQUEST = Kept("decoding-blanks-request")  # what a person asked for: "next", "all", or a place with a token or a word
@@ -88,7 +88,7 @@ class BlanksData:
         return decoding_aim.current(self.card.config.n_encoder_layers)
 
 
-def current(card: ModelCard, source: Source, text: str) -> BlanksData:
+def current(card: ModelCard, source: Source, text: "Given") -> BlanksData:
     """Return what is to be seen now, after what a person has just asked for.
 
     Raises:

@@ -74,7 +74,7 @@ class DecodingData:
             return None
         source = view.source(card, continues=card.continues)
         view_fields.fit((source, view.text))
-        recipe = DecodingRecipe.of(source, card.config, view.text, _length(card))
+        recipe = DecodingRecipe.of(source, card.config, view.whole_text, _length(card))
         with models.on(source.device):
             session, branches, given, tokenizer = value_of(
                 (recipe.session, recipe.branches, recipe.given, recipe.tokenizer)

@@ -134,7 +134,7 @@ def _look_for(data: DecodingData) -> None:
         "learn/steps/page.py",
         label=say("Temperature divides the logits before the softmax, just as √d_k divides the attention scores"),
         icon=":material/thermostat:",
-        query_params={state.MODEL.key: data.card.name, state.TEXT.key: state.current().text, "stage": "scale"},
+        query_params={state.MODEL.key: data.card.name, **state.text_parameters(), "stage": "scale"},
     )
 
 

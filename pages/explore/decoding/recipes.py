@@ -10,12 +10,13 @@ from pages.shared.sources import Source
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.errors import mark
+from transformer_core.text.interface import Given
 
 GENERATED, FILLED = mark("generated texts"), mark("filled-in texts")
 MOST_GIVEN = 512  # tokens of a text
 
 
-def given(source: Source, config: ModelConfig, text: str) -> Expression:
+def given(source: Source, config: ModelConfig, text: Given) -> Expression:
     """Return the text as the model is given it, as far as there is room."""
     from transformer_core.analysis.trace.traced_forward import EncodedInput
 
@@ -90,13 +91,16 @@ class BlanksRecipe:
     tree: Expression  # all ways in which they were filled so far, by whomever
 
     @classmethod
-    def of(cls, source: Source, config: ModelConfig, text: str) -> "BlanksRecipe":
+    def of(cls, source: Source, config: ModelConfig, text: Given) -> "BlanksRecipe":
         """Return a text as a masked model is given it."""
         from transformer_core.analysis.trace.traced_forward import tensor_of
         from transformer_core.decoding.filling import FillingTree
 
         model, tokenizer = source.recipe()
         of_text = given(source, config, text)
-        begun = call(FillingTree, model, call(tensor_of, of_text.ids, model), mask_id=tokenizer.mask_id)
+        tensors = [call(tensor_of, of_text.ids, model)]
+        if not isinstance(text, str):
+            tensors.append(call(tensor_of, of_text.segments, model))
+        begun = call(FillingTree, model, *tensors, mask_id=tokenizer.mask_id)
         tree = named("tree", cache.kept(FILLED, begun))
         return cls(tokenizer=tokenizer, given=of_text, tree=tree)

@@ -131,7 +131,8 @@ def _target(data: DecodingData) -> tuple[list[int], int]:
         tokens = encode_for(typed, "encoder_decoder")
     else:  # as they are cut behind the text, if that stays as it was
         typed = typed if typed[0] in CLOSING else f" {typed}"
-        prompt, whole = (encode_for(text, "decoder_only") for text in (data.view.text, data.view.text + typed))
+        before = data.view.whole_text
+        prompt, whole = (encode_for(text, "decoder_only") for text in (before, before + typed))
         tokens = whole[len(prompt) :] if whole[: len(prompt)] == prompt else data.tokenizer.encode(typed)
     return tokens[:room], max(0, len(tokens) - room)
 

@@ -81,8 +81,8 @@ def show(data: InterventionsData) -> None:
 
 def other_text(data: InterventionsData) -> str:
     """Return the text that values are taken from."""
-    examples = (example for example in data.card.examples if example != data.view.text)
-    return str(_OTHER.value).strip() or next(examples, data.view.text)
+    examples = (example for example in data.card.examples if example != state.TEXT.value)
+    return str(_OTHER.value).strip() or next(examples, state.TEXT.value)
 
 
 def _ablate(data: InterventionsData) -> None:

@@ -79,7 +79,7 @@ class ArchitectureData:
     @property
     def lengths(self) -> Mapping[str, int]:
         """How many tokens each stack reads here, by its name."""
-        return {stack: len(tokens) for stack, tokens in zip(self.plan.stacks, self.inputs, strict=True)}
+        return {stack: len(tokens) for stack, tokens in zip(self.plan.stacks, self.inputs, strict=False)}
 
     @property
     def labels(self) -> Mapping[str, tuple[str, ...]]:

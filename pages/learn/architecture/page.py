@@ -110,8 +110,8 @@ def _drawing(data: ArchitectureData) -> None:
     is_pair = len(data.plan.stacks) > 1
     config, lengths = data.card.config, data.shape_lengths
     texts = {
-        "encoder": data.view.text,
-        "decoder": " ".join(data.labels.get("decoder", ())) if is_pair else data.view.text,
+        "encoder": data.view.whole_text,
+        "decoder": " ".join(data.labels.get("decoder", ())) if is_pair else data.view.whole_text,
     }
     with st.container(key="hl-arch-stage" if is_pair else "hl-arch-stage-alone"):
         left, right = st.columns([6, 5] if is_pair else [2, 3], gap="medium")

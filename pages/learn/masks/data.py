@@ -182,7 +182,7 @@ class MasksData:
         model, text = self.source.recipe()[0], self.alone_recipe
         if choice is not None and not PRESETS[choice.preset].is_shifted:
             text = named("unshifted", text.unshifted())
-        arguments: list[Any] = [call(tuple, text.inputs.values()), replacements]
+        arguments: list[Any] = [text.model_inputs, replacements]
         if choice is not None:
             chosen = named("choice", literal(choice))
             arguments.append(named("edits", chosen.interventions(model.config, n_source=None, n_target=None)))

@@ -25,6 +25,7 @@ from transformer_core.cached_property import cached_property
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.errors import mark
+from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
     from transformer_core.analysis.stage.first_view import FirstView
@@ -233,7 +234,7 @@ class StageData:
         return found
 
 
-def _generated(source: Source, text: str) -> Expression:
+def _generated(source: Source, text: Given) -> Expression:
     """Return the text with what is generated, as code."""
     from transformer_core.analysis.stage.generating import generate
 

@@ -11,7 +11,7 @@ from pages.learn.start import view_fields
 from pages.learn.start.data import StageData
 from pages.learn.steps import view_fields as steps_fields
 from pages.shared import prose
-from pages.shared.view import long_texts, state
+from pages.shared.view import state
 from pages.shared.view.fields import written
 from transformer_core.language import say
 
@@ -27,7 +27,7 @@ class PageLink(NamedTuple):
 
 def show(data: StageData) -> None:
     """Draw the links of the zoom level."""
-    text = {state.MODEL.key: data.view.model, **long_texts.parameters(state.TEXT.key, data.view.text)}
+    text = {state.MODEL.key: data.view.model, **state.text_parameters()}
     if data.generated_text:  # the other pages would let the model generate its own
         text |= {state.TARGET.key: data.generated_text}
     with st.container(horizontal=True, gap="medium", key="hl-start-links"):

@@ -59,7 +59,7 @@ def steps() -> None:
             "explore/decoding/page.py",
             label=say("√d_k acts as a temperature on the scores: compare the temperature on the logits in Decoding"),
             icon=":material/thermostat:",
-            query_params={state.MODEL.key: data.view.model, state.TEXT.key: data.view.text, "temperature": "2"},
+            query_params={state.MODEL.key: data.view.model, **state.text_parameters(), "temperature": "2"},
         )
     why.show(data)
     code_expander.code(lambda: _code(data))

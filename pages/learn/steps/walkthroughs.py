@@ -8,6 +8,7 @@ from pages.shared.sources import Source
 from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
+from transformer_core.text.interface import Given
 
 if TYPE_CHECKING:
     from transformer_core.analysis.trace.model_run import ModelRun
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 MOST_TOKENS = 256  # on each side: a walk holds several matrices of all queries and keys
 
 
-def read(source: Source, text: str, target: str | None) -> "ModelRun":
+def read(source: Source, text: Given, target: str | None) -> "ModelRun":
     """Return the model run that is walked through: of a long text its beginning and its end.
 
     Raises:
@@ -28,11 +29,11 @@ def read(source: Source, text: str, target: str | None) -> "ModelRun":
 
 
 @cache.by_arguments(mark("truncated texts"))
-def _cut(source: Source, text: str, target: str | None) -> "ModelRun":
+def _cut(source: Source, text: Given, target: str | None) -> "ModelRun":
     return readings.run(source, text, target, MOST_TOKENS)
 
 
-def recipe(source: Source, config: ModelConfig, text: str, target: str | None) -> Expression:
+def recipe(source: Source, config: ModelConfig, text: Given, target: str | None) -> Expression:
     """Return the model run that is walked through as the code of the page has it; `config`: the model's."""
     loaded = source.recipe()
     reading = readings.call_of(loaded, source, text, target, min(MOST_TOKENS, config.max_seq_len))

@@ -18,13 +18,13 @@ from pages.shared.models import CPU, PRECISIONS, ModelCard
 from pages.shared.sources import Source
 from pages.shared.view import fields, locale, long_texts, stack_history
 from pages.shared.view.address import Address
-from pages.shared.view.fields import Field, Kept, one_of
+from pages.shared.view.fields import Field, Kept, TextField, one_of
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.analysis.heads.measures import HeadName
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_message, say_number
-from transformer_core.text.interface import WRITTEN_MASK
+from transformer_core.text.interface import WRITTEN_MASK, Given
 
 
 def _stack(text: str) -> str:
@@ -42,6 +42,8 @@ def _stack(text: str) -> str:
 
 
 MODEL, TEXT = Kept("model"), Kept("text", "")
+SECOND_TEXT = TextField("view", "second-text")  # that an encoder reads after the text; "": none
+TAKES_PAIRS = Kept("takes-pairs", False)  # whether the model reads two texts
 ATTENTION, LAYER, HEAD = Kept("attention"), Kept("layer"), Kept("head")
 TARGET = Kept("target")  # what a person makes an encoder-decoder write; None: what it writes by itself
 DEVICE, PRECISION = Kept("device", CPU), Kept("precision", PRECISIONS[0])
@@ -70,7 +72,7 @@ class View:
     """What is looked at, one head of one model on one text, and what the model runs on."""
 
     model: str
-    text: str
+    text: Given
     target: str | None
     attention: str
     layer: int
@@ -79,6 +81,11 @@ class View:
     precision: str
     continues: bool
     stack: str
+
+    @property
+    def whole_text(self) -> str:
+        """The text, or both texts, in one line."""
+        return self.text if isinstance(self.text, str) else " ".join(self.text)
 
     def source(self, card: ModelCard, *, continues: bool | None = None, is_changed: bool = True) -> Source:
         """Return what reads the text.
@@ -97,8 +104,10 @@ class View:
 
 def current() -> View:
     """Return the view of this session; `seed` must have run."""
-    kept = (MODEL, TEXT, TARGET, ATTENTION, LAYER, HEAD, DEVICE, PRECISION, CONTINUES, STACK)
-    return View(*(one.value for one in kept))
+    kept = (TARGET, ATTENTION, LAYER, HEAD, DEVICE, PRECISION, CONTINUES, STACK)
+    has_two = TAKES_PAIRS.value and TEXT.value and SECOND_TEXT.value
+    text = (TEXT.value, SECOND_TEXT.value) if has_two else TEXT.value
+    return View(MODEL.value, text, *(one.value for one in kept))
 
 
 def misfit(card: ModelCard) -> HeadlightError | None:
@@ -162,7 +171,7 @@ def seed(
             wanted = {MODEL.key: name}
     if _ADDRESS.is_from_outside():
         before = STACK.value
-        of_page = fields.fill((*own, CONTINUE, STACK), wanted)  # which the head may depend on
+        of_page = fields.fill((*own, SECOND_TEXT, CONTINUE, STACK), wanted)  # which the head may depend on
         if _ADDRESS.is_known and STACK.value != before:
             stack_history.keep(before)
         notes += _fill(cards, wanted, usual_head or last_head) + of_page
@@ -177,10 +186,15 @@ def seed(
     fit(card)
     _USUAL.set(_usual(cards, card, usual_head))
     CONTINUES.set(wants_continuation(card))
+    TAKES_PAIRS.set(card.takes_pairs)
+    if not card.takes_pairs and SECOND_TEXT.parameters().keys() & wanted.keys():
+        notes.append(say("This model reads one text, so the second text of this link is not shown."))
+        SECOND_TEXT.pop()
     _SHOWN.set(card.name)
     _TITLE.set(card.title)
-    SUBJECT.set((_TITLE, TEXT))
-    _OWN.set((*own, STACK, *((CONTINUE,) if card.config.architecture == "decoder_only" else ())))
+    SUBJECT.set((_TITLE, TEXT, *((SECOND_TEXT,) if card.takes_pairs else ())))
+    of_kind = {"decoder_only": (CONTINUE,), "encoder_only": (SECOND_TEXT,) if card.takes_pairs else ()}
+    _OWN.set((*own, STACK, *of_kind.get(card.config.architecture, ())))
     return notes
 
 
@@ -194,7 +208,7 @@ def in_words() -> dict[str, str]:
     view = current()
     values = {
         MODEL.key: view.model,
-        **long_texts.parameters(TEXT.key, view.text),
+        **long_texts.parameters(TEXT.key, TEXT.value),
         ATTENTION.key: view.attention,
         LAYER.key: str(view.layer),
         HEAD.key: str(view.head),
@@ -202,6 +216,12 @@ def in_words() -> dict[str, str]:
     if view.target is not None:
         values[TARGET.key] = view.target
     return values | fields.written(_OWN.value) | locale.published()
+
+
+def text_parameters() -> dict[str, str]:
+    """Return the text, and the one after it, in the words of the URL."""
+    second = fields.written([SECOND_TEXT]) if TAKES_PAIRS.value else {}
+    return long_texts.parameters(TEXT.key, TEXT.value) | second
 
 
 def publish() -> None:
@@ -257,8 +277,9 @@ def on_long_text() -> None:
 
 
 def on_example(text: str) -> None:
-    """An example was clicked; a target that was typed belongs to another text."""
+    """An example was clicked; a target or a second text that was typed belongs to another text."""
     TARGET.set(None)
+    SECOND_TEXT.set("")
     EXAMPLES.set(False)
     _take_text(text)
 
@@ -293,6 +314,7 @@ def on_model(cards: Mapping[str, ModelCard]) -> None:
     has_lost_its_blanks = card.config.architecture != "encoder_only" and WRITTEN_MASK.search(TEXT.value)
     if card.examples and (not TEXT.value or TEXT.value in of_others or has_lost_its_blanks or has_no_ids):
         TEXT.set(card.examples[0])
+        SECOND_TEXT.set("")
     for field in _OWN.value:
         if field.is_of_model:
             field.set(field.usual)

@@ -11,7 +11,7 @@ from torch import Tensor
 from transformer_core.analysis.blueprint.plan import STACKS
 from transformer_core.analysis.blueprint.shapes import PROBABILITIES
 from transformer_core.analysis.blueprint.stream import Stream, stream_of, stream_places
-from transformer_core.analysis.trace.traced_forward import tensor_of
+from transformer_core.analysis.trace.traced_forward import final_states, tensor_of
 from transformer_core.instrument.capture import capture
 from transformer_core.model.transformer import Transformer
 
@@ -26,7 +26,7 @@ class CapturedText:
 
         Args:
             model: in evaluation mode.
-            inputs: the tokens of the text, and for two stacks those of the decoder's input after them.
+            inputs: as for `final_states`.
         """
         self.model = model
         self._inputs = [tensor_of(tokens, model) for tokens in inputs]
@@ -39,7 +39,7 @@ class CapturedText:
         """How many tokens each stack reads, by its name."""
         config = self.model.config
         stacks = [*(["encoder"] if config.has_encoder else []), *(["decoder"] if config.has_decoder else [])]
-        return {stack: tokens.shape[1] for stack, tokens in zip(stacks, self._inputs, strict=True)}
+        return {stack: tokens.shape[1] for stack, tokens in zip(stacks, self._inputs, strict=False)}
 
     @property
     def n_bytes(self) -> int:
@@ -87,8 +87,9 @@ class CapturedText:
         """Run the model once, and return what passed some hook points [1, ...]."""
         with capture(self.model, *sites) as activations:
             is_within_stacks = all(site.startswith(STACKS) for site in sites)
-            run = self.model.final_states if is_within_stacks else self.model  # logits of a long text are large
-            run(*self._inputs)
+            final = final_states(self.model, self._inputs)
+            if not is_within_stacks:  # logits of a long text are large
+                self.model.logits_of(final)
         return dict(activations)
 
     def _keep(self, site: str, values: np.ndarray) -> None:

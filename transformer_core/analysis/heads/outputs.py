@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 
 from transformer_core.analysis.trace.attentions import attentions_of
-from transformer_core.analysis.trace.traced_forward import tensor_of
+from transformer_core.analysis.trace.traced_forward import final_states
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
 from transformer_core.model.transformer import Transformer
@@ -23,7 +23,7 @@ def head_outputs(
 
     Args:
         model: in evaluation mode, on any device and in any precision.
-        inputs: its tokens: of the source and of the decoder's input, or of its one text.
+        inputs: as for `final_states`.
         max_tokens: of each side; what heads write takes d_model numbers a head and token.
 
     Returns:
@@ -44,7 +44,7 @@ def head_outputs(
             n_tokens=n_tokens,
         )
     with capture(model, "*.hook_z") as activations:
-        model.final_states(*(tensor_of(ids, model) for ids in inputs))
+        final_states(model, inputs)
     outputs = {}
     for name, attention in attentions_of(model.config).items():
         n_layers, n_heads = attention.n_layers(model.config), model.config.n_heads
@@ -67,14 +67,14 @@ def layer_states(
 
     Args:
         model: in evaluation mode, on any device and in any precision.
-        inputs: its tokens: of the source and of the decoder's input, or of its one text.
+        inputs: as for `final_states`.
 
     Returns:
         by "encoder" and "decoder", whichever the model has, n_layers + 1 states, float32: `hook_resid_pre` of block 0
         and `hook_resid_post` of each. In post-norm these are sums that the block's last normalization has yet to pass.
     """
     with capture(model, "*.blocks.0.hook_resid_pre", "*.hook_resid_post") as activations:
-        model.final_states(*(tensor_of(ids, model) for ids in inputs))
+        final_states(model, inputs)
     return {
         stack: np.stack(
             [state[0].float().cpu().numpy() for site, state in activations.items() if site.startswith(f"{stack}.")]

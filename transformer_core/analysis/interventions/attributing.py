@@ -18,7 +18,7 @@ from transformer_core.analysis.interventions.metric import Metric
 from transformer_core.analysis.interventions.records import Ablation, Component, Patch, Stack
 from transformer_core.analysis.interventions.source_runs import SourceRuns, stepwise_attention
 from transformer_core.analysis.interventions.sweeping import EMPTY, SweepResult, keep_sources, sweep
-from transformer_core.analysis.trace.traced_forward import tensor_of
+from transformer_core.analysis.trace.traced_forward import final_states
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.intervene import Intervention, intervene, step_in
@@ -110,7 +110,7 @@ def _at(
     moved: Intervention | None = None,
 ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Return the activations of some sites and the slopes of the metric there, by site; with `moved`, at other ones."""
-    inputs = [tensor_of(ids, model) for ids in always.inputs(base.run.inputs)]
+    inputs = always.inputs(base.run.inputs)
     with torch.inference_mode(False), torch.enable_grad():
         with (
             stepwise_attention(model),
@@ -119,7 +119,7 @@ def _at(
             intervene(model, dict.fromkeys(sites, moved) if moved else {}),
             capture(model, *sites, detach=False) as acts,
         ):
-            states = model.final_states(*inputs)[:, [metric.position]]
+            states = final_states(model, inputs)[:, [metric.position]]
             measured = metric.of_tensor(model.logits_of(states)[0, 0].float())
         slopes = torch.autograd.grad(measured, [acts[name] for name in sites], allow_unused=True)
     values = {name: acts[name].detach() for name in sites}

@@ -20,7 +20,7 @@ from transformer_core.analysis.interventions.record_checks import MAX_TEXTS
 from transformer_core.analysis.interventions.records import STEMS, Ablation, Component
 from transformer_core.analysis.interventions.source_runs import stepwise_attention
 from transformer_core.analysis.trace.model_run import run_text
-from transformer_core.analysis.trace.traced_forward import captured, tensor_of
+from transformer_core.analysis.trace.traced_forward import captured, final_states
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import replace
@@ -158,7 +158,7 @@ def _loss(model: Transformer, component: Component, name: str, bases: Sequence[B
     total, n = constant.new_zeros(()), 0
     for base in bases:
         with stepwise_attention(model), intervene(model, {name: edit}):
-            states = model.final_states(*(tensor_of(ids, model) for ids in base.run.inputs))
+            states = final_states(model, base.run.inputs)
         after = model.logits_of(states[:, list(base.outputs.positions)])[0].float().log_softmax(dim=-1)
         before = base.forced.log_probs.clone()
         total = total + torch.nn.functional.kl_div(after, before, reduction="sum", log_target=True)

@@ -14,14 +14,14 @@ from transformer_core.hooks import HookPoint, position_offset
 from transformer_core.instrument.intervene import Intervention, step_in
 from transformer_core.instrument.sites import Site
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.interface import Tokenizer
+from transformer_core.text.interface import Given, Tokenizer
 
 
 def with_interventions(
     model: Transformer,
     tokenizer: Tokenizer,
     stack: Stack,
-    text: str,
+    text: Given,
     *,
     target: str | None = None,
     max_tokens: int = 64,

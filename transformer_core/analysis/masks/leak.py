@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from transformer_core.analysis.masks.rules import MaskRule
 from transformer_core.analysis.masks.run import Predictions, outputs_at, predictions
 from transformer_core.analysis.masks.text import MaskText
-from transformer_core.analysis.trace.traced_forward import tensor_of
+from transformer_core.analysis.trace.traced_forward import final_states
 from transformer_core.instrument.intervene import intervene
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
@@ -78,14 +78,17 @@ def leak(
 
     Args:
         model: in evaluation mode.
-        inputs: what it is given; the tokens of the last sequence are changed, the decoder's input where there is one.
+        inputs: as for `final_states`; the tokens of the last stack are changed.
         replacements: of each of these tokens, what stands in its place.
         interventions: masks by site, in the place of the model's own.
     """
-    *fixed, tokens = [list(ids) for ids in inputs]
+    place_of_tokens = 0 if model.config.architecture == "encoder_only" else -1
+    sides = [list(ids) for ids in inputs]
+    tokens = sides[place_of_tokens]
 
     def logits(ids: Sequence[int]) -> torch.Tensor:
-        return model(*(tensor_of(ids_of_side, model) for ids_of_side in (*fixed, ids)))[0].float().cpu()  # [pos, vocab]
+        sides[place_of_tokens] = [*ids]
+        return model.logits_of(final_states(model, sides))[0].float().cpu()  # [pos, vocab]
 
     moved = np.zeros((len(tokens), len(tokens)), dtype=np.float32)
     after = np.zeros((len(tokens), len(tokens)), dtype=np.int64)

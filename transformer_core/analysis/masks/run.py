@@ -13,7 +13,7 @@ from transformer_core.analysis.masks.presets import N_PADDING, PRESETS, padded_s
 from transformer_core.analysis.masks.rules import MaskCell, MaskChoice, MaskRule
 from transformer_core.analysis.masks.text import MaskText
 from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
-from transformer_core.analysis.trace.traced_forward import captured, tensor_of
+from transformer_core.analysis.trace.traced_forward import captured, final_states, tensor_of
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.hooks import active_hooks
 from transformer_core.instrument.capture import capture
@@ -130,7 +130,7 @@ def masks_of(
         for name, attention in attentions_of(model.config).items()
     }
     with intervene(model, interventions_of(model, text, choice)):
-        acts = captured(model, text.inputs.values(), *sites.values())
+        acts = captured(model, text.model_inputs, *sites.values())
     return {name: acts[site][0, 0].cpu().numpy() for name, site in sites.items()}
 
 
@@ -228,12 +228,8 @@ def _scores(source: PatternInputs, head: int) -> Float[Tensor, "query key"]:
 
 def outputs_at(model: Transformer, text: MaskText) -> Float[Tensor, "asked vocab"]:
     """Return the outputs at the places where the model is asked, on the CPU."""
-    final = model.final_states(*_tensors(model, text))[:, list(text.judged)]
+    final = final_states(model, text.model_inputs)[:, list(text.judged)]
     return (model.logits_of(final) if model.config.unembed else final)[0].float().cpu()
-
-
-def _tensors(model: Transformer, text: MaskText) -> list[Tensor]:
-    return [tensor_of(tokens, model) for tokens in text.inputs.values()]
 
 
 def predictions(model: Transformer, tokenizer: Tokenizer, text: MaskText, logits: Tensor) -> Predictions:

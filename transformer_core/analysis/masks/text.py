@@ -7,7 +7,7 @@ from transformer_core.analysis.texts.fixed_text import fix_text
 from transformer_core.analysis.trace.attentions import ATTENTIONS, sides_of
 from transformer_core.config import Architecture
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.interface import Tokenizer
+from transformer_core.text.interface import Given, Tokenizer
 
 MOST_TOKENS = 48  # on each side, padding included
 
@@ -19,6 +19,8 @@ class MaskText:
     architecture: Architecture
     inputs: Mapping[str, tuple[int, ...]]  # by side, "source" and "target": what the model is given, padding after it
     labels: Mapping[str, tuple[str, ...]]  # of these tokens
+    segments: tuple[int, ...] = ()  # of each token, where an encoder reads two texts
+    border: int | None = None  # in "source", the first token of the second text; None where there is one text
     n_real: Mapping[str, int]  # tokens of each side that are no padding
     judged: tuple[int, ...]  # positions of the output that have a target token
     expected: tuple[int, ...]  # the target token of each of them
@@ -31,6 +33,14 @@ class MaskText:
     def output_side(self) -> str:
         """Where the places of the output are counted: on the target's side, or on the one side that there is."""
         return "source" if self.architecture == "encoder_only" else "target"
+
+    @property
+    def model_inputs(self) -> tuple[tuple[int, ...], ...]:
+        """What the model is given, as `final_states` takes it; padding after two texts is in the first segment."""
+        if not self.segments:
+            return tuple(self.inputs.values())
+        (tokens,) = self.inputs.values()
+        return tokens, (*self.segments[: len(tokens)], *[0] * (len(tokens) - len(self.segments)))
 
     @property
     def n_padding(self) -> Mapping[str, int]:
@@ -93,7 +103,7 @@ class MaskText:
 def mask_text(
     model: Transformer,
     tokenizer: Tokenizer,
-    text: str,
+    text: Given,
     *,
     target: str | None = None,
     max_tokens: int = MOST_TOKENS,
@@ -117,7 +127,7 @@ def mask_text(
     """
     fixed = fix_text(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
     sides = sides_of(fixed.architecture)
-    inputs = dict(zip(sides, fixed.inputs, strict=True))
+    inputs = dict(zip(sides, fixed.inputs, strict=False))  # segments are no side
     labels = {side: getattr(fixed, side) for side in sides}
     if fixed.architecture == "encoder_only":
         judged = fixed.judged or tuple(range(len(inputs["source"])))
@@ -134,6 +144,8 @@ def mask_text(
         architecture=fixed.architecture,
         inputs=inputs,
         labels=labels,
+        segments=fixed.inputs[1] if fixed.border is not None else (),
+        border=fixed.border,
         n_real={side: len(tokens) for side, tokens in inputs.items()},
         judged=judged,
         expected=expected,

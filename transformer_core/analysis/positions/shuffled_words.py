@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from transformer_core.analysis.trace.attentions import ATTENTIONS, sides_of
 from transformer_core.analysis.trace.greedy_output import LEAST_ROOM
 from transformer_core.analysis.trace.model_run import ModelRun
-from transformer_core.analysis.trace.traced_forward import captured, tensor_of
+from transformer_core.analysis.trace.traced_forward import captured, final_states, tensor_of
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import TextError
 from transformer_core.model.transformer import Transformer
@@ -114,7 +114,7 @@ def shuffle_words(
 def _inputs(model_run: ModelRun) -> tuple[dict[str, list[int]], dict[str, int]]:
     """Return the tokens of each side, of a prompt without what the model wrote after it, and how many they are."""
     sides = sides_of(model_run.architecture)
-    inputs = {side: list(ids) for side, ids in zip(sides, model_run.inputs, strict=True)}
+    inputs = {side: list(ids) for side, ids in zip((*sides, "segments"), model_run.inputs, strict=False)}
     if model_run.architecture == "decoder_only":
         inputs["target"] = inputs["target"][: model_run.n_given]
     return inputs, {side: len(ids) for side, ids in inputs.items()}
@@ -194,7 +194,7 @@ def _predicted_text(model: Transformer, tokenizer: Tokenizer, model_run: ModelRu
     if model_run.architecture == "encoder_only":
         if not config.unembed or tokenizer.mask_id is None or tokenizer.mask_id not in ids:
             return ""
-        best = model(tokens)[0].argmax(dim=-1).tolist()
+        best = model.logits_of(final_states(model, (tokens, *model_run.inputs[1:])))[0].argmax(dim=-1).tolist()
         return tokenizer.decode(
             [guess if one == tokenizer.mask_id else one for one, guess in zip(ids, best, strict=True)]
         )

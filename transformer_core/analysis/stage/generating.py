@@ -12,17 +12,18 @@ from transformer_core.analysis.stage.stage_text import (
     USUAL_TOKENS,
     StageText,
 )
+from transformer_core.analysis.trace.model_run import unknown_words
 from transformer_core.analysis.trace.traced_forward import EncodedInput, tensor_of
 from transformer_core.decoding.filling import NOTHING, BlankPrediction, FillingTree
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.session import DecodingSession
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.interface import WRITTEN_MASK, Tokenizer
+from transformer_core.text.interface import Given, Tokenizer
 
 
 def generate(
-    model: Transformer, tokenizer: Tokenizer, text: str, *, chosen: Sequence[int] = (), sampling: Sampling = GREEDY
+    model: Transformer, tokenizer: Tokenizer, text: Given, *, chosen: Sequence[int] = (), sampling: Sampling = GREEDY
 ) -> StageText:
     """Return a text and what a model generates after it, as far as the stage has room for it.
 
@@ -50,9 +51,13 @@ def generate(
         generated = StageText(
             architecture="encoder_only", source=tuple(given.ids), source_labels=given.labels, n_given=len(given.ids)
         )
-    typed = [text] if tokenizer.mask_id is None else WRITTEN_MASK.split(text)
-    unknown = dict.fromkeys(word for part in typed for word in tokenizer.unknown_words(part))
-    return replace(generated, unknown=tuple(unknown), n_left_out=len(given.left_out))
+    return replace(
+        generated,
+        segments=tuple(given.segments or ()),
+        border=given.border,
+        unknown=unknown_words(tokenizer, text),
+        n_left_out=len(given.left_out),
+    )
 
 
 def _continued(
@@ -92,7 +97,7 @@ def _filled(
     model: Transformer, tokenizer: Tokenizer, given: EncodedInput, chosen: Sequence[int], sampling: Sampling
 ) -> StageText:
     """Return a text with some of its blanks filled."""
-    tree = FillingTree(model, tensor_of(given.ids, model), mask_id=tokenizer.mask_id)
+    tree = FillingTree(model, *(tensor_of(ids, model) for ids in given.inputs), mask_id=tokenizer.mask_id)
     filling = NOTHING
     for token in chosen:
         filling = tree.fill(filling, None, token)

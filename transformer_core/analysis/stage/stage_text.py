@@ -25,6 +25,8 @@ class StageText:
     architecture: Architecture
     source: tuple[int, ...] = ()  # token ids that the encoder reads
     target: tuple[int, ...] = ()  # token ids that the decoder reads, generated ones included
+    segments: tuple[int, ...] = ()  # of each source token, where an encoder reads two texts
+    border: int | None = None  # in the source, the first token of the second text; None where there is one text
     source_labels: tuple[str, ...] = ()
     target_labels: tuple[str, ...] = ()
     n_given: int  # tokens of the last stack that were not generated: <bos>, the prompt, or the text with its blanks
@@ -38,8 +40,8 @@ class StageText:
 
     @property
     def inputs(self) -> tuple[tuple[int, ...], ...]:
-        """The token ids of each stack, as the model takes them."""
-        return tuple(side for side in (self.source, self.target) if side)
+        """The token ids of each stack, or of two texts with their segments, as `final_states` takes them."""
+        return tuple(side for side in (self.source, self.target, self.segments) if side)
 
     @property
     def tokens(self) -> dict[str, tuple[int, ...]]:

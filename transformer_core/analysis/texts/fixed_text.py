@@ -15,7 +15,7 @@ from transformer_core.analysis.trace.traced_forward import EncodedInput, TracedF
 from transformer_core.config import Architecture
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.interface import Tokenizer
+from transformer_core.text.interface import Given, Tokenizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,9 +23,10 @@ class FixedText:
     """A text in tokens, and the output that is teacher-forced at all snapshots."""
 
     architecture: Architecture
-    inputs: tuple[tuple[int, ...], ...]  # of the model: source and decoder's input, or its one sequence of tokens
+    inputs: tuple[tuple[int, ...], ...]  # as `final_states` takes them
     source: tuple[str, ...]  # labels of the encoder's tokens; () without encoder
     target: tuple[str, ...]  # labels of the decoder's input; () without decoder
+    border: int | None = None  # in `source`, the first token of the second text; None where there is one text
     n_given: int  # tokens at the beginning of `target` that were typed; the others, one snapshot wrote
     output: str  # teacher-forced at all snapshots; encoder-only: the text with its blanks filled in
     judged: tuple[int, ...]  # positions of the output at which a token of it is expected
@@ -42,7 +43,7 @@ class FixedText:
 def fix_text(
     model: Transformer,
     tokenizer: Tokenizer,
-    text: str,
+    text: Given,
     *,
     target: str | None = None,
     max_tokens: int = 64,
@@ -63,8 +64,10 @@ def fix_text(
     """
     model_run = run_text(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
     room = min(max_tokens, model.config.max_seq_len)
-    ids = EncodedInput.of(tokenizer, text, model_run.architecture, room).ids
-    inputs, judged, expected = [ids], [blank.position for blank in model_run.blanks], []
+    given = EncodedInput.of(tokenizer, text, model_run.architecture, room)
+    ids = given.ids
+    inputs: list[Sequence[int]] = [*given.inputs]
+    judged, expected = [blank.position for blank in model_run.blanks], []
     if model_run.architecture == "encoder_only" and judged:
         expected = watch(model, inputs).log_probs_at(judged).argmax(dim=-1).tolist()
     elif model_run.architecture == "encoder_decoder":
@@ -84,6 +87,7 @@ def fix_text(
     return FixedText(
         architecture=model_run.architecture,
         inputs=tuple(map(tuple, inputs)),
+        border=model_run.border,
         source=model_run.source,
         target=model_run.target,
         n_given=model_run.n_given,

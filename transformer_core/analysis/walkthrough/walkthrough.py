@@ -229,7 +229,7 @@ def walk(
     origins = {"x": outline.origin_of_x()} | ({"memory": outline.origin_of_memory()} if outline.is_cross else {})
     sites |= {site for origin in origins.values() for site in origin.sites} | sites_to_recompute(outline)
     activations = captured(model, inputs, *sorted(sites))
-    sides = dict(zip(sides_of(model.config.architecture), inputs, strict=True))
+    sides = dict(zip(sides_of(model.config.architecture), inputs, strict=False))  # segments are no side
     queries, keys = (sides[side] for side in (outline.attention.queries_from, outline.attention.keys_from))
     arrays = {site: value.float().cpu() for site, value in activations.items()}
     parts = {name: {site: arrays[site][0].numpy() for site in origin.sites} for name, origin in origins.items()}

@@ -1,0 +1,75 @@
+"""Two texts are read as transformers reads the pair: ids, segments, patterns and predictions, whoever asks."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import transformer_core as tc
+from tests.small_bert import save_small_bert
+from transformer_core.analysis.flow.effect import output_log_probs
+from transformer_core.analysis.interventions.comparison import read_base
+from transformer_core.analysis.masks.leak import leak
+from transformer_core.analysis.masks.text import mask_text
+from transformer_core.analysis.stage.generating import generate
+from transformer_core.analysis.trace.model_run import run_text
+from transformer_core.analysis.trace.traced_forward import final_states
+from transformer_core.cli.main import main
+from transformer_core.errors import TextError
+
+PAIRS = [("the cat sat", "it is [MASK] mat ."), ("[MASK]", "dogs"), ("the dogs [MASK] on a mat .", "a zebra")]
+
+
+def test_pairs_are_read_as_transformers_reads_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    theirs, their_tokenizer = save_small_bert(tmp_path)
+    model, tokenizer = tc.load(tmp_path)
+    assert tokenizer.takes_pairs
+    for pair in PAIRS:
+        encoded = their_tokenizer(*pair, return_tensors="pt")
+        ids, segments = encoded.input_ids[0].tolist(), encoded.token_type_ids[0].tolist()
+        with torch.inference_mode():
+            expected = theirs(**encoded, output_attentions=True)
+            logits = model(encoded.input_ids, segments=encoded.token_type_ids)
+        torch.testing.assert_close(logits, expected.logits, atol=1e-4, rtol=1e-4)
+        patterns = torch.stack(expected.attentions)[:, 0].numpy()
+        place = ids.index(tokenizer.mask_id)
+        log_probs = expected.logits[0, place].log_softmax(-1)
+
+        run = run_text(model, tokenizer, pair)
+        assert run.inputs == (tuple(ids), tuple(segments))
+        assert run.border == segments.index(1)
+        assert [label.startswith("‖") for label in run.source] == [at == run.border for at in range(len(ids))]
+        np.testing.assert_allclose(run.patterns["encoder"], patterns, atol=1e-5)
+        (blank,) = run.blanks
+        assert blank.position == place
+        best = log_probs.exp().max().item()
+        assert blank.candidates[0].probability == pytest.approx(best, abs=1e-5)
+
+        torch.testing.assert_close(output_log_probs(model, run.inputs, [place])[0], log_probs, atol=1e-4, rtol=1e-4)
+        base = read_base(model, tokenizer, pair)
+        torch.testing.assert_close(base.forced.log_probs[0], log_probs, atol=1e-4, rtol=1e-4)
+        text = mask_text(model, tokenizer, pair)
+        assert text.model_inputs == run.inputs
+        padded = text.padded(tokenizer, model.config.pad_id, ["source"], 2)
+        torch.testing.assert_close(
+            final_states(model, padded.model_inputs)[:, : len(ids)], final_states(model, run.inputs)
+        )
+        assert leak(model, text.model_inputs, ids).moved.max() == 0  # each token replaced by itself
+        assert generate(model, tokenizer, pair, chosen=[7]).inputs[1] == run.inputs[1]
+
+    assert main(["decode", str(tmp_path), PAIRS[0][0], "--second", PAIRS[0][1]]) == 0
+    encoded = their_tokenizer(*PAIRS[0], return_tensors="pt")
+    ids, logits = encoded.input_ids[0], theirs(**encoded).logits[0]
+    filled = torch.where(ids == tokenizer.mask_id, logits.argmax(-1), ids)
+    assert capsys.readouterr().out.strip() == tokenizer.decode(filled)
+
+
+def test_a_long_pair_keeps_the_sign_at_its_end(tmp_path: Path):
+    save_small_bert(tmp_path)
+    model, tokenizer = tc.load(tmp_path)
+    run = run_text(model, tokenizer, ("the cat sat", "on the mat " * 20), max_tokens=9)
+    assert run.source == ("[CLS]", "the", "cat", "sat", "[SEP]", "‖on", "the", "mat", "[SEP]")
+    assert run.inputs[1] == (0, 0, 0, 0, 0, 1, 1, 1, 1)
+    with pytest.raises(TextError, match="no target"):
+        run_text(model, tokenizer, ("the", "cat"), target="a")
