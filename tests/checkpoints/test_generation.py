@@ -21,6 +21,8 @@ def random_model(kind: str, **values: Any) -> Any:
     import transformers
 
     sizes: dict[str, Any] = {"vocab_size": VOCAB}
+    config: Any
+    model_class: Any
     if kind == "t5":
         sizes |= {"d_model": 32, "d_ff": 48, "d_kv": 16, "num_layers": 1, "num_heads": 2}
         config, model_class = transformers.T5Config, transformers.T5ForConditionalGeneration
@@ -114,4 +116,4 @@ def test_a_model_in_memory_is_copied():
     assert next(theirs.parameters()).any()
     for other in (torch.nn.Linear(2, 2), 5, None, ["checkpoints/en-fr"]):
         with pytest.raises(CheckpointError, match=r"not a model of the transformers library|got "):
-            tc.load(other)  # type: ignore[arg-type]
+            tc.load(other)

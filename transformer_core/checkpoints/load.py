@@ -184,7 +184,7 @@ def _copied(
 ) -> tuple[Transformer, Tokenizer]:
     """Return a model of the `transformers` library that is in memory as one of ours."""
     where, settings = type(theirs).__name__, getattr(theirs, "config", None)
-    if not hasattr(settings, "to_dict"):
+    if settings is None or not hasattr(settings, "to_dict"):
         raise CheckpointError(
             "{where} is not a model of the transformers library, so its architecture is unknown; save its weights, and "
             "describe them in a {config} beside them",

@@ -58,6 +58,7 @@ class GenerationState:
             tokens = torch.cat([tokens, begun], dim=1)
         lengths = _real_lengths(tokens, config)  # [batch]
         if model.encoder is not None:
+            assert config.bos_id is not None, "an encoder-decoder has it"
             self.memory, self.src = model.encode(tokens), tokens
             tokens = torch.cat([tokens.new_full((tokens.shape[0], 1), config.bos_id), begun], dim=1)
             lengths = torch.full_like(lengths, tokens.shape[1])

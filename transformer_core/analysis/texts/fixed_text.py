@@ -75,6 +75,7 @@ def fix_text(
             whole = _continued(model, ids, n_new=len(model_run.target))
         else:
             typed = EncodedInput.of(tokenizer.target, target, model_run.architecture, room).ids
+            assert model.config.bos_id is not None, "an encoder-decoder has it"
             whole = [model.config.bos_id, *typed]
         inputs, judged, expected = [ids, whole[:-1]], [*range(len(whole) - 1)], whole[1:]
     elif model_run.architecture == "decoder_only":
