@@ -21,7 +21,7 @@ from transformer_core.training.experiments.experiment import ExperimentRequest
 
 
 def cut_line(n: int) -> str:
-    return pair_lines._bad_line(1, b"x" * n).text
+    return pair_lines.BadLine(line=1, problem="no_row", text="x" * n).text
 
 
 CUT: Mapping[str, tuple[int, Callable[[int], str]]] = {  # the longest text that is shown whole

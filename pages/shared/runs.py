@@ -157,8 +157,8 @@ def start(name: str, arguments: Sequence[str]) -> None:
             "{n} trainings are already at work or queued on this machine; wait until one has finished, or stop one",
             n=len(at_work),
         )
-    of_visitor = [run for run in at_work if _by(run.path) == owners.visitor()]
-    if len(of_visitor) >= MOST_OF_A_VISITOR:
+    n_of_visitor = sum(_by(run.path) == owners.visitor() for run in at_work)
+    if n_of_visitor >= MOST_OF_A_VISITOR:
         raise RunError(
             "{n} trainings that you started are already at work or queued; wait until one has finished, or stop one",
             n=MOST_OF_A_VISITOR,

@@ -58,7 +58,8 @@ def test_wrapped_weights_are_the_same_model_in_every_format(
     weights = {WRAPPED[wrapper](k): v for k, v in load_file(folder_of(name) / "model.safetensors").items()}
     folder = folder_with(folder_of, name, tmp_path / name)
     for is_pickle in (False, True):
-        extra = {"x._extra_state": torch.zeros(1, dtype=torch.uint8) if not is_pickle else {"scale": 1.0}}
+        state: Any = {"scale": 1.0} if is_pickle else torch.zeros(1, dtype=torch.uint8)
+        extra = {"x._extra_state": state}
         save = torch.save if is_pickle else save_file
         save({**weights, **extra}, folder / ("pytorch_model.bin" if is_pickle else "model.safetensors"))
         notes: list[Message] = []
@@ -87,7 +88,8 @@ def test_two_models_adapters_and_masks(folder_of: FolderOf, gpt2: Any, tmp_path:
     assert "merge_and_unload()" in refusal(tc.load, folder)
     (folder / "adapter_config.json").write_text('{"peft_type": "LORA", "base_model_name_or_path": "openai/g"}')
     (folder / "model.safetensors").rename(folder / "adapter_model.safetensors")
-    for place in (folder, str(folder)):
+    places: tuple[Any, ...] = (folder, str(folder))
+    for place in places:
         assert "is an adapter (LORA) for openai/g, not a whole model; merge" in refusal(tc.load, place)
 
 

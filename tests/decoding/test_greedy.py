@@ -49,6 +49,7 @@ def padded(sources: list[Tensor]) -> Tensor:
 def written_naively(model: Transformer, source: Tensor, n_steps: int) -> tuple[list[int], list[float]]:
     """One text, no batch, no cache, no padding: read all, take the best, append."""
     config = model.config
+    assert config.bos_id is not None
     tokens, log_probs = [config.bos_id], []
     for _ in range(n_steps):
         log_prob = F.log_softmax(model(source[None], torch.tensor([tokens]))[0, -1], dim=0).tolist()

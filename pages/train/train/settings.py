@@ -10,7 +10,7 @@ from pages.shared import models, prose
 from pages.shared.corpora import Choice
 from pages.shared.glossary import TERMS
 from pages.shared.glossary.links import definitions
-from transformer_core.config import ModelConfig
+from transformer_core.config import SPECIAL_TOKENS, ModelConfig
 from transformer_core.errors import mark
 from transformer_core.language import say
 from transformer_core.model.presets import PRESETS
@@ -163,7 +163,7 @@ def arguments(choice: Choice, preset: str, model: ModelConfig, training: Trainin
     """Return the command line that trains this, without the run's folder."""
     words = ["--corpus", choice.corpus, "--preset", preset, "--device", device]
     usual = PRESETS[preset](model.vocab_size).to_dict() | preset_training(preset, choice.name).to_dict()
-    follows = ("vocab_size", "pad_id", "bos_id", "eos_id", "d_head", "n_kv_heads")  # from the corpus, and the others
+    follows = ("vocab_size", *SPECIAL_TOKENS, "d_head", "n_kv_heads")  # from the corpus, and the others
     for name, value in (model.to_dict() | training.to_dict()).items():
         if value != usual[name] and name not in follows:
             words += ["--set", f"{name}={str(value).lower()}"]

@@ -43,7 +43,7 @@ def frozen_patterns(variation: str) -> Stack:
         entries=tuple(
             Patch(
                 component=Component(kind="pattern", attention=name, layer=layer),  # type: ignore[arg-type]
-                text=base.text,
+                text=str(base.text),
                 direction="denoising",
             )
             for name, attention in attentions_of(model.config).items()

@@ -75,7 +75,7 @@ def test_what_changes_nothing_changes_no_bit(variation: str):
     for entries in ((), off):
         assert torch.equal(logits_with(variation, *entries, step_by_step=False), model(*tensors_of(base_of(variation))))
     for component in components(variation):
-        patch = Patch(component=component, text=base_of(variation).text, direction="noising")
+        patch = Patch(component=component, text=str(base_of(variation).text), direction="noising")
         assert torch.equal(logits_with(variation, patch), plain), component
     name: Any = last_attention(config)
     scaled = CellEdit(attention=name, layer=1, operation="scale", number=1, cells=((1, None), (None, 0)))

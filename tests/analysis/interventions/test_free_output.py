@@ -60,7 +60,8 @@ class Writing:
         model, config, base = self.model, self.model.config, self.base
         ready = prepare(model, self.tokenizer, stack, run=base.run, sources=self.sources)
         given = base.run.inputs[0] if config.has_encoder else base.run.inputs[0][: self.n_given]
-        tokens, written = [config.bos_id] if config.has_encoder else [*given], list[int]()
+        assert config.bos_id is not None or not config.has_encoder
+        tokens, written = [config.bos_id or 0] if config.has_encoder else [*given], list[int]()
         room = ROOM["max_tokens"] - 1 if config.has_encoder else ROOM["max_new_tokens"]
         while len(written) < room and config.eos_id not in written:
             inputs = [torch.tensor([each]) for each in ([given] if config.has_encoder else []) + [tokens + written]]

@@ -114,6 +114,7 @@ def test_all_masks_at_once_and_all_presets(make):
 def test_what_it_writes_is_written_step_by_step_under_the_mask(make, choice: MaskChoice):
     """Where earlier rows see later tokens, each step computes them anew."""
     model, tokenizer, text = opened(make, "encoder_decoder")
+    assert model.config.bos_id is not None
     tokens = [model.config.bos_id]
     for _ in range(model.config.max_seq_len - 1):
         inputs = {"source": text.inputs["source"], "target": tokens}

@@ -114,7 +114,7 @@ class OwnTables(Translator):
     def __init__(self, n_target: int = 61) -> None:
         super().__init__()
         self.blocks = nn.ModuleList(self.transformer.encoder.layers)  # the encoder as a list of its layers
-        self.transformer.encoder = self.embed = self.pe = None
+        self.transformer.encoder = self.embed = self.pe = None  # type: ignore[assignment]
         self.tgt_emb, self.src_emb = nn.Embedding(n_target, 24), nn.Embedding(61, 24)
         self.src_pos, self.tgt_pos = nn.Embedding(30, 24), nn.Embedding(30, 24)
         self.norm, self.out = nn.LayerNorm(24), nn.Linear(24, n_target)

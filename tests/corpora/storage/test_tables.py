@@ -42,11 +42,16 @@ def items(name: str, **reading: Any) -> set[Pair | Text]:
 
 CHAT = [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "yes {i}"}]
 TURNS = [{"role": "user", "content": [{"type": "text", "text": "hi"}]}, {"role": "assistant", "content": "yes {i}"}]
-PLAIN = Pair("one {i}", "two\n\n{i} ")
+PLAIN, SWAPPED = Pair("one {i}", "two\n\n{i} "), Pair("two\n\n{i} ", "one {i}")
 KINDS: list[tuple[str, Any, dict[str, str], Pair | Text]] = [  # a row, what is asked for, and what it is
     ("a.json", {"instruction": "one", "input": "{i}", "output": "two"}, {}, Pair("one\n{i}", "two")),
     ("a.jsonl", {"prompt": "one {i}", "completion": "two\n\n{i} "}, {}, PLAIN),
-    ("a.parquet", {"id": 1, "translation": {"fr": "two\n\n{i} ", "en": "one {i}"}}, {}, Pair(*PLAIN.texts[::-1])),
+    (
+        "a.parquet",
+        {"id": 1, "translation": {"fr": "two\n\n{i} ", "en": "one {i}"}},
+        {},
+        SWAPPED,
+    ),
     ("a.txt", {"score": 1, "text": " a\n{i}"}, {}, Text(" a\n{i}")),
     ("a.json", "only {i}", {}, Text("only {i}")),
     ("a.jsonl", {"id": 1, "conversations": CHAT}, {}, Text("user: hi\nassistant: yes {i}")),
@@ -92,7 +97,7 @@ def test_parallel_files_are_pairs_line_by_line(tmp_path: Path):
     assert items("|".join(map(str, paths))) == items(str(tmp_path)) == expected
     reading: Any = (CorpusReading(), "encoder_decoder")
     assert made_from("|".join(map(str, paths)), *reading) != made_from(str(paths[0]), *reading)
-    assert items(str(tmp_path), source_column="fr", target_column="en") == {Pair(*p.texts[::-1]) for p in expected}
+    assert items(str(tmp_path), source_column="fr", target_column="en") == {Pair(p.target, p.source) for p in expected}
     with open(paths[0], "a", encoding="utf-8") as file:
         file.write("one more\n")
     with pytest.raises(CorpusError, match=rf"fr-en.en has more lines than .*fr-en.fr, which has {N}"):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer_core.errors import CorpusError
+from transformer_core.errors import CorpusError, RunError
 from transformer_core.training.run import commands
 from transformer_core.training.run import status as run_status
 from transformer_core.training.run.queue import n_free, take_place
@@ -84,7 +84,7 @@ def test_a_folder_of_something_else_stays_as_it_is(run: Path, spoil: Callable[[P
     other = take_place()
     assert other is not None
     spoil(run)
-    with pytest.raises(run_status.RunError, match=r"a run needs a folder|does not contain a run"), turn_of(run, str):
+    with pytest.raises(RunError, match=r"a run needs a folder|does not contain a run"), turn_of(run, str):
         pass
     assert not list(run.glob("*.json"))
     other.release()

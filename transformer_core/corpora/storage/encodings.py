@@ -9,12 +9,13 @@ import io
 from collections.abc import Iterator
 from io import BufferedIOBase
 from pathlib import PurePath
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
 from transformer_core.errors import NO_MESSAGE, CorpusError, Message
 
+_File = BufferedIOBase | BinaryIO
 _BLOCK = 2**20  # bytes that are read at a time
 MARKS = (  # byte order marks; that of UTF-32 begins as that of UTF-16 does
     (codecs.BOM_UTF8, "utf-8-sig", ""),
@@ -73,7 +74,7 @@ class Encoding(NamedTuple):
     remark: Message  # a sentence; none for UTF-8
 
 
-def encoding_of(file: BufferedIOBase, name: str | Message) -> Encoding:
+def encoding_of(file: _File, name: str | Message) -> Encoding:
     """Read a file through, in little memory, and say how to decode it; it is left at its beginning.
 
     What has no byte order mark and is not UTF-8 is taken for Windows-1252, which Latin-1 is a part of: if all its bytes
@@ -104,7 +105,7 @@ def encoding_of(file: BufferedIOBase, name: str | Message) -> Encoding:
     )
 
 
-def decoded(file: BufferedIOBase, codec: str, name: str | Message) -> Iterator[str]:
+def decoded(file: _File, codec: str, name: str | Message) -> Iterator[str]:
     """Yield the text of a file, some at a time, each line break as one character.
 
     Args:
@@ -160,7 +161,7 @@ def _binary(name: str | Message, line: int) -> NotTextError:
     )
 
 
-def _first_not_utf8(file: BufferedIOBase, name: str | Message) -> int | None:
+def _first_not_utf8(file: _File, name: str | Message) -> int | None:
     """Return how many bytes lie before the first one that is not UTF-8 where it is; None: all are. Refuse zeros."""
     decoder, n_read, bad, line = codecs.getincrementaldecoder("utf-8")(), 0, None, 1
     while True:
@@ -180,7 +181,7 @@ def _first_not_utf8(file: BufferedIOBase, name: str | Message) -> int | None:
         line += block.count(b"\n")
 
 
-def _refuse_other_than_western(file: BufferedIOBase, *, name: str | Message, line: int, byte: int) -> None:
+def _refuse_other_than_western(file: _File, *, name: str | Message, line: int, byte: int) -> None:
     """Check that text can be Windows-1252, of which a byte in some line is not UTF-8."""
     n_of, n_characters = np.zeros(256, np.int64), 0  # of each byte; of UTF-8 beyond ASCII
     while block := file.read(_BLOCK):
@@ -220,7 +221,7 @@ def _utf8_characters(block: bytes) -> int:
     return int(is_whole.sum())
 
 
-def _line_and_byte(file: BufferedIOBase, n_before: int) -> tuple[int, int]:
+def _line_and_byte(file: _File, n_before: int) -> tuple[int, int]:
     """Return the line, counted from 1, and the value of the byte that has so many before it."""
     line = 1
     while n_before >= 0 and (block := file.read(_BLOCK)):

@@ -152,8 +152,9 @@ def _of_file(path: Path, reading: CorpusReading) -> Corpus:
         raise CorpusError("{problem}; use a text file", problem=error) from error
     if reading.division != "auto":
         return _of_texts(files, reading.division, reading)
-    division: Division | Literal["stream"] = division_of(files.files[0])
-    n_texts, n_bytes = texts_at_beginning(files.files[0], division)
+    natural = division_of(files.files[0])
+    division: Division | Literal["stream"] = natural
+    n_texts, n_bytes = texts_at_beginning(files.files[0], natural)
     if n_bytes < _SHORTEST_TEXTS * n_texts and n_texts * files.size > _MOST_SHORT_TEXTS * n_bytes:
         division = "stream"  # each text would cost many times its own size
     try:

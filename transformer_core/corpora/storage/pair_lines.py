@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Literal
+from typing import Any, Literal
 
 from transformer_core.errors import CorpusError, Message
 
@@ -93,7 +93,7 @@ class BadLinesError(CorpusError):
                 "with skip_bad_lines=true",
             )
         )
-        values = {"name": name, "n": lines.n_bad, "n_lines": lines.n_lines, "first": _first_of(lines)}
+        values: dict[str, Any] = {"name": name, "n": lines.n_bad, "n_lines": lines.n_lines, "first": _first_of(lines)}
         super().__init__(Message(sentence, **values, pair=pair_in_words(name)))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transformer_core.corpora.corpus import Text
-from transformer_core.corpora.storage.file_items import FileItems, Item
+from transformer_core.corpora.storage.file_items import FileItems, Item, Spans
 from transformer_core.corpora.storage.file_spans import FEWEST_BYTES
 from transformer_core.corpora.storage.kept_arrays import Sink, kept_arrays
 from transformer_core.corpora.storage.text_files import TextFile, TextFiles, opened, shown
@@ -38,7 +38,7 @@ class RunningText(FileItems):
 
     def __init__(
         self,
-        files: TextFiles,
+        files: Spans,
         spans: NDArray[np.int64],
         *,
         moves: bool = False,
