@@ -48,6 +48,7 @@ GUIDED = mark(
     "resolves them. (The same command without guided_head trains that model; its card reports the share on held-out "
     "sentences as “antecedent”.)"
 )
+MOST_TITLE, MOST_EXAMPLE = 200, 2_000  # characters that are read of a card
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -304,10 +305,10 @@ def _card(place: Path) -> ModelCard:
         name=place.name,
         path=at_root(place),
         version=version,
-        title=say_message(Message.from_json(values["title"])) if values.get("title") else place.name,
+        title=(say_message(Message.from_json(values["title"])) if values.get("title") else place.name)[:MOST_TITLE],
         description=say_message(Message.from_json(values.get("description", ""))),
         corpus=corpus,
-        examples=tuple(map(str, values.get("examples", ()))),
+        examples=tuple(text for text in map(str, values.get("examples", ())) if len(text) <= MOST_EXAMPLE),
         heads=tuple(map(_does, values.get("heads", ()))),
         guided_head=_guided_head(values, _config(config)),
         n_parameters=int(values.get("parameters", 0)),

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _MAX_NAME = 40  # characters
 MOST_WAITING = 8  # trainings in all, beside those that the machine trains side by side
 MOST_OF_A_VISITOR = 5  # trainings of one visitor, at work or waiting
+_DAMAGED = mark("{path} is damaged; delete the training, or restore that file")
 _VISIT = ".last-visit"  # file of when the page Train was drawn last, with the names of the runs that were at work then
 STATES = {  # in words, and the color of the badge
     "starting": (mark("starting"), "gray"),
@@ -121,7 +122,9 @@ def find(name: str) -> Run | None:
             read_request(place / "run.json", RunRequest.from_dict, missing=NO_MESSAGE)
     except RunError as error:
         return Run(name=name, path=place, state="failed", reason=error.message)
-    if status is None or not request:
+    if not _is_request(request):
+        return Run(name=name, path=place, state="failed", reason=Message(_DAMAGED, path=place / "run.json"))
+    if status is None:
         return Run(name=name, path=place, state="starting")
     return Run(
         name=name,
@@ -130,6 +133,17 @@ def find(name: str) -> Run | None:
         step=_step(status, place),
         reason=_trouble(place) if status.state == "failed" and not status.reason else status.reason,
         request=request,
+    )
+
+
+def _is_request(values: Mapping[str, Any] | None) -> bool:
+    """Whether a run.json says what the pages read of it."""
+    training, model = ((values or {}).get(name) for name in ("training", "model"))
+    return (
+        isinstance(training, dict)
+        and isinstance(training.get("steps"), int)
+        and isinstance(model, dict)
+        and isinstance(model.get("architecture"), str)
     )
 
 
@@ -157,8 +171,7 @@ def start(name: str, arguments: Sequence[str]) -> None:
             "{n} trainings are already at work or queued on this machine; wait until one has finished, or stop one",
             n=len(at_work),
         )
-    n_of_visitor = sum(_by(run.path) == owners.visitor() for run in at_work)
-    if n_of_visitor >= MOST_OF_A_VISITOR:
+    if 1 + sum(_by(run.path) == owners.visitor() for run in at_work) > MOST_OF_A_VISITOR:
         raise RunError(
             "{n} trainings that you started are already at work or queued; wait until one has finished, or stop one",
             n=MOST_OF_A_VISITOR,

@@ -109,6 +109,7 @@ def test_a_new_run_has_a_name_like_the_wanted_one_that_is_free(folder: Path):
 
 def test_trainings_that_wait_are_limited_and_import_nothing_first(folder: Path, monkeypatch: pytest.MonkeyPatch):
     waited: list[bool] = []
+    visitor = "a"
 
     def start(run: Path, arguments: Sequence[str], *, waits: bool) -> None:
         waited.append(waits)
@@ -166,3 +167,19 @@ def test_a_run_is_deleted_as_a_whole_unless_a_process_works_on_it(folder: Path):
     runs.delete(run)
     assert [path.name for path in folder.iterdir()] == ["two"]
     runs.delete(run)  # which is gone
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", "null", '{"training": {"steps": "many"}, "model": {}}', "{", None])
+def test_a_run_whose_request_is_damaged_has_failed_and_can_be_deleted(folder: Path, content: str | None):
+    """And is not about to start, for ever."""
+    save_run(folder / "one", steps=(0,))
+    (folder / "one" / "run.json").unlink()
+    if content is None:
+        os.mkfifo(folder / "one" / "run.json")
+    else:
+        (folder / "one" / "run.json").write_text(content)
+    run = run_of("one")
+    assert (run.state, run.n_steps, run.architecture, run.is_at_work) == ("failed", 0, "", False)
+    assert str(run.reason)
+    runs.delete(run)
+    assert not (folder / "one").exists()

@@ -278,6 +278,8 @@ def read_object(path: Path) -> dict[str, Any] | None:
         RunError: it is damaged, or cannot be read.
     """
     try:
+        if path.exists() and not path.is_file():  # a pipe or a device, from which reading may never end
+            raise RunError("{path} is damaged: it is not a file", path=path)
         values = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return None
