@@ -36,6 +36,7 @@ ON_PAGES_OF_SIZES = (
     "steps",
     "architecture",
 )  # where it is offered: its shapes are the paper's, and its weights untrained
+MOST_TITLE, MOST_EXAMPLE = 200, 2000  # characters of a card that are shown; a longer example is left out
 PRECISIONS = ("float32", "bfloat16")
 TRAIN_COMMAND = (
     "python -m transformer_core train --corpus en-fr --preset tiny --run runs/en-fr --keep checkpoints/en-fr "
@@ -64,6 +65,7 @@ class ModelCard:
     examples: tuple[str, ...]
     heads: tuple[str, ...]  # what some of its heads are known to do, a sentence each
     guided_head: tuple[int, int] | None  # layer and head of the encoder that was guided to what pronouns stand for
+    least_usual: float  # mean token probability that 99 % of its outputs on held-out texts reach; 0: not measured
     n_parameters: int
     success: str  # how well it does on what was held out, in a few words; "": not measured
     is_imported: bool  # somebody else trained it
@@ -193,6 +195,7 @@ def _paper_base(cut: ModelCard) -> ModelCard:
         corpus="",
         heads=(),
         guided_head=None,
+        least_usual=0.0,
         n_parameters=sum(
             {weight.name: weight.n_parameters for of in weights_of(config).values() for weight in of}.values()
         ),
@@ -311,6 +314,7 @@ def _card(place: Path) -> ModelCard:
         examples=tuple(text for text in map(str, values.get("examples", ())) if len(text) <= MOST_EXAMPLE),
         heads=tuple(map(_does, values.get("heads", ()))),
         guided_head=_guided_head(values, _config(config)),
+        least_usual=float(values.get("usual", {}).get("least_probability", 0)),
         n_parameters=int(values.get("parameters", 0)),
         success=_success(values.get("metrics", {}), _config(config).architecture),
         is_imported="source" in values,

@@ -277,9 +277,9 @@ def read_object(path: Path) -> dict[str, Any] | None:
     Raises:
         RunError: it is damaged, or cannot be read.
     """
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):  # of a pipe, reading never ends
+        raise RunError("{path} is damaged: it is not a file", path=path)
     try:
-        if path.exists() and not path.is_file():  # a pipe or a device, from which reading may never end
-            raise RunError("{path} is damaged: it is not a file", path=path)
         values = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return None
