@@ -52,7 +52,7 @@ def upload(page: Page, file: Path, content: bytes) -> None:
     file.write_bytes(content)
     page.goto("/train?run=")
     page.get_by_role("radio", name="Your own text").click()
-    page.locator("input[type=file]").set_input_files(file)
+    page.locator("input[type=file]").first.set_input_files(file)
     expect(page.get_by_role("combobox", name="Train on")).to_have_value(re.compile(file.stem))
     wait_for_analysis(page)
 

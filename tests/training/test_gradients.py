@@ -29,7 +29,7 @@ SIZES: dict[str, Any] = {"vocab_size": 11, "d_model": 8, "d_ff": 16, "n_heads": 
 def a_masked_batch(n_targets_in_rows: list[int], vocab_size: int) -> Batch:
     """Rows of six tokens in each of which some are to be guessed, or none."""
     random = torch.Generator().manual_seed(0)
-    tokens = torch.randint(vocab_size, (len(n_targets_in_rows), 6), generator=random)
+    tokens = torch.randint(1, vocab_size, (len(n_targets_in_rows), 6), generator=random)
     counts = torch.arange(6) < torch.tensor(n_targets_in_rows)[:, None]
     return Batch((tokens,), torch.where(counts, tokens, IGNORED))
 

@@ -37,7 +37,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     asked: list[list[str]] = []
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
     monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
-    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments: asked.append([run.name, *arguments]))
+    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments, **options: asked.append([run.name, *arguments]))
     return asked
 
 

@@ -66,7 +66,7 @@ def open_film(
 def analyse(monkeypatch: pytest.MonkeyPatch) -> Callable[[AppTest], AppTest]:
     """Lets an analysis be done by this process, which has loaded torch, and the page be drawn again."""
     asked: dict[Path, Sequence[str]] = {}
-    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments: asked.update({run: arguments}))
+    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments, **options: asked.update({run: arguments}))
 
     def analyse(app: AppTest) -> AppTest:
         while asked:

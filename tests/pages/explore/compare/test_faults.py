@@ -63,7 +63,7 @@ def test_a_corpus_that_was_never_generated_here_is_not_waited_for(
     asked: list[Sequence[str]] = []
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments: asked.append(arguments))
+    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments, **options: asked.append(arguments))
     app = open_compare(open_app, view="texts", texts="corpus")
     assert "The corpus en-fr is being generated for the first time; try again in a moment." in words_of(app)
     assert [button.label for button in app.button if button.key == "compare-look-again"] == ["Try again"]

@@ -97,7 +97,7 @@ def test_a_corpus_that_was_never_drawn_here_is_not_waited_for(
 ):
     asked: list[Sequence[str]] = []
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
-    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments: asked.append(arguments))
+    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments, **options: asked.append(arguments))
     with monkeypatch.context() as elsewhere:
         elsewhere.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
         app = opened(PART, model="letters", text=source, step=5, **led(letters, source[::-1]))
