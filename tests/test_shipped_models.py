@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import transformer_core as tc
+from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.corpora import Pair, Text
 from transformer_core.corpora.grammars.en_fr import translate
 from transformer_core.corpora.grammars.en_fr.reasons import because
@@ -228,3 +229,26 @@ def test_they_are_as_good_as_their_cards_say(names: tuple[str, ...]):
         for measure, at_least in LEAST[name][1].items():
             assert measured["metrics"][measure] >= at_least, (name, measure)
             assert measured["metrics"][measure] == pytest.approx(card["metrics"][measure], abs=0.06), (name, measure)
+
+
+OUTSIDE = (  # of words that en-fr knows, put together as its grammar never does; it translates none of them right
+    "Is the dog tired?",
+    "Did the girl read the book?",
+    "The book was read by the girl.",
+    "The girl wants the book.",
+    "Two of the three dogs slept.",
+    "The king gave the queen a book.",
+    "She will not cross it because it is wide.",
+    "The bird can sing and can run and can play.",
+)
+
+
+def test_en_fr_finds_what_it_writes_improbable_where_a_text_is_unlike_its_training_data():
+    """So a page can say it; and on texts that are like it, that is said of one in a hundred."""
+    model, tokenizer = tc.load(ROOT / "checkpoints" / "en-fr")
+    least = tc.read_card(ROOT / "checkpoints" / "en-fr")["usual"]["least_probability"]
+    usual = [pair.source for pair in islice(held_out_reasons(), 40)]
+    n_outside, n_usual = (
+        sum(run_text(model, tokenizer, text).mean_probability < least for text in texts) for texts in (OUTSIDE, usual)
+    )
+    assert n_outside == len(OUTSIDE) and n_usual <= 2

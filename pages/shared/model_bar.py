@@ -112,7 +112,11 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str], *, read
             what = say("This text cannot be read") if isinstance(error, TextError) else say("This model cannot be used")
             prose.warning(f"{what}: {say_message(error)}.")
             return False
-        if remarks := [*notes, *_remarks(model_run, state.current().whole_text)]:
+        view = state.current()
+        remarks = [*notes, *_remarks(model_run, view.whole_text)]
+        if model_run and view.source(card, is_changed=is_changed) == view.source(card, is_changed=False):
+            remarks += unlike_training(card, model_run)
+        if remarks:
             with st.container(key="hl-remark"):
                 prose.note(" ".join(remarks))
     return True
@@ -195,6 +199,19 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
     if not model_run.has_mask and WRITTEN_MASK.search(text):
         remarks.append(say("This model has no mask token, so it reads a blank as it is written."))
     return [*remarks, *_detours(model_run)]
+
+
+def unlike_training(card: ModelCard, model_run: "ModelRun") -> list[str]:
+    """Return, in one sentence, that a text is unlike what a model has learned from, if its own output tells so."""
+    is_own = model_run.architecture == "encoder_decoder" and model_run.n_given == 1
+    if not is_own or model_run.unknown or not model_run.mean_probability < card.least_usual:
+        return []
+    return [
+        say(
+            "This text is probably unlike the training data, so expect poor output: the model finds its own output "
+            "less probable than 99% of its outputs on held-out texts."
+        )
+    ]
 
 
 def unknown_words(unknown: Sequence[str]) -> list[str]:

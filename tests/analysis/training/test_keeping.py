@@ -12,6 +12,7 @@ from transformer_core.analysis.training import keeping
 from transformer_core.analysis.training.keeping import describe_heads, keep_run
 from transformer_core.checkpoints.checkpoint import load, read_card
 from transformer_core.corpora import load_corpus
+from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import CheckpointError, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
@@ -44,9 +45,19 @@ def test_kept_it_is_a_checkpoint_with_the_card(tmp_path: Path, monkeypatch: pyte
         return score_heads(model, tokenizer, items)
 
     monkeypatch.setattr(keeping, "score_heads", watched)
-    describe_heads(tmp_path / "run", tmp_path / "kept", n_scored=3)
+    describe_heads(tmp_path / "run", tmp_path / "kept", n_scored=3, n_usual=4)
     assert [[*items] for items in measured] == [[*load_corpus("copy").held_out[:3]]]
-    assert {name: value for name, value in read_card(tmp_path / "kept").items() if name != "heads"} == card
+    described = read_card(tmp_path / "kept")
+    assert {name: value for name, value in described.items() if name not in ("heads", "usual")} == card
+    found = []
+    for pair in load_corpus("copy").held_out[:4]:
+        source = torch.tensor([load(tmp_path / "kept")[1].encode_for(pair.source, "encoder_decoder")])
+        written = greedy_decode(model, source).tokens
+        log_probs = model(source, written[:, :-1])[0].detach().log_softmax(-1).gather(-1, written[0, 1:, None])
+        found.append(float(log_probs.mean().exp()))
+    low, high = sorted(found)[:2]
+    expected = low + 0.03 * (high - low)  # at 1 % of the way through three steps
+    assert described["usual"] == {"pairs": 4, "least_probability": pytest.approx(expected, abs=2e-4)}
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").write_text("mine")
     with pytest.raises(CheckpointError, match="not a checkpoint"):

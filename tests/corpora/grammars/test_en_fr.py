@@ -12,6 +12,7 @@ import pytest
 import transformer_core as tc
 from transformer_core.corpora import Corpus, Pair
 from transformer_core.corpora.grammars.en_fr import MAX_WORDS, MIN_WORDS, N_HELD_OUT, N_TRAIN, pronoun, translate
+from transformer_core.corpora.grammars.en_fr.deeds import REASONS
 from transformer_core.corpora.grammars.en_fr.lexicon import NOUNS
 from transformer_core.corpora.grammars.en_fr.noise import with_noise
 from transformer_core.corpora.grammars.en_fr.sentences import draw_sentence
@@ -77,10 +78,10 @@ def test_the_best_known_sentences_are_held_out_and_their_neighbors_are_not(en_fr
     held_out = {pair.source: pair.target for pair in en_fr.held_out}
     assert held_out[TIRED] == "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
     assert held_out[WIDE] == "L'animal n'a pas traversé la rue parce qu'elle était trop large."
-    trained = Counter(triple for _, triple in reasons(en_fr.train))
-    assert not {("animal", "street", "tired"), ("animal", "street", "wide")} & trained.keys()
-    assert sum(n for triple, n in trained.items() if triple[1:] == ("street", "wide")) >= 1
-    assert sum(n for triple, n in trained.items() if triple[0] == "animal" and triple[2] == "tired") >= 1
+    trained = {triple for _, triple in reasons(en_fr.train)}
+    assert not {("animal", "street", "tired"), ("animal", "street", "wide")} & trained
+    for known in ({"street", "wide"}, {"animal", "tired"}):
+        assert any(known <= set(words(pair.source)) for pair in en_fr.train)
 
 
 SINGULAR = {form: noun.english for noun in NOUNS.values() for form in (noun.english, noun.english_plural)}
@@ -92,7 +93,7 @@ def reasons(part: Sequence[Pair]) -> Iterator[tuple[Pair, tuple[str, str, str]]]
     for pair in part:
         main, because, why = pair.source.lower().rstrip(".").partition(" because ")
         nouns = [SINGULAR[word] for word in main.split() if word in SINGULAR]
-        if because and len(nouns) == 2:
+        if because and len(nouns) == 2 and not {"that", "who"} & {*main.split()}:
             yield pair, (nouns[0], nouns[1], why.split()[-1])
 
 
@@ -109,7 +110,7 @@ def test_no_held_out_combination_occurs_in_training(en_fr: Corpus) -> None:
     assert len(found) > len(en_fr.train) / 8
     assert not [triple for triple in found if is_held_out_combination(triple)]
     tested = list(zip(reasons(en_fr.held_out), deeds(en_fr.held_out), strict=True))
-    assert len(tested) > 0.4 * len(en_fr.held_out)
+    assert len(tested) > 0.25 * len(en_fr.held_out)
     assert all(triple not in found or deed not in found for (_, triple), deed in tested)
 
 
@@ -163,3 +164,23 @@ def test_the_tokenizer_gives_every_text_back_and_knows_every_word(en_fr: Corpus)
     known = [text for text in texts if not tokenizer.unknown_words(text)]
     assert len(known) > 0.98 * len(texts)  # of a sample; of the whole corpus all
     assert [text for text in known if tokenizer.decode(tokenizer.encode(text)) != text] == []
+
+
+def test_a_quality_is_never_a_reason_of_both_so_that_it_can_be_told_who_is_meant() -> None:
+    sides = [(reason.subject_qualities, reason.object_qualities) for reason in REASONS]
+    assert all(not {name.removeprefix("not_") for name in subject} & {*target} for subject, target in sides)
+    assert {"old", "young", "small"} <= {name for subject, _ in sides for name in subject}
+
+
+FRONTED = {"Yesterday", "This", "Tomorrow", "Tonight", "Now", "In"}
+
+
+def test_every_kind_of_sentence_is_also_said_with_an_adverb_in_front_and_with_a_relative_clause() -> None:
+    rng = random.Random(3)
+    fronted, described = Counter[str](), Counter[str]()
+    for sentence in (draw_sentence(rng) for _ in range(4000)):
+        words_said = translate(sentence).source.split()
+        fronted[sentence.kind] += words_said[0].rstrip(",") in FRONTED
+        described[sentence.kind] += bool({"that", "who"} & {*words_said})
+    assert {kind for kind, n in fronted.items() if not n} == set()
+    assert {kind for kind, n in described.items() if not n} == {"existence", "state"}

@@ -22,7 +22,8 @@ def loss_rises(run: Run) -> Mapping[str, Float[np.ndarray, "layer head"]]:
         run: of a model that writes, on a text.
 
     Returns:
-        nats a token, by the names of the attentions; below 0 where the text goes better without a head.
+        nats a token, the end of the sequence left out, by the names of the attentions; below 0 where the text goes
+        better without a head.
 
     Raises:
         TextError: a model that fills in blanks, and writes nothing.
@@ -44,7 +45,7 @@ def loss_rise(run: Run, attention: str, layer: int, heads: Sequence[int]) -> flo
         heads: one or several.
 
     Returns:
-        nats a token, the mean over all tokens that the decoder read.
+        nats a token, the mean over all targets but the end of the sequence.
 
     Raises:
         TextError: a model that fills in blanks, and writes nothing.
@@ -108,4 +109,7 @@ def _loss(run: Run, site: str = "", heads: Sequence[int] = ()) -> float:
     inputs = [tensor_of(ids, run.model) for ids in run.model_run.inputs]
     with intervene(run.model, {site: zero_heads(heads)}) if heads else nullcontext():
         log_probs = run.model(*inputs)[0].float().log_softmax(dim=-1)
-    return float(-log_probs.gather(-1, torch.tensor(_following(run))[:, None]).mean())
+    following = torch.tensor(_following(run))
+    losses = -log_probs.gather(-1, following[:, None])[:, 0]
+    named = ~torch.isin(following, torch.tensor(sorted(run.model.config.eos_ids), dtype=torch.long))
+    return float(losses[named if named.any() else ...].mean())

@@ -104,7 +104,7 @@ def test_of_many_tokens_the_most_probable_are_drawn_and_all_are_counted(bare: Ba
     chosen = drawn.arrays["columns"].tolist()
     assert {*chosen} == {*np.argsort(-logits.max(axis=0), kind="stable")[:32].tolist()}
     np.testing.assert_allclose(drawn.arrays["values"], logits[:, chosen], rtol=1e-4, atol=1e-4)
-    assert "shows the 32 of 936 tokens" in bare.words
+    assert "shows the 32 of 944 tokens" in bare.words
     told = facts(bare)
     assert told["elements"] == f"{logits.size:,}" and float(told["mean"]) == pytest.approx(logits.mean(), rel=1e-3)
 
@@ -142,7 +142,7 @@ def test_of_shared_keys_no_more_heads_can_be_chosen_than_there_are(bare: Bare, l
 BARS, SHARES = "architecture-parameters", "architecture-shares"
 
 
-D, FF, VOCAB = 128, 256, 936  # of the model English to French, with 2 layers on either side
+D, FF, VOCAB = 128, 256, 944  # of the model English to French, with 2 layers on either side
 
 
 def attention() -> int:

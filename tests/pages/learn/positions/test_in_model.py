@@ -153,6 +153,7 @@ def test_without_a_text_nothing_is_drawn_and_the_order_can_be_changed_where_word
 
 
 LONGER = "The black cat sees the small dog."
+ANSWERED = "The small cat sees the big dog."  # another order is translated otherwise
 
 
 def pattern_of(name: str, site: str, *inputs: Sequence[int]) -> np.ndarray:
@@ -179,7 +180,7 @@ def test_a_self_attention_reads_the_tokens_in_the_other_order(bare: Bare, look: 
 
 
 def test_cross_attention_reads_the_shuffled_source_and_the_decoders_own_input(bare: Bare, look: Look):
-    data = look("en-fr", "sinusoidal_halves", "model", text=LONGER, in_="shuffle", attention="cross", layer=0, head=1)
+    data = look("en-fr", "sinusoidal_halves", "model", text=ANSWERED, in_="shuffle", attention="cross", layer=0, head=1)
     shuffle.show(data)
     assert data.model_run is not None
     source, target = data.model_run.inputs

@@ -10,6 +10,7 @@ from transformer_core.corpora.grammars.en_fr.lexicon import ADJECTIVES, NOUNS, S
 from transformer_core.corpora.grammars.en_fr.phrases import (
     Both,
     Determiner,
+    Front,
     Location,
     Nominal,
     NounPhrase,
@@ -49,6 +50,7 @@ TIMES: dict[Tense, tuple[tuple[str, str], ...]] = {
     "future": (("tomorrow", "demain"), ("tonight", "ce soir")),
     "present": (("every day", "tous les jours"),),
     "progressive": (("now", "maintenant"),),
+    "past_progressive": (("yesterday", "hier"), ("this morning", "ce matin")),
 }
 DESCRIPTIVE = frozenset({"size", "age", "beauty", "color"})  # dimensions of adjectives that explain nothing
 IN_FRONT = frozenset({"size", "age", "beauty"})  # dimensions whose adjective comes first in English
@@ -84,6 +86,13 @@ def has_plural(noun: Noun) -> bool:
 def fits(quality: str, noun: Noun) -> bool:
     """Whether a quality can be said of a noun."""
     return noun.english in FITS[quality]
+
+
+def can_be_said(quality: str, nominal: Nominal) -> bool:
+    """Whether a quality fits a noun, or each of two, and does not contradict its adjectives."""
+    if isinstance(nominal, NounPhrase):
+        return fits(quality, nominal.noun) and all(go_together(quality, each.english) for each in nominal.adjectives)
+    return all(fits(quality, NOUNS[name]) for name in nouns_of(nominal))
 
 
 def choose_adjectives(
@@ -213,12 +222,15 @@ def is_readable(verb: Verb, tense: Tense, polarity: Polarity, plural: bool) -> b
     return not (verb.past == verb.base and plural and tense == "present" and polarity in ("yes", "never"))
 
 
-def choose_time(rng: random.Random, tense: Tense, likely: float) -> Time | None:
-    """Draw an expression of time that goes with the tense, or none."""
-    if tense not in TIMES or rng.random() >= likely:
-        return None
+def choose_time(rng: random.Random, tense: Tense) -> Time:
+    """Draw an expression of time that goes with the tense."""
     english, french = rng.choice(TIMES[tense])
-    return Time(english, french, first=rng.random() < 0.4)
+    return Time(english, french, choose_front(rng))
+
+
+def choose_front(rng: random.Random) -> Front:
+    """Draw where a time stands: before the clause, without a comma or with one, or behind it."""
+    return one_of(rng, {"plain": 36, "comma": 36, "": 28})
 
 
 def choose_location(rng: random.Random) -> Location:

@@ -36,28 +36,36 @@ def _reasons(table: str) -> tuple[Reason, ...]:
     return tuple(reasons)
 
 
+# In one row a quality is the subject's or the object's, never both's: so "it" can be told from it. Size and age keep
+# somebody from crossing, entering, leaving, climbing or carrying; of what is eaten, drunk or bought they tell the same.
 REASONS = _reasons(
     """
-    cross | no | all | crossable | tired weak lazy sick afraid | wide narrow deep noisy crowded dark slippery dangerous
-    cross | yes | all | crossable | curious brave hungry thirsty | quiet empty
-    enter | no | all | enterable | frightened nervous afraid sick tired | dark noisy crowded dangerous muddy narrow
-    enter | yes | all | enterable | curious brave hungry thirsty tired | quiet empty
-    leave | no | all | leavable | tired weak lazy sick happy | quiet
-    leave | yes | all | leavable | hungry thirsty nervous | noisy crowded dark dangerous
-    climb | no | all | climbable | tired weak lazy sick afraid | steep dangerous
-    carry | no | bearers people | bearable | tired weak lazy sick | heavy
-    eat | no | grazers | fodder | sick sad not_hungry | hot hard
-    eat | no | people | food | sick sad not_hungry | hot hard cold
-    eat | yes | grazers | fodder | hungry | fresh
-    eat | yes | people | food | hungry | fresh
-    drink | no | animals | plain_drinks | sick sad not_thirsty | hot dirty
-    drink | no | people | drinks | sick sad not_thirsty | hot cold dirty
-    drink | yes | animals | plain_drinks | thirsty | fresh
-    drink | yes | people | drinks | thirsty | fresh
-    buy | no | people | clothes furniture house bag book | tired busy sick | expensive
-    buy | yes | people | clothes furniture house bag book | happy | beautiful pretty
-    read | no | people | readable | tired busy sick sad | boring difficult long
-    read | yes | people | readable | curious | interesting
+    cross | no | all | crossable | tired weak lazy sick afraid old young small sad frightened nervous hungry thirsty \
+        | wide narrow deep noisy crowded dark slippery dangerous muddy long big steep
+    cross | yes | all | crossable | curious brave hungry thirsty happy frightened afraid | quiet empty beautiful pretty
+    enter | no | all | enterable | frightened nervous afraid sick tired old young small big weak sad lazy \
+        | dark noisy crowded dangerous muddy narrow empty
+    enter | yes | all | enterable | curious brave hungry thirsty tired happy frightened sick \
+        | quiet empty beautiful pretty
+    leave | no | all | leavable | tired weak lazy sick happy old young small sad frightened afraid \
+        | quiet beautiful pretty
+    leave | yes | all | leavable | hungry thirsty nervous frightened afraid curious sad \
+        | noisy crowded dark dangerous empty
+    climb | no | all | climbable | tired weak lazy sick afraid old young small sad frightened nervous \
+        | steep dangerous
+    carry | no | bearers people | bearable | tired weak lazy sick old young small sad | heavy big dirty
+    eat | no | grazers | fodder | sick sad not_hungry tired frightened nervous | hot hard old small big
+    eat | no | people | food | sick sad not_hungry tired busy | hot hard cold old small big
+    eat | yes | grazers | fodder | hungry happy | fresh good
+    eat | yes | people | food | hungry happy | fresh good
+    drink | no | animals | plain_drinks | sick sad not_thirsty tired frightened nervous | hot dirty cold old
+    drink | no | people | drinks | sick sad not_thirsty tired busy | hot cold dirty old
+    drink | yes | animals | plain_drinks | thirsty hungry | fresh good cold
+    drink | yes | people | drinks | thirsty hungry | fresh good cold
+    buy | no | people | clothes furniture house bag book | tired busy sick sad | expensive old small big long dirty
+    buy | yes | people | clothes furniture house bag book | happy | beautiful pretty interesting good
+    read | no | people | readable | tired busy sick sad young | boring difficult long old
+    read | yes | people | readable | curious happy | interesting good beautiful
     """
 )
 

@@ -16,7 +16,7 @@ from transformer_core.corpora.grammars.en_fr.phrases import (
     Tense,
 )
 from transformer_core.corpora.grammars.en_fr.verbs import VERBS, Verb
-from transformer_core.corpora.grammars.en_fr.words import FUTURE, Part, Word, say, spell
+from transformer_core.corpora.grammars.en_fr.words import FUTURE, Part, Word, place_adverb, say, spell
 
 BE, CAN = VERBS["be"], VERBS["can"]
 
@@ -67,23 +67,27 @@ def render_clause(clause: Clause) -> list[Word]:
         if predicate.degree:
             words.append((predicate.degree, ((clause, "degree"),)))
         words.append((predicate.quality.english, ((clause, "quality"),)))
-    if clause.location:
-        words += render_location(clause.location)
-    if clause.time:
-        time = say(clause.time.english, (clause.time, "time"))
-        words = [*time, (",", ((clause.time, "comma"),)), *words] if clause.time.first else words + time
-    return words
+    return with_adverbs(words, clause)
 
 
 def render_existence(existence: Existence) -> list[Word]:
     """There is a cat in the garden."""
     verb = (existence, "verb")
-    return [
+    words = [
         ("there", ((existence, "there"),)),
         *render_verb_group(verb, BE, existence.tense, existence.polarity, existence.what.plural),
         *render_noun_phrase(existence.what),
-        *render_location(existence.location),
     ]
+    return with_adverbs(words, existence)
+
+
+def with_adverbs(words: list[Word], clause: Clause | Existence) -> list[Word]:
+    """Say where and when."""
+    if clause.location:
+        words = place_adverb(clause.location, render_location(clause.location), words)
+    if clause.time:
+        words = place_adverb(clause.time, say(clause.time.english, (clause.time, "time")), words)
+    return words
 
 
 def render_location(location: Location) -> list[Word]:

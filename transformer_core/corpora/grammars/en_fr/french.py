@@ -21,7 +21,16 @@ from transformer_core.corpora.grammars.en_fr.phrases import (
     Tense,
 )
 from transformer_core.corpora.grammars.en_fr.verbs import VERBS, Verb
-from transformer_core.corpora.grammars.en_fr.words import FUTURE, Part, Word, agreement_of, number_of, say, spell
+from transformer_core.corpora.grammars.en_fr.words import (
+    FUTURE,
+    Part,
+    Word,
+    agreement_of,
+    number_of,
+    place_adverb,
+    say,
+    spell,
+)
 
 AVOIR, ETRE = VERBS["have"], VERBS["be"]
 DEGREES = {"too": "trop", "very": "très"}
@@ -85,12 +94,7 @@ def render_clause(clause: Clause) -> list[Word]:
         if isinstance(clause.predicate, Action)
         else render_state(clause, clause.predicate)
     )
-    if clause.location:
-        words += render_location(clause.location)
-    if clause.time:
-        time = say(clause.time.french, (clause.time, "time"))
-        words = [*time, (",", ((clause.time, "comma"),)), *words] if clause.time.first else words + time
-    return words
+    return with_adverbs(words, clause)
 
 
 def render_existence(existence: Existence) -> list[Word]:
@@ -102,7 +106,16 @@ def render_existence(existence: Existence) -> list[Word]:
     else:
         words = [*say("il", there), *say("ne", negation), *say("y", there), verb, *say("pas", negation)]
         words += render_noun_phrase(existence.what, negation)
-    return words + render_location(existence.location)
+    return with_adverbs(words, existence)
+
+
+def with_adverbs(words: list[Word], clause: Clause | Existence) -> list[Word]:
+    """Say where and when."""
+    if clause.location:
+        words = place_adverb(clause.location, render_location(clause.location), words)
+    if clause.time:
+        words = place_adverb(clause.time, say(clause.time.french, (clause.time, "time")), words)
+    return words
 
 
 def render_location(location: Location) -> list[Word]:

@@ -10,11 +10,11 @@ from itertools import islice
 
 from transformer_core.corpora.corpus import Pair
 from transformer_core.corpora.grammars.en_fr.alignment import translate
-from transformer_core.corpora.grammars.en_fr.choices import fits, quality_named
+from transformer_core.corpora.grammars.en_fr.choices import can_be_said, quality_named
 from transformer_core.corpora.grammars.en_fr.deeds import REASONS
 from transformer_core.corpora.grammars.en_fr.noise import with_other_pronoun
 from transformer_core.corpora.grammars.en_fr.phrases import Action, Clause, NounPhrase, Pronoun, Sentence, State
-from transformer_core.corpora.grammars.en_fr.qualities import NEVER_GRADED, NEVER_TOO, go_together
+from transformer_core.corpora.grammars.en_fr.qualities import NEVER_GRADED, NEVER_TOO
 from transformer_core.corpora.grammars.en_fr.reasons import because, triples
 from transformer_core.corpora.grammars.en_fr.split import is_held_out
 
@@ -111,7 +111,7 @@ def _counterpart(rng: random.Random, sentence: Sentence, plural: bool) -> Senten
         and subject.noun.english in reason.subjects
         and target.noun.english in reason.objects
         for quality in (reason.object_qualities if means_subject else reason.subject_qualities)
-        if not means_subject or _can_be_said(quality, target)
+        if can_be_said(quality.removeprefix("not_"), target if means_subject else subject)
     ]
     degree = why.predicate.degree
     qualities = [name for name in qualities if not name.startswith("not_") and _takes(name, degree)]
@@ -121,13 +121,6 @@ def _counterpart(rng: random.Random, sentence: Sentence, plural: bool) -> Senten
     referent = target if means_subject else subject
     reason = replace(why, subject=Pronoun(referent), predicate=State(quality_named(quality), degree))
     return Sentence("because", (deed, link, reason), triples(subject, target, quality))
-
-
-def _can_be_said(quality: str, phrase: NounPhrase) -> bool:
-    """Whether a quality fits a noun and does not contradict its adjectives."""
-    return fits(quality, phrase.noun) and all(
-        go_together(quality, adjective.english) for adjective in phrase.adjectives
-    )
 
 
 def _takes(quality: str, degree: str) -> bool:

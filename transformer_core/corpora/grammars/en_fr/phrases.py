@@ -12,6 +12,7 @@ from transformer_core.corpora.grammars.en_fr.verbs import Verb
 
 Determiner = Literal["the", "a", "some", "any", "this", "two", "three", "his", "her", "their"]
 Tense = Literal["present", "progressive", "past", "past_progressive", "future", "future_after_when"]
+Front = Literal["", "plain", "comma"]  # behind the clause; before it, without a comma or with one
 Polarity = Literal["yes", "not", "n't", "never"]  # "did cross", "did not cross", "didn't cross", "never crossed"
 
 
@@ -95,15 +96,16 @@ class Location:
     english: str
     french: str
     place: NounPhrase
+    front: Front = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """When: an expression in both languages, before the clause or behind it."""
+    """When: an expression in both languages."""
 
     english: str
     french: str
-    first: bool = False
+    front: Front = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +146,7 @@ class Existence:
     tense: Tense
     location: Location
     polarity: Polarity = "yes"
+    time: Time | None = None
 
 
 @dataclass(frozen=True, slots=True)

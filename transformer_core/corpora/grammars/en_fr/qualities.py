@@ -38,14 +38,16 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 
 _FITS = {  # quality: the nouns and groups that it can be said of
-    "small": "animals clothes bearable buildings lake stream village garden cake egg apple carrot key door window",
-    "big": "animals clothes bearable buildings lake forest village garden square key door",
+    "small": "animals boy girl clothes bearable buildings lake stream village garden cake egg apple "
+    "carrot key door window",
+    "big": "animals clothes bearable buildings lake forest village garden square field key door "
+    "egg apple carrot cake book",
     "young": "all",
     "pretty": "clothes garden village church house beach street square valley lake",
     "good": "food book poem story milk coffee",
     "long": "street road avenue tunnel bridge path beach valley letter story poem book dress coat",
     "old": "animals man woman king queen buildings bridge village road path coat hat bag basket chest table "
-    "box key door window book",
+    "box key door window book letter poem story bread cheese cake egg apple carrot milk",
     "new": "clothes furniture book bag basket key school house bridge road door window",
     "beautiful": "animal horse bird clothes chest table garden park forest valley beach lake river castle "
     "church house village mountain book story poem bridge square avenue",

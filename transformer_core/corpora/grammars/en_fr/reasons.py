@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from transformer_core.corpora.grammars.en_fr.choices import (
     DAILY,
+    can_be_said,
     choose_adjectives,
     choose_noun,
     choose_object,
@@ -31,6 +32,7 @@ from transformer_core.corpora.grammars.en_fr.phrases import (
     State,
     Tense,
 )
+from transformer_core.corpora.grammars.en_fr.relatives import with_relative
 from transformer_core.corpora.grammars.en_fr.verbs import VERBS, Verb
 
 REASON_WEIGHTS = {i: 5 if reason.verb == "cross" and not reason.done else 1 for i, reason in enumerate(REASONS)}
@@ -90,12 +92,14 @@ def draw_reason(rng: random.Random) -> tuple[Reason, Nominal, NounPhrase, str, N
     """
     reason = REASONS[one_of(rng, REASON_WEIGHTS)]
     noun = choose_noun(rng, reason.objects)
-    subject = choose_subject(rng, reason.subjects, adjectives=0.2, descriptive=True, known=True)
+    who = choose_subject(rng, reason.subjects, adjectives=0.2, descriptive=True, known=True)
+    subject = with_relative(rng, who, besides=(noun.english,))
     of_object = rng.random() < 0.5
     if of_object:
         quality = rng.choice([name for name in reason.object_qualities if fits(name, noun)])
     else:
-        quality = rng.choice(reason.subject_qualities)
+        fitting = [name for name in reason.subject_qualities if can_be_said(name.removeprefix("not_"), subject)]
+        quality = rng.choice(fitting)
     adjectives = choose_adjectives(rng, noun, 0.2, besides=(quality,) if of_object else (), descriptive=True)
     target = choose_object(
         rng, (noun.english,), subject=subject, definite=True, owned=reason.verb != "buy", adjectives=adjectives

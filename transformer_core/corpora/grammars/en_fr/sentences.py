@@ -4,7 +4,9 @@ import random
 from dataclasses import replace
 
 from transformer_core.corpora.grammars.en_fr.choices import (
+    TIMES,
     choose_adjectives,
+    choose_front,
     choose_location,
     choose_noun,
     choose_object,
@@ -41,7 +43,12 @@ from transformer_core.corpora.grammars.en_fr.phrases import (
 )
 from transformer_core.corpora.grammars.en_fr.qualities import FITS, GROUPS
 from transformer_core.corpora.grammars.en_fr.reasons import because, so
-from transformer_core.corpora.grammars.en_fr.relatives import relative_object, relative_of_object, relative_subject
+from transformer_core.corpora.grammars.en_fr.relatives import (
+    relative_object,
+    relative_of_object,
+    relative_subject,
+    with_relative,
+)
 from transformer_core.corpora.grammars.en_fr.verbs import VERBS
 
 CREATURES = GROUPS["all"]
@@ -76,22 +83,19 @@ CONDITIONS: tuple[tuple[Link, Tense, Tense], ...] = (  # tense of the condition,
 
 
 def action(rng: random.Random) -> Sentence:
-    """The old dog crossed the street; tomorrow, the queen will go to the market."""
+    """The old dog crossed the street; every day, the queen goes to the market."""
     deed = rng.choice(DEEDS)
     verb = VERBS[deed.verb]
     tense = choose_tense(rng, verb)
     polarity = choose_polarity(rng, tense)
-    subject = choose_subject(rng, deed.subjects, known=polarity != "yes")
+    subject = with_relative(rng, choose_subject(rng, deed.subjects, known=polarity != "yes"))
     daily = tense == "present" and verb.aspect == "event" and polarity != "never"
     if daily and polarity != "yes":
         tense, daily = "past", False
     if not is_readable(verb, tense, polarity, subject.plural):
         tense, daily = "past", False
     clause = act(rng, subject, deed, tense, polarity, place=0.25)
-    timed = polarity != "never" and verb.aspect != "state" and clause.location is None
-    return Sentence(
-        "action", (replace(clause, time=choose_time(rng, tense, 1.0 if daily else 0.2)) if timed else clause,)
-    )
+    return Sentence("action", (replace(clause, time=choose_time(rng, tense)) if daily else clause,))
 
 
 def state(rng: random.Random) -> Sentence:
@@ -130,7 +134,7 @@ def part(rng: random.Random) -> Sentence:
     verb = VERBS[rng.choice(("open", "see"))]
     tense = choose_tense(rng, verb)
     tense = "past" if tense == "present" else tense
-    subject = choose_subject(rng, GROUPS["people"])
+    subject = with_relative(rng, choose_subject(rng, GROUPS["people"]))
     return Sentence("part", (Clause(subject, Action(verb, object), tense, choose_polarity(rng, tense)),))
 
 
@@ -143,7 +147,7 @@ def coordination(rng: random.Random) -> Sentence:
     names = [name for name in first_deed.subjects if name in second_deed.subjects]
     if not names:
         return coordination(rng)
-    subject = choose_subject(rng, names)
+    subject = with_relative(rng, choose_subject(rng, names))
     tense: Tense = rng.choice(("past", "past", "future"))
     start = act(rng, subject, first_deed, tense)
     return Sentence("coordination", (start, AND, act(rng, Gap(subject), second_deed, tense)))
@@ -153,7 +157,7 @@ def contrast(rng: random.Random) -> Sentence:
     """The goat found the apple, but it didn't eat it."""
     first, second = rng.choice(CONTRASTS)
     deed = rng.choice([deed for deed in DEEDS if deed.verb == second])
-    subject = choose_subject(rng, deed.subjects)
+    subject = with_relative(rng, choose_subject(rng, deed.subjects))
     objects = [name for name in deed.objects if first != "open" or name in ("book", "letter")]
     target = choose_object(rng, objects, subject=subject, definite=True, owned=second != "buy")
     tense: Tense = rng.choice(("past", "past", "future"))
@@ -170,7 +174,7 @@ def condition(rng: random.Random) -> Sentence:
     quality = rng.choice(tuple(REACTIONS)) if rng.random() < 0.6 else None
     verb = rng.choice(REACTIONS[quality] if quality else ON_SEEING)
     deed = rng.choice([deed for deed in DEEDS if deed.verb == verb])
-    who = choose_subject(rng, deed.subjects, descriptive=True, known=True)
+    who = with_relative(rng, choose_subject(rng, deed.subjects, descriptive=True, known=True))
     link, condition_tense, tense = rng.choice(CONDITIONS)
     first = rng.random() < 0.5  # the condition comes first, and names who it is about
     named, meant = (who, Pronoun(who)) if first else (Pronoun(who), who)
@@ -187,7 +191,7 @@ def meanwhile(rng: random.Random) -> Sentence:
     """The cat was sleeping when the dog entered the house."""
     background = rng.choice([d for d in DEEDS if VERBS[d.verb].aspect == "event" and d.verb != "fall"])
     event = rng.choice([d for d in DEEDS if d.verb in ("enter", "come back", "see", "fall", "leave")])
-    subject = choose_subject(rng, background.subjects, adjectives=0.1)
+    subject = with_relative(rng, choose_subject(rng, background.subjects, adjectives=0.1))
     other = choose_subject(rng, [n for n in event.subjects if n not in nouns_of(subject)], adjectives=0.1)
     under_way = act(rng, subject, background, "past_progressive", place=0.2)
     happens = act(rng, other, event, "past", definite=True)
@@ -213,4 +217,27 @@ KINDS = {
 
 def draw_sentence(rng: random.Random) -> Sentence:
     """Draw a sentence of any kind."""
-    return one_of(rng, KINDS)(rng)
+    return with_adverb(rng, one_of(rng, KINDS)(rng))
+
+
+def with_adverb(rng: random.Random, sentence: Sentence) -> Sentence:
+    """Say when, now and then, or bring a place to the front: "yesterday the dog slept", "in the garden, it slept"."""
+    first, *rest = sentence.pieces
+    if isinstance(first, Link) or first.time or rng.random() >= 0.3:
+        return sentence
+    if isinstance(first, Clause) and first.location:
+        said: Clause | Existence = replace(first, location=replace(first.location, front=choose_front(rng)))
+    elif tense := tense_of_time(first):
+        said = replace(first, time=choose_time(rng, tense))
+    else:
+        return sentence
+    return replace(sentence, pieces=(said, *rest))
+
+
+def tense_of_time(said: Clause | Existence) -> Tense | None:
+    """The tense whose times go with a clause; none where nothing is said of one time, as with habits and "never"."""
+    if said.polarity == "never" or said.tense not in TIMES:
+        return None
+    if isinstance(said, Clause) and isinstance(said.predicate, Action):
+        return said.tense if said.tense != "present" and said.predicate.verb.aspect != "state" else None
+    return "progressive" if said.tense == "present" else said.tense

@@ -5,7 +5,16 @@ word *depends* on parts: "fatiguée" on the adjective and on the noun that it ag
 in it: (clause, "negation"), (noun phrase, "determiner").
 """
 
-from transformer_core.corpora.grammars.en_fr.phrases import WHEN, Both, Gap, Nominal, NounPhrase, Pronoun
+from transformer_core.corpora.grammars.en_fr.phrases import (
+    WHEN,
+    Both,
+    Gap,
+    Location,
+    Nominal,
+    NounPhrase,
+    Pronoun,
+    Time,
+)
 
 Part = tuple[object, str]
 Word = tuple[str, tuple[Part, ...]]  # as it is written, but for the capital in front of a sentence; its parts
@@ -21,6 +30,12 @@ def spell(words: list[Word]) -> list[str]:
 def say(text: str, *parts: Part) -> list[Word]:
     """Return a text of one or more words that all come from the same parts."""
     return [(word, parts) for word in text.split()] if " " in text else [(text, parts)] if text else []
+
+
+def place_adverb(adverb: Location | Time, said: list[Word], clause: list[Word]) -> list[Word]:
+    """Put the words of a place or a time behind those of a clause, or before them: "yesterday, the dog slept"."""
+    comma: list[Word] = [(",", ((adverb, "comma"),))] if adverb.front == "comma" else []
+    return [*said, *comma, *clause] if adverb.front else clause + said
 
 
 def number_of(nominal: Nominal) -> tuple[Part, ...]:
