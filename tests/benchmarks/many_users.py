@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from time import perf_counter
+from random import Random
+from time import perf_counter, sleep
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+import numpy as np
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
@@ -30,6 +32,7 @@ TITLE = "Ten visitors on ten texts, one server (goal: 3,072 MiB in all)"
 N_VISITORS, N_TOKENS = 10, 512
 WORDS = ("cat", "dog", "bird", "animal", "woman", "boy")
 LOOKS: Sequence[dict[str, str]] = ({"layer": "0", "head": "1"}, {"unit": "word"}, {"measure": "entropy"})
+N_BESIDE, N_CLICKS, N_LEFT, PAUSE = 30, 4, 20, 4.0  # PAUSE: mean seconds between two clicks of a visitor
 PATIENCE = 900  # s
 
 
@@ -42,16 +45,20 @@ class Visitor:
         self.socket: ClientConnection = connect(address, max_size=None, origin=Origin(server.url), close_timeout=1)
         self.received = 0  # bytes
 
+    def ask(self, **view: str) -> None:
+        """Open a link, and wait for nothing."""
+        asked = BackMsg()
+        asked.rerun_script.query_string = urlencode(view)
+        asked.rerun_script.page_name = "heads"
+        self.socket.send(asked.SerializeToString())
+
     def open(self, **view: str) -> None:
         """Open a link, and return when the server has sent everything.
 
         Raises:
             RuntimeError: the page failed.
         """
-        asked = BackMsg()
-        asked.rerun_script.query_string = urlencode(view)
-        asked.rerun_script.page_name = "heads"
-        self.socket.send(asked.SerializeToString())
+        self.ask(**view)
         is_asked = False
         while True:
             frame: Any = self.socket.recv(timeout=PATIENCE)
@@ -72,7 +79,43 @@ def run() -> list[Row]:
     rows = visit(short, "en-fr, a sentence each")
     with wide_model() as (folder, tokenizer), checkpoints(folder):
         long = [text_of(tokenizer, N_TOKENS, seed=100 + i) for i in range(N_VISITORS)]
-        return rows + visit(long, f"GPT-2-small size, {N_TOKENS} tokens each")
+        rows += visit(long, f"GPT-2-small size, {N_TOKENS} tokens each")
+        for leaves in (False, True):
+            rows.append(beside_abandoned([text_of(tokenizer, N_TOKENS, seed=i) for i in range(N_LEFT * leaves)]))
+    return rows
+
+
+def beside_abandoned(left: Sequence[str]) -> Row:
+    """Let thirty visitors look around while others open a long text each and leave half a second later.
+
+    Args:
+        left: the long texts; none: nobody leaves.
+    """
+    with serve() as server:
+        Visitor(server).open(text="the cat")
+        visitors = [Visitor(server) for _ in range(N_BESIDE)]
+
+        def look_around(i: int) -> list[float]:
+            waited = []
+            for k in range(N_CLICKS):
+                sleep(Random(i * N_CLICKS + k).uniform(0.0, 2 * PAUSE))
+                start = perf_counter()
+                visitors[i].open(text=f"the {WORDS[i % 6]} sees the {WORDS[k]}")
+                waited.append((perf_counter() - start) * 1e3)
+            return waited
+
+        with ThreadPoolExecutor(N_BESIDE) as together:
+            all_waited = [together.submit(look_around, i) for i in range(N_BESIDE)]
+            for text in left:
+                leaving = Visitor(server)
+                leaving.ask(packed=long_texts.packed(text))
+                sleep(0.5)
+                leaving.socket.close()
+            waited = [ms for one in all_waited for ms in one.result()]
+    p50, p95 = np.percentile(waited, [50, 95])
+    told = f"p50 {p50:,.0f} ms, p95 {p95:,.0f} ms of {len(waited)} clicks, one each {PAUSE:g} s"
+    name = f"{N_BESIDE} visitors beside {len(left)} who left a text of {N_TOKENS} tokens"
+    return replace(row(name, waited), note=told)
 
 
 def visit(texts: Sequence[str], name: str) -> list[Row]:
