@@ -206,12 +206,7 @@ def unlike_training(card: ModelCard, model_run: "ModelRun") -> list[str]:
     is_own = model_run.architecture == "encoder_decoder" and model_run.n_given == 1
     if not is_own or model_run.unknown or not model_run.mean_probability < card.least_usual:
         return []
-    return [
-        say(
-            "This text is probably unlike the training data, so expect poor output: the model finds its own output "
-            "less probable than 99% of its outputs on held-out texts."
-        )
-    ]
+    return [say("This text is probably unlike the training data; expect poor output.")]
 
 
 def unknown_words(unknown: Sequence[str]) -> list[str]:
