@@ -22,8 +22,7 @@ def test_its_python_lines_run_as_they_stand(monkeypatch: pytest.MonkeyPatch, cap
     pattern = eval(last, names)  # [layer, batch, head, query, key]
     assert torch.allclose(pattern.sum(dim=-1), torch.ones(pattern.shape[:-1]))
     exec(second, names)
-    without_a_head = capsys.readouterr().out
-    assert without_a_head.endswith("\n") and without_a_head != translation
+    assert capsys.readouterr().out == "L'animal n'a pas traversé la rue parce qu'il était trop large.\n"
     exec(third, names)
     candidates, forked = capsys.readouterr().out.splitlines()
     assert candidates == "['il', 'elle']"
