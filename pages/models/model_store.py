@@ -4,7 +4,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BufferedIOBase
 from os.path import isfile
 from pathlib import Path
@@ -148,13 +148,13 @@ def n_bytes(card: ModelCard) -> int:
 
 def unusable(cards: Mapping[str, ModelCard]) -> list[Unusable]:
     """Return the folders among the models that are none, each with a sentence that says why."""
-    from transformer_core.checkpoints.checkpoint import CONFIG, is_foreign
+    from transformer_core.checkpoints.checkpoint import CONFIG
 
     return [
         Unusable(
             name=place.name,
             reason=_trouble(place),
-            is_foreign=is_foreign(place),
+            is_foreign=_is_foreign(place),
             can_be_deleted=isfile(place / CONFIG) and not models.is_shipped(place.name) and owners.is_mine(place),
         )
         for place in sorted(models.folder().glob("[!.]*"))
@@ -191,12 +191,14 @@ def bring_in(source: str, *, on_progress: "OnProgress") -> str:
         HeadlightError: it cannot be had, or not be kept.
     """
     from transformer_core.checkpoints.bring_in import bring_in as bring_in_folder
+    from transformer_core.checkpoints.load import find
 
     if owners.is_shared():
         raise CheckpointError("on a shared server, models are imported as files only; its operator can import others")
-    path = Path(source.partition("@")[0])
-    with _free_name(path.stem if path.is_file() else path.name) as name:
-        bring_in_folder(source, models.folder() / name, on_progress=on_progress)
+    location = find(source, on_progress)
+    called = Path(str(location.name) if location.commit is None else str(location.name).partition("@")[0])
+    with _free_name(called.stem if isfile(location.folder) else called.name) as name:
+        bring_in_folder(location, models.folder() / name, on_progress=on_progress)
         _refuse_strange_card(name)
     return name
 
@@ -309,12 +311,21 @@ def _refuse_strange_card(name: str) -> None:
         raise CheckpointError("its card.json does not match the format of a model card; leave that file out")
 
 
+def _is_foreign(place: Path) -> bool:
+    """Return whether a folder is a model of another program; not where it may not be read."""
+    from transformer_core.checkpoints.checkpoint import is_foreign
+
+    with suppress(OSError):
+        return is_foreign(place)
+    return False
+
+
 def _trouble(place: Path) -> str:
     """Return why a folder is no model that can be used."""
-    from transformer_core.checkpoints.checkpoint import CARD, CONFIG, WEIGHTS, existing, is_foreign, read_json
+    from transformer_core.checkpoints.checkpoint import CARD, CONFIG, WEIGHTS, existing, read_json
     from transformer_core.config import ModelConfig
 
-    if is_foreign(place):
+    if _is_foreign(place):
         return say("It is a Hugging Face folder; import it to convert it.")
     try:
         existing(place, WEIGHTS)

@@ -5,6 +5,7 @@ more, because it was cancelled or all tabs are closed, the process ends.
 """
 
 import json
+import os
 import threading
 import time
 from collections.abc import Mapping
@@ -57,8 +58,9 @@ def place_of(corpus: str) -> str:
 
 def reading_here(reading: Mapping[str, str | int | bool]) -> Mapping[str, str | int | bool]:
     """Return how a corpus is read, with the folder of a tokenizer as this process finds it, wherever it was started."""
-    folder = models.ROOT / Path(str(reading.get("tokens", ""))).expanduser()
-    return {**reading, "tokens": str(folder)} if "/" in str(reading.get("tokens")) and folder.is_dir() else reading
+    tokens = str(reading.get("tokens", ""))
+    folder = models.ROOT / os.path.expanduser(tokens)
+    return {**reading, "tokens": str(folder)} if "/" in tokens and os.path.isdir(folder) else reading
 
 
 def look(corpus: str, reading: Mapping[str, str | int | bool], architecture: Architecture) -> Analysis:

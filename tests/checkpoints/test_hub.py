@@ -245,6 +245,10 @@ def test_what_is_an_id():
     for text, parts in ids.items():
         assert HubId.read(text) == HubId(*parts)
         assert str(HubId.read(text)) == text
+    for text in (" a/b ", "https://huggingface.co/a/b", "huggingface.co/a/b/", "https://hf.co/a/b/tree/main?x=1"):
+        assert HubId.read(text) == HubId("a/b", "main" if "tree" in text else None)
+    for text in ("https://huggingface.co/", "https://hf.co/a/b/tree/main/onnx", "https://example.com/a/b"):
+        assert HubId.read(text) is None, text
 
 
 def test_parts_named_by_an_index(hub: LocalHub, folder: Path):

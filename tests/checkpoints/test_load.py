@@ -1,6 +1,7 @@
 """A model loads from whatever it lies in, and a folder that cannot be read is refused in one calm sentence."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from tokenizers import models, pre_tokenizers
 import transformer_core as tc
 from tests.checkpoints import foreign
 from tests.text.refusals import refusal
+from transformer_core.checkpoints.load import find
 from transformer_core.errors import CheckpointError, ConfigError, Message
 
 FolderOf = Callable[[str], Path]
@@ -33,6 +35,28 @@ def folder(folder_of: FolderOf, tmp_path: Path) -> Path:
     """A Hugging Face folder with a small Llama, whose tokenizer knows fewer tokens than the model."""
     shutil.copytree(folder_of("llama"), tmp_path / "llama")
     return add_tokenizer(tmp_path / "llama", n_tokens=foreign.VOCAB_SIZE - 5)
+
+
+def test_a_path_is_read_as_it_was_pasted_and_what_is_none_is_refused_calmly(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = folder.rename(folder.with_name("a llama"))
+    monkeypatch.setenv("HOME", str(folder.parent))
+    for text in (f' "{folder}" ', f"‘{folder}’", folder.as_uri(), "~/a llama", f"{folder}/\n"):
+        assert find(text).folder == folder, text
+    quoted = folder.rename(folder.with_name("'llama'"))
+    assert find(str(quoted)).folder == quoted, "what is there goes by its own name"
+    (folder.parent / "ring").symlink_to("ring")
+    os.mkfifo(folder.parent / "pipe")
+    monkeypatch.chdir(folder.parent)
+    refused = {"a" * 5000: "too long", "x/" * 3000: "too long", "a\0b": "no path has", "\ud800": "no path has"}
+    refused |= {"ring": "symbolic links", "ring/x": "symbolic links", "pipe": "is not a folder", "C:\\a": "no folder"}
+    for text, said in (refused | {"https://example.com/a": "a web address", "~none/a": "no folder"}).items():
+        with pytest.raises(CheckpointError) as caught:
+            tc.load(text)
+        assert said in str(caught.value) and len(str(caught.value)) < 200
+    with pytest.raises(CheckpointError, match="no path has"):
+        tc.load(Path("a\0b"))
 
 
 def dtypes(model: tc.Transformer) -> set[torch.dtype]:

@@ -278,6 +278,8 @@ def existing(folder: Path, name: str) -> Path:
         CheckpointError: the folder or the part is not there.
     """
     if not folder.is_dir():
+        if folder.exists():  # a file, a pipe, a device
+            raise CheckpointError("{folder} is not a folder; give the path of a checkpoint folder", folder=folder)
         raise CheckpointError("there is no folder {folder!r}; give the path of a checkpoint folder", folder=str(folder))
     if not (folder / name).is_file():
         raise CheckpointError("{folder} has no {name}, so it is not a complete checkpoint", folder=folder, name=name)

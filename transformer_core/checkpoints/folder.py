@@ -28,7 +28,7 @@ def replacing(folder: Path, *, is_durable: bool = True) -> Iterator[Path]:
     Yields:
         an empty folder beside it.
     """
-    folder = folder.resolve()
+    folder = Path(os.path.realpath(folder))  # which raises nothing where links form a loop
     settle(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     new = folder.with_name(f".{folder.name}.{uuid4().hex}.new")
@@ -96,7 +96,7 @@ def write_json(path: Path, values: dict[str, Any], *, is_durable: bool = True) -
 
 def _former(folder: Path) -> Path:
     """Return where a folder waits while the new one takes its place."""
-    folder = folder.resolve()
+    folder = Path(os.path.realpath(folder))
     return folder.parent / f".{folder.name}.former"
 
 

@@ -37,6 +37,9 @@ _PARTS = "model-*-of-*.safetensors"
 _PICKLES = ("pytorch_model*.bin", "*.pt", "*.pth", "*.ckpt")
 _SECONDS = 0.1  # between two reports of the progress
 
+_ADDRESS = re.compile(
+    r"(https?://)?(www\.)?(huggingface\.co|hf\.co)/(?P<repo>[^@?#]+?)(/tree/(?P<revision>[^/?#]+))?/?([?#].*)?"
+)
 _ID = re.compile(r"(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[^@\s]+))?")
 
 Result = TypeVar("Result")
@@ -51,7 +54,10 @@ class HubId:
 
     @classmethod
     def read(cls, source: str) -> "HubId | None":
-        """Return the id that a text is; None for one that cannot be an id."""
+        """Return the id that a text is, or the address of that model's page; None for one that cannot be an id."""
+        source = source.strip()
+        if page := _ADDRESS.fullmatch(source):
+            source = page["repo"] + (f"@{page['revision']}" if page["revision"] else "")
         match = _ID.fullmatch(source)
         if match is None or ".." in source or "--" in source or source.startswith((".", "-")):
             return None

@@ -21,6 +21,7 @@ from transformer_core.checkpoints.generation import with_generation
 from transformer_core.checkpoints.parameter_loader import ParameterLoader
 from transformer_core.checkpoints.placement import DeviceMap, plan
 from transformer_core.checkpoints.tensor_files import OnProgress, newest_of_training
+from transformer_core.checkpoints.typed_path import typed_path
 from transformer_core.devices import choose_precision
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.model.transformer import Transformer
@@ -111,17 +112,21 @@ def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) 
     Raises:
         CheckpointError: it is no folder, and not to be had from the Hub.
     """
-    folder = Path(source)
+    folder = typed_path(str(source))
     if not isinstance(source, str) or reading_folder(folder, Path.exists):
-        place = newest_of_training(folder)
-        return Source(place, str(source) if place == folder else f"{source}/{place.name}")
+        place = reading_folder(folder, newest_of_training)
+        return Source(place, str(folder if place == folder else folder / place.name))
     if shipped := shipped_model(source):
         return Source(shipped, source)
     from transformer_core.checkpoints.hub import HubId, fetch  # slow to import, and not needed for folders
 
     hub_id = HubId.read(source)
+    if hub_id is None and source.strip().startswith(("http://", "https://")):
+        raise CheckpointError(
+            "{source} is a web address; download the model, and give the path of its folder", source=source
+        )
     if hub_id is None:
-        return Source(folder, source)  # reading it reports that it is missing
+        return Source(folder, str(folder))  # reading it reports that it is missing
     try:
         fetched = fetch(hub_id, on_progress)
     except CheckpointError as error:

@@ -3,6 +3,7 @@
 import hashlib
 from pathlib import Path
 
+from transformer_core.checkpoints.typed_path import typed_path
 from transformer_core.config import Architecture
 from transformer_core.errors import CheckpointError, CorpusError
 from transformer_core.text.foreign import ForeignTokenizer
@@ -19,7 +20,10 @@ def folder_of_source(source: str) -> Path:
     Raises:
         CorpusError: there is no tokenizer, or the Hub does not give it.
     """
-    folder = Path(source).expanduser()
+    try:
+        folder = typed_path(source)
+    except CheckpointError as error:
+        raise CorpusError(error.message) from None
     if folder.is_dir():
         if not has_tokenizer(folder):
             raise CorpusError(

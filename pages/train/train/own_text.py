@@ -1,6 +1,7 @@
 """A text of one's own: taken in, or refused with a reason; chosen, read as its owner wants, and deleted."""
 
 from collections.abc import Sequence
+from os.path import isdir
 from pathlib import Path
 from typing import BinaryIO
 
@@ -188,7 +189,7 @@ def _read(key: str, text: OwnText) -> Choice | None:
         if not source:
             prose.caption(say("Specify the tokenizer."))
             return None
-        is_folder = "/" not in source and (models.ROOT / source).is_dir()
+        is_folder = "/" not in source and isdir(models.ROOT / source)
         reading["tokens"] = f"./{source}" if is_folder else source
     elif tokens != "byte_bpe":
         reading["tokens"] = tokens

@@ -196,7 +196,7 @@ def test_deleting(place: Path, open_models: OpenApp):
     app = click(app, "Delete it")
     assert names(place) == ["en-fr", "gaps"]
     assert app.info[0].value == "“Tales” was deleted."
-    assert view_of(app)["model"] == "en-fr" and app.text_input(key="text").value == EXAMPLES[0]
+    assert view_of(app)["model"] == "en-fr" and app.text_input(key="text-line").value == EXAMPLES[0]
     shutil.copytree(place / "gaps", place / "tales")
     app = open_models(model="tales")
     shutil.rmtree(place / "tales")  # by somebody else
@@ -226,7 +226,7 @@ def test_a_folder_that_may_not_be_read_says_so(place: Path):
     try:
         cards = models.available()
         told = {folder.name: (folder.reason, folder.can_be_deleted) for folder in model_store.unusable(cards)}
-        with pytest.raises(CheckpointError, match=r"gaps cannot be deleted \(Permission denied\); delete it by hand"):
+        with pytest.raises(CheckpointError, match=r"gaps cannot be deleted \(Permission denied\); delete it manually"):
             model_store.delete("gaps")
     finally:
         (place / "gaps").chmod(0o755)

@@ -1,0 +1,46 @@
+"""A path as a person types or pastes it."""
+
+import errno
+import os
+from pathlib import Path
+from urllib.request import url2pathname
+
+from transformer_core.errors import CheckpointError
+
+_FILE = ("file://localhost/", "file:///")  # how an address of a file of this machine begins
+_QUOTES = "\"'“”‘’„"
+_MOST_QUOTED = 60  # characters of a text that is no path, in the sentence that says so
+
+
+def typed_path(text: str) -> Path:
+    """Return the path that a text means: as it is where something lies there, else what was pasted around it goes.
+
+    That is white space, the quotes that "copy as path" adds, and file:// before it; ~ is the home folder.
+
+    Raises:
+        CheckpointError: it cannot be a path, because it is too long or contains a NUL character.
+    """
+    try:
+        os.stat(text)
+    except ValueError:  # a NUL, or half of a character
+        raise CheckpointError(
+            "{text!r} is not a path: it contains a character that no path has; type it anew", text=_short(text)
+        ) from None
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise CheckpointError(
+                "{text!r} is not a path or an id: with {n:,} characters it is too long; check it",
+                text=_short(text),
+                n=len(text),
+            ) from None
+    if os.path.lexists(text):
+        return Path(text)
+    plain = text.strip().strip(_QUOTES)
+    for beginning in _FILE:
+        if plain.startswith(beginning):
+            plain = url2pathname("/" + plain.removeprefix(beginning))
+    return Path(os.path.expanduser(plain))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
