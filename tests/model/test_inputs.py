@@ -19,6 +19,7 @@ NO_TOKENS: dict[str, Any] = {
 }
 UNKNOWN = {"beyond": T([[3, 99]]), "far below": T([[-99, 3]]), "below": T([[3, -1]])}
 PADDED = {"left": T([[0, 3, 4], [3, 4, 5]]), "hole": T([[3, 4, 5], [3, 0, 5]])}
+PADDED |= {"left, one row": T([[0, 3, 4]]), "hole, one row": T([[3, 0, 5]])}
 
 
 @pytest.mark.parametrize("name", NO_TOKENS)

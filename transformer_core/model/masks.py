@@ -233,7 +233,7 @@ def refuse_padding_inside(is_real: Bool[Tensor, "batch pos"]) -> None:
     if begins_late.any():
         raise TextError(
             "row {row} has padding before a token, which would get a wrong position; pad on the right only, or run "
-            "the rows one at a time",
+            "the rows one at a time, without padding",
             row=int(begins_late.nonzero()[0]),
         )
 
@@ -253,6 +253,5 @@ def _real_ones(tokens: Tensor, pad_id: int | None, *, first_is_real: bool) -> Te
         return is_real
     if bool(is_real.all()):
         return None
-    if len(tokens) > 1:  # in a text alone, what stands before a token was written there
-        refuse_padding_inside(is_real)
+    refuse_padding_inside(is_real)
     return is_real

@@ -1,4 +1,7 @@
-"""Token ids as text, "464 3290 318": for models that came without a tokenizer."""
+"""Token ids as text, "464 3290 318": for models that came without a tokenizer.
+
+Where the model has segments, two texts of ids are a pair: they are read one after the other, as typed, [SEP] included.
+"""
 
 import json
 import re
@@ -7,7 +10,7 @@ from typing import Any, SupportsInt
 
 from transformer_core.config import Architecture, ModelConfig
 from transformer_core.errors import TextError
-from transformer_core.text.interface import WRITTEN_MASK, Tokenizer
+from transformer_core.text.interface import WRITTEN_MASK, PairTokens, Tokenizer
 from transformer_core.text.labels import Token
 
 _WRITTEN = re.compile(r"[^\s,;\[\]()]+")  # between spaces, commas, or the brackets of a list
@@ -18,22 +21,24 @@ _ROLES = ("pad", "bos", "eos")
 class IdTokenizer(Tokenizer):
     """Reads and writes tokens as their numbers: "464 3290 318" or "464, 3290, 318"; a label is the number itself."""
 
-    def __init__(self, vocab_size: int, special: Mapping[str, int | None]) -> None:
+    def __init__(self, vocab_size: int, special: Mapping[str, int | None], *, n_segments: int = 0) -> None:
         """Make one for a vocabulary.
 
         Args:
             vocab_size: of the model.
             special: the token of each role, None where there is none: "pad", "bos", "eos".
+            n_segments: kinds of segments that the model has; of a pair each text is one.
         """
         self.kind = "ids"
-        self._vocab_size = vocab_size
+        self._vocab_size, self._n_segments = vocab_size, n_segments
         self.pad_id, self.bos_id, self.eos_id = (special.get(role) for role in _ROLES)
         self.unk_id = self.mask_id = None
 
     @classmethod
     def of(cls, config: ModelConfig) -> "IdTokenizer":
         """Return the one that fits a model."""
-        return cls(config.vocab_size, {"pad": config.pad_id, "bos": config.bos_id, "eos": config.eos_id})
+        special = {"pad": config.pad_id, "bos": config.bos_id, "eos": config.eos_id}
+        return cls(config.vocab_size, special, n_segments=config.n_segments)
 
     @classmethod
     def from_values(cls, about: Mapping[str, Any]) -> "IdTokenizer":
@@ -42,11 +47,11 @@ class IdTokenizer(Tokenizer):
         Raises:
             Exception: it does not fit together; the caller says so calmly.
         """
-        vocab_size = int(about["vocab_size"])
+        vocab_size, n_segments = int(about["vocab_size"]), int(about.get("n_segments", 0))
         special = {role: None if about[role] is None else int(about[role]) for role in _ROLES}
         if vocab_size < 1 or any(i is not None and not 0 <= i < vocab_size for i in special.values()):
             raise ValueError("a token that is not in the vocabulary")
-        return cls(vocab_size, special)
+        return cls(vocab_size, special, n_segments=n_segments)
 
     @property
     def vocab_size(self) -> int:
@@ -105,12 +110,27 @@ class IdTokenizer(Tokenizer):
             read.append((self.eos_id, ""))
         return read
 
+    @property
+    def takes_pairs(self) -> bool:
+        """Whether the model has a segment for each of two texts."""
+        return self._n_segments > 1
+
+    def _read_pair(self, first: str, second: str) -> PairTokens:
+        if not self.takes_pairs:
+            raise TextError(
+                "this model has no segments and was imported without a tokenizer, so two texts are one sequence of "
+                "token ids to it; type them as one text"
+            )
+        texts = [self._read(text, "encoder_only") for text in (first, second)]
+        segments = [segment for segment, text in enumerate(texts) for _ in text]
+        return PairTokens([*texts[0], *texts[1]], segments, len(texts[0]))
+
     def _token(self, i: int) -> Token:
         is_special = i in (self.pad_id, self.bos_id, self.eos_id)
         return Token(name=str(i)) if is_special else Token(text=str(i).encode(), starts_anew=True)
 
     def to_json(self) -> str:
         """Return what `save` writes."""
-        about = {"kind": self.kind, "vocab_size": self.vocab_size}
+        about = {"kind": self.kind, "vocab_size": self.vocab_size, "n_segments": self._n_segments}
         about |= dict(zip(_ROLES, (self.pad_id, self.bos_id, self.eos_id), strict=True))
         return json.dumps({"headlight": about}) + "\n"

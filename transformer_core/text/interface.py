@@ -12,10 +12,13 @@ from tokenizers import Tokenizer as Backend
 
 from transformer_core.config import Architecture
 from transformer_core.errors import Message, TextError
-from transformer_core.text.labels import Token, labels, visible
+from transformer_core.text.labels import MEANT, Token, labels, visible
 
 WRITTEN_MASK = re.compile(r"<mask>|\[MASK\]|_{2,}")  # how people write a gap in a text
-Given = str | tuple[str, str]  # what a model is given to read: a text, or for an encoder a pair of texts
+Given = str | tuple[str, str]
+"""What a model reads: a text, or for an encoder a pair; a pair whose second text is empty is its first alone."""
+
+NO_TOKENS = Message("this model has no tokens for this text; type another one")
 ONE_TEXT = Message("only encoder-only models take two texts; give this one a single text")
 _NO_BEGIN = Message("this tokenizer has no beginning-of-sequence token; encode the text without it")
 _NO_END = Message("this tokenizer has no end-of-sequence token; encode the text without it")
@@ -77,16 +80,18 @@ class Tokenizer(ABC):
         """Return the token of a word that a person typed.
 
         Args:
-            word: as labels show it, with "·" for its space: that token; else the one that begins with a space, or the
-                one that begins without, where there is only one of them.
+            word: as labels show it, with "·" for its space: that token, as are "↵" and "⇥"; else the one that begins
+                with a space, or the one that begins without, where there is only one of them.
             instead_of: the token that it replaces, and begins as, where there are both; None: with a space.
 
         Raises:
             TextError: it is no single token, or has no token of its own.
         """
-        word = word.strip()
+        word = word.strip() or word
         has_space = instead_of is None or self._token(instead_of).text.startswith(b" ")
-        spellings = [word.replace("·", " "), word] if "·" in word else [f" {word}", word][:: 1 if has_space else -1]
+        meant = word.translate(MEANT)
+        spellings = [meant, word] if meant != word else [f" {word}", word][:: 1 if has_space else -1]
+        spellings = [word] if word.isspace() else spellings
         ways = [self.encode(spelling) for spelling in spellings] if word else [[]]
         single = next((way[0] for way in ways if len(way) == 1), None)
         if single is None:
@@ -124,8 +129,10 @@ class Tokenizer(ABC):
         """
         return [i for i, _ in self._read_given(text, architecture)]
 
-    def segments_for(self, texts: tuple[str, str]) -> tuple[list[int], int]:
+    def segments_for(self, texts: tuple[str, str]) -> tuple[list[int], int | None]:
         """Return the segment of each token of a pair (`token_type_ids`), and the place of the second text's first one.
+
+        An empty second text has none, and gives the first alone, as it does in transformers.
 
         Source: Devlin et al. 2019, sec. 3 and figure 2.
 
@@ -133,6 +140,8 @@ class Tokenizer(ABC):
             TextError: this tokenizer takes one text.
         """
         first, second = map(encodable, texts)
+        if not second:
+            return [0] * len(self._read(first, "encoder_only")), None
         pair = self._read_pair(first, second)
         return pair.segments, pair.border
 
@@ -223,8 +232,8 @@ class Tokenizer(ABC):
 
     def _read_given(self, text: Given, architecture: Architecture) -> list[tuple[int, str]]:
         """Return the tokens that a model reads for a text, or for two, each with its stretch."""
-        if isinstance(text, str):
-            return self._read(encodable(text), architecture)
+        if isinstance(text, str) or not text[1]:
+            return self._read(encodable(text if isinstance(text, str) else text[0]), architecture)
         if architecture != "encoder_only":
             raise TextError(ONE_TEXT)
         first, second = map(encodable, text)

@@ -19,7 +19,9 @@ from itertools import accumulate
 
 import regex  # type: ignore[import-untyped]
 
+BORDER = "‖\u202f"  # before the label of a second text's first token; no label of a token has such a space
 _SIGNS = {" ": "·", "\n": "↵", "\t": "⇥"}
+MEANT = str.maketrans({sign: character for character, sign in _SIGNS.items()})  # what these signs mean in a label
 _NAMES = {  # Unicode's own abbreviations (NameAliases.txt)
     **dict(zip("\0\a\b\v\f\r\x1b\x7f\x85\xa0\xad", "NUL BEL BS VT FF CR ESC DEL NEL NBSP SHY".split(), strict=True)),
     **dict(zip("\u200b\u200c\u200d\u200e\u200f\u061c", "ZWSP ZWNJ ZWJ LRM RLM ALM".split(), strict=True)),
@@ -71,6 +73,17 @@ def runs_of(tokens: Iterable[Token]) -> Iterator[list[Token]]:
         run.append(token)
     if run:
         yield run
+
+
+def with_border(shown: Iterable[str], border: int | None) -> tuple[str, ...]:
+    """Return labels with the mark of a second text at one place, and nowhere else; None: nowhere."""
+    bare = (label.removeprefix(BORDER) for label in shown)
+    return tuple(BORDER + label if place == border else label for place, label in enumerate(bare))
+
+
+def border_in(shown: Sequence[str]) -> int | None:
+    """Return the place of the first token of a second text among labels; None where there is one text."""
+    return next((place for place, label in enumerate(shown) if label.startswith(BORDER)), None)
 
 
 def visible(text: str) -> str:

@@ -17,6 +17,7 @@ from transformer_core.analysis.interventions.source_runs import (
 )
 from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.errors import InterventionError
+from transformer_core.text.labels import with_border
 
 
 def run_of(given: str, written: str = "") -> SourceRun:
@@ -37,6 +38,23 @@ def test_texts_of_other_lengths_are_paired_by_their_tokens_and_the_rest_is_drawn
     shorter = pair_positions(run_of("axyb", "de"), run_of("ab", "dfge"), "target")
     assert dict(shorter.positions) == {0: 0, 3: 1, 4: 2, 5: 5}
     assert shorter.unpaired == (1, 2) and (shorter.n_here, shorter.n_there) == (6, 6)
+
+
+def test_of_two_pairs_first_texts_are_paired_and_second_ones_whatever_marks_their_border():
+    def pair(first: str, second: str) -> SourceRun:
+        labels = with_border(first + second, len(first))
+        return SourceRun(inputs=(), labels={"source": labels, "target": ()}, n_given=0, border=len(first))
+
+    pairing = pair_positions(pair("abc", "dbe"), pair("ab", "xdb"), "source")
+    assert dict(pairing.positions) == {
+        0: 0,
+        1: 1,
+        3: 2,
+        4: 3,
+        5: 4,
+    }
+    alone = SourceRun(inputs=(), labels={"source": tuple("abdb"), "target": ()}, n_given=0)
+    assert dict(pair_positions(pair("abc", "dbe"), alone, "source").positions) == {0: 0, 1: 1, 3: 2, 4: 3}
 
 
 def test_what_was_written_is_never_paired_with_what_was_given():

@@ -69,7 +69,7 @@ def test_a_long_pair_keeps_the_sign_at_its_end(tmp_path: Path):
     save_small_bert(tmp_path)
     model, tokenizer = tc.load(tmp_path)
     run = run_text(model, tokenizer, ("the cat sat", "on the mat " * 20), max_tokens=9)
-    assert run.source == ("[CLS]", "the", "cat", "sat", "[SEP]", "‖on", "the", "mat", "[SEP]")
+    assert run.source == ("[CLS]", "the", "cat", "sat", "[SEP]", "‖\u202fon", "the", "mat", "[SEP]")
     assert run.inputs[1] == (0, 0, 0, 0, 0, 1, 1, 1, 1)
     with pytest.raises(TextError, match="no target"):
         run_text(model, tokenizer, ("the", "cat"), target="a")

@@ -26,7 +26,7 @@ from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import replace
 from transformer_core.instrument.sites import site
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.interface import Tokenizer
+from transformer_core.text.interface import Given, Tokenizer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ def fit_constant(
     model: Transformer,
     tokenizer: Tokenizer,
     component: Component,
-    texts: Sequence[str],
+    texts: Sequence[Given],
     *,
     n_steps: int = 60,
     learning_rate: float = 0.05,
@@ -108,7 +108,7 @@ def corpus_mean(
     model: Transformer,
     tokenizer: Tokenizer,
     component: Component,
-    texts: Sequence[str],
+    texts: Sequence[Given],
     *,
     corpus: str,
     max_tokens: int = 64,

@@ -42,7 +42,7 @@ from transformer_core.instrument.interventions import (
 from transformer_core.instrument.selection import Cell
 from transformer_core.instrument.sites import Site, site
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.interface import Tokenizer
+from transformer_core.text.interface import Given, Tokenizer
 
 Hooks = dict[str, Intervention]
 """What acts at each site."""
@@ -53,7 +53,7 @@ class SourceUse:
     """Which positions of another text an entry takes its values from, for a page to show."""
 
     entry: int  # among the entries of the stack
-    text: str
+    text: Given
     pairing: Pairing
 
 

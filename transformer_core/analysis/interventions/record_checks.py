@@ -7,6 +7,7 @@ import numpy as np
 
 from transformer_core.checked_fields import is_number
 from transformer_core.errors import ConfigError
+from transformer_core.text.interface import Given
 
 MAX_TEXTS = 16  # of a method
 MAX_TEXT_CHARS = 2000  # of each
@@ -96,19 +97,22 @@ def cells_of(values: Any) -> tuple[tuple[int | None, int | None], ...]:
     return tuple(pairs)
 
 
-def texts_of(values: Any) -> tuple[str, ...]:
-    """Return texts that a model could read.
+def texts_of(values: Any) -> tuple[Given, ...]:
+    """Return texts that a model could read, a pair of them where two are one.
 
     Raises:
         ConfigError: one is no text, empty, or too long.
     """
     texts = items_of("texts", values, MAX_TEXTS)
     for text in texts:
-        if not isinstance(text, str) or not text.strip() or len(text) > MAX_TEXT_CHARS:
+        parts = text if isinstance(text, tuple) and len(text) == 2 else (text,)
+        are_texts = all(isinstance(part, str) for part in parts)
+        n = sum(len(part.strip()) for part in parts) if are_texts else 0
+        if not n or max(map(len, parts)) > MAX_TEXT_CHARS:
             raise ConfigError(
                 "a text to take values from must have 1 to {most:,} characters; this one has {n:,}",
                 most=MAX_TEXT_CHARS,
-                n=len(text.strip()) if isinstance(text, str) else 0,
+                n=n,
             )
     return texts
 

@@ -27,6 +27,7 @@ from transformer_core.analysis.interventions.record_checks import (
 )
 from transformer_core.checked_fields import CountOrZero, check_fields, is_number
 from transformer_core.errors import ConfigError
+from transformer_core.text.interface import Given
 
 AttentionName = Literal["encoder", "decoder", "cross"]
 Kind = Literal[
@@ -118,7 +119,7 @@ class Ablation(Record):
 
     component: Component
     method: Method = "resample"  # "constant": the values of `constant`, such as optimal ones (Li and Janson 2024)
-    texts: tuple[str, ...] = ()  # "resample": one other text; "mean": one or more, or none and the mean in `constant`
+    texts: tuple[Given, ...] = ()  # "resample": one other text; "mean": one or more, or none and the mean in `constant`
     seed: int = 0  # "resample": of the draw at positions that have no counterpart in the other text
     constant: tuple[float, ...] = ()  # "constant", "mean": one vector for each head, one after the other; float32
     corpus: str = ""  # "mean": of whose texts `constant` is the mean
@@ -162,7 +163,7 @@ class Patch(Record):
     tag: ClassVar[str] = "patch"
 
     component: Component
-    text: str  # that the source run reads
+    text: Given  # that the source run reads
     direction: Direction  # "denoising": the source run is the clean one; "noising": it is the corrupted one
     continuation: Continuation = "own"  # of the source run: what it writes itself, or the output of this run
     seed: int = 0  # of the draw at positions that have no counterpart in the source run
@@ -289,7 +290,7 @@ class Stack(Record):
         return tuple(entry for entry in self.entries if entry.enabled)
 
     @property
-    def texts(self) -> tuple[str, ...]:
+    def texts(self) -> tuple[Given, ...]:
         """The other texts that enabled entries take values from, each once."""
         named = [
             text

@@ -17,7 +17,7 @@ from transformer_core.analysis.interventions.source_runs import Pairing, SourceR
 from transformer_core.analysis.trace.attentions import attentions_of, sides_of
 from transformer_core.instrument.sites import site
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.interface import Tokenizer
+from transformer_core.text.interface import Given, Tokenizer
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,7 +41,7 @@ class RunComparison:
 
 
 def compare_with_source(
-    model: Transformer, tokenizer: Tokenizer, base: Base, text: str, *, kind: Kind = "head"
+    model: Transformer, tokenizer: Tokenizer, base: Base, text: Given, *, kind: Kind = "head"
 ) -> RunComparison:
     """Run a model on another text, and compare the activations of one kind of component with those of the base run.
 

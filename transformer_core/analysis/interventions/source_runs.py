@@ -14,12 +14,12 @@ from transformer_core.analysis.trace.traced_forward import EncodedInput, capture
 from transformer_core.errors import InterventionError
 from transformer_core.hooks import active_hooks, named_hook_points
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.interface import Tokenizer
+from transformer_core.text.interface import Given, Tokenizer
 
 _MOST_RUNS = 64
 _MOST_BYTES = 128 << 20  # of activations
 
-_Key = tuple[str, tuple[int, ...]]
+_Key = tuple[Given, tuple[int, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +29,7 @@ class SourceRun:
     inputs: tuple[tuple[int, ...], ...]  # as `ModelRun.inputs`
     labels: Mapping[str, tuple[str, ...]]  # of "source" and "target", () where there is no such side
     n_given: int  # tokens at the beginning of the target that were not written: <bos>, or a prompt
+    border: int | None = None  # in the source, the first token of the second text; None where there is one text
 
     @classmethod
     def of(cls, run: ModelRun) -> "SourceRun":
@@ -38,6 +39,7 @@ class SourceRun:
             inputs=run.inputs,
             labels={"source": run.source, "target": run.target},
             n_given=min(1, len(run.target)) if is_pair else run.n_given,
+            border=run.border,
         )
 
 
@@ -59,6 +61,8 @@ class Pairing:
 def pair_positions(here: SourceRun, there: SourceRun, side: str) -> Pairing:
     """Pair the positions of two runs: what they were given, and what was written after it, each part by itself.
 
+    Of two runs that each read two texts, the first texts are paired, and the second ones.
+
     Parts of the same length are paired position by position; of others, equal tokens are, and those that were replaced
     one for one (`align_tokens`).
 
@@ -68,13 +72,13 @@ def pair_positions(here: SourceRun, there: SourceRun, side: str) -> Pairing:
         side: "source" or "target".
     """
     a, b = here.labels[side], there.labels[side]
-    cuts_a, cuts_b = ((0, run.n_given if side == "target" else len(run.labels[side])) for run in (here, there))
+    cut_a, cut_b = here.n_given, there.n_given
+    if side == "source":
+        are_pairs = here.border is not None and there.border is not None
+        cut_a, cut_b = (here.border, there.border) if are_pairs else (len(a), len(b))
     positions: dict[int, int] = {}
     is_by_position = True
-    for (from_a, to_a), (from_b, to_b) in (
-        (cuts_a, cuts_b),
-        ((cuts_a[1], len(a)), (cuts_b[1], len(b))),
-    ):
+    for (from_a, to_a), (from_b, to_b) in (((0, cut_a), (0, cut_b)), ((cut_a, len(a)), (cut_b, len(b)))):
         if to_a - from_a == to_b - from_b:
             positions |= dict(zip(range(from_a, to_a), range(from_b, to_b), strict=True))
         else:
@@ -110,11 +114,11 @@ class SourceRuns:
         with self._lock:
             return sum(acts.nbytes for acts in self._acts.values())
 
-    def run(self, text: str, continuation: Continuation = "own", *, here: ModelRun | None = None) -> SourceRun:
+    def run(self, text: Given, continuation: Continuation = "own", *, here: ModelRun | None = None) -> SourceRun:
         """Return the run of a text.
 
         Args:
-            text: that the source run reads.
+            text: that the source run reads, or a pair.
             continuation: "own": it goes on with what the model writes; "same": with what was written in `here`.
             here: the run that values are put into; needed for "same".
 
@@ -158,7 +162,7 @@ class SourceRuns:
                 del self._acts[next(iter(self._acts))]
         return wanted
 
-    def _own(self, text: str) -> SourceRun:
+    def _own(self, text: Given) -> SourceRun:
         return SourceRun.of(
             run_text(
                 self.model,
@@ -169,7 +173,7 @@ class SourceRuns:
             )
         )
 
-    def _same(self, text: str, written: Sequence[int]) -> SourceRun:
+    def _same(self, text: Given, written: Sequence[int]) -> SourceRun:
         """Return the run of a text with the output of another run after it."""
         config, tokenizer = self.model.config, self.tokenizer
         most = min(self.max_tokens, config.max_seq_len)

@@ -14,7 +14,7 @@ from transformer_core.errors import ConfigError
 
 MAX_JSON_CHARS = 8_000  # what browsers and servers take as an address
 
-_LISTS = ("heads", "positions", "cells", "texts", "tokens")
+_LISTS = ("heads", "positions", "cells", "texts", "text", "tokens")
 
 
 def to_json(stack: Stack) -> str:

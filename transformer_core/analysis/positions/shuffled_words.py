@@ -16,6 +16,7 @@ from transformer_core.errors import TextError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.grouping import word_labels
 from transformer_core.text.interface import Tokenizer
+from transformer_core.text.labels import with_border
 
 MOST_TOKENS = 128  # of a text whose words are shuffled
 N_ORDERS = 6  # over which the number of a head is taken
@@ -89,7 +90,8 @@ def shuffle_words(
     assert shuffled is not None, "there is one order at least"
     first = orders[0]
     new_ids = [ids[place] for place in first]
-    new_labels = tuple(labels[place] for place in first)
+    border = model_run.border if side == "source" else None  # which stays where it is, as the segments do
+    new_labels = with_border((labels[place] for place in first), border)
     queries = model_run.labels(attention)[0][:n_queries]
     is_said = side == "source" or model_run.architecture == "decoder_only"
     own_order = np.arange(len(ids))
@@ -142,7 +144,7 @@ def _order(ids: Sequence[int], words: Sequence[int], is_special: Sequence[bool],
 
 def _text(labels: Sequence[str], words: Sequence[int], shown: Bool[np.ndarray, " pos"], order: Order) -> str:
     """Return the words in an order, as a person reads them, without special tokens that are no blank."""
-    places = [place for place in order.tolist() if shown[place]]
+    places, labels = [place for place in order.tolist() if shown[place]], with_border(labels, None)
     return " ".join(word_labels([labels[place] for place in places], [words[place] for place in places]))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from transformer_core.errors import mark
+from transformer_core.text.labels import with_border
 
 ELSEWHERE = mark("elsewhere")
 
@@ -77,7 +78,7 @@ def align_tokens(a: Sequence[str], b: Sequence[str]) -> TokenAlignment:
     """Pair the tokens of two texts: equal ones in the same order, and those that were replaced one for one.
 
     Args:
-        a: labels of the tokens of text A.
+        a: labels of the tokens of text A; the mark where a second text begins makes no token another.
         b: those of text B.
 
     Returns:
@@ -89,12 +90,13 @@ def align_tokens(a: Sequence[str], b: Sequence[str]) -> TokenAlignment:
     pairs: list[PairedPlaces] = []
     only_a: list[int] = []
     only_b: list[int] = []
-    for kind, start_a, end_a, start_b, end_b in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+    bare_a, bare_b = (with_border(labels, None) for labels in (a, b))
+    for kind, start_a, end_a, start_b, end_b in SequenceMatcher(None, bare_a, bare_b, autojunk=False).get_opcodes():
         places_a, places_b = range(start_a, end_a), range(start_b, end_b)
         if len(places_a) == len(places_b):
             is_replaced = kind == "replace"
             pairs += [
-                PairedPlaces(i, j, f"{a[i]} → {b[j]}" if is_replaced else a[i], is_replaced)
+                PairedPlaces(i, j, f"{a[i]} → {bare_b[j]}" if is_replaced else a[i], is_replaced)
                 for i, j in zip(places_a, places_b, strict=True)
             ]
         else:

@@ -12,12 +12,12 @@ from torch import Tensor
 from transformer_core.analysis.trace.attention_maps import AttentionMaps
 from transformer_core.analysis.trace.attentions import Attention, attentions_of
 from transformer_core.config import Architecture
+from transformer_core.errors import TextError
 from transformer_core.instrument.capture import LazyActivations, capture
 from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.interface import Given, Tokenizer
-
-BORDER = "‖"  # before the label of a second text's first token, on whichever axis it stands
+from transformer_core.text.interface import NO_TOKENS, Given, Tokenizer
+from transformer_core.text.labels import with_border
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,21 +40,25 @@ class EncodedInput:
         """Return the tokens of a text, or of a pair.
 
         Of too many, the last are left out, but not the special ones after them.
+
+        Raises:
+            TextError: there is a text, such as a space, and the tokenizer has no tokens for it.
         """
         ids, labels = tokenizer.encode_for(text, architecture), tokenizer.labels_for(text, architecture)
         template = tokenizer.encode_for("", architecture)
+        if text and ids == template:
+            raise TextError(NO_TOKENS)
         n_in_front = next((i for i, (a, b) in enumerate(zip(template, ids, strict=False)) if a != b), len(template))
         end = len(ids) - (len(template) - n_in_front)
         left_out = range(max(n_in_front, end - max(0, len(ids) - max_tokens)), end)
         del ids[left_out.start : left_out.stop], labels[left_out.start : left_out.stop]
-        if isinstance(text, str):
+        if isinstance(text, str) or not text[1]:
             return cls(ids=ids, labels=tuple(labels), left_out=left_out)
         segments, border = tokenizer.segments_for(text)
         del segments[left_out.start : left_out.stop]
-        border = min(border, left_out.start) if left_out else border
-        if border < len(labels):
-            labels[border] = BORDER + labels[border]
-        return cls(ids=ids, labels=tuple(labels), left_out=left_out, segments=segments, border=border)
+        border = border if border is None or not left_out else min(border, left_out.start)
+        shown = with_border(labels, border)
+        return cls(ids=ids, labels=shown, left_out=left_out, segments=segments, border=border)
 
 
 class TracedForward:
