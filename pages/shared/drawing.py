@@ -19,7 +19,8 @@ def draw(
     key: str,
     csv: Callable[[], str],
     arrays: Callable[[], Mapping[str, np.ndarray]],
-    model: str,
+    model: str | None,
+    state_of: Callable[[], Mapping[str, Any]] = dict,
     **more: Any,
 ) -> None:
     """Draw a figure as high as it is laid out.
@@ -33,6 +34,7 @@ def draw(
         csv: gives the numbers as a table.
         arrays: gives them by name.
         model: the folder of its model, as one writes it at the project's root.
+        state_of: gives what else it depends on, beside the words of the URL.
         more: as for `live_figure`.
     """
     recipe = named("figure", drawn)
@@ -40,6 +42,8 @@ def draw(
 
     def files() -> Mapping[str, bytes]:
         code = export.script(recipe, *printed, title=title, name=name)
-        return export.files(name=name, csv=csv, arrays=arrays, code=code, state=state.in_words(), model=model)
+        return export.files(
+            name=name, csv=csv, arrays=arrays, code=code, state=state.in_words(), model=model, more=state_of()
+        )
 
     figures.live_figure(figure, name=name, key=key, files=files, height=int(figure.layout.height), **more)

@@ -15,6 +15,7 @@ import numpy as np
 from pages.shared import recipe
 from pages.shared.models import place_of
 from pages.shared.recipe import Expression, Lines, Print, call, named
+from pages.shared.view import long_texts
 from pages.shared.view.state import about
 from transformer_core.figures.offline import offline_page
 
@@ -42,8 +43,9 @@ def files(
     csv: Callable[[], str],
     arrays: Callable[[], Mapping[str, np.ndarray]],
     code: str,
-    state: Mapping[str, Any],
+    state: Mapping[str, str],
     model: str | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> Mapping[str, bytes]:
     """Return the files that `live_figure` adds to its pictures, by their names.
 
@@ -52,7 +54,8 @@ def files(
         csv: gives the numbers as a table.
         arrays: gives them by name, for `numpy.load`.
         code: the lines that give the same numbers, to be run in Headlight's folder.
-        state: what defines the view, as in the URL.
+        state: what defines the view, as in the URL; a text that is packed there is written out.
+        more: what else it depends on, by name.
         model: the folder of its model or of a snapshot of a training, as one writes it at the project's root.
 
     Returns:
@@ -61,7 +64,11 @@ def files(
     """
     packed = io.BytesIO()
     np.savez_compressed(packed, allow_pickle=False, **arrays())
-    told = {"view": dict(state)} | ({"model": _model(model)} if model else {}) | {"versions": versions()}
+    told = (
+        {"view": _written_out(state), **(more or {})}
+        | ({"model": _model(model)} if model else {})
+        | {"versions": versions()}
+    )
     return {
         f"{name}.csv": csv().encode(),
         f"{name}.npz": packed.getvalue(),
@@ -74,6 +81,12 @@ def files(
 def versions() -> Mapping[str, str]:
     """Return the versions of Python and of the libraries that a figure's numbers and looks depend on."""
     return {"python": platform.python_version()} | {name: metadata.version(name) for name in LIBRARIES}
+
+
+def _written_out(state: Mapping[str, str]) -> dict[str, str]:
+    """Return the words of the URL with each packed text as it is, under its own name."""
+    own = {name: name.removeprefix("packed").removeprefix("-") or "text" for name in state if name[:6] == "packed"}
+    return {own.get(name, name): (long_texts.unpacked(of) or "") if name in own else of for name, of in state.items()}
 
 
 def _model(path: str) -> dict[str, Any]:

@@ -1,19 +1,21 @@
 """What the page Interventions shows at one time: the run of the unchanged model, the stack, and what it changes."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pages.investigate.interventions import view_fields
-from pages.shared import cache
+from pages.shared import cache, drawing
 from pages.shared.models import ModelCard
-from pages.shared.recipe import Expression, call, named, value_of
+from pages.shared.recipe import Expression, Print, call, named, value_of
 from pages.shared.sources import Source
 from pages.shared.view import state
 from pages.shared.view.state import View
 from transformer_core.analysis.interventions.records import Ablation, Patch, Stack
+from transformer_core.analysis.interventions.stack_json import to_json
 from transformer_core.cached_property import cached_property
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate
@@ -216,9 +218,47 @@ class InterventionsData:
         before = self.base.forced.patterns[self.view.attention][place]
         return before, self.result.patterns[self.view.attention][place]
 
-    def file_name(self, what: str) -> str:
-        """Return the name of a file that is saved, without its ending."""
-        return f"{self.view.model}-{what}"
+    def draw(
+        self,
+        drawn: Expression,
+        numbers: Expression,
+        comment: str,
+        *,
+        title: str,
+        name: str,
+        csv: Callable[[Mapping[str, np.ndarray]], str],
+        state_of: Callable[[], Mapping[str, Any]] = dict,
+        **more: Any,
+    ) -> None:
+        """Draw a figure that can be taken away with its numbers, and with the lines that compute both.
+
+        Args:
+            drawn: the call that draws it.
+            numbers: that are saved, by name.
+            comment: on the line that prints them.
+            title: of the figure.
+            name: of its files, after the model's.
+            csv: gives the numbers as a table.
+            state_of: gives what else it depends on, beside the text and the stack.
+            more: as for `drawing.draw`.
+        """
+        drawing.draw(
+            drawn,
+            Print(numbers, comment),
+            title=title,
+            name=f"{self.view.model}-{name}",
+            csv=lambda: csv(value_of(numbers)),
+            arrays=lambda: value_of(numbers),
+            model=self.card.path,
+            state_of=lambda: {**self._read(), **state_of()},
+            **more,
+        )
+
+    def _read(self) -> dict[str, Any]:
+        """Return what the model reads and what is changed, as the state of a figure has it."""
+        sides = ("source", "target") if self.run.architecture == "encoder_decoder" else ("text",)
+        ids = {side: [*tokens] for side, tokens in zip(sides, self.run.inputs, strict=True)}
+        return {"ids": ids | {"output": [*self.base.tokens]}, "stack": json.loads(to_json(self.stack))}
 
 
 def base_recipe(source: Source, view: View) -> Expression:

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 import streamlit as st
 
-from pages.components import figures
 from pages.investigate.interventions import words
 from pages.investigate.interventions.data import InterventionsData
 from pages.shared import prose
-from pages.shared.recipe import Print
+from pages.shared.recipe import Print, Unwritten, call, literal, named
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.trace.attentions import ATTENTIONS
@@ -20,6 +19,11 @@ from transformer_core.figures.heatmaps.number_panels import number_panels
 from transformer_core.language import say
 
 HEIGHT, BARS = 340, 190  # px
+OF_TOKENS = (  # numbers of each output token, as the table that is saved has them
+    *("logit_difference_before", "logit_difference_after", "log_prob_before", "log_prob_after"),
+    *("rank_before", "rank_after", "kl"),
+)
+OF_HEADS = "by attention: [layer, head], Jensen-Shannon distance"
 ABOUT_RESIDUAL = mark(
     "‖after − before‖ / ‖before‖ of the vector at each position; depth 0 is the sum of the embeddings."
 )
@@ -46,31 +50,33 @@ def outputs(data: InterventionsData) -> None:
 
 def tokens(data: InterventionsData) -> None:
     """Draw how each token of the base output changes."""
-    result = data.result
-    differences = result.logit_differences[1] - result.logit_differences[0]
-    figure = label_bars(
-        {say("logit difference"): differences, say("log-probability"): result.effect.change},
+    from transformer_core.analysis.interventions.tables import token_numbers
+
+    result, title = data.result_recipe, _title(data)
+    drawn = call(
+        label_bars,
+        {say("logit difference"): result.logit_difference_change, say("log-probability"): result.effect.change},
         result.labels,
-        title=_title(data),
+        title=title,
         label_name="",
         value_name=say("change (nats)"),
-        theme=theme(),
-        width=760,
-        height=BARS,
+        **looks(760, BARS),
     )
-    table = np.stack(
-        [*result.logit_differences, result.effect.before, result.effect.after, *result.ranks, result.effect.kl]
-    )
-    names = (
-        *("logit_difference_before", "logit_difference_after", "log_prob_before", "log_prob_after"),
-        *("rank_before", "rank_after", "kl"),
-    )
-    figures.live_figure(
-        figure,
-        name=data.file_name("output-tokens"),
+    data.draw(
+        drawn,
+        named("numbers", call(token_numbers, result)),
+        "by name: [token]; nats",
+        title=title,
+        name="output-tokens",
         key="interventions-tokens",
-        csv=matrix_csv(table.T, "token", result.labels, "quantity", names, "value"),
-        height=BARS,
+        csv=lambda numbers: matrix_csv(
+            np.stack([numbers[name] for name in OF_TOKENS]).T,
+            "token",
+            data.result.labels,
+            "quantity",
+            OF_TOKENS,
+            "value",
+        ),
     )
 
 
@@ -110,22 +116,26 @@ def numbers(data: InterventionsData) -> None:
 
 def heads(data: InterventionsData) -> None:
     """Draw how much every head's pattern changes."""
-    groups: Mapping[str, np.ndarray] = {
-        say(ATTENTIONS[name].title): values for name, values in data.result.head_changes.items()
-    }
-    view = data.view
-    figure = head_grid(
-        groups,
-        title=say("Change of every head’s pattern (Jensen-Shannon distance)"),
+    view, changes = data.view, data.result_recipe.head_changes
+    title = say("Change of every head’s pattern (Jensen-Shannon distance)")
+    most = max(float(values.max()) for values in data.result.head_changes.values())
+    drawn = call(
+        head_grid,
+        {say(ATTENTIONS[name].title): changes[name] for name in data.result.head_changes},
+        title=title,
         what=say("distance"),
-        limits=(0.0, max(0.05, *(float(values.max()) for values in groups.values()))),
+        limits=(0.0, max(0.05, most)),
         chosen=(say(ATTENTIONS[view.attention].title), view.layer, view.head),
         arranged="beside",
-        theme=theme(),
-        width=800,
-        height=HEIGHT,
+        **looks(800, HEIGHT),
     )
-    figures.live_figure(figure, name=data.file_name("head-changes"), key="interventions-heads", height=HEIGHT)
+    data.draw(drawn, changes, OF_HEADS, title=title, name="head-changes", key="interventions-heads", csv=_heads_csv)
+
+
+def _heads_csv(changes: Mapping[str, np.ndarray]) -> str:
+    rows = [f"{name} L{layer}" for name, values in changes.items() for layer in range(len(values))]
+    values = np.concatenate([*changes.values()])
+    return matrix_csv(values, "layer", rows, "head", range(values.shape[1]), "distance")
 
 
 def residual(data: InterventionsData) -> None:
@@ -135,27 +145,36 @@ def residual(data: InterventionsData) -> None:
     most = max(float(values[np.isfinite(values)].max(initial=0.0)) for values in changes.values()) or 1.0
     for stack, values in changes.items():
         labels = data.run.source if stack == "encoder" else data.run.target
-        shown = np.where(np.isfinite(values), values, 0.0)
-        figure = number_panels(
-            {"": shown},
-            [say("depth {depth}", depth=depth) for depth in range(len(shown))],
+        title = say("Residual stream of the {stack}: relative change", stack=say(words.STACKS[stack]))
+        recipe = data.result_recipe.residual_changes[stack]
+        drawn = call(
+            number_panels,
+            {"": call(np.nan_to_num, recipe, posinf=0.0)},
+            [say("depth {depth}", depth=depth) for depth in range(len(values))],
             labels,
-            title=say("Residual stream of the {stack}: relative change", stack=say(words.STACKS[stack])),
+            title=title,
             row_name="",
             column_name=say("position"),
             limits=(0.0, most),  # one range of colors, so that both stacks can be compared
-            theme=theme(),
-            width=760,
-            height=height,
+            **looks(760, height),
         )
-        figures.live_figure(
-            figure,
-            name=data.file_name(f"residual-{stack}"),
+        data.draw(
+            drawn,
+            literal({"changes": recipe, "tokens": call(np.array, labels)}),
+            "[depth, position]",
+            title=title,
+            name=f"residual-{stack}",
             key=f"interventions-residual-{stack}",
-            csv=matrix_csv(values, "depth", range(len(values)), "position", labels, "change"),
-            height=height,
+            csv=lambda numbers: matrix_csv(
+                numbers["changes"], "depth", range(len(numbers["changes"])), "position", numbers["tokens"], "change"
+            ),
         )
     prose.small(say(ABOUT_RESIDUAL))
+
+
+def looks(width: int, height: int) -> dict[str, Unwritten]:
+    """Return how large a figure is on the page, and its colors."""
+    return {"theme": Unwritten(theme()), "width": Unwritten(width), "height": Unwritten(height)}
 
 
 def code(data: InterventionsData) -> list[Print]:
@@ -173,7 +192,7 @@ def code(data: InterventionsData) -> list[Print]:
 
 def heads_code(data: InterventionsData) -> list[Print]:
     """Return the line that prints how much every head's pattern changes."""
-    return [Print(data.result_recipe.head_changes, "by attention: [layer, head], Jensen-Shannon distance")]
+    return [Print(data.result_recipe.head_changes, OF_HEADS)]
 
 
 def residual_code(data: InterventionsData) -> list[Print]:

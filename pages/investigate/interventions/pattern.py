@@ -2,15 +2,13 @@
 
 from functools import partial
 
-import numpy as np
 import streamlit as st
 
 from pages.components import figures
-from pages.investigate.interventions import view_fields
+from pages.investigate.interventions import effects, view_fields
 from pages.investigate.interventions.data import InterventionsData
-from pages.shared.recipe import Print
-from pages.shared.style import theme
-from transformer_core.analysis.heads.table import matrix_csv
+from pages.shared.recipe import Expression, Print, call, named
+from transformer_core.analysis.heads.table import pattern_arrays, pattern_csv
 from transformer_core.figures.heatmaps.attention import attention_heatmap
 from transformer_core.language import say
 
@@ -20,35 +18,37 @@ KEY = "interventions-pattern"
 
 def show(data: InterventionsData) -> None:
     """Draw both patterns beside each other."""
-    before, after = data.pattern
-    view = data.view
-    mask = data.run.attention_maps[view.attention].mask(view.layer)
-    queries, keys = data.run.labels(view.attention)
+    view, run = data.view, data.base_recipe.run
+    labels = named("queries, keys", run.labels(view.attention))
+    mask = named("mask", run.attention_maps[view.attention].mask(view.layer))
     who = f"L{view.layer}.H{view.head}"  # the attention is chosen beside it, and a longer title has no room
     is_group = view_fields.SCOPE.value == "group"
     cell = None if is_group else view_fields.CELL.value
     columns = st.columns(2, gap="small")
     titles = (say("{who}, unchanged", who=who), say("{who}, with the stack", who=who))
-    for column, values, title, key in zip(columns, (before, after), titles, (f"{KEY}-before", KEY), strict=True):
-        figure = attention_heatmap(
-            np.asarray(values),
-            queries,
-            keys,
+    for column, values, title, key in zip(columns, _patterns(data), titles, (f"{KEY}-before", KEY), strict=True):
+        weights = named("pattern", values)
+        drawn = call(
+            attention_heatmap,
+            weights,
+            *labels,
             title=title,
             mask=mask,
             marked=cell or (None, None),
             group=view_fields.GROUP.value if is_group else (),
-            theme=theme(),
-            width=460,
-            height=HEIGHT,
+            **effects.looks(460, HEIGHT),
         )
         with column:
-            figures.live_figure(
-                figure,
-                name=data.file_name(key),
+            data.draw(
+                drawn,
+                named("numbers", call(pattern_arrays, weights, *labels, mask)),
+                "[query, key]",
+                title=title,
+                name=key,
                 key=key,
-                csv=matrix_csv(np.asarray(values), "query", queries, "key", keys, "weight"),
-                height=HEIGHT,
+                csv=lambda numbers: pattern_csv(
+                    numbers["pattern"], numbers["query_tokens"], numbers["key_tokens"], numbers["mask"]
+                ),
                 cell=cell,
                 on_cell=partial(_choose, key),
                 on_window=partial(_choose_box, data, key) if is_group else None,
@@ -59,9 +59,13 @@ def show(data: InterventionsData) -> None:
 
 def code(data: InterventionsData) -> list[Print]:
     """Return the lines that print both patterns."""
+    return [Print(pattern, "[query, key]") for pattern in _patterns(data)]
+
+
+def _patterns(data: InterventionsData) -> list[Expression]:
+    """Return the pattern of the chosen head as code, before and after."""
     attention, place = data.view.attention, (data.view.layer, data.view.head)
-    before, after = data.base_recipe.forced.patterns, data.result_recipe.patterns
-    return [Print(of[attention][place], "[query, key]") for of in (before, after)]
+    return [of.patterns[attention][place] for of in (data.base_recipe.forced, data.result_recipe)]
 
 
 def _choose(key: str) -> None:

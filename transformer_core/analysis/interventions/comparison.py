@@ -115,6 +115,12 @@ class Consequences:
     patterns: Mapping[str, Float[np.ndarray, "layer head query key"]]  # by attention: those with the stack
     source_uses: tuple[SourceUse, ...]
 
+    @property
+    def logit_difference_change(self) -> Float[np.ndarray, " token"]:
+        """After minus before, in nats."""
+        change: np.ndarray = self.logit_differences[1] - self.logit_differences[0]
+        return change
+
 
 def read_base(
     model: Transformer,
