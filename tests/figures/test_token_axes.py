@@ -1,11 +1,18 @@
 """Places: which tokens a row or a column stands for, and how its axis says so."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transformer_core.figures import attention_heatmap, bipartite_lines, difference_heatmap, row_bars
+from transformer_core.figures.heatmaps.mask_moved import moved_pair
+from transformer_core.figures.heatmaps.number_panels import number_panels
+from transformer_core.figures.hues import DIVIDER
 from transformer_core.figures.theme import LIGHT
 from transformer_core.figures.token_axes import Places, grid_layout, grid_places, token_legends
+from transformer_core.text.grouping import word_labels
+from transformer_core.text.labels import with_border
 
 
 def places(n: int, n_cells: int | None = None, first: int = 0) -> Places:
@@ -70,3 +77,27 @@ def test_labels_of_keys_turn_where_they_have_no_room_and_stand_above_the_cells(n
         queries, keys, title="t", query_name="q", key_name="k", theme=LIGHT, width=600, height=500, number=30
     )
     assert layout["xaxis"]["tickangle"] == angle and layout["xaxis"]["side"] == "top"
+
+
+@pytest.mark.parametrize(("border", "expected"), [(2, {("x", 1.5), ("y", 1.5)}), (None, set())])
+def test_a_line_parts_two_texts_in_every_figure_and_no_text_with_that_sign(
+    border: int | None, expected: set[tuple[str, float]]
+):
+    labels, cells = with_border(["‖a", "‖", "b"], border), np.eye(3)
+    names = {"row_name": "r", "column_name": "c", "hover": "{row}"}
+    figures = {
+        "heat map": attention_heatmap(cells, labels, labels),
+        "difference": difference_heatmap(cells, cells, labels, labels, names=("A", "B")),
+        "panels": number_panels({"p": cells, "q": cells}, labels, labels, title="t", row_name="r", column_name="c"),
+        "moved": moved_pair((cells, cells), rows=labels, columns=labels, titles=("A", "B"), title="t", **names),
+        "bars": row_bars(cells[0], labels, query=0, query_token="a"),
+        "lines": bipartite_lines([cells], labels, labels),
+    }
+    axes = {"bars": "x", "lines": "y"}
+    for name, figure in figures.items():
+        lines = [line for line in figure.layout.shapes if line.type == "line" and line.line.color == DIVIDER]
+        places = {("x", line.x0) if line.x0 == line.x1 else ("y", line.y0) for line in lines}
+        assert places == {(axis, at) for axis, at in expected if axis in axes.get(name, "xy")}, name
+    pooled = attention_heatmap(np.eye(2), with_border("abcdefgh", 5), "xy", blocks=(8, 2), first_query=10)
+    assert [line.y0 for line in pooled.layout.shapes] == [13.5]  # the block of places 14 to 17 begins there
+    assert word_labels(with_border(["a", "·b", "·c", "d"], 2), (0, 1, 2, 2)) == with_border(["a", "b", "cd"], 2)

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from transformer_core.errors import mark
 from transformer_core.figures.hues import category_hues
 from transformer_core.figures.labels import escape, shorten, text_width
-from transformer_core.figures.layout import figure_layout, figure_of, label_axis, note
+from transformer_core.figures.layout import border_lines, figure_layout, figure_of, label_axis, note
 from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
 from transformer_core.language import say
 
@@ -120,7 +120,7 @@ def bipartite_lines(
         "hovermode": False,
         "showlegend": bool(names),
         "legend": {"orientation": "h", "x": 0.5, "xanchor": "center", "y": 0, "yanchor": "top", "font": {"size": 12}},
-        "shapes": _curves(drawn, hues, at_least),
+        "shapes": [*border_lines(query_tokens, ()), *_curves(drawn, hues, at_least)],
         "xaxis": {"range": [0, 1], "visible": False, "fixedrange": True},
         "yaxis": left | {"range": ends},
         "yaxis2": right | {"range": ends, "side": "right", "overlaying": "y"},

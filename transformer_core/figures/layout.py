@@ -1,12 +1,14 @@
 """The parts that figures have in common: their layout, axes with labels, hover texts, lines and notes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 
+from transformer_core.figures.hues import DIVIDER
 from transformer_core.figures.labels import heading
 from transformer_core.figures.theme import Theme, template
+from transformer_core.text.labels import border_in
 
 HOVER = "%{customdata}<extra></extra>"
 
@@ -83,6 +85,31 @@ def line_at(
     if x is not None:
         return line | {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
     return line | {"x0": 0, "x1": 1, "xref": "paper", "y0": y, "y1": y}
+
+
+def border_lines(
+    rows: Sequence[str], columns: Sequence[str], *, xaxis: str = "x", yaxis: str = "y"
+) -> list[dict[str, Any]]:
+    """Return the lines between two texts, as shapes: before each label that begins a second one; none without it.
+
+    Args:
+        rows: the labels of places 0, 1, 2, ... from top to bottom.
+        columns: the same from left to right.
+        xaxis: the name of the axis, such as "x2".
+        yaxis: the same.
+    """
+    down, across = border_in(rows), border_in(columns)
+    level = {"xref": f"{xaxis} domain", "x0": 0, "x1": 1, "yref": yaxis}
+    upright = {"yref": f"{yaxis} domain", "y0": 0, "y1": 1, "xref": xaxis}
+    return [
+        *([border_line(level | {"y0": down - 0.5, "y1": down - 0.5})] if down else []),
+        *([border_line(upright | {"x0": across - 0.5, "x1": across - 0.5})] if across else []),
+    ]
+
+
+def border_line(ends: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a line between two texts, with its ends."""
+    return {"type": "line", "line": {"color": DIVIDER, "width": 1.5}, **ends}
 
 
 def note(

@@ -11,6 +11,7 @@ from transformer_core.figures.labels import LINE, escape, isolate, shorten, text
 from transformer_core.figures.layout import axis_title, figure_layout, label_axis
 from transformer_core.figures.theme import KEY, QUERY, Theme
 from transformer_core.language import say
+from transformer_core.text.labels import border_in
 
 WIDTH, HEIGHT = 600, 540  # px
 _TITLE = 24  # px: the height of a title
@@ -43,6 +44,13 @@ class Places:
     def is_pooled(self) -> bool:
         """Whether a cell stands for several places."""
         return self.n_cells < len(self.tokens)
+
+    @cached_property
+    def border(self) -> float | None:
+        """Where the cell begins that has the first token of a second text; None where that is not seen."""
+        place = border_in(self.tokens)
+        edges = self.around(None if not place else self.first + place)
+        return None if edges is None else edges[0]
 
     @property
     def ends(self) -> tuple[float, float]:

@@ -18,7 +18,7 @@ from typing import SupportsInt
 import regex  # type: ignore[import-untyped]
 
 from transformer_core.text.interface import Tokenizer
-from transformer_core.text.labels import Token, runs_of
+from transformer_core.text.labels import Token, border_in, runs_of, with_border
 from transformer_core.text.words import WORD
 
 _BREAKS = r"\n\r\t\v\f\x85\u2028\u2029"
@@ -78,8 +78,10 @@ def word_labels(labels: Sequence[str], places: Sequence[int]) -> tuple[str, ...]
         As many as there are words; none is empty. A word of one token is called as the token is, but for the space in
         front of it; of several, signs that a word goes on are left out, and a letter in parts is there once.
     """
-    words = groupby(zip(places, labels, strict=True), key=lambda placed: placed[0])
-    return tuple(_joined([label for _, label in placed]) for _, placed in words)
+    border = border_in(labels)
+    words = groupby(zip(places, with_border(labels, None), strict=True), key=lambda placed: placed[0])
+    joined = [_joined([label for _, label in placed]) for _, placed in words]
+    return with_border(joined, None if border is None else len({*places[: border + 1]}) - 1)
 
 
 def _beginnings(run: Sequence[Token]) -> Iterator[bool]:

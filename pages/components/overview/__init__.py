@@ -13,8 +13,7 @@ from pages.components.mounting import component
 from pages.components.packing import packed
 from pages.shared.view.shared_value import SharedValue
 from transformer_core.figures import DARK, LIGHT, sequential_scale
-from transformer_core.figures.heatmaps.cells import DIVIDER
-from transformer_core.figures.hues import WARM
+from transformer_core.figures.hues import DIVIDER, WARM
 from transformer_core.language import say
 
 
@@ -68,7 +67,8 @@ def head_overview(
     pinned: Sequence[PinnedHead] = (),
     on_pinned: Callable[[], None] | None = None,
     only: Sequence[str] | None = None,
-    given: float | None = None,
+    divided: float | None = None,
+    is_pair: bool = False,
 ) -> None:
     """All heads at once; a click, or Enter on a focused head, chooses one.
 
@@ -91,8 +91,9 @@ def head_overview(
         on_pinned: called before the run in which the component's value holds `pinned`: attention, layer and head of
             the one that was clicked with Shift, or that had the focus when P was pressed. None: none can be pinned.
         only: names of the attentions that are drawn; None: all.
-        given: the share of the tokens that the model was given; it wrote the others, and each picture has dotted lines
-            between them. None: it was given all.
+        divided: the share of the tokens before the lines that each picture has: dotted ones between what the model was
+            given and what it wrote. None: it has none.
+        is_pair: the lines are between two texts, and solid.
 
     Raises:
         ValueError: an order without a measure.
@@ -112,7 +113,7 @@ def head_overview(
         "pinned": [asdict(head) for head in pinned],
         "canPin": on_pinned is not None,
         "only": only,
-        "given": given and {"share": given, "color": DIVIDER},
+        "divided": divided and {"share": divided, "dash": 0 if is_pair else 2, "color": DIVIDER},
     }
     callbacks = {"on_chosen_change": on_chosen} | ({"on_pinned_change": on_pinned} if on_pinned else {})
     overview = component(__file__, "overview", isolated=True)

@@ -32,17 +32,17 @@ export function paint(view) {
     context.clip();
     context.imageSmoothingEnabled = false;
     context.drawImage(picture(item, colors, w, h), left, top, w, h);
-    if (header.given) divide(context, header.given, left, top, w, h);
+    if (header.divided) divide(context, header.divided, left, top, w, h);
     context.restore();
   }
 }
 
-function divide(context, { share, color }, left, top, width, height) {
-  // Dotted lines between the text and what the model wrote after it, as in the large picture.
+function divide(context, { share, dash, color }, left, top, width, height) {
+  // Lines between two texts, or dotted ones before what the model wrote after the text, as in the large picture.
   const line = window.devicePixelRatio || 1;
   context.strokeStyle = color;
   context.lineWidth = line;
-  context.setLineDash([2 * line, 2 * line]);
+  context.setLineDash(dash ? [dash * line, dash * line] : []);
   const [x, y] = [left + Math.round(share * width) - line / 2, top + Math.round(share * height) - line / 2];
   context.beginPath();
   context.moveTo(x, top);

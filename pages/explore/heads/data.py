@@ -138,9 +138,14 @@ class HeadsData:
         return model_run.n_given if has_written else None
 
     @property
-    def given_share(self) -> float | None:
-        """The share of the tokens that a decoder-only model was given; None where it wrote none itself."""
-        return None if self.generated_from is None else self.generated_from / len(self.model_run.target)
+    def share_before_divider(self) -> float | None:
+        """The share of the tokens before a second text, or before what a decoder-only model wrote; None: there is none.
+
+        Of an encoder-decoder's two sides neither has it.
+        """
+        run = self.model_run
+        place = run.border if self.generated_from is None else self.generated_from
+        return None if place is None else place / len(run.source or run.target)
 
     @property
     def _own_part(self) -> str:

@@ -113,7 +113,8 @@ def overview(data: HeadsData) -> None:
         ],
         on_pinned=view_fields.on_pinned,
         only=(view.attention,) if view_fields.ONLY.value else None,
-        given=data.given_share,
+        divided=data.share_before_divider,
+        is_pair=data.model_run.border is not None,
     )
 
 

@@ -54,7 +54,7 @@ def test_by_default_layers_are_rows_and_nothing_is_marked():
     header, levels = overview()
     assert levels == two_attentions()["levels"]
     assert (header["measure"], header["order"], header["pinned"], header["only"]) == (None, "", [], None)
-    assert header["canPin"] is False and "film" not in header and header["given"] is None
+    assert header["canPin"] is False and "film" not in header and header["divided"] is None
     assert header["chosen"]["value"] == {"attention": "encoder", "layer": 0, "head": 1}
 
 
@@ -107,7 +107,7 @@ def test_the_pictures_of_a_film_are_sent_once_and_beside_what_changes():
         on_snapshot=lambda: None,
     )
     with drawn_bare() as bare:
-        head_overview(**two_stacks(), on_chosen=lambda: None, film=strip, given=0.25)
+        head_overview(**two_stacks(), on_chosen=lambda: None, film=strip, divided=0.25)
     header, levels = unpacked(bare.components["overview"]["data"])
     assert levels == b"", "the pictures are in a component of their own"
     pictures, sent = unpacked(bare.components["film"]["data"])
@@ -119,4 +119,4 @@ def test_the_pictures_of_a_film_are_sent_once_and_beside_what_changes():
     assert played["labels"]["cross"] == {"queries": ["q"] * 4, "keys": ["k"] * 2}
     assert played["lines"] == [{"name": "loss", "values": [3.0, 1.0], "ends": [0.5, 4.0]}]
     assert played["marks"] == [{"place": 1, "words": "A head appears."}]
-    assert header["given"]["share"] == 0.25
+    assert header["divided"]["share"] == 0.25

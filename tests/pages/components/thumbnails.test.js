@@ -9,7 +9,7 @@ import { paint } from "../../../pages/components/overview/thumbnails.js";
 
 const DIVIDER = "#ff0000";
 
-function painted({ rows, columns, width, height, given = null, seed = 3, ratio = 1 }) {
+function painted({ rows, columns, width, height, divided = null, seed = 3, ratio = 1 }) {
   const next = random(seed);
   const heads = [[10, 20], [30 + width, 40]].map(([left, top]) => ({
     rows,
@@ -21,7 +21,7 @@ function painted({ rows, columns, width, height, given = null, seed = 3, ratio =
   const field = { ...size, getBoundingClientRect: () => boxOf(5, 5, size.offsetWidth, size.offsetHeight) };
   const canvas = new Canvas();
   globalThis.devicePixelRatio = ratio;
-  const view = { canvas, field, header: { scales: SCALES, given }, rows: [heads], theme: () => "light" };
+  const view = { canvas, field, header: { scales: SCALES, divided }, rows: [heads], theme: () => "light" };
   paint(view);
   globalThis.devicePixelRatio = 1;
   return { canvas, heads };
@@ -64,7 +64,7 @@ test("a pixel of many cells has the color of the largest, and what is forbidden 
 
 test("lines part the text from what was written after it, along both axes of each picture", () => {
   const [width, height, share] = [80, 40, 0.25];
-  const { canvas, heads } = painted({ rows: 2, columns: 4, width, height, given: { share, color: DIVIDER } });
+  const { canvas, heads } = painted({ rows: 2, columns: 4, width, height, divided: { share, dash: 2, color: DIVIDER } });
   const lines = canvas.brush.paths.filter(({ kind, color }) => kind === "stroke" && color === DIVIDER);
   assert.equal(lines.length, heads.length);
   const { left, top } = heads[0].button.getBoundingClientRect();

@@ -10,9 +10,9 @@ from jaxtyping import Bool, Float
 
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.cells import FORBIDDEN, NUMBERS_UP_TO
-from transformer_core.figures.hues import category_hues, translucent
+from transformer_core.figures.hues import DIVIDER, category_hues, translucent
 from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
-from transformer_core.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover
+from transformer_core.figures.layout import axis_title, figure_layout, figure_of, frame_around, hover, line_at
 from transformer_core.figures.quantities import QUANTITIES, Limits, Quantity, QuantityName
 from transformer_core.figures.theme import KEY, LIGHT, Theme
 from transformer_core.figures.token_axes import WIDTH, Places, token_legends
@@ -131,8 +131,9 @@ def row_bars(
             "font": {"size": 12},
         },
     }
-    if framed:
-        layout["shapes"] = [frame_around(framed, (0, 1), yref="paper", color=KEY, width=1.5)]
+    layout["shapes"] = [frame_around(framed, (0, 1), yref="paper", color=KEY, width=1.5)] if framed else []
+    if keys.border is not None:
+        layout["shapes"].append(line_at(x=keys.border, color=DIVIDER, width=1.5))
     return figure_of(traces, layout)
 
 

@@ -12,7 +12,16 @@ from transformer_core.figures.heatmaps.cells import FORBIDDEN
 from transformer_core.figures.heatmaps.numbers import Scale, number_heatmap
 from transformer_core.figures.hues import FAINT, STRONG, WARM
 from transformer_core.figures.labels import LINE, escape, shorten, text_width
-from transformer_core.figures.layout import axis_names, axis_title, figure_layout, figure_of, hover, label_axis, note
+from transformer_core.figures.layout import (
+    axis_names,
+    axis_title,
+    border_lines,
+    figure_layout,
+    figure_of,
+    hover,
+    label_axis,
+    note,
+)
 from transformer_core.figures.quantities import rounded
 from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
 from transformer_core.figures.token_axes import Places
@@ -73,7 +82,7 @@ def position_parts(
     queries = Places(kind="query", tokens=query_tokens, n_cells=shape[0])
     keys = Places(kind="key", tokens=key_tokens, n_cells=shape[1])
     layout = figure_layout(title, theme, height=height, margin=(_LEFT, _RIGHT, _TITLE, below_all))
-    layout |= {"annotations": [], "showlegend": False} | scale.layout()
+    layout |= {"annotations": [], "shapes": [], "showlegend": False} | scale.layout()
     traces: list[Any] = []
     across = (1 - 0.03 * (n_columns - 1)) / n_columns
     for number, (name, values) in enumerate(panels.items()):
@@ -84,6 +93,7 @@ def position_parts(
         refs = axis_names(number)
         suffix = refs["xaxis"][1:]
         traces += _matrix(name, values, mask, queries, keys, refs)
+        layout["shapes"] += border_lines(query_tokens, key_tokens, **refs)
         domain = {"x": [left, min(left + across, 1.0)], "y": [max(below, 0.0), above]}
         layout[f"xaxis{suffix}"] = _axis(key_tokens, is_labelled=row == n_rows - 1) | {
             "domain": domain["x"],

@@ -27,14 +27,12 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float, Int
 
 from transformer_core.errors import mark
-from transformer_core.figures.hues import WARM
-from transformer_core.figures.layout import HOVER, frame_around, hover
+from transformer_core.figures.hues import DIVIDER, WARM
+from transformer_core.figures.layout import HOVER, border_line, frame_around, hover
 from transformer_core.figures.quantities import BELOW
 from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.figures.token_axes import Places
 from transformer_core.language import say
-
-DIVIDER = "#7a7f87"  # between a text and what the model wrote after it; seen on light and on dark ground
 
 MOST_TOLD = 64 * 64  # cells up to which each has its text with it
 NUMBERS_UP_TO = 24  # tokens a side up to which the values are written into the cells, where these are large enough
@@ -157,6 +155,8 @@ def outlines(
 ) -> dict[str, Any]:
     """Return thin frames around a row, a column and their cell, as a part of the layout; empty without any.
 
+    Where the rows or the columns are two texts, there is a line between them.
+
     Args:
         queries: the rows.
         keys: the columns.
@@ -173,8 +173,17 @@ def outlines(
         *([] if row is None or column is None else [frame_around(column, row, color=hue, width=3)]),
         *(frame_around(across, down, color=hue, width=3) for across, down in cells if across and down),
         *_dividers(queries, keys, generated_from),
+        *_borders(queries, keys),
     ]
     return {"shapes": shapes} if shapes else {}
+
+
+def _borders(queries: Places, keys: Places) -> list[dict[str, Any]]:
+    """Return the lines between two texts."""
+    (left, right), (top, bottom) = keys.ends, queries.ends
+    x, y = keys.border, queries.border
+    across = [] if y is None else [border_line({"x0": left, "x1": right, "y0": y, "y1": y})]
+    return across + ([] if x is None else [border_line({"x0": x, "x1": x, "y0": top, "y1": bottom})])
 
 
 def _dividers(queries: Places, keys: Places, generated_from: int | None) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from transformer_core.figures.layout import (
     HOVER,
     axis_names,
     axis_title,
+    border_lines,
     figure_layout,
     figure_of,
     frame_around,
@@ -106,9 +107,10 @@ def moved_pair(
             | {"range": [shape[0] - 0.5, -0.5], "automargin": side == 0, "anchor": f"x{suffix}"}
             | ({} if side == 0 else {"showticklabels": False, "matches": "y"})
         )
+    layout["shapes"] = border_lines(rows, columns) + border_lines(rows, columns, xaxis="x2", yaxis="y2")
     if chosen is not None:
         across, down = (chosen - 0.5, chosen + 0.5), (-0.5, shape[0] - 0.5)
-        layout["shapes"] = [
+        layout["shapes"] += [
             frame_around(across, down, color=KEY, width=2, xref=f"x{suffix}", yref=f"y{suffix}") for suffix in ("", "2")
         ]
     return figure_of(traces, layout)

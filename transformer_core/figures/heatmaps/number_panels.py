@@ -11,7 +11,7 @@ from jaxtyping import Float
 from transformer_core.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
 from transformer_core.figures.hues import WARM
 from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
-from transformer_core.figures.layout import axis_names, figure_layout, figure_of, frame_around, label_axis
+from transformer_core.figures.layout import axis_names, border_lines, figure_layout, figure_of, frame_around, label_axis
 from transformer_core.figures.quantities import rounded
 from transformer_core.figures.theme import LIGHT, Theme
 
@@ -103,6 +103,7 @@ def number_panels(
             name, values, _places(row_name, rows, n_rows), _places(column_name, columns, n_columns), decimals
         )
         traces.append(number_heatmap(values, hover_words, name=escape(name), axis=scale.axis, **refs))
+        layout["shapes"] += border_lines(rows, columns, **refs)
         if marked is not None:
             across_cell, down_cell = ((place - 0.5, place + 0.5) for place in reversed(marked))
             frame = frame_around(across_cell, down_cell, color=WARM, width=2.5)

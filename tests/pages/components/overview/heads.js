@@ -29,7 +29,7 @@ export const MEASURE = {
 /** What comes before the bytes. */
 export const headerOf = (more = {}) => ({
   ...{ groups: GROUPS, chosen: { revision: 1, value: { attention: "encoder", layer: 0, head: 1 } }, version: "1" },
-  ...{ scales: SCALES, measure: null, order: "", pinned: [], canPin: false, only: null, given: null, ...more },
+  ...{ scales: SCALES, measure: null, order: "", pinned: [], canPin: false, only: null, divided: null, ...more },
 });
 
 const nHeads = (groups) => groups.reduce((sum, { layers, heads }) => sum + layers * heads, 0);

@@ -23,16 +23,22 @@ def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("architecture", "n_given", "begins"),
-    [("decoder_only", 3, 3), ("decoder_only", 4, None), ("encoder_decoder", 3, None)],
+    ("architecture", "n_given", "begins", "border", "share"),
+    [
+        ("decoder_only", 3, 3, None, 0.75),
+        ("decoder_only", 4, None, None, None),
+        ("encoder_decoder", 3, None, None, None),
+        ("encoder_only", 0, None, 2, 0.4),
+    ],
 )
-def test_a_continuation_begins_with_the_first_token_that_was_written(
-    architecture: str, n_given: int, begins: int | None
+def test_a_divider_stands_before_what_was_written_or_before_the_second_text(
+    architecture: str, n_given: int, begins: int | None, border: int | None, share: float | None
 ):
-    run = {"architecture": architecture, "n_given": n_given, "target": tuple("uvwx")}
+    run = {"architecture": architecture, "n_given": n_given, "source": "abcde", "target": "uvwx", "border": border}
+    run["source"] = run["source"] if architecture == "encoder_only" else ()
     data = heads(attention="decoder", run=run)
     assert data.generated_from == begins
-    assert data.given_share == (None if begins is None else 0.75)
+    assert data.share_before_divider == share
 
 
 def test_the_spec_is_what_the_controls_ask_for():

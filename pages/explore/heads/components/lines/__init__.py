@@ -12,6 +12,7 @@ from transformer_core.figures import isolate
 from transformer_core.figures.heatmaps.overview import fine_levels
 from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.language import say
+from transformer_core.text.labels import border_in
 
 
 def attention_lines(
@@ -40,7 +41,7 @@ def attention_lines(
     Args:
         patterns: of each head, attention weights in [0, 1]; all of one shape.
         masks: of each head, True = may attend.
-        query_tokens: the labels on the left.
+        query_tokens: the labels on the left; above that of a second text's first token is a line.
         key_tokens: the labels on the right.
         names: of the heads.
         hues: of the heads, "#RRGGBB", good in light and in dark.
@@ -73,6 +74,7 @@ def attention_lines(
     header = {
         "query": [isolate(token) for token in query_tokens],
         "key": [isolate(token) for token in key_tokens],
+        "border": {"query": border_in(query_tokens), "key": border_in(key_tokens)},
         "first": {"query": first_query, "key": first_key},
         "titles": {"query": query_name or say("query"), "key": key_name or say("key")},
         "colors": {"query": QUERY, "key": KEY},

@@ -102,6 +102,7 @@ function fillColumns(view) {
     const divided = header.generatedFrom === null ? -1 : header.generatedFrom - header.first[side];
     tokens[side] = header[side].map((label, index) => {
       const button = element("button", index === divided && index ? "token divided" : "token");
+      button.classList.toggle("second", index > 0 && index === header.border[side]);
       Object.assign(button, { type: "button", tabIndex: -1 });
       Object.assign(button.dataset, { side, index });
       const numbers = element("span", "numbers");

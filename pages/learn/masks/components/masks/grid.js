@@ -75,6 +75,22 @@ export function drawTurned(context, { left, top, pitch, columns }, cells, color)
   }
 }
 
+export function drawBorder(context, { left, top, pitch, rows, columns }, border, color) {
+  // Lines between two texts: before the row and the column of the second one.
+  context.strokeStyle = color;
+  context.lineWidth = 1.5;
+  context.beginPath();
+  if (border.query) {
+    context.moveTo(left, top + border.query * pitch - 0.5);
+    context.lineTo(left + columns * pitch, top + border.query * pitch - 0.5);
+  }
+  if (border.key) {
+    context.moveTo(left + border.key * pitch - 0.5, top);
+    context.lineTo(left + border.key * pitch - 0.5, top + rows * pitch);
+  }
+  context.stroke();
+}
+
 function sizeAt(pitch) {
   return Math.min(12, Math.max(7, Math.floor(0.93 * pitch))); // px, of a label
 }

@@ -18,6 +18,7 @@ from pages.shared.view.shared_value import SharedValue
 from transformer_core.figures import isolate
 from transformer_core.figures.mask_colors import CELL, mask_colors
 from transformer_core.figures.theme import KEY, QUERY
+from transformer_core.text.labels import border_in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +99,7 @@ def mask_matrix(
     header = {
         "query": [isolate(token) for token in query_tokens],
         "key": [isolate(token) for token in key_tokens],
+        "border": {"query": border_in(query_tokens), "key": border_in(key_tokens)},
         "real": {"query": n_real[0], "key": n_real[1]},
         "turned": _edits(key).payload(sorted(query * shape[1] + column for query, column in turned)),
         "captions": {name: {"title": title, "what": what} for name, (title, what) in captions.items()},

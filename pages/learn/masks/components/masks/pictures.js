@@ -4,7 +4,7 @@ import { announce } from "../../../../components/kit/announce.js";
 import { fixed } from "../../../../components/kit/numbers.js";
 import { say } from "../../../../components/kit/say.js";
 import { isAllowed, patternOf } from "./cells.js";
-import { arrange, drawCells, drawFrames, drawLabels, drawTurned, hasRoom } from "./grid.js";
+import { arrange, drawBorder, drawCells, drawFrames, drawLabels, drawTurned, hasRoom } from "./grid.js";
 import { lightChips } from "./outputs.js";
 import { colorAt, prepare } from "./paint.js";
 
@@ -65,6 +65,7 @@ export function redraw(view) {
     drawCells(context, grid, (cell) => (isAllowed(view, cell) ? ofAllowed[name](cell) : forbidden), words[name]);
     if (name === "mask") drawTurned(context, grid, view.turned, header.hues.cell);
     drawLabels(context, grid, { labels, words: header, hues: header.hues, colors, pointed: view.pointed, isFaint });
+    drawBorder(context, grid, header.border, colors.text);
     drawFrames(context, grid, view.pointed, header.hues);
   }
   parts.undo.disabled = view.place === 0;

@@ -21,6 +21,7 @@ from transformer_core.errors import mark
 from transformer_core.figures import DARK, LIGHT, Theme, isolate
 from transformer_core.figures.theme import KEY, QUERY, VALUE
 from transformer_core.language import say
+from transformer_core.text.labels import border_in
 
 SHORT = {  # what the line of stages calls each; marked English, or a formula
     "input": mark("input"),
@@ -132,6 +133,7 @@ def attention_steps(
         },
         "query": [isolate(token) for token in query_tokens],
         "key": [isolate(token) for token in key_tokens],
+        "border": {"query": border_in(query_tokens), "key": border_in(key_tokens)},
         "first": {"query": first_query, "key": first_key},
         "nQueries": n_queries,
         "nKeys": n_keys,

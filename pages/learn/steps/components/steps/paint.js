@@ -26,6 +26,7 @@ export function paint(view) {
   paintKey(context, view, boxes);
   paintLinks(context, view, boxes);
   columns.forEach((column, place) => paintColumn(context, view, column, boxes[place]));
+  paintBorder(context, view, boxes);
   paintFlights(context, view, boxes);
   paintNames(context, view, boxes);
   paintMarks(context, view, boxes);
@@ -58,6 +59,14 @@ function paintKey(context, view, boxes) {
   context.beginPath();
   context.roundRect(boxes[0].x - 2, top + key * pitch, boxes[last].x + boxes[last].w - boxes[0].x + 6, pitch, 4);
   context.fill();
+}
+
+function paintBorder(context, { header, lines, palette, width }, boxes) {
+  // A line between two texts, above the first key of the second one.
+  if (!header.border.key) return;
+  context.globalAlpha = 1;
+  context.fillStyle = `${palette.text}88`;
+  context.fillRect(boxes[0].x, lines.top + header.border.key * lines.pitch - 1, width - boxes[0].x, 1.5);
 }
 
 function paintColumn(context, view, column, box) {

@@ -28,7 +28,7 @@ function data(weights, { chosen: [query, key] = [null, null], revision = 0, ...m
   const names = NAMES.slice(0, weights.length);
   const header = {
     ...{ query: QUERIES, key: KEYS, first: FIRST, titles: { query: "target", key: "source" }, colors: { query: "#112233", key: "#445566" } },
-    ...{ names, hues: HUES.slice(0, weights.length), chosen, generatedFrom: null, height: null, tells: true, ...more },
+    ...{ names, hues: HUES.slice(0, weights.length), chosen, generatedFrom: null, border: { query: null, key: null }, height: null, tells: true, ...more },
   };
   return packed(header, Uint16Array.from(weights.flat(2)));
 }
@@ -226,6 +226,8 @@ test("a line stands above what the model wrote itself, on both sides, and above 
   assert.deepEqual(divided(6), ["query 2", "key 4"]);
   assert.deepEqual(divided(4), ["key 2"]); // the first query is generated
   assert.deepEqual(divided(2), []);
+  lines.update(data(weightsOf(1), { key: [...KEYS.slice(0, 6), "!"], border: { query: 3, key: null } }));
+  assert.deepEqual(lines.findAll(".second").map(({ dataset: { side, index } }) => `${side} ${index}`), ["query 3"]);
 });
 
 test("keys lead along a side and across to the other one, as far as it goes", () => {

@@ -35,7 +35,7 @@ function softmax(allowed, scores = SCORES) {
 }
 
 const headerOf = ({ turned = [], revision = 0, ...more }) => ({
-  ...{ query: QUERY, key: KEY, real: { query: 2, key: 4 }, turned: { revision, value: turned }, hint: "Click a cell.", of: "causal" },
+  ...{ query: QUERY, key: KEY, real: { query: 2, key: 4 }, border: { query: null, key: null }, turned: { revision, value: turned }, hint: "Click a cell.", of: "causal" },
   captions: { mask: { title: "Mask", what: "m" }, scores: { title: "Scores", what: "s" }, pattern: { title: "Pattern", what: "p" } },
   outputs: { rows: [ROW()], words: [], counted: "1 of 2", areQueries: true },
   ...{ colors: COLORS, hues: HUES, ...more },

@@ -66,7 +66,7 @@ export function data({ at, revision = 0, stages = STAGES, ...more } = {}) {
     ...{ quantities, pairs: { elementwise: pair("q*k", ""), weighted: pair("Av", "value") } },
     query: Array.from({ length: N_QUERIES }, (_, i) => `q${i}`),
     key: Array.from({ length: N_KEYS }, (_, i) => `k${i}`),
-    ...{ first: FIRST, nQueries: 40, nKeys: 50, head: 1, nHeads: N_HEADS, dHead: D_HEAD, isSelf: false },
+    ...{ first: FIRST, nQueries: 40, nKeys: 50, border: { query: null, key: null }, head: 1, nHeads: N_HEADS, dHead: D_HEAD, isSelf: false },
     ...{ at: { revision, value: where(at) }, colors: COLORS, ...more },
   };
   return packed(header, ...[...NUMBERS.values()].map(({ values }) => values));
