@@ -165,8 +165,8 @@ def residual(data: InterventionsData) -> None:
             title=title,
             name=f"residual-{stack}",
             key=f"interventions-residual-{stack}",
-            csv=lambda numbers: matrix_csv(
-                numbers["changes"], "depth", range(len(numbers["changes"])), "position", numbers["tokens"], "change"
+            csv=lambda numbers, labels=labels: matrix_csv(
+                numbers["changes"], "depth", range(len(numbers["changes"])), "position", labels, "change"
             ),
         )
     prose.small(say(ABOUT_RESIDUAL))

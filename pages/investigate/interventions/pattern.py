@@ -7,7 +7,7 @@ import streamlit as st
 from pages.components import figures
 from pages.investigate.interventions import effects, view_fields
 from pages.investigate.interventions.data import InterventionsData
-from pages.shared.recipe import Expression, Print, call, named
+from pages.shared.recipe import Expression, Print, call, named, value_of
 from transformer_core.analysis.heads.table import pattern_arrays, pattern_csv
 from transformer_core.figures.heatmaps.attention import attention_heatmap
 from transformer_core.language import say
@@ -46,9 +46,7 @@ def show(data: InterventionsData) -> None:
                 title=title,
                 name=key,
                 key=key,
-                csv=lambda numbers: pattern_csv(
-                    numbers["pattern"], numbers["query_tokens"], numbers["key_tokens"], numbers["mask"]
-                ),
+                csv=lambda numbers: pattern_csv(numbers["pattern"], *value_of(labels), numbers["mask"]),
                 cell=cell,
                 on_cell=partial(_choose, key),
                 on_window=partial(_choose_box, data, key) if is_group else None,

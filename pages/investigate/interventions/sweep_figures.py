@@ -135,8 +135,8 @@ def picture(data: InterventionsData, sweep: Sweep) -> None:
             title=title,
             name=f"sweep-{attention}",
             key=f"interventions-sweep-{attention}",
-            csv=lambda of, columns=columns: matrix_csv(
-                of["values"], "row", of["rows"], columns, of["columns"], sweep.unit
+            csv=lambda of, shown=shown, columns=columns: matrix_csv(
+                of["values"], "row", shown.rows, columns, shown.columns, sweep.unit
             ),
             state_of=partial(settings_of, data, sweep),
         )
